@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
+	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/visible"
@@ -95,9 +96,13 @@ func (p *program) printRows(s *store.Store, rows []store.Row) error {
 		if r.Format != "" {
 			where = strings.TrimSpace(where + " (" + r.Format + ")")
 		}
+		status := string(r.Status)
+		if r.Status == lab.Complete && r.EndedAfter != "" {
+			status += " after " + r.EndedAfter
+		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", shortID(r.ID), visible.Line(r.Label),
 			visible.Line(suiteText(r)), visible.Line(where),
-			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, r.Status)
+			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, visible.Line(status))
 	}
 	return w.Flush()
 }

@@ -104,7 +104,9 @@ func Conduct(ctx context.Context, p *app.App, s *store.Store, r Request, d Desig
 		measured.printKept(p, s)
 		return err
 	}
-	measured.printEnding(p)
+	if err := measured.noteEnding(p, s, saved); err != nil {
+		return err
+	}
 	if err := d.Report(); err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func (r Request) saved(s *store.Store) (*store.Bundle, error) {
 	case made != r.Design:
 		return nil, app.Usage(fmt.Sprintf("run %s was made by headroom %s", b.Run.ID, made.Command()),
 			made.Resume(r.Resume))
-	case b.Run.Status != lab.Interrupted && !r.Complete:
+	case !b.Run.Unfinished() && !r.Complete:
 		return nil, app.Usage(fmt.Sprintf("run %s is %s, so there is nothing to resume", b.Run.ID, b.Run.Status),
 			"headroom show "+r.Resume+" shows it")
 	}
@@ -152,8 +154,9 @@ func (m Measured) printKept(p *app.App, s *store.Store) {
 	fmt.Fprintf(p.Stderr, "%s kept; go on with: %s\n", kept, m.Run.MadeBy().Resume(s.ShortID(m.Run.ID)))
 }
 
-// printEnding says what its budget has left undone of an experiment that came to its end.
-func (m Measured) printEnding(p *app.App) {
+// noteEnding says what its budget has left undone of an experiment that came to its end, and notes it in the run, which
+// saved is where it was resumed.
+func (m Measured) noteEnding(p *app.App, s *store.Store, saved *store.Bundle) error {
 	after := m.EndedAfter
 	if n := len(m.Repetitions); after == "" && n < m.Planned && m.Missing == nil {
 		after = fmt.Sprintf("%d of %s", n, prose.Count(m.Planned, "repetition"))
@@ -161,6 +164,14 @@ func (m Measured) printEnding(p *app.App) {
 	if after != "" {
 		p.Print("", "--budget ended it after "+after)
 	}
+	b, err := saved, error(nil)
+	if b == nil && s.Has(m.Run.ID) {
+		b, err = s.Find(m.Run.ID)
+	}
+	if b == nil || err != nil {
+		return err
+	}
+	return s.SetEndedAfter(b, after)
 }
 
 // LoadFailed tells a load that failed from what several did together without a sum.

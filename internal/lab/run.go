@@ -60,6 +60,9 @@ type Run struct {
 	// all repetitions, in seconds. 0 where none was asked for.
 	Precision float64 `json:"precision,omitempty"`
 	Budget    float64 `json:"budget,omitempty"`
+	// EndedAfter is how far the run came when its budget ended it: "6 of 10 repetitions"; empty where nothing was left
+	// undone.
+	EndedAfter string `json:"ended_after,omitempty"`
 	// Anytime says that what was measured decided how often to repeat, so that only intervals that hold at all looks
 	// together cover what they say.
 	Anytime bool `json:"anytime,omitempty"`
@@ -101,6 +104,12 @@ type Run struct {
 	Warnings []Warning   `json:"warnings,omitempty"`
 	// Notes say what was left out of a ladder or of layers before anything was measured, and what is in doubt.
 	Notes []string `json:"notes,omitempty"`
+}
+
+// Unfinished says whether something is left to measure of what was planned. Where what is measured decides that, who
+// asks for more decides it.
+func (r Run) Unfinished() bool {
+	return r.Status == Interrupted || r.Status == Complete && r.EndedAfter != "" && !r.Anytime
 }
 
 // Terms are what a comparison was to be decided by, settled before anything was measured.

@@ -43,11 +43,14 @@ func SavedAs(run string, o Options) []document.Block {
 		What: "saved as " + id + "; as a page", Text: "headroom report " + id + " -o page.html"}}}}
 }
 
+// EndedText says how far a run came within its budget.
+func EndedText(after string) string { return "The budget ended the run after " + after + "." }
+
 // MoreOfRun is what to type for more of a run with several arms.
 func MoreOfRun(run lab.Run, o Options) document.Terminal {
 	id := o.ID(run.ID)
 	var t document.Terminal
-	if run.Status == lab.Interrupted {
+	if run.Unfinished() {
 		t.Blocks = append(t.Blocks, document.Command{What: "go on", Text: run.MadeBy().Resume(id)})
 	}
 	if run.Pair == "" { // older versions kept an arm there

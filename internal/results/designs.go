@@ -42,6 +42,9 @@ func withMoreOfRun(run lab.Run, r ResultDocument) ResultDocument {
 	build := r.Document
 	r.Document = func(o report.Options) document.Document {
 		d := build(o)
+		if run.Status == lab.Complete && run.Unfinished() {
+			d.Blocks = append(d.Blocks, document.Sentence{Role: document.Note, Text: report.EndedText(run.EndedAfter)})
+		}
 		d.Blocks = append(d.Blocks, report.MoreOfRun(run, o))
 		return d
 	}

@@ -234,6 +234,19 @@ func readArchive(name string, yield func(lab.RawFile, error) bool) bool {
 
 // SetLabel gives a finished run another label.
 func (s *Store) SetLabel(b *Bundle, label string) error {
+	return s.change(b, func(r *lab.Run) { r.Label = label })
+}
+
+// SetEndedAfter notes of a run that has ended how far it came within its budget; nothing where it came to its end.
+func (s *Store) SetEndedAfter(b *Bundle, after string) error {
+	if b.Run.EndedAfter == after {
+		return nil
+	}
+	return s.change(b, func(r *lab.Run) { r.EndedAfter = after })
+}
+
+// change changes the header of a finished run.
+func (s *Store) change(b *Bundle, edit func(*lab.Run)) error {
 	if b.Active() {
 		return &lab.Error{Kind: lab.Refused, What: "run " + b.Run.ID + " is going on",
 			Hints: []string{"label it when it has ended"}}
@@ -246,5 +259,5 @@ func (s *Store) SetLabel(b *Bundle, label string) error {
 		return err
 	}
 	w := Writer{store: s, dir: b.dir, run: run}
-	return w.Update(func(r *lab.Run) { r.Label = label })
+	return w.Update(edit)
 }

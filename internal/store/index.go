@@ -17,7 +17,7 @@ import (
 )
 
 // indexVersion is raised when a Row has another field, or a field another meaning: lines of other versions are stale.
-const indexVersion = 6
+const indexVersion = 7
 
 // Row is a run as a list shows it.
 type Row struct {
@@ -43,6 +43,8 @@ type Row struct {
 	Format      string     `json:"format,omitempty"`
 	Cells       int        `json:"cells"`
 	Repetitions int        `json:"repetitions"`
+	// EndedAfter is how far the run came when its budget ended it; empty where nothing was left undone.
+	EndedAfter string `json:"ended_after,omitempty"`
 }
 
 // List returns the runs, the one that was added last first. A bundle whose run.json or number of segments has changed
@@ -170,7 +172,7 @@ func (s *Store) entry(id, stamp string) (entry, error) {
 	}
 	r := b.Run
 	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Pair: r.Pair, Created: r.Created, Status: r.Status,
-		Source: r.Source, Format: r.Format, Cells: len(r.Cells)}
+		Source: r.Source, Format: r.Format, Cells: len(r.Cells), EndedAfter: r.EndedAfter}
 	if r.Experiment != nil {
 		row.Experiment = r.Experiment.Title()
 	}

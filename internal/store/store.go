@@ -217,7 +217,7 @@ func (s *Store) Has(id string) bool {
 		return err == nil && slices.Contains(b.Run.PartNames(), arm)
 	}
 	_, err := os.Stat(filepath.Join(s.runs(), id))
-	return err == nil
+	return err == nil && id != ""
 }
 
 // Remove deletes a run.

@@ -58,7 +58,7 @@ func assemble(run lab.Run, gathered map[string]*gathering) Run {
 		Schema: Schema, ID: run.ID, Label: run.Label, Status: run.Status, Source: run.Source, Format: run.Format,
 		Created: run.Created, Finished: run.Finished, Version: run.Version, Command: run.Command,
 		Suite: run.Suite, SuiteText: run.SuiteText, Order: run.Order, Seed: run.Seed,
-		Precision: run.Precision, Budget: run.Budget, Anytime: run.Anytime,
+		Precision: run.Precision, Budget: run.Budget, EndedAfter: run.EndedAfter, Anytime: run.Anytime,
 		Pause: run.Pause, AsPublished: run.AsPublished,
 		Experiment: run.Experiment, NotVerified: run.NotVerified, Network: run.Network, Study: run.Concurrent,
 		Design:   run.MadeBy(),

@@ -34,7 +34,9 @@ type Run struct {
 	// what was measured decided how often to repeat: intervals are such as hold at all looks together.
 	Precision float64 `json:"precision,omitempty"`
 	Budget    float64 `json:"budget,omitempty"`
-	Anytime   bool    `json:"anytime,omitempty"`
+	// EndedAfter is how far the run came when its budget ended it; absent where nothing was left undone.
+	EndedAfter string `json:"ended_after,omitempty"`
+	Anytime    bool   `json:"anytime,omitempty"`
 	// Pause between two loads, in seconds.
 	Pause       float64 `json:"pause,omitempty"`
 	AsPublished bool    `json:"as_published,omitempty"`

@@ -100,7 +100,7 @@ func carriedOut(measured map[string]int) map[string]int {
 	return all
 }
 
-// budget ends the experiment before its end, and in time.
+// budget ends the experiment before its end, and in time. The saved run says so, and is gone on with to its end.
 func (d Design) budget(l *Lab, w whole) {
 	if d.Budget == 0 {
 		return
@@ -116,6 +116,20 @@ func (d Design) budget(l *Lab, w whole) {
 	}
 	if !d.Adaptive && !strings.Contains(o.stderr, "--budget ended it after ") {
 		l.Errorf("it does not say what its budget has left undone:\n%s", o.stderr)
+	}
+	if d.Adaptive || slices.ContainsFunc(l.runs(l.store()), func(r lab.Run) bool { return r.Anytime }) {
+		return // what was measured decides how much is left
+	}
+	for command, said := range map[string]string{"list": "complete after ",
+		"show last": "budget ended the run after "} {
+		if o := l.ends(l.run(strings.Fields(command)...), 0); !strings.Contains(o.stdout, said) {
+			l.Errorf("headroom %s does not say what its budget has left undone:\n%s", command, o.stdout)
+		}
+	}
+	l.showsAsPrinted(l.ends(l.run(d.resume()...), 0))
+	l.same(l.store(), w)
+	if o := l.run("list"); strings.Contains(o.stdout, "complete after ") {
+		l.Errorf("nothing is left undone any more:\n%s", o.stdout)
 	}
 }
 

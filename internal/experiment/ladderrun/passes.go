@@ -147,7 +147,8 @@ func (s *passes) savedTargets(saved *store.Bundle) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(found, func(b *store.Bundle) bool { return b.Run.Status != lab.Complete }) {
+	unfinished := func(b *store.Bundle) bool { return b.Run.Status != lab.Complete || b.Run.Unfinished() }
+	if !slices.ContainsFunc(found, unfinished) {
 		s.complete = saved
 		return nil, nil
 	}

@@ -36,7 +36,7 @@ func (s *ConcurrentNetwork) Targets(saved *store.Bundle) ([]string, error) {
 		err := s.Name()
 		return s.Names(), err
 	}
-	if s.saved = saved; saved.Run.Status != lab.Interrupted && s.Network.Options.Within == 0 {
+	if s.saved = saved; !saved.Run.Unfinished() && s.Network.Options.Within == 0 {
 		return nil, nil
 	}
 	s.Design = *saved.Run.Concurrent

@@ -128,7 +128,7 @@ func (x *Stages) PrintSummary(context.Context) {
 	var all []*experiment.Measurement
 	loads := 0
 	for i, s := range x.stages {
-		if b := x.earlier[s.asked]; b == nil || b.Run.Status == lab.Interrupted {
+		if left, err := unmeasured(x.earlier[s.asked]); left || err != nil {
 			all = append(all, x.planned[i])
 			loads += x.planned[i].Planned()
 		}

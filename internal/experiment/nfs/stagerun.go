@@ -17,6 +17,7 @@ import (
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
+	"headroom/internal/store"
 	"headroom/internal/target"
 )
 
@@ -35,8 +36,8 @@ type stageRun struct {
 // nothing is mounted.
 func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err error) {
 	earlier := x.earlier[s.asked]
-	if earlier != nil && earlier.Run.Status != lab.Interrupted {
-		return nil, nil
+	if left, err := unmeasured(earlier); !left || err != nil {
+		return nil, err
 	}
 	m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target,
 		Resumed: earlier}
@@ -68,6 +69,27 @@ func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err erro
 		return run, err
 	}
 	return run, x.begin(ctx, run)
+}
+
+// unmeasured says whether something is left to measure of a stage, of which earlier was saved; nil where nothing was.
+func unmeasured(earlier *store.Bundle) (bool, error) {
+	if earlier == nil || earlier.Run.Status == lab.Interrupted {
+		return true, nil
+	}
+	if !earlier.Run.Unfinished() {
+		return false, nil
+	}
+	left := 0
+	for _, c := range earlier.Run.Cells {
+		left += c.Repetitions
+	}
+	for _, err := range earlier.Repetitions() {
+		if err != nil {
+			return false, err
+		}
+		left--
+	}
+	return left > 0, nil
 }
 
 // begin begins the run of a stage that is prepared.

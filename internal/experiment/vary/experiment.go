@@ -241,8 +241,11 @@ func (x *Experiment) Resume(ctx context.Context, b *store.Bundle) error {
 	if err := x.resumeReference(ctx, b); err != nil {
 		return err
 	}
-	if x.options.Budget > 0 {
+	switch {
+	case x.options.Budget > 0:
 		x.Run.Budget = experiment.BudgetOf(x.options.Budget, x.Measurement)
+	case b.Run.Status == lab.Complete:
+		x.Run.Budget = 0 // it was spent
 	}
 	if err := x.bind(ctx); err != nil {
 		return err

@@ -83,7 +83,7 @@ func (r runText) next() []document.Block {
 	}
 	id := r.o.ID(r.ID)
 	var blocks []document.Block
-	if r.Status == lab.Interrupted {
+	if r.Status == lab.Interrupted || r.endedByBudget() {
 		blocks = append(blocks, document.Command{What: "go on", Text: r.Design.Resume(id)})
 	}
 	if more := moreTime(r.Run); more > 0 {
@@ -91,6 +91,11 @@ func (r runText) next() []document.Block {
 			Text: "headroom run --resume " + id + " --budget " + briefly(more)})
 	}
 	return append([]document.Block{document.Terminal{Blocks: blocks}}, report.SavedAs(r.ID, r.o)...)
+}
+
+// endedByBudget says whether its budget has left something undone of what was planned.
+func (r runText) endedByBudget() bool {
+	return r.Status == lab.Complete && r.EndedAfter != "" && !r.Anytime
 }
 
 // briefly is a time of whole seconds as one types it: 22m rather than 22m0s.

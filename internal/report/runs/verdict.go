@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/report"
 	"headroom/internal/summary"
 )
 
@@ -124,6 +125,9 @@ func (r runText) trust() string {
 		parts = append(parts, "The run failed after "+of+".")
 	case lab.Running:
 		parts = append(parts, "The run is at "+of+".")
+	}
+	if r.endedByBudget() {
+		parts = append(parts, report.EndedText(r.EndedAfter))
 	}
 	if empty > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s never began.", empty, prose.Count(len(r.Cells), "measurement")))
