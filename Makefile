@@ -49,7 +49,7 @@ test-kube: ## a Kubernetes cluster of one node, built from source once; as root
 test-release: ## build a release twice, compare, and try the packages in roots of Debian and RPM; as root, some minutes
 	@scripts/test release
 
-test-arm64: ## the fast tier and a run with fio as programs for arm64, emulated on other machines; as root, half an hour
+test-arm64: ## the fast tier and a run with fio as programs for arm64, emulated on other machines; as root, an hour
 	@scripts/test arm64
 
 image: ## a container image from the Containerfile, without a registry; as root
