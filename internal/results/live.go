@@ -39,7 +39,7 @@ func liveResultBy(p *app.App, b *store.Bundle, o CompareOptions) (ResultDocument
 		}
 		sides = append(sides, side)
 	}
-	o.Metrics = nil
+	o.Metrics, o.Margins, o.Alpha = nil, nil, compare.DefaultAlpha // those of the terms
 	return comparisonResult(p, sides, o, true)
 }
 

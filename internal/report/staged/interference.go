@@ -29,10 +29,9 @@ func Interference(d interference.Document, o report.Options) document.Document {
 	for _, n := range d.Notes {
 		add(document.Sentence{Role: document.Note, Text: n})
 	}
-	id := o.ID(d.Run)
-	add(document.Sentence{Role: document.Reading, Text: interferenceReading(&d)},
-		document.Command{What: "saved as " + id + "; once more", Text: "headroom net interference --resume " + id},
-		document.Command{What: "what may hold the machines back", Text: "headroom doctor " + id})
+	add(document.Sentence{Role: document.Reading, Text: interferenceReading(&d)})
+	add(report.SavedAs(d.Run, o)...)
+	add(document.Command{What: "what may hold the machines back", Text: "headroom doctor " + o.ID(d.Run)})
 	return out
 }
 

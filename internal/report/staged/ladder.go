@@ -45,15 +45,7 @@ func Ladder(d ladder.Document, o report.Options) document.Document {
 	for _, text := range append([]string{ladderReading(&d)}, elsewhereLines(&d)...) {
 		add(document.Sentence{Role: document.Reading, Text: text})
 	}
-	var ids []string
-	for _, r := range d.Rungs {
-		id := o.ID(r.Run)
-		if !slices.Contains(ids, id) { // a network's rungs are one run
-			ids = append(ids, id)
-		}
-	}
-	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more",
-		Text: "headroom ladder --resume " + ids[0]})
+	add(savedAs(d.Rungs[0].Run, o)...)
 	return out
 }
 

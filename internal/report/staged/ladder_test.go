@@ -71,7 +71,7 @@ func TestALadderIsTold(t *testing.T) {
 		for _, w := range []string{"read 1m q8: nvme0n1 … nvme3n1 together reach 52%", "of the sum of each alone",
 			"PCIe 3.0 x8 uplink 0000:17:00.0",
 			"which they share !1", "at ceiling", "reaches", "!1 busy: something else used the disks",
-			"! memory was measured with one job", "headroom ladder --resume M"} {
+			"! memory was measured with one job", "headroom report M -o page.html"} {
 			if !strings.Contains(unwrapped, w) {
 				t.Errorf("at %d nothing of %q in\n%s", width, w, b.String())
 			}

@@ -1,6 +1,7 @@
 package staged
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,13 +39,14 @@ func Layers(d layers.Document, o report.Options) document.Document {
 		Text: fmt.Sprintf("Each interval holds with %s by itself. Differences are taken within a pass, "+
 			"so that what drifts meets all layers alike. CPU is that of the load's own process: threads of the "+
 			"kernel are not in it.", report.Confidence(d.Confidence))})
-	ids := make([]string, len(d.Layers))
-	for i, l := range d.Layers {
-		ids[i] = o.ID(l.Run)
-	}
-	add(document.Command{What: "saved as " + strings.Join(ids, ", ") + "; once more",
-		Text: "headroom compare --layers --resume " + ids[0]})
+	add(savedAs(d.Layers[0].Run, o)...)
 	return out
+}
+
+// savedAs says where the run is kept of which one was the first arm.
+func savedAs(first string, o report.Options) []document.Block {
+	whole, _ := lab.CutArm(first)
+	return report.SavedAs(cmp.Or(whole, first), o)
 }
 
 // layersHeadline is the answer for one operation at a time, or where no such load was run, what was measured.

@@ -31,7 +31,7 @@ func TestLayersAreTold(t *testing.T) {
 		want  []string
 	}{
 		{30e-6, []string{"randread 4k q1: from /dev/sdb to /srv +2", "most of it at /dev/dm-1 (+2", "██",
-			"the parts add up to", "--layers --resume A"}},
+			"the parts add up to", "headroom report A -o page.html"}},
 		{0, []string{"does not stand out from the noise"}},
 	} {
 		var b strings.Builder
