@@ -78,6 +78,17 @@ ssh_to() {
 	END
 }
 
+# need COMMAND PACKAGE...: ends with what to install where a command is missing.
+need() {
+	while [ $# -gt 0 ]; do
+		command -v "$1" >/dev/null || {
+			echo "$1 is missing: apt install $2, or your system's package of it" >&2
+			exit 1
+		}
+		shift 2
+	done
+}
+
 remove() {
 	for place in "$root"/*/; do
 		mountpoint -q "$place" || continue
@@ -95,12 +106,32 @@ remove() {
 }
 
 case "${1:-}" in
+disk | container | disks | hosts)
+	[ "$(id -u)" = 0 ] || {
+		echo "run this as root: it makes disks, control groups and network namespaces" >&2
+		exit 1
+	}
+	command -v headroom >/dev/null || {
+		echo "headroom is not in the PATH: make install, in its repository" >&2
+		exit 1
+	}
+	need fio fio mkfs.ext4 e2fsprogs losetup mount
+	remove
+	;;
+esac
+case "${1:-}" in
 disk)
+	disk disk
+	echo "made $root/disk"
+	;;
+container)
+	need /usr/sbin/sshd openssh-server ssh openssh-client
 	disk disk
 	limit
 	ssh_to machine
 	# shellcheck disable=SC2016 # the shell that ssh starts expands it
 	ssh_to container sh -c "'echo \$\$ >$procs && exec \"\$@\"'" sh
+	echo "made $root/disk, and the machines ssh://machine and ssh://container"
 	;;
 disks)
 	disk fast
@@ -109,18 +140,21 @@ disks)
 		echo "${setting#*=}" >"$queue/${setting%=*}"
 	done
 	mount -o remount,noatime "$root/slow"
+	echo "made $root/fast and $root/slow"
 	;;
 hosts)
+	need /usr/sbin/sshd openssh-server ssh openssh-client ip iproute2 tc iproute2 iperf3 iperf3
 	disk disk
 	hosts
 	ssh_to a ip netns exec practice-a
 	ssh_to b ip netns exec practice-b
+	echo "made $root/disk, and the hosts ssh://a and ssh://b"
 	;;
 remove)
 	remove
 	;;
 *)
-	echo "usage: practice.sh disk|disks|hosts|remove" >&2
+	echo "usage: practice.sh disk|container|disks|hosts|remove" >&2
 	exit 2
 	;;
 esac

@@ -33,6 +33,12 @@ func tutorial(t *testing.T, name string, said ...string) {
 			t.Setenv(key, value)
 			return ""
 		}
+		if key, is := strings.CutPrefix(line, "unset "); is {
+			if err := os.Unsetenv(key); err != nil { // Setenv puts it back
+				t.Error(err)
+			}
+			return ""
+		}
 		cmd := exec.Command("sh", "-c", line)
 		var errs strings.Builder
 		cmd.Stderr = &errs
