@@ -47,19 +47,20 @@ func firstDifference(got, want string) (n int, g, w string) {
 
 var decimal = regexp.MustCompile(`\d+\.\d+(e[+-]?\d+)?`)
 
-// exactDigits are so many that a number was written in full, and not for a reader.
-const exactDigits = 14
+// readDigits are all that is compared of a number: more than anybody reads.
+const readDigits = 12
 
-// rounded leaves twelve digits of numbers that are written in full. Processors that fuse multiplications and additions,
+// rounded leaves few digits of numbers that are written in full. Processors that fuse multiplications and additions,
 // as those of arm64, round the last digits differently. Source: "Floating-point operators" in the Go specification.
 func rounded(line string) string {
 	return decimal.ReplaceAllStringFunc(line, func(text string) string {
 		mantissa, _, _ := strings.Cut(text, "e")
 		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || len(strings.TrimLeft(mantissa, "0.")) < exactDigits {
+		if err != nil || len(strings.TrimLeft(mantissa, "0.")) <= readDigits {
 			return text
 		}
-		return strconv.FormatFloat(n, 'g', 12, 64)
+		n, _ = strconv.ParseFloat(strconv.FormatFloat(n, 'g', readDigits, 64), 64)
+		return strconv.FormatFloat(n, 'f', -1, 64)
 	})
 }
 

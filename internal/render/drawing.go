@@ -71,7 +71,7 @@ func newDrawing(x, y scale, height, textSize float64) *drawing {
 		widest = max(widest, TextWidth(t.name))
 	}
 	d.gap = 6
-	d.left = 2 + widest*textSize + d.gap
+	d.left = 2 + float64(widest*textSize) + d.gap
 	return d
 }
 
@@ -91,12 +91,13 @@ func TextWidth(text string) float64 {
 	return width
 }
 
+// toX and toY convert products, so that arm64 does not fuse them with the sum and draws as all machines do.
 func (d *drawing) toX(v float64) float64 {
-	return d.left + d.x.share(v)*(PictureWidth-d.left-d.right)
+	return d.left + float64(d.x.share(v)*(PictureWidth-d.left-d.right))
 }
 
 func (d *drawing) toY(v float64) float64 {
-	return d.height - d.below - d.y.share(v)*(d.height-d.below-d.above)
+	return d.height - d.below - float64(d.y.share(v)*(d.height-d.below-d.above))
 }
 
 // axes draws a faint line across for each name of the y axis, and the x axis with its ticks.
@@ -109,7 +110,7 @@ func (d *drawing) axes() {
 	for _, t := range ticks {
 		if y := d.toY(t.value); t.name != "" {
 			d.path("M"+coordinates(d.left, y)+"H"+end, frame, 0.5, "")
-			d.text(d.left-d.gap, y+0.35*d.textSize, "end", muted, d.textSize, t.name)
+			d.text(d.left-d.gap, y+float64(0.35*d.textSize), "end", muted, d.textSize, t.name)
 		}
 	}
 	d.path("M"+coordinates(d.left, bottom)+"H"+end, frame, 0.5, "")

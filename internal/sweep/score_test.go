@@ -376,7 +376,7 @@ func TestCostsAreHeldAgainstTheBaseline(t *testing.T) {
 	costs := Analyze(in).Cells[0].Levels[1].Costs
 	energy := costs[lab.EnergyPerIO]
 	if len(costs) != 2 || math.Abs(energy.ToBaseline.Ratio-2.05) > 0.02 || energy.ToBaseline.Verdict != Worse ||
-		costs[lab.CPUPerIO].ToBaseline.Ratio != 2 {
+		math.Abs(costs[lab.CPUPerIO].ToBaseline.Ratio-2) > 1e-9 {
 		t.Errorf("%+v", costs)
 	}
 }
