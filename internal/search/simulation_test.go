@@ -265,7 +265,7 @@ func few(d float64) int {
 	if d < 2 {
 		return 2
 	}
-	return 8
+	return 4 // one of them may be wrong: of searches of which 95% are right, 1.4% of such fours have two
 }
 
 // Settings, which combine in any way.
