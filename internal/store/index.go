@@ -51,12 +51,18 @@ type Row struct {
 // since the index was written is read again. A bundle that can't be read does not hide the others: it is named in the
 // error, next to the rows of the rest.
 func (s *Store) List() ([]Row, error) {
+	rows, _, err := s.list()
+	return rows, err
+}
+
+// list is List, with the newest of those bundles that were read for it, for whoever asks for the last run.
+func (s *Store) list() (rows []Row, newest *Bundle, err error) {
 	ids, err := s.ids()
 	if err != nil || len(ids) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
-	entries, damaged := s.entries(ids)
-	rows := make([]Row, 0, len(entries))
+	entries, newest, damaged := s.entries(ids)
+	rows = make([]Row, 0, len(entries))
 	for _, e := range entries {
 		e.Row.Created, e.Row.Added = e.Created.Local(), e.Added.Local()
 		if e.Status == lab.Running && !safepath.Locked(filepath.Join(s.runs(), e.ID, activeName)) {
@@ -67,7 +73,7 @@ func (s *Store) List() ([]Row, error) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(b.Added.Compare(a.Added), b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
 	})
-	return rows, damaged
+	return rows, newest, damaged
 }
 
 // entry is a line of the index: a row, and the stamp of the bundle that it was made from.
@@ -77,8 +83,9 @@ type entry struct {
 	Row
 }
 
-// entries are those of the bundles that can be read. Damaged are the others.
-func (s *Store) entries(ids []string) (entries []entry, damaged error) {
+// entries are those of the bundles that can be read, and the newest bundle that was read for them. Damaged are the
+// others.
+func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged error) {
 	trusted := Trust(s.dir) == nil // in a folder that others can change the index could be a link or a lie
 	var known map[string]entry
 	if trusted {
@@ -91,7 +98,10 @@ func (s *Store) entries(ids []string) (entries []entry, damaged error) {
 		e := known[id]
 		if err == nil && e.Stamp != stamp {
 			stale = true
-			e, err = s.entry(id, stamp)
+			var b *Bundle
+			if b, e, err = s.entry(id, stamp); b != nil && (newest == nil || b.added().After(newest.added())) {
+				newest = b
+			}
 		}
 		if err != nil {
 			unread = append(unread, err)
@@ -102,7 +112,7 @@ func (s *Store) entries(ids []string) (entries []entry, damaged error) {
 	if trusted && (stale || len(known) != len(entries)) {
 		_ = s.writeIndex(entries) // on a full or read-only file system the bundles are read each time
 	}
-	return entries, errors.Join(unread...)
+	return entries, newest, errors.Join(unread...)
 }
 
 // indexName is the file with the rows of all bundles, a JSON object a line. It makes lists quick where there are
@@ -165,10 +175,10 @@ func stampOf(dir string) (string, error) {
 }
 
 // entry reads a bundle.
-func (s *Store) entry(id, stamp string) (entry, error) {
+func (s *Store) entry(id, stamp string) (*Bundle, entry, error) {
 	b, err := s.bundle(id)
 	if err != nil {
-		return entry{}, err
+		return nil, entry{}, err
 	}
 	r := b.Run
 	row := Row{ID: id, Label: r.Label, Suite: r.Suite, Pair: r.Pair, Created: r.Created, Status: r.Status,
@@ -186,5 +196,5 @@ func (s *Store) entry(id, stamp string) (entry, error) {
 		row.Target, row.Place = r.Targets[0].Target, r.Targets[0].Place.Path
 	}
 	row.Repetitions, err = b.countRepetitions()
-	return entry{Stamp: stamp, Added: b.added(), Row: row}, err
+	return b, entry{Stamp: stamp, Added: b.added(), Row: row}, err
 }

@@ -117,7 +117,12 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 	if id := strings.ToUpper(ref); validID(id) && s.Has(id) {
 		return s.bundle(id)
 	}
-	rows, damaged := s.List() // one damaged run must not hide the others
+	if run, _ := lab.CutArm(ref); validID(run) {
+		if b, err := s.findPart(ref); b != nil || err != nil {
+			return b, err
+		}
+	}
+	rows, newest, damaged := s.list() // one damaged run must not hide the others
 	if ref == "last" {
 		if len(rows) == 0 {
 			if damaged != nil {
@@ -125,6 +130,9 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 			}
 			return nil, &lab.Error{Kind: lab.Usage, What: "there is no run yet",
 				Hints: []string{"measure one: headroom run quick DIR"}}
+		}
+		if newest != nil && filepath.Base(newest.dir) == rows[0].ID {
+			return newest, nil
 		}
 		return s.bundle(rows[0].ID)
 	}
