@@ -54,8 +54,30 @@ func (t *tree) make(mode fs.FileMode) *node {
 // maxLinks is how many links Linux follows in one path.
 const maxLinks = 40
 
-// find walks to a node through links; through one at the end if last says so. It returns the node's own path, too.
+// find walks to a node through links; through one at the end if last says so. It returns the node's own path, too. A
+// snapshot asks for thousands of files, most of which are behind no link.
 func (t *tree) find(name string, last bool) (*node, string, error) {
+	at := t.root
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || part == "." {
+			continue
+		}
+		next := at.names[part]
+		switch {
+		case part == ".." || next != nil && next.mode&fs.ModeSymlink != 0:
+			return t.follow(name, last)
+		case !at.mode.IsDir():
+			return nil, "", syscall.ENOTDIR
+		case next == nil:
+			return nil, "", fs.ErrNotExist
+		}
+		at = next
+	}
+	return at, path.Join("/", name), nil
+}
+
+// follow is find where links or parent folders are on the way.
+func (t *tree) follow(name string, last bool) (*node, string, error) {
 	at, done, rest := t.root, "/", strings.Split(name, "/")
 	for links := 0; len(rest) > 0; {
 		part := rest[0]
