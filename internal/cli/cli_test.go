@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 			Signals:      signals, Exit: os.Exit, Footprint: new(app.Footprint),
 		}))
 	}
-	// Thousands of commands leave their garbage in this one process: collecting it is a third of what the tests cost.
+	// Thousands of commands leave their garbage in this one process, and hold a few megabytes at a time.
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
+		debug.SetGCPercent(1000)
 	}
 	testscript.Main(m, map[string]func(){"headroom": headroom, app.PluginFile: headroom, app.CompletionFile: headroom})
 }
