@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -18,7 +19,18 @@ import (
 // condition is a compiled CEL expression whose value is true or false.
 type condition struct {
 	text    string
-	program cel.Program
+	program func() cel.Program
+}
+
+// later is a condition that is known to have no faults, and is compiled when it is first asked.
+func (l *language) later(text, scope string) *condition {
+	return &condition{text, sync.OnceValue(func() cel.Program {
+		c, faults := l.compile(text, scope)
+		if len(faults) > 0 {
+			panic("built-in condition " + text + ": " + faults[0].message)
+		}
+		return c.program()
+	})}
 }
 
 // fault is what is wrong with a condition, at a place in its text.
@@ -54,7 +66,7 @@ func (l *language) compile(text, scope string) (*condition, []fault) {
 	if err != nil {
 		return nil, []fault{{line: 1, message: err.Error()}}
 	}
-	return &condition{text: text, program: program}, nil
+	return &condition{text, func() cel.Program { return program }}, nil
 }
 
 // growingOperations finds operations that make something larger out of what there is. A few in a row outgrow any
@@ -280,7 +292,7 @@ const (
 // returned.
 func (c *condition) evaluate(m *machine, class, about string) (truth, []Evidence, []Missing) {
 	r := &reading{machine: m, class: class, about: about}
-	value, _, err := c.program.Eval(r)
+	value, _, err := c.program().Eval(r)
 	switch v := value.(type) {
 	case types.Bool:
 		if v == types.True {

@@ -21,15 +21,14 @@ const maxFile = 1 << 20
 //go:embed rules/*.yaml
 var builtIn embed.FS
 
-// BuiltIn reads the rules that come with headroom. Compiling their conditions takes long, and is done once.
+// BuiltIn reads the rules that come with headroom, once. Compiling their conditions takes long, and many are never
+// asked: each is compiled when it first is.
 func BuiltIn() ([]Rule, error) {
-	rules, err := compiledBuiltIn()
+	rules, err := readBuiltIn()
 	return slices.Clone(rules), err
 }
 
-var compiledBuiltIn = sync.OnceValues(compileBuiltIn)
-
-func compileBuiltIn() ([]Rule, error) {
+var readBuiltIn = sync.OnceValues(func() ([]Rule, error) {
 	names, err := fs.Glob(builtIn, "rules/*.yaml")
 	if err != nil {
 		return nil, err
@@ -40,6 +39,7 @@ func compileBuiltIn() ([]Rule, error) {
 	}
 	var rules []Rule
 	r := newReporter("")
+	r.faultless = true
 	for _, name := range names {
 		data, err := builtIn.ReadFile(name)
 		if err != nil {
@@ -52,7 +52,7 @@ func compileBuiltIn() ([]Rule, error) {
 		return nil, err
 	}
 	return rules, nil
-}
+})
 
 // Decode reads a file of rules; name is the file's, for messages. The error holds yamlfile.Problems: all of them at
 // once.
@@ -86,9 +86,13 @@ type place struct {
 }
 
 // reporter collects the problems of rule files.
-type reporter struct{ yamlfile.Reader }
+type reporter struct {
+	yamlfile.Reader
+	// faultless says that the conditions are known to be right.
+	faultless bool
+}
 
-func newReporter(file string) *reporter { return &reporter{yamlfile.Reader{Name: file}} }
+func newReporter(file string) *reporter { return &reporter{Reader: yamlfile.Reader{Name: file}} }
 
 // decode reads one file.
 func (r *reporter) decode(l *language, data []byte) []Rule {
