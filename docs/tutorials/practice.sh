@@ -11,6 +11,9 @@ disk() {
 	truncate -s 512M "/dev/shm/practice-$1"
 	device=$(losetup --find --show "/dev/shm/practice-$1")
 	queue=/sys/block/${device#/dev/}/queue
+	for setting in scheduler nr_requests read_ahead_kb max_sectors_kb; do # a loop device keeps them when it is detached
+		echo "$setting=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue/$setting")"
+	done >"$root/$1.queue"
 	for setting in scheduler=none nr_requests=128 read_ahead_kb=128 max_sectors_kb=1280; do
 		echo "${setting#*=}" >"$queue/${setting%=*}"
 	done
@@ -94,6 +97,9 @@ remove() {
 		mountpoint -q "$place" || continue
 		device=$(findmnt -no SOURCE "$place")
 		umount "$place"
+		while IFS== read -r setting value; do
+			echo "$value" >"/sys/block/${device#/dev/}/queue/$setting"
+		done <"${place%/}.queue"
 		losetup --detach "$device"
 	done
 	for host in a b; do
