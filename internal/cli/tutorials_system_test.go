@@ -6,12 +6,20 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
 )
 
+// noVerdict is how results say that a machine was too busy for an answer.
+var noVerdict = regexp.MustCompile(`undecided|don't differ clearly|could be seen`)
+
 // tutorial carries out the commands of a tutorial, which make what they measure, and removes it whatever happened.
-// What each command of headroom must say stands in said, in their order.
+// What each command of headroom must say stands in said, in their order. A wrong answer fails; none, which noise of
+// other programs can be the reason of, ends the test as one that was not run.
 func tutorial(t *testing.T, name string, said ...string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -43,6 +51,9 @@ func tutorial(t *testing.T, name string, said ...string) {
 		var errs strings.Builder
 		cmd.Stderr = &errs
 		out, err := cmd.Output()
+		if cmd.ProcessState.ExitCode() == app.ExitCode(&lab.Error{Kind: lab.Undecided}) {
+			t.Skipf("%s: %s", line, errs.String())
+		}
 		if err != nil {
 			t.Errorf("%s: %v\n%s%s", line, err, out, errs.String())
 		}
@@ -55,7 +66,11 @@ func tutorial(t *testing.T, name string, said ...string) {
 		t.Fatalf("%d commands of headroom", len(printed))
 	}
 	for i, want := range said {
-		if !strings.Contains(strings.Join(strings.Fields(printed[i]), " "), want) {
+		switch text := strings.Join(strings.Fields(printed[i]), " "); {
+		case strings.Contains(text, want):
+		case noVerdict.MatchString(text):
+			t.Skipf("command %d of headroom does not say %q: %s", i+1, want, noVerdict.FindString(text))
+		default:
 			t.Errorf("command %d of headroom does not say %q:\n%s", i+1, want, printed[i])
 		}
 	}
