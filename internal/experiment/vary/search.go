@@ -260,7 +260,7 @@ func (x *Experiment) printSearch(ctx context.Context) error {
 	l.Line("every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
 	for _, f := range x.Run.Experiment.Factors {
 		words := levelWords(f.Levels)
-		l.Line("  %s: %s or %s", f.Factor, words[0], words[1])
+		l.Line("  %s: %s or %s", strings.TrimSuffix(f.Factor, ":"), words[0], words[1])
 	}
 	var first []string
 	for _, e := range x.armSteps(nil, x.arm(slowArm).Levels) {

@@ -149,8 +149,10 @@ func (x *Experiment) PrintPlan(ctx context.Context) error {
 	if s.Then != "" {
 		l.Line("%s", s.Then)
 	}
-	l.Line("at the end, or when interrupted")
-	l.Each(s.End)
+	if len(s.End) > 0 {
+		l.Line("at the end, or when interrupted")
+		l.Each(s.End)
+	}
 	return l.End()
 }
 

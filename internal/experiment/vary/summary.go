@@ -43,7 +43,7 @@ func (x *Experiment) PrintSummary(context.Context) {
 	cost.Time = time.Duration(e.Blocks) * block
 	x.Print("  ", cost.Text(what, about, "at most "))
 	for _, v := range e.Factors {
-		line := v.Factor + ": " + strings.Join(levelWords(v.Levels), ", ")
+		line := strings.TrimSuffix(v.Factor, ":") + ": " + strings.Join(levelWords(v.Levels), ", ")
 		if v.Found != "" {
 			line += "; found " + v.Found
 		}

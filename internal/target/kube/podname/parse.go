@@ -67,7 +67,9 @@ func Parse(name string) (Options, error) {
 func keys(known []option) []string {
 	var names []string
 	for _, k := range known {
-		names = append(names, k.name)
+		if !k.own {
+			names = append(names, k.name)
+		}
 	}
 	return names
 }
@@ -77,7 +79,9 @@ type option struct {
 	name string
 	// flag takes no value; both says that it may, too.
 	flag, both bool
-	set        func(o *Options, value string) error
+	// own is set by headroom itself, in names of pods of a series.
+	own bool
+	set func(o *Options, value string) error
 }
 
 // volume is an option that says what is measured.
@@ -191,7 +195,7 @@ func list() []option {
 		{name: "cpu", set: func(o *Options, value string) error { return Amounts(value, &o.CPU) }},
 		{name: "memory", set: func(o *Options, value string) error { return Amounts(value, &o.Memory) }},
 		{name: "count", set: number(func(o *Options) *int { return &o.Count })},
-		{name: "replica", set: number(func(o *Options) *int { return &o.Replica })},
+		{name: "replica", own: true, set: number(func(o *Options) *int { return &o.Replica })},
 		{name: "hostnetwork", flag: true, set: set(func(o *Options) *bool { return &o.HostNetwork })},
 		{name: "privileged", flag: true, set: set(func(o *Options) *bool { return &o.Privileged })},
 		{name: "restricted", flag: true, set: set(func(o *Options) *bool { return &o.Restricted })},
