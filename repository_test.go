@@ -4,6 +4,8 @@ package headroom
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -14,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 
@@ -604,23 +607,35 @@ type goFile struct {
 
 func (f goFile) at(n ast.Node) string { return f.set.Position(n.Pos()).String() }
 
+// goFiles are all of the repository, with their tests or without.
 func goFiles(t *testing.T, tests bool) []goFile {
 	t.Helper()
+	all, err := parsedOnce()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d Go files: %v", len(all), err)
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(f goFile) bool {
+		return !tests && strings.HasSuffix(f.name, "_test.go")
+	})
+}
+
+// parsedOnce serves all tests: to parse a thousand files for each took most of their time.
+var parsedOnce = sync.OnceValues(func() ([]goFile, error) {
+	dirs, err := goFolders()
+	if err != nil {
+		return nil, err
+	}
 	var files []goFile
-	for _, dir := range packages(t) {
+	for _, dir := range dirs {
 		names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(names) == 0 {
-			t.Fatalf("no Go file in %s: %v", dir, err)
+			return nil, fmt.Errorf("no Go file in %s: %w", dir, err)
 		}
 		for _, name := range names {
-			if !tests && strings.HasSuffix(name, "_test.go") {
-				continue
-			}
 			set := token.NewFileSet()
 			tree, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
-				t.Error(err)
-				continue
+				return nil, err
 			}
 			f := goFile{name: name, dir: filepath.ToSlash(dir), tree: tree, set: set}
 			for _, imp := range tree.Imports {
@@ -629,15 +644,22 @@ func goFiles(t *testing.T, tests bool) []goFile {
 			files = append(files, f)
 		}
 	}
-	return files
-}
+	return files, nil
+})
 
 // packages lists the folders below cmd and internal that hold Go code.
 func packages(t *testing.T) []string {
 	t.Helper()
-	var dirs []string
+	dirs, err := goFolders()
+	if err != nil || len(dirs) < 5 {
+		t.Fatalf("found only %v: %v", dirs, err)
+	}
+	return dirs
+}
+
+func goFolders() (dirs []string, err error) {
 	for _, root := range []string{"cmd", "internal"} {
-		err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		err = errors.Join(err, filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -648,15 +670,9 @@ func packages(t *testing.T) []string {
 				dirs = append(dirs, dir)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
-	if len(dirs) < 5 {
-		t.Fatalf("found only %v", dirs)
-	}
-	return dirs
+	return dirs, err
 }
 
 // owner is the listed package that a folder belongs to: its own or the closest parent that covers it.
