@@ -254,7 +254,12 @@ func TestOrderedSearches(t *testing.T) {
 				w := row{name: fmt.Sprintf("%d steps", n), d: d, kind: k, plant: one(n), mean: 1.8*limit + 64/(d*d),
 					space: search.Space{Candidates: n, Ordered: true}, terms: terms()}
 				w.terms.MaxMeasurements = 1000
-				t.Run(fmt.Sprint(w.name, d, k.name), func(t *testing.T) { w.check(t, few(d)) })
+				t.Run(fmt.Sprint(w.name, d, k.name), func(t *testing.T) {
+					if !figure.Whole && n > 128 && k.name != "Gaussian" {
+						t.Skip("takes long; scripts/bench runs it")
+					}
+					w.check(t, few(d))
+				})
 			}
 		}
 	}
