@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/mathext"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // GroupSequential is the plan of a comparison in blocks ABBA that is looked at after each block and has its number of
@@ -47,7 +46,7 @@ func NewGroupSequential(alpha float64, pairs int) *GroupSequential {
 		return g
 	}
 	spend := spending(alpha, len(g.critical)-first+1)
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedomOf(first)}.Quantile(1 - spend[0]/2)
+	t := StudentQuantile(1-spend[0]/2, freedomOf(first))
 	g.critical[first-1] = t
 	d := atFirst(first)
 	for blocks := first + 1; blocks <= len(g.critical); blocks++ {

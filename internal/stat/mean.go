@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // MeanInterval is the mean of a number of values that was fixed beforehand, with Student's interval around it. It is
@@ -21,7 +20,7 @@ func MeanInterval(values []float64, confidence float64) Interval {
 	if n < 2 {
 		return i
 	}
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(n - 1)}.Quantile(0.5+confidence/2) * stat.StdDev(values,
+	half := StudentQuantile(0.5+confidence/2, float64(n-1)) * stat.StdDev(values,
 		nil) / math.Sqrt(float64(n))
 	i.Lo, i.Hi, i.Confidence = i.Center-half, i.Center+half, confidence
 	return i

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // PairedChange estimates the ratio from the logarithms of new/base, one a pair, in the order in which they were
@@ -39,7 +38,7 @@ func PairedOnceSpread(logs []float64, atLeast, confidence float64) Change {
 		return c
 	}
 	c.Spread = max(c.Spread, atLeast)
-	return c.around(mean, distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(c.N - 1)}.Quantile(0.5+confidence/2),
+	return c.around(mean, StudentQuantile(0.5+confidence/2, float64(c.N-1)),
 		confidence)
 }
 

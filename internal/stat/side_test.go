@@ -2,8 +2,11 @@ package stat
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"headroom/internal/figure"
 )
@@ -75,5 +78,18 @@ func TestSidesThatCannotBeTold(t *testing.T) {
 	if Differ([]float64{1, 1.2}, []float64{1.1, 1.3}, 0.01) || Differ([]float64{1}, []float64{2}, 0.01) ||
 		Differ(nil, nil, 0.01) || !Differ([]float64{1, 1.01, 0.99}, []float64{2, 2.01, 2.02}, 0.01) {
 		t.Error("levels are apart that are not, or are not that are")
+	}
+}
+
+// As gonum finds them, of which 1-tail has lost digits.
+func TestStudentQuantile(t *testing.T) {
+	for _, freedom := range []float64{1, 1.01, 1.3, 1.7, 2, 2.5, 3, 4, 4.9, 5, 7.3, 10, 30, 100, 1e4} {
+		for _, tail := range []float64{0.4, 0.2, 0.1, 0.05, 0.025, 0.01, 0.003, 1e-4, 1e-6, 1e-8} {
+			want := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(tail)
+			low, high := StudentQuantile(tail, freedom), StudentQuantile(1-tail, freedom)
+			if math.Abs(low/want-1) > 1e-9 || math.Abs(high/want+1) > 1e-6 {
+				t.Errorf("of %g with %g degrees: %.12g and %.12g, want %.12g", tail, freedom, low, high, want)
+			}
+		}
 	}
 }

@@ -97,7 +97,7 @@ func welch(a, b []float64, confidence float64) (lo, hi float64) {
 		return difference, difference
 	}
 	freedom := (va + vb) * (va + vb) / (va*va/(na-1) + vb*vb/(nb-1))
-	reach := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.5+confidence/2) * math.Sqrt(va+vb)
+	reach := StudentQuantile(0.5+confidence/2, freedom) * math.Sqrt(va+vb)
 	return difference - reach, difference + reach
 }
 

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	gonum "gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"headroom/internal/stat"
 )
@@ -32,7 +31,7 @@ func NextChange(base []float64, next, confidence float64) stat.Change {
 		return c
 	}
 	c.Spread = gonum.StdDev(logs, nil)
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: min(n-1, heavyTail)}.Quantile(0.5+confidence/2) *
+	half := stat.StudentQuantile(0.5+confidence/2, min(n-1, heavyTail)) *
 		c.Spread * math.Sqrt(1+1/n)
 	c.Lo, c.Hi, c.Confidence = math.Exp(difference-half), math.Exp(difference+half), confidence
 	return c
