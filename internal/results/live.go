@@ -18,7 +18,7 @@ func ShowLive(p *app.App, s *store.Store, b *store.Bundle, o CompareOptions) err
 }
 
 func liveResult(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
-	return liveResultBy(p, b, CompareOptions{Alpha: compare.DefaultAlpha, Result: DocumentOutput{Report: o}})
+	return liveResultBy(p, b, CompareOptions{Result: DocumentOutput{Report: o}})
 }
 
 // liveResultBy compares the sides of a live comparison by the metrics that decided.
