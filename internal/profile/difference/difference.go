@@ -1,0 +1,87 @@
+// Package difference says by which layers and functions two profiles differ, in calls and in time per I/O, with
+// intervals over loads and one bound for all errors together. It reaches no machine.
+package difference
+
+import (
+	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
+)
+
+// Schema of a Document.
+const Schema = "headroom/profile-diff/v1"
+
+// Document is what two profiles differ by: `headroom profile diff --json`.
+type Document struct {
+	Schema string `json:"schema"`
+	// A and B name what is compared: "7KQ4", "7KQ4:baseline".
+	A string `json:"a"`
+	B string `json:"b"`
+	// Alpha bounds the probability that any statement below is wrong, of all cells together.
+	Alpha float64 `json:"alpha"`
+	Cells []Cell  `json:"cells"`
+}
+
+// Cell is what one cell differs by.
+type Cell struct {
+	Cell string       `json:"cell"`
+	A    cost.Profile `json:"a"`
+	B    cost.Profile `json:"b"`
+	// Layers and Functions that differ, those that explain most first; Same is how many functions were compared and
+	// don't.
+	Layers    []Layer    `json:"layers"`
+	Functions []Function `json:"functions"`
+	Same      int        `json:"same"`
+	// Renamed are functions that are taken for one, because one kernel has the one and the other the other.
+	Renamed []Renamed `json:"renamed,omitempty"`
+	// Missing says what can't be compared because one side lacks it.
+	Missing []profile.Missing `json:"missing,omitempty"`
+}
+
+// Change is how something went from A to B.
+type Change string
+
+// The changes. A function appears or vanishes when every load of one side has at least 0.9 calls per I/O, and every
+// load of the other at most 0.2.
+const (
+	Appeared Change = "appeared"
+	Vanished Change = "vanished"
+	More     Change = "more"
+	Less     Change = "less"
+)
+
+// Layer is one that differs. Share is its part of all that differs, 0 to 1.
+type Layer struct {
+	ID    string  `json:"id"`
+	Title string  `json:"title"`
+	Share float64 `json:"share"`
+	Calls *Delta  `json:"calls,omitempty"`
+	NS    *Delta  `json:"ns,omitempty"`
+	// Functions of it that differ, by name, the first that explains most.
+	Functions []string `json:"functions"`
+}
+
+// Function is one that differs.
+type Function struct {
+	Name   string `json:"name"`
+	Module string `json:"module,omitempty"`
+	Layer  string `json:"layer"`
+	Calls  *Delta `json:"calls,omitempty"`
+	NS     *Delta `json:"ns,omitempty"` // in it alone
+}
+
+// Delta is how much there is of something per I/O on both sides, and the difference B - A with its simultaneous
+// interval; Change is empty where it may be none.
+type Delta struct {
+	A      float64 `json:"a"`
+	B      float64 `json:"b"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Change Change  `json:"change,omitempty"`
+}
+
+// Renamed are two names of what is taken for one function.
+type Renamed struct {
+	A   string `json:"a"`
+	B   string `json:"b"`
+	Why string `json:"why"`
+}

@@ -1,0 +1,30 @@
+package profile
+
+import "time"
+
+// Request is what a recorder is asked to do.
+type Request struct {
+	// Owner names what is made on the machine: the tracer's instance, "headroom-7KQ4M2X9TD-3".
+	Owner string `json:"owner"`
+	Part  Part   `json:"part"`
+	// Folder is the working directory of the load's processes. The recorder waits for the first of them, at most
+	// WaitFor, then Delay, and records until the end of its windows or of the load.
+	Folder  string        `json:"folder"`
+	WaitFor time.Duration `json:"wait_for"`
+	Delay   time.Duration `json:"delay"`
+	// Hz of samples on each CPU, for Sample; Follow is how long requests and waiting threads are followed after that.
+	Hz     int           `json:"hz,omitempty"`
+	Sample time.Duration `json:"sample,omitempty"`
+	Follow time.Duration `json:"follow,omitempty"`
+	// Trace is how long functions are traced, in all bursts together.
+	Trace time.Duration `json:"trace,omitempty"`
+	// Devices are the numbers of the block devices under test, from the top down: "253:0", "259:0".
+	Devices []string `json:"devices,omitempty"`
+}
+
+// Ready is the line that a recorder prints to its standard error when a load may start: what takes long is done. Done
+// is the one that says that nothing is traced any more.
+const (
+	Ready = "ready"
+	Done  = "done"
+)

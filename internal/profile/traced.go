@@ -1,0 +1,35 @@
+package profile
+
+// Traced are calls of kernel functions and occurrences of static tracepoints in bursts that the function tracer ran.
+type Traced struct {
+	// Seconds that were traced, in Bursts.
+	Seconds float64 `json:"seconds"`
+	Bursts  int     `json:"bursts"`
+	// Lost events found no room in the buffer. Where any are lost, counts are too low, and not equally for all.
+	Lost uint64 `json:"lost"`
+	// Functions says whether the function tracer ran; false where only static tracepoints were counted.
+	Functions bool `json:"functions"`
+	// Calls are those of functions, and occurrences of events, whose names have a colon: "block:block_rq_complete".
+	// The recorder's own are left out.
+	Calls []CallCount `json:"calls"`
+	// Completed are requests that ended on block devices meanwhile.
+	Completed []Completed `json:"completed,omitempty"`
+}
+
+// CallCount is how often a function was entered in a context.
+type CallCount struct {
+	Function string  `json:"function"`
+	Context  Context `json:"context"`
+	Count    uint64  `json:"count"`
+}
+
+// Completed are the requests that a block device completed.
+type Completed struct {
+	// Device is its number, "259:0".
+	Device string `json:"device"`
+	// Requests ended in the driver's queue, Bios in a device without one (dm, md); Bytes were moved by whichever of
+	// them there are.
+	Requests uint64 `json:"requests"`
+	Bios     uint64 `json:"bios"`
+	Bytes    uint64 `json:"bytes"`
+}
