@@ -99,6 +99,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.ablateCommand(),
 		p.bisectCommand(),
 		p.ladderCommand(),
+		p.profileCommand(),
 		p.importCommand(),
 		p.labelCommand(),
 		p.rmCommand(),

@@ -22,7 +22,7 @@ func commandGroups() []struct {
 	}{
 		{"Measure:", []string{"run", "net", "nfs", "ladder"}},
 		{"Compare:", []string{"compare", "sweep", "ablate", "stages", "history"}},
-		{"Find:", []string{"doctor", "bisect", "facts", "rules", "references"}},
+		{"Find:", []string{"doctor", "profile", "bisect", "facts", "rules", "references"}},
 		{"Look at:", []string{"list", "show", "report", "explain", "suites", "factors", "config"}},
 		{"Keep:", []string{"label", "export", "import", "rm", "restore"}},
 	}
