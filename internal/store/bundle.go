@@ -27,8 +27,9 @@ const (
 	importedName = "imported"
 )
 
-// folders are the folders of a bundle. Bundles made before snapshots were kept apart have no "facts".
-func folders() []string { return []string{"facts", "repetitions", "raw"} }
+// folders are the folders of a bundle. Bundles made before snapshots were kept apart have no "facts", and those made
+// before loads were profiled no "profiles".
+func folders() []string { return []string{"facts", "repetitions", "raw", "profiles"} }
 
 // Bundle is a run for reading.
 type Bundle struct {

@@ -55,6 +55,8 @@ func saveAndDie(dir string, n int) {
 	for i := 1; i <= 3; i++ {
 		check(add(w, i))
 		fmt.Println("committed", i)
+		check(w.Profile(exampleProfile(i)))
+		fmt.Println("profiled", i)
 	}
 	check(w.Close(func(r *lab.Run) { r.Status = lab.Complete }))
 	fmt.Println("closed")
@@ -138,6 +140,9 @@ func verifyAfterCrash(t *testing.T, step int, dir, printed string) {
 		if i >= len(numbers) || numbers[i] != i+1 {
 			t.Errorf("%s: committed repetition %d is lost: %v", where, i+1, numbers)
 		}
+	}
+	if got := profilesIn(t, b); len(got) < strings.Count(printed, "profiled") {
+		t.Errorf("%s: of the profiled loads are left %+v", where, got)
 	}
 	raw := 0
 	for _, err := range b.Raw() {

@@ -67,6 +67,8 @@ func redacted(r facts.Redactor, name string, data []byte) ([]byte, error) {
 		return redactedHeader(r, data)
 	case strings.HasSuffix(name, ".tar.zst"):
 		return redactedRaw(r, data)
+	case path.Base(path.Dir(name)) == "profiles":
+		return redactedProfile(r, data)
 	case strings.HasSuffix(name, ".json.zst"):
 		return redactedFacts(r, data)
 	}
@@ -108,7 +110,7 @@ func hideAll(r facts.Redactor, all []lab.Fact) []lab.Fact {
 }
 
 func redactedFacts(r facts.Redactor, data []byte) ([]byte, error) {
-	plain, err := unpacked(data)
+	plain, err := unpacked(data, maxFacts)
 	if err != nil {
 		return nil, err
 	}
@@ -158,15 +160,16 @@ func redactedRaw(r facts.Redactor, data []byte) ([]byte, error) {
 	return packed(out.Bytes())
 }
 
-func unpacked(data []byte) ([]byte, error) {
+// unpacked is what a file holds, which may be at most so many bytes.
+func unpacked(data []byte, most int64) ([]byte, error) {
 	decoder, err := unpack(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
 	defer decoder.Close()
-	plain, err := io.ReadAll(io.LimitReader(decoder, maxFacts+1))
-	if err == nil && len(plain) > maxFacts {
-		err = fmt.Errorf("it unpacks to more than %d MiB", maxFacts>>20)
+	plain, err := io.ReadAll(io.LimitReader(decoder, most+1))
+	if err == nil && int64(len(plain)) > most {
+		err = fmt.Errorf("it unpacks to more than %d MiB", most>>20)
 	}
 	return plain, err
 }

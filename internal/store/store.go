@@ -7,6 +7,7 @@
 //	run.json                    the header: lab.Run under "run", with a schema
 //	repetitions/000001.jsonl    a segment: one lab.Repetition a line
 //	raw/000001.tar.zst          what the load generator and the kernel printed, for the same segment
+//	profiles/000001.json.zst    a profiled load: one profile.Load, not among the repetitions
 //	active.json                 only while a run goes on: what it would leave behind if it were killed now
 //	imported                    only in a run that came from elsewhere; it is not exported
 //

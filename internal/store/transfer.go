@@ -163,6 +163,11 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 			return nil, err
 		}
 	}
+	for _, err := range b.Profiles() {
+		if err != nil {
+			return nil, err
+		}
+	}
 	if s.Has(id) {
 		return nil, &lab.Error{Kind: lab.Usage, What: "run " + id + " is in the store already",
 			Hints: []string{"headroom show " + id + " shows it; headroom rm " + id + " makes room"}}
@@ -248,6 +253,9 @@ func bundleFile(rest string) bool {
 	number := strings.TrimSuffix(strings.TrimPrefix(rest, "repetitions/"), ".jsonl")
 	if raw, ok := strings.CutPrefix(rest, "raw/"); ok {
 		number = strings.TrimSuffix(raw, ".tar.zst")
+	}
+	if profiled, ok := strings.CutPrefix(rest, "profiles/"); ok {
+		number = strings.TrimSuffix(profiled, ".json.zst")
 	}
 	if len(number) != 6 || len(number) == len(rest) {
 		return false
