@@ -79,6 +79,10 @@ type Run struct {
 	// Experiment says what was varied; nil for a run that varies nothing.
 	Experiment *Experiment `json:"experiment,omitempty"`
 
+	// Profile is what was asked for of profiled loads, which are carried out beside the repetitions; nil where none
+	// were.
+	Profile *ProfileTerms `json:"profile,omitempty"`
+
 	// Stages that the loads belong to, in their order; none where a run has no stages. An arm names its own in
 	// Levels[StageLevel].
 	Stages []Stage `json:"stages,omitempty"`
@@ -110,6 +114,14 @@ type Run struct {
 // asks for more decides it.
 func (r Run) Unfinished() bool {
 	return r.Status == Interrupted || r.Status == Complete && r.EndedAfter != "" && !r.Anytime
+}
+
+// ProfileTerms are what was asked for of profiled loads.
+type ProfileTerms struct {
+	// Loads of each part, of each cell in each arm: beside its first repetitions.
+	Loads int `json:"loads"`
+	// Hz is how many samples a second are taken of each CPU.
+	Hz int `json:"hz"`
 }
 
 // Terms are what a comparison was to be decided by, settled before anything was measured.

@@ -7,8 +7,10 @@ type Request struct {
 	// Owner names what is made on the machine: the tracer's instance, "headroom-7KQ4M2X9TD-3".
 	Owner string `json:"owner"`
 	Part  Part   `json:"part"`
-	// Folder is the working directory of the load's processes. The recorder waits for the first of them, at most
-	// WaitFor, then Delay, and records until the end of its windows or of the load.
+	// Folder begins the name of the working directory of the load's processes, the last part of its path:
+	// "7KQ4M2X9TD-3.". The rest of it is drawn when the load starts, so nobody knows it before. The recorder waits for
+	// the first of these processes, at most WaitFor, then Delay, and records until the end of its windows or of the
+	// load.
 	Folder  string        `json:"folder"`
 	WaitFor time.Duration `json:"wait_for"`
 	Delay   time.Duration `json:"delay"`
