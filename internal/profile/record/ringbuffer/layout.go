@@ -1,0 +1,92 @@
+package ringbuffer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Layout is how a page of the buffer, which the kernel calls sub-buffer, is laid out: events/header_page.
+type Layout struct {
+	// Size is what a page takes, and what one read of trace_pipe_raw returns.
+	Size int
+	// timestamp, commit and data are where those begin; word is the size of commit, the kernel's long.
+	timestamp, commit, word, data int
+}
+
+// ParseHeaderPage reads the file events/header_page. An instance of its own may have other sub-buffers than the file
+// says, which is of the top instance: see WithSubBuffer.
+func ParseHeaderPage(text []byte) (Layout, error) {
+	var layout Layout
+	seen := 0
+	for line := range strings.Lines(string(text)) {
+		field, ok := parseField(strings.TrimRight(line, "\n"))
+		if !ok {
+			continue
+		}
+		switch field.Name {
+		case "timestamp":
+			layout.timestamp = field.Offset
+		case "commit":
+			layout.commit, layout.word = field.Offset, field.Size
+		case "data":
+			layout.data, layout.Size = field.Offset, field.Offset+field.Size
+		default:
+			continue
+		}
+		seen++
+	}
+	if seen != 3 {
+		return Layout{}, errors.New("events/header_page lacks timestamp, commit or data")
+	}
+	return layout, layout.check()
+}
+
+func (l Layout) check() error {
+	if l.word != 4 && l.word != 8 || l.timestamp+8 > l.data || l.commit+l.word > l.data || l.data >= l.Size {
+		return fmt.Errorf("events/header_page describes pages that headroom can't read: timestamp at %d, commit at %d "+
+			"(%d bytes), data at %d to %d", l.timestamp, l.commit, l.word, l.data, l.Size)
+	}
+	return nil
+}
+
+// WithSubBuffer is the layout of pages of so many KiB, as an instance's buffer_subbuf_size_kb has it.
+func (l Layout) WithSubBuffer(kib int) (Layout, error) {
+	l.Size = kib << 10
+	if kib <= 0 || l.Size > largestEvent {
+		return Layout{}, fmt.Errorf("buffer_subbuf_size_kb is %d, which no kernel has", kib)
+	}
+	return l, l.check()
+}
+
+// headerLine is a line of events/header_event: a name and bits, or a name and the value of type_len that stands for it.
+var headerLine = regexp.MustCompile(`^\s*(\S.*?)\s*(?::|type_len ==|==|max type_len\s+==)\s*(?:type ==\s*)?(\d+)`)
+
+// CheckHeaderEvent reads the file events/header_event, and returns an error where events begin other than all kernels
+// have them begin since 2.6.30.
+func CheckHeaderEvent(text []byte) error {
+	want := map[string]int{"type_len": 5, "time_delta": 27, "array": 32, "padding": typePadding,
+		"time_extend": typeTimeExtend, "time_stamp": typeTimeStamp, "data": typeLargestData}
+	for line := range strings.Lines(string(text)) {
+		m := headerLine.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		value, ok := want[m[1]]
+		if !ok {
+			continue
+		}
+		if got, err := strconv.Atoi(m[2]); err != nil || got != value {
+			return fmt.Errorf("events/header_event says %q, headroom reads events with %d there",
+				strings.TrimSpace(line),
+				value)
+		}
+		delete(want, m[1])
+	}
+	if _, ok := want["type_len"]; ok {
+		return errors.New("events/header_event says nothing of type_len")
+	}
+	return nil
+}
