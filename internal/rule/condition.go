@@ -141,10 +141,11 @@ func (w *nameChecker) walk(e ast.Expr, local []string) {
 			return
 		}
 		w.walk(e.AsSelect().Operand(), local)
+		w.profileField(e)
 	case ast.CallKind:
 		call := e.AsCall()
-		if call.FunctionName() == operators.Index && call.Args()[0].Kind() == ast.IdentKind {
-			if table := call.Args()[0].AsIdent(); !slices.Contains(local, table) && isTable(table) {
+		if call.FunctionName() == operators.Index {
+			if table, ok := dotted(call.Args()[0]); ok && !slices.Contains(local, table) && isTable(table) {
 				w.table(e, table, call.Args()[1])
 				return
 			}
@@ -194,7 +195,8 @@ func dotted(e ast.Expr) (string, bool) {
 
 func isTable(name string) bool {
 	switch name {
-	case configTable, argumentTable, sysctlTable, moduleTable, countTable, valuesTable, sumTable:
+	case configTable, argumentTable, sysctlTable, moduleTable, countTable, valuesTable, sumTable, functionTable,
+		layerTable:
 		return true
 	}
 	return false
@@ -205,6 +207,10 @@ func (w *nameChecker) name(e ast.Expr, name string) {
 	first, rest, _ := strings.Cut(name, ".")
 	if first == "kernel" && strings.HasPrefix(rest, "config.") {
 		first, rest = configTable, strings.TrimPrefix(rest, "config.")
+	}
+	if table, key, is := profileName(name); is {
+		w.fault(e, "write "+table+`["`+key+`"].calls`, "%s is a table of many facts", table)
+		return
 	}
 	if isTable(first) {
 		if rest == "" {
@@ -238,6 +244,13 @@ func (w *nameChecker) table(e ast.Expr, table string, key ast.Expr) {
 	}
 	name := string(key.AsLiteral().(types.String))
 	switch table {
+	case functionTable, layerTable:
+		switch {
+		case w.scope != profileClass:
+			w.fault(e, "add scope: "+profileClass, "%s is about one profiled load", table)
+		case name == "":
+			w.fault(e, "", "%s has no name", called)
+		}
 	case countTable:
 		if _, ok := w.classes[name]; !ok {
 			w.fault(e, w.didYouMean(name, slices.Sorted(maps.Keys(w.classes))), "there is no class of facts %q", name)

@@ -56,7 +56,7 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 		return
 	}
 	for _, key := range rule.Shows {
-		if _, known := l.kinds[key]; !known {
+		if _, known := l.kinds[key]; !known && !isProfileFact(key) {
 			r.Add(at("shows"), 0, "docs/reference/facts.md lists them",
 				"the rule %s shows %s, which is no fact", rule.ID, key)
 		}

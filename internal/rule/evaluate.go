@@ -98,7 +98,7 @@ func (r *Rule) evaluate(m *machine, about string) outcome {
 	case when == no:
 		out.missing = nil
 	case when == yes && applies == yes:
-		out.verdict, out.evidence = Found, append(evidence, m.shown(r.Shows, about)...)
+		out.verdict, out.evidence = Found, append(evidence, m.shown(r.Shows, r.Scope, about)...)
 	default:
 		out.verdict = Unknown
 		for _, more := range missing {
@@ -131,7 +131,7 @@ func (t foundRules) silences(r *Rule, out *outcome) {
 	}
 	for _, id := range r.SilentIf {
 		if !t[foundRule{id, r.Scope, out.about}] && !t[foundRule{id, "", ""}] &&
-			(r.Scope != "" || !t[foundRule{id, anything, ""}]) {
+			(r.Scope != "" && r.Scope != profileClass || !t[foundRule{id, anything, ""}]) {
 			continue
 		}
 		t.add(r, out.about)
@@ -143,7 +143,8 @@ func (t foundRules) silences(r *Rule, out *outcome) {
 	}
 }
 
-// anything stands for the scope of all things: a rule about the machine reports what was found about one of them.
+// anything stands for the scope of all things: a rule about the machine, or about a load on its way through it, reports
+// what was found about one of them.
 const anything = "*"
 
 func (t foundRules) add(r *Rule, about string) {

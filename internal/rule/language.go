@@ -35,6 +35,9 @@ const (
 	countTable    = "@count"
 	valuesTable   = "@values"
 	sumTable      = "@sum"
+	// Those of a profile have rows of several facts: profile.function["qi_submit_sync"].calls.
+	functionTable = "profile.function"
+	layerTable    = "profile.layer"
 )
 
 // vocabulary is the catalogue, as conditions and machines are looked up in it.
@@ -86,6 +89,8 @@ func newLanguage() (*language, error) {
 		cel.Variable(countTable, cel.MapType(cel.StringType, cel.IntType)),
 		cel.Variable(valuesTable, cel.MapType(cel.StringType, cel.ListType(cel.StringType))),
 		cel.Variable(sumTable, cel.MapType(cel.StringType, cel.DoubleType)),
+		cel.Variable(functionTable, profileTableType()),
+		cel.Variable(layerTable, profileTableType()),
 	}
 	for _, key := range l.keys {
 		options = append(options, cel.Variable(key, celType(l.kinds[key])))

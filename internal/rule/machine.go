@@ -124,12 +124,13 @@ func (m *machine) find(key, about string) lab.Fact {
 	return f
 }
 
-// shown are facts that are known, of one thing or, where a rule is about the machine, of each.
-func (m *machine) shown(keys []string, about string) []Evidence {
+// shown are facts that are known, of the one thing that a rule of a scope is about or, where they are about others, of
+// each.
+func (m *machine) shown(keys []string, scope, about string) []Evidence {
 	var all []Evidence
 	for _, key := range keys {
 		things := []string{about}
-		if class := m.classOf(key); about == "" && class != "" {
+		if class := m.classOf(key); class != "" && class != scope {
 			things = m.things[class]
 		}
 		for _, thing := range things {

@@ -68,6 +68,8 @@ func (t table) look(name string) ref.Val {
 		return types.Int(len(things))
 	case valuesTable, sumTable:
 		return t.gather(name)
+	case functionTable, layerTable:
+		return profileRow{t, name}
 	}
 	return types.NewErr("no table %s", t.name)
 }

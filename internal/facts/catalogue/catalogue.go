@@ -99,6 +99,7 @@ var classes = sync.OnceValue(func() map[string]string {
 		"claim":     "a measured pod's claim, by its volume's name: under-test",
 		"cni":       "the network of a cluster's pods, by its plugin: flannel",
 		"busy":      "a process that does much I/O: comm/pid",
+		"profile":   "a load that was profiled: its cell, of a run with arms with the arm, rand-read@slow",
 	}
 })
 
@@ -114,7 +115,7 @@ func ClassOf(key string) string {
 // All is the list of all facts, by area in the order of the collectors.
 func All() []Definition {
 	return slices.Concat(systemFacts(), kernelFacts(), cpuFacts(), memoryFacts(), placeFacts(), diskFacts(), pciFacts(),
-		netFacts(), storageNetFacts(), guestFacts(), clusterFacts(), loadFacts())
+		netFacts(), storageNetFacts(), guestFacts(), clusterFacts(), loadFacts(), profileFacts())
 }
 
 // Holds says whether a value is written as its kind demands.

@@ -1,0 +1,15 @@
+package catalogue
+
+// profileFacts follow from loads that a run profiled. No snapshot has them: rules are asked with them of a saved run.
+func profileFacts() []Definition {
+	return []Definition{
+		{"profile.calls", Fraction, "", "calls of kernel functions per I/O, all together", Computed},
+		{"profile.cpu_ns", Fraction, Nanoseconds, "CPU time per I/O", Computed},
+		{"profile.function.*", Fraction, "",
+			"of a function, by its name: its `calls` per I/O, `ns` of CPU time in it alone, and their `share` of all",
+			Computed},
+		{"profile.layer.*", Fraction, "", "the same of a layer: iommu, block, memory-debug", Computed},
+		{"profile.interrupts.busiest_cpu", Fraction, Share,
+			"share of its time that the busiest CPU spends in interrupts and softirqs", Computed},
+	}
+}
