@@ -1,0 +1,130 @@
+package diagnosis
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
+	"headroom/internal/prose"
+)
+
+// FactsOfProfiles are the profiles of a run, as facts for rules: what an I/O costs in each profiled load, in all and by
+// function and layer. What was not recorded is unknown, with the reason.
+func FactsOfProfiles(costs []cost.Profile, loads []profile.Load) []lab.Fact {
+	var all []lab.Fact
+	for _, c := range costs {
+		p := profiled{about: loadName(c.Cell, c.Arm), Profile: c}
+		p.machine(loads)
+		for _, f := range c.Functions {
+			p.row("profile.function."+f.Name, f.Calls, f.Self)
+		}
+		for _, l := range c.Layers {
+			p.row("profile.layer."+l.ID, l.Calls, l.NS)
+		}
+		all = append(all, p.facts...)
+	}
+	return all
+}
+
+// loadName names a profiled load: the cell, and the arm where there are several.
+func loadName(cell, arm string) string {
+	if arm == "" || strings.HasSuffix(cell, "@"+arm) {
+		return cell
+	}
+	return cell + "@" + arm
+}
+
+// profiled is a profile, with the facts that were made of it.
+type profiled struct {
+	cost.Profile
+	about string
+	facts []lab.Fact
+}
+
+func (p *profiled) add(key string, value float64, loads int) {
+	p.facts = append(p.facts, lab.Fact{Key: key, About: p.about, Value: strconv.FormatFloat(value, 'g', 4, 64),
+		Source: "profile of " + prose.Count(loads, "load")})
+}
+
+func (p *profiled) unknown(key, why string) {
+	p.facts = append(p.facts, lab.Fact{Key: key, About: p.about, Unknown: why})
+}
+
+// machine adds what is known of the load as a whole. Rules take a function that is not listed for one that did not run,
+// where these facts are known.
+func (p *profiled) machine(loads []profile.Load) {
+	if calls, known := p.calls(); known {
+		p.add("profile.calls", calls, p.CallLoads)
+	} else {
+		p.unknown("profile.calls", p.why("function calls"))
+	}
+	if p.CPU == nil {
+		p.unknown("profile.cpu_ns", p.why("samples"))
+		return
+	}
+	p.add("profile.cpu_ns", p.CPU.Mean, p.TimeLoads)
+	if share, known := busiestInterrupts(loads, p.Cell, p.Arm); known {
+		p.add("profile.interrupts.busiest_cpu", share, p.TimeLoads)
+	}
+}
+
+// calls per I/O of all functions together; false where the function tracer did not run. Static tracepoints, whose names
+// have a colon, say nothing of functions.
+func (p *profiled) calls() (float64, bool) {
+	sum, known := 0.0, false
+	for _, f := range p.Functions {
+		if f.Calls != nil && !strings.Contains(f.Name, ":") {
+			sum, known = sum+f.Calls.Mean, true
+		}
+	}
+	return sum, known
+}
+
+// why something was not recorded.
+func (p *profiled) why(what string) string {
+	i := slices.IndexFunc(p.Missing, func(m profile.Missing) bool { return strings.Contains(m.What, what) })
+	if i < 0 {
+		return "no load was profiled for it"
+	}
+	return cmp.Or(p.Missing[i].Why, what+" could not be recorded")
+}
+
+// row adds what is known of a function or a layer.
+func (p *profiled) row(key string, calls, ns *cost.Estimate) {
+	if calls != nil {
+		p.add(key+".calls", calls.Mean, p.CallLoads)
+	}
+	if ns == nil {
+		return
+	}
+	p.add(key+".ns", ns.Mean, p.TimeLoads)
+	if p.CPU != nil && p.CPU.Mean > 0 {
+		p.add(key+".share", ns.Mean/p.CPU.Mean, p.TimeLoads)
+	}
+}
+
+// busiestInterrupts is the share of its time that the CPU with the most interrupts spends in them, over all loads of a
+// cell. A CPU that idles is sampled less often than asked for, or not at all, so that samples are counted against the
+// rate; false where nothing was sampled.
+func busiestInterrupts(loads []profile.Load, cell, arm string) (share float64, known bool) {
+	samples, expected := map[int]float64{}, 0.0
+	for _, l := range loads {
+		if l.Cell != cell || l.Arm != arm || l.Sampled == nil {
+			continue
+		}
+		expected += float64(l.Sampled.Hz) * l.Sampled.Seconds
+		for _, s := range l.Sampled.Stacks {
+			if s.Context == profile.InHardirq || s.Context == profile.InSoftirq {
+				samples[s.CPU] += float64(s.Count)
+			}
+		}
+	}
+	for _, n := range samples {
+		share = max(share, n/expected)
+	}
+	return min(share, 1), expected > 0
+}

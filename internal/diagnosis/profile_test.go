@@ -1,0 +1,134 @@
+package diagnosis_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/diagnosis"
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
+	"headroom/internal/rule"
+)
+
+func estimate(mean float64) *cost.Estimate {
+	return &cost.Estimate{Mean: mean, Values: []float64{mean}}
+}
+
+// strict is what a guest with strict IOMMU domains and a slow clock costs, and lazy the same without the flushes.
+func strict(cell, arm string, flushes float64) cost.Profile {
+	return cost.Profile{Cell: cell, Arm: arm, Kernel: "6.1.0-56-amd64", TimeLoads: 3, CallLoads: 3,
+		CPU:    estimate(20000),
+		Layers: []cost.Layer{{ID: "iommu", Title: "DMA mapping and IOMMU", NS: estimate(900), Calls: estimate(20)}},
+		Functions: []cost.Function{
+			{Name: "aio_read", Calls: estimate(1)}, {Name: "qi_submit_sync", Calls: estimate(flushes)},
+			{Name: "read_hpet", Self: estimate(4000), Total: estimate(4000)},
+			{Name: "block:block_rq_issue", Calls: estimate(1)},
+		}}
+}
+
+// idle is a load in which no CPU was busy with interrupts.
+func idle(arm string) profile.Load {
+	return profile.Load{Cell: "rand-read@" + arm, Arm: arm, Recording: profile.Recording{
+		Sampled: &profile.Sampled{Hz: 100, Seconds: 2}}}
+}
+
+func ask(t *testing.T, machine []lab.Fact) map[string]rule.Finding {
+	t.Helper()
+	rules, err := rule.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := rule.Compile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]rule.Finding{}
+	for _, f := range diagnosis.Ask(set, facts.Document{Facts: machine}, rule.Options{}).Findings {
+		if strings.HasPrefix(f.Rule, "profile-") || f.Rule == "iommu-strict" {
+			found[f.Rule+" "+string(f.Verdict)] = f
+		}
+	}
+	return found
+}
+
+// A finding rests on the profile alone where nothing else is known, and names the load.
+func TestFindingsRestOnProfiles(t *testing.T) {
+	found := ask(t, diagnosis.FactsOfProfiles([]cost.Profile{strict("rand-read@slow", "slow", 1),
+		strict("rand-read@fast", "fast", 0.015)}, []profile.Load{idle("slow"), idle("fast")}))
+	f := found["profile-iommu-flush finding"]
+	if !slices.Equal(f.About, []string{"rand-read@slow"}) || len(f.Evidence) != 1 ||
+		f.Evidence[0].Fact != "profile.function.qi_submit_sync.calls" || f.Evidence[0].Value != "1" ||
+		f.Evidence[0].Source != "profile of 3 loads" {
+		t.Errorf("%+v", f)
+	}
+	if f := found["profile-slow-clock finding"]; len(f.About) != 2 {
+		t.Errorf("%+v", f)
+	}
+	if len(found) != 2 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// Where facts tell the cause, the profile is evidence of that finding, and no finding of its own.
+func TestProfilesAreEvidence(t *testing.T) {
+	machine := []lab.Fact{{Key: "pci.class", About: "0000:01:00.0", Value: "nvme"},
+		{Key: "pci.iommu.group_type", About: "0000:01:00.0", Value: "DMA"}, {Key: "kernel.major", Value: "6"},
+		{Key: "kernel.minor", Value: "1"}}
+	found := ask(t, append(machine, diagnosis.FactsOfProfiles([]cost.Profile{strict("rand-read", "", 1)}, nil)...))
+	if _, own := found["profile-iommu-flush finding"]; own {
+		t.Error("said twice")
+	}
+	evidence := found["iommu-strict finding"].Evidence
+	if i := slices.IndexFunc(evidence, func(e rule.Evidence) bool {
+		return e.Fact == "profile.function.qi_submit_sync.calls" && slices.Equal(e.About, []string{"rand-read"})
+	}); i < 0 {
+		t.Errorf("%+v", evidence)
+	}
+	if found := ask(t, machine); len(found) != 1 {
+		t.Errorf("without a profile: %+v", found)
+	}
+}
+
+// What was refused is unknown for the reason that the recorder gave; functions that did not run never ran.
+func TestRefusedParts(t *testing.T) {
+	p := strict("rand-read", "", 1)
+	p.CallLoads, p.Missing = 0,
+		[]profile.Missing{{What: "function calls", Why: "the kernel is locked down (integrity)"}}
+	for i := range p.Functions {
+		p.Functions[i].Calls = nil
+	}
+	found := ask(t, diagnosis.FactsOfProfiles([]cost.Profile{p}, nil))
+	f := found["profile-iommu-flush unknown"]
+	if len(f.Missing) != 1 || f.Missing[0].Fact != "profile.calls" ||
+		f.Missing[0].Reason != "the kernel is locked down (integrity)" {
+		t.Errorf("%+v", f)
+	}
+	if _, is := found["profile-slow-clock finding"]; !is {
+		t.Errorf("samples were there: %+v", found)
+	}
+}
+
+// One CPU of two is busy with interrupts, as far as samples tell; idling ones are not sampled.
+func TestBusiestInterruptCPU(t *testing.T) {
+	load := profile.Load{Cell: "rand-read", Recording: profile.Recording{Sampled: &profile.Sampled{Hz: 100, Seconds: 2,
+		Stacks: []profile.Stack{{CPU: 0, Context: profile.InHardirq, Count: 100}, {CPU: 0, Context: profile.InSoftirq,
+			Count: 90}, {CPU: 1, Context: profile.InLoad, Count: 30}, {CPU: 1, Context: profile.InHardirq, Count: 2}}}}}
+	of := func(cell string) string {
+		for _, f := range diagnosis.FactsOfProfiles([]cost.Profile{strict(cell, "", 0)}, []profile.Load{load, {
+			Cell: "rand-read"}}) {
+			if f.Key == "profile.interrupts.busiest_cpu" {
+				return f.Value
+			}
+		}
+		return ""
+	}
+	if got := of("rand-read"); got != "0.95" {
+		t.Errorf("%q", got)
+	}
+	if got := of("seq-read"); got != "" {
+		t.Errorf("of a cell that was not sampled: %q", got)
+	}
+}
