@@ -1,0 +1,192 @@
+package layer
+
+import "strings"
+
+// Other is the id of the layer of functions that belong to none.
+const Other = "other"
+
+// Layers are the layers with what belongs to them. They don't change, and may be used from several goroutines.
+type Layers struct {
+	layers     []*Layer
+	byID       map[string]*Layer
+	exact      map[string]member
+	patterns   []member // the longest first
+	modules    map[string]*Layer
+	modulesOf  []member
+	prefixes   map[string]member // what may be in front of a colon; * for all else
+	operations [][]string
+	isOne      map[string]bool
+	called     []call
+}
+
+// Layer is a group of functions.
+type Layer struct {
+	ID    string
+	Title string
+	Why   string
+	// Source is where it is described; empty for what every engineer knows.
+	Source string
+	// Follows marks a layer whose changes mostly follow from those of others: locks, timers, idling.
+	Follows bool
+}
+
+// call is a function that belongs to a layer where it is called by another.
+type call struct{ caller, function member }
+
+// member is a pattern with what it belongs to.
+type member struct {
+	before, after string // of the *
+	star          bool
+	layer         *Layer
+	passes        bool
+}
+
+// Of is the id of the layer that a function belongs to, and Other for one that is in none. Module is the kernel module
+// that has it, or empty. The name may be that of a static tracepoint ("block:block_rq_issue") or of a function of a
+// program ("fio:get_io_u").
+func (l *Layers) Of(function, module string) string {
+	m, _ := l.find(function, module)
+	if m.layer == nil {
+		return Other
+	}
+	return m.layer.ID
+}
+
+// OfStack is the id of the layer that the time of a stack counts for: that of the innermost frame whose function does
+// not belong to its caller. Modules has the module of each function that is in one.
+func (l *Layers) OfStack(frames []string, modules map[string]string) string {
+	for i := len(frames) - 1; i >= 0; i-- {
+		if i > 0 {
+			if id, ok := l.ofCall(frames[i-1], frames[i]); ok {
+				return id
+			}
+		}
+		if m, ok := l.find(frames[i], modules[frames[i]]); ok && !m.passes {
+			return m.layer.ID
+		}
+	}
+	if len(frames) == 0 {
+		return Other
+	}
+	return l.Of(frames[len(frames)-1], modules[frames[len(frames)-1]])
+}
+
+// Title is that of a layer, and the id itself where there is no such layer.
+func (l *Layers) Title(id string) string {
+	if one, ok := l.byID[id]; ok {
+		return one.Title
+	}
+	return id
+}
+
+// Get returns a layer by its id.
+func (l *Layers) Get(id string) (Layer, bool) {
+	one, ok := l.byID[id]
+	if !ok {
+		return Layer{ID: id, Title: id}, false
+	}
+	return *one, true
+}
+
+// All are the layers, in the order of the way of an I/O.
+func (l *Layers) All() []Layer {
+	var all []Layer
+	for _, one := range l.layers {
+		all = append(all, *one)
+	}
+	return all
+}
+
+// Operation says whether loads call this function once for each I/O.
+func (l *Layers) Operation(function string) bool { return l.isOne[Name(function)] }
+
+// Operations are those functions by interface: a load uses one of them, and may call single functions of others beside.
+func (l *Layers) Operations() [][]string { return l.operations }
+
+func (l *Layers) find(function, module string) (member, bool) {
+	if before, _, ok := strings.Cut(function, ":"); ok {
+		return l.prefixed(before)
+	}
+	name := Name(function)
+	bare := strings.TrimLeft(name, "_")
+	for _, n := range []string{name, bare} {
+		if m, ok := l.exact[n]; ok {
+			return m, true
+		}
+	}
+	if m, ok := l.inModule(module); ok {
+		return m, true
+	}
+	for _, m := range l.patterns {
+		if m.fits(bare) {
+			return m, true
+		}
+	}
+	return member{}, false
+}
+
+// prefixed finds what has a colon in its name.
+func (l *Layers) prefixed(before string) (member, bool) {
+	m, ok := l.prefixes[before]
+	if !ok {
+		m, ok = l.prefixes["*"]
+	}
+	return m, ok
+}
+
+func (l *Layers) ofCall(caller, function string) (string, bool) {
+	function = short(function)
+	for _, c := range l.called {
+		if c.function.fits(function) && c.caller.fits(short(caller)) {
+			return c.function.layer.ID, true
+		}
+	}
+	return "", false
+}
+
+func (l *Layers) inModule(module string) (member, bool) {
+	if module == "" {
+		return member{}, false
+	}
+	module = strings.ReplaceAll(module, "-", "_")
+	if one, ok := l.modules[module]; ok {
+		return member{layer: one}, true
+	}
+	for _, m := range l.modulesOf {
+		if m.fits(module) {
+			return m, true
+		}
+	}
+	return member{}, false
+}
+
+func (m member) fits(name string) bool {
+	if !m.star {
+		return name == m.before
+	}
+	return len(name) >= len(m.before)+len(m.after) && strings.HasPrefix(name, m.before) &&
+		strings.HasSuffix(name, m.after)
+}
+
+// Name is that of a function in the source: without what compilers append to the names of copies and pieces of it.
+func Name(function string) string {
+	name, rest, ok := strings.Cut(function, ".")
+	if !ok || name == "" || strings.Contains(function, ":") {
+		return function
+	}
+	for part := range strings.SplitSeq(rest, ".") {
+		switch part {
+		case "isra", "part", "constprop", "cold", "llvm", "lto_priv", "localalias":
+		default:
+			if strings.Trim(part, "0123456789") != "" {
+				return function
+			}
+		}
+	}
+	return name
+}
+
+func short(function string) string { return strings.TrimLeft(Name(function), "_") }
+
+// Padding says that a symbol is no function, but the space in front of one.
+func Padding(symbol string) bool { return strings.HasPrefix(symbol, "__pfx_") }
