@@ -163,13 +163,18 @@ func TestMergeByTime(t *testing.T) {
 		2: nil, 3: []byte("short"),
 	})
 	var order []int32
+	var gaps []bool
 	lost := uint64(0)
 	for got := range m.Events {
-		order = append(order, got.PID)
+		order, gaps = append(order, got.PID), append(gaps, got.Gap)
 		lost += got.Lost
 	}
 	if want := []int32{1, 4, 5, 2, 3, 6}; !slices.Equal(order, want) || m.Damaged != 2 || lost != 1 {
 		t.Errorf("order %v, %d damaged, %d lost; want %v, 2, 1", order, m.Damaged, lost, want)
+	}
+	// CPU 1 lost events between 5 and 6: whatever the others did meanwhile may belong to one of them.
+	if want := []bool{false, false, false, true, true, true}; !slices.Equal(gaps, want) {
+		t.Errorf("gaps %v, want %v", gaps, want)
 	}
 }
 

@@ -173,8 +173,7 @@ func (r recorded) knows(format ringbuffer.Format, data []byte, line string) bool
 	function, caller, ok := strings.Cut(line, " <-")
 	ip, hasIP := format.Field("ip")
 	parent, hasParent := format.Field("parent_ip")
-	// A function is traced at its beginning, and its callers call it from anywhere in them: addresses have one name, and
-	// as those of the kernel they are negative.
+	// An address has one name, though a function has many addresses. Those of the kernel are negative.
 	if !ok || !hasIP || !hasParent || ip.Int(data) >= 0 || parent.Int(data) >= 0 {
 		return false
 	}
