@@ -1,0 +1,123 @@
+// Package stacks adds the sampled stacks of profiled loads up, each with its time per I/O, and writes them for programs
+// that draw them: folded, for pprof, for speedscope. It reaches no machine.
+package stacks
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/profile"
+)
+
+// Set are the stacks of one cell in one arm.
+type Set struct {
+	Cell, Arm, Role string
+	// Loads that were sampled, and PeriodNS, the time between two samples of a CPU.
+	Loads    int
+	PeriodNS float64
+	Stacks   []Stack
+}
+
+// Stack is what a CPU was doing, the costliest first.
+type Stack struct {
+	// Frames from the outermost, which is the thread, or the kind of context where no thread is meant.
+	Frames []string
+	// NS are nanoseconds of CPU time per I/O in each load, and Samples those of all loads.
+	NS      []float64
+	Samples uint64
+}
+
+// Of adds up the samples of loads of one cell, without idling. The CPU time of an I/O in each load that has samples,
+// in their order, is shared out among the load's stacks; where it is not known they are counted only.
+func Of(loads []profile.Load, cpuNS []float64) Set {
+	var set Set
+	sampled := slices.DeleteFunc(slices.Clone(loads), func(l profile.Load) bool {
+		return l.Failed != "" || l.Sampled == nil || busy(l.Sampled.Stacks) == 0
+	})
+	byKey := map[string]*Stack{}
+	for i, l := range sampled {
+		set.Cell, set.Arm, set.Role, set.PeriodNS = l.Cell, l.Arm, l.Role, 1e9/float64(max(l.Sampled.Hz, 1))
+		perSample := 0.0
+		if len(cpuNS) == len(sampled) {
+			perSample = cpuNS[i] / float64(busy(l.Sampled.Stacks))
+		}
+		for _, s := range l.Sampled.Stacks {
+			if s.Context == profile.InIdle {
+				continue
+			}
+			frames := append([]string{outermost(s)}, s.Frames...)
+			key := strings.Join(frames, "\x00")
+			if byKey[key] == nil {
+				byKey[key] = &Stack{Frames: frames, NS: make([]float64, len(sampled))}
+			}
+			byKey[key].NS[i] += float64(float64(s.Count) * perSample)
+			byKey[key].Samples += s.Count
+		}
+	}
+	set.Loads = len(sampled)
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		set.Stacks = append(set.Stacks, *byKey[key])
+	}
+	slices.SortStableFunc(set.Stacks, func(a, b Stack) int {
+		return cmp.Or(cmp.Compare(b.Mean(), a.Mean()), cmp.Compare(b.Samples, a.Samples))
+	})
+	return set
+}
+
+func busy(all []profile.Stack) uint64 {
+	var n uint64
+	for _, s := range all {
+		if s.Context != profile.InIdle {
+			n += s.Count
+		}
+	}
+	return n
+}
+
+// outermost is the frame on which a stack stands. Threads of one program differ by numbers only.
+func outermost(s profile.Stack) string {
+	switch s.Context {
+	case profile.InSoftirq:
+		return "(softirq)"
+	case profile.InHardirq:
+		return "(interrupt)"
+	case profile.InWorker:
+		return "(kworker)"
+	}
+	name, _, _ := strings.Cut(s.Task, "/")
+	return cmp.Or(strings.TrimRight(name, "0123456789-:_"), "(thread)")
+}
+
+// Mean is the time per I/O in nanoseconds.
+func (s Stack) Mean() float64 { return mean(s.NS) }
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(max(len(values), 1))
+}
+
+// Total is the time of all stacks per I/O in nanoseconds; 0 where it is not known.
+func (s Set) Total() float64 {
+	sum := 0.0
+	for _, stack := range s.Stacks {
+		sum += stack.Mean()
+	}
+	return sum
+}
+
+// name tells a set from others.
+func (s Set) name() string {
+	parts := []string{s.Cell}
+	if s.Arm != "" {
+		parts = append(parts, s.Arm)
+	}
+	if s.Role != "" {
+		parts = append(parts, s.Role)
+	}
+	return strings.Join(parts, ", ")
+}
