@@ -1,0 +1,85 @@
+// Package breakdown is what is published of the profiled loads of a run: what an I/O of each cell costs, by layer and
+// by function, how long requests are in each stage of the block layer, and where the load's threads wait. It reaches no
+// machine.
+package breakdown
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/stacks"
+)
+
+// Schema of a Document.
+const Schema = "headroom/profile/v1"
+
+// Document are the profiles of a run: `headroom profile show --json`.
+type Document struct {
+	Schema string `json:"schema"`
+	Run    string `json:"run"`
+	// Warnings say what the numbers are not good for.
+	Warnings []lab.Warning `json:"warnings,omitempty"`
+	Cells    []Cell        `json:"cells"`
+}
+
+// Cell is one cell in one arm, on one target of a run that measures several.
+type Cell struct {
+	cost.Profile
+	Role string `json:"role,omitempty"`
+	// Failed says why loads have no recording, each reason once.
+	Failed []string `json:"failed,omitempty"`
+	// Requests by device, direction and size, the most first, and the Devices that they were on.
+	Requests []Requests `json:"requests,omitempty"`
+	Devices  []Device   `json:"devices,omitempty"`
+	// Waits are where the load's threads were off the CPU; nil where that was not recorded.
+	Waits *Waits `json:"waits,omitempty"`
+	// Stacks are for pictures and other programs, and Modules those of their functions; JSON has neither.
+	Stacks  stacks.Set        `json:"-"`
+	Modules map[string]string `json:"-"`
+}
+
+// Group are loads of one cell in one arm, on one target.
+type Group struct {
+	Cell, Arm, Role string
+	Loads           []profile.Load
+}
+
+// Groups are the loads of a run by cell, arm and target, in the order in which they came.
+func Groups(loads []profile.Load) []Group {
+	var groups []Group
+	for _, l := range loads {
+		i := slices.IndexFunc(groups, func(g Group) bool {
+			return g.Cell == l.Cell && g.Arm == l.Arm && g.Role == l.Role
+		})
+		if i < 0 {
+			i = len(groups)
+			groups = append(groups, Group{Cell: l.Cell, Arm: l.Arm, Role: l.Role})
+		}
+		groups[i].Loads = append(groups[i].Loads, l)
+	}
+	return groups
+}
+
+// Of is what the loads of a group say, beside what an I/O costs.
+func Of(g Group, costs cost.Profile) Cell {
+	c := Cell{Profile: costs, Role: g.Role, Modules: map[string]string{}}
+	c.Cell, c.Arm = cmp.Or(costs.Cell, g.Cell), cmp.Or(costs.Arm, g.Arm)
+	for _, l := range g.Loads {
+		maps.Copy(c.Modules, l.Modules)
+		if l.Failed != "" && !slices.Contains(c.Failed, l.Failed) {
+			c.Failed = append(c.Failed, l.Failed)
+		}
+	}
+	c.Requests, c.Devices = requestsOf(g.Loads), devicesOf(g.Loads)
+	c.Waits = waitsOf(g.Loads)
+	var cpu []float64
+	if costs.CPU != nil {
+		cpu = costs.CPU.Values
+	}
+	c.Stacks = stacks.Of(g.Loads, cpu)
+	return c
+}
