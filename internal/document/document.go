@@ -20,8 +20,8 @@ type Document struct {
 // Absent is what a person sees where nothing was measured.
 const Absent = "–"
 
-// Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, a Listing, Conditions, Entries or
-// Plots; or a Section, Folded or Terminal, which have blocks.
+// Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, a Listing, Conditions, Entries,
+// Plots or a Flame; or a Section, Folded or Terminal, which have blocks.
 type Block interface{ block() }
 
 // Role says what a sentence is for.
@@ -147,6 +147,8 @@ func (k Kind) Picture() bool { return k == Bar || k == Sketch || k == Range }
 // Column of a table.
 type Column struct {
 	Title string
+	// Signs are of warnings about all numbers of the column: "!1 !3".
+	Signs string
 	Kind  Kind
 	// Over is above the titles of columns that are next to each other and have it in common.
 	Over string
@@ -266,6 +268,8 @@ func rewritten(b Block, rewrite func(string) string) Block {
 	case Entries:
 		return b.rewritten(rewrite)
 	case Plots:
+		return b.rewritten(rewrite)
+	case Flame:
 		return b.rewritten(rewrite)
 	}
 	return b

@@ -75,7 +75,7 @@ func (t *sheetTable) table(of document.Table, heading string, codes func(string)
 				continue
 			}
 			t.cell([]string{of.Name, strconv.Itoa(i + 1), name, of.Columns[j].Name()}, c,
-				codes(prose.Join(heading, ofRow, c.Signs)))
+				codes(prose.Join(heading, ofRow, of.Columns[j].Signs, c.Signs)))
 		}
 	}
 }

@@ -24,7 +24,7 @@ func Markdown(w io.Writer, d document.Document, _ Options) error {
 // shownInMarkdown says whether a block has something that Markdown shows.
 func shownInMarkdown(b document.Block) bool {
 	switch b := b.(type) {
-	case document.Plots, document.Terminal, document.Listing:
+	case document.Plots, document.Flame, document.Terminal, document.Listing:
 		return false
 	case document.Folded:
 		return slices.ContainsFunc(b.Blocks, shownInMarkdown)
@@ -116,7 +116,7 @@ func markdownTable(out *bufio.Writer, t document.Table, notes func(string) strin
 		}
 		out.WriteString("|\n")
 	}
-	line(func(_ int, c document.Column) string { return EscapeMarkdown(c.Name()) })
+	line(func(_ int, c document.Column) string { return prose.Join(EscapeMarkdown(c.Name()), notes(c.Signs)) })
 	line(func(_ int, c document.Column) string {
 		if c.Kind == document.Number {
 			return "---:"

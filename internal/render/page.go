@@ -25,6 +25,7 @@ type documentPage struct {
 	Head   pageHead
 	Title  template.HTML
 	Blocks []pageBlock
+	Script template.JS
 }
 
 // pageBlock is a block in the one field that is set.
@@ -38,6 +39,7 @@ type pageBlock struct {
 	Table    *pageTable
 	Entries  []pageEntry
 	Plots    *pagePlots
+	Flame    *pageFlame
 
 	Conditions []document.Condition
 	Section    *pageDocument
@@ -70,9 +72,16 @@ type pageWarning struct {
 type pageTable struct {
 	// Over are the titles that columns have in common; nil where none do.
 	Over       []pageSpan
-	Head       []document.Column
+	Head       []pageColumn
 	Rows, Rest []pageRow
 	Tinted     bool
+}
+
+// pageColumn is what stands above a column.
+type pageColumn struct {
+	Kind  document.Kind
+	Title string
+	Signs template.HTML
 }
 
 // pageSpan is a title over so many columns.
@@ -115,19 +124,32 @@ type pageBar struct{ X, Width, Class string }
 // Page writes one self-contained page.
 func Page(w io.Writer, d document.Document, _ Options) error {
 	links := warningLinks("w")
-	return writeHTML(w, documentPageText, documentPage{Head: newPageHead(d.Title, documentStyles(d)...),
-		Title: links.text(d.Title), Blocks: links.blocks(d.Blocks, new(bool))})
+	script := documentScript(d)
+	return writeHTML(w, documentPageText, documentPage{Head: newPageHead(d.Title, script, documentStyles(d)...),
+		Title: links.text(d.Title), Blocks: links.blocks(d.Blocks, new(bool)), Script: template.JS(script)})
+}
+
+// documentScript is the one that a document needs; empty for none.
+func documentScript(d document.Document) string {
+	for b := range document.All(d.Blocks) {
+		if _, ok := b.(document.Flame); ok {
+			return flameScript
+		}
+	}
+	return ""
 }
 
 // documentStyles are those that a document needs.
 func documentStyles(d document.Document) []string {
-	entries, tints := false, false
+	entries, tints, flames := false, false, false
 	for b := range document.All(d.Blocks) {
 		switch b := b.(type) {
 		case document.Entries:
 			entries = true
 		case document.Table:
 			tints = tints || b.Map
+		case document.Flame:
+			flames = true
 		}
 	}
 	styles := []string{documentStyle}
@@ -136,6 +158,9 @@ func documentStyles(d document.Document) []string {
 	}
 	if tints {
 		styles = append(styles, heatStyle())
+	}
+	if flames {
+		styles = append(styles, flameStyle())
 	}
 	return styles
 }
@@ -170,6 +195,10 @@ func (l warningLinks) blocks(of []document.Block, headline *bool) []pageBlock {
 				continue
 			}
 			shown.Plots = newPagePlots(b)
+		case document.Flame:
+			if shown.Flame = l.flame(b); shown.Flame == nil {
+				continue
+			}
 		default:
 			shown = l.block(b)
 		}
@@ -244,7 +273,7 @@ func (l warningLinks) table(t document.Table) *pageTable {
 			continue
 		}
 		p.over(c.Over)
-		p.Head = append(p.Head, c)
+		p.Head = append(p.Head, pageColumn{c.Kind, c.Title, l.text(c.Signs)})
 		for j, row := range t.Rows {
 			of := row.Cells[i]
 			signs := strings.ReplaceAll(of.Signs, " ", "\u00a0")

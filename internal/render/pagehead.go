@@ -26,16 +26,21 @@ type pageHead struct {
 	Style         template.CSS
 }
 
-// newPageHead is the head of a page with styles of its own behind those of all pages.
-func newPageHead(title string, styles ...string) pageHead {
+// newPageHead is the head of a page with a script, which may be empty, and with styles of its own behind those of all
+// pages.
+func newPageHead(title, script string, styles ...string) pageHead {
 	style := pageStyle + strings.Join(styles, "")
-	return pageHead{Title: title, Policy: policy(style), Style: template.CSS(style)}
+	return pageHead{Title: title, Policy: policy(style, script), Style: template.CSS(style)}
 }
 
-// policy has a browser apply the style that headroom put into the page and nothing that came with a name; nothing is
-// fetched, no script is run, and no form is sent. img-src is for the empty icon, which spares the server a request.
-func policy(style string) string {
-	return "default-src 'none'; img-src data:; style-src " + sourceHash(style) + "; base-uri 'none'; form-action 'none'"
+// policy has a browser apply the style and run the script that headroom put into the page, and nothing that came with a
+// name; nothing is fetched, and no form is sent. img-src is for the empty icon, which spares the server a request.
+func policy(style, script string) string {
+	allowed := "default-src 'none'; img-src data:; style-src " + sourceHash(style)
+	if script != "" {
+		allowed += "; script-src " + sourceHash(script)
+	}
+	return allowed + "; base-uri 'none'; form-action 'none'"
 }
 
 // sourceHash is how a policy names the text of an element: https://www.w3.org/TR/CSP3/#grammardef-hash-source

@@ -39,7 +39,7 @@ func (t *textWriter) blocks(blocks []document.Block) {
 			t.blocks(b.Blocks)
 		case document.Terminal:
 			t.blocks(b.Blocks)
-		case document.Plots, document.Folded, document.Conditions, document.Listing:
+		case document.Plots, document.Flame, document.Folded, document.Conditions, document.Listing:
 		default:
 			t.block(b)
 		}
@@ -336,11 +336,14 @@ func compacted(all []column, room int) []column {
 	return append(out, signs)
 }
 
-func (p *paragraphs) columnTitle(c document.Column) string { return Shorten(c.Title, p.width/3) }
+func (p *paragraphs) columnTitle(c document.Column) string {
+	return prose.Join(Shorten(c.Title, p.width/3-len(c.Signs)), c.Signs)
+}
 
 // instead writes what stands below a table instead of a column that is left out, and returns the other columns.
 func (p *paragraphs) instead(t document.Table, left []string) []string {
-	return slices.DeleteFunc(left, func(title string) bool {
+	var untold []string
+	for _, title := range left {
 		c := t.Columns[slices.IndexFunc(t.Columns, func(c document.Column) bool { return p.columnTitle(c) == title })]
 		if len(c.Instead) > 0 {
 			p.line("")
@@ -348,8 +351,11 @@ func (p *paragraphs) instead(t document.Table, left []string) []string {
 		for _, text := range c.Instead {
 			p.wrapped(plain, text, 2)
 		}
-		return c.Instead != nil || c.Kind == document.Range
-	})
+		if c.Instead == nil && c.Kind != document.Range {
+			untold = append(untold, Shorten(c.Title, p.width/3))
+		}
+	}
+	return untold
 }
 
 // shownSigns are few enough for a table.
