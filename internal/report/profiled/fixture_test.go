@@ -1,0 +1,129 @@
+package profiled
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/layer"
+	"headroom/internal/report"
+)
+
+func p(v float64) *float64 { return &v }
+
+// about is an estimate of three loads that differ by a share.
+func about(mean, share float64) *cost.Estimate {
+	return &cost.Estimate{Mean: mean, Low: p(mean * (1 - 2*share)), High: p(mean * (1 + 2*share)),
+		Values: []float64{mean * (1 - share), mean, mean * (1 + share)}}
+}
+
+func stack(context profile.Context, count uint64, frames ...string) profile.Stack {
+	return profile.Stack{Context: context, Task: "fio", Frames: frames, Count: count}
+}
+
+// timeLoad is a load whose CPUs were sampled; strict has the IOMMU flushed at each I/O.
+func timeLoad(arm string, number int, strict uint64) profile.Load {
+	n := uint64(number)
+	submit := []string{"fio:io_queue_event", "entry_SYSCALL_64_after_hwframe", "do_syscall_64", "submit_bio",
+		"blk_mq_submit_bio", "nvme_queue_rq"}
+	irq := []string{"asm_common_interrupt", "handle_irq_event", "nvme_irq"}
+	with := func(base []string, more ...string) []string { return append(append([]string{}, base...), more...) }
+	h := func(ns int64) lab.Histogram {
+		return lab.Histogram{Nanoseconds: []int64{ns, ns + 100*int64(n), 8 * ns}, Counts: []uint64{400, 595, 12}}
+	}
+	return profile.Load{Cell: "randread 4k q4", Arm: arm, Number: number, Part: profile.Time, Seconds: 5,
+		Recording: profile.Recording{Kernel: "6.1.0-56-amd64", Architecture: "x86_64", CPUs: 2,
+			Sampled: &profile.Sampled{Event: "cpu-clock", Hz: 199, Seconds: 4, Samples: 1592,
+				Stacks: []profile.Stack{stack(profile.InLoad, 300+n, "fio:get_io_u"),
+					stack(profile.InLoad, 120, submit[:3]...), stack(profile.InLoad, 200-n, submit[:5]...),
+					stack(profile.InLoad, 140, submit...),
+					stack(profile.InLoad, 90+n, with(submit, "dma_map_sg_attrs", "iommu_map_sg")...),
+					stack(profile.InHardirq, 110, irq...),
+					stack(profile.InHardirq, 60+strict*(80+n), with(irq, "iommu_dma_unmap_sg")...),
+					stack(profile.InHardirq, 2+strict*(230+n), with(irq, "iommu_dma_unmap_sg", "qi_submit_sync")...),
+					stack(profile.InIdle, 400)}},
+			Stages: &profile.Stages{Seconds: 1, Groups: []profile.StageGroup{{Device: "259:0", Direction: lab.Read,
+				Bytes: 4096, Count: 1007, Above: h(2100), Scheduler: h(700), InDevice: h(81_000)}},
+				Depth:  map[string][]float64{"259:0": {0.05, 0.05, 0.2, 0.3, 0.4}},
+				Merged: map[string]uint64{"259:0": 3}},
+			Waits: &profile.Waits{Seconds: 1, Threads: 1, Stacks: []profile.WaitStack{
+				{Task: "fio", Count: 900, Seconds: 0.61, Frames: []string{"fio:td_io_getevents",
+					"entry_SYSCALL_64_after_hwframe", "do_syscall_64", "__x64_sys_io_getevents", "read_events",
+					"schedule_hrtimeout_range", "schedule", "__schedule"}},
+				{Task: "fio", Count: 4, Seconds: 0.002, Frames: []string{"blk_mq_get_tag", "io_schedule", "schedule",
+					"__schedule"}}}}}}
+}
+
+// oneCell is a cell with all parts; strict has the IOMMU flushed at each I/O.
+func oneCell(arm string, strict uint64) breakdown.Cell {
+	var loads []profile.Load
+	for n := range 3 {
+		loads = append(loads, timeLoad(arm, n+1, strict))
+	}
+	s := float64(strict)
+	costs := cost.Profile{Cell: "randread 4k q4", Arm: arm, Kernel: "6.1.0-56-amd64", TimeLoads: 3, CallLoads: 3,
+		Event: "cpu-clock", CPU: about(18_400+4_000*s, 0.012),
+		Overhead: map[profile.Part]cost.Overhead{profile.Time: {Metric: "read.iops", Ratio: *about(0.993, 0.004)},
+			profile.Calls: {Metric: "read.iops", Ratio: *about(0.41, 0.02)}},
+		Layers: []cost.Layer{
+			{ID: "block", Title: "block layer", NS: about(5_700, 0.02), Calls: about(45.2, 0.001)},
+			{ID: "load", Title: "the load generator", NS: about(5_100, 0.02)},
+			{ID: "dma", Title: "DMA mapping and IOMMU", NS: about(2_760+4_000*s, 0.05), Calls: about(18.1+s, 0.002)},
+			{ID: "driver", Title: "driver", NS: about(2_500, 0.03), Calls: about(8, 0)},
+			{ID: "syscall", Title: "system call entry and mitigations", NS: about(2_040, 0.02),
+				Calls: about(2.01, 0.001)},
+			{ID: "interrupt", Title: "interrupt and softirq", NS: about(300, 0.3), Calls: about(14.2, 0.02)}},
+		Functions: []cost.Function{
+			{Name: "fio:get_io_u", Layer: "load", Self: about(5_100, 0.02), Total: about(5_100, 0.02)},
+			{Name: "blk_mq_submit_bio", Layer: "block", Self: about(3_400, 0.02), Total: about(8_100, 0.02),
+				Calls: about(1, 0), Contexts: map[profile.Context]float64{profile.InLoad: 1}},
+			{Name: "nvme_queue_rq", Module: "nvme", Layer: "driver", Self: about(2_300, 0.03),
+				Total: about(4_000, 0.02),
+				Calls: about(1, 0), Contexts: map[profile.Context]float64{profile.InLoad: 0.8, profile.InWorker: 0.2}},
+			{Name: "iommu_dma_unmap_sg_with_a_name_that_is_longer_than_any", Layer: "dma", Self: about(700, 0.1),
+				Total: about(900, 0.1), Calls: about(1, 0),
+				Contexts: map[profile.Context]float64{profile.InHardirq: 1}},
+			{Name: "qi_submit_sync", Layer: "dma", Self: about(20+4_000*s, 0.1), Calls: about(0.02+0.98*s, 0.01),
+				Contexts: map[profile.Context]float64{profile.InHardirq: 0.02 + 0.98*s}},
+			{Name: "__rcu_read_lock", Layer: "other", Calls: about(21.4, 0.01)}}}
+	slices.SortStableFunc(costs.Layers, func(a, b cost.Layer) int { return cmp.Compare(b.NS.Mean, a.NS.Mean) })
+	return breakdown.Of(breakdown.Group{Cell: costs.Cell, Arm: arm, Loads: loads}, costs)
+}
+
+// guestProfile is that of an emulated guest with two arms.
+func guestProfile() breakdown.Document {
+	return breakdown.Document{Schema: breakdown.Schema, Run: "7KQ4M2X9TD",
+		Warnings: []lab.Warning{
+			{Code: "emulated-guest", Text: "qemu:guest.yaml is emulated: its times are those of no " +
+				"hardware; calls per I/O are true"}},
+		Cells: []breakdown.Cell{oneCell("lazy", 0), oneCell("strict", 1)}}
+}
+
+// refusedProfile is one of a machine that refuses nearly everything.
+func refusedProfile() breakdown.Document {
+	return breakdown.Document{Schema: breakdown.Schema, Run: "7KQ4M2X9TD", Cells: []breakdown.Cell{
+		{Profile: cost.Profile{Cell: "write 1m", Kernel: "6.18.0", CallLoads: 1, Lost: 1203,
+			Missing: []profile.Missing{
+				{What: "function calls", Why: "the kernel refused its function tracer (operation not permitted)",
+					Hint: "boot without lockdown=integrity; static tracepoints are counted meanwhile"},
+				{What: "CPU samples", Why: "kernel.perf_event_paranoid is 3", Hint: "run as root"}},
+			Layers: []cost.Layer{{ID: "block", Title: "block layer",
+				Calls: &cost.Estimate{Mean: 4, Values: []float64{4}}}},
+			Functions: []cost.Function{{Name: "block:block_rq_issue", Layer: "block",
+				Calls: &cost.Estimate{Mean: 1, Values: []float64{1}}}}}},
+		{Profile: cost.Profile{Cell: "read 1m", Kernel: "6.18.0"}, Failed: []string{"fio: No space left on device"}},
+		{Profile: cost.Profile{Cell: "trim 1m", Kernel: "6.18.0"}}}}
+}
+
+func options(t *testing.T, o report.Options) Options {
+	t.Helper()
+	layers, err := layer.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Options: o, Functions: ShownFunctions, Layers: layers}
+}

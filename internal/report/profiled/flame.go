@@ -1,0 +1,167 @@
+package profiled
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"headroom/internal/document"
+	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/difference"
+	"headroom/internal/profile/layer"
+	"headroom/internal/profile/stacks"
+	"headroom/internal/prose"
+	"headroom/internal/unit"
+)
+
+// Frames narrower than this share of a picture are left out: on a desk they are less than two pixels wide. There are at
+// most so many, so that a page stays small.
+const (
+	narrowestFrame = 0.001
+	mostFrames     = 2500
+)
+
+// flame is the flame graph of a cell; nothing where no stacks were sampled.
+func (t text) flame(c breakdown.Cell) []document.Block {
+	if c.Stacks.Total() == 0 {
+		return nil
+	}
+	root := c.Stacks.Tree()
+	f := document.Flame{Title: "CPU time per I/O by stack: " + cellName(c),
+		Note: prose.Join(nanoseconds(root.Mean()), t.signs[emulated]), Total: nanoseconds(root.Mean()) + " per I/O"}
+	least := pruned(root)
+	layers := newFlameLayers(t.Layers, c.Modules)
+	f.Layers = layers.list
+	callsOf := map[string]*cost.Estimate{}
+	for _, fn := range c.Functions {
+		callsOf[fn.Name] = fn.Calls
+	}
+	f.Frames = framesOf(root, least, func(n *stacks.Node, stack []string) document.Frame {
+		layer, title := layers.of(stack)
+		text := nanoseconds(n.Mean()) + " per I/O, " + unit.Percent(n.Mean()/root.Mean())
+		if title != "" {
+			text += "; " + title
+		}
+		if e := callsOf[n.Name]; e != nil {
+			text += fmt.Sprintf("; %s calls per I/O wherever it is called from", calls(e.Mean))
+		}
+		return document.Frame{Text: text, Layer: layer}
+	})
+	f.Reading = fmt.Sprintf("Each frame is as wide as the CPU time per I/O of the function and all that it called, "+
+		"from %s. Frames of less than %s are left out.", prose.Count(c.Stacks.Loads, "load"), unit.RoundPercent(least))
+	return []document.Block{f}
+}
+
+// flameLayers finds the layers of frames.
+type flameLayers struct {
+	layers  *layer.Layers
+	modules map[string]string
+	list    []document.FlameLayer
+	places  map[string]int
+}
+
+func newFlameLayers(layers *layer.Layers, modules ...map[string]string) flameLayers {
+	f := flameLayers{layers: layers, modules: map[string]string{}, places: map[string]int{}}
+	for _, m := range modules {
+		maps.Copy(f.modules, m)
+	}
+	if layers != nil {
+		for i, l := range layers.All() {
+			f.list = append(f.list, document.FlameLayer{ID: l.ID, Title: l.Title})
+			f.places[l.ID] = i
+		}
+	}
+	return f
+}
+
+// of is the place and the title of the layer of the innermost frame of a stack, whose outermost one names a thread; -1
+// for none.
+func (f flameLayers) of(stack []string) (place int, title string) {
+	if f.layers == nil || len(stack) < 2 {
+		return -1, ""
+	}
+	i, known := f.places[f.layers.OfStack(stack[1:], f.modules)]
+	if !known {
+		return -1, ""
+	}
+	return i, f.list[i].Title
+}
+
+// pruned is the share of the whole below which frames are left out.
+func pruned(root *stacks.Node) float64 {
+	var widths []float64
+	var visit func(*stacks.Node)
+	visit = func(n *stacks.Node) {
+		for _, c := range n.Children {
+			widths = append(widths, c.Width/root.Width)
+			visit(c)
+		}
+	}
+	visit(root)
+	if len(widths) <= mostFrames {
+		return narrowestFrame
+	}
+	slices.SortFunc(widths, func(a, b float64) int { return cmp.Compare(b, a) })
+	return max(narrowestFrame, widths[mostFrames])
+}
+
+// framesOf are the frames on the root, with what describe says of each and the frames that it stands on.
+func framesOf(root *stacks.Node, least float64, describe func(*stacks.Node, []string) document.Frame) []document.Frame {
+	var of func(n *stacks.Node, stack []string) []document.Frame
+	of = func(n *stacks.Node, stack []string) []document.Frame {
+		var list []document.Frame
+		for _, c := range n.Children {
+			if c.Width < least*root.Width {
+				continue
+			}
+			above := append(slices.Clone(stack), c.Name)
+			frame := describe(c, above)
+			frame.Name, frame.Width, frame.Children = c.Name, c.Width, of(c, above)
+			list = append(list, frame)
+		}
+		return list
+	}
+	return of(root, nil)
+}
+
+// flameOfDifference has the stacks of both sides in one picture.
+func (t text) flameOfDifference(a, b breakdown.Cell, renamed []difference.Renamed) []document.Block {
+	if a.Stacks.Total() == 0 || b.Stacks.Total() == 0 {
+		return nil
+	}
+	names := map[string]string{}
+	for _, r := range renamed {
+		names[r.A] = r.B
+	}
+	root := stacks.Difference(a.Stacks, b.Stacks, names)
+	least := pruned(root)
+	layers := newFlameLayers(t.Layers, a.Modules, b.Modules)
+	f := document.Flame{Title: "CPU time per I/O by stack, B against A: " + b.Cell, Difference: true,
+		Note:  nanoseconds(root.MeanBefore()) + " → " + nanoseconds(root.Mean()),
+		Total: "what both sides spend"}
+	f.Frames = framesOf(root, least, func(n *stacks.Node, stack []string) document.Frame {
+		_, title := layers.of(stack)
+		text := nanoseconds(n.MeanBefore()) + " → " + nanoseconds(n.Mean()) + " per I/O (" +
+			signed(n.Mean()-n.MeanBefore(), nanoseconds) + ")"
+		if title != "" {
+			text += "; " + title
+		}
+		return document.Frame{Text: text, Change: changeOf(n)}
+	})
+	f.Reading = "Each frame is as wide as the time on the side that has more of it, so that what vanished is seen, " +
+		"too. Frames have a colour where no load of one side lies within the loads of the other; the table above " +
+		"says what is " +
+		fmt.Sprintf("proved. Frames of less than %s are left out.", unit.RoundPercent(least))
+	return []document.Block{f}
+}
+
+// changeOf is what was gained or lost as a share of the larger side; 0 where loads of both sides overlap.
+func changeOf(n *stacks.Node) float64 {
+	if len(n.NS) == 0 || len(n.NSBefore) == 0 ||
+		slices.Min(n.NS) <= slices.Max(n.NSBefore) && slices.Min(n.NSBefore) <= slices.Max(n.NS) {
+		return 0
+	}
+	return (n.Mean() - n.MeanBefore()) / max(n.Mean(), n.MeanBefore())
+}

@@ -1,0 +1,222 @@
+// Package profiled builds the documents of profiles: what an I/O costs by layer and by function, and by what two
+// profiles differ.
+package profiled
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/document"
+	"headroom/internal/profile"
+	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/layer"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/unit"
+)
+
+// ShownFunctions is how many functions are listed unless asked otherwise.
+const ShownFunctions = 15
+
+// Options of the documents.
+type Options struct {
+	report.Options
+	// Functions is how many functions of each cell are listed; 0 is all.
+	Functions int
+	// Layers that pictures colour frames by; nil for one colour.
+	Layers *layer.Layers
+}
+
+// Profile has a section for each cell: what an I/O costs, by layer and by function, how long requests are where, and
+// where threads wait.
+func Profile(d breakdown.Document, o Options) document.Document {
+	id := o.ID(d.Run)
+	out := document.Document{Title: "Profile of " + id}
+	t := text{Options: o, signs: map[string]string{}}
+	var warnings []document.Block
+	for i, w := range d.Warnings {
+		sign := fmt.Sprintf("!%d", i+1)
+		t.signs[w.Code] = sign
+		warnings = append(warnings, document.Warning{Sign: sign, Code: w.Code, Explained: report.Explained(w.Code),
+			Texts: []document.WarningText{{Text: w.Text}}})
+	}
+	if len(d.Cells) == 0 {
+		out.Blocks = append(out.Blocks, document.Sentence{Role: document.Answer, Text: id + " has no profiled loads"})
+	}
+	for _, c := range d.Cells {
+		out.Blocks = append(out.Blocks, t.cell(c)...)
+	}
+	out.Blocks = append(out.Blocks, warnings...)
+	out.Blocks = append(out.Blocks, report.Sentences(document.Reading, t.reading(d))...)
+	return out
+}
+
+// text writes cells.
+type text struct {
+	Options
+	// signs of warnings by their codes.
+	signs map[string]string
+}
+
+// emulated is the code of the warning that times are those of no hardware.
+const emulated = "emulated-guest"
+
+// cell is the part of the document about one cell.
+func (t text) cell(c breakdown.Cell) []document.Block {
+	name := cellName(c)
+	blocks := []document.Block{document.Sentence{Role: document.Subject, Text: name + ", kernel " + c.Kernel},
+		document.Sentence{Role: document.Answer, Text: t.answer(c)}}
+	blocks = append(blocks, report.Sentences(document.Detail, recorded(c))...)
+	blocks = append(blocks, report.Sentences(document.Note, doubts(c))...)
+	if len(c.Layers) > 0 {
+		blocks = append(blocks, document.Heading{Text: "Layers"}, t.layers(c, name))
+	}
+	if len(c.Functions) > 0 {
+		blocks = append(blocks, t.functions(c, name)...)
+	}
+	blocks = append(blocks, t.flame(c)...)
+	blocks = append(blocks, t.stages(c, name)...)
+	return append(blocks, waits(c, name)...)
+}
+
+func cellName(c breakdown.Cell) string {
+	name := c.Cell
+	var of []string
+	if c.Arm != "" {
+		of = append(of, c.Arm)
+	}
+	if c.Role != "" {
+		of = append(of, "on "+c.Role)
+	}
+	if len(of) > 0 {
+		name += " (" + strings.Join(of, ", ") + ")"
+	}
+	return name
+}
+
+// answer is what an I/O costs, and in which layers.
+func (t text) answer(c breakdown.Cell) string {
+	const most = 3
+	total := totalCalls(c)
+	var text string
+	var shares []string
+	switch {
+	case c.CPU != nil:
+		text = prose.Join("An I/O takes", withInterval(c.CPU, nanoseconds), t.signs[emulated], "of CPU time")
+		if total > 0 {
+			text += " and " + calls(total) + " calls of kernel functions"
+		}
+		for _, l := range c.Layers {
+			if l.NS != nil && c.CPU.Mean > 0 && len(shares) < most {
+				shares = append(shares, l.Title+" "+unit.Percent(l.NS.Mean/c.CPU.Mean))
+			}
+		}
+	case total > 0:
+		text = "An I/O takes " + calls(total) + " calls of kernel functions"
+		for _, l := range c.Layers {
+			if l.Calls != nil && len(shares) < most {
+				shares = append(shares, l.Title+" "+unit.Percent(l.Calls.Mean/total))
+			}
+		}
+	case len(c.Failed) > 0:
+		return "No profiled load succeeded: " + strings.Join(c.Failed, "; ")
+	default:
+		return "Neither CPU time nor calls could be recorded"
+	}
+	if len(shares) > 0 {
+		text += ": " + strings.Join(shares, ", ")
+	}
+	return text
+}
+
+func totalCalls(c breakdown.Cell) float64 {
+	total := 0.0
+	for _, l := range c.Layers {
+		if l.Calls != nil {
+			total += l.Calls.Mean
+		}
+	}
+	return total
+}
+
+// recorded says from how many loads it is, by what, and what recording cost.
+func recorded(c breakdown.Cell) []string {
+	var texts, parts []string
+	if c.TimeLoads > 0 {
+		part := "CPU time from " + prose.Count(c.TimeLoads, "load")
+		if c.Event != "" {
+			part += ", sampled by " + c.Event
+		}
+		parts = append(parts, part)
+	}
+	if c.CallLoads > 0 {
+		parts = append(parts, "calls from "+prose.Count(c.CallLoads, "load"))
+	}
+	if len(parts) > 0 {
+		texts = append(texts, prose.Capital(strings.Join(parts, "; "))+".")
+	}
+	parts = nil
+	for _, p := range []struct {
+		part profile.Part
+		text string
+	}{{profile.Time, "while CPU time was sampled"}, {profile.Calls, "while calls were counted"}} {
+		if o, ok := c.Overhead[p.part]; ok {
+			text := prose.Join(report.MetricName(o.Metric), report.ChangeText(o.Ratio.Mean))
+			if r := o.Ratio; r.Low != nil && r.High != nil {
+				text += " [" + report.SignedPercent(*r.Low, true) + ", " + report.SignedPercent(*r.High, true) + "]"
+			}
+			parts = append(parts, text+" "+p.text)
+		}
+	}
+	if len(parts) > 0 {
+		texts = append(texts, "What profiling costs: "+strings.Join(parts, ", ")+".")
+	}
+	return texts
+}
+
+// doubts are what could not be recorded, with the way out.
+func doubts(c breakdown.Cell) []string {
+	var texts []string
+	for _, m := range c.Missing {
+		texts = append(texts, missingText(m))
+	}
+	if c.Lost > 0 {
+		texts = append(texts, prose.Count(int(min(c.Lost, 1<<40)), "event")+" found no room in the kernel's buffer: "+
+			"calls are too low, not equally for all functions")
+	}
+	if c.CPU != nil || totalCalls(c) > 0 {
+		for _, why := range c.Failed {
+			texts = append(texts, "a profiled load failed: "+why)
+		}
+	}
+	return texts
+}
+
+func missingText(m profile.Missing) string {
+	text := "no " + strings.TrimPrefix(m.What, "no ") + ": " + m.Why
+	if m.Hint != "" {
+		text += ". The way out: " + m.Hint
+	}
+	return text
+}
+
+// reading says how to read what was shown.
+func (t text) reading(d breakdown.Document) []string {
+	var texts []string
+	has := func(test func(breakdown.Cell) bool) bool { return slices.ContainsFunc(d.Cells, test) }
+	if has(func(c breakdown.Cell) bool { return c.TimeLoads > 1 || c.CallLoads > 1 }) {
+		texts = append(texts,
+			"Brackets are 95% intervals of the mean over the profiled loads; of stages, the smallest "+
+				"and the largest median of a load.")
+	}
+	if has(func(c breakdown.Cell) bool { return len(c.Requests) > 0 }) {
+		texts = append(texts, "A request is queued once the scheduler or the driver may have it: waiting for a free "+
+			"tag is before that.")
+	}
+	if has(func(c breakdown.Cell) bool { return c.Event == "cpu-clock" }) {
+		texts = append(texts, "cpu-clock is a timer: code that runs with interrupts off is charged to where they are "+
+			"switched on again. Calls are exact there.")
+	}
+	return texts
+}
