@@ -71,6 +71,8 @@ type Difference struct {
 	Note string `json:"note,omitempty"`
 	// Renamed is what the option was called before, when the two sides call it differently.
 	Renamed string `json:"renamed,omitempty"`
+	// Mechanism is what profiles of both sides say of it, and is in the weight; absent where they say nothing.
+	Mechanism *Mechanism `json:"mechanism,omitempty"`
 	// Follows are the keys of differences that follow from this one.
 	Follows []string `json:"follows,omitempty"`
 }

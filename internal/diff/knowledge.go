@@ -35,6 +35,11 @@ var files embed.FS
 //     until: "6.11"     the first kernel that knows it no longer
 //     implied: y        what kernels before since, or from until on, behave as
 //     same: sysctl.…    another key for the same thing
+//     calls: ["qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5"]
+//     functions of the kernel that run at least so often in each I/O while the slow value is in effect, or the one before
+//     the colon. One that does is enough: they have other names on other processors and kernels. Names stand in the
+//     kernel's symbols (Debian 6.1, 6.12) or its sources, and can be traced: neither inlined nor notrace
+//     path: ["nfs_*"]   functions of its object files: where none ran, it did not matter
 type Knowledge struct {
 	exact    map[string]*entry
 	patterns map[string][]*entry
@@ -67,9 +72,12 @@ type entry struct {
 	Implied string
 	Same    string
 	Area    string
+	Calls   []string
+	Path    []string
 
 	source *Source
 	boot   []override
+	calls  []call
 }
 
 // override is a boot argument with what an option is when it is given.
@@ -143,6 +151,13 @@ func (k *Knowledge) addEntry(f knowledgeFile, e *entry) error {
 		}
 		name, value := splitArgument(argument)
 		e.boot = append(e.boot, override{name, value, result})
+	}
+	for _, text := range e.Calls {
+		c, err := parseCall(text)
+		if err != nil {
+			return err
+		}
+		e.calls = append(e.calls, c)
 	}
 	for _, o := range e.boot {
 		if list := k.linked[o.name]; len(list) == 0 || list[len(list)-1] != e {

@@ -1,0 +1,238 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/difference"
+)
+
+// Mechanism is what profiles of both sides say of a difference: whether the kernel's way through an I/O changed as the
+// difference would change it.
+type Mechanism struct {
+	Evidence MechanismEvidence `json:"evidence"`
+	// Factor by which that makes the difference likelier to be the cause than one that profiles say nothing of.
+	Factor float64 `json:"factor"`
+	// Functions that it rests on, with their calls per I/O.
+	Functions []FunctionCalls `json:"functions"`
+}
+
+// MechanismEvidence is what became of the functions that a difference is known to make run.
+type MechanismEvidence string
+
+// The kinds of evidence.
+const (
+	// Moved: they run where the slow value is, and don't where the fast one is.
+	Moved MechanismEvidence = "moved"
+	// Still: they did not change, or changed the other way round.
+	Still MechanismEvidence = "still"
+	// NeverRan: no function that the difference concerns ran on either side.
+	NeverRan MechanismEvidence = "never-ran"
+)
+
+// The factors, of which the logarithm is some three bits and four: what a profile says is strong, and no proof.
+const (
+	movedFactor = 20
+	stillFactor = 0.05
+)
+
+// FunctionCalls are the calls per I/O of a function on both sides.
+type FunctionCalls struct {
+	Function string  `json:"function"`
+	Cell     string  `json:"cell"`
+	A        float64 `json:"a"`
+	B        float64 `json:"b"`
+}
+
+// call is a function that runs at least so often in each I/O where a value is in effect.
+type call struct {
+	// value in which it runs, a pattern as in slow; empty for the slow one.
+	value string
+	// function may have * in it.
+	function string
+	atLeast  float64
+}
+
+// callText is a call as it stands in the knowledge: "qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5".
+var callText = regexp.MustCompile(`^(?:([^\s:]+): )?([\w*]+) >= ([\d.]+)$`)
+
+func parseCall(text string) (call, error) {
+	parts := callText.FindStringSubmatch(text)
+	if parts == nil {
+		return call{}, fmt.Errorf("calls: %q; write \"FUNCTION >= 0.9\", or \"VALUE: FUNCTION >= 0.9\"", text)
+	}
+	atLeast, err := strconv.ParseFloat(parts[3], 64)
+	if err != nil || atLeast < minCalls {
+		return call{}, fmt.Errorf("calls: %q; profiles leave out what runs less than %g times an I/O", text, minCalls)
+	}
+	return call{value: parts[1], function: parts[2], atLeast: atLeast}, nil
+}
+
+// minCalls per I/O of a function that profiles list.
+const minCalls = 0.01
+
+// Mechanism is what the profiles of the two sides of a difference say of it; nil where they say nothing: nothing is
+// known of its functions, or calls were not counted on both sides.
+func (k *Knowledge) Mechanism(p difference.Document, d Difference) *Mechanism {
+	e := k.lookup(d.Kind, d.Name)
+	cells := slices.DeleteFunc(slices.Clone(p.Cells), func(c difference.Cell) bool {
+		return !counted(c.A) || !counted(c.B)
+	})
+	if len(cells) == 0 {
+		return nil
+	}
+	if expected := e.expected(d); len(expected) > 0 {
+		return judge(cells, expected)
+	}
+	if path := k.pathOf(d); len(path) > 0 && !slices.ContainsFunc(cells, func(c difference.Cell) bool {
+		return ran(c.A, path) || ran(c.B, path)
+	}) {
+		return &Mechanism{Evidence: NeverRan, Factor: stillFactor, Functions: []FunctionCalls{}}
+	}
+	return nil
+}
+
+// counted says whether calls of functions were counted.
+func counted(p cost.Profile) bool {
+	return p.CallLoads > 0 && slices.ContainsFunc(p.Functions, func(f cost.Function) bool {
+		return f.Calls != nil && !strings.Contains(f.Name, ":")
+	})
+}
+
+// expectation is a call with the side on which it is expected.
+type expectation struct {
+	call
+	inB bool
+}
+
+// expected are the calls that a difference makes differ, as far as is known.
+func (e *entry) expected(d Difference) []expectation {
+	var list []expectation
+	for _, c := range e.calls {
+		if c.value == "" {
+			if d.Slower != "" {
+				list = append(list, expectation{c, d.Slower == "b"})
+			}
+			continue
+		}
+		if a, b := matches(c.value, d.A), matches(c.value, d.B); a != b {
+			list = append(list, expectation{c, b})
+		}
+	}
+	return list
+}
+
+// judge what was expected by what was counted. One function of several is enough: processors and kernels have others
+// for the same. Where one runs on the right side only, but not in every load, nothing is said.
+func judge(cells []difference.Cell, expected []expectation) *Mechanism {
+	var moved, still []FunctionCalls
+	unclear := false
+	for _, x := range expected {
+		for _, c := range cells {
+			for _, f := range x.functionsIn(c) {
+				runs, rests := f.B, f.A
+				if !x.inB {
+					runs, rests = f.A, f.B
+				}
+				switch {
+				case runs >= x.atLeast && x.changed(c, f.Function):
+					moved = append(moved, f)
+				case runs >= x.atLeast && rests < x.atLeast:
+					unclear = true
+				default:
+					still = append(still, f)
+				}
+			}
+		}
+	}
+	switch {
+	case len(moved) > 0:
+		return &Mechanism{Evidence: Moved, Factor: movedFactor, Functions: moved}
+	case unclear:
+		return nil
+	}
+	return &Mechanism{Evidence: Still, Factor: stillFactor, Functions: append([]FunctionCalls{}, still...)}
+}
+
+// functionsIn are the functions of a cell that a call names; none where none ran.
+func (x expectation) functionsIn(c difference.Cell) []FunctionCalls {
+	var list []FunctionCalls
+	for inB, side := range []cost.Profile{c.A, c.B} {
+		for _, f := range side.Functions {
+			if f.Calls == nil || !matches(x.function, f.Name) {
+				continue
+			}
+			i := slices.IndexFunc(list, func(o FunctionCalls) bool { return o.Function == f.Name })
+			if i < 0 {
+				i = len(list)
+				list = append(list, FunctionCalls{Function: f.Name, Cell: c.Cell})
+			}
+			if inB == 1 {
+				list[i].B = f.Calls.Mean
+			} else {
+				list[i].A = f.Calls.Mean
+			}
+		}
+	}
+	return list
+}
+
+// changed says whether a function is called clearly more often on the side on which it is expected.
+func (x expectation) changed(c difference.Cell, function string) bool {
+	towardsB := map[difference.Change]bool{difference.Appeared: true, difference.More: true, difference.Vanished: false,
+		difference.Less: false}
+	return slices.ContainsFunc(c.Functions, func(f difference.Function) bool {
+		if f.Name != function || f.Calls == nil {
+			return false
+		}
+		more, changed := towardsB[f.Calls.Change]
+		return changed && more == x.inB
+	})
+}
+
+// pathOf a difference are the functions of the object files that it concerns: those of its own entry, or of the longest
+// pattern that has some.
+func (k *Knowledge) pathOf(d Difference) []string {
+	if e := k.lookup(d.Kind, d.Name); len(e.Path) > 0 {
+		return e.Path
+	}
+	var path []string
+	longest := 0
+	for _, e := range k.patterns[d.Kind] {
+		_, pattern := e.about()
+		if len(e.Path) > 0 && len(pattern) > longest && matches(pattern, d.Name) {
+			path, longest = e.Path, len(pattern)
+		}
+	}
+	return path
+}
+
+// ran says whether any function of some patterns was called.
+func ran(p cost.Profile, patterns []string) bool {
+	return slices.ContainsFunc(p.Functions, func(f cost.Function) bool {
+		return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, f.Name) })
+	})
+}
+
+// WithProfiles is a comparison with what profiles of its two sides say: each difference with its mechanism and the
+// weight that follows, the likeliest first.
+func (k *Knowledge) WithProfiles(d Document, p difference.Document) Document {
+	d.Differences = slices.Clone(d.Differences)
+	for i := range d.Differences {
+		f := &d.Differences[i]
+		if f.Mechanism = k.Mechanism(p, *f); f.Mechanism != nil && f.Weight < 1 {
+			odds := f.Weight / (1 - f.Weight) * f.Mechanism.Factor
+			f.Weight = odds / (1 + odds)
+		}
+	}
+	slices.SortStableFunc(d.Differences, func(a, b Difference) int { return cmp.Compare(b.Weight, a.Weight) })
+	for i := range d.Differences {
+		d.Differences[i].Rank = i + 1
+	}
+	return d
+}

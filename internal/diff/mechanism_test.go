@@ -1,0 +1,212 @@
+package diff
+
+import (
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/lab"
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/difference"
+)
+
+// profileOf is what an I/O costs in calls, by function: those of c_lazy1, c_strict1 and c_slub of the first trials in
+// guests with Linux 6.1, without what is the same everywhere.
+func profileOf(calls map[string]float64) cost.Profile {
+	p := cost.Profile{Cell: "rand-read", Kernel: "6.1.0-56-amd64", CallLoads: 3,
+		Functions: []cost.Function{{Name: "aio_read", Calls: mean(1)}, {Name: "nvme_queue_rq", Module: "nvme",
+			Calls: mean(1)}}}
+	for name, n := range calls {
+		p.Functions = append(p.Functions, cost.Function{Name: name, Calls: mean(n)})
+	}
+	slices.SortFunc(p.Functions, func(a, b cost.Function) int { return strings.Compare(a.Name, b.Name) })
+	return p
+}
+
+func mean(m float64) *cost.Estimate { return &cost.Estimate{Mean: m, Values: []float64{m, m, m}} }
+
+func lazy() cost.Profile {
+	return profileOf(map[string]float64{"qi_submit_sync": 0.015, "fq_ring_free": 1.03})
+}
+func strict() cost.Profile {
+	return profileOf(map[string]float64{"qi_submit_sync": 1, "iommu_flush_iotlb_psi": 1})
+}
+func slub() cost.Profile {
+	return profileOf(map[string]float64{"qi_submit_sync": 0.015, "check_bytes_and_report": 17.05,
+		"slab_pad_check": 4.8})
+}
+
+// between are two profiles, with the functions that appear or vanish.
+func between(a, b cost.Profile) difference.Document {
+	c := difference.Cell{Cell: "rand-read", A: a, B: b}
+	calls := map[string][2]float64{}
+	for side, p := range []cost.Profile{a, b} {
+		for _, f := range p.Functions {
+			if f.Calls != nil {
+				both := calls[f.Name]
+				both[side] = f.Calls.Mean
+				calls[f.Name] = both
+			}
+		}
+	}
+	for name, n := range calls {
+		d := &difference.Delta{A: n[0], B: n[1], Low: n[1] - n[0], High: n[1] - n[0]}
+		switch {
+		case n[0] <= 0.2 && n[1] >= 0.9:
+			d.Change = difference.Appeared
+		case n[1] <= 0.2 && n[0] >= 0.9:
+			d.Change = difference.Vanished
+		default:
+			continue
+		}
+		c.Functions = append(c.Functions, difference.Function{Name: name, Calls: d})
+	}
+	return difference.Document{Schema: difference.Schema, Cells: []difference.Cell{c}}
+}
+
+// compared are two machines that differ in their boot arguments and in the first disk's scheduler.
+func compared(t *testing.T, a, b, schedulerA, schedulerB string) []Difference {
+	t.Helper()
+	of := func(name, arguments, scheduler string) Side {
+		return Side{Name: name, Facts: []lab.Fact{{Key: "kernel.cmdline", Value: arguments},
+			{Key: "disk.queue.scheduler", About: "nvme0n1", Value: scheduler}}}
+	}
+	return knowledge(t).Compare(of("a", a, schedulerA), of("b", b, schedulerB)).Differences
+}
+
+func TestMechanism(t *testing.T) {
+	bfq := profileOf(map[string]float64{"bfq_dispatch_request": 1.9, "qi_submit_sync": 0.015})
+	uncounted := lazy()
+	uncounted.CallLoads = 0
+	for name, c := range map[string]struct {
+		a, b                   string // boot arguments
+		schedulerA, schedulerB string
+		profile                difference.Document
+		want                   map[string]MechanismEvidence
+	}{
+		"what moved": {"ro iommu.strict=0", "ro iommu.strict=1 slub_debug=FZPU quiet", "none", "none",
+			between(lazy(), strict()),
+			map[string]MechanismEvidence{"iommu.strict": Moved, "slub_debug": Still, "quiet": ""}},
+		"the slow one is on the other side": {"ro iommu.strict=1", "ro slub_debug=FZPU", "none", "none",
+			between(strict(), slub()), map[string]MechanismEvidence{"iommu.strict": Moved, "slub_debug": Moved}},
+		"the wrong way round": {"ro", "ro slub_debug=FZPU", "none", "none", between(slub(), lazy()),
+			map[string]MechanismEvidence{"slub_debug": Still}},
+		"on both sides": {"ro iommu.strict=0", "ro iommu.strict=1", "none", "none", between(strict(), strict()),
+			map[string]MechanismEvidence{"iommu.strict": Still}},
+		"by value": {"ro", "ro", "mq-deadline", "bfq",
+			between(profileOf(map[string]float64{"dd_dispatch_request": 1.7}), bfq),
+			map[string]MechanismEvidence{"disk.queue.scheduler": Moved}},
+		"one scheduler for another that did not run": {"ro", "ro", "none", "bfq", between(lazy(), lazy()),
+			map[string]MechanismEvidence{"disk.queue.scheduler": Still}},
+		"nothing was counted on one side": {"ro iommu.strict=0", "ro iommu.strict=1", "none", "bfq",
+			between(uncounted, strict()), map[string]MechanismEvidence{"iommu.strict": "", "disk.queue.scheduler": ""}},
+		"not the same in every load": {"ro iommu.strict=0", "ro iommu.strict=1", "none", "none",
+			between(profileOf(map[string]float64{"qi_submit_sync": 0.4}), strict()),
+			map[string]MechanismEvidence{"iommu.strict": ""}},
+	} {
+		seen := 0
+		for _, d := range compared(t, c.a, c.b, c.schedulerA, c.schedulerB) {
+			want, asked := c.want[d.Name]
+			if !asked {
+				continue
+			}
+			seen++
+			m := knowledge(t).Mechanism(c.profile, d)
+			if m == nil {
+				m = &Mechanism{}
+			}
+			if m.Evidence != want {
+				t.Errorf("%s: %s is %q, want %q: %+v", name, d.Name, m.Evidence, want, m)
+			}
+		}
+		if seen != len(c.want) {
+			t.Errorf("%s: %d differences were looked at", name, seen)
+		}
+	}
+}
+
+// Options whose object files ran on neither side are held back; of others nothing is said.
+func TestOptionsThatNeverRan(t *testing.T) {
+	of := func(values ...string) Side {
+		s := Side{}
+		for _, name := range []string{"NFS_V4_2", "NVME_MULTIPATH", "SWIOTLB", "NVME_TARGET_LOOP"} {
+			s.Facts = append(s.Facts, lab.Fact{Key: "kernel.config." + name, Value: values[0]})
+		}
+		return s
+	}
+	want := map[string]MechanismEvidence{"NFS_V4_2": NeverRan, "NVME_MULTIPATH": "", "SWIOTLB": "",
+		"NVME_TARGET_LOOP": NeverRan}
+	seen := 0
+	for _, d := range knowledge(t).Compare(of("n"), of("y")).Differences {
+		seen++
+		m := knowledge(t).Mechanism(between(lazy(), strict()), d)
+		if m == nil {
+			m = &Mechanism{}
+		}
+		if m.Evidence != want[d.Name] {
+			t.Errorf("%s: %+v, want %q", d.Name, m, want[d.Name])
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("%d differences", seen)
+	}
+}
+
+// What moved comes first, and what did not move goes down, by odds.
+func TestWithProfiles(t *testing.T) {
+	differences := compared(t, "ro", "ro slub_debug=FZPU iommu.strict=1", "none", "none")
+	d := knowledge(t).WithProfiles(Document{Differences: differences}, between(lazy(), slub()))
+	if d.Differences[0].Name != "slub_debug" || d.Differences[0].Rank != 1 || d.Differences[1].Rank != 2 {
+		t.Fatalf("%+v", d.Differences)
+	}
+	first := d.Differences[0]
+	if want := 20 * (0.25 / 0.75) / (1 + 20*(0.25/0.75)); math.Abs(first.Weight-want) > 1e-9 {
+		t.Errorf("weight %g, want %g", first.Weight, want)
+	}
+	if f := first.Mechanism.Functions; len(f) != 1 || f[0] != (FunctionCalls{"check_bytes_and_report", "rand-read", 0,
+		17.05}) {
+		t.Errorf("%+v", f)
+	}
+	if differences[0].Name != "iommu.strict" || differences[0].Mechanism != nil {
+		t.Errorf("what was given has changed: %+v", differences[0])
+	}
+}
+
+func TestCallsInTheKnowledge(t *testing.T) {
+	data, err := os.ReadFile("testdata/functions.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var known []string
+	for line := range strings.Lines(string(data)) {
+		if name, where, is := strings.Cut(strings.TrimSpace(line), "\t"); is && where != "" {
+			known = append(known, name)
+		}
+	}
+	calls := 0
+	for _, e := range knowledge(t).exact {
+		patterns := slices.Clone(e.Path)
+		for _, c := range e.calls {
+			calls++
+			patterns = append(patterns, c.function)
+			if c.value == "" && e.Slow == "" {
+				t.Errorf("%s: calls of a slow value that it does not name", e.subject())
+			}
+		}
+		for _, p := range patterns {
+			if !slices.ContainsFunc(known, func(f string) bool { return matches(p, f) }) {
+				t.Errorf("%s: testdata/functions.txt has no %s; look it up in a kernel", e.subject(), p)
+			}
+		}
+	}
+	if calls < 40 {
+		t.Errorf("%d calls are known", calls)
+	}
+	for _, bad := range []string{"qi_submit_sync", "qi_submit_sync > 1", "f >= 0.001", "a b >= 1", "f >= x"} {
+		if _, err := parseCall(bad); err == nil {
+			t.Errorf("%q is no fault", bad)
+		}
+	}
+}
