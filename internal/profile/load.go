@@ -67,8 +67,9 @@ type Context string
 // The contexts. A function in an interrupt counts there, whichever thread was interrupted.
 const (
 	InLoad    Context = "load"    // a thread of the load
-	InTask    Context = "task"    // another process, or a kernel thread that is no kworker
+	InTask    Context = "task"    // another process
 	InWorker  Context = "kworker" // a kworker
+	InThread  Context = "kthread" // another kernel thread: of md, of jbd2, of an interrupt (threadirqs)
 	InSoftirq Context = "softirq"
 	InHardirq Context = "hardirq" // an interrupt, NMIs included
 	InIdle    Context = "idle"    // the idle task

@@ -7,12 +7,16 @@ import "container/heap"
 type Merger struct {
 	layout  Layout
 	streams streams
+	// gaps is how many CPUs lost events between their last one and their next.
+	gaps int
 	// Damaged is how many pages could not be read to their ends. The events that are missing count as lost with the
 	// next of their CPU.
 	Damaged int
 }
 
 // Merge takes the pages of CPUs, by CPU: pages that were read of a CPU one behind the other, each of the layout's Size.
+// The buffer must be one that overwrites its oldest events (options/overwrite, which is the default): where the newest
+// are refused, pages don't say so.
 func (l Layout) Merge(pages map[int][]byte) *Merger {
 	m := &Merger{layout: l}
 	for cpu, raw := range pages {
@@ -29,7 +33,12 @@ func (l Layout) Merge(pages map[int][]byte) *Merger {
 func (m *Merger) Events(yield func(Event) bool) {
 	for len(m.streams) > 0 {
 		first := m.streams[0]
-		if !yield(first.event) {
+		event := first.event
+		event.Gap = m.gaps > 0
+		if event.Lost > 0 {
+			m.gaps--
+		}
+		if !yield(event) {
 			return
 		}
 		if m.advance(first) {
@@ -74,6 +83,9 @@ func (m *Merger) advance(s *stream) bool {
 		s.cursor = cursor{time: page.Time, rest: page.data, lost: lost}
 	}
 	s.event.CPU = s.cpu
+	if s.event.Lost > 0 {
+		m.gaps++
+	}
 	return true
 }
 

@@ -19,6 +19,9 @@ type Event struct {
 	CPU int32
 	// Lost is how many events its CPU lost right before it, at least. It is of the first event of a page.
 	Lost uint64
+	// Gap says that a CPU lost events around this time, so that what this event belongs to may be among them. It is set
+	// by a Merger.
+	Gap bool
 	// Data are the whole event, common fields included: offsets of fields count from its start. They are part of the
 	// page, and are not to be changed or kept.
 	Data []byte

@@ -18,8 +18,10 @@ type recorded struct {
 	fs.FS
 	formats ringbuffer.Formats
 	names   map[uint16]string
-	pages   map[int][]byte
-	lines   []textLine
+	// functions are the names that addresses had in lines before.
+	functions map[uint64]string
+	pages     map[int][]byte
+	lines     []textLine
 }
 
 // textLine is a line of a file trace.
@@ -42,7 +44,7 @@ func open(t *testing.T, file string) recorded {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = archive.Close() })
-	r := recorded{FS: archive, names: map[uint16]string{}, pages: map[int][]byte{}}
+	r := recorded{FS: archive, names: map[uint16]string{}, functions: map[uint64]string{}, pages: map[int][]byte{}}
 	var events []string
 	formats, err := fs.Glob(archive, "events/*/*/format")
 	if err != nil {
@@ -157,10 +159,31 @@ func (r recorded) compare(event ringbuffer.Event, line textLine) string {
 		return "the softirq is not"
 	}
 	format, _ := r.formats.Event(r.system(event.Type) + ":" + line.event)
+	if line.event == "function" && !r.knows(format, event.Data, line.rest) {
+		return "another function had its address"
+	}
 	if text := printed(format, event.Data); text != "" && text != line.rest {
 		return "it says " + text
 	}
 	return ""
+}
+
+// knows says whether a function and its caller have the addresses that they had in other lines.
+func (r recorded) knows(format ringbuffer.Format, data []byte, line string) bool {
+	function, caller, ok := strings.Cut(line, " <-")
+	ip, hasIP := format.Field("ip")
+	parent, hasParent := format.Field("parent_ip")
+	// An address has one name, though a function has many addresses. Those of the kernel are negative.
+	if !ok || !hasIP || !hasParent || ip.Int(data) >= 0 || parent.Int(data) >= 0 {
+		return false
+	}
+	for address, name := range map[uint64]string{ip.Uint(data): function, parent.Uint(data): caller} {
+		if known, ok := r.functions[address]; ok && known != name {
+			return false
+		}
+		r.functions[address] = name
+	}
+	return true
 }
 
 func (r recorded) system(id uint16) string {
