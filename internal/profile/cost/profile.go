@@ -8,20 +8,29 @@ import "headroom/internal/profile"
 type Profile struct {
 	Cell string `json:"cell"`
 	Arm  string `json:"arm,omitempty"`
+	// Role of the target in a run that measures several; empty where there is one.
+	Role string `json:"role,omitempty"`
 	// Kernel is its release.
 	Kernel string `json:"kernel"`
 	// TimeLoads and CallLoads are how many loads each part comes from.
 	TimeLoads int `json:"time_loads"`
 	CallLoads int `json:"call_loads"`
-	// Missing is what could not be recorded, each once, and Lost the events and samples without room.
+	// Missing is what could not be recorded, and which loads say nothing, each once. Lost are the events and samples
+	// for which there was no room.
 	Missing []profile.Missing `json:"missing,omitempty"`
 	Lost    uint64            `json:"lost"`
 	// CPU is nanoseconds of CPU time per I/O, of all CPUs, without idling; nil where nothing was sampled.
 	CPU *Estimate `json:"cpu_ns,omitempty"`
 	// Event that was sampled by: "cycles", "cpu-clock".
 	Event string `json:"event,omitempty"`
+	// Operations are the functions whose calls were counted as I/Os: "aio_read". Where the load calls none, I/Os are
+	// worked out of the bytes that its device completed, and there are none here.
+	Operations []string `json:"operations,omitempty"`
+	// SpinLocks is the share of the CPU time in which CPUs waited for a spin lock of another; nil as CPU.
+	SpinLocks *Estimate `json:"spin_locks,omitempty"`
 	// Layers and Functions, the costliest first. Functions with less than one call in a hundred I/Os, and less than
-	// one in a hundred samples, are left out.
+	// one in a hundred samples, are left out. What other programs did on the CPU, and the kernel for them, is the layer
+	// "programs", and none of the functions.
 	Layers    []Layer    `json:"layers"`
 	Functions []Function `json:"functions"`
 	// Overhead of profiling on the deciding metric, by part: 0.97 is 3% less than beside.
@@ -53,12 +62,12 @@ type Function struct {
 	Module string `json:"module,omitempty"`
 	// Layer is the ID of its own.
 	Layer string `json:"layer"`
-	// Self are nanoseconds per I/O in it alone, Total with what it called; Calls are calls per I/O, nil where not
-	// recorded.
+	// Self are nanoseconds per I/O in it alone, Total with what it called; Calls are calls per I/O by threads of the
+	// load, interrupts, softirqs, kworkers and other threads of the kernel. They are nil where not recorded.
 	Self  *Estimate `json:"self_ns,omitempty"`
 	Total *Estimate `json:"total_ns,omitempty"`
 	Calls *Estimate `json:"calls,omitempty"`
-	// Contexts share out its calls per I/O.
+	// Contexts share out its calls per I/O, and have those of other processes and of the idle task beside.
 	Contexts map[profile.Context]float64 `json:"contexts,omitempty"`
 }
 

@@ -8,6 +8,8 @@
 //	programs: [fio]                              what programs execute themselves
 //	passing: [unwind_*]                          functions, too, but in a stack their time counts for who called them
 //	called: ["free_*>memset"]                    a function as it is called by another, in a stack
+//	entries: [entry_*]                           where programs enter the kernel
+//	spinning: ["*_spin_lock_slowpath"]           where a CPU waits for another's lock
 //	passes: true                                 all functions of the layer are so
 //	follows: true                                what changes here mostly follows from a change in another layer
 //

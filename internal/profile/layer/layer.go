@@ -1,6 +1,9 @@
 package layer
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Other is the id of the layer of functions that belong to none.
 const Other = "other"
@@ -17,6 +20,8 @@ type Layers struct {
 	operations [][]string
 	isOne      map[string]bool
 	called     []call
+	entries    []member
+	spinning   []member
 }
 
 // Layer is a group of functions.
@@ -102,6 +107,16 @@ func (l *Layers) Operation(function string) bool { return l.isOne[Name(function)
 
 // Operations are those functions by interface: a load uses one of them, and may call single functions of others beside.
 func (l *Layers) Operations() [][]string { return l.operations }
+
+// Entry says whether programs enter the kernel by this function; threads of the kernel begin elsewhere.
+func (l *Layers) Entry(function string) bool { return fitsAny(l.entries, short(function)) }
+
+// Spins says whether a CPU waits in this function for a lock that another has.
+func (l *Layers) Spins(function string) bool { return fitsAny(l.spinning, short(function)) }
+
+func fitsAny(patterns []member, name string) bool {
+	return slices.ContainsFunc(patterns, func(m member) bool { return m.fits(name) })
+}
 
 func (l *Layers) find(function, module string) (member, bool) {
 	if before, _, ok := strings.Cut(function, ":"); ok {

@@ -123,6 +123,23 @@ func TestOperations(t *testing.T) {
 	}
 }
 
+func TestEntriesAndLocks(t *testing.T) {
+	l := loaded(t)
+	for _, function := range []string{"entry_SYSCALL_64_after_hwframe", "el0t_64_sync", "asm_exc_page_fault"} {
+		if !l.Entry(function) {
+			t.Errorf("programs don't enter the kernel by %s", function)
+		}
+	}
+	for _, function := range []string{"native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath"} {
+		if !l.Spins(function) {
+			t.Errorf("%s does not wait for a lock", function)
+		}
+	}
+	if l.Entry("ret_from_fork_asm") || l.Spins("_raw_spin_lock") {
+		t.Error("threads of the kernel, or locks without waiting, are taken for others")
+	}
+}
+
 func TestName(t *testing.T) {
 	for symbol, want := range map[string]string{
 		"aio_read":                           "aio_read",

@@ -32,7 +32,7 @@ type entry struct {
 	ID, Title, Why, Source string
 	Passes, Follows        bool
 
-	Functions, Passing, Called, Modules, Events, Programs []string
+	Functions, Passing, Called, Modules, Events, Programs, Entries, Spinning []string
 }
 
 // Load reads the built-in layers, once.
@@ -117,6 +117,12 @@ func (l *Layers) addLayer(e entry) error {
 			return fmt.Errorf("%s: write caller>function", p)
 		}
 		l.called = append(l.called, call{pattern(caller, one), pattern(function, one)})
+	}
+	for _, p := range e.Entries {
+		l.entries = append(l.entries, pattern(p, one))
+	}
+	for _, p := range e.Spinning {
+		l.spinning = append(l.spinning, pattern(p, one))
 	}
 	return l.addOthers(e, one)
 }

@@ -1,0 +1,43 @@
+package cost
+
+import (
+	"math"
+	"strings"
+
+	"headroom/internal/stat"
+)
+
+// confidence of the intervals, each by itself.
+const confidence = 0.95
+
+// estimate is the mean of values with its interval.
+func estimate(values []float64) *Estimate {
+	i := stat.MeanInterval(values, confidence)
+	e := &Estimate{Mean: i.Center, Values: values}
+	if !math.IsNaN(i.Lo) {
+		low, high := i.Lo, i.Hi
+		e.Low, e.High = &low, &high
+	}
+	return e
+}
+
+func mean(e *Estimate) float64 {
+	if e == nil {
+		return 0
+	}
+	return e.Mean
+}
+
+// add adds values load by load.
+func add(to, values []float64) []float64 {
+	if to == nil {
+		to = make([]float64, len(values))
+	}
+	for i, v := range values {
+		to[i] += v
+	}
+	return to
+}
+
+// hasColon tells static tracepoints, and functions of programs, from the kernel's functions.
+func hasColon(name string) bool { return strings.Contains(name, ":") }

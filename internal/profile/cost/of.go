@@ -1,0 +1,198 @@
+package cost
+
+import (
+	"cmp"
+	"slices"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/layer"
+)
+
+// Options of the estimates.
+type Options struct {
+	// Measured are the repetitions beside which loads were profiled, for what profiling costs.
+	Measured []Measured
+	// Deciding names the metric on which a comparison of a cell decides; the IOPS of the load where it is nil.
+	Deciding func(cell string) string
+}
+
+// Measured is a repetition that was not profiled.
+type Measured struct {
+	Cell, Arm string
+	Number    int
+	Values    map[string]float64
+}
+
+// Of works out what an I/O costs, for each cell and arm of the loads in the order in which they come.
+func Of(loads []profile.Load, o Options) ([]Profile, error) {
+	layers, err := layer.Load()
+	if err != nil {
+		return nil, err
+	}
+	type key struct{ cell, arm, role string }
+	var keys []key
+	groups := map[key][]profile.Load{}
+	for _, l := range loads {
+		k := key{l.Cell, l.Arm, l.Role}
+		if groups[k] == nil {
+			keys = append(keys, k)
+		}
+		groups[k] = append(groups[k], l)
+	}
+	var all []Profile
+	for _, k := range keys {
+		w := &work{layers: layers, loads: groups[k], modules: map[string]string{}}
+		w.Cell, w.Arm, w.Role = k.cell, k.arm, k.role
+		w.all(o)
+		all = append(all, w.Profile)
+	}
+	return all, nil
+}
+
+// work is a profile in the making.
+type work struct {
+	Profile
+	layers  *layer.Layers
+	loads   []profile.Load
+	modules map[string]string // of functions, by their own names
+	calls   *counts
+	time    *times
+}
+
+func (w *work) all(o Options) {
+	for _, l := range w.loads {
+		w.Kernel = cmp.Or(w.Kernel, l.Kernel)
+		for function, module := range l.Modules {
+			w.modules[layer.Name(function)] = module
+		}
+		w.missing(l)
+	}
+	w.calls, w.time = w.count(), w.sample()
+	w.CallLoads, w.TimeLoads = w.calls.loads, w.time.loads
+	w.functions()
+	w.byLayer()
+	w.overhead(o)
+}
+
+func (w *work) missing(l profile.Load) {
+	if l.Failed != "" {
+		what := "samples"
+		if l.Part == profile.Calls {
+			what = "function calls"
+		}
+		w.note(profile.Missing{What: what, Why: l.Failed})
+	}
+	for _, m := range l.Missing {
+		w.note(m)
+	}
+	for _, lost := range []uint64{
+		value(l.Traced, func(t *profile.Traced) uint64 { return t.Lost }),
+		value(l.Sampled, func(s *profile.Sampled) uint64 { return s.Lost }),
+		value(l.Stages, func(s *profile.Stages) uint64 { return s.Lost }),
+		value(l.Waits, func(s *profile.Waits) uint64 { return s.Lost }),
+	} {
+		w.Lost += lost
+	}
+}
+
+func value[V any](from *V, of func(*V) uint64) uint64 {
+	if from == nil {
+		return 0
+	}
+	return of(from)
+}
+
+func (w *work) note(m profile.Missing) {
+	if !slices.Contains(w.Missing, m) {
+		w.Missing = append(w.Missing, m)
+	}
+}
+
+// functions lists them all, the costliest first.
+func (w *work) functions() {
+	names := map[string]bool{}
+	for name := range w.calls.functions {
+		names[name] = true
+	}
+	for name := range w.time.self {
+		names[name] = true
+	}
+	for name := range w.time.total {
+		names[name] = true
+	}
+	for name := range names {
+		if f, ok := w.function(name); ok {
+			w.Functions = append(w.Functions, f)
+		}
+	}
+	slices.SortFunc(w.Functions, func(a, b Function) int {
+		return cmp.Or(-cmp.Compare(mean(a.Self), mean(b.Self)), -cmp.Compare(mean(a.Calls), mean(b.Calls)),
+			cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// The least that a function is listed for: calls per I/O, and its share of the samples.
+const (
+	leastCalls = 0.01
+	leastShare = 0.01
+)
+
+func (w *work) function(name string) (Function, bool) {
+	f := Function{Name: name, Module: w.modules[name]}
+	f.Layer = w.layers.Of(name, f.Module)
+	listed := false
+	c := w.calls.functions[name]
+	if c != nil && w.calls.loads > 0 {
+		f.Calls = estimate(c.calls)
+		f.Contexts = map[profile.Context]float64{}
+		for context, n := range c.contexts {
+			f.Contexts[context] = n / float64(w.calls.loads)
+			listed = listed || f.Contexts[context] >= leastCalls
+		}
+	}
+	event := c != nil && hasColon(name)
+	if w.time.loads > 0 && !event {
+		f.Self, f.Total = w.time.estimate(w.time.self[name]), w.time.estimate(w.time.total[name])
+		listed = listed || f.Total.Mean >= leastShare*w.CPU.Mean
+	}
+	if c == nil && w.calls.traced && !hasColon(name) {
+		f.Calls = w.calls.none()
+	}
+	return f, listed
+}
+
+func (w *work) byLayer() {
+	calls := map[string][]float64{}
+	for name, c := range w.calls.functions {
+		if hasColon(name) || !w.calls.traced {
+			continue // occurrences of tracepoints are no calls
+		}
+		id := w.layers.Of(name, w.modules[name])
+		calls[id] = add(calls[id], c.calls)
+	}
+	for id, values := range w.time.layers {
+		one := Layer{ID: id, NS: w.time.estimate(values)}
+		if w.calls.traced {
+			one.Calls = w.calls.none()
+		}
+		w.Layers = append(w.Layers, one)
+	}
+	for id, values := range calls {
+		i := slices.IndexFunc(w.Layers, func(l Layer) bool { return l.ID == id })
+		if i < 0 {
+			w.Layers = append(w.Layers, Layer{ID: id})
+			i = len(w.Layers) - 1
+			if w.time.loads > 0 {
+				w.Layers[i].NS = w.time.estimate(nil)
+			}
+		}
+		w.Layers[i].Calls = estimate(values)
+	}
+	for i := range w.Layers {
+		w.Layers[i].Title = w.layers.Title(w.Layers[i].ID)
+	}
+	slices.SortFunc(w.Layers, func(a, b Layer) int {
+		return cmp.Or(-cmp.Compare(mean(a.NS), mean(b.NS)), -cmp.Compare(mean(a.Calls), mean(b.Calls)),
+			cmp.Compare(a.ID, b.ID))
+	})
+}

@@ -1,0 +1,59 @@
+package cost
+
+import (
+	"math"
+
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+)
+
+// overhead compares profiled loads with the measured repetitions beside them.
+func (w *work) overhead(o Options) {
+	for _, part := range []profile.Part{profile.Time, profile.Calls} {
+		metric, logs := "", []float64(nil)
+		for _, l := range w.loads {
+			if l.Part != part || l.Failed != "" {
+				continue
+			}
+			for _, m := range o.Measured {
+				if m.Cell != l.Cell || m.Arm != l.Arm || m.Number != l.Number {
+					continue
+				}
+				metric = o.metric(l)
+				if ratio := l.Values[metric] / m.Values[metric]; ratio > 0 && !math.IsInf(ratio, 0) {
+					logs = append(logs, math.Log(ratio))
+				}
+			}
+		}
+		if len(logs) == 0 {
+			continue
+		}
+		if w.Overhead == nil {
+			w.Overhead = map[profile.Part]Overhead{}
+		}
+		w.Overhead[part] = Overhead{Metric: metric, Ratio: exponential(*estimate(logs))}
+	}
+}
+
+func (o Options) metric(l profile.Load) string {
+	if o.Deciding != nil {
+		return o.Deciding(l.Cell)
+	}
+	for _, metric := range lab.Primary(nil, l.Values) {
+		return metric
+	}
+	return ""
+}
+
+// exponential turns logarithms into ratios.
+func exponential(e Estimate) Estimate {
+	out := Estimate{Mean: math.Exp(e.Mean)}
+	if e.Low != nil {
+		low, high := math.Exp(*e.Low), math.Exp(*e.High)
+		out.Low, out.High = &low, &high
+	}
+	for _, v := range e.Values {
+		out.Values = append(out.Values, math.Exp(v))
+	}
+	return out
+}

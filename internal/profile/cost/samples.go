@@ -1,0 +1,141 @@
+package cost
+
+import (
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/profile/layer"
+)
+
+// times are nanoseconds of CPU time per I/O, of each load.
+type times struct {
+	loads               int
+	cpu, spin           []float64
+	self, total, layers map[string][]float64
+}
+
+// programs is the layer of other programs.
+const programs = "programs"
+
+// sample works nanoseconds per I/O out of the loads that were sampled.
+func (w *work) sample() *times {
+	var good []profile.Load
+	unknown := 0
+	for _, l := range w.loads {
+		if l.Part != profile.Time || l.Failed != "" || l.Sampled == nil {
+			continue
+		}
+		if rate(l) > 0 && l.Sampled.Seconds > 0 && len(l.Sampled.Stacks) > 0 {
+			good = append(good, l)
+			w.Event = l.Sampled.Event
+		} else {
+			unknown++
+		}
+	}
+	if unknown > 0 {
+		w.note(profile.Missing{What: "samples per I/O",
+			Why: "the load says nothing of its rate, or no sample was taken"})
+	}
+	t := &times{loads: len(good), self: map[string][]float64{}, total: map[string][]float64{},
+		layers: map[string][]float64{}, cpu: make([]float64, len(good)), spin: make([]float64, len(good))}
+	for i, l := range good {
+		weights := weightsOf(l)
+		perIO := 1e9 / (rate(l) * l.Sampled.Seconds)
+		for _, s := range l.Sampled.Stacks {
+			if s.Context != profile.InIdle {
+				t.add(w.layers, l, s, i, float64(s.Count)*weights[s.CPU]*perIO)
+			}
+		}
+	}
+	if t.loads > 0 {
+		w.CPU = estimate(t.cpu)
+		for i := range t.spin {
+			if t.cpu[i] > 0 {
+				t.spin[i] /= t.cpu[i]
+			}
+		}
+		w.SpinLocks = estimate(t.spin)
+	}
+	return t
+}
+
+// rate is how many I/Os a load did in a second.
+func rate(l profile.Load) float64 {
+	sum := 0.0
+	for _, d := range lab.Directions() {
+		if d != lab.Sync {
+			sum += l.Values[lab.IOPS(d)]
+		}
+	}
+	if sum > 0 {
+		return sum
+	}
+	return l.Values[lab.RequestRate]
+}
+
+// weightsOf says how many seconds a sample stands for, by CPU. A timer takes samples while a CPU idles, too, so that
+// all of them together stand for the whole time, also where some were lost or taken late. Where far fewer were taken,
+// the CPU was not sampled while it idled, as with counters of hardware, which stand still then.
+func weightsOf(l profile.Load) map[int]float64 {
+	taken := map[int]float64{}
+	for _, s := range l.Sampled.Stacks {
+		taken[s.CPU] += float64(s.Count)
+	}
+	weights := map[int]float64{}
+	for cpu, n := range taken {
+		weights[cpu] = 1 / float64(max(l.Sampled.Hz, 1))
+		if l.Sampled.Event == "cpu-clock" && n >= float64(l.Sampled.Hz)*l.Sampled.Seconds/2 {
+			weights[cpu] = l.Sampled.Seconds / n
+		}
+	}
+	return weights
+}
+
+func (t *times) add(layers *layer.Layers, l profile.Load, s profile.Stack, load int, ns float64) {
+	t.cpu[load] += ns
+	if s.Context == profile.InTask && ofProgram(layers, s.Frames) {
+		t.into(t.layers, programs, load, ns)
+		return
+	}
+	t.into(t.layers, layers.OfStack(s.Frames, l.Modules), load, ns)
+	if len(s.Frames) == 0 {
+		return
+	}
+	seen := map[string]bool{}
+	for i, frame := range s.Frames {
+		name := layer.Name(frame)
+		if i == len(s.Frames)-1 {
+			t.into(t.self, name, load, ns)
+		}
+		if !seen[name] {
+			t.into(t.total, name, load, ns)
+			seen[name] = true
+		}
+		if layers.Spins(name) && !seen["spinning"] {
+			t.spin[load] += ns
+			seen["spinning"] = true
+		}
+	}
+}
+
+// ofProgram says whether a program is at work, or the kernel for it, and no thread of the kernel.
+func ofProgram(layers *layer.Layers, frames []string) bool {
+	if len(frames) == 0 {
+		return true
+	}
+	return hasColon(frames[0]) || layers.Entry(frames[0])
+}
+
+func (t *times) into(m map[string][]float64, name string, load int, ns float64) {
+	if m[name] == nil {
+		m[name] = make([]float64, t.loads)
+	}
+	m[name][load] += ns
+}
+
+// estimate is that of values, which are nil where no load had a sample.
+func (t *times) estimate(values []float64) *Estimate {
+	if values == nil {
+		values = make([]float64, t.loads)
+	}
+	return estimate(values)
+}
