@@ -9,6 +9,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/factor/spot"
 	"headroom/internal/lab"
+	"headroom/internal/profile/difference"
 	"headroom/internal/search"
 )
 
@@ -35,6 +36,44 @@ func Priors(k *diff.Knowledge, e *lab.Experiment) []float64 {
 		return nil
 	}
 	return search.Mix(weights, ignorance)
+}
+
+// PriorsBeside are the priors of a search whose fast state and slow one were profiled, in this order: a setting whose
+// functions ran in the slow state only is likelier than it was, and one whose functions ran alike, or none of them at
+// all, less likely. Ignorance is mixed in again, as what is known of functions can be wrong, too.
+func PriorsBeside(k *diff.Knowledge, e *lab.Experiment, profiles difference.Document) []float64 {
+	priors := Priors(k, e)
+	if e.Steps {
+		return nil
+	}
+	factors, said := make([]float64, len(e.Factors)), false
+	for i, f := range e.Factors {
+		factors[i] = 1
+		if m := MechanismOf(k, f, profiles); m != nil {
+			factors[i], said = m.Factor, true
+		}
+	}
+	if !said {
+		return priors
+	}
+	if priors == nil {
+		priors = search.Mix(factors, 1)
+	}
+	for i := range priors {
+		priors[i] *= factors[i]
+	}
+	return search.Mix(priors, ignorance)
+}
+
+// MechanismOf a factor between its two levels is what profiles of the fast state and the slow one say of it: of several
+// differences that it makes, of the one that weighs most. Nil where they say nothing.
+func MechanismOf(k *diff.Knowledge, f lab.VariedFactor, profiles difference.Document) *diff.Mechanism {
+	for _, d := range k.Compare(side(f.Factor, f.Levels[0]), side(f.Factor, f.Levels[1])).Differences {
+		if m := k.Mechanism(profiles, d); m != nil {
+			return m
+		}
+	}
+	return nil
 }
 
 // weightOf a difference between a fast side, a, and a slow one, b.

@@ -92,6 +92,42 @@ func (s *Search) updateAnswer() {
 	s.answer = s.likeliest() // the ends may have proved it already
 }
 
+// Expect other candidates than before, as if it had been so from the beginning: something was learned that is no
+// measurement.
+func (s *Search) Expect(priors []float64) {
+	s.whole.Priors = priors
+	s.again(func() {
+		s.space = s.whole
+		if s.states != nil {
+			s.space = s.merged()
+		}
+	}, nil)
+}
+
+// again is the search with what was measured so far, but for one bundle, after a change of what is searched.
+func (s *Search) again(change func(), without Subset) {
+	asked, logs := s.questions, s.posterior.logs
+	for i := range asked {
+		asked[i].Subset = s.widen(asked[i].Subset)
+	}
+	change()
+	s.posterior = newPosterior(s.space, s.terms.Noise)
+	s.questions, s.proof = nil, nil
+	for i, q := range asked {
+		if slices.Equal(q.Subset, without) {
+			continue
+		}
+		q.Subset = s.narrow(q.Subset)
+		s.posterior.add(q.Subset, logs[i])
+		s.posterior.updateProbabilities()
+		s.questions = append(s.questions, q)
+	}
+	s.answer = Answer{}
+	if len(s.questions) > 0 {
+		s.updateAnswer()
+	}
+}
+
 // Measurements so far, proofs apart.
 func (s *Search) Measurements() int { return len(s.questions) - s.Proofs() }
 

@@ -24,26 +24,7 @@ func (s *Search) Skip(b Subset) error {
 	case s.Skipped(b):
 		return nil
 	}
-	asked, logs := s.questions, s.posterior.logs
-	for i := range asked {
-		asked[i].Subset = s.widen(asked[i].Subset)
-	}
-	s.exclude(b)
-	s.posterior = newPosterior(s.space, s.terms.Noise)
-	s.questions, s.proof = nil, nil
-	for i, q := range asked {
-		if slices.Equal(q.Subset, b) {
-			continue
-		}
-		q.Subset = s.narrow(q.Subset)
-		s.posterior.add(q.Subset, logs[i])
-		s.posterior.updateProbabilities()
-		s.questions = append(s.questions, q)
-	}
-	s.answer = Answer{}
-	if len(s.questions) > 0 {
-		s.updateAnswer()
-	}
+	s.again(func() { s.exclude(b) }, b)
 	return nil
 }
 

@@ -1,0 +1,160 @@
+package bisection_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
+
+	"headroom/internal/bisection"
+	"headroom/internal/figure"
+	"headroom/internal/lab"
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/difference"
+	"headroom/internal/stat/noise"
+)
+
+// plantedCause is a setting that makes a machine slow, with a function that then runs in each I/O; empty where the
+// kernel has none that can be traced.
+type plantedCause struct {
+	factor   [3]string // name, fast level, slow level
+	function string
+	calls    [2]float64
+}
+
+// plantedCauses are the ten that are planted in guests, with counts of the first trials where there are some.
+func plantedCauses() []plantedCause {
+	return []plantedCause{
+		{[3]string{"cmdline:iommu.strict", "0", "1"}, "qi_submit_sync", [2]float64{0.015, 1}},
+		{[3]string{"cmdline:slub_debug", "absent", "FZPU"}, "check_bytes_and_report", [2]float64{0, 17.05}},
+		{[3]string{"cmdline:init_on_free", "0", "1"}, "", [2]float64{}},
+		{[3]string{"cmdline:audit", "0", "1"}, "__audit_syscall_entry", [2]float64{0, 2}},
+		{[3]string{"queue:scheduler", "none", "bfq"}, "bfq_dispatch_request", [2]float64{0, 1.9}},
+		{[3]string{"module:nvme.io_queue_depth", "1024", "2"}, "sbitmap_prepare_to_wait", [2]float64{0, 0.9}},
+		{[3]string{"cmdline:swiotlb", "absent", "force"}, "swiotlb_bounce", [2]float64{0, 1}},
+		{[3]string{"cmdline:page_owner", "absent", "on"}, "__set_page_owner", [2]float64{0.02, 1.1}},
+		{[3]string{"cmdline:debug_pagealloc", "off", "on"}, "__kernel_map_pages", [2]float64{0, 2.2}},
+		{[3]string{"cmdline:psi", "0", "1"}, "psi_task_switch", [2]float64{0, 2.1}},
+	}
+}
+
+// harmless settings differ, too: some that are known to be dear elsewhere, many of which nothing is known.
+func harmless() [][3]string {
+	list := [][3]string{
+		{"cmdline:mitigations", "off", "absent"}, {"cmdline:nosmt", "absent", ""}, {"cmdline:pti", "off", "on"},
+		{"cmdline:init_on_alloc", "0", "1"}, {"cpu:governor", "performance", "powersave"},
+		{"cmdline:selinux", "0", "1"}, {"cmdline:page_poison", "absent", "1"}, {"queue:nr_requests", "1023", "63"},
+		{"queue:wbt_lat_usec", "0", "75000"}, {"queue:rq_affinity", "2", "1"}, {"queue:add_random", "0", "1"},
+		{"sysctl:vm.dirty_ratio", "20", "2"}, {"sysctl:kernel.numa_balancing", "0", "1"},
+		{"cmdline:kmemleak", "off", "on"}, {"cmdline:iommu.passthrough", "1", "0"},
+		{"cmdline:intel_idle.max_cstate", "1", "9"}, {"cmdline:spec_store_bypass_disable", "prctl", "on"},
+		{"sysctl:vm.swappiness", "1", "60"}, {"cmdline:pcie_aspm", "off", "force"}, {"cmdline:quiet", "absent", ""},
+	}
+	for i := range 30 {
+		list = append(list, [3]string{fmt.Sprintf("sysctl:net.unknown.a%d", i), "0", "1"})
+	}
+	return list
+}
+
+// slowGuest has one of the planted causes among harmless settings.
+func (c plantedCause) slowGuest() *lab.Experiment {
+	return apart(append([][3]string{c.factor}, harmless()...)...)
+}
+
+// profiles of the fast guest and the slow one: half the functions on the way are the same, and one appears.
+func (c plantedCause) profiles() difference.Document {
+	cell := difference.Cell{Cell: "rand-read"}
+	for side, p := range []*cost.Profile{&cell.A, &cell.B} {
+		p.CallLoads = 3
+		for name, n := range map[string]float64{"aio_read": 1, "nvme_queue_rq": 1, "iommu_dma_map_page": 1,
+			c.function: c.calls[side]} {
+			if n > 0 {
+				p.Functions = append(p.Functions, cost.Function{Name: name,
+					Calls: &cost.Estimate{Mean: n, Values: []float64{n, n, n}}})
+			}
+		}
+	}
+	if c.function != "" {
+		cell.Functions = []difference.Function{{Name: c.function, Calls: &difference.Delta{A: c.calls[0], B: c.calls[1],
+			Change: difference.Appeared}}}
+	}
+	return difference.Document{Cells: []difference.Cell{cell}}
+}
+
+// The cause whose function ran is far likelier than before, and one that profiles say nothing of is no less likely.
+func TestPriorsBesideProfiles(t *testing.T) {
+	k := knowledge(t)
+	for _, c := range plantedCauses() {
+		e := c.slowGuest()
+		before, after := bisection.Priors(k, e), bisection.PriorsBeside(k, e, c.profiles())
+		if sum := floats.Sum(after); math.Abs(sum-1) > 1e-9 {
+			t.Errorf("%s: %v", c.factor[0], after)
+		}
+		if c.function != "" && after[0] < min(0.4, 6*before[0]) || after[0] < before[0] {
+			t.Errorf("%s: %.3f before, %.3f after", c.factor[0], before[0], after[0])
+		}
+		if least := slices.Min(after); least < 0.2/float64(len(after))*0.999 {
+			t.Errorf("%s: one has %.4f only, where a fifth is for all alike", c.factor[0], least)
+		}
+		if without := bisection.PriorsBeside(k, e, difference.Document{}); !slices.Equal(without, before) {
+			t.Errorf("%s: without profiles %v, want %v", c.factor[0], without, before)
+		}
+	}
+}
+
+// Boots that a search needs for each of ten planted causes among fifty harmless settings, beside those without what
+// profiles of the two ends say, and those without anything known.
+func TestBootsWithTheMechanism(t *testing.T) {
+	k := knowledge(t)
+	for _, n := range []struct {
+		name  string
+		model noise.Model
+	}{{"5% noise", noise.Gaussian(0.05)}, {"20% noise", noise.Gaussian(0.2)}} {
+		if !figure.Whole && n.name != "5% noise" {
+			continue
+		}
+		var all [3]trials
+		for i, c := range plantedCauses() {
+			e := c.slowGuest()
+			at := func(*rand.Rand) int { return 0 }
+			for kind, priors := range [][]float64{bisection.PriorsBeside(k, e, c.profiles()), bisection.Priors(k, e),
+				nil} {
+				here := between{priors: priors, of: len(e.Factors), culprit: at, effect: math.Log(0.7), model: n.model}
+				r := here.run(searches(4))
+				all[kind].add(r)
+				if figure.Whole {
+					r.recordBoots(t, figure.Name("bisection/mechanism", n.name, kinds()[kind], fmt.Sprint(i+1)),
+						fmt.Sprintf("%s among 50 harmless settings, %s, %s", c.factor[0], n.name, kinds()[kind]))
+				}
+			}
+		}
+		for kind := range all {
+			all[kind].recordBoots(t, figure.Name("bisection/mechanism", n.name, kinds()[kind], "all"),
+				fmt.Sprintf("ten causes that cost 30%%, each among 50 harmless settings, %s, %s",
+					n.name, kinds()[kind]))
+		}
+		with, known, cold := stat.Mean(all[0].boots, nil), stat.Mean(all[1].boots, nil), stat.Mean(all[2].boots, nil)
+		if with > known || known > cold {
+			t.Errorf("%s: %.1f boots with the mechanism, %.1f without, %.1f without priors", n.name, with, known, cold)
+		}
+		for kind, r := range all {
+			if float64(r.right) < 0.95*float64(len(r.boots)) {
+				t.Errorf("%s, %s: right in %d of %d", n.name, kinds()[kind], r.right, len(r.boots))
+			}
+		}
+	}
+}
+
+// kinds of searches: what is known before they begin.
+func kinds() []string { return []string{"with profiles", "with knowledge", "without priors"} }
+
+// recordBoots of searches in which nothing is built.
+func (r *trials) recordBoots(t *testing.T, name, what string) {
+	t.Helper()
+	figure.Record(t, figure.Mean(name+"/boots", "", r.boots, figure.Lower).Saying("%s: boots", what))
+	figure.Record(t, figure.Share(name+"/right", r.right, len(r.boots), figure.Higher).Saying("%s: right", what))
+}
