@@ -22,7 +22,7 @@ func (p *program) profileRecordCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case guard != "":
-				return record.Guard(guard)
+				return record.Guard(p.Stdin, guard)
 			case clean != "":
 				return record.RemoveInstances(clean)
 			}

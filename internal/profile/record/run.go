@@ -2,14 +2,80 @@ package record
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
+	"os"
+	"runtime"
+	"strings"
 
 	"headroom/internal/lab"
 	"headroom/internal/profile"
+	"headroom/internal/profile/record/symbols"
 )
 
+// session is one recording that is made.
+type session struct {
+	request   profile.Request
+	load      *load
+	lines     io.Writer // of profile.Ready and profile.Done
+	said      map[string]bool
+	recording profile.Recording
+}
+
 // Run records what is asked for while a load runs. It writes the recording to stdout, and profile.Ready and
-// profile.Done to stderr, each on a line of its own.
-func Run(context.Context, profile.Request, io.Writer, io.Writer) error {
-	return &lab.Error{What: "this headroom can't record yet"}
+// profile.Done to stderr, each on a line of its own. What the machine refuses is missing in the recording; an error is
+// one where there is none, as without a load.
+func Run(ctx context.Context, request profile.Request, stdout, stderr io.Writer) error {
+	s := &session{request: request, load: newLoad(request.Folder), lines: stderr, said: map[string]bool{},
+		recording: profile.Recording{Kernel: kernelRelease(), Architecture: architecture(), CPUs: runtime.NumCPU()}}
+	if request.Folder == "" || !instanceName.MatchString(request.Owner) {
+		return &lab.Error{What: fmt.Sprintf("can't record for %q in folder %q", request.Owner, request.Folder)}
+	}
+	record, ok := map[profile.Part]func(context.Context) error{profile.Calls: s.recordCalls}[request.Part]
+	if !ok {
+		return &lab.Error{What: fmt.Sprintf("can't record %q: no such part", request.Part)}
+	}
+	if err := record(ctx); err != nil {
+		return &lab.Error{What: fmt.Sprintf("can't record the %s of a load", request.Part), Err: err}
+	}
+	s.say(profile.Ready)
+	s.say(profile.Done)
+	return json.NewEncoder(stdout).Encode(s.recording)
+}
+
+// say writes a line, once.
+func (s *session) say(line string) {
+	if !s.said[line] {
+		fmt.Fprintln(s.lines, line)
+	}
+	s.said[line] = true
+}
+
+func (s *session) miss(what profile.Missing) { s.recording.Missing = append(s.recording.Missing, what) }
+
+// kernelSymbols reads the names of the kernel's functions; nil, and missing, where it hides them.
+func (s *session) kernelSymbols() *symbols.Kernel {
+	kernel, err := symbols.ReadKernel("/proc")
+	if err != nil {
+		s.miss(symbols.Missing(err))
+		return nil
+	}
+	return kernel
+}
+
+func kernelRelease() string {
+	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// architecture is that of this program as uname has it.
+func architecture() string {
+	if name, ok := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; ok {
+		return name
+	}
+	return runtime.GOARCH
 }

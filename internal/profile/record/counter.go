@@ -1,0 +1,162 @@
+package record
+
+import (
+	"headroom/internal/profile"
+	"headroom/internal/profile/record/ringbuffer"
+)
+
+// counted is what is counted together: a function by the address of its call of the tracer, an event by its number,
+// and on whose behalf it ran. Of interrupts it does not matter which thread they interrupted: thread is 0 then.
+type counted struct {
+	place   uint64
+	event   bool
+	context profile.Context // empty for that of the thread, which depends on its name
+	thread  int32
+}
+
+// tally are counts of one or more bursts.
+type tally struct {
+	calls   map[counted]uint64
+	devices map[uint64]*completed
+	events  uint64
+	lost    uint64
+}
+
+// completed are the requests and bios that a device completed.
+type completed struct{ requests, requestBytes, bios, bioBytes uint64 }
+
+func newTally() *tally { return &tally{calls: map[counted]uint64{}, devices: map[uint64]*completed{}} }
+
+// add takes the counts of another burst in.
+func (t *tally) add(other *tally) {
+	for k, n := range other.calls {
+		t.calls[k] += n
+	}
+	for number, d := range other.devices {
+		on := t.device(number)
+		on.requests += d.requests
+		on.requestBytes += d.requestBytes
+		on.bios += d.bios
+		on.bioBytes += d.bioBytes
+	}
+	t.events += other.events
+	t.lost += other.lost
+}
+
+func (t *tally) device(number uint64) *completed {
+	on := t.devices[number]
+	if on == nil {
+		on = new(completed)
+		t.devices[number] = on
+	}
+	return on
+}
+
+// counter counts events into a tally.
+type counter struct {
+	*tally
+	kinds map[uint16]*kind
+	// names of threads that the scheduler switched to.
+	names map[int32]string
+}
+
+// kind is how events of one number are counted.
+type kind struct {
+	name     string // "block:block_rq_issue"
+	function bool
+	address  ringbuffer.Field
+	// also is what is done beside counting; nil for nothing.
+	also func(ringbuffer.Event)
+}
+
+// functionEvent is what the function tracer writes.
+const functionEvent = "ftrace:function"
+
+// newCounter counts events of some names, where the kernel has them.
+func newCounter(formats ringbuffer.Formats, events ...string) *counter {
+	c := &counter{newTally(), map[uint16]*kind{}, map[int32]string{}}
+	for _, name := range append([]string{functionEvent}, events...) {
+		if f, ok := formats.Event(name); ok {
+			k := &kind{name: name, also: c.beside(name, f)}
+			if k.function = name == functionEvent; k.function {
+				k.address, _ = f.Field("ip")
+			}
+			c.kinds[f.ID] = k
+		}
+	}
+	return c
+}
+
+// begin starts another burst.
+func (c *counter) begin() { c.tally = newTally() }
+
+// count counts an event.
+func (c *counter) count(e ringbuffer.Event) {
+	k := c.kinds[e.Type]
+	if k == nil {
+		return // the buffer says how large it is, as one that wakes a reader
+	}
+	c.events++
+	c.lost += e.Lost
+	if k.also != nil {
+		k.also(e)
+	}
+	key := counted{place: uint64(e.Type), event: true, context: interrupted(e.Flags)}
+	if k.function {
+		key.place, key.event = k.address.Uint(e.Data), false
+	}
+	if key.context == "" {
+		key.thread = e.PID
+	}
+	c.calls[key]++
+}
+
+// interrupted is in which kind of interrupt an event occurred; empty for in none.
+func interrupted(flags ringbuffer.Flags) profile.Context {
+	switch {
+	case flags.Hardirq():
+		return profile.InHardirq
+	case flags.Softirq():
+		return profile.InSoftirq
+	}
+	return ""
+}
+
+// beside is what is done with an event beside counting it; nil for nothing.
+func (c *counter) beside(name string, f ringbuffer.Format) func(ringbuffer.Event) {
+	switch name {
+	case "sched:sched_switch":
+		return c.nameThreads(f)
+	case "block:block_rq_complete":
+		return c.complete(f, func(on *completed, bytes uint64) {
+			on.requests++
+			on.requestBytes += bytes
+		})
+	case "block:block_bio_complete":
+		return c.complete(f, func(on *completed, bytes uint64) {
+			on.bios++
+			on.bioBytes += bytes
+		})
+	}
+	return nil
+}
+
+func (c *counter) nameThreads(f ringbuffer.Format) func(ringbuffer.Event) {
+	id, _ := f.Field("next_pid")
+	name, _ := f.Field("next_comm")
+	return func(e ringbuffer.Event) {
+		thread := int32(id.Uint(e.Data))
+		if _, ok := c.names[thread]; !ok {
+			c.names[thread] = string(name.Text(e.Data))
+		}
+	}
+}
+
+// sector is what the kernel counts the sizes of requests in, whatever the device's own is.
+const sector = 512
+
+func (c *counter) complete(f ringbuffer.Format, add func(*completed, uint64)) func(ringbuffer.Event) {
+	device, _ := f.Field("dev")
+	sectors, _ := f.Field("nr_sector")
+	return func(e ringbuffer.Event) { add(c.device(device.Uint(e.Data)), sector*sectors.Uint(e.Data)) }
+}

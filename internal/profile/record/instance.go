@@ -1,0 +1,156 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// instanceName is what instances of ours are named; no other is ever removed.
+var instanceName = regexp.MustCompile(`^headroom-[A-Za-z0-9-]*$`)
+
+// instance is a trace buffer of our own, with its events and its tracer: nobody else's tracing changes.
+type instance struct {
+	*os.Root
+	tracefs *tracefs
+	name    string
+	guard   *guard
+}
+
+// newInstance makes an instance that traces nothing yet, and that is gone with this process.
+func newInstance(t *tracefs, name string) (*instance, error) {
+	if !instanceName.MatchString(name) {
+		return nil, fmt.Errorf("%q is no name of an instance of headroom", name)
+	}
+	g, err := startGuard(t, name)
+	if err != nil {
+		return nil, err
+	}
+	made := path.Join("instances", name)
+	if err := t.Mkdir(made, 0o750); err != nil {
+		return nil, errors.Join(err, g.end())
+	}
+	root, err := t.OpenRoot(made)
+	if err != nil {
+		return nil, errors.Join(err, g.end())
+	}
+	i := &instance{root, t, name, g}
+	if err := errors.Join(i.set("tracing_on", "0"), i.set("options/overwrite", "0")); err != nil {
+		return nil, errors.Join(err, i.remove())
+	}
+	return i, nil
+}
+
+// set writes a setting.
+func (i *instance) set(file, value string) error {
+	f, err := i.OpenFile(file, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(value)
+	return errors.Join(err, f.Close())
+}
+
+// remove ends all that the instance traces. Its guard does it, as it does where this process is killed.
+func (i *instance) remove() error {
+	errs := errors.Join(i.Close(), i.guard.end())
+	if err := removeInstance(i.tracefs.Root, i.name); err != nil { // the guard did not end well
+		return errors.Join(err, errs)
+	}
+	return nil
+}
+
+// removeLimit is how long the processes that use an instance have to end.
+const removeLimit = 30 * time.Second
+
+// removeInstance removes an instance, which ends its tracer. None is no error.
+func removeInstance(tracefs *os.Root, name string) error {
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		err := tracefs.Remove(path.Join("instances", name))
+		if err == nil || errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if !errors.Is(err, syscall.EBUSY) || time.Since(begun) > removeLimit {
+			return err
+		}
+	}
+}
+
+// RemoveInstances removes the instances of the tracer that recorders of an owner have left behind: those whose names
+// begin with a prefix, which begins with "headroom-". Where the kernel has no tracefs there are none.
+func RemoveInstances(prefix string) error {
+	if !instanceName.MatchString(prefix) {
+		return fmt.Errorf("%q is no name of an instance of headroom", prefix)
+	}
+	t, err := openTracefs()
+	if errors.Is(err, syscall.ENODEV) || errors.Is(err, errors.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	entries, err := fs.ReadDir(t.FS(), "instances")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			errs = append(errs, removeInstance(t.Root, e.Name()))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// cpus are the numbers of the CPUs that have a buffer.
+func (i *instance) cpus() ([]int, error) {
+	entries, err := fs.ReadDir(i.FS(), "per_cpu")
+	if err != nil {
+		return nil, err
+	}
+	var all []int
+	for _, e := range entries {
+		if n, err := strconv.Atoi(strings.TrimPrefix(e.Name(), "cpu")); err == nil {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// lost is how many events found no room in the buffer of a CPU so far. Source: tracing_stats_read in
+// kernel/trace/trace.c.
+//
+//	entries: 129
+//	overrun: 0
+//	commit overrun: 0
+//	…
+//	dropped events: 4711
+func (i *instance) lost(cpu int) (uint64, error) {
+	text, err := i.ReadFile(fmt.Sprintf("per_cpu/cpu%d/stats", cpu))
+	if err != nil {
+		return 0, err
+	}
+	return lostEvents(string(text)), nil
+}
+
+func lostEvents(stats string) uint64 {
+	var sum uint64
+	for line := range strings.Lines(stats) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if n, err := strconv.ParseUint(value, 10, 64); err == nil &&
+			slices.Contains([]string{"overrun", "commit overrun", "dropped events"}, name) {
+			sum += n
+		}
+	}
+	return sum
+}

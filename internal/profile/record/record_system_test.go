@@ -1,0 +1,260 @@
+//go:build system
+
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"headroom/internal/profile"
+)
+
+// TestMain lets the program of the tests be a recorder, and its guard, as headroom is.
+func TestMain(m *testing.M) {
+	i := slices.Index(os.Args, "record")
+	if i < 0 {
+		os.Exit(m.Run())
+	}
+	if rest := os.Args[i+1:]; len(rest) == 2 && rest[0] == "--guard" {
+		exit(Guard(os.Stdin, rest[1]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	var request profile.Request
+	if err := json.NewDecoder(os.Stdin).Decode(&request); err != nil {
+		exit(err)
+	}
+	exit(Run(ctx, request, os.Stdout, os.Stderr))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// recorder is a recorder that runs beside a load, both in folders of their own.
+type recorder struct {
+	*exec.Cmd
+	request profile.Request
+	stdout  bytes.Buffer
+	stderr  *bufio.Scanner
+}
+
+func startRecorder(t *testing.T, change func(*profile.Request)) *recorder {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("tracing takes root")
+	}
+	r := &recorder{request: profile.Request{Owner: fmt.Sprintf("headroom-TEST-%d", os.Getpid()), Part: profile.Calls,
+		Folder: t.TempDir(), WaitFor: time.Minute, Delay: 50 * time.Millisecond, Trace: 200 * time.Millisecond}}
+	change(&r.request)
+	text, err := json.Marshal(r.request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Cmd = exec.Command("/proc/self/exe", "record")
+	r.Dir, r.Stdin, r.Stdout = t.TempDir(), bytes.NewReader(text), &r.stdout
+	r.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	stderr, err := r.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.stderr = bufio.NewScanner(stderr)
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Process.Kill() })
+	return r
+}
+
+// said waits for a line, and fails when another comes.
+func (r *recorder) said(t *testing.T, line string) {
+	t.Helper()
+	if !r.stderr.Scan() || r.stderr.Text() != line {
+		t.Fatalf("it said %q, not %q", r.stderr.Text(), line)
+	}
+}
+
+// startLoad starts processes that come and go, and read from a file.
+func (r *recorder) startLoad(t *testing.T) {
+	t.Helper()
+	load := exec.Command("sh", "-c", "while :; do dd if=/proc/self/exe of=/dev/null bs=4k 2>/dev/null; done")
+	load.Dir = r.request.Folder
+	if err := load.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = load.Process.Kill()
+		_ = load.Wait()
+	})
+}
+
+// nothingLeft waits for what the recorder made to go.
+func (r *recorder) nothingLeft(t *testing.T) {
+	t.Helper()
+	tracefs, err := openTracefs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tracefs.Close()
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		_, err := tracefs.Stat("instances/" + r.request.Owner)
+		guards := guardsOf(t, r.request.Owner)
+		if err != nil && len(guards) == 0 {
+			return
+		}
+		if time.Since(begun) > time.Minute {
+			t.Fatalf("an instance (%v) or its guards are left: %v", err, guards)
+		}
+	}
+}
+
+// guardsOf are the processes that guard instances of an owner.
+func guardsOf(t *testing.T, owner string) (found []string) {
+	t.Helper()
+	processes, err := os.ReadDir("/proc")
+	if err != nil || len(processes) == 0 {
+		t.Fatalf("processes: %v, %v", processes, err)
+	}
+	for _, p := range processes {
+		text, err := os.ReadFile("/proc/" + p.Name() + "/cmdline")
+		if err == nil && strings.Contains(string(text), "\x00--guard\x00"+owner+"\x00") {
+			found = append(found, p.Name())
+		}
+	}
+	return found
+}
+
+func mounts(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRecordedCalls(t *testing.T) {
+	before := mounts(t)
+	r := startRecorder(t, func(*profile.Request) {})
+	r.said(t, profile.Ready)
+	r.startLoad(t)
+	r.said(t, profile.Done)
+	if r.stderr.Scan() {
+		t.Errorf("it said %q", r.stderr.Text())
+	}
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	r.nothingLeft(t)
+	if after := mounts(t); after != before {
+		t.Errorf("mounted before:\n%s\nand after:\n%s", before, after)
+	}
+	var got profile.Recording
+	if err := json.Unmarshal(r.stdout.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Traced == nil || got.Kernel == "" || got.CPUs == 0 {
+		t.Fatalf("%s", r.stdout.String())
+	}
+	if got.Traced.Functions == slices.ContainsFunc(got.Missing, func(m profile.Missing) bool {
+		return m.What == functionCalls && m.Why != "" && m.Hint != ""
+	}) {
+		t.Errorf("functions %v, missing %+v", got.Traced.Functions, got.Missing)
+	}
+	if !slices.ContainsFunc(got.Traced.Calls, func(c profile.CallCount) bool {
+		return c.Function == "sched:sched_switch" && c.Context == profile.InLoad && c.Count > 0
+	}) {
+		t.Errorf("no switches of the load: %+v", got.Traced.Calls)
+	}
+}
+
+func TestTerminatedRecorder(t *testing.T) {
+	r := startRecorder(t, func(q *profile.Request) { q.Trace = time.Hour })
+	r.said(t, profile.Ready)
+	r.startLoad(t)
+	time.Sleep(100 * time.Millisecond)
+	if err := r.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	r.said(t, profile.Done)
+	if err := r.Wait(); err == nil || r.stdout.Len() > 0 {
+		t.Errorf("ended with %v, printed %s", err, r.stdout.String())
+	}
+	r.nothingLeft(t)
+}
+
+// TestKilledRecorder kills it while it arms, waits and traces, and each time with all that is in its session.
+func TestKilledRecorder(t *testing.T) {
+	for _, ms := range []time.Duration{0, 2, 5, 10, 15, 20, 30, 50, 200} {
+		t.Run(fmt.Sprintf("%d ms", ms), func(t *testing.T) {
+			r := startRecorder(t, func(q *profile.Request) { q.Trace = time.Hour })
+			r.startLoad(t)
+			time.Sleep(ms * time.Millisecond)
+			if err := syscall.Kill(-r.Process.Pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Wait(); err == nil || err.Error() != "signal: killed" {
+				t.Errorf("ended with %v", err)
+			}
+			r.nothingLeft(t)
+		})
+	}
+}
+
+// TestRemoveInstances removes what a recorder and its guard left behind, and nobody else's.
+func TestRemoveInstances(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("tracing takes root")
+	}
+	tracefs, err := openTracefs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tracefs.Close()
+	owner := fmt.Sprintf("headroom-CLEAN%d", os.Getpid())
+	other := "instances/" + owner + "0-1"
+	for _, name := range []string{"instances/" + owner + "-1", "instances/" + owner + "-2", other} {
+		if err := tracefs.Mkdir(name, 0o750); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tracefs.Remove(name) })
+	}
+	for range 2 { // the second time nothing is left
+		if err := RemoveInstances(owner + "-"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]bool{"instances/" + owner + "-1": false, other: true} {
+		if _, err := tracefs.Stat(name); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNoLoad(t *testing.T) {
+	r := startRecorder(t, func(q *profile.Request) { q.WaitFor = 0 })
+	r.said(t, profile.Ready)
+	r.said(t, profile.Done)
+	if !r.stderr.Scan() || !strings.Contains(r.stderr.Text(), errNoLoad.Error()) {
+		t.Errorf("it said %q", r.stderr.Text())
+	}
+	if err := r.Wait(); err == nil {
+		t.Error("no error")
+	}
+	r.nothingLeft(t)
+}
