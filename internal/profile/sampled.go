@@ -5,7 +5,8 @@ type Sampled struct {
 	// Event that a CPU's counter counts: "cycles", or "cpu-clock" where there are no hardware counters. The latter is a
 	// timer: code that runs with interrupts off is charged to where they are switched on again.
 	Event string `json:"event"`
-	// Hz is how many samples a second each CPU was asked for, Seconds how long.
+	// Hz is how many samples a second each CPU was asked for, Seconds how long. A CPU that idles has none of cycles,
+	// and their second is as many as pass at the nominal frequency: Count/Hz are seconds of work by either event.
 	Hz      int     `json:"hz"`
 	Seconds float64 `json:"seconds"`
 	// Samples taken, and Lost ones, which the kernel counts where the buffer is full. Throttled is how often it slowed
@@ -21,10 +22,11 @@ type Sampled struct {
 type Stack struct {
 	CPU     int     `json:"cpu"`
 	Context Context `json:"context"`
-	// Task is the name of the thread (comm).
+	// Task is the name of the thread (comm): "kworker" of all kworkers, and in interrupts the context, whichever thread
+	// was interrupted.
 	Task string `json:"task"`
-	// Frames from the outermost to what was executed. A function of the kernel has its name; one of a program
-	// "fio:get_io_u", and "fio:?" where its file has no name for it.
+	// Frames of the thread or of the interrupt, from the outermost to what was executed. A function of the kernel has
+	// its name; one of a program "fio:get_io_u", and "fio:?" where its file has no name for it.
 	Frames []string `json:"frames"`
 	Count  uint64   `json:"count"`
 }

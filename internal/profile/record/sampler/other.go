@@ -1,0 +1,23 @@
+//go:build !linux
+
+package sampler
+
+import (
+	"context"
+
+	"headroom/internal/profile"
+)
+
+// Sample samples nothing: only Linux has perf_event_open.
+func Sample(context.Context, Options) (*profile.Sampled, []profile.Missing) {
+	return nil, []profile.Missing{onlyLinux(samples)}
+}
+
+// Waits follows nobody.
+func Waits(context.Context, Options, []int) (*profile.Waits, []profile.Missing) {
+	return nil, []profile.Missing{onlyLinux(switches)}
+}
+
+func onlyLinux(what string) profile.Missing {
+	return profile.Missing{What: what, Why: "this is not Linux", Hint: "measure a machine that runs Linux"}
+}

@@ -1,0 +1,58 @@
+package sampler
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"headroom/internal/profile"
+)
+
+// refused is what an error of perf_event_open(2) or of mapping its ring means for a profile.
+func refused(what, proc string, err error) profile.Missing {
+	m := profile.Missing{What: what, Why: err.Error()}
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		if value := sysctl(proc, "perf_event_paranoid"); value != "" {
+			m.Why += fmt.Sprintf(" (kernel.perf_event_paranoid is %s)", value)
+		}
+		m.Hint = "sysctl kernel.perf_event_paranoid=-1, or run as root (CAP_PERFMON)"
+	case errors.Is(err, errRing) && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOMEM)):
+		if value := sysctl(proc, "perf_event_mlock_kb"); value != "" {
+			m.Why += fmt.Sprintf(" (kernel.perf_event_mlock_kb is %s)", value)
+		}
+		m.Hint = "sysctl kernel.perf_event_mlock_kb=1024, or run as root (CAP_IPC_LOCK)"
+	case errors.Is(err, syscall.EPERM):
+		m.Why += ", as in a container whose seccomp profile forbids it"
+		m.Hint = "a container with CAP_PERFMON and a seccomp profile that allows perf_event_open (a privileged one), " +
+			"or run on the machine itself"
+	case errors.Is(err, syscall.ENOSYS), errors.Is(err, os.ErrNotExist):
+		m.Hint = "a kernel with CONFIG_PERF_EVENTS, as distributions have it"
+	case errors.Is(err, syscall.EMFILE):
+		m.Hint = "raise the limit of open files (ulimit -n)"
+	}
+	return m
+}
+
+// noCounter says of a machine without hardware counters what its profile is of instead.
+func noCounter(err error) profile.Missing {
+	return profile.Missing{What: cycles,
+		Why: "this machine has no counter of them (" + err.Error() + "), as most virtual machines; a timer " +
+			"(cpu-clock) samples instead, which sees code with interrupts off where they are switched on again",
+		Hint: "a virtual PMU (QEMU: -cpu host,pmu=on), or a machine of metal"}
+}
+
+// errRing marks errors of mapping the memory that the kernel writes records to.
+var errRing = errors.New("memory for records")
+
+// sysctl is one of kernel.*; empty where it can't be read.
+func sysctl(proc, name string) string {
+	text, err := os.ReadFile(filepath.Join(proc, "sys", "kernel", name))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

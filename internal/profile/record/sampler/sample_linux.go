@@ -1,0 +1,159 @@
+package sampler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/factor/cpulist"
+	"headroom/internal/profile"
+)
+
+// ringBytes is what an unprivileged process may lock for each CPU, but for one page (kernel.perf_event_mlock_kb).
+const ringBytes = 512 << 10
+
+// every is how long records wait at most before they are looked at: what a process has mapped is read while it is
+// there.
+const every = 200 * time.Millisecond
+
+// last is the time in which a CPU is sampled twice and more at 99 Hz.
+const last = 25 * time.Millisecond
+
+// Sample samples the stacks of all CPUs until the time is up or the context is done. Without samples there is nothing
+// but what is missing.
+func Sample(ctx context.Context, o Options) (*profile.Sampled, []profile.Missing) {
+	cpus, err := online("/sys")
+	if err != nil {
+		return nil, []profile.Missing{refused(samples, "/proc", err)}
+	}
+	var missing []profile.Missing
+	event := "cycles"
+	rs, err := openSampling(cyclesOf(o.Hz), cpus)
+	if unsupported(err) {
+		missing = append(missing, noCounter(err))
+		event = "cpu-clock"
+		rs, err = openSampling(clockOf(o.Hz), cpus)
+	}
+	if err != nil {
+		return nil, append(missing, refused(samples, "/proc", err))
+	}
+	defer rs.close()
+	out, err := rs.sample(ctx, o)
+	if err != nil {
+		return nil, append(missing, refused(samples, "/proc", err))
+	}
+	out.Event = event
+	return out, missing
+}
+
+// online are the numbers of the CPUs that run.
+func online(sys string) ([]int, error) {
+	text, err := os.ReadFile(sys + "/devices/system/cpu/online")
+	if err != nil {
+		return nil, err
+	}
+	return cpulist.Parse(string(text))
+}
+
+// unsupported says that an event is none of this machine's.
+func unsupported(err error) bool {
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) ||
+		errors.Is(err, unix.EINVAL)
+}
+
+// clockOf is a timer of each CPU, which runs while it idles, too.
+func clockOf(hz int) unix.PerfEventAttr {
+	return unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
+		Sample: uint64(time.Second) / uint64(hz)}
+}
+
+// cyclesOf counts the cycles of each CPU while it does not idle. Samples are as many cycles apart as pass in 1/hz
+// seconds at the nominal frequency, so that each stands for the same work. The kernel's own way to keep a rate (the bit
+// freq) would take more of them where a CPU idles much.
+func cyclesOf(hz int) unix.PerfEventAttr {
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES}
+	if nominal := nominalHz("/sys", "/proc"); nominal > 0 {
+		attr.Sample = nominal / uint64(hz)
+	} else {
+		attr.Sample, attr.Bits = uint64(hz), unix.PerfBitFreq
+	}
+	return attr
+}
+
+// openSampling opens an event on each CPU. Those that went offline meanwhile are left out.
+func openSampling(attr unix.PerfEventAttr, cpus []int) (rings, error) {
+	attr.Sample_type = unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_CALLCHAIN
+	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
+	var rs rings
+	for _, cpu := range cpus {
+		r, err := openRing(&attr, -1, cpu, ringBytes)
+		if errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENODEV) && len(rs) > 0 {
+			continue
+		}
+		if err != nil {
+			rs.close()
+			return nil, err
+		}
+		rs = append(rs, r)
+	}
+	if len(rs) == 0 {
+		return nil, fmt.Errorf("no CPU of %v can be sampled: %w", cpus, unix.ENODEV)
+	}
+	return rs, nil
+}
+
+// sample counts stacks until the time is up or the context is done.
+func (rs rings) sample(ctx context.Context, o Options) (*profile.Sampled, error) {
+	seen := newStacks("/proc", o)
+	out := &profile.Sampled{Hz: o.Hz}
+	var stack sample
+	take := func(r *ring, rec record) {
+		switch rec.kind {
+		case recordSample:
+			if stack.decode(rec, false) {
+				seen.of(r.cpu, &stack).count++
+			} else {
+				r.lost++
+			}
+		case recordThrottle:
+			out.Throttled++
+		default:
+			seen.told(rec)
+		}
+	}
+	start := time.Now()
+	if err := rs.enable(); err != nil {
+		return nil, err
+	}
+	if err := rs.follow(ctx, start.Add(o.For), take); err != nil {
+		return nil, err
+	}
+	rs.disable()
+	out.Seconds = time.Since(start).Seconds()
+	rs.drain(take)
+	out.Lost = rs.lost()
+	out.Stacks, out.Samples = seen.sampled()
+	return out, nil
+}
+
+// follow takes records until the time is up or the context is done. A ring tells of those that it lost with the next
+// one for which there is room, so all are emptied a little before the time is up.
+func (rs rings) follow(ctx context.Context, until time.Time, take func(*ring, record)) error {
+	for {
+		left := time.Until(until)
+		if left <= 0 || ctx.Err() != nil {
+			return nil
+		}
+		if left > 2*last {
+			left -= last
+		}
+		if err := rs.wait(min(left, every)); err != nil {
+			return err
+		}
+		rs.drain(take)
+	}
+}

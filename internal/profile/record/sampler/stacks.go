@@ -1,0 +1,173 @@
+package sampler
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/record/symbols"
+)
+
+// mostStacks is how many different stacks are kept whole. Further ones lose the program's functions that called the
+// innermost, and beyond twice as many all but what was executed: none is left out.
+const mostStacks = 10_000
+
+// stacks counts equal ones.
+type stacks struct {
+	frames  *frames
+	threads *threads
+	counts  map[string]*counted
+	most    int
+	// What a sample is worked out in, used again for the next one.
+	numbers []int32
+	marks   []mark
+	key     []byte
+}
+
+// counted is one stack, with its frames by number, the innermost first.
+type counted struct {
+	cpu     int
+	context profile.Context
+	task    string
+	numbers []int32
+	count   uint64
+	seconds float64
+}
+
+func newStacks(proc string, o Options) *stacks {
+	return &stacks{frames: newFrames(o.Kernel, symbols.NewProcesses(proc)), threads: newThreads(proc, o.Load),
+		counts: map[string]*counted{}, most: mostStacks}
+}
+
+// told takes in what the kernel tells of threads.
+func (s *stacks) told(r record) {
+	s.threads.told(r)
+	if r.kind == recordComm && r.misc&miscExec != 0 {
+		pid, _ := r.thread(0)
+		s.frames.forget(pid)
+	}
+}
+
+// of finds the stack that a sample shows. The functions of whom an interrupt interrupted are no part of it.
+func (s *stacks) of(cpu int, from *sample) *counted {
+	s.numbers = s.frames.kernelStack(s.numbers[:0], from.kernel)
+	s.marks = s.marks[:0]
+	for _, n := range s.numbers {
+		s.marks = append(s.marks, s.frames.marks[n])
+	}
+	var context profile.Context
+	var task string
+	user := 0
+	switch m, own := interrupted(s.marks); m {
+	case hardirq:
+		context, task, s.numbers = profile.InHardirq, string(profile.InHardirq), s.numbers[:own]
+	case softirq:
+		context, task, s.numbers = profile.InSoftirq, string(profile.InSoftirq), s.numbers[:own]
+	default:
+		context, task = s.threads.whose(from, s.marks)
+		kernel := len(s.numbers)
+		s.numbers = s.frames.userStack(s.numbers, from.pid, from.user)
+		user = len(s.numbers) - kernel
+	}
+	if len(s.numbers) == 0 {
+		s.numbers = append(s.numbers, s.frames.number(unnamed(from, task), unmarked))
+	}
+	return s.find(cpu, context, task, user)
+}
+
+// unnamed stands for what is executed where no address says it.
+func unnamed(from *sample, task string) string {
+	switch {
+	case from.inGuest:
+		return unknownGuest
+	case from.inProgram:
+		return task + ":" + symbols.Unknown
+	}
+	return unknownKernel
+}
+
+// find is the stack of s.numbers, of which so many are a program's.
+func (s *stacks) find(cpu int, context profile.Context, task string, user int) *counted {
+	name := s.frames.task(task)
+	found := s.counts[string(s.keyOf(cpu, context, name))]
+	if found != nil {
+		return found
+	}
+	if cut := s.shortened(user); cut < len(s.numbers) {
+		s.numbers = s.numbers[:cut]
+		if found = s.counts[string(s.keyOf(cpu, context, name))]; found != nil {
+			return found
+		}
+	}
+	found = &counted{cpu: cpu, context: context, task: task, numbers: slices.Clone(s.numbers)}
+	s.counts[string(s.key)] = found
+	return found
+}
+
+// shortened is how many frames a new stack may have.
+func (s *stacks) shortened(user int) int {
+	switch {
+	case len(s.counts) >= 2*s.most:
+		return 1
+	case len(s.counts) >= s.most:
+		return max(len(s.numbers)-user, 1)
+	}
+	return len(s.numbers)
+}
+
+func (s *stacks) keyOf(cpu int, context profile.Context, task int32) []byte {
+	s.key = binary.NativeEndian.AppendUint32(s.key[:0], uint32(cpu))
+	s.key = append(append(s.key, context...), 0)
+	s.key = binary.NativeEndian.AppendUint32(s.key, uint32(task))
+	for _, n := range s.numbers {
+		s.key = binary.NativeEndian.AppendUint32(s.key, uint32(n))
+	}
+	return s.key
+}
+
+// sorted are all stacks in an order that does not depend on when they were seen, with their frames by name, the
+// outermost first.
+func (s *stacks) sorted() ([]*counted, [][]string) {
+	all := make([]*counted, 0, len(s.counts))
+	named := map[*counted][]string{}
+	for _, c := range s.counts {
+		all = append(all, c)
+		names := make([]string, 0, len(c.numbers))
+		for _, n := range slices.Backward(c.numbers) {
+			names = append(names, s.frames.names[n])
+		}
+		named[c] = names
+	}
+	slices.SortFunc(all, func(a, b *counted) int {
+		return cmp.Or(cmp.Compare(b.count, a.count), cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.cpu, b.cpu),
+			cmp.Compare(a.context, b.context), cmp.Compare(a.task, b.task), slices.Compare(named[a], named[b]))
+	})
+	frames := make([][]string, len(all))
+	for i, c := range all {
+		frames[i] = named[c]
+	}
+	return all, frames
+}
+
+// sampled are the stacks as a recording has them.
+func (s *stacks) sampled() (out []profile.Stack, total uint64) {
+	all, frames := s.sorted()
+	for i, c := range all {
+		out = append(out, profile.Stack{CPU: c.cpu, Context: c.context, Task: c.task, Frames: frames[i],
+			Count: c.count})
+		total += c.count
+	}
+	return out, total
+}
+
+// waited are those in which threads waited.
+func (s *stacks) waited() (out []profile.WaitStack) {
+	all, frames := s.sorted()
+	for i, c := range all {
+		if c.count > 0 {
+			out = append(out, profile.WaitStack{Task: c.task, Frames: frames[i], Count: c.count, Seconds: c.seconds})
+		}
+	}
+	return out
+}

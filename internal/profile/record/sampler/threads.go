@@ -1,0 +1,99 @@
+package sampler
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/record/symbols"
+)
+
+// threads knows the names of threads, and which processes are the load's.
+type threads struct {
+	proc  string
+	load  func(pid int) bool
+	names map[int]string
+	loads map[int]bool
+}
+
+func newThreads(proc string, load func(pid int) bool) *threads {
+	return &threads{proc: proc, load: load, names: map[int]string{}, loads: map[int]bool{}}
+}
+
+// name is a thread's, by what the kernel told of it, else by /proc; "?" where it has ended before anybody asked.
+func (t *threads) name(tid int) string {
+	if name, ok := t.names[tid]; ok {
+		return name
+	}
+	name := symbols.Unknown
+	if text, err := os.ReadFile(filepath.Join(t.proc, strconv.Itoa(tid), "comm")); err == nil {
+		name = strings.TrimSuffix(string(text), "\n")
+	}
+	t.set(tid, name)
+	return name
+}
+
+// set bounds how many are known: a machine may start thousands a second.
+func (t *threads) set(tid int, name string) {
+	if len(t.names) >= mostKnown {
+		clear(t.names)
+	}
+	t.names[tid] = name
+}
+
+// ofLoad says whether a process is the load's.
+func (t *threads) ofLoad(pid int) bool {
+	is, ok := t.loads[pid]
+	if !ok {
+		if len(t.loads) >= mostKnown {
+			clear(t.loads)
+		}
+		is = t.load(pid)
+		t.loads[pid] = is
+	}
+	return is
+}
+
+// told takes in what the kernel tells of threads.
+func (t *threads) told(r record) {
+	switch r.kind {
+	case recordComm:
+		pid, tid := r.thread(0)
+		t.set(tid, r.name())
+		if r.misc&miscExec != 0 {
+			delete(t.loads, pid)
+		}
+	case recordFork:
+		tid, parent := r.forked()
+		if name, ok := t.names[parent]; ok {
+			t.set(tid, name)
+		} else {
+			delete(t.names, tid)
+		}
+	}
+}
+
+// whose is on whose behalf the kernel ran outside interrupts, and that thread's name. Processes that this one can't
+// see, because it is in a container, have the number 0 as the idle task has; but they have a program, or begin as
+// threads of the kernel do. Which of the kworkers does what changes from one work to the next.
+func (t *threads) whose(s *sample, kernel []mark) (profile.Context, string) {
+	if s.pid == 0 && !s.inProgram && !slices.Contains(kernel, start) {
+		return profile.InIdle, "swapper"
+	}
+	name := symbols.Unknown
+	if s.pid != 0 {
+		name = t.name(s.tid)
+	}
+	switch {
+	case s.pid > 0 && t.ofLoad(s.pid):
+		return profile.InLoad, name
+	case strings.HasPrefix(name, "kworker/"):
+		return profile.InWorker, "kworker"
+	case !s.inProgram:
+		return profile.InThread, name
+	}
+	return profile.InTask, name
+}
