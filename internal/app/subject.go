@@ -15,6 +15,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
+	"headroom/internal/profile"
 	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -82,6 +83,34 @@ func (p *App) RunOf(name string) (b *store.Bundle, role string, err error) {
 		}
 	}
 	return nil, "", err
+}
+
+// ProfilesOf are the profiled loads of a subject whose facts were read; none where it is no run, or one that was not
+// profiled.
+func (p *App) ProfilesOf(name string) ([]profile.Load, error) {
+	if name = spelling(name); name == StandardInput || p.AllKinds().Has(name) {
+		return nil, nil
+	}
+	if f, err := OpenInput(name); err == nil {
+		f.Close()
+		if !IsFolder(name) {
+			return nil, nil
+		}
+	}
+	b, role, err := p.RunOf(name)
+	if err != nil {
+		return nil, err
+	}
+	var all []profile.Load
+	for l, err := range b.Profiles() {
+		if err != nil {
+			return nil, err
+		}
+		if role == "" || l.Role == "" || l.Role == role {
+			all = append(all, l)
+		}
+	}
+	return all, nil
 }
 
 // FactsOfTarget are those of a target and of the place that was made with it.

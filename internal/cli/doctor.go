@@ -13,6 +13,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/profile/cost"
 	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/report/machines"
@@ -42,7 +43,8 @@ func (p *program) doctorCommand() *cobra.Command {
 		Long: `Checks some two hundred rules against the facts of this machine, of another one (ssh://host) or of a saved run, in
 about a second: without load, network traffic or changes, as any user. Each finding says what was read, which
 effect others measured and where, what to change, what that costs, and how to measure it here; those of low
-severity are shortened without --all. Rules that could not be checked are listed with the missing facts.
+severity are shortened without --all. Rules that could not be checked are listed with the missing facts. Of a run that
+was profiled, findings rest on its profiles, too.
 
 For several machines (given one by one, as the nodes of a cluster, or as a saved run of several targets; RUN:ROLE
 is one of its targets), each finding is printed once with the machines that have it. For three or more, the report
@@ -112,6 +114,11 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
+	profiles, err := p.profileFacts(name)
+	if err != nil {
+		return err
+	}
+	d.Facts = append(d.Facts, profiles...)
 	if o.redact {
 		d = d.Redacted()
 	}
@@ -131,6 +138,19 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 		return err
 	}
 	return gate(found.Report, o.failOn)
+}
+
+// profileFacts are what a run's profiles say of it; none where there are no profiles.
+func (p *program) profileFacts(name string) ([]lab.Fact, error) {
+	loads, err := p.ProfilesOf(name)
+	if err != nil || len(loads) == 0 {
+		return nil, err
+	}
+	costs, err := cost.Of(loads, cost.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return diagnosis.FactsOfProfiles(costs, loads), nil
 }
 
 // selectedRules are the rules, when all that is asked for can be had.

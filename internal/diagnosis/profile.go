@@ -67,6 +67,9 @@ func (p *profiled) machine(loads []profile.Load) {
 		return
 	}
 	p.add("profile.cpu_ns", p.CPU.Mean, p.TimeLoads)
+	if p.SpinLocks != nil {
+		p.add("profile.spin_locks", p.SpinLocks.Mean, p.TimeLoads)
+	}
 	if share, known := busiestInterrupts(loads, p.Cell, p.Arm); known {
 		p.add("profile.interrupts.busiest_cpu", share, p.TimeLoads)
 	}

@@ -20,8 +20,8 @@ func estimate(mean float64) *cost.Estimate {
 // strict is what a guest with strict IOMMU domains and a slow clock costs, and lazy the same without the flushes.
 func strict(cell, arm string, flushes float64) cost.Profile {
 	return cost.Profile{Cell: cell, Arm: arm, Kernel: "6.1.0-56-amd64", TimeLoads: 3, CallLoads: 3,
-		CPU:    estimate(20000),
-		Layers: []cost.Layer{{ID: "iommu", Title: "DMA mapping and IOMMU", NS: estimate(900), Calls: estimate(20)}},
+		CPU: estimate(20000), SpinLocks: estimate(0.01),
+		Layers: []cost.Layer{{ID: "dma", Title: "DMA mapping and IOMMU", NS: estimate(900), Calls: estimate(20)}},
 		Functions: []cost.Function{
 			{Name: "aio_read", Calls: estimate(1)}, {Name: "qi_submit_sync", Calls: estimate(flushes)},
 			{Name: "read_hpet", Self: estimate(4000), Total: estimate(4000)},

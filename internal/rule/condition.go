@@ -250,6 +250,8 @@ func (w *nameChecker) table(e ast.Expr, table string, key ast.Expr) {
 			w.fault(e, "add scope: "+profileClass, "%s is about one profiled load", table)
 		case name == "":
 			w.fault(e, "", "%s has no name", called)
+		case table == layerTable && !slices.Contains(profileLayers(), name):
+			w.fault(e, w.didYouMean(name, profileLayers()), "there is no layer %q", name)
 		}
 	case countTable:
 		if _, ok := w.classes[name]; !ok {

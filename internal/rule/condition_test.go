@@ -179,6 +179,7 @@ func TestBadConditions(t *testing.T) {
 			"add scope: profile"},
 		{`profile.function["a"].cals > 1.0`, "profile", `a row of profile.function has no field "cals"`,
 			"fields are calls, ns, share"},
+		{`profile.layer["blok"].ns > 1.0`, "profile", `there is no layer "blok"`, "did you mean block?"},
 		{`profile.layer.iommu.ns > 1.0`, "profile", "profile.layer is a table of many facts",
 			`write profile.layer["iommu"].calls`},
 		{`size(values("disk.sise")) == 1`, "", "there is no fact disk.sise", "did you mean disk.size?"},

@@ -15,6 +15,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/profile/layer"
 )
 
 // profileClass are the things that profiles are about: loads that were profiled.
@@ -28,6 +29,19 @@ func profileTableType() *cel.Type {
 // profileFields of a row, each with the fact that is known where the field was recorded at all.
 func profileFields() map[string]string {
 	return map[string]string{"calls": "profile.calls", "ns": "profile.cpu_ns", "share": "profile.cpu_ns"}
+}
+
+// profileLayers are the IDs of all layers.
+func profileLayers() []string {
+	layers, err := layer.Load()
+	if err != nil {
+		return nil // its own tests say so
+	}
+	var ids []string
+	for _, l := range layers.All() {
+		ids = append(ids, l.ID)
+	}
+	return ids
 }
 
 // profileName takes a fact of a profile apart, as somebody may have written it: profile.function.qi_submit_sync.calls.

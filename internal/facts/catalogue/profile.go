@@ -8,7 +8,8 @@ func profileFacts() []Definition {
 		{"profile.function.*", Fraction, "",
 			"of a function, by its name: its `calls` per I/O, `ns` of CPU time in it alone, and their `share` of all",
 			Computed},
-		{"profile.layer.*", Fraction, "", "the same of a layer: iommu, block, memory-debug", Computed},
+		{"profile.layer.*", Fraction, "", "the same of a layer, by its ID: dma, block, debugging", Computed},
+		{"profile.spin_locks", Fraction, Share, "share of the CPU time in which CPUs wait for a spin lock", Computed},
 		{"profile.interrupts.busiest_cpu", Fraction, Share,
 			"share of its time that the busiest CPU spends in interrupts and softirqs", Computed},
 	}
