@@ -6,18 +6,28 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"headroom/internal/profile"
 	"headroom/internal/profile/record/symbols"
 )
 
-// busy starts a load, and has a file for it to read in memory.
-func busy(t *testing.T, arguments ...string) (pid int) {
+// running is a load.
+type running struct {
+	pid  int
+	stop func()
+}
+
+// busy starts a load, which ends with the test at the latest.
+func busy(t *testing.T, arguments ...string) running {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("all CPUs are sampled by root alone")
@@ -31,13 +41,14 @@ func busy(t *testing.T, arguments ...string) (pid int) {
 	if err := fio.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	stop := sync.OnceFunc(func() {
 		if err := fio.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
 		}
 		_ = fio.Wait() // it was interrupted
 	})
-	return worker(t, fio.Process.Pid)
+	t.Cleanup(stop)
+	return running{worker(t, fio.Process.Pid), stop}
 }
 
 // worker is the process that does fio's job, once it is there.
@@ -77,7 +88,7 @@ func reads(t *testing.T) []string {
 }
 
 func TestSampleALoad(t *testing.T) {
-	pid := busy(t, reads(t)...)
+	pid := busy(t, reads(t)...).pid
 	got, missing := Sample(t.Context(), options(t, pid))
 	if got == nil {
 		t.Fatal(missing)
@@ -122,4 +133,78 @@ func TestSampleALoad(t *testing.T) {
 		}
 	}
 	t.Errorf("no function of fio's: %v", functions)
+}
+
+// A load that is held to a rate sleeps, and its stack says so. No thread is off the CPUs for longer than it is
+// followed.
+func TestWaitsOfALoad(t *testing.T) {
+	pid := busy(t, append(reads(t), "--rate_iops=200")...).pid
+	o := options(t, pid)
+	got, missing := Waits(t.Context(), o, []int{pid, 1 << 30})
+	if got == nil || len(missing) > 0 {
+		t.Fatal(missing)
+	}
+	if got.Threads != 1 {
+		t.Errorf("%d threads are followed, want the one that is there", got.Threads)
+	}
+	var seconds float64
+	slept := false
+	for _, s := range got.Stacks {
+		t.Logf("%d %.3f s %s %s", s.Count, s.Seconds, s.Task, strings.Join(s.Frames, ";"))
+		seconds += s.Seconds
+		slept = slept || slices.ContainsFunc(s.Frames, func(f string) bool { return strings.Contains(f, "nanosleep") })
+		if s.Task != "fio" || s.Count == 0 || s.Seconds < 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if !slept || seconds > got.Seconds {
+		t.Errorf("%.3f s off the CPUs in %.3f s, asleep %v", seconds, got.Seconds, slept)
+	}
+}
+
+// A user who may not sample is told what forbids it, and what allows it.
+func TestSampleWithoutPrivileges(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("another user is become by root alone")
+	}
+	if value, err := strconv.Atoi(sysctl("/proc", "perf_event_paranoid")); err != nil || value < 1 {
+		t.Skip("kernel.perf_event_paranoid allows everybody to sample")
+	}
+	type refusal struct {
+		sampled *profile.Sampled
+		waits   *profile.Waits
+		missing []profile.Missing
+	}
+	ended := make(chan refusal)
+	go func() { // of this thread alone, which ends with the goroutine
+		runtime.LockOSThread()
+		defer close(ended)
+		if _, _, err := unix.RawSyscall(unix.SYS_SETRESUID, 65534, 65534, 65534); err != 0 {
+			return
+		}
+		_, err := symbols.ReadKernel("/proc")
+		o := Options{Hz: 99, For: time.Second, Load: func(int) bool { return false }}
+		s, missing := Sample(t.Context(), o)
+		w, more := Waits(t.Context(), o, []int{unix.Gettid()})
+		missing = append(missing, more...)
+		if err != nil {
+			missing = append(missing, symbols.Missing(err))
+		}
+		ended <- refusal{s, w, missing}
+	}()
+	got := <-ended
+	if got.sampled != nil || got.waits != nil {
+		t.Fatalf("an unprivileged user samples: %+v", got)
+	}
+	for _, m := range got.missing {
+		t.Logf("%s: %s; %s", m.What, m.Why, m.Hint)
+	}
+	for what, why := range map[string]string{samples: "perf_event_paranoid is", switches: "perf_event_paranoid is",
+		"kernel symbols": "kptr_restrict"} {
+		if !slices.ContainsFunc(got.missing, func(m profile.Missing) bool {
+			return m.What == what && strings.Contains(m.Why, why) && strings.Contains(m.Hint, "root")
+		}) {
+			t.Errorf("nothing is said of %s: %+v", what, got.missing)
+		}
+	}
 }

@@ -1,0 +1,212 @@
+//go:build system && linux
+
+package sampler
+
+import (
+	"bufio"
+	"bytes"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/record/symbols"
+)
+
+// shares are how often each function was what was executed. Those of programs but fio are one.
+type shares map[string]float64
+
+const programs = "other programs"
+
+func (s shares) total() (n float64) {
+	for _, of := range s {
+		n += of
+	}
+	return n
+}
+
+// added are those of several.
+func added(each ...shares) shares {
+	all := shares{}
+	for _, of := range each {
+		for name, count := range of {
+			all[name] += count
+		}
+	}
+	return all
+}
+
+// largest are the functions with most samples.
+func (s shares) largest(n int) []string {
+	var names []string
+	for name := range s {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if s[a] != s[b] {
+			return int(math.Copysign(1, s[b]-s[a]))
+		}
+		return strings.Compare(a, b)
+	})
+	return names[:min(n, len(names))]
+}
+
+// sharesOf is what was executed in the samples of ours.
+func sharesOf(s *profile.Sampled) shares {
+	out := shares{}
+	for _, stack := range s.Stacks {
+		name := stack.Frames[len(stack.Frames)-1]
+		if program, _, user := strings.Cut(name, ":"); user && program != "fio" && program != "kernel" {
+			name = programs
+		}
+		out[name] += float64(stack.Count)
+	}
+	return out
+}
+
+// both samples all CPUs by ours and by perf record, and counts of perf's samples those in our window.
+func both(t *testing.T, o Options) (ours, perfs shares) {
+	t.Helper()
+	if _, err := exec.LookPath("perf"); err != nil {
+		t.Skip("no perf (linux-perf)")
+	}
+	data := filepath.Join(t.TempDir(), "perf.data")
+	perf := exec.Command("perf", "record", "--all-cpus", "--event", "cpu-clock", "--freq", strconv.Itoa(o.Hz),
+		"--clockid", "CLOCK_MONOTONIC", "--output", data)
+	var said bytes.Buffer
+	perf.Stdout, perf.Stderr = &said, &said
+	if err := perf.Start(); err != nil {
+		t.Skip(err)
+	}
+	time.Sleep(2 * time.Second) // until it has begun
+	from, err := monotonic()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, missing := Sample(t.Context(), o)
+	to, err := monotonic()
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(time.Second)
+	if err := perf.Process.Signal(os.Interrupt); err != nil {
+		t.Skipf("perf record: %v: %s", err, said.String())
+	}
+	_ = perf.Wait() // it was interrupted
+	if got == nil {
+		t.Fatal(missing)
+	}
+	perfs = ofPerf(t, data, from, to)
+	t.Logf("%d samples, %d lost; perf's %.0f", got.Samples, got.Lost, perfs.total())
+	return sharesOf(got), perfs
+}
+
+// ofPerf reads what perf record has sampled in a time.
+func ofPerf(t *testing.T, data string, from, to uint64) shares {
+	t.Helper()
+	out, err := exec.Command("perf", "script", "--input", data, "--fields", "time,ip,sym,dso").Output()
+	if err != nil {
+		t.Fatalf("perf script: %v", err)
+	}
+	alias := aliases(t)
+	counted, before, after := shares{}, false, false
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		at, name := perfLine(t, lines.Text())
+		before, after = before || at < from, after || at > to
+		if at < from || at > to {
+			continue
+		}
+		if first, ok := alias[name]; ok {
+			name = first
+		}
+		counted[name]++
+	}
+	if !before || !after {
+		t.Skip("perf had not begun, or had ended, on a machine that is very busy")
+	}
+	return counted
+}
+
+// perfLine reads the time of a sample and the name of the function, as ours has it.
+//
+//	53358.061078:  ffffffff81a2d5a4 clear_page_erms ([kernel.kallsyms])
+//	53358.057117:            1d09e4 [unknown] (/usr/bin/fio)
+//	53358.062141:      7f2d3c0a1cf1 __libc_pread64 (/usr/lib/x86_64-linux-gnu/libc.so.6)
+func perfLine(t *testing.T, line string) (at uint64, name string) {
+	t.Helper()
+	fields := strings.Fields(line)
+	if len(fields) < 4 {
+		t.Fatalf("perf script says %q", line)
+	}
+	seconds, err := strconv.ParseFloat(strings.TrimSuffix(fields[0], ":"), 64)
+	if err != nil {
+		t.Fatalf("perf script says %q: %v", line, err)
+	}
+	at, name = uint64(seconds*1e9), fields[2]
+	switch dso := fields[len(fields)-1]; {
+	case len(fields[1]) == 16 && strings.HasPrefix(fields[1], "ffff"):
+		if name == "[unknown]" {
+			name = unknownKernel
+		}
+	case strings.HasSuffix(dso, "/fio)"):
+		name = "fio:" + strings.ReplaceAll(name, "[unknown]", symbols.Unknown)
+	default:
+		name = programs
+	}
+	return at, name
+}
+
+// aliases maps names of the kernel's functions to the first of the same address, which ours takes, where the name is of
+// one function.
+func aliases(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("/proc/kallsyms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, alias, seen := map[string]string{}, map[string]string{}, map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if strings.IndexByte("tTwW", fields[1][0]) < 0 {
+			continue
+		}
+		if _, ok := first[fields[0]]; !ok {
+			first[fields[0]] = fields[2]
+		}
+		seen[fields[2]]++
+		alias[fields[2]] = first[fields[0]]
+	}
+	for name, n := range seen {
+		if n > 1 || alias[name] == name {
+			delete(alias, name)
+		}
+	}
+	return alias
+}
+
+// The shares of the ten largest functions are those that perf record finds at the same time, as far as two samples of
+// the same can agree: five standard deviations, and 2% for what each does to the other.
+func TestSharesAreThoseOfPerf(t *testing.T) {
+	pid := busy(t, reads(t)...).pid
+	o := options(t, pid)
+	o.For = 4 * time.Second
+	ours, perfs := both(t, o)
+	n1, n2 := ours.total(), perfs.total()
+	all := added(ours, perfs)
+	for _, name := range all.largest(10) {
+		p1, p2 := ours[name]/n1, perfs[name]/n2
+		p := all[name] / (n1 + n2)
+		t.Logf("%-40s %5.1f%% %5.1f%%", name, 100*p1, 100*p2)
+		if within := 5*math.Sqrt(p*(1-p)*(1/n1+1/n2)) + 0.02; math.Abs(p1-p2) > within {
+			t.Errorf("%s is %.1f%% of ours and %.1f%% of perf's, which differ by more than %.1f%%",
+				name, 100*p1, 100*p2,
+				100*within)
+		}
+	}
+}
