@@ -24,6 +24,7 @@ import (
 	"headroom/internal/interference"
 	"headroom/internal/ladder"
 	"headroom/internal/layers"
+	"headroom/internal/profile/breakdown"
 	"headroom/internal/rule"
 	"headroom/internal/soak"
 	"headroom/internal/stages"
@@ -42,7 +43,7 @@ func publishedDocuments() map[string]any {
 		sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document),
 		stages.Schema: new(stages.Document), soak.Schema: new(soak.Document),
 		factorsSchema: new(factorsDocument), versionSchema: new(versionDocument),
-		configSchema: new(configDocument)}
+		configSchema: new(configDocument), breakdown.Schema: new(breakdown.Document)}
 }
 
 // TestSchemasDoc keeps the JSON schemas the same as the types that are written, and the page that lists them.

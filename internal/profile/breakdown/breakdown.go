@@ -4,7 +4,6 @@
 package breakdown
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -29,9 +28,6 @@ type Document struct {
 // Cell is one cell in one arm, on one target of a run that measures several.
 type Cell struct {
 	cost.Profile
-	Role string `json:"role,omitempty"`
-	// Failed says why loads have no recording, each reason once.
-	Failed []string `json:"failed,omitempty"`
 	// Requests by device, direction and size, the most first, and the Devices that they were on.
 	Requests []Requests `json:"requests,omitempty"`
 	Devices  []Device   `json:"devices,omitempty"`
@@ -66,13 +62,9 @@ func Groups(loads []profile.Load) []Group {
 
 // Of is what the loads of a group say, beside what an I/O costs.
 func Of(g Group, costs cost.Profile) Cell {
-	c := Cell{Profile: costs, Role: g.Role, Modules: map[string]string{}}
-	c.Cell, c.Arm = cmp.Or(costs.Cell, g.Cell), cmp.Or(costs.Arm, g.Arm)
+	c := Cell{Profile: costs, Modules: map[string]string{}}
 	for _, l := range g.Loads {
 		maps.Copy(c.Modules, l.Modules)
-		if l.Failed != "" && !slices.Contains(c.Failed, l.Failed) {
-			c.Failed = append(c.Failed, l.Failed)
-		}
 	}
 	c.Requests, c.Devices = requestsOf(g.Loads), devicesOf(g.Loads)
 	c.Waits = waitsOf(g.Loads)
@@ -81,5 +73,6 @@ func Of(g Group, costs cost.Profile) Cell {
 		cpu = costs.CPU.Values
 	}
 	c.Stacks = stacks.Of(g.Loads, cpu)
+	c.Stacks.Cell, c.Stacks.Arm, c.Stacks.Role = c.Cell, c.Arm, c.Role
 	return c
 }

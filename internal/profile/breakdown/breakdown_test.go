@@ -43,8 +43,8 @@ func TestBreakdown(t *testing.T) {
 	if len(groups) != 2 || len(groups[0].Loads) != 4 || groups[1].Cell != "write" {
 		t.Fatalf("%+v", groups)
 	}
-	c := Of(groups[0], cost.Profile{})
-	if c.Cell != "read" || len(c.Failed) != 1 || len(c.Requests) != 2 {
+	c := Of(groups[0], cost.Profile{Cell: "read"})
+	if c.Cell != "read" || len(c.Requests) != 2 {
 		t.Fatalf("%+v", c)
 	}
 	r := c.Requests[0]

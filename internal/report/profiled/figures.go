@@ -14,9 +14,11 @@ import (
 // nanoseconds as people read them: 5.70 µs. Below one there are two digits behind the point.
 func nanoseconds(v float64) string { return unit.Latency(v / 1e9) }
 
-// calls per I/O: 0.02, 1.00, 17.0, 245. A count of exactly one is the same as 1.00, and shown so.
+// calls per I/O: 0, 0.02, 1.00, 17.0, 245.
 func calls(v float64) string {
 	switch a := math.Abs(v); {
+	case a == 0:
+		return "0"
 	case a < 9.995:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	case a < 99.95:

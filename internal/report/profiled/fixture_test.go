@@ -115,7 +115,8 @@ func refusedProfile() breakdown.Document {
 				Calls: &cost.Estimate{Mean: 4, Values: []float64{4}}}},
 			Functions: []cost.Function{{Name: "block:block_rq_issue", Layer: "block",
 				Calls: &cost.Estimate{Mean: 1, Values: []float64{1}}}}}},
-		{Profile: cost.Profile{Cell: "read 1m", Kernel: "6.18.0"}, Failed: []string{"fio: No space left on device"}},
+		{Profile: cost.Profile{Cell: "read 1m", Kernel: "6.18.0", Missing: []profile.Missing{{What: "samples",
+			Why: "fio: No space left on device"}}}},
 		{Profile: cost.Profile{Cell: "trim 1m", Kernel: "6.18.0"}}}}
 }
 

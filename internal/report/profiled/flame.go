@@ -30,7 +30,8 @@ func (t text) flame(c breakdown.Cell) []document.Block {
 	}
 	root := c.Stacks.Tree()
 	f := document.Flame{Title: "CPU time per I/O by stack: " + cellName(c),
-		Note: prose.Join(nanoseconds(root.Mean()), t.signs[emulated]), Total: nanoseconds(root.Mean()) + " per I/O"}
+		Note: prose.Join(nanoseconds(root.Mean()), t.signs[EmulatedGuest]), Total: nanoseconds(root.Mean()) +
+			" per I/O"}
 	least := pruned(root)
 	layers := newFlameLayers(t.Layers, c.Modules)
 	f.Layers = layers.list

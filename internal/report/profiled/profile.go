@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"headroom/internal/document"
+	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/breakdown"
 	"headroom/internal/profile/layer"
@@ -49,7 +50,28 @@ func Profile(d breakdown.Document, o Options) document.Document {
 	}
 	out.Blocks = append(out.Blocks, warnings...)
 	out.Blocks = append(out.Blocks, report.Sentences(document.Reading, t.reading(d))...)
+	out.Blocks = append(out.Blocks, next(d, id))
 	return out
+}
+
+// next is what to type for more.
+func next(d breakdown.Document, id string) document.Block {
+	if len(d.Cells) == 0 {
+		return document.Terminal{}
+	}
+	t := document.Terminal{Blocks: []document.Block{document.Command{What: "as a page, with flame graphs",
+		Text: "headroom profile show " + id + " -o profile.html"}}}
+	var arms []string
+	for _, c := range d.Cells {
+		if c.Arm != "" && !slices.Contains(arms, c.Arm) {
+			arms = append(arms, c.Arm)
+		}
+	}
+	if len(arms) > 1 {
+		t.Blocks = append(t.Blocks, document.Command{What: "by what arms differ", Text: "headroom profile diff " +
+			lab.ShellQuote([]string{id + ":" + arms[0], id + ":" + arms[len(arms)-1]})})
+	}
+	return t
 }
 
 // text writes cells.
@@ -59,8 +81,8 @@ type text struct {
 	signs map[string]string
 }
 
-// emulated is the code of the warning that times are those of no hardware.
-const emulated = "emulated-guest"
+// EmulatedGuest is the code of the warning that times are those of no hardware.
+const EmulatedGuest = "emulated-guest"
 
 // cell is the part of the document about one cell.
 func (t text) cell(c breakdown.Cell) []document.Block {
@@ -103,7 +125,7 @@ func (t text) answer(c breakdown.Cell) string {
 	var shares []string
 	switch {
 	case c.CPU != nil:
-		text = prose.Join("An I/O takes", withInterval(c.CPU, nanoseconds), t.signs[emulated], "of CPU time")
+		text = prose.Join("An I/O takes", withInterval(c.CPU, nanoseconds), t.signs[EmulatedGuest], "of CPU time")
 		if total > 0 {
 			text += " and " + calls(total) + " calls of kernel functions"
 		}
@@ -119,8 +141,8 @@ func (t text) answer(c breakdown.Cell) string {
 				shares = append(shares, l.Title+" "+unit.Percent(l.Calls.Mean/total))
 			}
 		}
-	case len(c.Failed) > 0:
-		return "No profiled load succeeded: " + strings.Join(c.Failed, "; ")
+	case len(c.Functions) > 0:
+		return "Only static tracepoints could be counted"
 	default:
 		return "Neither CPU time nor calls could be recorded"
 	}
@@ -172,8 +194,15 @@ func recorded(c breakdown.Cell) []string {
 	if len(parts) > 0 {
 		texts = append(texts, "What profiling costs: "+strings.Join(parts, ", ")+".")
 	}
+	if s := c.SpinLocks; s != nil && s.Mean >= leastSpinning {
+		texts = append(texts, "CPUs waited for spin locks of others in "+withInterval(s, unit.Percent)+" of the CPU "+
+			"time.")
+	}
 	return texts
 }
+
+// leastSpinning is the share of the CPU time from which waiting for spin locks is worth a line.
+const leastSpinning = 0.01
 
 // doubts are what could not be recorded, with the way out.
 func doubts(c breakdown.Cell) []string {
@@ -184,11 +213,6 @@ func doubts(c breakdown.Cell) []string {
 	if c.Lost > 0 {
 		texts = append(texts, prose.Count(int(min(c.Lost, 1<<40)), "event")+" found no room in the kernel's buffer: "+
 			"calls are too low, not equally for all functions")
-	}
-	if c.CPU != nil || totalCalls(c) > 0 {
-		for _, why := range c.Failed {
-			texts = append(texts, "a profiled load failed: "+why)
-		}
 	}
 	return texts
 }

@@ -15,11 +15,17 @@ import (
 	"headroom/internal/unit"
 )
 
+// A layer is shown from this share of the CPU time, or so many calls per I/O.
+const (
+	leastLayer      = 0.005
+	leastLayerCalls = 0.05
+)
+
 // layers is the table of what an I/O costs in each layer, with a bar for its share.
 func (t text) layers(c breakdown.Cell, name string) document.Table {
 	table := document.Table{Name: prose.Join("Layers of", name), Columns: []document.Column{
-		{Title: "layer", Kind: document.Words},
-		{Title: "CPU per I/O", Signs: t.signs[emulated], Kind: document.Number, Optional: true, DropInterval: 2},
+		{Title: "layer", Kind: document.Words, Cut: true},
+		{Title: "CPU per I/O", Signs: t.signs[EmulatedGuest], Kind: document.Number, Optional: true, DropInterval: 2},
 		{Title: "share", Kind: document.Bar, Optional: true, Drop: 4},
 		{Title: "calls per I/O", Kind: document.Number, Optional: true, DropInterval: 1},
 	}}
@@ -28,6 +34,9 @@ func (t text) layers(c breakdown.Cell, name string) document.Table {
 		largest = max(largest, meanOf(l.NS))
 	}
 	for _, l := range c.Layers {
+		if meanOf(l.NS) < leastLayer*meanOf(c.CPU) && meanOf(l.Calls) < leastLayerCalls {
+			continue
+		}
 		bar := document.Cell{}
 		if l.NS != nil && largest > 0 {
 			bar = document.Cell{To: l.NS.Mean / largest}
@@ -51,8 +60,8 @@ func (t text) functions(c breakdown.Cell, name string) []document.Block {
 	table := document.Table{Name: prose.Join("Functions of", name), Columns: []document.Column{
 		{Title: "function", Kind: document.Words, Cut: true},
 		{Title: "layer", Kind: document.Verdict, Cut: true, Drop: 2},
-		{Title: "CPU per I/O", Signs: t.signs[emulated], Kind: document.Number, Optional: true, DropInterval: 4},
-		{Title: "with callees", Signs: t.signs[emulated], Kind: document.Number, Optional: true, Drop: 5,
+		{Title: "CPU per I/O", Signs: t.signs[EmulatedGuest], Kind: document.Number, Optional: true, DropInterval: 4},
+		{Title: "with callees", Signs: t.signs[EmulatedGuest], Kind: document.Number, Optional: true, Drop: 5,
 			DropInterval: 6},
 		{Title: "calls per I/O", Kind: document.Number, Optional: true, DropInterval: 3},
 		{Title: "runs in", Kind: document.Verdict, Optional: true, Drop: 7, Instead: []string{}},
@@ -121,9 +130,9 @@ func (t text) stages(c breakdown.Cell, name string) []document.Block {
 	}}
 	for i, over := range []string{"until queued", "in the scheduler", "in the device"} {
 		table.Columns = append(table.Columns,
-			document.Column{Title: "p50", Signs: t.signs[emulated], Over: over, Kind: document.Number,
+			document.Column{Title: "p50", Signs: t.signs[EmulatedGuest], Over: over, Kind: document.Number,
 				Optional: true, DropInterval: 4 + i},
-			document.Column{Title: "p99", Signs: t.signs[emulated], Over: over, Kind: document.Number,
+			document.Column{Title: "p99", Signs: t.signs[EmulatedGuest], Over: over, Kind: document.Number,
 				Optional: true})
 	}
 	for _, r := range c.Requests {

@@ -1,0 +1,286 @@
+package results
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/layer"
+	"headroom/internal/profile/stacks"
+	"headroom/internal/report"
+	"headroom/internal/report/profiled"
+	"headroom/internal/store"
+)
+
+// ProfileOptions choose what is shown of profiles.
+type ProfileOptions struct {
+	Result DocumentOutput
+	// Cells are names of cells, or parts of them; none is all.
+	Cells []string
+	// Functions is how many functions are listed of each cell; 0 is all.
+	Functions int
+}
+
+// stackFormat is one for programs that draw sampled stacks.
+type stackFormat struct {
+	app.OutputFormat
+	write func(w io.Writer, name string, sets []stacks.Set) error
+}
+
+func stackFormats() []stackFormat {
+	return []stackFormat{
+		{app.OutputFormat{Name: "folded", Suffix: ".folded"}, func(w io.Writer, _ string, sets []stacks.Set) error {
+			return stacks.Folded(w, sets)
+		}},
+		{app.OutputFormat{Name: "pprof", Suffix: ".gz"}, func(w io.Writer, _ string, sets []stacks.Set) error {
+			return stacks.Pprof(w, sets)
+		}},
+		{app.OutputFormat{Name: "speedscope", Suffix: ".speedscope"}, stacks.Speedscope},
+	}
+}
+
+// StackFormats are those of sampled stacks.
+func StackFormats() []app.OutputFormat {
+	var list []app.OutputFormat
+	for _, f := range stackFormats() {
+		list = append(list, f.OutputFormat)
+	}
+	return list
+}
+
+// ShowProfiles shows the profiled loads of a run, or of one arm of it: RUN:ARM.
+func ShowProfiles(p *app.App, ref string, o ProfileOptions) error {
+	if _, _, err := o.Result.Formats(p.JSON); err != nil {
+		return err
+	}
+	s, err := p.OpenStore()
+	if err != nil {
+		return err
+	}
+	side, err := profilesOf(s, ref, o.Cells)
+	if err != nil {
+		return err
+	}
+	if done, err := writeStacks(p, side.breakdown, o.Result); done || err != nil {
+		return err
+	}
+	layers, err := layer.Load()
+	if err != nil {
+		return err
+	}
+	of := func(shown report.Options) document.Document {
+		return profiled.Profile(side.breakdown,
+			profiled.Options{Options: shown, Functions: o.Functions, Layers: layers})
+	}
+	return ShowResult(p, s, ResultDocument{Published: side.breakdown, Document: of, Runs: []lab.Run{side.run}},
+		o.Result)
+}
+
+// writeStacks writes or prints stacks where a format of theirs is asked for.
+func writeStacks(p *app.App, d breakdown.Document, o DocumentOutput) (done bool, err error) {
+	file, printed, err := o.Formats(p.JSON)
+	if err != nil {
+		return true, err
+	}
+	all := stackFormats()
+	i := slices.IndexFunc(all, func(f stackFormat) bool { return f.Name == cmp.Or(file, printed) })
+	if i < 0 {
+		return false, nil
+	}
+	var sets []stacks.Set
+	for _, c := range d.Cells {
+		if len(c.Stacks.Stacks) > 0 {
+			sets = append(sets, c.Stacks)
+		}
+	}
+	if len(sets) == 0 {
+		return true, &lab.Error{What: "no stacks were sampled in " + d.Run,
+			Hints: []string{"headroom profile show " + d.Run + " says why"}}
+	}
+	write := func(w io.Writer) error { return all[i].write(w, "headroom "+d.Run, sets) }
+	switch {
+	case file != "":
+		return true, p.WriteOutput(context.Background(), o.Output, write)
+	case all[i].Name != "pprof":
+		return true, write(p.Stdout)
+	case app.Columns(p.Stdout) > 0:
+		return true, app.Usage("a file of pprof is not for a terminal", "name a file: -o FILE.pb.gz")
+	}
+	return true, write(p.RawStdout)
+}
+
+// profiledRun are the profiled loads of a run, or of an arm of it.
+type profiledRun struct {
+	// name as it was asked for, with the short id of the run.
+	name      string
+	run       lab.Run
+	costs     []cost.Profile
+	breakdown breakdown.Document
+}
+
+// profilesOf finds a run, or an arm of one, and works out what its I/Os cost. Only cells whose names have one of the
+// parts are kept.
+func profilesOf(s *store.Store, ref string, cells []string) (profiledRun, error) {
+	b, arm, err := findProfiled(s, ref)
+	if err != nil {
+		return profiledRun{}, err
+	}
+	run := b.Run
+	found := profiledRun{run: run, name: s.ShortID(run.ID)}
+	if arm != "" {
+		found.name += ":" + arm
+	}
+	loads, err := profiledLoads(b, arm, cells)
+	if err != nil {
+		return found, err
+	}
+	measured, err := measuredBeside(b)
+	if err != nil {
+		return found, err
+	}
+	found.costs, err = cost.Of(loads, cost.Options{Measured: measured, Deciding: decidingOf(run, measured)})
+	if err != nil {
+		return found, err
+	}
+	found.breakdown = breakdown.Document{Schema: breakdown.Schema, Run: run.ID, Warnings: profileWarnings(run)}
+	for i, g := range breakdown.Groups(loads) {
+		c := &found.costs[i]
+		c.Cell, c.Arm = strings.TrimSuffix(c.Cell, lab.CellIn("", c.Arm)), armName(run, c.Arm)
+		found.breakdown.Cells = append(found.breakdown.Cells, breakdown.Of(g, *c))
+	}
+	return found, nil
+}
+
+// findProfiled finds a run, and the arm of it that a name behind a colon means: also one without a target of its own,
+// by its ID or by a level of it.
+func findProfiled(s *store.Store, ref string) (*store.Bundle, string, error) {
+	b, err := s.Find(ref)
+	if err == nil {
+		return b.Whole(), b.Arm(), nil
+	}
+	name, arm := lab.CutArm(ref)
+	if name == "" {
+		return nil, "", err
+	}
+	whole, wholeErr := s.Find(name)
+	if wholeErr != nil {
+		return nil, "", err
+	}
+	var known []string
+	for _, a := range whole.Run.Arms {
+		levels := slices.Collect(maps.Values(a.Levels))
+		if a.ID == arm || slices.Contains(levels, arm) || armName(whole.Run, a.ID) == arm {
+			return whole, a.ID, nil
+		}
+		known = append(known, armName(whole.Run, a.ID))
+	}
+	return nil, "", &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no arm %q", whole.Run.ID, arm),
+		Hints: []string{"it has " + strings.Join(known, ", ")}}
+}
+
+// armName is what people call an arm: its ID, or its levels where that is a number. It is empty where there is one.
+func armName(run lab.Run, id string) string {
+	if len(run.Arms) < 2 {
+		return ""
+	}
+	for _, a := range run.Arms {
+		if a.ID != id || strings.Trim(id, "0123456789") != "" {
+			continue
+		}
+		var levels []string
+		for _, name := range slices.Sorted(maps.Keys(a.Levels)) {
+			levels = append(levels, name+"="+a.Levels[name])
+		}
+		return cmp.Or(strings.Join(levels, " "), id)
+	}
+	return id
+}
+
+// profiledLoads are those of a run, or of an arm of it, by the names of cells without arms.
+func profiledLoads(b *store.Bundle, arm string, cells []string) ([]profile.Load, error) {
+	var loads []profile.Load
+	var known []string
+	any := false
+	for l, err := range b.Profiles() {
+		if err != nil {
+			return nil, err
+		}
+		if arm != "" && l.Arm != arm {
+			continue
+		}
+		any = true
+		cell := strings.TrimSuffix(l.Cell, lab.CellIn("", l.Arm))
+		if !slices.Contains(known, cell) {
+			known = append(known, cell)
+		}
+		if len(cells) > 0 && !slices.ContainsFunc(cells, func(part string) bool {
+			return strings.Contains(cell, part)
+		}) {
+			continue
+		}
+		loads = append(loads, l)
+	}
+	id := b.Run.ID
+	switch {
+	case !any:
+		return nil, &lab.Error{Kind: lab.Usage, What: "run " + id + " has no profiled loads",
+			Hints: []string{"measure it with --profile", "headroom profile SUITE PLACE makes a profile"}}
+	case len(loads) == 0:
+		return nil, app.Usage("no profiled load of "+id+" is of a cell "+strings.Join(cells, " or "),
+			"there are "+strings.Join(known, ", "))
+	}
+	return loads, nil
+}
+
+// measuredBeside are the repetitions of a run that were not profiled.
+func measuredBeside(b *store.Bundle) ([]cost.Measured, error) {
+	arms := map[string]string{}
+	for _, c := range b.Run.Cells {
+		arms[c.ID] = c.Arm
+	}
+	var all []cost.Measured
+	for r, err := range b.Repetitions() {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cost.Measured{Cell: r.Cell, Arm: arms[r.Cell], Number: r.Number, Values: r.Values})
+	}
+	return all, nil
+}
+
+// decidingOf is the metric that a cell of the run is decided by; empty where nothing was measured.
+func decidingOf(run lab.Run, measured []cost.Measured) func(cell string) string {
+	return func(cell string) string {
+		c := slices.IndexFunc(run.Cells, func(c lab.Cell) bool { return c.ID == cell })
+		m := slices.IndexFunc(measured, func(m cost.Measured) bool { return m.Cell == cell })
+		if c < 0 || m < 0 {
+			return ""
+		}
+		for _, metric := range lab.Deciding(run.Cells[c].Metrics, run.Cells[c].Params, measured[m].Values) {
+			return metric
+		}
+		return ""
+	}
+}
+
+// profileWarnings are what is to be known of a run before its times are read.
+func profileWarnings(run lab.Run) []lab.Warning {
+	for _, t := range run.Targets {
+		if slices.ContainsFunc(t.Facts, func(f lab.Fact) bool { return f.Key == "vm.emulated" && f.Value == "on" }) {
+			return []lab.Warning{{Code: profiled.EmulatedGuest,
+				Text: t.Target + " is emulated: its CPU is a program, so " +
+					"that times are those of no hardware; compare them with one another only. Calls per I/O are true"}}
+		}
+	}
+	return nil
+}
