@@ -28,6 +28,6 @@ func main() {
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version,
 		Commit: commit, CommitDate: date,
 		SystemConfig: configfile.System, Signals: signals, Exit: os.Exit,
-		Footprint: new(app.Footprint),
+		Executable: os.Executable, Footprint: new(app.Footprint),
 	}))
 }

@@ -39,6 +39,8 @@ type Environment struct {
 	Kinds []TargetKind
 	// AtStep is called before each step of saving a run; tests end the process there. Nil in the real program.
 	AtStep func(string)
+	// Executable finds the file of this program, which is copied to machines to record there; nil for none.
+	Executable func() (string, error)
 	// Footprint bounds the memory of the process; nil where headroom does not have it to itself.
 	Footprint *Footprint
 }

@@ -100,6 +100,8 @@ func designs() []designtest.Design {
 		{Design: lab.DesignRun, Name: "on several targets", Machines: []string{"a", "b"}, Suite: designWrites,
 			Args: words("run {suite} /srv --on a=scripted://a --on b=scripted://b"), Show: words("show last"),
 			Budget: 6 * time.Second},
+		{Design: lab.DesignRun, Name: "profiled", Machines: one, Suite: designWrites,
+			Args: words("run {suite} /srv --profile=1" + onOne), Show: words("show last"), Undo: []string{scratch}},
 		{Design: lab.DesignSoak, Machines: one, Suite: designWrites,
 			Args: words("soak {suite} /srv --job writes --for 8s --round 2s --on scripted://db1"),
 			Show: words("soak --resume last"),
@@ -107,6 +109,11 @@ func designs() []designtest.Design {
 		{Design: lab.DesignLive, Machines: one, Prepare: designFolders, Suite: designReads, Adaptive: true,
 			Args: words("compare --live {suite} /srv/a /srv/b scripted://db1 --seed 3 --confirm 0 --alpha 0.3"),
 			Show: words("compare last:base last:new"), Undo: []string{scratch + "a"}, Budget: 12 * time.Second},
+		{Design: lab.DesignLive, Name: "profiled", Machines: one, Prepare: designFolders, Suite: designReads,
+			Adaptive: true,
+			Args: words("compare --live {suite} /srv/a /srv/b scripted://db1 --seed 3 --confirm 0 --alpha 0.3 " +
+				"--profile=2"),
+			Show: words("compare last:base last:new"), Undo: []string{scratch + "a"}},
 		{Design: lab.DesignLayers, Machines: one, Prepare: designFolders, Suite: designReads,
 			Args: words("compare --layers {suite} scripted://db1 /srv/a /srv/b --seed 3 --pairs 2"),
 			Show: words("compare --layers --resume last"), Undo: []string{scratch + "b"}, Budget: 5 * time.Second},
@@ -132,6 +139,9 @@ func designs() []designtest.Design {
 			Args: words("ablate {suite} /srv --setting queue:read_ahead_kb=16 --setting sysctl:vm.swappiness=1 " +
 				"--alone --blocks 2" + onOne), Show: words("ablate --show last"),
 			Undo: []string{"db1:128 " + readAhead, "db1:60 " + swappiness}, Budget: 12 * time.Second},
+		{Design: lab.DesignAblation, Name: "profiled", Machines: one, Prepare: designSettings, Suite: designReads,
+			Args: words("ablate {suite} /srv --setting queue:read_ahead_kb=16 --blocks 2 --profile=1" + onOne),
+			Show: words("ablate --show last"), Undo: []string{"db1:128 " + readAhead}},
 		{Design: lab.DesignBisection, Machines: one, Prepare: designSettings, Suite: designReads, Adaptive: true,
 			FailuresAnswer: true,
 			Args: words("bisect settings {suite} /srv --setting queue:read_ahead_kb=128,16 " +

@@ -68,6 +68,7 @@ func commonExperimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	f.StringVar(&o.Sampled, "sampled", "",
 		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
 	f.StringVar(&o.Writes, "max-writes", "", "stop when more than this was written to the disks, like 500g")
+	profileFlag(&o.Profile, c, "")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
 	f.StringVar(&o.Show, "show", "", "show a saved run, and measure nothing")
 	p.dryRunFlag(c, &o.DryRun, "print what would be set and measured, in order, and do nothing"+app.EveryCommand)
@@ -86,11 +87,12 @@ func checkExperimentOptions(o *vary.Options, c *cobra.Command, kind string) erro
 	settled := []string{"boot-on", "factor", "setting", "baseline", "reference", "reference-on", "keep", "on",
 		"address", "port", "net-pairs", "set", "size", "label", "seed", "blocks", "max-boots", "good", "bad", "repeat",
 		"margin", "alpha", "share", "limit", "alone", "no-priors", "pairs", "tree", "build", "keep-built", "make"}
+	settled = append(settled, profileFlagNames()...)
 	if o.Show == "" {
 		return refuseSettled(c, settled...)
 	}
 	for _, name := range append(settled, "resume", "dry-run", "budget", "destroy", "sampled", "max-writes", "reboot",
-		"boot-way", "boot-limit") {
+		"boot-way", "boot-limit", "recorder") {
 		ofLevels := kind == app.SweepKind && slices.Contains(levelFlags(), name)
 		if c.Flags().Changed(name) && !ofLevels {
 			return app.Usage("--" + name + " means nothing with --show")

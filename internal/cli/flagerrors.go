@@ -104,7 +104,11 @@ func exampleFor(f *pflag.Flag) []string {
 	if example == "" {
 		return nil
 	}
-	return []string{"for example: " + lab.ShellQuote([]string{"--" + f.Name, example})}
+	words := []string{"--" + f.Name, example}
+	if f.NoOptDefVal != "" { // without a value it has one already
+		words = []string{"--" + f.Name + "=" + example}
+	}
+	return []string{"for example: " + lab.ShellQuote(words)}
 }
 
 // exclusive refuses two flags that ask for two things at once.

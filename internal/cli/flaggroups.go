@@ -45,6 +45,7 @@ func flagGroups() []flagGroup {
 			"margin", "alpha", "limit", "share", "baseline", "metrics", "all", "anyway", "fail-on", "no-priors",
 			"rules", "risks", "unpriced",
 		}},
+		{"Profiles:", []string{"profile", "profile-hz", "recorder"}},
 		{"Boots:", []string{"boot-on", "boot-way", "boot-limit"}},
 		{"Safety:", []string{"dry-run", "destroy", "sampled", "max-writes", "reboot", "trust"}},
 		{"Saved runs:", []string{"label", "resume", "show", "since"}},

@@ -37,6 +37,7 @@ func liveFlags(o *paired.LiveOptions, p *program, c *cobra.Command) {
 		"with --live: more pairs after a verdict, for an estimate that stopping early does not bias; 0 for none")
 	f.DurationVar(&o.Budget, "budget", 0, "with --live, --layers: time limit, like 10m; with --resume it counts from "+
 		"now")
+	profileFlag(&o.Profile, c, "with --live: ")
 	p.dryRunFlag(c, &o.DryRun,
 		"with --live, --layers: print the loads and how long they take, and do nothing"+app.EveryCommand)
 	p.resumeFlag(c, &o.Resume, "with --live, --layers: continue an interrupted comparison, named by one of its runs; "+
@@ -46,7 +47,7 @@ func liveFlags(o *paired.LiveOptions, p *program, c *cobra.Command) {
 // check refuses flags that would do nothing.
 func checkLiveOptions(o *paired.LiveOptions, c *cobra.Command) error {
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume", "dry-run"}
-	onlyLive := []string{"set-base", "set-new", "destroy", "sampled", "confirm"}
+	onlyLive := append(profileFlagNames(), "set-base", "set-new", "destroy", "sampled", "confirm", "recorder")
 	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "format", "fail-on",
 		"serials", "raw-cells",
 		"warnings"}
@@ -72,5 +73,5 @@ func checkLiveOptions(o *paired.LiveOptions, c *cobra.Command) error {
 	if o.Layers {
 		settled = append(settled, "pairs") // intervals of a number of passes that is fixed beforehand
 	}
-	return refuseSettled(c, settled...)
+	return refuseSettled(c, append(settled, profileFlagNames()...)...)
 }

@@ -78,8 +78,9 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 			if err := exclusive(c, "format", "json"); err != nil {
 				return err
 			}
-			if err := refuseSettled(c, append(experiment.EventFlags(), "label", "repeat", "at-once", "order", "seed",
-				"size", "set", "as-published")...); err != nil {
+			if err := refuseSettled(c, slices.Concat(experiment.EventFlags(), profileFlagNames(),
+				[]string{"label", "repeat",
+					"at-once", "order", "seed", "size", "set", "as-published"})...); err != nil {
 				return err
 			}
 			if known := app.FormatNames(app.ReportFormats()); !slices.Contains(known, o.Format) {
@@ -122,6 +123,7 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 	eventFlagsOf(&o.Events, f,
 		"where events happen: a target or its role (default: the target under test); once for all events, or once "+
 			"for each")
+	profileFlag(&o.Profile, c, "")
 	p.completeTargets(c, "on", "event-on")
 	p.completeFlag(c, "event", experiment.EventNames)
 	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)

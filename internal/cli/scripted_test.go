@@ -169,6 +169,7 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 		app.Environment{Args: append([]string{"headroom", "--store", filepath.Join(l.dir, "store")},
 			args...), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
 			Env: func(name string) string { return l.env[name] }, Version: "test", Signals: l.signals, AtStep: l.steps,
+			Executable: func() (string, error) { return designtest.Recorder(l.dir) },
 			Exit: func(code int) {
 				if l.exit == nil {
 					l.Errorf("the clean-up was cut short, with exit code %d", code)

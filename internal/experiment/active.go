@@ -43,7 +43,7 @@ func (m *Measurement) StartIn(ctx context.Context, w *store.Writer, p plan.Plan,
 		err = m.SaveInitialSnapshot(w)
 	}
 	if err == nil {
-		err = m.CopyFio(ctx, w)
+		err = errors.Join(m.announceRecorder(w), m.CopyFio(ctx, w))
 	}
 	if err != nil {
 		return nil, err
@@ -98,9 +98,10 @@ func (a *Active) FinishIn(ctx context.Context, failed error) (runner.Outcome, er
 func (m *Measurement) PlanAndProgress() (plan.Plan, *progress.Progress) {
 	if m.Run.Anytime {
 		p := m.adaptivePlan()
-		return p, progress.New(m.App, progress.NewAdaptive(p, m.Run, m.RunnerMeasurement().Cells, m.Saved))
+		return p, progress.New(m.App, m.WithProfiles(progress.NewAdaptive(p, m.Run, m.RunnerMeasurement().Cells,
+			m.Saved)))
 	}
 	order, limit := m.Order(), m.Options.Within
 	clock := progress.NewOrderClock(m.RunnerMeasurement().Cells, NotSaved(order, m.Saved), m.Pause()).Within(limit)
-	return plan.Within(plan.Fixed(order), BudgetOf(limit, m)), progress.New(m.App, clock)
+	return plan.Within(plan.Fixed(order), BudgetOf(limit, m)), progress.New(m.App, m.WithProfiles(clock))
 }

@@ -24,7 +24,7 @@ func (m *Measurement) Begin(ctx context.Context) (*store.Writer, error) {
 		err = m.SaveInitialSnapshot(w)
 	}
 	if err == nil {
-		err = m.CopyFio(ctx, w)
+		err = errors.Join(m.announceRecorder(w), m.CopyFio(ctx, w))
 	}
 	return OrInterrupt(w, err)
 }

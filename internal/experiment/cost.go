@@ -15,6 +15,8 @@ type Cost struct {
 	Time    time.Duration
 	Writes  suite.Writes
 	Storage bool
+	// Profiles says what is profiled besides; empty for nothing.
+	Profiles string
 }
 
 // CostOf is what measurements take together, each carried out so many times.
@@ -33,6 +35,9 @@ func CostOf(times int, all ...*Measurement) Cost {
 // Text adds it to what is measured, with the words in which the time is said: "3 cells; about 2m; writes 1.33 GB". Most
 // is "at most " where less may be written.
 func (c Cost) Text(what, about, most string) string {
+	if c.Profiles != "" {
+		what += "; " + c.Profiles
+	}
 	if c.Time > 0 {
 		what += "; " + fmt.Sprintf(about, unit.Duration(c.Time))
 	}

@@ -10,6 +10,8 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
+	"headroom/internal/runner/recorder"
+	"headroom/internal/runner/workspace"
 	"headroom/internal/target"
 )
 
@@ -71,10 +73,14 @@ func (m *Measurement) CopyFio(ctx context.Context, saver runner.Saver) error {
 	if err != nil {
 		return &lab.Error{Kind: lab.Usage, What: "can't read --bring-fio", Err: err}
 	}
-	if err := saver.AnnounceLeftovers(lab.Leftovers{Target: m.Target.Name(), Jobs: m.Run.ID}); err != nil {
+	left := lab.Leftovers{Target: m.Target.Name(), Jobs: m.Run.ID}
+	if m.Run.Profile != nil {
+		left.Tracers = []string{recorder.Owners(m.Run.ID)}
+	}
+	if err := saver.AnnounceLeftovers(left); err != nil {
 		return err
 	}
-	name, err := r.Receive(ctx, m.Run.ID+"-brought/fio", data, 0o700)
+	name, err := r.Receive(ctx, workspace.BroughtJob(m.Run.ID)+"/fio", data, 0o700)
 	if err != nil {
 		return err
 	}

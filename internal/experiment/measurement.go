@@ -30,10 +30,12 @@ type Measurement struct {
 	Store   *store.Store
 	Target  target.Target
 
-	Run     lab.Run
-	Saved   []lab.Repetition
-	Resumed *store.Bundle
-	Before  facts.Document // the machine before the first load
+	Run   lab.Run
+	Saved []lab.Repetition
+	// profiled is how many loads of each cell were profiled before it was resumed.
+	profiled map[runner.ProfiledPart]int
+	Resumed  *store.Bundle
+	Before   facts.Document // the machine before the first load
 	// Machine is what checks look at of it; nil where the facts of the run have all of that.
 	Machine *validity.Machine
 	device  *device // nil for a directory
@@ -84,7 +86,7 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	e := runner.Measurement{
 		RunID: m.Run.ID, Role: m.Role, Target: m.Target, Place: m.Place(),
 		Program: m.fio, Scratch: m.Place().Size, Saved: m.Saved, MaxWrites: m.maxWrites, Pause: m.Pause(),
-		Events: m.Events, Observer: m.Observer,
+		Events: m.Events, Observer: m.Observer, Profile: m.profiling(),
 		Backends: m.Backends, SharedScratch: m.SharedScratch, Enter: m.Enter,
 		CountKernel: m.Run.Experiment != nil && m.Run.Experiment.Kind == app.BisectKind,
 	}

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -74,7 +75,7 @@ func (m *Measurement) NewHeaderOn(su suite.Suite, place lab.Place) error {
 		Cells:   RecordedCells(cells),
 		Targets: []lab.RunTarget{{Role: app.StorageRole, Target: m.Target.Name(), Place: place}},
 	}
-	if err := m.readPrecision(); err != nil {
+	if err := errors.Join(m.readPrecision(), m.planProfiles()); err != nil {
 		return err
 	}
 	for _, note := range su.Notes {

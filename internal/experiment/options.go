@@ -29,6 +29,7 @@ type RunOptions struct {
 	AtOnce      int
 	BringFio    string
 	Events      EventOptions
+	Profile     ProfileOptions
 }
 
 // DefaultScratch is the size of the scratch file when nobody says otherwise.

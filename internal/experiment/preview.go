@@ -84,12 +84,18 @@ func (m *Measurement) estimate(ctx context.Context) []string {
 	cells := m.SuiteCells()
 	place := m.Place()
 	parts := []string{prose.Count(len(cells), "cell"), prose.Count(m.Planned()-len(m.Saved), "load")}
-	if t := suite.EstimateTime(cells, m.Pause()); t > 0 {
-		parts = append(parts, "about "+unit.Duration(t))
+	if text := ProfilesText(m); text != "" {
+		parts = append(parts, text)
 	}
-	most, writes := "", m.Writes(cells)
+	if t := suite.EstimateTime(cells, m.Pause()); t > 0 {
+		parts = append(parts, "about "+unit.Duration(t+ProfilesTime(m)))
+	}
+	most, writes := "", m.Writes(m.withProfiles(cells))
 	if m.Run.Anytime {
 		parts = m.adaptiveEstimate()
+		if text := ProfilesText(m); text != "" {
+			parts = append(parts, text+", which takes "+unit.Duration(ProfilesTime(m)))
+		}
 		most, writes = "at most ", m.writesAtMost(cells, place.Size)
 	}
 	if place.Kind == lab.NoPlace {
@@ -169,6 +175,7 @@ func (m *Measurement) ListPlan(l app.Listing) {
 	m.ListLoads(l, func(c runner.Cell) string {
 		return fmt.Sprintf("%s, %s%s: %v", c.Title, prose.Count(c.Repetitions, "repetition"), more, c.Steps)
 	})
+	m.ListProfiles(l)
 }
 
 // ListLoads lists each load, and its commands.

@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,7 +28,7 @@ func (m *Measurement) ResumeFrom(ctx context.Context, b *store.Bundle, part lab.
 	}
 	m.Run, m.Resumed = part, b
 	m.Run.RemoveWarnings(validity.OfRuns())
-	if err := m.readPrecision(); err != nil {
+	if err := errors.Join(m.readProfiled(b), m.readPrecision()); err != nil {
 		return err
 	}
 	if err := m.FindPlaceAgain(ctx); err != nil {

@@ -17,6 +17,8 @@ type Leftovers struct {
 	Folders []string `json:"folders,omitempty"`
 	// Devices that hold test data.
 	Devices []string `json:"devices,omitempty"`
+	// Tracers begin the names of what recorders of loads have made in the kernel.
+	Tracers []string `json:"tracers,omitempty"`
 	// Others are what it would leave besides: on other targets, or under other jobs.
 	Others []Leftovers `json:"others,omitempty"`
 }

@@ -14,6 +14,9 @@ const (
 	Calls Part = "calls"
 )
 
+// Parts are all of them, in the order in which they are recorded.
+func Parts() []Part { return []Part{Time, Calls} }
+
 // Load is a load that was profiled. It is kept apart from the measured repetitions, and no measured value contains it.
 type Load struct {
 	// Cell, Arm and Number are those of the measured repetition that it was run next to, and Boot that of its machine.

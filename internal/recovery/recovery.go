@@ -176,8 +176,20 @@ func clearOn(ctx context.Context, p *app.App, t target.Target, s *store.Store, r
 	if err != nil {
 		return nil, err
 	}
+	brought := workspace.BroughtJob(run.ID)
 	for _, id := range jobs {
+		if id == brought {
+			continue
+		}
 		if err := kept.ClearJob(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if err := removeTracers(ctx, p, t, brought, left.Tracers); err != nil {
+		return nil, err
+	}
+	if slices.Contains(jobs, brought) || len(left.Tracers) > 0 {
+		if err := kept.ClearJob(ctx, brought); err != nil {
 			return nil, err
 		}
 	}

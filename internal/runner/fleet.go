@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/profile"
 	"headroom/internal/runner/clock"
 	"headroom/internal/target"
 )
@@ -205,6 +206,12 @@ func (s *lockedSaver) Repetition(rep lab.Repetition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Saver.Repetition(rep)
+}
+
+func (s *lockedSaver) Profile(l profile.Load) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Saver.Profile(l)
 }
 
 func (s *lockedSaver) Commit() error {

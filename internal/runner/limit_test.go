@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/profile"
 	"headroom/internal/runner/engine"
 	"headroom/internal/target"
 )
@@ -32,6 +33,8 @@ func (k *kept) Repetition(r lab.Repetition) error {
 }
 
 func (k *kept) Commit() error { return nil }
+
+func (k *kept) Profile(profile.Load) error { return nil }
 
 func (k *kept) AnnounceLeftovers(lab.Leftovers) error { return nil }
 

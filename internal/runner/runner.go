@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/profile"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/target"
 	"headroom/internal/validity"
@@ -27,6 +28,8 @@ type Saver interface {
 	Raw(name string, data []byte) error
 	Repetition(lab.Repetition) error
 	Commit() error
+	// Profile keeps a profiled load, which is safe when it has returned.
+	Profile(profile.Load) error
 	// AnnounceLeftovers records what a kill would leave behind, before it exists. It replaces what was recorded for the
 	// same target and jobs, and keeps the rest.
 	AnnounceLeftovers(lab.Leftovers) error
@@ -94,6 +97,8 @@ type Measurement struct {
 	// Events are carried out during each load. Observer says that another measurement of a joint one carries them out.
 	Events   []ScheduledEvent
 	Observer bool
+	// Profile is what is recorded beside the first repetitions of each cell; nil for nothing.
+	Profile *Profiling
 	// Saved are the repetitions that an earlier part of the run saved.
 	Saved []lab.Repetition
 	// Progress is called with what happens; it must return at once.
@@ -147,6 +152,8 @@ type Progress struct {
 	Doing string
 	// Begins is set by the first event of something.
 	Begins bool
+	// Profiling is set by the first event of a profiled load, which is no repetition and has no Cell here.
+	Profiling bool
 	// Cell whose load it is; nil while something else goes on.
 	Cell *Cell
 	// Ended is the repetition that ended just now; nil otherwise.

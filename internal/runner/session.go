@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"headroom/internal/facts/network"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/runner/recorder"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/target"
 	"headroom/internal/validity"
@@ -73,6 +75,9 @@ type Session struct {
 	// for.
 	replacements     int
 	knownGenerations [2]string
+	// profiled is how many loads of each cell were recorded, and recorder the program that does it.
+	profiled map[ProfiledPart]int
+	recorder recorderState
 	// preparationTime is how long the current repetition waited for a layout that all the later ones share.
 	preparationTime time.Duration
 }
@@ -80,7 +85,10 @@ type Session struct {
 // Open announces what a kill from now on would leave behind, and adds what an earlier part of the run has saved.
 // Nothing is written to the place yet.
 func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
-	s := &Session{Measurement: e, saver: saver}
+	s := &Session{Measurement: e, saver: saver, profiled: map[ProfiledPart]int{}}
+	if e.Profile != nil {
+		maps.Copy(s.profiled, e.Profile.Kept)
+	}
 	if err := s.readMachine(ctx); err != nil {
 		return nil, err
 	}
@@ -118,7 +126,8 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 // A repetition whose target was lost meanwhile, and of which another can be had, is carried out again on that one. So
 // is one whose client missed its server.
 //
-// Where it has peers, they carry it out at the same moment, and again together.
+// Where it has peers, they carry it out at the same moment, and again together. Where loads are profiled, those that go
+// with it follow.
 func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetition, error) {
 	if len(s.peers) > 0 {
 		return s.repeatWithPeers(ctx, next)
@@ -129,7 +138,7 @@ func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetit
 			err = s.runAndSave(ctx, a, missed < maxMissed)
 		}
 		if err == nil {
-			return a.rep, nil
+			return a.rep, s.profileBeside(ctx, a)
 		}
 		if errors.Is(err, errMissed) {
 			missed++
@@ -218,6 +227,9 @@ func (s *Session) cell(id string) (Cell, error) {
 // announceLeftovers puts on disk what a kill from now on would leave on the target.
 func (s *Session) announceLeftovers() error {
 	left := lab.Leftovers{Target: s.Target.Name(), Jobs: s.ownerName()}
+	if s.Profile != nil {
+		left.Tracers = []string{recorder.Owners(s.ownerName())}
+	}
 	switch s.Place.Kind {
 	case lab.Directory:
 		if s.SharedScratch != nil {

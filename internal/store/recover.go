@@ -125,6 +125,12 @@ func invalidName(id string, left lab.Leftovers) (name string, found bool) {
 		if !of(part.Jobs) || strings.ContainsAny(part.Jobs, "/\x00") {
 			return part.Jobs, true
 		}
+		for _, name := range part.Tracers {
+			if owner, begins := strings.CutPrefix(name, "headroom-"); !begins || !of(owner) ||
+				strings.ContainsAny(name, "/\x00") {
+				return name, true
+			}
+		}
 		for suffix, names := range map[string][]string{".scratch": part.Scratch, ".work": part.Folders} {
 			for _, name := range names {
 				owner, begins := strings.CutPrefix(filepath.Base(name), "headroom-")
@@ -141,11 +147,16 @@ func invalidName(id string, left lab.Leftovers) (name string, found bool) {
 // leftoversOf is what can be looked for when nobody knows what was left: the jobs of the run, on each of its targets.
 func leftoversOf(run lab.Run) lab.Leftovers {
 	left := lab.Leftovers{Jobs: run.ID}
+	if run.Profile != nil {
+		left.Tracers = []string{"headroom-" + run.ID + "-"}
+	}
 	for i, t := range run.Targets {
+		part := left
+		part.Target, part.Others = t.Target, nil
 		if i == 0 {
 			left.Target = t.Target
 		}
-		left = left.With(lab.Leftovers{Target: t.Target, Jobs: run.ID})
+		left = left.With(part)
 	}
 	return left
 }

@@ -3,6 +3,8 @@ package designtest
 import (
 	"bytes"
 	"context"
+	"debug/elf"
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,7 +154,8 @@ func (l *Lab) runIn(store string, args ...string) outcome {
 		}}
 	code := l.command(l.Context(), app.Environment{Args: append([]string{"headroom", "--store", store}, args...),
 		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: func(string) string { return "" },
-		Version: "test", Signals: l.signals, AtStep: l.atStep, Kinds: []app.TargetKind{kind},
+		Version: "test", Executable: func() (string, error) { return Recorder(l.dir) }, Signals: l.signals,
+		AtStep: l.atStep, Kinds: []app.TargetKind{kind},
 		Exit: func(code int) { l.Errorf("the clean-up was cut short, with exit code %d", code) }})
 	if !slices.Contains(args, "--budget") && strings.Contains(stderr.String(), "--budget ended it") {
 		l.Errorf("%s: it says that a budget ended it, and has none:\n%s", args, &stderr)
@@ -187,11 +190,24 @@ func (l *Lab) failAt(at int) {
 	}
 }
 
-// loads are those of all machines.
+// loads are those of all machines, without recorders of loads.
 func (l *Lab) loads() []*scripted.Load {
 	var all []*scripted.Load
 	for _, m := range l.Machines {
 		all = append(all, m.Loads()...)
 	}
-	return all
+	return slices.DeleteFunc(all, func(load *scripted.Load) bool { return load.Program == "headroom" })
+}
+
+// Recorder makes a file in a folder that looks like a program for scripted machines: the head of one.
+func Recorder(dir string) (string, error) {
+	head := elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+		byte(elf.EV_CURRENT)}, Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64),
+		Version: uint32(elf.EV_CURRENT)}
+	var file bytes.Buffer
+	if err := binary.Write(&file, binary.LittleEndian, head); err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, "headroom")
+	return name, os.WriteFile(name, file.Bytes(), 0o700)
 }

@@ -13,7 +13,8 @@ import (
 // How dry runs say how many loads there will be: the product of the numbers, for each match. What they say of moments
 // is of loads that begin at the same time.
 var (
-	saidLoads   = regexp.MustCompile(`(\d+) loads?;|(\d+) cells? in (\d+) (?:passes over|arms, each visited) (\d+)`)
+	saidLoads = regexp.MustCompile(`(\d+) loads?;|(\d+) cells? in (\d+) (?:passes over|arms, each visited) (\d+)|` +
+		`profiles (\d+) loads? besides`)
 	saidMoments = regexp.MustCompile(`(\d+) tests? of each pair|(\d+) (?:tests? on .*|combinations?),? in (\d+) passes`)
 	saidTime    = regexp.MustCompile(`about ([\d.hms ]+)`)
 	saidWrites  = regexp.MustCompile(`writes (\d[\d.]* [kMGT]?B)`)

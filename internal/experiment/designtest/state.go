@@ -126,6 +126,32 @@ func (l *Lab) same(dir string, w whole) {
 	}
 }
 
+// profiled fails the test unless as many loads of each cell were profiled as were asked for: at most so many where one
+// that was interrupted was not carried out again.
+func (l *Lab) profiled(all bool) {
+	l.Helper()
+	for _, b := range l.bundles(l.store()) {
+		if b.Run.Profile == nil {
+			continue
+		}
+		count := map[string]int{}
+		for p, err := range b.Profiles() {
+			if err != nil || p.Failed != "" || len(p.Values) == 0 || p.Sampled == nil && p.Traced == nil {
+				l.Errorf("a profiled load: %v, %+v", err, p)
+			}
+			count[p.Cell+" "+string(p.Part)]++
+		}
+		for of, n := range count {
+			if n > b.Run.Profile.Loads || all && n < b.Run.Profile.Loads {
+				l.Errorf("%d loads were profiled of %s, not %d", n, of, b.Run.Profile.Loads)
+			}
+		}
+		if all && len(count) != 2*len(b.Run.Cells) {
+			l.Errorf("profiled were only %v", count)
+		}
+	}
+}
+
 // count adds up how often cells were measured.
 func count(measured map[string]int) int {
 	all := 0

@@ -54,6 +54,7 @@ func (d Design) whole(l *Lab) whole {
 	l.doesWhatItListed(dry.stdout)
 	l.costsWhatItSaid(dry, printed)
 	w := whole{l.measured(l.store()), k.moments}
+	l.profiled(true)
 	if shown := l.ends(l.run(append(d.Show, "--json")...), 0); shown.stdout != printed.stdout {
 		l.Errorf("it has printed\n%sand of the saved run says\n%s", printed.stdout, shown.stdout)
 	}
@@ -134,6 +135,7 @@ func (d Design) interrupted(l *Lab, w whole) {
 		}
 	}
 	l.same(l.store(), w)
+	l.profiled(false)
 }
 
 // showsAsPrinted fails the test unless headroom show says of the last run what a command printed at its end.

@@ -18,6 +18,7 @@ import (
 	"headroom/internal/stat"
 	"headroom/internal/store"
 	"headroom/internal/target"
+	"headroom/internal/unit"
 )
 
 // pairedComparison is two measurements that take turns until each cell has its verdict: the design of compare --live.
@@ -258,6 +259,7 @@ func (c *pairedComparison) PrintPlan(context.Context) error {
 	for _, arm := range armNames() {
 		l.Line("%s: %s", arm, c.Arms[arm].Where())
 		c.Arms[arm].ListLoads(l, func(cell runner.Cell) string { return fmt.Sprintf("%s: %v", cell.Title, cell.Steps) })
+		c.Arms[arm].ListProfiles(l)
 	}
 	l.Line("in blocks of two pairs of a cell, base and new in an order that is drawn for each (--seed %d), until "+
 		"each cell has its verdict",
@@ -278,6 +280,10 @@ func (c *pairedComparison) PrintSummary(context.Context) {
 		once = append(once, &m)
 	}
 	cost := experiment.CostOf(1, once...)
+	if both := []*experiment.Measurement{c.base(), c.Arms[plan.New]}; experiment.ProfilesText(both...) != "" {
+		cost.Profiles = experiment.ProfilesText(both...) + ", which takes " +
+			unit.Duration(experiment.ProfilesTime(both...))
+	}
 	cost.Writes = cost.Writes.Times(c.terms.Pairs + c.terms.Confirm)
 	c.Print("  ", cost.Text(fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm",
 		prose.Count(len(c.base().Run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm), "a pass takes about %s",

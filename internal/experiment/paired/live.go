@@ -32,6 +32,7 @@ type LiveOptions struct {
 	Budget  time.Duration
 	Resume  string
 	DryRun  app.DryRun
+	Profile experiment.ProfileOptions
 }
 
 // DefaultPairs are the pairs that a cell gets at most until its verdict.
@@ -91,7 +92,7 @@ func (o *LiveOptions) sides(args []string, kinds app.TargetKinds) (base, next li
 // runOptions are those of one side.
 func (o *LiveOptions) runOptions(of int, set []string) experiment.RunOptions {
 	r := experiment.RunOptions{Seed: o.Seed, Size: o.Size, MaxWrites: o.Writes, Set: slices.Concat(o.Set, set),
-		DryRun: o.DryRun, Label: o.Label}
+		DryRun: o.DryRun, Label: o.Label, Profile: o.Profile}
 	if len(o.Destroy) > 0 {
 		r.Destroy = o.Destroy[min(of, len(o.Destroy)-1)]
 	}

@@ -46,6 +46,8 @@ func Run(ctx context.Context, p *app.App, s *store.Store, o experiment.RunOption
 		return err
 	case len(named) == 0:
 		return experiment.RunSingle(ctx, p, s, o, args)
+	case o.Profile.Loads > 0:
+		return o.Profile.RefuseOnSeveral("several")
 	case o.AtOnce < 0:
 		return app.Usage("--at-once is how many targets are loaded at the same time",
 			"--at-once 1 loads one after the other")

@@ -66,7 +66,7 @@ func (s *Progress) printLine(e runner.Progress) {
 			s.tabled = true
 			fmt.Fprintln(s.out, strings.Join(table, "\n"))
 		}
-	case e.Begins && e.Left == 0:
+	case e.Begins && e.Left == 0 || e.Profiling:
 		fmt.Fprintln(s.out, e.Doing)
 	}
 }

@@ -222,7 +222,7 @@ func (x *Experiment) Resume(ctx context.Context, b *store.Bundle) error {
 		return err
 	}
 	x.Measurement.Options = experiment.RunOptions{MaxWrites: x.options.Writes, Destroy: x.options.Destroy,
-		Sampled: x.options.Sampled}
+		Sampled: x.options.Sampled, Profile: x.options.Profile}
 	part := ofRole(b.Run, x.loadRole())
 	err := x.whileMounted(ctx, part.Targets[0].Place.Path, func(string) error { return x.ResumeFrom(ctx, b, part) })
 	if err != nil {

@@ -78,7 +78,7 @@ func (x *Experiment) schedule() progress.Source {
 		})
 	}
 	x.clock = progress.NewVisitClock(x.visits, x.Measurement.RunnerMeasurement().Cells, x.savedOfAll())
-	return x.clock
+	return x.WithProfiles(x.clock)
 }
 
 // follow the plan, or the search, to its end.

@@ -73,6 +73,9 @@ func (x *Experiment) ofStorage() error {
 
 // nameEnds names the clients and the servers of a new experiment.
 func (x *Experiment) nameEnds(su suite.Suite) error {
+	if err := x.options.Profile.RefuseOnSeveral("a network"); err != nil {
+		return err
+	}
 	if x.boots() {
 		return app.Usage("a setting of the boot is varied for storage only",
 			"measure before and after the boot with headroom net, and compare the runs")

@@ -77,6 +77,7 @@ type Options struct {
 	BootMethod string
 	BootLimit  time.Duration
 	Result     results.DocumentOutput
+	Profile    experiment.ProfileOptions
 }
 
 // flag is the name of the flag that says what is varied.
@@ -120,7 +121,7 @@ func (o *Options) perVisit() int { return max(1, o.Repeat) }
 func (o *Options) runOptions() experiment.RunOptions {
 	return experiment.RunOptions{Label: o.Label, Seed: o.Seed, Size: o.Size, Set: o.Set, Destroy: o.Destroy,
 		Sampled:   o.Sampled,
-		MaxWrites: o.Writes, DryRun: o.DryRun}
+		MaxWrites: o.Writes, DryRun: o.DryRun, Profile: o.Profile}
 }
 
 // mergeFile takes from an experiment's file what the flags leave open.

@@ -48,6 +48,11 @@ func (x *Experiment) splitPeers(on []string) (first string, peers []string, err 
 
 // checkPeers refuses what can't be varied on several targets.
 func (x *Experiment) checkPeers() error {
+	if len(x.options.peers) > 0 {
+		if err := x.options.Profile.RefuseOnSeveral("several"); err != nil {
+			return err
+		}
+	}
 	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.Live })
 	if len(x.options.peers) == 0 || i < 0 {
 		return nil

@@ -52,6 +52,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	baseline := x.arm(x.Run.Experiment.Baseline).Levels
 	r.Options = x.options.runOptions()
 	r.Options.Destroy, r.Options.Sampled = "", "" // those are the consent for the place under test
+	r.Options.Profile = experiment.ProfileOptions{}
 	for name, value := range load.Params(nil, baseline) {
 		r.Options.Set = append(r.Options.Set, name+"="+value)
 	}
@@ -123,6 +124,7 @@ func (x *Experiment) resumeReference(ctx context.Context, b *store.Bundle) error
 		return nil
 	}
 	part := ofRole(b.Run, ReferenceArm)
+	part.Profile = nil
 	r, err := x.openReference(ctx, part.Targets[0].Target, 1+len(parallel.PeersOfRun(b.Run, ReferenceArm)))
 	if err != nil {
 		return err

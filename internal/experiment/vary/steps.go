@@ -23,6 +23,8 @@ type Steps struct {
 	// First is what is tried before anything is measured.
 	First  []string    `json:"first,omitempty"`
 	Visits []stepVisit `json:"visits"`
+	// Profiles says what is profiled besides.
+	Profiles string `json:"profiles,omitempty"`
 	// Then is what may follow, as what was measured decides.
 	Then string `json:"then,omitempty"`
 	// End is what is done at the end, or after an interruption.
@@ -97,7 +99,7 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 				Command: of.Load, After: of.CleanUp})
 		}
 	}
-	s.Then = x.pairsText()
+	s.Profiles, s.Then = experiment.ProfilesText(x.measurements()...), x.pairsText()
 	for _, e := range x.armSteps(entered, nil) {
 		if !e.boot {
 			s.End = append(s.End, e.text)
@@ -146,6 +148,9 @@ func (x *Experiment) PrintPlan(ctx context.Context) error {
 		l.Each(s.First)
 	}
 	x.listVisits(l, s.Visits)
+	if s.Profiles != "" {
+		l.Line("%s, beside the first repetitions of each cell in each arm", s.Profiles)
+	}
 	if s.Then != "" {
 		l.Line("%s", s.Then)
 	}

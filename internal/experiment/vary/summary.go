@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/profile"
 	"headroom/internal/prose"
 	"headroom/internal/report/varied"
 	"headroom/internal/suite"
@@ -40,7 +41,8 @@ func (x *Experiment) PrintSummary(context.Context) {
 			prose.Count(max(1, min(e.Blocks, int(x.options.Budget/block))), "block"))
 	}
 	cost := experiment.CostOf(e.Blocks, x.measurements()...)
-	cost.Time = time.Duration(e.Blocks) * block
+	cost.Profiles = experiment.ProfilesText(x.measurements()...)
+	cost.Time = time.Duration(e.Blocks)*block + experiment.ProfilesTime(x.measurements()...)
 	x.Print("  ", cost.Text(what, about, "at most "))
 	for _, v := range e.Factors {
 		line := strings.TrimSuffix(v.Factor, ":") + ": " + strings.Join(levelWords(v.Levels), ", ")
@@ -97,6 +99,10 @@ func (x *Experiment) printSearchSummary() {
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
 	one := experiment.Cost{Time: suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms))}
 	x.Print("  ", one.Text(text, "one takes about %s besides changing settings", ""))
+	if p := x.Run.Profile; p != nil {
+		x.Print("  ", fmt.Sprintf("profiles %s of each cell besides, in each arm that is visited",
+			prose.Count(len(profile.Parts())*p.Loads, "load")))
+	}
 	if text := x.priorText(); text != "" {
 		x.Print("  ", text)
 	}

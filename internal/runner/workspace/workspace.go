@@ -22,6 +22,9 @@ func Owner(runID, role string) string {
 	return runID + "-" + role
 }
 
+// BroughtJob is the folder of a run's among those of jobs that holds what was copied to a target.
+func BroughtJob(runID string) string { return runID + "-brought" }
+
 // ScratchFile is the path of a run's scratch file in a directory. The run's id is in the name, so that nobody's file is
 // taken for it.
 func ScratchFile(dir, runID string) string {

@@ -190,6 +190,7 @@ func commands() map[string]func(*Machine, []string) (Output, error) {
 		"echo": func(_ *Machine, argv []string) (Output, error) {
 			return Output{Stdout: strings.Join(argv[1:], " ") + "\n"}, nil
 		},
+		"headroom": (*Machine).headroom,
 		"test":     (*Machine).test,
 		"stat":     (*Machine).stat,
 		"rm":       (*Machine).rm,

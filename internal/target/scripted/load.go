@@ -45,11 +45,11 @@ type Result struct {
 	Hangs, Unkillable bool
 	Exit              int
 	Signal            string
-	// Stdout and Stderr are printed when it ends, Early on its standard output when it begins. Files are what it writes
-	// into its folder.
-	Stdout, Stderr, Early string
-	Files                 map[string]string
-	Usage                 []Use
+	// Stdout and Stderr are printed when it ends, Early on its standard output when it begins, and EarlyMessages on the
+	// other one. Files are what it writes into its folder.
+	Stdout, Stderr, Early, EarlyMessages string
+	Files                                map[string]string
+	Usage                                []Use
 	// Listens is the port of a server, of a Protocol that is "tcp" if it is empty.
 	Listens  int
 	Protocol string

@@ -86,7 +86,7 @@ func (m *Machine) start(t *Target, spec target.JobSpec) (*job, error) {
 	j := &job{target: t, process: p, done: make(chan struct{})}
 	p.handles = []*job{j}
 	m.put(dir+"/stdout", result.Early)
-	m.put(dir+"/stderr", "")
+	m.put(dir+"/stderr", result.EarlyMessages)
 	m.mu.Lock()
 	m.processes = append(m.processes, p)
 	if !result.Hangs {
@@ -108,6 +108,8 @@ func (m *Machine) outcome(l *Load) Result {
 	case absent:
 	case l.Program == "fio":
 		return m.fio(l)
+	case l.Program == "headroom":
+		return m.record(l)
 	case l.Program == "iperf3":
 		return m.iperf3(l)
 	case l.Program == "sockperf":
@@ -151,7 +153,7 @@ func (p *process) finish() {
 	}
 	dir, r := p.dir, p.result
 	p.machine.put(dir+"/stdout", r.Early+r.Stdout)
-	p.machine.put(dir+"/stderr", r.Stderr)
+	p.machine.put(dir+"/stderr", r.EarlyMessages+r.Stderr)
 	for name, text := range r.Files {
 		if !path.IsAbs(name) {
 			name = path.Join(p.load.Folder, name)

@@ -20,6 +20,8 @@ import (
 type Target struct {
 	machine *Machine
 	name    string
+	// received are the folders of files that were copied there.
+	received []string
 }
 
 var (
@@ -39,7 +41,7 @@ func (m *Machine) Open(name string) (*Target, error) {
 	if m.lost {
 		return nil, &lab.Error{What: "can't connect", Target: name, Err: errors.New("No route to host")}
 	}
-	return &Target{m, name}, nil
+	return &Target{machine: m, name: name}, nil
 }
 
 // Machine at the other end.
@@ -48,8 +50,18 @@ func (t *Target) Machine() *Machine { return t.machine }
 // Name is the one by which it was opened.
 func (t *Target) Name() string { return t.name }
 
-// Close gives nothing back, because nothing is held.
-func (t *Target) Close() error { return nil }
+// Close removes what was copied there, where it can be reached; nothing else is held.
+func (t *Target) Close() error {
+	t.machine.mu.Lock()
+	reached := !t.machine.lost
+	t.machine.mu.Unlock()
+	for _, folder := range t.received {
+		if reached {
+			t.machine.Remove(folder)
+		}
+	}
+	return nil
+}
 
 // Disconnect does nothing, either.
 func (t *Target) Disconnect() error { return nil }
@@ -130,6 +142,7 @@ func (t *Target) Receive(ctx context.Context, name string, data []byte, _ fs.Fil
 	}
 	full := path.Join(jobsFolder, name)
 	t.machine.put(full, string(data))
+	t.received = append(t.received, path.Dir(full))
 	return full, nil
 }
 

@@ -1,0 +1,265 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/experiment/progress"
+	"headroom/internal/lab"
+	"headroom/internal/load/fio"
+	"headroom/internal/profile"
+	"headroom/internal/prose"
+	"headroom/internal/runner"
+	"headroom/internal/runner/recorder"
+	"headroom/internal/runner/workspace"
+	"headroom/internal/store"
+	"headroom/internal/suite"
+	"headroom/internal/target"
+	"headroom/internal/unit"
+)
+
+// ProfileOptions are the flags of profiled loads.
+type ProfileOptions struct {
+	// Loads of each part that are profiled, of each cell in each arm; 0 for none.
+	Loads int
+	// Hz is how many samples a second are taken of each CPU.
+	Hz int
+	// Recorder is the headroom that is copied to the target; empty for this one.
+	Recorder string
+}
+
+// The samples a second, unless somebody says otherwise, and at most.
+const (
+	DefaultHz = 99
+	maxHz     = 10_000
+)
+
+// DefaultProfiles are the loads of each part that --profile means.
+const DefaultProfiles = 3
+
+// terms are what a header records of it; nil where nothing is profiled.
+func (o ProfileOptions) terms() (*lab.ProfileTerms, error) {
+	if o.Loads == 0 {
+		return nil, nil
+	}
+	t := &lab.ProfileTerms{Loads: o.Loads, Hz: cmp.Or(o.Hz, DefaultHz)}
+	if t.Hz < 1 || t.Hz > maxHz {
+		return nil, app.Usage(fmt.Sprintf("--profile-hz %d is no rate of samples", o.Hz),
+			fmt.Sprintf("from 1 to %d; %d costs next to nothing", maxHz, DefaultHz))
+	}
+	return t, nil
+}
+
+// RefuseOnSeveral refuses to profile what several targets do together: of each other's loads recorders know nothing.
+func (o ProfileOptions) RefuseOnSeveral(what string) error {
+	if o.Loads == 0 {
+		return nil
+	}
+	return app.Usage("--profile profiles loads of storage on one target, and not "+what,
+		"profile each by itself: headroom profile SUITE PLACE --on TARGET")
+}
+
+// planProfiles notes in the header of a new run what is profiled of it.
+func (m *Measurement) planProfiles() (err error) {
+	if m.Run.Profile, err = m.Options.Profile.terms(); err != nil || m.Run.Profile == nil {
+		return err
+	}
+	if len(m.Options.Events.Events) > 0 {
+		return app.Usage("--profile is of loads in peace, and --event disturbs them", "do one after the other")
+	}
+	return nil
+}
+
+// profiling is what the runner records; nil for nothing.
+func (m *Measurement) profiling() *runner.Profiling {
+	if m.Run.Profile == nil {
+		return nil
+	}
+	return &runner.Profiling{ProfileTerms: *m.Run.Profile, Recorder: m.bringRecorder, Kept: m.profiled}
+}
+
+// readProfiled counts what earlier parts of a run have profiled.
+func (m *Measurement) readProfiled(b *store.Bundle) error {
+	m.profiled = map[runner.ProfiledPart]int{}
+	if m.Run.Profile == nil {
+		return nil
+	}
+	for l, err := range b.Profiles() {
+		if err != nil {
+			return err
+		}
+		m.profiled[runner.ProfiledPart{Cell: l.Cell, Part: l.Part}]++
+	}
+	return nil
+}
+
+// WithProfiles has a source of progress know of the loads that are profiled.
+func (m *Measurement) WithProfiles(s progress.Source) progress.Source {
+	return progress.WithProfiles(s, ProfilesTime(m))
+}
+
+// ListProfiles lists in a dry run what is profiled, and how.
+func (m *Measurement) ListProfiles(l app.Listing) {
+	if m.Run.Profile == nil {
+		return
+	}
+	for _, c := range m.RunnerMeasurement().Cells {
+		if !runner.CanProfile(c.Cell) {
+			l.Line("%s is not profiled: only loads of fio's are", c.Title)
+			continue
+		}
+		var loads, commands []string
+		for _, part := range profile.Parts() {
+			load := runner.ProfiledCell(c, part)
+			loads = append(loads, fmt.Sprintf("%s (%s)", part, howLong(load.Expected)))
+			params := runner.LoadParams(m.Place(), load.Params, m.Place().Size)
+			commands = append(commands, lab.ShellQuote(fio.Argv(load.Job, params, fio.Options{Filename: m.Filename(),
+				Together: m.Place().Members})))
+		}
+		l.Line("%s, profiled beside its first %s: %s", c.Title, prose.Count(m.Run.Profile.Loads, "repetition"),
+			prose.List(loads))
+		l.Commands(slices.Compact(commands)...)
+	}
+}
+
+// howLong is the time of a load, as far as that is known.
+func howLong(d time.Duration) string {
+	if d == 0 {
+		return "until it ends"
+	}
+	return unit.Duration(d)
+}
+
+// profilesLeft is how many loads of a cell are still to be profiled. Where what is measured decides how often it is
+// repeated, it is often enough.
+func (m *Measurement) profilesLeft(c lab.Cell) int {
+	if m.Run.Profile == nil || !runner.CanProfile(c) {
+		return 0
+	}
+	each := m.Run.Profile.Loads
+	if n := m.mostOf(c); n > 0 {
+		each = min(each, n)
+	}
+	left := 0
+	for _, part := range profile.Parts() {
+		left += max(0, each-m.profiled[runner.ProfiledPart{Cell: c.ID, Part: part}])
+	}
+	return left
+}
+
+// mostOf is how many repetitions of a cell there can be; 0 where what is measured decides that.
+func (m *Measurement) mostOf(c lab.Cell) int {
+	switch {
+	case m.Run.Anytime:
+		return 0
+	case m.Run.Experiment != nil:
+		return c.Repetitions * m.Run.Experiment.Blocks
+	}
+	return c.Repetitions
+}
+
+// ProfilesText says how many loads are profiled: "profiles 12 loads besides"; empty for none.
+func ProfilesText(all ...*Measurement) string {
+	loads := 0
+	for _, m := range all {
+		for _, c := range m.Run.Cells {
+			loads += m.profilesLeft(c)
+		}
+	}
+	if loads == 0 {
+		return ""
+	}
+	return "profiles " + prose.Count(loads, "load") + " besides"
+}
+
+// ProfilesTime is how long those take, as far as that is known.
+func ProfilesTime(all ...*Measurement) time.Duration {
+	takes := time.Duration(0)
+	for _, m := range all {
+		for _, c := range m.Run.Cells {
+			if n := m.profilesLeft(c); n > 0 {
+				parts := time.Duration(len(profile.Parts()))
+				takes += time.Duration(n) * (runner.ProfiledTime(m.CellToRun(c))/parts + m.Pause())
+			}
+		}
+	}
+	return takes
+}
+
+// withProfiles are cells with what is profiled of them among their repetitions.
+func (m *Measurement) withProfiles(cells []suite.Cell) []suite.Cell {
+	cells = slices.Clone(cells)
+	for i, c := range m.Run.Cells {
+		cells[i].Repetitions += m.profilesLeft(c)
+	}
+	return cells
+}
+
+// bringRecorder has the program that records on the target, and returns its path there: this one, which is copied to
+// other machines.
+func (m *Measurement) bringRecorder(ctx context.Context) (string, error) {
+	name, err := m.recorderHere()
+	if err != nil {
+		return "", err
+	}
+	if err := m.fitsProcessor(name); err != nil {
+		return "", err
+	}
+	r, ok := m.Target.(target.Receiver)
+	if target.IsLocal(m.Target) || !ok {
+		return name, nil
+	}
+	data, err := app.ReadProgram(name)
+	if err != nil {
+		return "", err
+	}
+	return r.Receive(ctx, workspace.BroughtJob(m.Run.ID)+"/"+recorder.File, data, 0o700)
+}
+
+// recorderHere is the recorder's file on this machine.
+func (m *Measurement) recorderHere() (string, error) {
+	if m.Options.Profile.Recorder != "" {
+		return m.Options.Profile.Recorder, nil
+	}
+	if m.Executable == nil {
+		return "", errors.New("this program's own file can't be found: name a headroom with --recorder PATH")
+	}
+	return m.Executable()
+}
+
+// fitsProcessor refuses a recorder that is for another processor than the target's, as far as that is known.
+func (m *Measurement) fitsProcessor(name string) error {
+	f, err := elf.Open(name)
+	if os.IsNotExist(err) || os.IsPermission(err) {
+		return err
+	}
+	if err != nil {
+		return fmt.Errorf("%s is no program for Linux, and records nothing: name one with --recorder PATH", name)
+	}
+	defer f.Close()
+	is := map[elf.Machine]string{elf.EM_X86_64: "x86_64", elf.EM_AARCH64: "aarch64", elf.EM_S390: "s390x",
+		elf.EM_RISCV: "riscv64", elf.EM_PPC64: "ppc64le"}[f.Machine]
+	for _, fact := range m.Run.Targets[0].Facts {
+		if fact.Key == "kernel.arch" && fact.Value != "" && fact.Value != is {
+			return fmt.Errorf("the machine is %s, and %s is for %s: name a headroom for %s with --recorder PATH",
+				fact.Value, name, cmp.Or(is, f.Machine.String()), fact.Value)
+		}
+	}
+	return nil
+}
+
+// announceRecorder puts on disk that a recorder may be copied to the target, before what any arm announces.
+func (m *Measurement) announceRecorder(saver runner.Saver) error {
+	if m.Run.Profile == nil {
+		return nil
+	}
+	return saver.AnnounceLeftovers(lab.Leftovers{Target: m.Target.Name(), Jobs: m.Run.ID,
+		Tracers: []string{recorder.Owners(m.Run.ID)}})
+}

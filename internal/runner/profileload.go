@@ -1,0 +1,208 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/runner/engine"
+	"headroom/internal/runner/recorder"
+	"headroom/internal/validity"
+)
+
+// Profiling is what is recorded beside the repetitions of a measurement.
+type Profiling struct {
+	lab.ProfileTerms
+	// Recorder has the program that records on the target, and returns its path there. Its error is why there is none.
+	Recorder func(ctx context.Context) (string, error)
+	// Kept is how many loads of each cell an earlier part of the run has profiled.
+	Kept map[ProfiledPart]int
+}
+
+// ProfiledPart is what is recorded of a cell.
+type ProfiledPart struct {
+	Cell string
+	Part profile.Part
+}
+
+// recorderState is where the recorder is, in one boot of the machine.
+type recorderState struct{ program, boot string }
+
+// CanProfile says whether loads of a cell can be profiled: what others than fio do is not counted in I/Os.
+func CanProfile(c lab.Cell) bool { return lab.ByFio(c.Engine) }
+
+// ProfiledCell is a cell as a part of it is profiled.
+func ProfiledCell(c Cell, part profile.Part) Cell {
+	c.Params, c.Expected, _ = recorder.Shortened(c.Params, part)
+	return c
+}
+
+// ProfiledTime is how long the profiled loads of a cell are expected to take, one of each part; 0 where nobody knows.
+func ProfiledTime(c Cell) time.Duration {
+	sum := time.Duration(0)
+	for _, part := range profile.Parts() {
+		load := ProfiledCell(c, part)
+		if load.Expected == 0 {
+			return 0
+		}
+		sum += load.Expected + recorder.Around
+	}
+	return sum
+}
+
+// profileBeside carries out the profiled loads that go with a repetition that is saved: those of its cell that are not
+// there yet. A load that can't be profiled is kept with the reason; an error ends the run.
+func (s *Session) profileBeside(ctx context.Context, a *attempt) error {
+	if s.Profile == nil || a.failed {
+		return nil
+	}
+	for _, part := range profile.Parts() {
+		if s.profiledEnough(a.cell.Cell, part) {
+			continue
+		}
+		l, err := s.profileLoad(ctx, a, part)
+		if err == nil {
+			err = s.saveError(a, s.saver.Profile(l))
+		}
+		if err != nil {
+			return s.stoppedOr(ctx, err)
+		}
+		s.profiled[ProfiledPart{a.cell.ID, part}]++
+		if l.Failed != "" {
+			s.report(Progress{Doing: "not profiled: " + l.Failed, Begins: true})
+		}
+	}
+	return nil
+}
+
+// profiledEnough says whether a cell has all of its profiled loads. Of one that can't be profiled that is said once.
+func (s *Session) profiledEnough(c lab.Cell, part profile.Part) bool {
+	n := s.profiled[ProfiledPart{c.ID, part}]
+	if !CanProfile(c) {
+		return n > 0 || part != profile.Time
+	}
+	return n >= s.Profile.Loads
+}
+
+// profileLoad carries out a load of a repetition's cell and has it recorded. An error says that going on is pointless.
+func (s *Session) profileLoad(ctx context.Context, beside *attempt, part profile.Part) (profile.Load, error) {
+	l := profile.Load{Cell: beside.cell.ID, Arm: beside.cell.Arm, Number: beside.rep.Number, Boot: s.boot, Part: part,
+		Start: time.Now(), Values: map[string]float64{}}
+	if !CanProfile(beside.cell.Cell) {
+		l.Failed = "only loads of fio's are profiled"
+		return l, nil
+	}
+	err := s.recordLoad(ctx, beside.cell, part, &l)
+	switch {
+	case err == nil:
+	case s.lost(ctx) != nil: // of which the next repetition hears, too
+		s.outcome.Aborted = false
+	case s.outcome.Aborted || ctx.Err() != nil || slices.Contains([]lab.Kind{lab.Gate, lab.Refused, lab.Cancelled},
+		lab.KindOf(err)):
+		return l, err
+	}
+	if err != nil {
+		l.Failed = lab.Shorten(err.Error(), engine.MaxQuoted, 0)
+	}
+	return l, nil
+}
+
+// recordLoad carries out a load of a cell while a recorder is there, and takes down what both say. The place is
+// prepared as for a repetition.
+func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *profile.Load) (err error) {
+	cell := ProfiledCell(c, part)
+	doing := fmt.Sprintf("profiling %s, %s, %d of %d", c.Title, part, 1+s.profiled[ProfiledPart{c.ID, part}],
+		s.Profile.Loads)
+	expected := cell.Expected
+	if expected > 0 {
+		expected += recorder.Around
+	}
+	s.report(Progress{Doing: doing, Begins: true, Profiling: true, Left: expected})
+	if s.Pause > 0 {
+		s.pause(ctx)
+	}
+	if ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	if err := errors.Join(s.checkWrites(s.lastCounters), s.prepare(ctx, cell)); err != nil {
+		return err
+	}
+	e, err := engine.Of(cell.Cell, 0)
+	if err != nil {
+		return err
+	}
+	load, err := s.fioCell(ctx, cell, e)
+	if err != nil {
+		return err
+	}
+	load.doing, load.cell = doing, nil
+	r, err := s.startRecorder(ctx, c, part)
+	if r != nil {
+		defer func() {
+			if left := r.End(ctx); left != nil {
+				s.outcome.Aborted, err = true, errors.Join(err, left)
+			}
+		}()
+	}
+	if err != nil {
+		return err
+	}
+	l.Start = time.Now()
+	done, err := s.run(ctx, load)
+	if err != nil {
+		return err
+	}
+	defer done.Cleanup(context.WithoutCancel(ctx))
+	if err := readProfiled(ctx, e, cell, done, l); err != nil {
+		return err
+	}
+	l.Recording, err = r.Recording(ctx)
+	return err
+}
+
+// startRecorder starts the recorder of the next load.
+func (s *Session) startRecorder(ctx context.Context, c Cell, part profile.Part) (*recorder.Recorder, error) {
+	program, err := s.recorderProgram(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, _, window := recorder.Shortened(c.Params, part)
+	s.jobCount++
+	return recorder.Start(ctx, recorder.Spec{Target: s.Target, Program: program,
+		ID: fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount), Load: fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount+1),
+		Part: part, Hz: s.Profile.Hz, Window: window, Place: s.Place})
+}
+
+// recorderProgram is the recorder on the machine. What was copied there is gone when that was started again.
+func (s *Session) recorderProgram(ctx context.Context) (string, error) {
+	at := s.boot + s.generations()[0]
+	if s.recorder.program == "" || s.recorder.boot != at {
+		program, err := s.Profile.Recorder(ctx)
+		if err != nil {
+			return "", err
+		}
+		s.recorder = recorderState{program, at}
+	}
+	return s.recorder.program, nil
+}
+
+// readProfiled takes from a profiled load that has ended what its load generator says.
+func readProfiled(ctx context.Context, e engine.Engine, c Cell, done finished, l *profile.Load) error {
+	rep, evidence := lab.Repetition{Cell: c.ID}, validity.Evidence{Cell: c.Cell}
+	failed := e.Read(ctx, done.Ended, &rep, &evidence)
+	l.Seconds = done.State.Ended.Sub(done.State.Started).Seconds()
+	switch {
+	case done.TimedOut:
+		return fmt.Errorf("the load had not ended after %s", done.Limit)
+	case failed && len(rep.Warnings) > 0:
+		return errors.New("the load failed: " + rep.Warnings[0].Text)
+	case failed:
+		return fmt.Errorf("the load failed: exit status %d", done.State.ExitCode)
+	}
+	l.Values = rep.Values
+	return nil
+}

@@ -1,0 +1,178 @@
+// Package recorder has what the kernel does during a load written down by a job of its own on the target: it is started
+// before the load, and read after it.
+package recorder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/target"
+)
+
+// How long a recorder may take to get ready, to see the load, and to end after its time. Emulated machines take tens of
+// seconds to arm the tracer.
+const (
+	maxReady    = 2 * time.Minute
+	maxUnseen   = time.Minute
+	maxFinished = 5 * time.Minute
+)
+
+// File is the name of the recorder's program where it is copied to a target.
+const File = "headroom"
+
+// arguments are those of the command that records.
+func arguments(program string) []string { return []string{program, "profile", "record"} }
+
+// CleanUp are the arguments of the command that removes what recorders have left whose owners begin so.
+func CleanUp(program, owners string) []string { return append(arguments(program), "--clean", owners) }
+
+// Owners begins the names of all that the recorders of an owner make in the kernel.
+func Owners(owner string) string { return ownerOf(owner + "-") }
+
+func ownerOf(job string) string { return "headroom-" + job }
+
+// Recorder is a job that records a load.
+type Recorder struct {
+	target  target.Target
+	job     target.Job
+	program string
+	owner   string
+	window  Window
+}
+
+// Spec is what is to be recorded, by a job with an ID and a program on the target, of the load that is the job with
+// another.
+type Spec struct {
+	Target   target.Target
+	Program  string
+	ID, Load string
+	Part     profile.Part
+	Hz       int
+	Window   Window
+	Place    lab.Place
+}
+
+// Start starts a recorder and waits until it is ready for its load. Where one is returned it is to be ended, also after
+// an error.
+func Start(ctx context.Context, s Spec) (*Recorder, error) {
+	w := s.Window
+	r := &Recorder{target: s.Target, program: s.Program, owner: ownerOf(s.ID), window: w}
+	request, err := json.Marshal(profile.Request{Owner: r.owner, Part: s.Part, WaitFor: maxUnseen, Folder: s.Load + ".",
+		Delay: w.Delay, Sample: w.Sample, Follow: w.Follow, Trace: w.Trace, Hz: s.Hz,
+		Devices: deviceNumbers(ctx, s.Target, s.Place)})
+	if err != nil {
+		return nil, err
+	}
+	job := target.JobSpec{ID: s.ID, Argv: arguments(s.Program), Stdin: request}
+	if r.job, err = s.Target.Start(ctx, job); err != nil {
+		return nil, err
+	}
+	return r, r.awaitReady(ctx)
+}
+
+// maxSaid is how much is read of the end of what a recorder says.
+const maxSaid = 4 << 10
+
+// awaitReady waits until a load may start.
+func (r *Recorder) awaitReady(ctx context.Context) error {
+	late := time.NewTimer(maxReady)
+	defer late.Stop()
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if r.says(ctx, profile.Ready) {
+			return nil
+		}
+		select {
+		case <-r.job.Done():
+			if r.says(ctx, profile.Ready) {
+				return nil
+			}
+			return r.ended(ctx)
+		case <-late.C:
+			return fmt.Errorf("the recorder was not ready after %s", maxReady)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+		}
+	}
+}
+
+// says whether the recorder has printed a line to its standard error.
+func (r *Recorder) says(ctx context.Context, line string) bool {
+	said, err := r.job.Tail(ctx, "stderr", maxSaid)
+	if err != nil {
+		return false
+	}
+	for l := range strings.Lines(string(said)) {
+		if strings.TrimSpace(l) == line {
+			return true
+		}
+	}
+	return false
+}
+
+// ended is why a recorder has ended that was to go on, or that ended in another way than it should.
+func (r *Recorder) ended(ctx context.Context) error {
+	said, _ := r.job.Tail(context.WithoutCancel(ctx), "stderr", maxSaid)
+	var lines []string
+	for l := range strings.Lines(string(said)) {
+		if l = strings.TrimSpace(l); l != "" && l != profile.Ready && l != profile.Done {
+			lines = append(lines, strings.TrimPrefix(l, "headroom: "))
+		}
+	}
+	state, err := r.job.Poll(context.WithoutCancel(ctx))
+	switch {
+	case err != nil:
+		return fmt.Errorf("the recorder has ended, and nobody knows how: %w", err)
+	case len(lines) == 0:
+		return fmt.Errorf("the recorder has ended by itself (exit status %d, %s)", state.ExitCode, state.Signal)
+	}
+	return errors.New("the recorder has ended: " + lab.Shorten(strings.Join(lines, "; "), 300, 0))
+}
+
+// Recording is what it has recorded, once its load has ended.
+func (r *Recorder) Recording(ctx context.Context) (profile.Recording, error) {
+	w := r.window
+	late := time.NewTimer(w.Delay + w.Sample + w.Follow + w.Trace + maxFinished)
+	defer late.Stop()
+	select {
+	case <-r.job.Done():
+	case <-late.C:
+		return profile.Recording{}, errors.New("the recorder did not end in time")
+	case <-ctx.Done():
+		return profile.Recording{}, context.Cause(ctx)
+	}
+	if state, err := r.job.Poll(ctx); err != nil || state.ExitCode != 0 {
+		return profile.Recording{}, r.ended(ctx)
+	}
+	data, err := r.job.Fetch(ctx, "stdout")
+	if err != nil {
+		return profile.Recording{}, fmt.Errorf("what was recorded can't be fetched: %w", err)
+	}
+	var found profile.Recording
+	if err := json.Unmarshal(data, &found); err != nil {
+		return profile.Recording{}, fmt.Errorf("what was recorded is damaged: %w", err)
+	}
+	return found, nil
+}
+
+// End ends the recorder and has what it has made removed, and its folder. An error says that it may go on.
+func (r *Recorder) End(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
+	state, err := r.job.Poll(ctx)
+	if err != nil || !state.Done || state.ExitCode != 0 {
+		if err := r.job.Kill(ctx, 5*time.Second); err != nil {
+			return err
+		}
+		// One that was killed could not remove it. What is left nevertheless is removed by whoever looks next.
+		_, _ = r.target.Run(ctx, CleanUp(r.program, r.owner)...)
+	}
+	return r.job.Remove(ctx)
+}
