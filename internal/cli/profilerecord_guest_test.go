@@ -14,15 +14,15 @@ import (
 // recordCalls is a shell command that records the calls of a fio load, prints what the recorder printed, and after
 // guestNext what the tracer has left.
 const recordCalls = `b=/bin/busybox
-$b mkdir -p /tmp/load
-echo '{"owner":"headroom-GUEST-1","part":"calls","folder":"/tmp/load","wait_for":60000000000,"delay":2000000000,` +
+$b mkdir -p /tmp/load.1
+echo '{"owner":"headroom-GUEST-1","part":"calls","folder":"load.","wait_for":60000000000,"delay":2000000000,` +
 	`"trace":600000000}' | /bin/headroom profile record > /tmp/recording 2> /tmp/said &
 recorder=$!
 until $b grep -q ready /tmp/said; do
 	$b kill -0 $recorder || break
 	$b sleep 0.2
 done
-cd /tmp/load
+cd /tmp/load.1
 /usr/bin/fio --name=r --filename=/dev/nvme0n1 --size=32M --rw=randread --bs=4k --iodepth=4 --ioengine=libaio ` +
 	`--direct=1 --runtime=40 --time_based --output-format=terse > /tmp/fio 2>&1 &
 fio=$!

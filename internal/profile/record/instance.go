@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"headroom/internal/profile/record/ringbuffer"
 )
 
 // instanceName is what instances of ours are named; no other is ever removed.
@@ -36,17 +38,52 @@ func newInstance(t *tracefs, name string) (*instance, error) {
 	}
 	made := path.Join("instances", name)
 	if err := t.Mkdir(made, 0o750); err != nil {
-		return nil, errors.Join(err, g.end())
+		return nil, errors.Join(fmt.Errorf("can't make an instance of the tracer: %w", err), g.end())
 	}
 	root, err := t.OpenRoot(made)
 	if err != nil {
 		return nil, errors.Join(err, g.end())
 	}
 	i := &instance{root, t, name, g}
-	if err := errors.Join(i.set("tracing_on", "0"), i.set("options/overwrite", "0")); err != nil {
+	if err := i.set("tracing_on", "0"); err != nil {
 		return nil, errors.Join(err, i.remove())
 	}
 	return i, nil
+}
+
+// enable has the instance trace events, names or whole systems ("nvme:*"), as far as the kernel has them. It returns
+// their names and their formats, with that of the function tracer.
+func (i *instance) enable(events []string) (ringbuffer.Formats, []string, error) {
+	events = expanded(i.tracefs.FS(), events)
+	formats, err := ringbuffer.ReadFormats(i.tracefs.FS(), append([]string{functionEvent}, events...)...)
+	if err != nil {
+		return formats, nil, err
+	}
+	for _, e := range events {
+		if err := i.set(eventFolder(e)+"/enable", "1"); err != nil {
+			return formats, nil, fmt.Errorf("can't have the event %s: %w", e, err)
+		}
+	}
+	formats, err = formats.OfInstance(i.FS())
+	return formats, events, err
+}
+
+func eventFolder(event string) string { return "events/" + strings.Replace(event, ":", "/", 1) }
+
+// expanded are the events that the kernel has of those that are asked for, "nvme:*" being all of a system.
+func expanded(tracefs fs.FS, events []string) []string {
+	var all []string
+	for _, e := range events {
+		found, err := fs.Glob(tracefs, eventFolder(e)+"/format")
+		if err != nil {
+			continue
+		}
+		for _, file := range found {
+			parts := strings.Split(file, "/")
+			all = append(all, parts[1]+":"+parts[2])
+		}
+	}
+	return all
 }
 
 // set writes a setting.

@@ -6,42 +6,77 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
+	"path"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// load are the threads of the processes that work in a folder.
+// load are the threads of the processes whose working directory has a name that begins so.
 type load struct {
 	folder string
 	// threads that were seen; some have ended meanwhile.
 	threads map[int32]thread
+	// processes that there were when they were last looked for.
+	processes []string
+	looked    time.Time
 }
 
-func newLoad(folder string) *load {
-	if resolved, err := filepath.EvalSymlinks(folder); err == nil {
-		folder = resolved
-	}
-	return &load{folder, map[int32]thread{}}
+func newLoad(folder string) *load { return &load{folder: folder, threads: map[int32]thread{}} }
+
+// works says whether a process is one of the load.
+func (l *load) works(process string) bool {
+	cwd, err := os.Readlink(process + "/cwd")
+	return err == nil && strings.HasPrefix(path.Base(cwd), l.folder)
 }
 
-// look notes the threads that there are now, and says whether there are any.
+// ofProcess says the same of a number.
+func (l *load) ofProcess(id int) bool { return l.works("/proc/" + strconv.Itoa(id)) }
+
+// look looks for the load's processes among all, and says whether there are any.
 func (l *load) look() bool {
-	processes, err := filepath.Glob("/proc/[0-9]*")
+	l.processes, l.looked = nil, time.Now()
+	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return false
 	}
-	found := false
-	for _, p := range processes {
-		cwd, err := os.Readlink(p + "/cwd")
-		if err != nil || cwd != l.folder && cwd != l.folder+" (deleted)" {
-			continue
+	own := strconv.Itoa(os.Getpid())
+	for _, e := range entries {
+		process := "/proc/" + e.Name()
+		if _, err := strconv.Atoi(e.Name()); err == nil && e.Name() != own && l.works(process) {
+			l.processes = append(l.processes, process)
 		}
-		maps.Copy(l.threads, threadsOf(p))
-		found = true
 	}
-	return found
+	return len(l.now()) > 0
+}
+
+// now are the threads of the processes that were found.
+func (l *load) now() map[int32]thread {
+	all := map[int32]thread{}
+	for _, p := range l.processes {
+		maps.Copy(all, threadsOf(p))
+	}
+	maps.Copy(l.threads, all)
+	return all
+}
+
+// runs says whether the load still has a thread. A machine may have thousands of processes, so that all of them are
+// looked at now and then only.
+func (l *load) runs() bool {
+	const each = 250 * time.Millisecond
+	return time.Since(l.looked) < each && len(l.now()) > 0 || l.look()
+}
+
+// whileItRuns is done when the load has no more threads.
+func (l *load) whileItRuns(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	watched := newLoad(l.folder) // l is no other goroutine's
+	go func() {
+		for watched.runs() && sleep(ctx, endEvery) == nil {
+		}
+		cancel()
+	}()
+	return ctx, cancel
 }
 
 // threadsOf are the threads of a process, whose folder in /proc is given, with their names.
@@ -93,8 +128,11 @@ func parseThread(stat string) thread {
 	return t
 }
 
-// lookEvery is how often the load's processes are looked for while they are waited for.
-const lookEvery = 20 * time.Millisecond
+// lookEvery is how often the load's processes are looked for while they are waited for, endEvery while their end is.
+const (
+	lookEvery = 20 * time.Millisecond
+	endEvery  = 100 * time.Millisecond
+)
 
 // errNoLoad is why nothing was recorded of a load that never began.
 var errNoLoad = errors.New("no process of the load was seen")

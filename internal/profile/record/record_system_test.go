@@ -50,6 +50,7 @@ func exit(err error) {
 type recorder struct {
 	*exec.Cmd
 	request profile.Request
+	folder  string // of the load
 	stdout  bytes.Buffer
 	stderr  *bufio.Scanner
 }
@@ -59,8 +60,13 @@ func startRecorder(t *testing.T, change func(*profile.Request)) *recorder {
 	if os.Getuid() != 0 {
 		t.Skip("tracing takes root")
 	}
-	r := &recorder{request: profile.Request{Owner: fmt.Sprintf("headroom-TEST-%d", os.Getpid()), Part: profile.Calls,
-		Folder: t.TempDir(), WaitFor: time.Minute, Delay: 50 * time.Millisecond, Trace: 200 * time.Millisecond}}
+	folder, err := os.MkdirTemp(t.TempDir(), "load-of-test.*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{folder: folder, request: profile.Request{Owner: fmt.Sprintf("headroom-TEST-%d", os.Getpid()),
+		Part: profile.Calls, Folder: "load-of-test.", WaitFor: time.Minute, Delay: 50 * time.Millisecond,
+		Trace: 200 * time.Millisecond}}
 	change(&r.request)
 	text, err := json.Marshal(r.request)
 	if err != nil {
@@ -93,7 +99,7 @@ func (r *recorder) said(t *testing.T, line string) {
 func (r *recorder) startLoad(t *testing.T) {
 	t.Helper()
 	load := exec.Command("sh", "-c", "while :; do dd if=/proc/self/exe of=/dev/null bs=4k 2>/dev/null; done")
-	load.Dir = r.request.Folder
+	load.Dir = r.folder
 	if err := load.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -164,10 +170,7 @@ func TestRecordedCalls(t *testing.T) {
 	if after := mounts(t); after != before {
 		t.Errorf("mounted before:\n%s\nand after:\n%s", before, after)
 	}
-	var got profile.Recording
-	if err := json.Unmarshal(r.stdout.Bytes(), &got); err != nil {
-		t.Fatal(err)
-	}
+	got := r.recording(t)
 	if got.Traced == nil || got.Kernel == "" || got.CPUs == 0 {
 		t.Fatalf("%s", r.stdout.String())
 	}
@@ -257,4 +260,33 @@ func TestNoLoad(t *testing.T) {
 		t.Error("no error")
 	}
 	r.nothingLeft(t)
+}
+
+func TestRecordedTimes(t *testing.T) {
+	r := startRecorder(t, func(q *profile.Request) {
+		q.Part, q.Hz, q.Sample, q.Follow = profile.Time, 199, 300*time.Millisecond, 300*time.Millisecond
+		q.Devices = []string{"8:0"}
+	})
+	r.said(t, profile.Ready)
+	r.startLoad(t)
+	r.said(t, profile.Done)
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	r.nothingLeft(t)
+	got := r.recording(t)
+	if got.Stages == nil || got.Waits == nil || got.Sampled == nil {
+		t.Fatalf("%s", r.stdout.String())
+	}
+	if !slices.ContainsFunc(got.Sampled.Stacks, func(s profile.Stack) bool { return s.Context == profile.InLoad }) {
+		t.Errorf("no samples of the load: %+v", got.Sampled)
+	}
+}
+
+func (r *recorder) recording(t *testing.T) (got profile.Recording) {
+	t.Helper()
+	if err := json.Unmarshal(r.stdout.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
 }

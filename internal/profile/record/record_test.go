@@ -29,7 +29,7 @@ func TestBursts(t *testing.T) {
 		{20 * time.Millisecond, 1, true, 5 * time.Millisecond},
 		{2 * time.Millisecond, 1, true, shortestBurst},
 	} {
-		if got := nextBurst(c.last, c.fill, c.lost); got != c.want {
+		if got := nextBurst(c.last, c.fill, c.lost, longestBurst); got != c.want {
 			t.Errorf("after %v, %v full, lost %v: %v", c.last, c.fill, c.lost, got)
 		}
 	}
@@ -42,7 +42,7 @@ func TestBufferSizes(t *testing.T) {
 		want      int
 	}{{2, 64 << 30, largestBuffer}, {64, 64 << 30, 4 << 10}, {2, 512 << 20, 32 << 10}, {4, 64 << 20, 2 << 10},
 		{512, 64 << 20, smallestBuffer}, {0, 0, smallestBuffer}} {
-		if got := bufferKiB(c.cpus, c.available); got != c.want {
+		if got := bufferKiB(c.cpus, 256<<10, c.available); got != c.want {
 			t.Errorf("%d CPUs, %d bytes: %d KiB", c.cpus, c.available, got)
 		}
 	}
@@ -70,7 +70,7 @@ func TestThreads(t *testing.T) {
 }
 
 func TestLoadsThreads(t *testing.T) {
-	l := newLoad(t.TempDir())
+	l := newLoad("nobody-works-in-such-")
 	if l.look() {
 		t.Errorf("threads in an empty folder: %v", l.threads)
 	}
@@ -87,10 +87,12 @@ func TestRefusals(t *testing.T) {
 		miss profile.Missing
 		want string
 	}{
-		{machine{root: true}.noTracefs(syscall.ENODEV), "the kernel has no tracefs → use a kernel with CONFIG_FTRACE"},
-		{machine{}.noTracefs(mount), "can't mount tracefs: operation not permitted → run as root"},
-		{machine{root: true}.noTracefs(mount), "can't mount tracefs: operation not permitted → give the container"},
-		{machine{root: true, lockdown: "confidentiality"}.noTracefs(mount),
+		{machine{root: true}.noTracefs("it", syscall.ENODEV),
+			"the kernel has no tracefs → use a kernel with CONFIG_FTRACE"},
+		{machine{}.noTracefs("it", mount), "can't mount tracefs: operation not permitted → run as root"},
+		{machine{root: true}.noTracefs("it", mount),
+			"can't mount tracefs: operation not permitted → give the container"},
+		{machine{root: true, lockdown: "confidentiality"}.noTracefs("it", mount),
 			"can't mount tracefs: operation not permitted; the kernel is locked down (confidentiality) → boot without"},
 		{withoutFunctions(t, machine{tracers: none, configured: "n"}),
 			"the kernel has no function tracer (CONFIG_FUNCTION_TRACER is not set) → use a kernel with"},

@@ -85,8 +85,8 @@ const (
 )
 
 // noTracefs says why tracefs can't be used.
-func (m machine) noTracefs(err error) profile.Missing {
-	miss := profile.Missing{What: functionCalls + " and " + staticTracepoints, Why: err.Error()}
+func (m machine) noTracefs(what string, err error) profile.Missing {
+	miss := profile.Missing{What: what, Why: err.Error()}
 	switch {
 	case errors.Is(err, syscall.ENODEV):
 		miss.Why = "the kernel has no tracefs"
@@ -151,4 +151,14 @@ func reason(err error) error {
 		return path.Err
 	}
 	return err
+}
+
+// broken is what should have worked.
+func broken(what string, err error) profile.Missing {
+	return profile.Missing{What: what, Why: err.Error(), Hint: "look into the kernel's log"}
+}
+
+// endedEarly is what a load was too short for.
+func endedEarly(what string) profile.Missing {
+	return profile.Missing{What: what, Why: "the load had ended before", Hint: "let the load run longer"}
 }

@@ -32,7 +32,8 @@ func Run(ctx context.Context, request profile.Request, stdout, stderr io.Writer)
 	if request.Folder == "" || !instanceName.MatchString(request.Owner) {
 		return &lab.Error{What: fmt.Sprintf("can't record for %q in folder %q", request.Owner, request.Folder)}
 	}
-	record, ok := map[profile.Part]func(context.Context) error{profile.Calls: s.recordCalls}[request.Part]
+	record, ok := map[profile.Part]func(context.Context) error{profile.Calls: s.recordCalls,
+		profile.Time: s.recordTime}[request.Part]
 	if !ok {
 		return &lab.Error{What: fmt.Sprintf("can't record %q: no such part", request.Part)}
 	}
@@ -52,7 +53,9 @@ func (s *session) say(line string) {
 	s.said[line] = true
 }
 
-func (s *session) miss(what profile.Missing) { s.recording.Missing = append(s.recording.Missing, what) }
+func (s *session) miss(what ...profile.Missing) {
+	s.recording.Missing = append(s.recording.Missing, what...)
+}
 
 // kernelSymbols reads the names of the kernel's functions; nil, and missing, where it hides them.
 func (s *session) kernelSymbols() *symbols.Kernel {

@@ -1,0 +1,110 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/record/stage"
+)
+
+// blockTracepoints is what is missing of requests.
+const blockTracepoints = "block tracepoints"
+
+// requestBuffers is what the buffers of all CPUs take, in KiB. Their pages are kept until a burst is over.
+const requestBuffers = 64 << 10
+
+// firstRequests is how long requests are followed before anybody knows how many there are. It is long against the time
+// of one: those that are not done at the end of a burst are not counted.
+const firstRequests = 500 * time.Millisecond
+
+// requests follows requests through the block layer.
+type requests struct {
+	*session
+	buffers
+	files *tracefs
+}
+
+// armRequests prepares what takes long; nil, and missing, where the machine refuses it.
+func (s *session) armRequests() *requests {
+	if s.request.Follow <= 0 {
+		return nil
+	}
+	if len(s.request.Devices) == 0 {
+		s.miss(profile.Missing{What: blockTracepoints, Why: "the load's block devices are not known",
+			Hint: "none is needed where the load uses none (NFS, tmpfs)"})
+		return nil
+	}
+	t, err := openTracefs()
+	if err != nil {
+		s.miss(readMachine(nil).noTracefs(blockTracepoints, err))
+		return nil
+	}
+	r := &requests{session: s, files: t}
+	if r.instance, err = newInstance(t, s.request.Owner); err != nil {
+		s.miss(broken(blockTracepoints, errors.Join(err, t.Close())))
+		return nil
+	}
+	if err := errors.Join(r.set("trace_clock", clock()), r.size(requestBuffers)); err != nil {
+		s.miss(broken(blockTracepoints, errors.Join(err, r.close())))
+		return nil
+	}
+	return r
+}
+
+func (r *requests) close() error { return errors.Join(r.remove(), r.files.Close()) }
+
+// clock is one that all CPUs share: "mono" where reading it is cheap, else "global", which takes turns.
+func clock() string {
+	text, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+	if err == nil && slices.Contains([]string{"tsc", "kvm-clock", "arch_sys_counter"},
+		strings.TrimSpace(string(text))) {
+		return "mono"
+	}
+	return "global"
+}
+
+// follow follows requests until the time is up or the context is done. Events are on for as long only: they cost the
+// load a little.
+func (r *requests) follow(ctx context.Context) error {
+	formats, _, err := r.enable(stage.Events())
+	if err != nil {
+		return err
+	}
+	all, err := stage.New(formats, r.request.Devices)
+	if err != nil {
+		return err
+	}
+	if err := r.open(formats.Layout.Size); err != nil {
+		return err
+	}
+	followed := time.Duration(0)
+	for length := firstRequests; ctx.Err() == nil && followed < r.request.Follow; {
+		took, err := r.fill(ctx, min(length, r.request.Follow-followed))
+		if err != nil {
+			return err
+		}
+		pages := map[int][]byte{}
+		full, lost, err := r.drain(func(cpu int, page []byte) error {
+			pages[cpu] = append(pages[cpu], page...)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		followed += took
+		gap := true // to the burst before
+		for e := range formats.Layout.Merge(pages).Events {
+			e.Gap, gap = e.Gap || gap, false
+			all.Add(e)
+		}
+		length = nextBurst(length, full, lost > 0, r.request.Follow)
+	}
+	stages := all.Result(followed.Seconds())
+	r.recording.Stages = &stages
+	return nil
+}

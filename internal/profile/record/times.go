@@ -1,0 +1,98 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/record/sampler"
+	"headroom/internal/profile/record/symbols"
+)
+
+// recordTime is the part of time: samples of all CPUs, then requests and threads that wait.
+func (s *session) recordTime(ctx context.Context) error {
+	kernel := s.kernelSymbols()
+	r := s.armRequests()
+	s.say(profile.Ready)
+	err := s.load.wait(ctx, s.request.WaitFor, s.request.Delay)
+	if err == nil {
+		s.takeTimes(ctx, kernel, r)
+		err = context.Cause(ctx)
+	}
+	if r != nil {
+		err = errors.Join(err, r.close())
+	}
+	s.say(profile.Done)
+	if err == nil {
+		s.recording.Modules = kernel.Modules(s.functions())
+	}
+	return err
+}
+
+// takeTimes samples and follows until the end of the load.
+func (s *session) takeTimes(ctx context.Context, kernel *symbols.Kernel, r *requests) {
+	ctx, cancel := s.load.whileItRuns(ctx)
+	defer cancel()
+	o := sampler.Options{Hz: s.request.Hz, For: s.request.Sample, Kernel: kernel, Load: s.load.ofProcess}
+	if o.For > 0 && o.Hz > 0 {
+		sampled, missing := sampler.Sample(ctx, o)
+		s.recording.Sampled = sampled
+		s.miss(missing...)
+	}
+	if s.request.Follow <= 0 {
+		return
+	}
+	threads := slices.Sorted(maps.Keys(s.load.now()))
+	if ctx.Err() != nil || len(threads) == 0 {
+		s.miss(endedEarly("waiting threads and requests"))
+		return
+	}
+	waited := make(chan struct{})
+	var missing []profile.Missing
+	go func() {
+		defer close(waited)
+		o.For = s.request.Follow
+		s.recording.Waits, missing = sampler.Waits(ctx, o, ints(threads))
+	}()
+	if r != nil {
+		if err := r.follow(ctx); err != nil {
+			s.miss(broken(blockTracepoints, err))
+		}
+	}
+	<-waited
+	s.miss(missing...)
+}
+
+func ints(numbers []int32) []int {
+	all := make([]int, 0, len(numbers))
+	for _, n := range numbers {
+		all = append(all, int(n))
+	}
+	return all
+}
+
+// functions are the kernel's in the stacks that were recorded.
+func (s *session) functions() map[string]bool {
+	all := map[string]bool{}
+	note := func(frames []string) {
+		for _, f := range frames {
+			if !strings.Contains(f, ":") {
+				all[f] = true
+			}
+		}
+	}
+	if s.recording.Sampled != nil {
+		for _, stack := range s.recording.Sampled.Stacks {
+			note(stack.Frames)
+		}
+	}
+	if s.recording.Waits != nil {
+		for _, stack := range s.recording.Waits.Stacks {
+			note(stack.Frames)
+		}
+	}
+	return all
+}
