@@ -137,7 +137,8 @@ const (
 // errNoLoad is why nothing was recorded of a load that never began.
 var errNoLoad = errors.New("no process of the load was seen")
 
-// wait waits for the first process, at most for limit, then for delay.
+// wait waits for the first process, at most for limit, then for delay. Processes that began since then are of the load,
+// too: fio starts one for each job.
 func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 	for begun := time.Now(); !l.look(); {
 		if time.Since(begun) > limit {
@@ -147,7 +148,11 @@ func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 			return err
 		}
 	}
-	return sleep(ctx, delay)
+	if err := sleep(ctx, delay); err != nil {
+		return err
+	}
+	l.look()
+	return nil
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -289,4 +290,29 @@ func (r *recorder) recording(t *testing.T) (got profile.Recording) {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// Processes that a load starts after its first one are found: fio has one for each job.
+func TestLoadStartsProcesses(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "load-with-children")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "sh", "-c", "sleep 0.3; sleep 30 & sleep 30 & wait")
+	c.Dir = dir
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+		c.Wait()
+	}()
+	l := newLoad("load-with-children")
+	if err := l.wait(t.Context(), time.Minute, 2*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if now := l.now(); len(now) != 3 {
+		t.Errorf("%d threads, not those of the shell and both it started: %v", len(now), now)
+	}
 }

@@ -45,6 +45,7 @@ func (s *session) takeTimes(ctx context.Context, kernel *symbols.Kernel, r *requ
 	if s.request.Follow <= 0 {
 		return
 	}
+	s.load.look()
 	threads := slices.Sorted(maps.Keys(s.load.now()))
 	if ctx.Err() != nil || len(threads) == 0 {
 		s.miss(endedEarly("waiting threads and requests"))
