@@ -24,13 +24,15 @@ type frames struct {
 	names     []string
 	marks     []mark
 	ofKernel  map[uint64]int32
-	ofUser    map[place]int32
+	ofUser    map[address]int32
+	// places are those of programs, whose names are read in the end: that takes time which a load needs.
+	places map[symbols.Place]int32
 }
 
-// place is an address of a process.
-type place struct {
-	pid     int
-	address uint64
+// address is one of a process.
+type address struct {
+	pid int
+	at  uint64
 }
 
 // nowhere is the number of an address where nothing executable is.
@@ -38,19 +40,22 @@ const nowhere = -1
 
 func newFrames(kernel *symbols.Kernel, processes *symbols.Processes) *frames {
 	return &frames{kernel: kernel, processes: processes, numbers: map[string]int32{}, tasks: map[string]int32{},
-		ofKernel: map[uint64]int32{}, ofUser: map[place]int32{}}
+		ofKernel: map[uint64]int32{}, ofUser: map[address]int32{}, places: map[symbols.Place]int32{}}
 }
 
 // number is that of a function's name; m is what it says of those that it calls.
 func (f *frames) number(name string, m mark) int32 {
 	n, ok := f.numbers[name]
 	if !ok {
-		n = int32(len(f.names))
+		n = f.add(name, m)
 		f.numbers[name] = n
-		f.names = append(f.names, name)
-		f.marks = append(f.marks, m)
 	}
 	return n
+}
+
+func (f *frames) add(name string, m mark) int32 {
+	f.names, f.marks = append(f.names, name), append(f.marks, m)
+	return int32(len(f.names) - 1)
 }
 
 // task is the number of a thread's name.
@@ -80,21 +85,37 @@ func (f *frames) inKernel(address uint64) int32 {
 	return n
 }
 
-// inProcess is the number of the function at an address of a process.
-func (f *frames) inProcess(pid int, address uint64) int32 {
-	at := place{pid, address}
-	if n, ok := f.ofUser[at]; ok {
+// inProcess is the number of an address of a process. It has no name yet.
+func (f *frames) inProcess(pid int, at uint64) int32 {
+	if n, ok := f.ofUser[address{pid, at}]; ok {
 		return n
 	}
 	n := int32(nowhere)
-	if name, ok := f.processes.Name(pid, address); ok {
-		n = f.number(name, unmarked)
+	if place, ok := f.processes.Find(pid, at); ok {
+		if n, ok = f.places[place]; !ok {
+			n = f.add("", unmarked)
+			f.places[place] = n
+		}
 	}
 	if len(f.ofUser) >= mostKnown {
 		clear(f.ofUser)
 	}
-	f.ofUser[at] = n
+	f.ofUser[address{pid, at}] = n
 	return n
+}
+
+// resolve gives each place its name. What it returns has for each number the first one of the same name.
+func (f *frames) resolve() []int32 {
+	defer f.processes.Close()
+	same := make([]int32, len(f.names))
+	for n := range same {
+		same[n] = int32(n)
+	}
+	for place, n := range f.places {
+		f.names[n] = place.Name()
+		same[n] = f.number(f.names[n], unmarked)
+	}
+	return same
 }
 
 // forget is for a process that executes another program.

@@ -13,8 +13,16 @@ import (
 	"headroom/internal/profile"
 )
 
-// ringBytes is what an unprivileged process may lock for each CPU, but for one page (kernel.perf_event_mlock_kb).
-const ringBytes = 512 << 10
+// ringOfCPU is how large a CPU's ring is: for a second of stacks of 128 addresses, at most what anybody may lock for
+// each CPU, but for one page (kernel.perf_event_mlock_kb). A machine may have hundreds of CPUs.
+func ringOfCPU(hz int) int {
+	const least, most = 64 << 10, 512 << 10
+	bytes := least
+	for bytes < most && bytes < hz<<10 {
+		bytes *= 2
+	}
+	return bytes
+}
 
 // every is how long records wait at most before they are looked at: what a process has mapped is read while it is
 // there.
@@ -32,11 +40,11 @@ func Sample(ctx context.Context, o Options) (*profile.Sampled, []profile.Missing
 	}
 	var missing []profile.Missing
 	event := "cycles"
-	rs, err := openSampling(cyclesOf(o.Hz), cpus)
+	rs, err := openSampling(cyclesOf(o.Hz), cpus, ringOfCPU(o.Hz))
 	if unsupported(err) {
 		missing = append(missing, noCounter(err))
 		event = "cpu-clock"
-		rs, err = openSampling(clockOf(o.Hz), cpus)
+		rs, err = openSampling(clockOf(o.Hz), cpus, ringOfCPU(o.Hz))
 	}
 	if err != nil {
 		return nil, append(missing, refused(samples, "/proc", err))
@@ -85,12 +93,12 @@ func cyclesOf(hz int) unix.PerfEventAttr {
 }
 
 // openSampling opens an event on each CPU. Those that went offline meanwhile are left out.
-func openSampling(attr unix.PerfEventAttr, cpus []int) (rings, error) {
+func openSampling(attr unix.PerfEventAttr, cpus []int, bytes int) (rings, error) {
 	attr.Sample_type = unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_CALLCHAIN
 	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
 	var rs rings
 	for _, cpu := range cpus {
-		r, err := openRing(&attr, -1, cpu, ringBytes)
+		r, err := openRing(&attr, -1, cpu, bytes)
 		if errors.Is(err, unix.ENXIO) || errors.Is(err, unix.ENODEV) && len(rs) > 0 {
 			continue
 		}

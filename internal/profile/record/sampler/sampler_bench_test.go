@@ -129,7 +129,7 @@ func byTurns(t *testing.T, load []string, beside func(pid int, o Options)) []flo
 			} else {
 				time.Sleep(slice)
 			}
-			turns[i][with] = turn{from.Add(edge), time.Now()}
+			turns[i][with] = turn{from.Add(edge), from.Add(slice)} // then names are looked up
 		}
 	}
 	of.stop()

@@ -11,8 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -138,7 +140,7 @@ func TestSampleALoad(t *testing.T) {
 // A load that is held to a rate sleeps, and its stack says so. No thread is off the CPUs for longer than it is
 // followed.
 func TestWaitsOfALoad(t *testing.T) {
-	pid := busy(t, append(reads(t), "--rate_iops=200")...).pid
+	pid := busy(t, append(reads(t), "--rate_iops=20")...).pid
 	o := options(t, pid)
 	got, missing := Waits(t.Context(), o, []int{pid, 1 << 30})
 	if got == nil || len(missing) > 0 {
@@ -162,24 +164,57 @@ func TestWaitsOfALoad(t *testing.T) {
 	}
 }
 
-// A user who may not sample is told what forbids it, and what allows it.
-func TestSampleWithoutPrivileges(t *testing.T) {
+// What finds no room is counted, though nobody reads the ring for a while. The kernel tells of it with the next sample.
+func TestLostSamplesAreCounted(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("another user is become by root alone")
+		t.Skip("all CPUs are sampled by root alone")
 	}
-	if value, err := strconv.Atoi(sysctl("/proc", "perf_event_paranoid")); err != nil || value < 1 {
-		t.Skip("kernel.perf_event_paranoid allows everybody to sample")
+	cpus, err := online("/sys")
+	if err != nil {
+		t.Fatal(err)
 	}
-	type refusal struct {
-		sampled *profile.Sampled
-		waits   *profile.Waits
-		missing []profile.Missing
+	rs, err := openSampling(clockOf(4999), cpus[:1], os.Getpagesize())
+	if err != nil {
+		t.Fatal(err)
 	}
-	ended := make(chan refusal)
-	go func() { // of this thread alone, which ends with the goroutine
+	defer rs.close()
+	if err := rs.enable(); err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	for range 120 {
+		time.Sleep(500 * time.Millisecond)
+		rs.drain(func(_ *ring, r record) {
+			if r.kind == recordSample {
+				taken++
+			}
+		})
+		if rs.lost() > uint64(taken) {
+			t.Logf("%d samples, %d lost", taken, rs.lost())
+			return
+		}
+	}
+	t.Errorf("in a ring of a page %d samples found room, and %d did not", taken, rs.lost())
+}
+
+type refusal struct {
+	sampled *profile.Sampled
+	waits   *profile.Waits
+	missing []profile.Missing
+}
+
+// refusals is what a thread is told that first gives up some of what it may do. It ends with its goroutine.
+func refusals(t *testing.T, givesUp func() syscall.Errno) refusal {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root has something to give up")
+	}
+	ended := make(chan refusal, 1)
+	go func() {
 		runtime.LockOSThread()
 		defer close(ended)
-		if _, _, err := unix.RawSyscall(unix.SYS_SETRESUID, 65534, 65534, 65534); err != 0 {
+		if err := givesUp(); err != 0 {
+			t.Error(err)
 			return
 		}
 		_, err := symbols.ReadKernel("/proc")
@@ -193,18 +228,52 @@ func TestSampleWithoutPrivileges(t *testing.T) {
 		ended <- refusal{s, w, missing}
 	}()
 	got := <-ended
-	if got.sampled != nil || got.waits != nil {
-		t.Fatalf("an unprivileged user samples: %+v", got)
-	}
 	for _, m := range got.missing {
 		t.Logf("%s: %s; %s", m.What, m.Why, m.Hint)
 	}
-	for what, why := range map[string]string{samples: "perf_event_paranoid is", switches: "perf_event_paranoid is",
-		"kernel symbols": "kptr_restrict"} {
-		if !slices.ContainsFunc(got.missing, func(m profile.Missing) bool {
-			return m.What == what && strings.Contains(m.Why, why) && strings.Contains(m.Hint, "root")
-		}) {
-			t.Errorf("nothing is said of %s: %+v", what, got.missing)
-		}
+	if got.sampled != nil || got.waits != nil {
+		t.Errorf("it samples: %+v", got)
 	}
+	return got
+}
+
+func (r refusal) says(t *testing.T, what, why, hint string) {
+	t.Helper()
+	if !slices.ContainsFunc(r.missing, func(m profile.Missing) bool {
+		return m.What == what && strings.Contains(m.Why, why) && strings.Contains(m.Hint, hint)
+	}) {
+		t.Errorf("of %s nobody says %q and %q", what, why, hint)
+	}
+}
+
+// A user who may not sample is told what forbids it, and what allows it.
+func TestSampleWithoutPrivileges(t *testing.T) {
+	if value, err := strconv.Atoi(sysctl("/proc", "perf_event_paranoid")); err != nil || value < 1 {
+		t.Skip("kernel.perf_event_paranoid allows everybody to sample")
+	}
+	got := refusals(t, func() syscall.Errno {
+		_, _, err := unix.RawSyscall(unix.SYS_SETRESUID, 65534, 65534, 65534)
+		return err
+	})
+	got.says(t, samples, "perf_event_paranoid is", "root")
+	got.says(t, switches, "perf_event_paranoid is", "root")
+	got.says(t, "kernel symbols", "kptr_restrict", "root")
+}
+
+// Containers have a filter of system calls, which answers so whoever asks.
+func TestSampleInAContainer(t *testing.T) {
+	got := refusals(t, func() syscall.Errno {
+		filter := []unix.SockFilter{
+			{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number of the call
+			{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: unix.SYS_PERF_EVENT_OPEN},
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
+			{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
+		}
+		program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+		_, _, err := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
+			uintptr(unsafe.Pointer(&program)))
+		return err
+	})
+	got.says(t, samples, "seccomp", "CAP_PERFMON")
+	got.says(t, switches, "seccomp", "CAP_PERFMON")
 }

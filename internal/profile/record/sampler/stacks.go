@@ -9,9 +9,9 @@ import (
 	"headroom/internal/profile/record/symbols"
 )
 
-// mostStacks is how many different stacks are kept whole. Further ones lose the program's functions that called the
-// innermost, and beyond twice as many all but what was executed: none is left out.
-const mostStacks = 10_000
+// mostStacks is how many different stacks are kept whole. Further ones lose the program's functions, and beyond twice
+// as many all but what was executed: none is left out. Those of programs differ by address until they have names.
+const mostStacks = 20_000
 
 // stacks counts equal ones.
 type stacks struct {
@@ -67,6 +67,9 @@ func (s *stacks) of(cpu int, from *sample) *counted {
 	default:
 		context, task = s.threads.whose(from, s.marks)
 		kernel := len(s.numbers)
+		if kernel > 0 && s.marks[kernel-1] == hardirq {
+			break // which function of a program had to make way is chance
+		}
 		s.numbers = s.frames.userStack(s.numbers, from.pid, from.user)
 		user = len(s.numbers) - kernel
 	}
@@ -126,9 +129,30 @@ func (s *stacks) keyOf(cpu int, context profile.Context, task int32) []byte {
 	return s.key
 }
 
+// named adds up stacks that are equal by name, once all is counted.
+func (s *stacks) named() {
+	same := s.frames.resolve()
+	all := s.counts
+	s.counts = map[string]*counted{}
+	for _, c := range all {
+		s.numbers = s.numbers[:0]
+		for _, n := range c.numbers {
+			s.numbers = append(s.numbers, same[n])
+		}
+		key := string(s.keyOf(c.cpu, c.context, s.frames.task(c.task)))
+		if sum := s.counts[key]; sum != nil {
+			sum.count, sum.seconds = sum.count+c.count, sum.seconds+c.seconds
+			continue
+		}
+		c.numbers = slices.Clone(s.numbers)
+		s.counts[key] = c
+	}
+}
+
 // sorted are all stacks in an order that does not depend on when they were seen, with their frames by name, the
 // outermost first.
 func (s *stacks) sorted() ([]*counted, [][]string) {
+	s.named()
 	all := make([]*counted, 0, len(s.counts))
 	named := map[*counted][]string{}
 	for _, c := range s.counts {

@@ -76,7 +76,7 @@ func TestContexts(t *testing.T) {
 		{9, false, "ret_from_fork kthread smpboot_thread_fn run_ksoftirqd __do_softirq rcu_core", "softirq", "softirq",
 			"run_ksoftirqd"},
 		{7, true, "asm_sysvec_reschedule_ipi irqentry_exit_to_user_mode schedule __schedule finish_task_switch.isra.0",
-			"load", "fio", "anonymous:?"},
+			"load", "fio", "asm_sysvec_reschedule_ipi"},
 		{7, true, "vfs_read asm_sysvec_apic_timer_interrupt irqentry_exit preempt_schedule_irq __schedule", "load",
 			"fio",
 			"anonymous:?"},
@@ -148,6 +148,24 @@ func TestStacksAreBounded(t *testing.T) {
 	}
 	if _, total := s.sampled(); total != 6 {
 		t.Errorf("%d are counted, want 6", total)
+	}
+}
+
+// Stacks of a program differ by address, and are one where these have one name.
+func TestStacksOfOneName(t *testing.T) {
+	s, at := machine(t, "vfs_read", "vfs_write")
+	for i := range 6 {
+		from := &sample{pid: 7, tid: 7, kernel: []uint64{at["vfs_read"]}, inProgram: true,
+			user: []uint64{0x400000 + uint64(i%3)}}
+		s.of(i/5, from).count++
+	}
+	if len(s.counts) != 4 {
+		t.Errorf("%d stacks by address, want 4", len(s.counts))
+	}
+	got, total := s.sampled()
+	want := "[{0 load fio [anonymous:? vfs_read] 5} {1 load fio [anonymous:? vfs_read] 1}]"
+	if fmt.Sprint(got) != want || total != 6 {
+		t.Errorf("%v, %d; want %s", got, total, want)
 	}
 }
 

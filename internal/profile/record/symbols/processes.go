@@ -15,37 +15,57 @@ import (
 // Unknown stands for the name of a function that is in no symbol table: "fio:?".
 const Unknown = "?"
 
-// Processes names addresses in running processes. It reads what a process has mapped when it is first asked about it,
-// so it must be asked while the process runs. It is for one goroutine.
+// Processes finds what addresses of running processes belong to. It reads what a process has mapped when it is first
+// asked about it, so it must be asked while the process runs. The symbol tables, which take much longer to read, are
+// read when a Place is asked for its name; their files are open until Close. It is for one goroutine.
 type Processes struct {
 	proc      string
 	now       func() time.Time
 	processes map[int]*process
-	files     map[string]*program
+	files     map[string]*image
 }
 
 // process is what one has mapped, as it was when it was read.
 type process struct {
 	mappings []mapping
-	programs []*program // of each mapping, nil where it can't be read
+	images   []*image // of each mapping, nil until it is asked for
 	read     time.Time
+}
+
+// image is a program, of which the symbols may not have been read yet.
+type image struct {
+	title   string
+	file    *os.File
+	symbols *program
+}
+
+// Place is an address in a program, wherever processes have mapped it.
+type Place struct {
+	image  *image
+	offset uint64
 }
 
 // again is how long a process is taken to have mapped the same, though an address is found nowhere: stacks without
 // frame pointers are full of such.
 const again = time.Second
 
-// NewProcesses names addresses by a file system of processes, "/proc".
+// NewProcesses looks at a file system of processes, "/proc".
 func NewProcesses(proc string) *Processes {
-	return &Processes{proc: proc, now: time.Now, processes: map[int]*process{}, files: map[string]*program{}}
+	return &Processes{proc: proc, now: time.Now, processes: map[int]*process{}, files: map[string]*image{}}
 }
 
-// Forget is for a process that executes another program, or has ended.
+// Close closes the files of programs. Those whose symbols have not been read have no names then.
+func (p *Processes) Close() {
+	for _, i := range p.files {
+		i.close()
+	}
+}
+
+// Forget is for a process that executes another program.
 func (p *Processes) Forget(pid int) { delete(p.processes, pid) }
 
-// Name is that of the function at an address: "fio:get_io_u", "libc:read", "fio:?" where the file has no name for it.
-// False where the process has mapped nothing executable there, or is gone.
-func (p *Processes) Name(pid int, address uint64) (string, bool) {
+// Find finds an address of a process. False where it has mapped nothing executable there, or is gone.
+func (p *Processes) Find(pid int, address uint64) (Place, bool) {
 	of := p.processes[pid]
 	if of == nil {
 		of = p.read(pid)
@@ -56,17 +76,38 @@ func (p *Processes) Name(pid int, address uint64) (string, bool) {
 		at = of.find(address)
 	}
 	if at < 0 {
-		return "", false
+		return Place{}, false
 	}
 	m := of.mappings[at]
-	if of.programs[at] == nil {
-		of.programs[at] = p.program(pid, m)
+	if of.images[at] == nil {
+		of.images[at] = p.image(pid, m)
 	}
-	name := of.programs[at].name(address - m.start + m.offset)
+	return Place{of.images[at], address - m.start + m.offset}, true
+}
+
+// Name is that of the function at a place: "fio:get_io_u", "libc:read", "fio:?" where the file has no name for it.
+func (l Place) Name() string {
+	if l.image.symbols == nil {
+		l.image.symbols = &program{}
+		if l.image.file != nil {
+			if read, err := readProgram(l.image.file); err == nil {
+				l.image.symbols = read
+			}
+		}
+		l.image.close()
+	}
+	name := l.image.symbols.name(l.offset)
 	if name == "" {
 		name = Unknown
 	}
-	return m.title() + ":" + name, true
+	return l.image.title + ":" + name
+}
+
+func (i *image) close() {
+	if i.file != nil {
+		_ = i.file.Close() // it was only read
+		i.file = nil
+	}
 }
 
 // read reads what a process has mapped: nothing where it is gone, or another user's.
@@ -74,9 +115,9 @@ func (p *Processes) read(pid int) *process {
 	of := &process{read: p.now()}
 	if f, err := os.Open(p.path(pid, "maps")); err == nil {
 		of.mappings, _ = parseMaps(f)
-		f.Close()
+		_ = f.Close()
 	}
-	of.programs = make([]*program, len(of.mappings))
+	of.images = make([]*image, len(of.mappings))
 	p.processes[pid] = of
 	return of
 }
@@ -89,48 +130,40 @@ func (p *Processes) path(pid int, names ...string) string {
 	return filepath.Join(append([]string{p.proc, strconv.Itoa(pid)}, names...)...)
 }
 
-// program reads the file of a mapping once, however many processes have it mapped. One that can't be read has no names.
-func (p *Processes) program(pid int, m mapping) *program {
-	if m.path == "[vdso]" {
-		return p.fromMemory(pid, m)
-	}
-	if m.inode == 0 {
-		return &program{}
-	}
+// mostFiles is how many programs are kept open. Symbols of further ones are not read.
+const mostFiles = 256
+
+// image is that of a mapping: one, however many processes have it mapped.
+func (p *Processes) image(pid int, m mapping) *image {
 	id := fmt.Sprintf("%s %d %s", m.device, m.inode, m.path)
-	if known := p.files[id]; known != nil {
-		return known
-	}
-	read := &program{}
-	// The first is the file itself, deleted or not, and needs CAP_CHECKPOINT_RESTORE. The second is what now has its
-	// path, within the process's own root.
-	for _, path := range []string{p.path(pid, "map_files", fmt.Sprintf("%x-%x", m.start, m.end)),
-		p.path(pid, "root") + strings.TrimSuffix(m.path, " (deleted)")} {
-		f, err := os.Open(path)
-		if err != nil {
-			continue
+	known := p.files[id]
+	if known == nil {
+		known = &image{title: m.title()}
+		switch {
+		case m.path == "[vdso]":
+			known.symbols = p.fromMemory(pid, m)
+		case m.inode != 0 && len(p.files) < mostFiles:
+			known.file = p.open(pid, m)
 		}
-		found, err := readRegular(f)
-		f.Close()
-		if err == nil {
-			read = found
-			break
-		}
+		p.files[id] = known
 	}
-	p.files[id] = read
-	return read
+	return known
 }
 
-// readRegular reads a program of a regular file: a device may be mapped as well, and reading one may have effects.
-func readRegular(f *os.File) (*program, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
+// open opens the file of a mapping. The first of the two names is of the file itself, deleted or not, and needs
+// CAP_CHECKPOINT_RESTORE. The second is what now has its path, within the process's own root. Nil where neither is to
+// be had, or is a device, whose reading may have effects.
+func (p *Processes) open(pid int, m mapping) *os.File {
+	for _, path := range []string{p.path(pid, "map_files", fmt.Sprintf("%x-%x", m.start, m.end)),
+		p.path(pid, "root") + strings.TrimSuffix(m.path, " (deleted)")} {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if f, err := os.Open(path); err == nil {
+			return f
+		}
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", f.Name())
-	}
-	return readProgram(f)
+	return nil
 }
 
 // fromMemory reads the program that the kernel maps into each process, which is in no file: clock_gettime is there.
@@ -140,11 +173,11 @@ func (p *Processes) fromMemory(pid int, m mapping) *program {
 		return &program{}
 	}
 	defer f.Close()
-	image, err := io.ReadAll(io.NewSectionReader(f, int64(m.start), int64(m.end-m.start)))
+	memory, err := io.ReadAll(io.NewSectionReader(f, int64(m.start), int64(m.end-m.start)))
 	if err != nil {
 		return &program{}
 	}
-	read, err := readProgram(bytes.NewReader(image))
+	read, err := readProgram(bytes.NewReader(memory))
 	if err != nil {
 		return &program{}
 	}

@@ -68,12 +68,21 @@ func TestSegments(t *testing.T) {
 	}
 }
 
+// named is the name of an address, as one that samples asks for it.
+func named(p *Processes, pid int, address uint64) (string, bool) {
+	at, ok := p.Find(pid, address)
+	if !ok {
+		return "", false
+	}
+	return at.Name(), true
+}
+
 // A process that is not there has no names, and one is asked again what it has mapped, but not for each address.
 func TestProcessesAreReadAgain(t *testing.T) {
 	proc, now := t.TempDir(), time.Unix(0, 0)
 	p := NewProcesses(proc)
 	p.now = func() time.Time { return now }
-	if name, ok := p.Name(7, 0x7f109cab0000); ok {
+	if name, ok := named(p, 7, 0x7f109cab0000); ok {
 		t.Errorf("no process, and %s", name)
 	}
 	if err := os.Mkdir(filepath.Join(proc, "7"), 0o755); err != nil {
@@ -82,14 +91,14 @@ func TestProcessesAreReadAgain(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(proc, "7", "maps"), []byte(mapsOfCat), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if name, ok := p.Name(7, 0x7f109cab0000); ok {
+	if name, ok := named(p, 7, 0x7f109cab0000); ok {
 		t.Errorf("read again at once: %s", name)
 	}
 	now = now.Add(again)
-	if name, ok := p.Name(7, 0x7f109cab0000); !ok || name != "libc:?" {
+	if name, ok := named(p, 7, 0x7f109cab0000); !ok || name != "libc:?" {
 		t.Errorf("%q, %v", name, ok)
 	}
-	if name, ok := p.Name(7, 0x7f109cc06000); !ok || name != "anonymous:?" {
+	if name, ok := named(p, 7, 0x7f109cc06000); !ok || name != "anonymous:?" {
 		t.Errorf("%q, %v", name, ok)
 	}
 	p.Forget(7)

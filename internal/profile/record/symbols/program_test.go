@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// image is an ELF file with one segment, whose address is not its offset, and a symbol table.
-func image(symbols ...elf.Sym64) []byte {
+// elfFile is one with one segment, whose address is not its offset, and a symbol table.
+func elfFile(symbols ...elf.Sym64) []byte {
 	const names = "\x00read\x00__read\x00static\x00data\x00"
 	const head, segments, sections = 64, 56, 64
 	table := make([]elf.Sym64, 1, len(symbols)+1)
@@ -36,7 +36,7 @@ func image(symbols ...elf.Sym64) []byte {
 
 func example() []byte {
 	const function, object = byte(elf.STT_FUNC), byte(elf.STT_OBJECT)
-	return image(
+	return elfFile(
 		elf.Sym64{Name: 6, Info: function, Shndx: 1, Value: 0x5000, Size: 0x10},    // __read
 		elf.Sym64{Name: 1, Info: function, Shndx: 1, Value: 0x5000, Size: 0x10},    // read
 		elf.Sym64{Name: 13, Info: function, Shndx: 1, Value: 0x5020},               // static, without a size

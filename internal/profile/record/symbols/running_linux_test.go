@@ -10,12 +10,13 @@ import (
 // Tests have no symbol table, unless they are built to be kept; what the kernel maps into each process has one.
 func TestNamesOfTheTestItself(t *testing.T) {
 	p := NewProcesses("/proc")
+	defer p.Close()
 	address := uint64(reflect.ValueOf(TestNamesOfTheTestItself).Pointer())
-	name, ok := p.Name(os.Getpid(), address+1)
+	name, ok := named(p, os.Getpid(), address+1)
 	if !ok || name != "symbols.test:?" && !strings.HasSuffix(name, "symbols.TestNamesOfTheTestItself") {
 		t.Errorf("%q, %v", name, ok)
 	}
-	if name, ok := p.Name(os.Getpid(), 0); ok {
+	if name, ok := named(p, os.Getpid(), 0); ok {
 		t.Errorf("at 0 is %s", name)
 	}
 	for _, m := range p.processes[os.Getpid()].mappings {
@@ -32,7 +33,7 @@ func namesOfVDSO(t *testing.T, p *Processes, m mapping) {
 		t.Fatal("no function in the vdso")
 	}
 	f := read.functions[0]
-	if name, ok := p.Name(os.Getpid(), m.start+f.address); !ok || name != "vdso:"+f.name {
+	if name, ok := named(p, os.Getpid(), m.start+f.address); !ok || name != "vdso:"+f.name {
 		t.Errorf("%q, %v; want %s", name, ok, f.name)
 	}
 }
