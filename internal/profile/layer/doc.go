@@ -8,6 +8,10 @@
 //	programs: [fio]                              what programs execute themselves
 //	passing: [unwind_*]                          functions, too, but in a stack their time counts for who called them
 //	called: ["free_*>memset"]                    a function as it is called by another, in a stack
+//	varying: [nvme_irq]                          how often these run for an I/O follows from how many are ready together,
+//	                                             or from the time that passes: from boot to boot, too
+//	chance: [lock_timer_base]                    how often these run is chance, by an order of magnitude
+//	telling: [qi_submit_sync]                    those by which engineers know what the layer does
 //	entries: [entry_*]                           where programs enter the kernel
 //	spinning: ["*_spin_lock_slowpath"]           where a CPU waits for another's lock
 //	passes: true                                 all functions of the layer are so

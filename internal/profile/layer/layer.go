@@ -20,8 +20,8 @@ type Layers struct {
 	operations [][]string
 	isOne      map[string]bool
 	called     []call
-	entries    []member
-	spinning   []member
+
+	entries, spinning, varying, chance, telling []member
 }
 
 // Layer is a group of functions.
@@ -114,9 +114,39 @@ func (l *Layers) Entry(function string) bool { return fitsAny(l.entries, short(f
 // Spins says whether a CPU waits in this function for a lock that another has.
 func (l *Layers) Spins(function string) bool { return fitsAny(l.spinning, short(function)) }
 
+// Telling says whether engineers know by this function what its layer does.
+func (l *Layers) Telling(function string) bool { return l.marked(l.telling, function, "") }
+
+// Varies says whether two boots of one machine may well differ in how often they call this function for an I/O.
+func (l *Layers) Varies(function, module string) bool { return l.marked(l.varying, function, module) }
+
+// Chance says whether two boots may differ in that even by an order of magnitude.
+func (l *Layers) Chance(function, module string) bool { return l.marked(l.chance, function, module) }
+
+// Passes says whether in a stack the time of a function counts for who called it.
+func (l *Layers) Passes(function, module string) bool {
+	m, _ := l.find(function, module)
+	return m.passes
+}
+
+// VariesAll says that of all functions of a layer.
+func (l *Layers) VariesAll(id string) bool {
+	return slices.ContainsFunc(l.varying, func(m member) bool { return m.layer.ID == id && m.all() })
+}
+
 func fitsAny(patterns []member, name string) bool {
 	return slices.ContainsFunc(patterns, func(m member) bool { return m.fits(name) })
 }
+
+// marked says whether a function is in a list of some layer, in which * alone stands for all functions of that layer.
+func (l *Layers) marked(list []member, function, module string) bool {
+	bare, id := short(function), l.Of(function, module)
+	return slices.ContainsFunc(list, func(m member) bool {
+		return m.layer.ID == id && (m.all() || m.fits(bare) || m.fits(Name(function)))
+	})
+}
+
+func (m member) all() bool { return m.star && m.before == "" && m.after == "" }
 
 func (l *Layers) find(function, module string) (member, bool) {
 	if before, _, ok := strings.Cut(function, ":"); ok {

@@ -32,7 +32,8 @@ type entry struct {
 	ID, Title, Why, Source string
 	Passes, Follows        bool
 
-	Functions, Passing, Called, Modules, Events, Programs, Entries, Spinning []string
+	Functions, Passing, Called, Modules, Events, Programs []string
+	Varying, Chance, Telling, Entries, Spinning           []string
 }
 
 // Load reads the built-in layers, once.
@@ -118,11 +119,14 @@ func (l *Layers) addLayer(e entry) error {
 		}
 		l.called = append(l.called, call{pattern(caller, one), pattern(function, one)})
 	}
-	for _, p := range e.Entries {
-		l.entries = append(l.entries, pattern(p, one))
-	}
-	for _, p := range e.Spinning {
-		l.spinning = append(l.spinning, pattern(p, one))
+	for _, marked := range []struct {
+		patterns []string
+		into     *[]member
+	}{{e.Varying, &l.varying}, {e.Chance, &l.chance}, {e.Telling, &l.telling}, {e.Entries, &l.entries},
+		{e.Spinning, &l.spinning}} {
+		for _, p := range marked.patterns {
+			*marked.into = append(*marked.into, pattern(p, one))
+		}
 	}
 	return l.addOthers(e, one)
 }
