@@ -18,6 +18,7 @@ const fewestIOs = 30
 type counts struct {
 	loads     int
 	traced    bool // the function tracer ran; else there are tracepoints only
+	rates     []float64
 	functions map[string]*called
 }
 
@@ -38,7 +39,7 @@ func (w *work) count() *counts {
 		switch done, _ := w.operations(l); {
 		case l.Traced.Lost > 0:
 			lossy++
-		case done < fewestIOs:
+		case done < fewestIOs || l.Traced.Seconds <= 0:
 			idle++
 		default:
 			good = append(good, l)
@@ -59,6 +60,7 @@ func (w *work) count() *counts {
 				w.Operations = append(w.Operations, name)
 			}
 		}
+		c.rates = append(c.rates, done/l.Traced.Seconds)
 		c.add(l.Traced.Calls, i, done)
 	}
 	return c

@@ -36,6 +36,9 @@ func TestCallsPerIO(t *testing.T) {
 	if p.CallLoads != 2 || !slices.Equal(p.Operations, []string{"aio_read"}) || len(p.Missing) > 0 {
 		t.Errorf("%d loads, operations %v, missing %v", p.CallLoads, p.Operations, p.Missing)
 	}
+	if rates := p.Rates[profile.Calls]; rates == nil || math.Abs(rates.Mean-1000) > 1e-9 || len(p.Rates) != 1 {
+		t.Errorf("1200 reads in 1.2 s are %+v", rates)
+	}
 	sync := function(t, p, "qi_submit_sync")
 	if sync.Layer != "dma" || math.Abs(sync.Calls.Mean-1.02) > 1e-9 || sync.Calls.Low == nil || sync.Self != nil {
 		t.Errorf("qi_submit_sync: %+v", sync)

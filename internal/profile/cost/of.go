@@ -69,6 +69,7 @@ func (w *work) all(o Options) {
 	}
 	w.calls, w.time = w.count(), w.sample()
 	w.CallLoads, w.TimeLoads = w.calls.loads, w.time.loads
+	w.rates()
 	w.functions()
 	w.byLayer()
 	w.overhead(o)
@@ -105,6 +106,15 @@ func value[V any](from *V, of func(*V) uint64) uint64 {
 func (w *work) note(m profile.Missing) {
 	if !slices.Contains(w.Missing, m) {
 		w.Missing = append(w.Missing, m)
+	}
+}
+
+func (w *work) rates() {
+	w.Rates = map[profile.Part]*Estimate{}
+	for part, rates := range map[profile.Part][]float64{profile.Calls: w.calls.rates, profile.Time: w.time.rates} {
+		if len(rates) > 0 {
+			w.Rates[part] = estimate(rates)
+		}
 	}
 }
 

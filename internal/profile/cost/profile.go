@@ -26,6 +26,9 @@ type Profile struct {
 	// Operations are the functions whose calls were counted as I/Os: "aio_read". Where the load calls none, I/Os are
 	// worked out of the bytes that its device completed, and there are none here.
 	Operations []string `json:"operations,omitempty"`
+	// Rates are I/Os a second while a part was recorded. Functions that run once in a while, whatever the load does,
+	// have the more calls per I/O the fewer I/Os there are.
+	Rates map[profile.Part]*Estimate `json:"rates,omitempty"`
 	// SpinLocks is the share of the CPU time in which CPUs waited for a spin lock of another; nil as CPU.
 	SpinLocks *Estimate `json:"spin_locks,omitempty"`
 	// Layers and Functions, the costliest first. Functions with less than one call in a hundred I/Os, and less than

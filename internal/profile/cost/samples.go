@@ -9,6 +9,7 @@ import (
 // times are nanoseconds of CPU time per I/O, of each load.
 type times struct {
 	loads               int
+	rates               []float64
 	cpu, spin           []float64
 	self, total, layers map[string][]float64
 }
@@ -38,6 +39,7 @@ func (w *work) sample() *times {
 	t := &times{loads: len(good), self: map[string][]float64{}, total: map[string][]float64{},
 		layers: map[string][]float64{}, cpu: make([]float64, len(good)), spin: make([]float64, len(good))}
 	for i, l := range good {
+		t.rates = append(t.rates, rate(l))
 		weights := weightsOf(l)
 		perIO := 1e9 / (rate(l) * l.Sampled.Seconds)
 		for _, s := range l.Sampled.Stacks {

@@ -26,6 +26,10 @@ type Cell struct {
 	Cell string       `json:"cell"`
 	A    cost.Profile `json:"a"`
 	B    cost.Profile `json:"b"`
+	// Slower is how many times as long everything takes in B as in A: the median over functions, where that is less
+	// than 0.9 or more than 1.1, as between CPUs of different speed or where a hypervisor shares them out; else it is
+	// 1. Times of B are divided by it before they are compared.
+	Slower float64 `json:"slower"`
 	// Layers and Functions that differ, those that explain most first; Same is how many functions were compared and
 	// don't.
 	Layers    []Layer    `json:"layers"`
@@ -41,7 +45,8 @@ type Cell struct {
 type Change string
 
 // The changes. A function appears or vanishes when every load of one side has at least 0.9 calls per I/O, and every
-// load of the other at most 0.2.
+// load of the other at most 0.2, of at least two on each side. There is more or less of something where the interval
+// lies beyond a fifth of what A has, of time beyond a quarter.
 const (
 	Appeared Change = "appeared"
 	Vanished Change = "vanished"
@@ -49,7 +54,8 @@ const (
 	Less     Change = "less"
 )
 
-// Layer is one that differs. Share is its part of all that differs, 0 to 1.
+// Layer is one that differs. Share is its part of all that differs, 0 to 1. Its calls are those of its functions whose
+// number does not vary from boot to boot by itself, as that of interrupts.
 type Layer struct {
 	ID    string  `json:"id"`
 	Title string  `json:"title"`
@@ -67,10 +73,12 @@ type Function struct {
 	Layer  string `json:"layer"`
 	Calls  *Delta `json:"calls,omitempty"`
 	NS     *Delta `json:"ns,omitempty"` // in it alone
+	// Note says what else may be behind the difference: other kernels have functions of other names.
+	Note string `json:"note,omitempty"`
 }
 
 // Delta is how much there is of something per I/O on both sides, and the difference B - A with its simultaneous
-// interval; Change is empty where it may be none.
+// interval; Change is empty where it may be none, or too little to speak of. Times of B are those divided by Slower.
 type Delta struct {
 	A      float64 `json:"a"`
 	B      float64 `json:"b"`

@@ -1,0 +1,244 @@
+package difference
+
+import (
+	"math"
+	"slices"
+
+	"headroom/internal/profile"
+	"headroom/internal/stat"
+	"headroom/internal/stat/moderated"
+)
+
+// What a difference must exceed at least to be one. Between two boots of equal machines calls of functions that run for
+// each I/O agreed within 3%, and up to 10% where a burst caught few I/Os; times did within 20%.
+const (
+	present       = 0.9 // calls per I/O in every load of one side: appeared, or vanished …
+	absent        = 0.2 // … if every load of the other has no more
+	leastCalls    = 0.1
+	callsMargin   = 0.2
+	timeMargin    = 0.25
+	timeShare     = 0.01 // of the CPU time
+	overTime      = 5    // what varies with time must differ by this factor in calls a second, too
+	alike         = 1.1  // where everything takes that much longer, it is for one reason
+	fewestForBulk = 5    // functions that everything is judged by
+)
+
+// test is one comparison of values.
+type test struct {
+	values [2][]float64
+	into   **Delta
+	least  float64 // that it must differ by
+	margin float64 // and as a share of A
+	// stated says whether more or less of it is a statement; else there is an interval only.
+	stated bool
+}
+
+// judge compares all cells. One bound holds for all statements together.
+func judge(all []*work, alpha float64) {
+	var families [][]test
+	count := 0
+	for _, w := range all {
+		w.slower()
+		for _, tests := range [][]test{w.callTests(), w.timeTests()} {
+			steady, varying := split(tests)
+			families = append(families, steady, varying)
+			count += len(steady)
+		}
+	}
+	level := stat.FamilyWise(alpha, count)
+	for _, family := range families {
+		decide(family, level)
+	}
+	for _, w := range all {
+		w.appear()
+	}
+}
+
+// split tells what is stated from what only has an interval: it scatters in ways of its own.
+func split(tests []test) (steady, varying []test) {
+	for _, t := range tests {
+		if t.stated {
+			steady = append(steady, t)
+		} else {
+			varying = append(varying, t)
+		}
+	}
+	return steady, varying
+}
+
+// decide gives each test of a family its interval. How much things scatter is learnt from all of them.
+func decide(family []test, level float64) {
+	if len(family) == 0 {
+		return
+	}
+	freedom := float64(len(family[0].values[0]) + len(family[0].values[1]) - 2)
+	variances := make([]float64, len(family))
+	for i, t := range family {
+		variances[i] = pooled(t.values) / math.Max(average(t.values), 1e-12)
+	}
+	prior := moderated.Learn(variances, freedom)
+	for i, t := range family {
+		variance, free := prior.Of(variances[i], freedom)
+		*t.into = t.delta(variance*average(t.values), free, level)
+	}
+}
+
+func (t test) delta(variance, freedom, level float64) *Delta {
+	a, b := mean(t.values[0]), mean(t.values[1])
+	half := math.Sqrt(variance*(1/float64(len(t.values[0]))+1/float64(len(t.values[1])))) *
+		stat.StudentQuantile(0.5+level/2, math.Min(freedom, 1e6))
+	d := &Delta{A: a, B: b, Low: b - a - half, High: b - a + half}
+	least := math.Max(t.least, t.margin*a)
+	switch {
+	case !t.stated:
+	case d.Low > least:
+		d.Change = More
+	case d.High < -least:
+		d.Change = Less
+	}
+	return d
+}
+
+// callTests are those of calls per I/O. What chance decides is compared by none, and where the number varies from boot
+// to boot no more or less is stated.
+func (w *work) callTests() []test {
+	if min(w.cell.A.CallLoads, w.cell.B.CallLoads) < fewestLoads {
+		return nil
+	}
+	var all []test
+	add := func(r *row, stated bool) {
+		if r.calls[0] != nil && r.calls[1] != nil && average(r.calls) > 0 &&
+			max(mean(r.calls[0]), mean(r.calls[1])) >= leastCalls {
+			all = append(all, test{r.calls, &r.callsDelta, leastCalls, callsMargin, stated})
+		}
+	}
+	for _, r := range w.functions() {
+		if !w.known.Chance(r.name, r.module) {
+			add(r, !w.known.Varies(r.name, r.module))
+		}
+	}
+	for _, r := range w.groups() {
+		add(r, !w.known.VariesAll(r.layer))
+	}
+	return all
+}
+
+// timeTests are those of nanoseconds per I/O.
+func (w *work) timeTests() []test {
+	if min(w.cell.A.TimeLoads, w.cell.B.TimeLoads) < fewestLoads {
+		return nil
+	}
+	least := timeShare * math.Min(w.cell.A.CPU.Mean, w.cell.B.CPU.Mean/w.cell.Slower)
+	var all []test
+	add := func(r *row, stated bool) {
+		if r.self[0] != nil && r.self[1] != nil && max(mean(r.self[0]), mean(r.self[1])) >= least {
+			all = append(all, test{r.self, &r.nsDelta, least, timeMargin, stated})
+		}
+	}
+	for _, r := range w.functions() {
+		add(r, !w.known.Varies(r.name, r.module))
+	}
+	for _, r := range w.groups() {
+		add(r, !w.known.VariesAll(r.layer))
+	}
+	return all
+}
+
+// slower finds by how much all takes longer in B, and takes that off.
+func (w *work) slower() {
+	if w.cell.A.CPU == nil || w.cell.B.CPU == nil {
+		return
+	}
+	var logs []float64
+	for _, r := range w.functions() {
+		a, b := mean(r.self[0]), mean(r.self[1])
+		if a >= timeShare*w.cell.A.CPU.Mean && b >= timeShare*w.cell.B.CPU.Mean {
+			logs = append(logs, math.Log(b/a))
+		}
+	}
+	if len(logs) < fewestForBulk {
+		return
+	}
+	if factor := math.Exp(stat.Median(logs)); factor > alike || factor < 1/alike {
+		w.cell.Slower = factor
+		for _, rows := range [][]*row{w.functions(), w.groups()} {
+			for _, r := range rows {
+				r.self[1] = scaled(r.self[1], 1/factor)
+			}
+		}
+	}
+}
+
+// appear finds what appears or vanishes.
+func (w *work) appear() {
+	if min(w.cell.A.CallLoads, w.cell.B.CallLoads) < fewestLoads {
+		return
+	}
+	for _, r := range w.functions() {
+		if r.callsDelta == nil {
+			continue
+		}
+		change := appears(r.calls[0], r.calls[1])
+		if change != "" && (!w.known.Varies(r.name, r.module) || w.overTime(r)) {
+			r.callsDelta.Change = change
+		}
+	}
+}
+
+func appears(a, b []float64) Change {
+	switch {
+	case slices.Min(b) >= present && slices.Max(a) <= absent:
+		return Appeared
+	case slices.Min(a) >= present && slices.Max(b) <= absent:
+		return Vanished
+	}
+	return ""
+}
+
+// overTime says whether calls a second differ as calls per I/O do. A timer ticks as often for ten I/Os as for a
+// thousand.
+func (w *work) overTime(r *row) bool {
+	a, b := w.cell.A.Rates[profile.Calls], w.cell.B.Rates[profile.Calls]
+	if a == nil || b == nil {
+		return true
+	}
+	before, after := r.callsDelta.A*a.Mean, r.callsDelta.B*b.Mean
+	if r.callsDelta.B > r.callsDelta.A {
+		return after > overTime*before
+	}
+	return before > overTime*after
+}
+
+func scaled(values []float64, factor float64) []float64 {
+	if values == nil {
+		return nil
+	}
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = v * factor
+	}
+	return out
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / math.Max(float64(len(values)), 1)
+}
+
+func average(values [2][]float64) float64 { return (mean(values[0]) + mean(values[1])) / 2 }
+
+// pooled is the variance within both sides.
+func pooled(values [2][]float64) float64 {
+	sum, n := 0.0, 0
+	for _, side := range values {
+		m := mean(side)
+		for _, v := range side {
+			sum += (v - m) * (v - m)
+		}
+		n += len(side)
+	}
+	return sum / float64(n-2)
+}

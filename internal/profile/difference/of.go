@@ -1,0 +1,119 @@
+package difference
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/layer"
+)
+
+// Options of a comparison of profiles.
+type Options struct {
+	// A and B name what is compared.
+	A, B string
+	// Alpha bounds the probability of any wrong statement; 0.05 where it is 0.
+	Alpha float64
+}
+
+// Of compares the profiles of the cells that both sides have: each at most once on a side, in one arm.
+func Of(a, b []cost.Profile, o Options) (Document, error) {
+	o.Alpha = cmp.Or(o.Alpha, 0.05)
+	d := Document{Schema: Schema, A: o.A, B: o.B, Alpha: o.Alpha, Cells: []Cell{}}
+	layers, err := layer.Load()
+	if err != nil {
+		return d, err
+	}
+	var all []*work
+	for _, one := range a {
+		i := slices.IndexFunc(b, func(other cost.Profile) bool { return place(other) == place(one) })
+		if i < 0 {
+			continue
+		}
+		w := &work{known: layers, rows: map[string]*row{}, layers: map[string]*row{}}
+		w.cell = Cell{Cell: place(one), A: one, B: b[i], Slower: 1, Layers: []Layer{}, Functions: []Function{}}
+		w.collect()
+		if err := w.rename(); err != nil {
+			return d, err
+		}
+		w.missing()
+		all = append(all, w)
+	}
+	judge(all, o.Alpha)
+	for _, w := range all {
+		w.list()
+		d.Cells = append(d.Cells, w.cell)
+	}
+	return d, nil
+}
+
+// place is what a profile is of, whatever the arm.
+func place(p cost.Profile) string {
+	cell := p.Cell
+	if p.Arm != "" {
+		cell = strings.TrimSuffix(cell, "@"+p.Arm)
+	}
+	if p.Role != "" {
+		cell += " (" + p.Role + ")"
+	}
+	return cell
+}
+
+// work is a cell in the making.
+type work struct {
+	known  *layer.Layers
+	cell   Cell
+	rows   map[string]*row // functions, by name
+	layers map[string]*row // by id
+}
+
+// functions are the rows in the order of their names.
+func (w *work) functions() []*row {
+	var all []*row
+	for _, name := range slices.Sorted(maps.Keys(w.rows)) {
+		all = append(all, w.rows[name])
+	}
+	return all
+}
+
+func (w *work) groups() []*row {
+	var all []*row
+	for _, id := range slices.Sorted(maps.Keys(w.layers)) {
+		all = append(all, w.layers[id])
+	}
+	return all
+}
+
+// fewestLoads of a side, to say anything of its spread.
+const fewestLoads = 2
+
+// missing says what can't be compared.
+func (w *work) missing() {
+	for _, part := range []struct {
+		what string
+		a, b int
+		part profile.Part
+	}{
+		{"function calls", w.cell.A.CallLoads, w.cell.B.CallLoads, profile.Calls},
+		{"samples", w.cell.A.TimeLoads, w.cell.B.TimeLoads, profile.Time},
+	} {
+		m := profile.Missing{What: part.what}
+		switch {
+		case part.a == 0 && part.b == 0:
+			m.Why = "neither side has any"
+		case part.a == 0:
+			m.Why = "the first side has none"
+		case part.b == 0:
+			m.Why = "the second side has none"
+		case min(part.a, part.b) < fewestLoads:
+			m.Why = "one profiled load does not say how much they scatter"
+		default:
+			continue
+		}
+		m.Hint = "profile both sides again, with at least two loads each"
+		w.cell.Missing = append(w.cell.Missing, m)
+	}
+}

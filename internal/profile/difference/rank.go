@@ -1,0 +1,175 @@
+package difference
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
+
+// How much a statement counts in what layers explain. Something new says more than more of the same; the name by which
+// engineers know a layer says more than its others; and a function that the other kernel may have under another name
+// says little. What follows from other layers' work never comes first where another one has something new.
+const (
+	changedWeight = 0.25
+	tellingWeight = 2
+	unsureWeight  = 0.2
+	followsWeight = 0.1
+	followsMost   = 0.5 // of what the first of the others explains
+	callsPart     = 0.7 // of the share, where times differ too
+)
+
+// weigh says how much the difference of a function explains.
+func (w *work) weigh(r *row) float64 {
+	if r.callsDelta == nil || r.callsDelta.Change == "" {
+		return 0
+	}
+	weight := math.Log2(1 + math.Abs(r.callsDelta.B-r.callsDelta.A))
+	switch r.callsDelta.Change {
+	case More, Less:
+		weight *= changedWeight
+	default:
+		weight++
+	}
+	if w.known.Telling(r.name) {
+		weight *= tellingWeight
+	}
+	if w.unsure(r) {
+		weight *= unsureWeight
+	}
+	return weight
+}
+
+// unsure says whether the function is there on one side only, which differs in its kernel.
+func (w *work) unsure(r *row) bool { return w.cell.A.Kernel != w.cell.B.Kernel && r.inA() != r.inB() }
+
+// list fills in the layers and functions that differ.
+func (w *work) list() {
+	shares := w.shares()
+	for _, r := range w.functions() {
+		if !changed(r) {
+			if r.callsDelta != nil || r.nsDelta != nil {
+				w.cell.Same++
+			}
+			continue
+		}
+		f := Function{Name: r.name, Module: r.module, Layer: r.layer, Calls: r.callsDelta, NS: r.nsDelta}
+		if w.unsure(r) {
+			f.Note = "never ran on the other kernel: it may be inlined or renamed there"
+		}
+		w.cell.Functions = append(w.cell.Functions, f)
+	}
+	slices.SortStableFunc(w.cell.Functions, func(a, b Function) int {
+		return cmp.Or(-cmp.Compare(shares[a.Layer], shares[b.Layer]), cmp.Compare(a.Layer, b.Layer),
+			w.compare(w.rows[a.Name], w.rows[b.Name]))
+	})
+	for _, r := range w.groups() {
+		w.listLayer(r, shares[r.layer])
+	}
+	slices.SortStableFunc(w.cell.Layers, func(a, b Layer) int { return -cmp.Compare(a.Share, b.Share) })
+}
+
+func (w *work) listLayer(r *row, share float64) {
+	l := Layer{ID: r.layer, Title: r.name, Share: share, Calls: r.callsDelta, NS: r.nsDelta, Functions: []string{}}
+	for _, f := range w.cell.Functions {
+		if f.Layer == r.layer {
+			l.Functions = append(l.Functions, f.Name)
+		}
+	}
+	if len(l.Functions) > 0 || changed(r) {
+		w.cell.Layers = append(w.cell.Layers, l)
+	}
+}
+
+func changed(r *row) bool {
+	return r.callsDelta != nil && r.callsDelta.Change != "" || r.nsDelta != nil && r.nsDelta.Change != ""
+}
+
+// compare orders the functions of a layer: those that tell most first.
+func (w *work) compare(a, b *row) int {
+	return cmp.Or(
+		-compareBool(w.known.Telling(a.name), w.known.Telling(b.name)),
+		compareBool(w.known.Passes(a.name, a.module), w.known.Passes(b.name, b.module)),
+		-cmp.Compare(w.weigh(a), w.weigh(b)),
+		-cmp.Compare(time(a), time(b)),
+		cmp.Compare(a.name, b.name))
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// time is by how much the CPU time of something differs.
+func time(r *row) float64 {
+	if r.nsDelta == nil || r.nsDelta.Change == "" {
+		return 0
+	}
+	return math.Abs(r.nsDelta.B - r.nsDelta.A)
+}
+
+// shares say how much each layer explains of all that differs.
+func (w *work) shares() map[string]float64 {
+	calls, times := map[string]float64{}, map[string]float64{}
+	for _, r := range w.functions() {
+		calls[r.layer] += w.weigh(r)
+	}
+	for _, r := range w.groups() {
+		if calls[r.layer] == 0 && r.callsDelta != nil && r.callsDelta.Change != "" {
+			calls[r.layer] = changedWeight * math.Log2(1+math.Abs(r.callsDelta.B-r.callsDelta.A))
+		}
+		times[r.layer] = time(r)
+	}
+	w.hold(calls)
+	w.hold(times)
+	all := map[string]float64{}
+	part := callsPart
+	switch {
+	case total(calls) == 0:
+		part = 0
+	case total(times) == 0:
+		part = 1
+	}
+	for _, r := range w.groups() {
+		all[r.layer] = part*share(calls, r.layer) + (1-part)*share(times, r.layer)
+	}
+	return all
+}
+
+// hold holds back the layers that follow from others.
+func (w *work) hold(scores map[string]float64) {
+	most := 0.0
+	for id, score := range scores {
+		if l, _ := w.known.Get(id); !l.Follows {
+			most = max(most, score)
+		}
+	}
+	if most == 0 {
+		return
+	}
+	for id := range scores {
+		if l, _ := w.known.Get(id); l.Follows {
+			scores[id] = min(scores[id]*followsWeight, most*followsMost)
+		}
+	}
+}
+
+func total(scores map[string]float64) float64 {
+	sum := 0.0
+	for _, id := range slices.Sorted(maps.Keys(scores)) {
+		sum += scores[id]
+	}
+	return sum
+}
+
+func share(scores map[string]float64, id string) float64 {
+	if all := total(scores); all > 0 {
+		return scores[id] / all
+	}
+	return 0
+}

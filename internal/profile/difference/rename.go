@@ -1,0 +1,67 @@
+package difference
+
+import (
+	"bytes"
+	_ "embed"
+	"strings"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed renames.yaml
+var renamesFile []byte
+
+// known are the renames of the file, once.
+var known = sync.OnceValues(func() ([]Renamed, error) {
+	var all []Renamed
+	decoder := yaml.NewDecoder(bytes.NewReader(renamesFile))
+	decoder.KnownFields(true)
+	err := decoder.Decode(&all)
+	return all, err
+})
+
+// rename makes one row of two for functions that have other names in the other kernel. Only what did not run at all on
+// one side is taken for renamed: what ran on both is there in both.
+func (w *work) rename() error {
+	if w.cell.A.Kernel == w.cell.B.Kernel {
+		return nil
+	}
+	all, err := known()
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if !w.join(r) {
+			w.join(Renamed{A: r.B, B: r.A, Why: r.Why})
+		}
+	}
+	stems := map[string][]string{}
+	for name := range w.rows {
+		stems[stem(name)] = append(stems[stem(name)], name)
+	}
+	for _, names := range stems {
+		if len(names) != 2 {
+			continue
+		}
+		why := "the same but for underscores or _noprof"
+		if !w.join(Renamed{A: names[0], B: names[1], Why: why}) {
+			w.join(Renamed{A: names[1], B: names[0], Why: why})
+		}
+	}
+	return nil
+}
+
+// stem is what versions of a function's name have in common. Those that have their allocations profiled end in _noprof.
+func stem(name string) string { return strings.TrimSuffix(strings.Trim(name, "_"), "_noprof") }
+
+func (w *work) join(r Renamed) bool {
+	a, b := w.rows[r.A], w.rows[r.B]
+	if a == nil || b == nil || !a.inA() || a.inB() || b.inA() || !b.inB() {
+		return false
+	}
+	b.calls[0], b.self[0] = a.calls[0], a.self[0]
+	delete(w.rows, r.A)
+	w.cell.Renamed = append(w.cell.Renamed, r)
+	return true
+}

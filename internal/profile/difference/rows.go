@@ -1,0 +1,93 @@
+package difference
+
+import (
+	"slices"
+	"strings"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
+)
+
+// row is a function or a layer with what loads of both sides have of it, per I/O. Values are nil where nothing was
+// recorded.
+type row struct {
+	name, module, layer string
+	calls, self         [2][]float64
+	// What of it is said.
+	callsDelta, nsDelta *Delta
+}
+
+func (r *row) inA() bool { return some(r.calls[0]) || some(r.self[0]) }
+func (r *row) inB() bool { return some(r.calls[1]) || some(r.self[1]) }
+
+func some(values []float64) bool {
+	return slices.ContainsFunc(values, func(v float64) bool { return v > 0 })
+}
+
+// collect makes rows of what the profiles list. What one of them leaves out is rare, and counts as never.
+func (w *work) collect() {
+	for side, p := range []*cost.Profile{&w.cell.A, &w.cell.B} {
+		for _, f := range p.Functions {
+			r := w.row(f.Name)
+			r.module, r.layer = f.Module, f.Layer
+			if f.Calls != nil {
+				r.calls[side] = f.Calls.Values
+			}
+			if f.Self != nil {
+				r.self[side] = f.Self.Values
+			}
+		}
+		for _, l := range p.Layers {
+			r := w.layers[l.ID]
+			if r == nil {
+				r = &row{name: l.Title, layer: l.ID}
+				w.layers[l.ID] = r
+			}
+			if l.NS != nil {
+				r.self[side] = l.NS.Values
+			}
+		}
+	}
+	for _, rows := range []map[string]*row{w.rows, w.layers} {
+		for _, r := range rows {
+			w.complete(r)
+		}
+	}
+	for _, r := range w.functions() {
+		w.addToLayer(r)
+	}
+}
+
+// addToLayer adds the calls of a function to those of its layer, unless their number varies by itself.
+func (w *work) addToLayer(r *row) {
+	l := w.layers[r.layer]
+	if l == nil || strings.Contains(r.name, ":") || w.known.Varies(r.name, r.module) ||
+		w.known.Chance(r.name, r.module) {
+		return
+	}
+	for side, values := range r.calls {
+		for i, v := range values {
+			l.calls[side][i] += v
+		}
+	}
+}
+
+func (w *work) row(name string) *row {
+	r := w.rows[name]
+	if r == nil {
+		r = &row{name: name}
+		w.rows[name] = r
+	}
+	return r
+}
+
+func (w *work) complete(r *row) {
+	for side, p := range []*cost.Profile{&w.cell.A, &w.cell.B} {
+		if r.calls[side] == nil && p.Rates[profile.Calls] != nil {
+			r.calls[side] = make([]float64, p.CallLoads)
+		}
+		if r.self[side] == nil && p.Rates[profile.Time] != nil {
+			r.self[side] = make([]float64, p.TimeLoads)
+		}
+	}
+}
