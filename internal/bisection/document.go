@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
+	"headroom/internal/diff"
 	"headroom/internal/lab"
 	"headroom/internal/search"
 )
@@ -59,6 +60,8 @@ type Document struct {
 	// Expected are those that were thought likely before anything was measured, from what is known of such settings,
 	// with that probability. Absent where all were thought of alike.
 	Expected []Candidate `json:"expected,omitempty"`
+	// ExpectedFrom is what that rests on: "knowledge", or "profiles" where the two ends were profiled, too.
+	ExpectedFrom string `json:"expected_from,omitempty"`
 	// Excluded is what differs between the two states beside the candidates, and no setting stands for.
 	Excluded *lab.Excluded `json:"unsearched,omitempty"`
 	Metric   string        `json:"metric,omitempty"`
@@ -122,6 +125,9 @@ type Culprit struct {
 	// Effect of a step: the state after it against the one before it, as measured for the proof. It can be a gain.
 	Effect   *Ratio    `json:"effect,omitempty"`
 	Evidence *Evidence `json:"evidence,omitempty"`
+	// Mechanism is what profiles say of it: whether the functions that it is known to make run did, in the states with
+	// it (b) and not in those without (a). Absent where nothing was profiled or nothing is known.
+	Mechanism *diff.Mechanism `json:"mechanism,omitempty"`
 }
 
 // Direction in which a setting or a step moves the result.
@@ -193,6 +199,7 @@ func (p *Progress) Document() Document {
 	}
 	for _, s := range p.Expected() {
 		d.Expected = append(d.Expected, p.candidate(s.Candidate, s.Probability))
+		d.ExpectedFrom = e.PriorsFrom
 	}
 	if !p.several {
 		d.Metric, d.Unit, d.Better = p.metric, p.info.Unit, p.info.Better
@@ -220,6 +227,7 @@ func (p *Progress) Document() Document {
 				culprit.Evidence = p.evidence([][2]search.Subset{{space.First(first), space.First(last + 1)}})
 			}
 			if !e.Steps {
+				culprit.Mechanism = p.mechanismOf(a.Culprits, c)
 				reverted, added := s.OwnProof(i)
 				culprit.Reverted, culprit.Applied = ratioOf(reverted), ratioOf(added)
 			}

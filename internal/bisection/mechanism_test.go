@@ -78,10 +78,6 @@ func (c plantedCause) profiles() difference.Document {
 			}
 		}
 	}
-	if c.function != "" {
-		cell.Functions = []difference.Function{{Name: c.function, Calls: &difference.Delta{A: c.calls[0], B: c.calls[1],
-			Change: difference.Appeared}}}
-	}
 	return difference.Document{Cells: []difference.Cell{cell}}
 }
 

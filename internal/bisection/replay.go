@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/profile/cost"
 	"headroom/internal/search"
 )
 
@@ -38,6 +39,8 @@ type Progress struct {
 	// warningCounts of repetitions, each code with the first text that it had.
 	warningCounts []Warning
 	measured      int
+	// Costs are the profiles of the run; the caller sets them, of a run that was profiled.
+	Costs []cost.Profile
 	// failed are the states of a series that can't be measured, with the reasons; broken are mixtures of settings.
 	failed map[int]string
 	broken []State

@@ -9,12 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
+	"headroom/internal/bisection"
 	"headroom/internal/diff"
 	"headroom/internal/experiment/vary"
 	"headroom/internal/factor"
 	"headroom/internal/facts"
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
+	"headroom/internal/profile/difference"
 	"headroom/internal/prose"
 )
 
@@ -26,7 +28,8 @@ func (p *program) bisectFactsCommand() *cobra.Command {
 		Long: `Finds which differences between a fast machine and a slow one cost the performance. FAST and SLOW are subjects of
 "headroom facts diff": targets, saved runs, snapshots. Every difference that can be set on the target of the
 search is set there: sysctls, module parameters, disk queues, governors, huge pages, and, if the target may be
-rebooted, kernel arguments. The report lists the differences that can't be set.`,
+rebooted, kernel arguments. The report lists the differences that can't be set. Where FAST and SLOW are runs that
+were profiled, settings are likelier at first whose functions of the kernel ran on the slow side only.`,
 		Example: `  headroom bisect facts fast.json slow.json quick /srv
   headroom bisect facts ssh://node6 local quick /srv --keep "sysctl:net.*"
   headroom bisect facts fast.json slow.json read.yaml /dev/nvme0n1 --on qemu:guest.yaml`,
@@ -45,12 +48,25 @@ rebooted, kernel arguments. The report lists the differences that can't be set.`
 			if o.Factors, o.Excluded, err = p.differingFactors(c.Context(), args[0], args[1], o); err != nil {
 				return err
 			}
+			if o.Profiles, err = p.profilesBeside(args[0], args[1]); err != nil {
+				return err
+			}
 			return p.bisectRun(c, o, args[2:])
 		},
 	}
 	bisectFlags(&o, p, c)
 	p.jsonFlag(c)
 	return c
+}
+
+// profilesBeside are the profiles of two subjects side by side, where both are runs that were profiled.
+func (p *program) profilesBeside(a, b string) (difference.Document, error) {
+	_, costsA, err := p.costsOf(a)
+	if err != nil || len(costsA) == 0 {
+		return difference.Document{}, err
+	}
+	_, costsB, err := p.costsOf(b)
+	return bisection.Profiles(costsA, costsB), err
 }
 
 // differingFactors are the settings that differ between two machines, and the rest of what differs.

@@ -13,6 +13,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
 	"headroom/internal/prose"
 	"headroom/internal/report"
@@ -142,15 +143,19 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 
 // profileFacts are what a run's profiles say of it; none where there are no profiles.
 func (p *program) profileFacts(name string) ([]lab.Fact, error) {
+	loads, costs, err := p.costsOf(name)
+	return diagnosis.FactsOfProfiles(costs, loads), err
+}
+
+// costsOf are the profiled loads of a subject, and what an I/O costs in them; none where it is no run, or one that was
+// not profiled.
+func (p *program) costsOf(name string) ([]profile.Load, []cost.Profile, error) {
 	loads, err := p.ProfilesOf(name)
 	if err != nil || len(loads) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	costs, err := cost.Of(loads, cost.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return diagnosis.FactsOfProfiles(costs, loads), nil
+	return loads, costs, err
 }
 
 // selectedRules are the rules, when all that is asked for can be had.

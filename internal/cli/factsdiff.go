@@ -14,6 +14,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/profile/difference"
 	"headroom/internal/report"
 	"headroom/internal/report/machines"
 	"headroom/internal/results"
@@ -34,7 +35,8 @@ func (p *program) factsDiffCommand() *cobra.Command {
 		Long: `Compares the facts of two machines: targets ("local", "ssh://host"), saved runs, snapshots, kernel
 configurations, the output of sysctl -a; - is standard input. Differences are ranked by their likely effect on
 I/O, with the reason. Devices are paired by serial number, slot and model, not by name. The ranking comes from
-published knowledge, not from a measurement; differences with no known effect come last.`,
+published knowledge, not from a measurement; differences with no known effect come last. Of two runs that were
+profiled, what each difference is known to make the kernel do is looked up in the profiles, and counts, too.`,
 		Example: `  headroom facts diff node6.json node7.json
   headroom facts diff local last
   headroom facts diff ssh://node6 ssh://node7
@@ -60,7 +62,11 @@ published knowledge, not from a measurement; differences with no known effect co
 			if err != nil {
 				return err
 			}
-			return p.compareFacts(a, b, o)
+			profiles, err := p.profilesBeside(args[0], args[1])
+			if err != nil {
+				return err
+			}
+			return p.compareFacts(a, b, profiles, o)
 		},
 	}
 	f := c.Flags()
@@ -89,7 +95,7 @@ func (o factsDiffOptions) check(json bool) error {
 	return nil
 }
 
-func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
+func (p *program) compareFacts(a, b facts.Document, profiles difference.Document, o factsDiffOptions) error {
 	file, printed, err := o.result.Formats(p.JSON)
 	if err != nil {
 		return err
@@ -107,11 +113,11 @@ func (p *program) compareFacts(a, b facts.Document, o factsDiffOptions) error {
 	if err != nil {
 		return err
 	}
-	d := knowledge.Compare(side(a, o.redact), side(b, o.redact))
+	d := knowledge.WithProfiles(knowledge.Compare(side(a, o.redact), side(b, o.redact)), profiles)
 	of := func(shown report.Options) document.Document {
 		reported := d
 		if !shown.Serials && !o.redact {
-			reported = knowledge.Compare(side(a, true), side(b, true))
+			reported = knowledge.WithProfiles(knowledge.Compare(side(a, true), side(b, true)), profiles)
 		}
 		return machines.Differences(reported, machines.DifferenceOptions{Top: o.top, All: o.all})
 	}

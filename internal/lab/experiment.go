@@ -48,6 +48,9 @@ type Experiment struct {
 	// Priors say of each factor how likely it was the culprit before anything was measured; they sum to 1. Nil where
 	// all were thought of alike.
 	Priors []float64 `json:"priors,omitempty"`
+	// PriorsFrom is what they rest on: PriorsFromKnowledge, PriorsFromProfiles, or PriorsFromNothing where nothing is
+	// to be taken into account. Empty where nothing was known at first, and of runs of older versions.
+	PriorsFrom string `json:"priors_from,omitempty"`
 	// Excluded is what differs between the two states and is not searched, since no setting stands for it: an option
 	// of the kernel's build, a device; nil for none.
 	Excluded *Excluded `json:"unsearched,omitempty"`
@@ -58,6 +61,13 @@ type Experiment struct {
 	// Commands are those of exec: factors, by their names.
 	Commands map[string]SettingCommands `json:"commands,omitempty"`
 }
+
+// What priors rest on: nothing, what is known of settings, or that with profiles of the two ends.
+const (
+	PriorsFromNothing   = "nothing"
+	PriorsFromKnowledge = "knowledge"
+	PriorsFromProfiles  = "profiles"
+)
 
 // Excluded are differences that a search leaves out: how many, and the first of them, the likeliest to matter.
 type Excluded struct {

@@ -69,6 +69,9 @@ func BisectionOf(b *store.Bundle, o report.Options) (bisection.Document, error) 
 	if err := cmp.Or(*failed, err); err != nil {
 		return bisection.Document{}, err
 	}
+	if progress.Costs, err = Costs(b); err != nil {
+		return bisection.Document{}, err
+	}
 	return progress.Document(), nil
 }
 

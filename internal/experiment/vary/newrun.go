@@ -71,13 +71,23 @@ func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite
 // when it goes on with a newer headroom.
 func (x *Experiment) recordPriors() error {
 	x.Run.Experiment.Excluded = x.options.Excluded
-	if x.kind != app.BisectKind || x.options.NoPriors {
+	if x.kind != app.BisectKind {
+		return nil
+	}
+	if x.options.NoPriors {
+		x.Run.Experiment.PriorsFrom = lab.PriorsFromNothing
 		return nil
 	}
 	knowledge, err := diff.Load()
 	if err != nil {
 		return err
 	}
-	x.Run.Experiment.Priors = bisection.Priors(knowledge, x.Run.Experiment)
+	x.Run.Experiment.Priors = bisection.PriorsBeside(knowledge, x.Run.Experiment, x.options.Profiles)
+	switch {
+	case len(x.options.Profiles.Cells) > 0:
+		x.Run.Experiment.PriorsFrom = lab.PriorsFromProfiles
+	case x.Run.Experiment.Priors != nil:
+		x.Run.Experiment.PriorsFrom = lab.PriorsFromKnowledge
+	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/lab"
+	"headroom/internal/profile/difference"
 	"headroom/internal/reference"
 	"headroom/internal/results"
 	"headroom/internal/suite"
@@ -54,6 +55,8 @@ type Options struct {
 	Alone  bool
 	// NoPriors takes all candidates of a search for equally likely at first.
 	NoPriors bool
+	// Profiles of the fast state and the slow one, where there are some before a search begins.
+	Profiles difference.Document
 	// Excluded is what differs and is left out of a search.
 	Excluded *lab.Excluded
 	// Steps of one factor are searched, in the order of its levels.

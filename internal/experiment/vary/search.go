@@ -10,9 +10,11 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/bisection"
+	"headroom/internal/diff"
 	"headroom/internal/factor/load"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/results"
 	"headroom/internal/runner"
 	"headroom/internal/search"
 )
@@ -107,6 +109,9 @@ func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
 		if err := s.answer(); err != nil {
 			return plan.Repetition{}, false, err
 		}
+		if err := s.expectByProfiles(); err != nil {
+			return plan.Repetition{}, false, err
+		}
 		q, more := s.searchState.Search.Next()
 		if !more || s.options.Budget > 0 && time.Since(s.begun) > s.options.Budget {
 			return plan.Repetition{}, false, nil
@@ -124,6 +129,31 @@ func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
 	next := s.remaining[0]
 	s.remaining = s.remaining[1:]
 	return next, true, nil
+}
+
+// expectByProfiles takes what profiles of the two ends say into account as soon as both ends were profiled, once. It is
+// noted in the run, so that a search that goes on later expects the same.
+func (x *Experiment) expectByProfiles() error {
+	switch from := x.Run.Experiment.PriorsFrom; {
+	case x.Run.Experiment.Steps, from == lab.PriorsFromNothing, from == lab.PriorsFromProfiles,
+		len(x.searchState.Steps) < 2:
+		return nil
+	}
+	b, err := x.Store.Find(x.Run.ID)
+	if err != nil {
+		return err
+	}
+	costs, err := results.Costs(b)
+	if err != nil || len(costs) == 0 {
+		return err
+	}
+	knowledge, err := diff.Load()
+	if err != nil || !x.searchState.ExpectBy(knowledge, costs) {
+		return err
+	}
+	x.Run.Experiment = x.searchState.Run.Experiment
+	x.report(runner.Progress{Doing: "  by the profiles of the two ends, " + x.searchStatus(), Begins: true})
+	return x.writer.Update(func(r *lab.Run) { r.Experiment = x.Run.Experiment })
 }
 
 // Repeat carries out a repetition. A state that can't be measured is an answer, too.

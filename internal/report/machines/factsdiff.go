@@ -114,6 +114,7 @@ func differenceEntry(x diff.Difference) document.Entry {
 	part("why", x.Why)
 	part("effect", publishedEffect(x))
 	part("note", upperSides(x.Note))
+	part("mechanism", report.MechanismText(x.Mechanism, "A", "B"))
 	if x.Argument != "" {
 		part("argument", "boot argument of equal meaning: "+x.Argument)
 	}

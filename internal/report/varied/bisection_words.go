@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/bisection"
+	"headroom/internal/diff"
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
@@ -190,7 +191,11 @@ func (t bisectionText) before() []string {
 		parts = append(parts, t.name(c.Factor, c.Bad)+" "+probabilityText(c.Probability))
 	}
 	if len(parts) > 0 {
-		lines = append(lines, "By what is known of such settings, most likely at first: "+strings.Join(parts, ", ")+".")
+		by := "By what is known of such settings"
+		if t.ExpectedFrom == lab.PriorsFromProfiles {
+			by = "By what is known of such settings, and the profiles of the two ends"
+		}
+		lines = append(lines, by+", most likely at first: "+strings.Join(parts, ", ")+".")
 	}
 	if u := t.Excluded; u != nil {
 		lines = append(lines, prose.Capital(ExcludedText(*u))+".")
@@ -250,11 +255,28 @@ func (t bisectionText) proved() []string {
 	}
 	lines := append([]string{t.proof()}, t.shares()...)
 	lines = append(lines, t.evidence(t.Evidence, len(t.Culprits))...)
+	lines = append(lines, t.mechanisms()...)
 	lines = append(lines, t.together()...)
 	if t.Explained.Hi < explainsAll {
 		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
 	}
 	return append(lines, t.notMeasured()...)
+}
+
+// mechanisms are what profiles say of each culprit: a proof of how it does harm, or a reason to doubt.
+func (t bisectionText) mechanisms() []string {
+	var lines []string
+	for _, c := range t.Culprits {
+		text := report.MechanismText(c.Mechanism, "without", "with")
+		if text == "" {
+			continue
+		}
+		if c.Mechanism.Evidence != diff.Moved {
+			text = "caution: " + text + "; look for what else changed with it"
+		}
+		lines = append(lines, t.name(c.Factor, c.Bad)+": "+text+".")
+	}
+	return lines
 }
 
 // together are what can't be switched without a culprit, so that any of it may be what costs.

@@ -1,0 +1,28 @@
+package report
+
+import (
+	"testing"
+
+	"headroom/internal/diff"
+)
+
+func TestMechanismText(t *testing.T) {
+	flush := []diff.FunctionCalls{{Function: "qi_submit_sync", Cell: "rand-read", A: 0.015, B: 1},
+		{Function: "check_bytes_and_report", Cell: "rand-read", B: 17.05}}
+	for want, m := range map[string]*diff.Mechanism{
+		"": nil,
+		"qi_submit_sync 0.01 → 1.00, check_bytes_and_report 0.00 → 17.1 calls per I/O in the profiles " +
+			"(without → with), as it is known to do": {
+			Evidence: diff.Moved, Functions: flush},
+		"the functions that it is known to make run did not move with it: qi_submit_sync 0.01 → 1.00 calls per I/O " +
+			"in the profiles (without → with)": {
+			Evidence: diff.Still, Functions: flush[:1]},
+		"the functions that it is known to make run did not run in the profiles, without or with": {
+			Evidence: diff.Still},
+		"none of its functions ran in the profiles, without or with": {Evidence: diff.NeverRan},
+	} {
+		if got := MechanismText(m, "without", "with"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
