@@ -137,8 +137,8 @@ const (
 // errNoLoad is why nothing was recorded of a load that never began.
 var errNoLoad = errors.New("no process of the load was seen")
 
-// wait waits for the first process, at most for limit, then for delay. Processes that began since then are of the load,
-// too: fio starts one for each job.
+// wait waits for the first process, at most for limit, until one does I/O, and then for delay. Processes that began
+// since then are of the load, too: fio starts one for each job.
 func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 	for begun := time.Now(); !l.look(); {
 		if time.Since(begun) > limit {
@@ -148,11 +148,63 @@ func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 			return err
 		}
 	}
+	if err := l.waitForIO(ctx); err != nil {
+		return err
+	}
 	if err := sleep(ctx, delay); err != nil {
 		return err
 	}
 	l.look()
 	return nil
+}
+
+// A load is at work when one of its processes has read or written in each of some looks. Before that it starts, which
+// takes seconds in a guest that is emulated. One whose I/O the kernel does not count, or that does little, is waited
+// for no longer than startLimit.
+const (
+	startLimit = 4 * time.Second
+	startEvery = 100 * time.Millisecond
+	startLooks = 3
+)
+
+func (l *load) waitForIO(ctx context.Context) error {
+	type progress struct{ bytes, looks uint64 }
+	seen := map[string]progress{}
+	for begun := time.Now(); time.Since(begun) < startLimit && l.look(); {
+		for _, p := range l.processes {
+			before, known := seen[p]
+			now := progress{bytes: transferred(p)}
+			if known && now.bytes > before.bytes {
+				now.looks = before.looks + 1
+			}
+			if seen[p] = now; now.looks >= startLooks {
+				return nil
+			}
+		}
+		if err := sleep(ctx, startEvery); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// transferred is how much a process has read and written, by whatever is counted: bytes and calls. Source:
+// proc_pid_io(5).
+//
+//	rchar: 4292
+//	…
+//	write_bytes: 323932160
+func transferred(process string) (sum uint64) {
+	text, err := os.ReadFile(process + "/io")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		_, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		n, _ := strconv.ParseUint(value, 10, 64)
+		sum += n
+	}
+	return sum
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
