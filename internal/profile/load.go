@@ -77,3 +77,6 @@ const (
 	InHardirq Context = "hardirq" // an interrupt, NMIs included
 	InIdle    Context = "idle"    // the idle task
 )
+
+// ForLoad says whether what runs in a context may be work for the load: other processes and the idle task do none.
+func (c Context) ForLoad() bool { return c != InTask && c != InIdle }

@@ -102,7 +102,7 @@ func (c *counts) add(calls []profile.CallCount, load int, done float64) {
 			c.functions[k.name] = f
 		}
 		f.contexts[k.context] += n / done
-		if forLoad(k.context) {
+		if k.context.ForLoad() {
 			f.calls[load] += n / done
 		}
 	}
@@ -110,9 +110,6 @@ func (c *counts) add(calls []profile.CallCount, load int, done float64) {
 
 // none is the estimate for a function that was never called.
 func (c *counts) none() *Estimate { return estimate(make([]float64, c.loads)) }
-
-// forLoad says whether what runs in a context may be taken for work of the load.
-func forLoad(c profile.Context) bool { return c != profile.InTask && c != profile.InIdle }
 
 // operations are the I/Os that a load did while it was traced, and the functions that were counted as such.
 func (w *work) operations(l profile.Load) (float64, []string) {

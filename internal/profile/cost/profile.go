@@ -19,8 +19,10 @@ type Profile struct {
 	// for which there was no room.
 	Missing []profile.Missing `json:"missing,omitempty"`
 	Lost    uint64            `json:"lost"`
-	// CPU is nanoseconds of CPU time per I/O, of all CPUs, without idling; nil where nothing was sampled.
-	CPU *Estimate `json:"cpu_ns,omitempty"`
+	// CPU is nanoseconds of CPU time per I/O, on all CPUs: of the load's threads, interrupts, softirqs and threads of
+	// the kernel. Others is what other programs took meanwhile. Both are nil where nothing was sampled.
+	CPU    *Estimate `json:"cpu_ns,omitempty"`
+	Others *Estimate `json:"others_ns,omitempty"`
 	// Event that was sampled by: "cycles", "cpu-clock".
 	Event string `json:"event,omitempty"`
 	// Operations are the functions whose calls were counted as I/Os: "aio_read". Where the load calls none, I/Os are
@@ -32,8 +34,7 @@ type Profile struct {
 	// SpinLocks is the share of the CPU time in which CPUs waited for a spin lock of another; nil as CPU.
 	SpinLocks *Estimate `json:"spin_locks,omitempty"`
 	// Layers and Functions, the costliest first. Functions with less than one call in a hundred I/Os, and less than
-	// one in a hundred samples, are left out. What other programs did on the CPU, and the kernel for them, is the layer
-	// "programs", and none of the functions.
+	// one in a hundred samples, are left out. What other programs did, and the kernel for them, is in none.
 	Layers    []Layer    `json:"layers"`
 	Functions []Function `json:"functions"`
 	// Overhead of profiling on the deciding metric, by part: 0.97 is 3% less than beside.

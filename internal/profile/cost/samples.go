@@ -10,12 +10,16 @@ import (
 type times struct {
 	loads               int
 	rates               []float64
-	cpu, spin           []float64
+	cpu, others, spin   []float64
 	self, total, layers map[string][]float64
 }
 
-// programs is the layer of other programs.
-const programs = "programs"
+// The layers of programs: the load generator itself, and others. A library that the load generator calls has a name of
+// its own.
+const (
+	generator = "load"
+	programs  = "programs"
+)
 
 // sample works nanoseconds per I/O out of the loads that were sampled.
 func (w *work) sample() *times {
@@ -37,19 +41,23 @@ func (w *work) sample() *times {
 			Why: "the load says nothing of its rate, or no sample was taken"})
 	}
 	t := &times{loads: len(good), self: map[string][]float64{}, total: map[string][]float64{},
-		layers: map[string][]float64{}, cpu: make([]float64, len(good)), spin: make([]float64, len(good))}
+		layers: map[string][]float64{}, cpu: make([]float64, len(good)), others: make([]float64, len(good)),
+		spin: make([]float64, len(good))}
 	for i, l := range good {
 		t.rates = append(t.rates, rate(l))
 		weights := weightsOf(l)
 		perIO := 1e9 / (rate(l) * l.Sampled.Seconds)
 		for _, s := range l.Sampled.Stacks {
-			if s.Context != profile.InIdle {
-				t.add(w.layers, l, s, i, float64(s.Count)*weights[s.CPU]*perIO)
+			switch ns := float64(s.Count) * weights[s.CPU] * perIO; {
+			case s.Context.ForLoad():
+				t.add(w.layers, l, s, i, ns)
+			case s.Context == profile.InTask:
+				t.others[i] += ns
 			}
 		}
 	}
 	if t.loads > 0 {
-		w.CPU = estimate(t.cpu)
+		w.CPU, w.Others = estimate(t.cpu), estimate(t.others)
 		for i := range t.spin {
 			if t.cpu[i] > 0 {
 				t.spin[i] /= t.cpu[i]
@@ -94,11 +102,11 @@ func weightsOf(l profile.Load) map[int]float64 {
 
 func (t *times) add(layers *layer.Layers, l profile.Load, s profile.Stack, load int, ns float64) {
 	t.cpu[load] += ns
-	if s.Context == profile.InTask && ofProgram(layers, s.Frames) {
-		t.into(t.layers, programs, load, ns)
-		return
+	id := layers.OfStack(s.Frames, l.Modules)
+	if id == programs && s.Context == profile.InLoad {
+		id = generator
 	}
-	t.into(t.layers, layers.OfStack(s.Frames, l.Modules), load, ns)
+	t.into(t.layers, id, load, ns)
 	if len(s.Frames) == 0 {
 		return
 	}
@@ -117,14 +125,6 @@ func (t *times) add(layers *layer.Layers, l profile.Load, s profile.Stack, load 
 			seen["spinning"] = true
 		}
 	}
-}
-
-// ofProgram says whether a program is at work, or the kernel for it, and no thread of the kernel.
-func ofProgram(layers *layer.Layers, frames []string) bool {
-	if len(frames) == 0 {
-		return true
-	}
-	return hasColon(frames[0]) || layers.Entry(frames[0])
 }
 
 func (t *times) into(m map[string][]float64, name string, load int, ns float64) {

@@ -12,7 +12,6 @@
 //	                                             or from the time that passes: from boot to boot, too
 //	chance: [lock_timer_base]                    how often these run is chance, by an order of magnitude
 //	telling: [qi_submit_sync]                    those by which engineers know what the layer does
-//	entries: [entry_*]                           where programs enter the kernel
 //	spinning: ["*_spin_lock_slowpath"]           where a CPU waits for another's lock
 //	passes: true                                 all functions of the layer are so
 //	follows: true                                what changes here mostly follows from a change in another layer

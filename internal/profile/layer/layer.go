@@ -21,7 +21,7 @@ type Layers struct {
 	isOne      map[string]bool
 	called     []call
 
-	entries, spinning, varying, chance, telling []member
+	spinning, varying, chance, telling []member
 }
 
 // Layer is a group of functions.
@@ -108,11 +108,11 @@ func (l *Layers) Operation(function string) bool { return l.isOne[Name(function)
 // Operations are those functions by interface: a load uses one of them, and may call single functions of others beside.
 func (l *Layers) Operations() [][]string { return l.operations }
 
-// Entry says whether programs enter the kernel by this function; threads of the kernel begin elsewhere.
-func (l *Layers) Entry(function string) bool { return fitsAny(l.entries, short(function)) }
-
 // Spins says whether a CPU waits in this function for a lock that another has.
-func (l *Layers) Spins(function string) bool { return fitsAny(l.spinning, short(function)) }
+func (l *Layers) Spins(function string) bool {
+	name := short(function)
+	return slices.ContainsFunc(l.spinning, func(m member) bool { return m.fits(name) })
+}
 
 // Telling says whether engineers know by this function what its layer does.
 func (l *Layers) Telling(function string) bool { return l.marked(l.telling, function, "") }
@@ -132,10 +132,6 @@ func (l *Layers) Passes(function, module string) bool {
 // VariesAll says that of all functions of a layer.
 func (l *Layers) VariesAll(id string) bool {
 	return slices.ContainsFunc(l.varying, func(m member) bool { return m.layer.ID == id && m.all() })
-}
-
-func fitsAny(patterns []member, name string) bool {
-	return slices.ContainsFunc(patterns, func(m member) bool { return m.fits(name) })
 }
 
 // marked says whether a function is in a list of some layer, in which * alone stands for all functions of that layer.

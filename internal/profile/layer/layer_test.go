@@ -123,20 +123,27 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-func TestEntriesAndLocks(t *testing.T) {
+func TestMarks(t *testing.T) {
 	l := loaded(t)
-	for _, function := range []string{"entry_SYSCALL_64_after_hwframe", "el0t_64_sync", "asm_exc_page_fault"} {
-		if !l.Entry(function) {
-			t.Errorf("programs don't enter the kernel by %s", function)
-		}
-	}
 	for _, function := range []string{"native_queued_spin_lock_slowpath", "__pv_queued_spin_lock_slowpath"} {
 		if !l.Spins(function) {
 			t.Errorf("%s does not wait for a lock", function)
 		}
 	}
-	if l.Entry("ret_from_fork_asm") || l.Spins("_raw_spin_lock") || l.Varies("qi_submit_sync", "") {
-		t.Error("threads of the kernel, or locks without waiting, are taken for others")
+	if l.Spins("_raw_spin_lock") {
+		t.Error("_raw_spin_lock waits for a lock")
+	}
+	if !l.Varies("nvme_irq", "nvme") || !l.Varies("scheduler_tick", "") || l.Varies("qi_submit_sync", "") {
+		t.Error("interrupts and ticks don't vary, or the flushes of an IOMMU do")
+	}
+	if !l.Chance("__slab_free", "") || !l.Chance("do_idle", "") || l.Chance("schedule", "") {
+		t.Error("what chance decides is not right")
+	}
+	if !l.Telling("__audit_syscall_entry") || l.Telling("audit_reset_context") {
+		t.Error("telling functions are not right")
+	}
+	if !l.VariesAll("interrupt") || l.VariesAll("driver") {
+		t.Error("layers that vary as a whole are not right")
 	}
 }
 

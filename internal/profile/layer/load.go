@@ -33,7 +33,7 @@ type entry struct {
 	Passes, Follows        bool
 
 	Functions, Passing, Called, Modules, Events, Programs []string
-	Varying, Chance, Telling, Entries, Spinning           []string
+	Varying, Chance, Telling, Spinning                    []string
 }
 
 // Load reads the built-in layers, once.
@@ -122,8 +122,7 @@ func (l *Layers) addLayer(e entry) error {
 	for _, marked := range []struct {
 		patterns []string
 		into     *[]member
-	}{{e.Varying, &l.varying}, {e.Chance, &l.chance}, {e.Telling, &l.telling}, {e.Entries, &l.entries},
-		{e.Spinning, &l.spinning}} {
+	}{{e.Varying, &l.varying}, {e.Chance, &l.chance}, {e.Telling, &l.telling}, {e.Spinning, &l.spinning}} {
 		for _, p := range marked.patterns {
 			*marked.into = append(*marked.into, pattern(p, one))
 		}

@@ -29,8 +29,8 @@ type Stack struct {
 	Samples uint64
 }
 
-// Of adds up the samples of loads of one cell, without idling. The CPU time of an I/O in each load that has samples,
-// in their order, is shared out among the load's stacks; where it is not known they are counted only.
+// Of adds up the samples of loads of one cell, without idling and other programs. The CPU time of an I/O in each load
+// that has samples, in their order, is shared out among the load's stacks; where it is not known they are counted only.
 func Of(loads []profile.Load, cpuNS []float64) Set {
 	var set Set
 	sampled := slices.DeleteFunc(slices.Clone(loads), func(l profile.Load) bool {
@@ -44,7 +44,7 @@ func Of(loads []profile.Load, cpuNS []float64) Set {
 			perSample = cpuNS[i] / float64(busy(l.Sampled.Stacks))
 		}
 		for _, s := range l.Sampled.Stacks {
-			if s.Context == profile.InIdle {
+			if !s.Context.ForLoad() {
 				continue
 			}
 			frames := append([]string{outermost(s)}, s.Frames...)
@@ -69,7 +69,7 @@ func Of(loads []profile.Load, cpuNS []float64) Set {
 func busy(all []profile.Stack) uint64 {
 	var n uint64
 	for _, s := range all {
-		if s.Context != profile.InIdle {
+		if s.Context.ForLoad() {
 			n += s.Count
 		}
 	}
