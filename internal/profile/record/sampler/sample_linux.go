@@ -50,11 +50,13 @@ func Sample(ctx context.Context, o Options) (*profile.Sampled, []profile.Missing
 		return nil, append(missing, refused(samples, "/proc", err))
 	}
 	defer rs.close()
-	out, err := rs.sample(ctx, o)
+	seen := newStacks("/proc", o)
+	out, err := rs.sample(ctx, o, seen)
 	if err != nil {
 		return nil, append(missing, refused(samples, "/proc", err))
 	}
 	out.Event = event
+	out.Stacks, out.Samples = seen.sampled()
 	return out, missing
 }
 
@@ -115,8 +117,7 @@ func openSampling(attr unix.PerfEventAttr, cpus []int, bytes int) (rings, error)
 }
 
 // sample counts stacks until the time is up or the context is done.
-func (rs rings) sample(ctx context.Context, o Options) (*profile.Sampled, error) {
-	seen := newStacks("/proc", o)
+func (rs rings) sample(ctx context.Context, o Options, seen *stacks) (*profile.Sampled, error) {
 	out := &profile.Sampled{Hz: o.Hz}
 	var stack sample
 	take := func(r *ring, rec record) {
@@ -144,7 +145,6 @@ func (rs rings) sample(ctx context.Context, o Options) (*profile.Sampled, error)
 	out.Seconds = time.Since(start).Seconds()
 	rs.drain(take)
 	out.Lost = rs.lost()
-	out.Stacks, out.Samples = seen.sampled()
 	return out, nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"headroom/internal/figure"
 	"headroom/internal/figure/sampled"
+	"headroom/internal/profile"
 )
 
 // How far the shares of the ten largest functions are from those of perf record in the same windows, and how far two
@@ -83,14 +84,8 @@ func TestWhatSamplingCosts(t *testing.T) {
 	var taken, lost uint64
 	for _, name := range []string{"null", "disk"} {
 		for _, hz := range []int{99, 999} {
-			logs := byTurns(t, loads[name], func(_ int, o Options) {
-				o.Hz = hz
-				got, missing := Sample(context.Background(), o)
-				if got == nil {
-					t.Fatal(missing)
-				}
-				taken, lost = taken+got.Samples, lost+got.Lost
-			})
+			logs, all := whileSampled(t, loads[name], hz)
+			taken, lost = taken+all.Samples, lost+all.Lost
 			figure.Record(t, sampled.Ratio(figure.Name("profile/sampling", name, hz), logs, figure.Higher).Saying(
 				"IOPS of %s while all CPUs are sampled at %d Hz over those while they are not, pairs of %v", name, hz,
 				slice))
@@ -105,6 +100,34 @@ func TestWhatSamplingCosts(t *testing.T) {
 		"IOPS of disk while its waits are followed over those while they are not, pairs of %v", slice))
 	figure.Record(t, figure.Figure{Name: "profile/sampling/lost", Center: float64(lost), N: int(taken),
 		Better: figure.Lower}.Saying("samples lost"))
+}
+
+// whileSampled compares a load while it is sampled with itself while it is not. Events stay open and switched off in
+// between, as what is known of processes is kept: a window of a profile is much longer than a slice.
+func whileSampled(t *testing.T, load []string, hz int) ([]float64, *profile.Sampled) {
+	t.Helper()
+	cpus, err := online("/sys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, err := openSampling(clockOf(hz), cpus, ringOfCPU(hz))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rs.close()
+	var seen *stacks
+	var all *profile.Sampled
+	logs := byTurns(t, load, func(_ int, o Options) {
+		o.Hz = hz
+		if seen == nil {
+			seen = newStacks("/proc", o)
+		}
+		if all, err = rs.sample(t.Context(), o, seen); err != nil {
+			t.Fatal(err)
+		}
+	})
+	all.Stacks, all.Samples = seen.sampled()
+	return logs, all
 }
 
 const slice, edge = 400 * time.Millisecond, 50 * time.Millisecond
