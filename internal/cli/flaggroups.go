@@ -45,7 +45,7 @@ func flagGroups() []flagGroup {
 			"margin", "alpha", "limit", "share", "baseline", "metrics", "all", "anyway", "fail-on", "no-priors",
 			"rules", "risks", "unpriced",
 		}},
-		{"Profiles:", []string{"profile", "profile-hz", "recorder"}},
+		{"Profiles:", []string{"profile", "loads", "profile-hz", "recorder"}},
 		{"Boots:", []string{"boot-on", "boot-way", "boot-limit"}},
 		{"Safety:", []string{"dry-run", "destroy", "sampled", "max-writes", "reboot", "trust"}},
 		{"Saved runs:", []string{"label", "resume", "show", "since"}},
@@ -60,6 +60,7 @@ func firstFlags() map[string][]string {
 	return map[string][]string{
 		"run":              {"on", "repeat", "precision", "budget", "label"},
 		"soak":             {"on", "for", "round", "job", "label"},
+		"profile":          {"on", "loads", "job", "output", "label"},
 		"net":              {"on", "address", "pairs", "repeat", "label"},
 		"net interference": {"on", "group", "passes", "margin", "label"},
 		"nfs":              {"on", "address", "export", "mounted", "label"},

@@ -9,6 +9,8 @@ const (
 	DesignRun Design = "run"
 	// DesignSoak measures one load for a long time.
 	DesignSoak Design = "soak"
+	// DesignProfile measures the cells of a suite to have them profiled.
+	DesignProfile Design = "profile"
 	// DesignLive compares two sides that are measured in turn, DesignLayers the layers of a host's storage.
 	DesignLive   Design = "live"
 	DesignLayers Design = "layers"

@@ -20,6 +20,7 @@ func builderOf(run lab.Run) builder {
 		lab.DesignBisection:     bisectionResult,
 		lab.DesignInterference:  interferenceResult,
 		lab.DesignSoak:          soakResult,
+		lab.DesignProfile:       profileResult,
 		lab.DesignLayers:        layersResult,
 		lab.DesignLadder:        ladderResult,
 		lab.DesignNetworkLadder: networkLadderResult,
@@ -29,8 +30,11 @@ func builderOf(run lab.Run) builder {
 }
 
 // hasOwnResult says whether a run is shown as what its design found. An arm, and a bundle in which older versions kept
-// one, is shown by its cells.
-func hasOwnResult(b *store.Bundle) bool { return b.Run.Pair == "" && builderOf(b.Run) != nil }
+// one, is shown by its cells, and so is a run of which nothing could be profiled.
+func hasOwnResult(b *store.Bundle) bool {
+	profiled := b.Run.MadeBy() != lab.DesignProfile || b.Profiled()
+	return b.Run.Pair == "" && builderOf(b.Run) != nil && profiled
+}
 
 // resultOf is what was found of a run, with what to type next.
 func resultOf(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {

@@ -74,16 +74,11 @@ func ShowProfiles(p *app.App, ref string, o ProfileOptions) error {
 	if done, err := writeStacks(p, side.breakdown, o.Result); done || err != nil {
 		return err
 	}
-	layers, err := layer.Load()
+	result, err := side.document(o.Functions)
 	if err != nil {
 		return err
 	}
-	of := func(shown report.Options) document.Document {
-		return profiled.Profile(side.breakdown,
-			profiled.Options{Options: shown, Functions: o.Functions, Layers: layers})
-	}
-	return ShowResult(p, s, ResultDocument{Published: side.breakdown, Document: of, Runs: []lab.Run{side.run}},
-		o.Result)
+	return ShowResult(p, s, result, o.Result)
 }
 
 // writeStacks writes or prints stacks where a format of theirs is asked for.
@@ -135,11 +130,36 @@ func profilesOf(s *store.Store, ref string, cells []string) (profiledRun, error)
 	if err != nil {
 		return profiledRun{}, err
 	}
-	run := b.Run
-	found := profiledRun{run: run, name: s.ShortID(run.ID)}
+	found, err := profilesIn(b, arm, cells)
+	found.name = s.ShortID(b.Run.ID)
 	if arm != "" {
 		found.name += ":" + arm
 	}
+	return found, err
+}
+
+// profileResult is the profile of a run that was measured for that.
+func profileResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) {
+	found, err := profilesIn(b, b.Arm(), nil)
+	if err != nil {
+		return ResultDocument{}, err
+	}
+	return found.document(profiled.ShownFunctions)
+}
+
+// document shows so many functions of each cell; 0 is all.
+func (r profiledRun) document(functions int) (ResultDocument, error) {
+	layers, err := layer.Load()
+	return ResultDocument{Published: r.breakdown, Runs: []lab.Run{r.run},
+		Document: func(shown report.Options) document.Document {
+			return profiled.Profile(r.breakdown, profiled.Options{Options: shown, Functions: functions, Layers: layers})
+		}}, err
+}
+
+// profilesIn works out what the I/Os of a run, or of an arm of it, cost.
+func profilesIn(b *store.Bundle, arm string, cells []string) (profiledRun, error) {
+	run := b.Run
+	found := profiledRun{run: run}
 	loads, err := profiledLoads(b, arm, cells)
 	if err != nil {
 		return found, err

@@ -96,6 +96,12 @@ func (b *Bundle) Profiles() iter.Seq2[profile.Load, error] {
 	}
 }
 
+// Profiled says whether there are any profiled loads.
+func (b *Bundle) Profiled() bool {
+	numbers, err := profilesOf(b.dir)
+	return err == nil && len(numbers) > 0
+}
+
 // profilesOfPart are those of an arm, by the names of its cells alone.
 func (b *Bundle) profilesOfPart() iter.Seq2[profile.Load, error] {
 	return func(yield func(profile.Load, error) bool) {
