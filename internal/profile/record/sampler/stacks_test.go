@@ -88,6 +88,8 @@ func TestContexts(t *testing.T) {
 			"____do_softirq"},
 		{0, true, "entry_SYSCALL_64_after_hwframe do_syscall_64", "task", "?", "entry_SYSCALL_64_after_hwframe"},
 		{0, false, "ret_from_fork kthread nvme_poll", "kthread", "?", "ret_from_fork"},
+		{9, false, "entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_exit_group do_exit", "task", "schedule",
+			"entry_SYSCALL_64_after_hwframe"},
 		{9, false, "ret_from_fork kthread irq_thread nvme_irq", "kthread", "schedule", "ret_from_fork"},
 	} {
 		functions := strings.Fields(c.stack)

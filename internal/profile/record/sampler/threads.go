@@ -80,7 +80,8 @@ func (t *threads) told(r record) {
 // see, because it is in a container, have the number 0 as the idle task has; but they have a program, or begin as
 // threads of the kernel do. Which of the kworkers does what changes from one work to the next.
 func (t *threads) whose(s *sample, kernel []mark) (profile.Context, string) {
-	if s.pid == 0 && !s.inProgram && !slices.Contains(kernel, start) {
+	ofKernel := !s.inProgram && slices.Contains(kernel, start)
+	if s.pid == 0 && !s.inProgram && !ofKernel {
 		return profile.InIdle, "swapper"
 	}
 	name := symbols.Unknown
@@ -92,7 +93,7 @@ func (t *threads) whose(s *sample, kernel []mark) (profile.Context, string) {
 		return profile.InLoad, name
 	case strings.HasPrefix(name, "kworker/"):
 		return profile.InWorker, "kworker"
-	case !s.inProgram:
+	case ofKernel: // and not a process whose program is gone, because it ends
 		return profile.InThread, name
 	}
 	return profile.InTask, name
