@@ -47,7 +47,7 @@ compare --live, sweep, ablate and bisect have that flag.`,
 		},
 	}
 	p.profileFlags(&o, c)
-	c.AddCommand(p.profileRecordCommand(), p.profileShowCommand())
+	c.AddCommand(p.profileRecordCommand(), p.profileShowCommand(), p.profileDiffCommand())
 	return c
 }
 

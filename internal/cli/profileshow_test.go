@@ -17,6 +17,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/difference"
 	"headroom/internal/store"
 )
 
@@ -194,6 +195,49 @@ func TestProfileShowNothing(t *testing.T) {
 	} {
 		if _, errs, code := headroomIn(t, dir,
 			append([]string{"profile", "show"}, strings.Fields(c.args)...)...); code == 0 ||
+			!strings.Contains(errs, c.want) {
+			t.Errorf("%s: %d, %s", c.args, code, errs)
+		}
+	}
+}
+
+// Two arms differ by the layer that was changed, which stands first.
+func TestProfileDiff(t *testing.T) {
+	dir := t.TempDir()
+	id := profiledRunIn(t, dir)
+	out, errs, code := headroomIn(t, dir, "profile", "diff", id+":lazy", id+":strict")
+	for _, want := range []string{"A is PRF7:lazy, B is PRF7:strict\nDMA mapping and IOMMU ", "qi_submit_sync",
+		"fq_ring_free", "appeared", "vanished", "!1 emulated-guest"} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Fatalf("%d, no %q in\n%s%s", code, want, out, errs)
+		}
+	}
+	if arms, errs, code := headroomIn(t, dir, "profile", "diff", id); code != 0 || arms != out {
+		t.Errorf("%d: %s%s", code, arms, errs)
+	}
+	out, errs, code = headroomIn(t, dir, "profile", "diff", id+":lazy", id+":lazy")
+	if code != 0 || !strings.Contains(out, "\nNothing differs: of ") {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	out, errs, code = headroomIn(t, dir, "profile", "diff", id, "--json")
+	var d difference.Document
+	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 || d.Schema != difference.Schema ||
+		d.Cells[0].Layers[0].ID != "dma" {
+		t.Errorf("%v, %d: %s%s", err, code, out, errs)
+	}
+	page := filepath.Join(dir, "diff.html")
+	if _, errs, code = headroomIn(t, dir, "profile", "diff", id, "-o", page); code != 0 {
+		t.Fatal(errs)
+	}
+	data, err := os.ReadFile(page)
+	if err != nil || !bytes.Contains(data, []byte(`<figure class="flame"`)) {
+		t.Errorf("%v: no graph", err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{id + " " + id, "name one: " + id + ":lazy"}, {id + ":lazy", "name what to compare it with"},
+		{id + " --alpha 2", "--alpha 2 is no probability"}, {id + " --format pprof", "there is no format pprof"}} {
+		if _, errs, code := headroomIn(t, dir,
+			append([]string{"profile", "diff"}, strings.Fields(c.args)...)...); code == 0 ||
 			!strings.Contains(errs, c.want) {
 			t.Errorf("%s: %d, %s", c.args, code, errs)
 		}

@@ -25,6 +25,7 @@ import (
 	"headroom/internal/ladder"
 	"headroom/internal/layers"
 	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/difference"
 	"headroom/internal/rule"
 	"headroom/internal/soak"
 	"headroom/internal/stages"
@@ -43,7 +44,8 @@ func publishedDocuments() map[string]any {
 		sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document),
 		stages.Schema: new(stages.Document), soak.Schema: new(soak.Document),
 		factorsSchema: new(factorsDocument), versionSchema: new(versionDocument),
-		configSchema: new(configDocument), breakdown.Schema: new(breakdown.Document)}
+		configSchema: new(configDocument), breakdown.Schema: new(breakdown.Document),
+		difference.Schema: new(difference.Document)}
 }
 
 // TestSchemasDoc keeps the JSON schemas the same as the types that are written, and the page that lists them.

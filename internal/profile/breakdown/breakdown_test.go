@@ -60,7 +60,8 @@ func TestBreakdown(t *testing.T) {
 		math.Abs(w.Stacks[0].Share-0.45) > 1e-9 {
 		t.Errorf("%+v", w)
 	}
-	if failed := Of(groups[1], cost.Profile{}); failed.Waits != nil || failed.Requests != nil || failed.Devices != nil {
+	if failed := Of(groups[1], cost.Profile{}); failed.Waits != nil || failed.Requests != nil ||
+		failed.Devices != nil {
 		t.Errorf("%+v", failed)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/profile"
 	"headroom/internal/profile/breakdown"
 	"headroom/internal/profile/cost"
+	"headroom/internal/profile/difference"
 	"headroom/internal/profile/layer"
 	"headroom/internal/report"
 )
@@ -59,7 +60,7 @@ func timeLoad(arm string, number int, strict uint64) profile.Load {
 }
 
 // oneCell is a cell with all parts; strict has the IOMMU flushed at each I/O.
-func oneCell(arm string, strict uint64) breakdown.Cell {
+func oneCell(t *testing.T, arm string, strict uint64) breakdown.Cell {
 	var loads []profile.Load
 	for n := range 3 {
 		loads = append(loads, timeLoad(arm, n+1, strict))
@@ -95,12 +96,12 @@ func oneCell(arm string, strict uint64) breakdown.Cell {
 }
 
 // guestProfile is that of an emulated guest with two arms.
-func guestProfile() breakdown.Document {
+func guestProfile(t *testing.T) breakdown.Document {
 	return breakdown.Document{Schema: breakdown.Schema, Run: "7KQ4M2X9TD",
 		Warnings: []lab.Warning{
 			{Code: "emulated-guest", Text: "qemu:guest.yaml is emulated: its times are those of no " +
 				"hardware; calls per I/O are true"}},
-		Cells: []breakdown.Cell{oneCell("lazy", 0), oneCell("strict", 1)}}
+		Cells: []breakdown.Cell{oneCell(t, "lazy", 0), oneCell(t, "strict", 1)}}
 }
 
 // refusedProfile is one of a machine that refuses nearly everything.
@@ -122,9 +123,57 @@ func refusedProfile() breakdown.Document {
 
 func options(t *testing.T, o report.Options) Options {
 	t.Helper()
+	return Options{Options: o, Functions: ShownFunctions, Layers: allLayers(t)}
+}
+
+func delta(a, b, half float64, c difference.Change) *difference.Delta {
+	return &difference.Delta{A: a, B: b, Low: b - a - half, High: b - a + half, Change: c}
+}
+
+// strictDifference is that of two arms, one of which has the IOMMU flushed at each I/O.
+func strictDifference(t *testing.T) (difference.Document, Sides) {
+	d := guestProfile(t)
+	a, b := d, d
+	a.Cells, b.Cells = d.Cells[:1], d.Cells[1:]
+	return difference.Document{Schema: difference.Schema, A: "7KQ4:lazy", B: "7KQ4:strict", Alpha: 0.05,
+		Cells: []difference.Cell{{Cell: "randread 4k q4", A: a.Cells[0].Profile, B: b.Cells[0].Profile, Slower: 1,
+			Layers: []difference.Layer{
+				{ID: "dma", Title: "DMA mapping and IOMMU", Share: 0.94, Calls: delta(18.1, 19.1, 0.1, ""),
+					NS: delta(2760, 6760, 500, difference.More), Functions: []string{"qi_submit_sync", "fq_ring_free"}},
+				{ID: "generic", Title: "locks, memory, lists", Share: 0.06, Calls: delta(72, 88, 20, ""),
+					Functions: []string{"__rcu_read_lock"}}},
+			Functions: []difference.Function{
+				{Name: "qi_submit_sync", Layer: "dma", Calls: delta(0.0154, 1, 0.012, difference.Appeared),
+					NS: delta(20, 4020, 410, difference.More)},
+				{Name: "fq_ring_free", Layer: "dma", Calls: delta(1.03, 0, 0.02, difference.Vanished)},
+				{Name: "__rcu_read_lock", Module: "", Layer: "generic",
+					Calls: delta(21.4, 26.1, 0.4, difference.More)}},
+			Same: 157}}}, Sides{a, b}
+}
+
+// kernelDifference is that of two kernels, of which one refused to count calls.
+func kernelDifference(t *testing.T) difference.Document {
+	a, b := oneCell(t, "old", 0).Profile, oneCell(t, "new", 1).Profile
+	b.Kernel, b.CallLoads = "6.12.9-amd64", 0
+	b.Missing = []profile.Missing{{What: "function calls", Why: "the kernel is locked down (integrity)",
+		Hint: "boot without lockdown="}}
+	return difference.Document{A: "7KQ4", B: "M2X9", Alpha: 0.05, Cells: []difference.Cell{
+		{Cell: "randread 4k q4", A: a, B: b, Slower: 1.61,
+			Layers: []difference.Layer{{ID: "dma", Title: "DMA mapping and IOMMU", Share: 1,
+				NS: delta(2760, 6760, 500, difference.More), Functions: []string{}}}, Same: 40,
+			Renamed: []difference.Renamed{{A: "blk_mq_submit_bio", B: "submit_bio_noacct",
+				Why: "renamed in 6.9"}},
+			Missing: []profile.Missing{{What: "function calls", Why: "the second side has none",
+				Hint: "profile both sides again, with at least two loads each"}}},
+		{Cell: "randwrite 4k q4", A: a, B: a, Slower: 1, Same: 163},
+		{Cell: "trim 4k", A: cost.Profile{Kernel: "6.1"}, B: cost.Profile{Kernel: "6.1"}, Slower: 1}}}
+}
+
+func allLayers(t *testing.T) *layer.Layers {
+	t.Helper()
 	layers, err := layer.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{Options: o, Functions: ShownFunctions, Layers: layers}
+	return layers
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"headroom/internal/document"
@@ -128,18 +129,18 @@ func framesOf(root *stacks.Node, least float64, describe func(*stacks.Node, []st
 }
 
 // flameOfDifference has the stacks of both sides in one picture.
-func (t text) flameOfDifference(a, b breakdown.Cell, renamed []difference.Renamed) []document.Block {
+func (t text) flameOfDifference(c difference.Cell, a, b breakdown.Cell) []document.Block {
 	if a.Stacks.Total() == 0 || b.Stacks.Total() == 0 {
 		return nil
 	}
 	names := map[string]string{}
-	for _, r := range renamed {
+	for _, r := range c.Renamed {
 		names[r.A] = r.B
 	}
 	root := stacks.Difference(a.Stacks, b.Stacks, names)
 	least := pruned(root)
 	layers := newFlameLayers(t.Layers, a.Modules, b.Modules)
-	f := document.Flame{Title: "CPU time per I/O by stack, B against A: " + b.Cell, Difference: true,
+	f := document.Flame{Title: "CPU time per I/O by stack, B against A: " + c.Cell, Difference: true,
 		Note:  nanoseconds(root.MeanBefore()) + " → " + nanoseconds(root.Mean()),
 		Total: "what both sides spend"}
 	f.Frames = framesOf(root, least, func(n *stacks.Node, stack []string) document.Frame {
@@ -151,18 +152,26 @@ func (t text) flameOfDifference(a, b breakdown.Cell, renamed []difference.Rename
 		}
 		return document.Frame{Text: text, Change: changeOf(n)}
 	})
-	f.Reading = "Each frame is as wide as the time on the side that has more of it, so that what vanished is seen, " +
-		"too. Frames have a colour where no load of one side lies within the loads of the other; the table above " +
-		"says what is " +
-		fmt.Sprintf("proved. Frames of less than %s are left out.", unit.RoundPercent(least))
+	f.Reading = fmt.Sprintf("Each frame is as wide as the time on the side that has more of it, so that what "+
+		"vanished is seen, too. Frames have a colour where they differ by a tenth or more and loads of both sides "+
+		"don't overlap; the tables say what is proved. Other programs are left out, and so are frames of less than %s.",
+		unit.RoundPercent(least))
 	return []document.Block{f}
 }
 
-// changeOf is what was gained or lost as a share of the larger side; 0 where loads of both sides overlap.
+// leastChange is the share from which a frame has a colour.
+const leastChange = 0.1
+
+// changeOf is what was gained or lost as a share of the larger side; 0 where loads of both sides overlap, and where it
+// is little.
 func changeOf(n *stacks.Node) float64 {
 	if len(n.NS) == 0 || len(n.NSBefore) == 0 ||
 		slices.Min(n.NS) <= slices.Max(n.NSBefore) && slices.Min(n.NSBefore) <= slices.Max(n.NS) {
 		return 0
 	}
-	return (n.Mean() - n.MeanBefore()) / max(n.Mean(), n.MeanBefore())
+	change := (n.Mean() - n.MeanBefore()) / max(n.Mean(), n.MeanBefore())
+	if math.Abs(change) < leastChange {
+		return 0
+	}
+	return change
 }

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/cost"
 	"headroom/internal/profile/layer"
 	"headroom/internal/prose"
 	"headroom/internal/report"
@@ -34,14 +35,7 @@ type Options struct {
 func Profile(d breakdown.Document, o Options) document.Document {
 	id := o.ID(d.Run)
 	out := document.Document{Title: "Profile of " + id}
-	t := text{Options: o, signs: map[string]string{}}
-	var warnings []document.Block
-	for i, w := range d.Warnings {
-		sign := fmt.Sprintf("!%d", i+1)
-		t.signs[w.Code] = sign
-		warnings = append(warnings, document.Warning{Sign: sign, Code: w.Code, Explained: report.Explained(w.Code),
-			Texts: []document.WarningText{{Text: w.Text}}})
-	}
+	t, warnings := newText(d.Warnings, o)
 	if len(d.Cells) == 0 {
 		out.Blocks = append(out.Blocks, document.Sentence{Role: document.Answer, Text: id + " has no profiled loads"})
 	}
@@ -79,6 +73,22 @@ type text struct {
 	Options
 	// signs of warnings by their codes.
 	signs map[string]string
+}
+
+// newText is one that knows the signs of warnings, which are blocks at the end of the document. A code has one.
+func newText(all []lab.Warning, o Options) (text, []document.Block) {
+	t := text{Options: o, signs: map[string]string{}}
+	var warnings []document.Block
+	for _, w := range all {
+		if t.signs[w.Code] != "" {
+			continue
+		}
+		sign := fmt.Sprintf("!%d", len(warnings)+1)
+		t.signs[w.Code] = sign
+		warnings = append(warnings, document.Warning{Sign: sign, Code: w.Code, Explained: report.Explained(w.Code),
+			Texts: []document.WarningText{{Text: w.Text}}})
+	}
+	return t, warnings
 }
 
 // EmulatedGuest is the code of the warning that times are those of no hardware.
@@ -119,40 +129,44 @@ func cellName(c breakdown.Cell) string {
 
 // answer is what an I/O costs, and in which layers.
 func (t text) answer(c breakdown.Cell) string {
-	const most = 3
-	total := totalCalls(c)
+	total := totalCalls(c.Profile)
 	var text string
-	var shares []string
 	switch {
 	case c.CPU != nil:
 		text = prose.Join("An I/O takes", withInterval(c.CPU, nanoseconds), t.signs[EmulatedGuest], "of CPU time")
 		if total > 0 {
 			text += " and " + calls(total) + " calls of kernel functions"
 		}
-		for _, l := range c.Layers {
-			if l.NS != nil && c.CPU.Mean > 0 && len(shares) < most {
-				shares = append(shares, l.Title+" "+unit.Percent(l.NS.Mean/c.CPU.Mean))
-			}
-		}
 	case total > 0:
 		text = "An I/O takes " + calls(total) + " calls of kernel functions"
-		for _, l := range c.Layers {
-			if l.Calls != nil && len(shares) < most {
-				shares = append(shares, l.Title+" "+unit.Percent(l.Calls.Mean/total))
-			}
-		}
 	case len(c.Functions) > 0:
 		return "Only static tracepoints could be counted"
 	default:
 		return "Neither CPU time nor calls could be recorded"
 	}
-	if len(shares) > 0 {
+	if shares := largest(c, total); len(shares) > 0 {
 		text += ": " + strings.Join(shares, ", ")
 	}
 	return text
 }
 
-func totalCalls(c breakdown.Cell) float64 {
+// largest are the layers with the largest shares of the CPU time; of calls where that was not recorded.
+func largest(c breakdown.Cell, calls float64) []string {
+	const most = 3
+	var shares []string
+	for _, l := range c.Layers {
+		share := meanOf(l.Calls) / max(calls, 1)
+		if c.CPU != nil {
+			share = meanOf(l.NS) / max(c.CPU.Mean, 1)
+		}
+		if share > 0 && len(shares) < most {
+			shares = append(shares, l.Title+" "+unit.Percent(share))
+		}
+	}
+	return shares
+}
+
+func totalCalls(c cost.Profile) float64 {
 	total := 0.0
 	for _, l := range c.Layers {
 		if l.Calls != nil {
@@ -173,7 +187,11 @@ func recorded(c breakdown.Cell) []string {
 		parts = append(parts, part)
 	}
 	if c.CallLoads > 0 {
-		parts = append(parts, "calls from "+prose.Count(c.CallLoads, "load"))
+		what := "calls from "
+		if totalCalls(c.Profile) == 0 {
+			what = "static tracepoints from "
+		}
+		parts = append(parts, what+prose.Count(c.CallLoads, "load"))
 	}
 	if len(parts) > 0 {
 		texts = append(texts, prose.Capital(strings.Join(parts, "; "))+".")
@@ -194,15 +212,19 @@ func recorded(c breakdown.Cell) []string {
 	if len(parts) > 0 {
 		texts = append(texts, "What profiling costs: "+strings.Join(parts, ", ")+".")
 	}
-	if s := c.SpinLocks; s != nil && s.Mean >= leastSpinning {
+	if o := c.Others; o != nil && c.CPU != nil && o.Mean >= leastTold*c.CPU.Mean {
+		texts = append(texts, "Other programs ran meanwhile, which is no part of it: "+withInterval(o, nanoseconds)+
+			" of CPU time per I/O.")
+	}
+	if s := c.SpinLocks; s != nil && s.Mean >= leastTold {
 		texts = append(texts, "CPUs waited for spin locks of others in "+withInterval(s, unit.Percent)+" of the CPU "+
 			"time.")
 	}
 	return texts
 }
 
-// leastSpinning is the share of the CPU time from which waiting for spin locks is worth a line.
-const leastSpinning = 0.01
+// leastTold is the share of the CPU time from which something is worth a line.
+const leastTold = 0.01
 
 // doubts are what could not be recorded, with the way out.
 func doubts(c breakdown.Cell) []string {

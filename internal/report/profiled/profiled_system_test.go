@@ -18,7 +18,9 @@ import (
 )
 
 func pages(t *testing.T) map[string]document.Document {
-	return map[string]document.Document{"profile": Profile(guestProfile(), options(t, report.Options{})),
+	strict, sides := strictDifference(t)
+	return map[string]document.Document{"difference": Difference(strict, sides, options(t, report.Options{})),
+		"profile": Profile(guestProfile(t), options(t, report.Options{})),
 		"refused": Profile(refusedProfile(), options(t, report.Options{}))}
 }
 

@@ -76,7 +76,7 @@ func (t text) functions(c breakdown.Cell, name string) []document.Block {
 	}
 	for _, f := range shown {
 		table.Rows = append(table.Rows, document.Row{Cells: []document.Cell{{Text: functionName(f.Name, f.Module)},
-			{Text: cmp.Or(titles[f.Layer], f.Layer)}, timeCell(f.Self),
+			{Text: cmp.Or(titles[f.Layer], t.layerTitle(f.Layer))}, timeCell(f.Self),
 			timeCell(f.Total), callsCell(f.Calls), {Text: contextsText(f)}}})
 	}
 	blocks := []document.Block{document.Heading{Text: "Functions"}, table}
@@ -85,6 +85,13 @@ func (t text) functions(c breakdown.Cell, name string) []document.Block {
 			Text: fmt.Sprintf("%d more: --functions %d, --functions all, or --json", more, 4*ShownFunctions)}}})
 	}
 	return blocks
+}
+
+func (t text) layerTitle(id string) string {
+	if t.Layers == nil {
+		return id
+	}
+	return t.Layers.Title(id)
 }
 
 func functionName(name, module string) string {
@@ -119,6 +126,18 @@ func contextsText(f cost.Function) string {
 	return strings.Join(parts, ", ")
 }
 
+// leastRequests is how many requests of a kind are shown, as a share of the most frequent kind.
+const leastRequests = 0.005
+
+func stageNames() []string { return []string{"until queued", "in the scheduler", "in the device"} }
+
+func requestsName(r breakdown.Requests) string {
+	if r.Bytes == 0 {
+		return prose.Join(r.Device, r.Direction)
+	}
+	return prose.Join(r.Device, r.Direction, unit.BlockSize(fmt.Sprint(r.Bytes)))
+}
+
 // stages are the tables of how long requests are in each stage of the block layer, and of the devices.
 func (t text) stages(c breakdown.Cell, name string) []document.Block {
 	if len(c.Requests) == 0 {
@@ -128,7 +147,7 @@ func (t text) stages(c breakdown.Cell, name string) []document.Block {
 		{Title: "requests", Kind: document.Words},
 		{Title: "n", Kind: document.Number, Drop: 3},
 	}}
-	for i, over := range []string{"until queued", "in the scheduler", "in the device"} {
+	for i, over := range stageNames() {
 		table.Columns = append(table.Columns,
 			document.Column{Title: "p50", Signs: t.signs[EmulatedGuest], Over: over, Kind: document.Number,
 				Optional: true, DropInterval: 4 + i},
@@ -136,8 +155,11 @@ func (t text) stages(c breakdown.Cell, name string) []document.Block {
 				Optional: true})
 	}
 	for _, r := range c.Requests {
+		if float64(r.Count) < leastRequests*float64(c.Requests[0].Count) {
+			break
+		}
 		n := float64(r.Count)
-		cells := []document.Cell{{Text: prose.Join(r.Device, r.Direction, unit.BlockSize(fmt.Sprint(r.Bytes)))},
+		cells := []document.Cell{{Text: requestsName(r)},
 			{Text: unit.IOPS(n), Value: &n, Unit: callsUnit}}
 		for _, q := range []*breakdown.Time{r.Above, r.Scheduler, r.InDevice} {
 			cells = append(cells, quantiles(q)...)

@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"headroom/internal/report/profiled"
+	"headroom/internal/results"
+)
+
+func (p *program) profileDiffCommand() *cobra.Command {
+	o := results.ProfileDiffOptions{Alpha: results.ProfileAlpha}
+	o.Functions = profiled.ShownFunctions
+	c := &cobra.Command{
+		Use:   "diff A B",
+		Short: "Compare two profiles: which layers and kernel functions cost more, and which appeared",
+		Long: `Compares the profiled loads of two runs, or of two arms of a run (RUN:ARM): calls of kernel functions and CPU
+time per I/O. The layer that explains most of the difference comes first, with the functions of it that appeared,
+vanished or changed. All changes that are named are right together with 95% confidence (--alpha).
+
+Calls per I/O are the same on a slow machine as on a fast one, and beside other loads: they name a mechanism where
+rates say nothing. With one argument, the first and the last arm of a run are compared.`,
+		Example: `  headroom profile diff fast slow
+  headroom profile diff 7KQ4:base 7KQ4:new
+  headroom profile diff last --cell randread
+  headroom profile diff fast slow -o difference.html
+  headroom profile diff fast slow --json`,
+		Args:              argumentCount(1, 2, "two runs, or arms of them; or one run with arms"),
+		ValidArgsFunction: p.completeRuns,
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.interruptible(c.Context(), func() error { return results.CompareProfiles(p.App, args, o) })
+		},
+	}
+	f := c.Flags()
+	f.StringArrayVar(&o.Cells, "cell", nil, "only loads whose name has this in it, like randread; may be repeated")
+	f.Var(functionCount{&o.Functions}, "functions", "how many functions to list of each load, or all")
+	f.Float64Var(&o.Alpha, "alpha", o.Alpha, "probability that any named change is wrong")
+	p.documentFlags(&o.Result, c)
+	p.jsonFlag(c)
+	return c
+}

@@ -1,0 +1,198 @@
+package profiled
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/cost"
+	"headroom/internal/profile/difference"
+	"headroom/internal/prose"
+	"headroom/internal/report"
+	"headroom/internal/unit"
+)
+
+// Sides are what two compared profiles have beside their costs: stages, stacks, and what weakens their times.
+type Sides struct{ A, B breakdown.Document }
+
+// Difference says by which layers and functions two profiles differ, those that explain most first.
+func Difference(d difference.Document, s Sides, o Options) document.Document {
+	out := document.Document{Title: "Profiles of " + d.A + " and " + d.B}
+	t, warnings := newText(slices.Concat(s.A.Warnings, s.B.Warnings), o)
+	out.Blocks = append(out.Blocks, document.Sentence{Role: document.Subject,
+		Text: "A is " + d.A + ", B is " + d.B})
+	if len(d.Cells) == 0 {
+		out.Blocks = append(out.Blocks, document.Sentence{Role: document.Answer,
+			Text: "No load was profiled on both sides"})
+	}
+	for _, c := range d.Cells {
+		blocks := t.differenceOfCell(c, cellOf(s.A, c.A), cellOf(s.B, c.B))
+		if len(d.Cells) > 1 {
+			out.Blocks = append(out.Blocks, document.Sentence{Role: document.Subject, Text: c.Cell})
+		}
+		out.Blocks = append(out.Blocks, blocks...)
+	}
+	out.Blocks = append(out.Blocks, warnings...)
+	out.Blocks = append(out.Blocks, report.Sentences(document.Reading, differenceReading(d))...)
+	if len(d.Cells) > 0 {
+		out.Blocks = append(out.Blocks, document.Terminal{Blocks: []document.Block{document.Command{
+			What: "as a page, with a flame graph of the difference",
+			Text: "headroom profile diff " + lab.ShellQuote([]string{d.A, d.B}) + " -o diff.html"}}})
+	}
+	return out
+}
+
+// cellOf is the cell of one side that a profile is of; an empty one where its loads are not known.
+func cellOf(d breakdown.Document, p cost.Profile) breakdown.Cell {
+	for _, c := range d.Cells {
+		if c.Cell == p.Cell && c.Arm == p.Arm && c.Role == p.Role {
+			return c
+		}
+	}
+	return breakdown.Cell{Profile: p}
+}
+
+func (t text) differenceOfCell(c difference.Cell, a, b breakdown.Cell) []document.Block {
+	blocks := []document.Block{document.Sentence{Role: document.Answer, Text: differenceAnswer(c)}}
+	blocks = append(blocks, report.Sentences(document.Detail, t.totals(c))...)
+	blocks = append(blocks, report.Sentences(document.Note, differenceDoubts(c))...)
+	if len(c.Layers) > 0 {
+		blocks = append(blocks, document.Heading{Text: "Layers that differ"}, t.differentLayers(c))
+	}
+	if len(c.Functions) > 0 {
+		blocks = append(blocks, t.differentFunctions(c)...)
+	}
+	blocks = append(blocks, t.flameOfDifference(c, a, b)...)
+	blocks = append(blocks, t.stagesOfBoth(c, a, b)...)
+	return append(blocks, renamed(c)...)
+}
+
+// differenceAnswer names the layer that explains most, and its function that tells most.
+func differenceAnswer(c difference.Cell) string {
+	if len(c.Layers) == 0 {
+		return nothingDiffers(c)
+	}
+	first := c.Layers[0]
+	text := first.Title
+	if len(c.Layers) > 1 {
+		text += fmt.Sprintf(" explains most of the difference (%s)", unit.Percent(first.Share))
+	} else {
+		text += " is all that differs"
+	}
+	const most = 2
+	var named []string
+	for _, name := range first.Functions[:min(most, len(first.Functions))] {
+		i := slices.IndexFunc(c.Functions, func(f difference.Function) bool { return f.Name == name })
+		if i >= 0 {
+			named = append(named, functionChange(c.Functions[i]))
+		}
+	}
+	if len(named) > 0 {
+		return text + ": " + strings.Join(named, "; ")
+	}
+	if d := first.NS; d != nil && d.Change != "" {
+		return text + ": " + nanoseconds(d.A) + " → " + nanoseconds(d.B) + " of CPU time per I/O"
+	}
+	if d := first.Calls; d != nil {
+		return text + ": " + calls(d.A) + " → " + calls(d.B) + " calls per I/O"
+	}
+	return text
+}
+
+// functionChange is how a function changed: "qi_submit_sync appeared, 0.02 → 1.00 calls per I/O".
+func functionChange(f difference.Function) string {
+	var change difference.Change
+	var parts []string
+	if d := f.Calls; d != nil && d.Change != "" {
+		change = d.Change
+		parts = append(parts, calls(d.A)+" → "+calls(d.B)+" calls per I/O")
+	}
+	if d := f.NS; d != nil && d.Change != "" {
+		if change == "" {
+			change = d.Change
+		}
+		parts = append(parts, nanoseconds(d.A)+" → "+nanoseconds(d.B)+" of CPU time per I/O")
+	}
+	name := functionName(f.Name, f.Module)
+	switch change {
+	case difference.Appeared, difference.Vanished:
+		name += " " + string(change) + ","
+	}
+	return name + " " + strings.Join(parts, ", ")
+}
+
+// nothingDiffers says so, and what would have been seen.
+func nothingDiffers(c difference.Cell) string {
+	if c.Same == 0 {
+		return "Nothing could be compared"
+	}
+	text := "Nothing differs: "
+	var looked []string
+	if min(c.A.CallLoads, c.B.CallLoads) > 1 {
+		looked = append(looked, "appeared, vanished or is called a fifth more or less often per I/O")
+	}
+	if min(c.A.TimeLoads, c.B.TimeLoads) > 1 {
+		looked = append(looked, "takes a quarter more or less CPU time")
+	}
+	return text + "of " + prose.Count(c.Same, "function") + " none " + strings.Join(looked, ", and none ")
+}
+
+// totals are what an I/O costs on both sides.
+func (t text) totals(c difference.Cell) []string {
+	var texts []string
+	if a, b := c.A.CPU, c.B.CPU; a != nil && b != nil {
+		text := "CPU time per I/O: " + withInterval(a, nanoseconds) + " → " + withInterval(b, nanoseconds)
+		texts = append(texts, prose.Join(text, t.signs[EmulatedGuest]))
+	}
+	if a, b := totalCalls(c.A), totalCalls(c.B); a > 0 && b > 0 {
+		texts = append(texts, "Calls of kernel functions per I/O: "+calls(a)+" → "+calls(b))
+	}
+	if len(c.Functions) > 0 {
+		texts = append(texts, fmt.Sprintf("%s changed; of %d others none did clearly",
+			prose.Count(len(c.Functions), "function"), c.Same))
+	}
+	return texts
+}
+
+// differenceDoubts are what can't be compared, and what makes it doubtful.
+func differenceDoubts(c difference.Cell) []string {
+	var texts []string
+	if c.A.Kernel != c.B.Kernel {
+		texts = append(texts, "The kernels differ, A "+c.A.Kernel+", B "+c.B.Kernel+": functions are matched by their "+
+			"names, and one that is inlined or renamed in one of them looks as if it came or went")
+	}
+	if c.Slower != 0 && c.Slower != 1 {
+		texts = append(texts, fmt.Sprintf("All takes %.2f times as long in B, by the median function: times of B are "+
+			"divided by that below", c.Slower))
+	}
+	for _, m := range c.Missing {
+		same := func(of profile.Missing) bool { return of.What == m.What }
+		if !slices.ContainsFunc(slices.Concat(c.A.Missing, c.B.Missing), same) {
+			texts = append(texts, missingText(m))
+		}
+	}
+	for _, side := range []struct {
+		name string
+		cost.Profile
+	}{{"A", c.A}, {"B", c.B}} {
+		for _, m := range side.Missing {
+			texts = append(texts, side.name+": "+missingText(m))
+		}
+	}
+	return texts
+}
+
+func differenceReading(d difference.Document) []string {
+	if len(d.Cells) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Brackets are intervals of B - A. All changes that are named are right together with "+
+		"%s confidence; intervals of others only show how much they scatter.", report.Confidence(1-d.Alpha)),
+		"A function appears or vanishes when every load of one side calls it at least 0.9 times per I/O, and every " +
+			"load of the other at most 0.2 times. More or less are changes of calls by more than a fifth, of CPU " +
+			"time by more than a quarter."}
+}

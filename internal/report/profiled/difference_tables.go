@@ -1,0 +1,155 @@
+package profiled
+
+import (
+	"fmt"
+
+	"headroom/internal/document"
+	"headroom/internal/profile/breakdown"
+	"headroom/internal/profile/difference"
+	"headroom/internal/prose"
+	"headroom/internal/unit"
+)
+
+// sideColumns are A, B and the difference of a number.
+func sideColumns(over, signs string, drop int) []document.Column {
+	column := func(title string, drop, interval int) document.Column {
+		return document.Column{Title: title, Signs: signs, Over: over, Kind: document.Number, Optional: true,
+			Drop:         drop,
+			DropInterval: interval}
+	}
+	return []document.Column{column("A", drop, 0), column("B", drop+1, 0), column("B - A", 0, drop+2)}
+}
+
+// sideCells are the cells of those columns; empty ones where it was not compared.
+func sideCells(d *difference.Delta, figure func(float64) string, unitName string, scale float64) []document.Cell {
+	if d == nil {
+		return make([]document.Cell, 3)
+	}
+	value := func(v float64) *float64 {
+		v *= scale
+		return &v
+	}
+	change := document.Cell{Text: signed(d.B-d.A, figure), Interval: deltaInterval(d, figure), Value: value(d.B - d.A),
+		Lo: value(d.Low), Hi: value(d.High), Unit: unitName, Tone: toneOf(d.Change)}
+	return []document.Cell{{Text: figure(d.A), Value: value(d.A), Unit: unitName},
+		{Text: figure(d.B), Value: value(d.B), Unit: unitName}, change}
+}
+
+func toneOf(c difference.Change) document.Tone {
+	switch c {
+	case difference.Appeared, difference.More:
+		return document.Bad
+	case difference.Vanished, difference.Less:
+		return document.Good
+	}
+	return document.Faint
+}
+
+func callsCells(d *difference.Delta) []document.Cell { return sideCells(d, calls, callsUnit, 1) }
+
+func timeCells(d *difference.Delta) []document.Cell {
+	return sideCells(d, nanoseconds, secondsUnit, 1e-9)
+}
+
+func (t text) differentLayers(c difference.Cell) document.Table {
+	table := document.Table{Name: prose.Join("Layers that differ in", c.Cell), Columns: []document.Column{
+		{Title: "layer", Kind: document.Words, Cut: true},
+		{Title: "explains", Kind: document.Number, Drop: 7},
+	}}
+	table.Columns = append(table.Columns, sideColumns("calls per I/O", "", 1)...)
+	table.Columns = append(table.Columns, sideColumns("CPU per I/O", t.signs[EmulatedGuest], 4)...)
+	for i, l := range c.Layers {
+		cells := []document.Cell{{Text: l.Title}, {Text: unit.Percent(l.Share), Value: &l.Share, Unit: "1"}}
+		cells = append(append(cells, callsCells(l.Calls)...), timeCells(l.NS)...)
+		table.Rows = append(table.Rows, document.Row{Cells: cells, Strong: i == 0})
+	}
+	return table
+}
+
+// differentFunctions is the table of functions that differ, by layer.
+func (t text) differentFunctions(c difference.Cell) []document.Block {
+	table := document.Table{Name: prose.Join("Functions that differ in", c.Cell), Columns: []document.Column{
+		{Title: "function", Kind: document.Words, Cut: true},
+		{Title: "change", Kind: document.Verdict},
+	}}
+	table.Columns = append(table.Columns, sideColumns("calls per I/O", "", 1)...)
+	table.Columns = append(table.Columns, sideColumns("CPU per I/O", t.signs[EmulatedGuest], 4)...)
+	table.Columns = append(table.Columns, document.Column{Title: "note", Kind: document.Verdict, Optional: true,
+		Drop: 8})
+	titles := map[string]string{}
+	for _, l := range c.Layers {
+		titles[l.ID] = l.Title
+	}
+	shown, before := c.Functions, ""
+	if t.Functions > 0 {
+		shown = shown[:min(t.Functions, len(shown))]
+	}
+	for _, f := range shown {
+		cells := []document.Cell{{Text: functionName(f.Name, f.Module)}, changeCell(f)}
+		cells = append(append(cells, callsCells(f.Calls)...), timeCells(f.NS)...)
+		row := document.Row{Cells: append(cells, document.Cell{Text: f.Note})}
+		if f.Layer != before {
+			row.Group, before = titles[f.Layer], f.Layer
+		}
+		table.Rows = append(table.Rows, row)
+	}
+	blocks := []document.Block{document.Heading{Text: "Functions that differ"}, table}
+	if more := len(c.Functions) - len(shown); more > 0 {
+		blocks = append(blocks, document.Terminal{Blocks: []document.Block{document.Sentence{Role: document.Reading,
+			Text: fmt.Sprintf("%d more: --functions all, or --json", more)}}})
+	}
+	return blocks
+}
+
+// changeCell says how a function changed: by its calls, or else by its time.
+func changeCell(f difference.Function) document.Cell {
+	for _, d := range []*difference.Delta{f.Calls, f.NS} {
+		if d != nil && d.Change != "" {
+			return document.Cell{Text: string(d.Change), Tone: toneOf(d.Change)}
+		}
+	}
+	return document.Cell{}
+}
+
+// stagesOfBoth has the medians of requests of the same device, direction and size on both sides.
+func (t text) stagesOfBoth(c difference.Cell, a, b breakdown.Cell) []document.Block {
+	table := document.Table{Name: prose.Join("Stages of", c.Cell), Columns: []document.Column{
+		{Title: "requests", Kind: document.Words}}}
+	for _, over := range stageNames() {
+		for _, side := range []string{"A", "B"} {
+			table.Columns = append(table.Columns, document.Column{Title: "p50 " + side, Signs: t.signs[EmulatedGuest],
+				Over: over, Kind: document.Number, Optional: true, DropInterval: 1})
+		}
+	}
+	for _, r := range a.Requests {
+		for _, other := range b.Requests {
+			if r.Direction != other.Direction || r.Bytes != other.Bytes ||
+				r.Device != other.Device && len(a.Devices) > 1 {
+				continue
+			}
+			cells := []document.Cell{{Text: requestsName(r)}}
+			for _, q := range [][2]*breakdown.Time{{r.Above, other.Above}, {r.Scheduler, other.Scheduler},
+				{r.InDevice, other.InDevice}} {
+				cells = append(cells, quantiles(q[0])[0], quantiles(q[1])[0])
+			}
+			table.Rows = append(table.Rows, document.Row{Cells: cells})
+			break
+		}
+	}
+	if len(table.Rows) == 0 {
+		return nil
+	}
+	return []document.Block{document.Heading{Text: "Requests in the block layer"}, table}
+}
+
+// renamed are functions that are taken for one.
+func renamed(c difference.Cell) []document.Block {
+	if len(c.Renamed) == 0 {
+		return nil
+	}
+	var list document.List
+	for _, r := range c.Renamed {
+		list.Items = append(list.Items, document.Item{Text: r.A + " → " + r.B + ": " + r.Why})
+	}
+	return []document.Block{document.Heading{Text: "Taken for the same function"}, list}
+}

@@ -1,0 +1,109 @@
+package results
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"headroom/internal/app"
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/profile/difference"
+	"headroom/internal/profile/layer"
+	"headroom/internal/report"
+	"headroom/internal/report/profiled"
+	"headroom/internal/store"
+)
+
+// ProfileAlpha bounds the probability of a wrong statement about two profiles unless asked otherwise.
+const ProfileAlpha = 0.05
+
+// ProfileDiffOptions choose what is compared of two profiles.
+type ProfileDiffOptions struct {
+	ProfileOptions
+	Alpha float64
+}
+
+// CompareProfiles says by what the profiles of two runs, or of two arms, differ.
+func CompareProfiles(p *app.App, refs []string, o ProfileDiffOptions) error {
+	if _, _, err := o.Result.Formats(p.JSON); err != nil {
+		return err
+	}
+	if !(o.Alpha > 0 && o.Alpha < 1) {
+		return app.Usage(fmt.Sprintf("--alpha %g is no probability between 0 and 1", o.Alpha),
+			"for example --alpha 0.01")
+	}
+	s, err := p.OpenStore()
+	if err != nil {
+		return err
+	}
+	layers, err := layer.Load()
+	if err != nil {
+		return err
+	}
+	a, b, err := profiledSides(s, refs, o.Cells)
+	if err != nil {
+		return err
+	}
+	d, err := difference.Of(a.costs, b.costs, difference.Options{A: a.name, B: b.name, Alpha: o.Alpha})
+	if err != nil {
+		return err
+	}
+	sides := profiled.Sides{A: a.breakdown, B: b.breakdown}
+	of := func(shown report.Options) document.Document {
+		return profiled.Difference(d, sides, profiled.Options{Options: shown, Functions: o.Functions, Layers: layers})
+	}
+	return ShowResult(p, s, ResultDocument{Published: d, Document: of, Runs: []lab.Run{a.run, b.run}}, o.Result)
+}
+
+// profiledSides are the two sides that names mean: one name, of a run with arms, means its first arm and its last.
+func profiledSides(s *store.Store, refs, cells []string) (a, b profiledRun, err error) {
+	if len(refs) == 1 {
+		whole, err := profilesOf(s, refs[0], cells)
+		if err != nil {
+			return a, b, err
+		}
+		arms := whole.arms()
+		if len(arms) < 2 {
+			return a, b, app.Usage(refs[0]+" has one arm with a profile",
+				"name what to compare it with: headroom profile "+
+					"diff A B")
+		}
+		return whole.arm(arms[0]), whole.arm(arms[len(arms)-1]), nil
+	}
+	var sides [2]profiledRun
+	for i, ref := range refs {
+		if sides[i], err = profilesOf(s, ref, cells); err != nil {
+			return a, b, err
+		}
+		if arms := sides[i].arms(); len(arms) > 1 {
+			return a, b, app.Usage(ref+" has profiles of several arms: "+strings.Join(arms, ", "),
+				"name one: "+lab.ShellQuote([]string{ref + ":" + arms[0]}))
+		}
+	}
+	return sides[0], sides[1], nil
+}
+
+// arms that were profiled, in their order.
+func (r profiledRun) arms() []string {
+	var arms []string
+	for _, c := range r.costs {
+		if !slices.Contains(arms, c.Arm) {
+			arms = append(arms, c.Arm)
+		}
+	}
+	return arms
+}
+
+// arm is one arm of the run.
+func (r profiledRun) arm(name string) profiledRun {
+	one := profiledRun{name: r.name + ":" + name, run: r.run, breakdown: r.breakdown}
+	one.breakdown.Cells = nil
+	for i, c := range r.costs {
+		if c.Arm == name {
+			one.costs = append(one.costs, c)
+			one.breakdown.Cells = append(one.breakdown.Cells, r.breakdown.Cells[i])
+		}
+	}
+	return one
+}
