@@ -40,8 +40,8 @@ func refused(what, proc string, err error) profile.Missing {
 // noCounter says of a machine without hardware counters what its profile is of instead.
 func noCounter(err error) profile.Missing {
 	return profile.Missing{What: cycles,
-		Why: "this machine has no counter of them (" + err.Error() + "), as most virtual machines; a timer " +
-			"(cpu-clock) samples instead, which sees code with interrupts off where they are switched on again",
+		Why: "they can't be counted here (" + err.Error() + "), as in most virtual machines; a timer (cpu-clock) " +
+			"samples instead, which sees code with interrupts off where they are switched on again",
 		Hint: "a virtual PMU (QEMU: -cpu host,pmu=on), or a machine of metal"}
 }
 

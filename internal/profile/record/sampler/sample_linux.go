@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -69,10 +70,11 @@ func online(sys string) ([]int, error) {
 	return cpulist.Parse(string(text))
 }
 
-// unsupported says that an event is none of this machine's.
+// unsupported says that an event is none of this machine's, or of all of its CPUs, or that somebody else has the
+// counters.
 func unsupported(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) ||
-		errors.Is(err, unix.EINVAL)
+	return slices.ContainsFunc([]error{unix.ENOENT, unix.EOPNOTSUPP, unix.ENODEV, unix.EINVAL, unix.EBUSY},
+		func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // clockOf is a timer of each CPU, which runs while it idles, too.
