@@ -34,7 +34,9 @@ func TestMain(m *testing.M) {
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test",
 			AtStep:       exitAt(),
 			SystemConfig: os.Getenv(systemConfig),
-			Signals:      signals, Exit: os.Exit, Footprint: new(app.Footprint),
+			// By the name under which it is this program, and not its tests.
+			Executable: func() (string, error) { return exec.LookPath("headroom") },
+			Signals:    signals, Exit: os.Exit, Footprint: new(app.Footprint),
 		}))
 	}
 	// Thousands of commands leave their garbage in this one process, and hold a few megabytes at a time.

@@ -87,6 +87,7 @@ func killedCommands(v fixture) []killedCommand {
 		{name: "run", args: run}, {name: "ablate", args: ablate}, {name: "sweep", args: sweep},
 		{name: "run, resumed", args: run, resumed: true}, {name: "ablate, restore", args: ablate, restored: true},
 		{name: "run, restore", args: run, restored: true},
+		{name: "run, profiled", args: append(slices.Clone(run), "--profile=1"), resumed: true},
 	}
 }
 
@@ -115,6 +116,8 @@ type killWorker struct {
 	moments, again []string
 	fixture
 	before map[string]string
+	// tracing is where the kernel's tracers can be seen.
+	tracing string
 }
 
 func number(t *testing.T, name string, otherwise int) int {
@@ -226,6 +229,14 @@ func (w *killWorker) recover(dir string) error {
 	}
 	w.fixture = fixture{t: w.t, suite: filepath.Join(dir, "kill.yaml"), place: filepath.Join(dir, "place"),
 		store: filepath.Join(dir, "store")}
+	// Seen from here alone: recorders have one of their own.
+	w.tracing = filepath.Join(filepath.Dir(dir), "tracing-"+filepath.Base(dir))
+	if err := os.Mkdir(w.tracing, 0o755); err != nil {
+		return err
+	}
+	if err := unix.Mount("tracefs", w.tracing, "tracefs", 0, ""); err != nil && !errors.Is(err, unix.ENODEV) {
+		return err
+	}
 	if err := errors.Join(os.Mkdir(w.place, 0o755), os.WriteFile(w.suite, []byte(killLoopSuite), 0o644)); err != nil {
 		return err
 	}
@@ -479,6 +490,12 @@ func (w *killWorker) leftovers(stderr string) (wrong []string) {
 		add("the mounts are %s, %v", mounts, err)
 	}
 	rows := w.runs()
+	for _, r := range rows {
+		pattern := filepath.Join(w.tracing, "instances", "headroom-"+r.ID+"*")
+		if left, err := filepath.Glob(pattern); err != nil || len(left) > 0 {
+			add("tracers are left: %v, %v", left, err)
+		}
+	}
 	if w.round%5 == 0 && len(rows) > 0 {
 		for _, args := range [][]string{{"list"}, {"show", "last"}} {
 			if _, err := w.did(args...); err != nil {
@@ -503,6 +520,11 @@ func (w *killWorker) leftovers(stderr string) (wrong []string) {
 			saved++
 		}
 		for _, err := range b.Raw() {
+			if err != nil {
+				add("%v", err)
+			}
+		}
+		for _, err := range b.Profiles() {
 			if err != nil {
 				add("%v", err)
 			}
