@@ -5,6 +5,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/profile/difference"
 	"headroom/internal/stat"
 )
 
@@ -73,8 +74,10 @@ type SettingEffect struct {
 	NotVerified string `json:"not_verified,omitempty"`
 	// Cost is what having the setting costs in security, durability, power or money, or what doing without it does;
 	// empty where no rule tells.
-	Cost  string       `json:"cost,omitempty"`
-	Cells []CellEffect `json:"cells"`
+	Cost string `json:"cost,omitempty"`
+	// Functions of the kernel that differ most without it (a) and with it (b), where both were profiled, by load.
+	Functions []difference.CellFunctions `json:"functions,omitempty"`
+	Cells     []CellEffect               `json:"cells"`
 }
 
 // CellEffect is one setting for one number.

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/diff"
 	"headroom/internal/lab"
+	"headroom/internal/profile/difference"
 	"headroom/internal/search"
 )
 
@@ -128,6 +129,8 @@ type Culprit struct {
 	// Mechanism is what profiles say of it: whether the functions that it is known to make run did, in the states with
 	// it (b) and not in those without (a). Absent where nothing was profiled or nothing is known.
 	Mechanism *diff.Mechanism `json:"mechanism,omitempty"`
+	// Functions are those that differ most between the same states, without it (a) and with it (b), by cell.
+	Functions []difference.CellFunctions `json:"functions,omitempty"`
 }
 
 // Direction in which a setting or a step moves the result.
@@ -227,7 +230,7 @@ func (p *Progress) Document() Document {
 				culprit.Evidence = p.evidence([][2]search.Subset{{space.First(first), space.First(last + 1)}})
 			}
 			if !e.Steps {
-				culprit.Mechanism = p.mechanismOf(a.Culprits, c)
+				p.explain(&culprit, a.Culprits, c)
 				reverted, added := s.OwnProof(i)
 				culprit.Reverted, culprit.Applied = ratioOf(reverted), ratioOf(added)
 			}

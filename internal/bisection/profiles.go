@@ -2,7 +2,6 @@ package bisection
 
 import (
 	"slices"
-	"strings"
 
 	"headroom/internal/diff"
 	"headroom/internal/lab"
@@ -11,34 +10,18 @@ import (
 	"headroom/internal/search"
 )
 
-// Profiles of two runs side by side: those of each cell that both have.
-func Profiles(a, b []cost.Profile) difference.Document {
-	d := difference.Document{Schema: difference.Schema}
-	for _, one := range a {
-		for _, other := range b {
-			if other.Cell == one.Cell && other.Role == one.Role {
-				d.Cells = append(d.Cells, difference.Cell{Cell: one.Cell, A: one, B: other})
-			}
-		}
+// ProfilesOfArms are the profiles of two arms of a run, compared; without cells where they can't be.
+func ProfilesOfArms(costs []cost.Profile, a, b string) difference.Document {
+	d, err := difference.Of(ofArm(costs, a), ofArm(costs, b), difference.Options{A: a, B: b})
+	if err != nil {
+		return difference.Document{} // its own tests say what is wrong with the layers
 	}
 	return d
 }
 
-// ProfilesOfArms are the same of two arms of a run.
-func ProfilesOfArms(costs []cost.Profile, a, b string) difference.Document {
-	return Profiles(ofArm(costs, a), ofArm(costs, b))
-}
-
-// ofArm are the profiles of an arm, by the names of its cells alone.
+// ofArm are the profiles of an arm.
 func ofArm(costs []cost.Profile, arm string) []cost.Profile {
-	var own []cost.Profile
-	for _, c := range costs {
-		if cell, in := strings.CutSuffix(c.Cell, lab.CellIn("", arm)); in {
-			c.Cell = cell
-			own = append(own, c)
-		}
-	}
-	return own
+	return slices.DeleteFunc(slices.Clone(costs), func(c cost.Profile) bool { return c.Arm != arm })
 }
 
 // endProfiles are the profiles of the fast state and the slow one, side by side: of cells in which both have counts of
@@ -77,27 +60,43 @@ func (p *Progress) ExpectBy(k *diff.Knowledge, costs []cost.Profile) bool {
 	e.Priors, e.PriorsFrom = PriorsBeside(k, &e, profiles), lab.PriorsFromProfiles
 	p.Run.Experiment = &e
 	p.Search.Expect(e.Priors)
+	if n := len(p.Steps); n > 0 {
+		p.Steps[n-1].Likeliest = p.likeliest(shownSuspects)
+	}
 	return true
 }
 
-// mechanismOf a culprit is what profiles of states with it and without say: of those of the proof and, where those were
-// not profiled and there is one culprit only, of the two ends.
-func (p *Progress) mechanismOf(culprits []int, c int) *diff.Mechanism {
-	k, err := diff.Load()
-	if err != nil || len(p.Costs) == 0 {
-		return nil // its own tests say what is wrong with it
-	}
+// proofProfiles compares states with a culprit and without, of those of the proof that were profiled: with it alone
+// first, and last where there is one culprit only the two ends.
+func (p *Progress) proofProfiles(culprits []int, c int) difference.Document {
 	space := p.space()
-	var d difference.Document
-	for _, pair := range [][2]search.Subset{{space.None(), space.Only(c)}, {space.Without(c), space.All()},
-		{space.None(), space.Only(culprits...)}, {space.Without(culprits...), space.All()}} {
+	pairs := [][2]search.Subset{{space.None(), space.Only(c)}, {space.Without(c), space.All()},
+		{space.None(), space.Only(culprits...)}, {space.Without(culprits...), space.All()}}
+	if len(culprits) == 1 {
+		pairs = append(pairs, [2]search.Subset{space.None(), space.All()})
+	}
+	for _, pair := range pairs {
 		without, with := p.armOf(pair[0]), p.armOf(pair[1])
-		if without != "" && with != "" {
-			d.Cells = append(d.Cells, ProfilesOfArms(p.Costs, without, with).Cells...)
+		if without == "" || with == "" {
+			continue
+		}
+		if d := ProfilesOfArms(p.Costs, without, with); len(d.Cells) > 0 {
+			return d
 		}
 	}
-	if len(d.Cells) == 0 && len(culprits) == 1 {
-		d = p.endProfiles(p.Costs)
-	}
-	return MechanismOf(k, p.Run.Experiment.Factors[c], d)
+	return difference.Document{}
 }
+
+// explain what a culprit does by the profiles of states with it and without.
+func (p *Progress) explain(culprit *Culprit, culprits []int, c int) {
+	k, err := diff.Load()
+	if err != nil || len(p.Costs) == 0 {
+		return // its own tests say what is wrong with the knowledge
+	}
+	d := p.proofProfiles(culprits, c)
+	culprit.Mechanism = MechanismOf(k, p.Run.Experiment.Factors[c], d)
+	culprit.Functions = d.First(firstFunctions)
+}
+
+// firstFunctions are as many as a sentence holds.
+const firstFunctions = 3

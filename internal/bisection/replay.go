@@ -176,9 +176,12 @@ func (p *Progress) add(number int, asked lab.SearchStep, value float64, repetiti
 		shown = 1 / value
 	}
 	p.Steps = append(p.Steps, Step{Number: number, Arm: asked.Arm, Question: q, Value: shown, rate: value,
-		counters: kernelCountersOf(repetitions), Likeliest: p.likeliest(3)})
+		counters: kernelCountersOf(repetitions), Likeliest: p.likeliest(shownSuspects)})
 	return nil
 }
+
+// shownSuspects after each measurement.
+const shownSuspects = 3
 
 // likeliest candidates, those that can be distinguished from the others.
 func (p *Progress) likeliest(n int) []Suspect {

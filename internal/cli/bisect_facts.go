@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
-	"headroom/internal/bisection"
 	"headroom/internal/diff"
 	"headroom/internal/experiment/vary"
 	"headroom/internal/factor"
@@ -66,7 +65,10 @@ func (p *program) profilesBeside(a, b string) (difference.Document, error) {
 		return difference.Document{}, err
 	}
 	_, costsB, err := p.costsOf(b)
-	return bisection.Profiles(costsA, costsB), err
+	if err != nil {
+		return difference.Document{}, err
+	}
+	return difference.Of(costsA, costsB, difference.Options{A: a, B: b})
 }
 
 // differingFactors are the settings that differ between two machines, and the rest of what differs.

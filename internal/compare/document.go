@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/profile/difference"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -57,8 +58,10 @@ type ComparedRun struct {
 	Counts map[Verdict]int `json:"counts"`
 	// Doubtful is how many of the incomparable are so because what disturbed the loads could have made the difference:
 	// they have Would.
-	Doubtful int    `json:"doubtful,omitempty"`
-	Means    []Mean `json:"means"`
+	Doubtful int `json:"doubtful,omitempty"`
+	// Functions of the kernel that differ most between the base (a) and this run (b), by load; of profiled runs.
+	Functions []difference.CellFunctions `json:"functions,omitempty"`
+	Means     []Mean                     `json:"means"`
 	// Probably is how many of the numbers that are undecided, or differ, suggest each verdict.
 	Probably map[Verdict]int `json:"probably,omitempty"`
 	// Decide is what to measure for a verdict on what has none; nil where all have one, and where nobody knows.

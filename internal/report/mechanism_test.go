@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"headroom/internal/diff"
+	"headroom/internal/profile/difference"
 )
 
 func TestMechanismText(t *testing.T) {
@@ -24,5 +25,19 @@ func TestMechanismText(t *testing.T) {
 		if got := MechanismText(m, "without", "with"); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+func TestFunctionsText(t *testing.T) {
+	calls := func(a, b float64) *difference.Delta {
+		return &difference.Delta{A: a, B: b, Change: difference.More}
+	}
+	got := FunctionsText("With x=1", []difference.CellFunctions{{Cell: "rand-read", Functions: []difference.Function{
+		{Name: "qi_submit_sync", Calls: calls(0.02, 1)}, {Name: "fq_ring_free", Calls: calls(1.03, 0)},
+		{Name: "srso_safe_ret", Calls: &difference.Delta{}, NS: calls(12, 340)}}}})
+	want := "With x=1, rand-read: qi_submit_sync 0.02 → 1.00, fq_ring_free 1.03 → 0.00 calls per I/O; " +
+		"srso_safe_ret 12 → 340 ns per I/O."
+	if len(got) != 1 || got[0] != want {
+		t.Errorf("%q", got)
 	}
 }

@@ -215,7 +215,8 @@ func compareSides(p *app.App, sides []comparedSide, o CompareOptions, settings c
 		settings = o.withTerms(settings, *t)
 	}
 	settings.Others = otherSessions(p, runs, o.Anyway)
-	return compare.Compare(knowledge, runs[0], runs[1:], settings), nil
+	d := compare.Compare(knowledge, runs[0], runs[1:], settings)
+	return d, addFunctions(&d, sides)
 }
 
 // commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them, and

@@ -1,8 +1,12 @@
 package results
 
 import (
+	"headroom/internal/ablation"
+	"headroom/internal/bisection"
+	"headroom/internal/compare"
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
+	"headroom/internal/profile/difference"
 	"headroom/internal/store"
 )
 
@@ -19,4 +23,50 @@ func Costs(b *store.Bundle) ([]cost.Profile, error) {
 		return nil, nil
 	}
 	return cost.Of(loads, cost.Options{})
+}
+
+// firstFunctions are as many as stand below a verdict.
+const firstFunctions = 3
+
+// addFunctions adds to a comparison by which functions the profiles of each new run differ most from those of the base.
+func addFunctions(d *compare.Document, sides []comparedSide) error {
+	var base []cost.Profile
+	for i, side := range sides {
+		if side.bundle == nil || i > 0 && len(base) == 0 {
+			continue
+		}
+		costs, err := Costs(side.bundle)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			base = costs
+			continue
+		}
+		between, err := difference.Of(base, costs, difference.Options{})
+		if err != nil {
+			return err
+		}
+		d.New[i-1].Functions = between.First(firstFunctions)
+	}
+	return nil
+}
+
+// addFunctionsOfSettings adds to an ablation by which functions the baseline with each setting differs most from that
+// without, or where that was not profiled the set from the set without it.
+func addFunctionsOfSettings(d *ablation.Document, b *store.Bundle) error {
+	costs, err := Costs(b)
+	if err != nil || len(costs) == 0 {
+		return err
+	}
+	for i := range d.Settings {
+		s := &d.Settings[i]
+		for _, arms := range [][2]string{{ablation.Baseline, ablation.AloneArm(s.Number)},
+			{ablation.RemovedArm(s.Number), ablation.Tuned}} {
+			if len(s.Functions) == 0 {
+				s.Functions = bisection.ProfilesOfArms(costs, arms[0], arms[1]).First(firstFunctions)
+			}
+		}
+	}
+	return nil
 }

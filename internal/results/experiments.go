@@ -49,9 +49,13 @@ func ablationResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocume
 	run, all := redactedRun(b, o)
 	repetitions, failed := withoutErrors(all)
 	d, err := ablation.FromRun(run, repetitions)
+	if err := cmp.Or(*failed, err); err != nil {
+		return ResultDocument{}, err
+	}
+	err = addFunctionsOfSettings(&d, b)
 	return ResultDocument{Published: d, Document: func(o report.Options) document.Document {
 		return varied.Ablation(d, o)
-	}}, cmp.Or(*failed, err)
+	}}, err
 }
 
 func bisectionResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {

@@ -152,7 +152,7 @@ func (x *Experiment) expectByProfiles() error {
 		return err
 	}
 	x.Run.Experiment = x.searchState.Run.Experiment
-	x.report(runner.Progress{Doing: "  by the profiles of the two ends, " + x.searchStatus(), Begins: true})
+	x.report(runner.Progress{Doing: "  by the profiles of the two ends: " + x.likeliestText(), Begins: true})
 	return x.writer.Update(func(r *lab.Run) { r.Experiment = x.Run.Experiment })
 }
 
@@ -252,13 +252,22 @@ func (x *Experiment) searchStatus() string {
 	steps := x.searchState.Steps
 	last := steps[len(steps)-1]
 	if len(last.Likeliest) == 0 {
-		return fmt.Sprintf("measurement %d: nothing stands out yet", last.Number)
+		return fmt.Sprintf("measurement %d: %s", last.Number, x.likeliestText())
 	}
+	return fmt.Sprintf("measurement %d, %s", last.Number, x.likeliestText())
+}
+
+// likeliestText are the likeliest candidates at the moment.
+func (x *Experiment) likeliestText() string {
+	steps := x.searchState.Steps
 	var parts []string
-	for _, l := range last.Likeliest {
+	for _, l := range steps[len(steps)-1].Likeliest {
 		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidateText(l), 100*l.Probability))
 	}
-	return fmt.Sprintf("measurement %d, most likely: %s", last.Number, strings.Join(parts, ", "))
+	if len(parts) == 0 {
+		return "nothing stands out yet"
+	}
+	return "most likely: " + strings.Join(parts, ", ")
 }
 
 // candidateText in a few words.

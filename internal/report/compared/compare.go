@@ -89,6 +89,7 @@ func (t comparedText) rest() []document.Block {
 	blocks = append(blocks, t.warnings())
 	blocks = append(blocks, report.Sentences(document.Detail, unmatchedText(t.d, t.n))...)
 	blocks = append(blocks, t.confirmed()...)
+	blocks = append(blocks, report.Sentences(document.Detail, report.FunctionsText("In "+t.n.Name, t.n.Functions))...)
 	blocks = append(blocks, report.Sentences(document.Reading, compareReading(t.d, t.rows))...)
 	blocks = append(blocks, t.otherDifferences()...)
 	blocks = append(blocks, t.conditions()...)

@@ -34,10 +34,25 @@ func Ablation(d ablation.Document, o report.Options) document.Document {
 		add(document.Heading{Text: "Do the effects add up?"})
 		add(report.Sentences(document.Detail, sums)...)
 	}
+	add(t.functions()...)
 	add(report.WarningBlocks(t.marks)...)
 	add(report.Sentences(document.Reading, t.reading())...)
 	add(report.SavedAs(d.Run, o)...)
 	return out
+}
+
+// functions are what the kernel did otherwise with each setting, where that was profiled.
+func (t ablationText) functions() []document.Block {
+	var lines []string
+	names := t.names()
+	for _, s := range t.Settings {
+		lines = append(lines, report.FunctionsText("With "+names[s.Number], s.Functions)...)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return append([]document.Block{document.Heading{Text: "What the kernel does otherwise"}},
+		report.Sentences(document.Detail, lines)...)
 }
 
 // plots have a row for each setting alone, and one below it for the setting in the set; a picture for each number.

@@ -10,6 +10,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/profile/difference"
 	"headroom/internal/prose"
 	"headroom/internal/report"
 )
@@ -267,16 +268,32 @@ func (t bisectionText) proved() []string {
 func (t bisectionText) mechanisms() []string {
 	var lines []string
 	for _, c := range t.Culprits {
-		text := report.MechanismText(c.Mechanism, "without", "with")
-		if text == "" {
-			continue
+		name := t.name(c.Factor, c.Bad)
+		if text := report.MechanismText(c.Mechanism, "without", "with"); text != "" {
+			if c.Mechanism.Evidence != diff.Moved {
+				text = "caution: " + text + "; look for what else changed with it"
+			}
+			lines = append(lines, name+": "+text+".")
 		}
-		if c.Mechanism.Evidence != diff.Moved {
-			text = "caution: " + text + "; look for what else changed with it"
+		if !toldBy(c.Mechanism, c.Functions) {
+			lines = append(lines, report.FunctionsText("With "+name, c.Functions)...)
 		}
-		lines = append(lines, t.name(c.Factor, c.Bad)+": "+text+".")
 	}
 	return lines
+}
+
+// toldBy says whether the sentence about a mechanism names all of some functions.
+func toldBy(m *diff.Mechanism, list []difference.CellFunctions) bool {
+	for _, c := range list {
+		for _, f := range c.Functions {
+			if m == nil || !slices.ContainsFunc(m.Functions, func(told diff.FunctionCalls) bool {
+				return told.Function == f.Name && told.Cell == c.Cell
+			}) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // together are what can't be switched without a culprit, so that any of it may be what costs.
