@@ -243,3 +243,20 @@ func TestProfileDiff(t *testing.T) {
 		}
 	}
 }
+
+// A run says that it has profiled loads, on the terminal and on its page.
+func TestShowNamesProfiles(t *testing.T) {
+	dir := t.TempDir()
+	id := profiledRunIn(t, dir)
+	const want = "headroom profile show PRF7"
+	if out, errs, code := headroomIn(t, dir, "show", id); code != 0 || !strings.Contains(out, want) {
+		t.Errorf("%d: %s%s", code, out, errs)
+	}
+	page := filepath.Join(dir, "page.html")
+	if _, errs, code := headroomIn(t, dir, "report", id, "-o", page); code != 0 {
+		t.Fatal(errs)
+	}
+	if data, err := os.ReadFile(page); err != nil || !bytes.Contains(data, []byte(want)) {
+		t.Errorf("%v: the page does not say it", err)
+	}
+}

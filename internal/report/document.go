@@ -60,6 +60,11 @@ func MoreOfRun(run lab.Run, o Options) document.Terminal {
 	return t
 }
 
+// ProfilesOf is what to type for the profiled loads of a run.
+func ProfilesOf(run string, o Options) document.Command {
+	return document.Command{What: "what each I/O costs, by profiled loads", Text: "headroom profile show " + o.ID(run)}
+}
+
 // ID is that of a run as one types it.
 func (o Options) ID(run string) string {
 	if o.ShortID == nil {

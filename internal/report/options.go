@@ -23,6 +23,8 @@ type Options struct {
 	NoFacts bool
 	// Stages are the stages of runs that have some, beside each other, by the ID of the run.
 	Stages map[string]document.Document
+	// Profiled has the IDs of runs that have profiled loads.
+	Profiled map[string]bool
 	// Scores are published figures of merit that a sweep is compared with; nil for none.
 	Scores *reference.Scores
 	// Keep are settings that must stay in what may be wrong with a network, and Beside other ladders of the same ports

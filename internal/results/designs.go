@@ -39,15 +39,19 @@ func hasOwnResult(b *store.Bundle) bool {
 // resultOf is what was found of a run, with what to type next.
 func resultOf(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
 	r, err := builderOf(b.Run)(p, b, o)
-	return withMoreOfRun(b.Run, r), err
+	return withMoreOfRun(b, r), err
 }
 
-func withMoreOfRun(run lab.Run, r ResultDocument) ResultDocument {
-	build := r.Document
+func withMoreOfRun(b *store.Bundle, r ResultDocument) ResultDocument {
+	run, build := b.Run, r.Document
+	profiled := b.Profiled() && run.MadeBy() != lab.DesignProfile
 	r.Document = func(o report.Options) document.Document {
 		d := build(o)
 		if run.Status == lab.Complete && run.Unfinished() {
 			d.Blocks = append(d.Blocks, document.Sentence{Role: document.Note, Text: report.EndedText(run.EndedAfter)})
+		}
+		if profiled {
+			d.Blocks = append(d.Blocks, report.ProfilesOf(run.ID, o))
 		}
 		d.Blocks = append(d.Blocks, report.MoreOfRun(run, o))
 		return d

@@ -14,7 +14,7 @@ func ShowLive(p *app.App, s *store.Store, b *store.Bundle, o CompareOptions) err
 	if err != nil {
 		return err
 	}
-	return o.showComparison(p, s, withMoreOfRun(b.Run, r))
+	return o.showComparison(p, s, withMoreOfRun(b, r))
 }
 
 func liveResult(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {

@@ -34,6 +34,7 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 	if err != nil {
 		return err
 	}
+	o.Profiled = profiledRuns(bundles)
 	if format == "table" {
 		w = p.Naming.Writer(w)
 	}
@@ -43,6 +44,15 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 		}
 	}
 	return formats[i].Write(w, summaries, o)
+}
+
+// profiledRuns has the IDs of those that have profiled loads.
+func profiledRuns(bundles []*store.Bundle) map[string]bool {
+	ids := map[string]bool{}
+	for _, b := range bundles {
+		ids[b.Run.ID] = b.Profiled()
+	}
+	return ids
 }
 
 // summariesOf are runs as they are published.

@@ -90,7 +90,11 @@ func (r runText) next() []document.Block {
 		blocks = append(blocks, document.Command{What: "go on",
 			Text: "headroom run --resume " + id + " --budget " + briefly(more)})
 	}
-	return append([]document.Block{document.Terminal{Blocks: blocks}}, report.SavedAs(r.ID, r.o)...)
+	blocks = []document.Block{document.Terminal{Blocks: blocks}}
+	if r.o.Profiled[r.ID] {
+		blocks = append(blocks, report.ProfilesOf(r.ID, r.o))
+	}
+	return append(blocks, report.SavedAs(r.ID, r.o)...)
 }
 
 // endedByBudget says whether its budget has left something undone of what was planned.
