@@ -50,9 +50,9 @@ func newRemoteFixture(t *testing.T) (fixture, *sshtest.Server) {
 }
 
 // measuring starts a run over ssh and waits until it has come to a line of progress.
-func (v fixture) measuring(until string) *exec.Cmd {
+func (v fixture) measuring(until string, args ...string) *exec.Cmd {
 	v.t.Helper()
-	cmd := v.command("run", v.suite, v.place, "--on", "ssh://under-test")
+	cmd := v.command(append([]string{"run", v.suite, v.place, "--on", "ssh://under-test"}, args...)...)
 	name := filepath.Join(v.t.TempDir(), "stderr")
 	stderr, err := os.Create(name)
 	if err != nil {

@@ -1,0 +1,71 @@
+//go:build system
+
+package cli
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// tracers are what recorders of a run have made in the kernel.
+func tracers(t *testing.T, run string) string {
+	t.Helper()
+	script := `mount -t tracefs tracefs "$1" && ls "$1/instances"`
+	out, err := exec.Command("unshare", "-m", "sh", "-c", script, "sh", t.TempDir()).CombinedOutput()
+	if err != nil {
+		t.Logf("tracers can't be seen: %v, %s", err, out)
+		return ""
+	}
+	var left []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, run) {
+			left = append(left, line)
+		}
+	}
+	return strings.Join(left, "")
+}
+
+// headroom copies itself to the machine that records, and is gone from there at the end.
+func TestLoadsElsewhereAreProfiled(t *testing.T) {
+	t.Parallel()
+	v, _ := newRemoteFixture(t)
+	out, err := v.command("run", v.suite, v.place, "--on", "ssh://under-test", "--repeat", "1",
+		"--profile=1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	n := 0
+	for l, err := range v.onlyRun().Profiles() {
+		if err != nil || l.Failed != "" || l.Kernel == "" || len(l.Values) == 0 {
+			t.Errorf("profiled was %+v, %v", l, err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d loads were profiled:\n%s", n, out)
+	}
+	v.clean()
+}
+
+// Killed while a recorder is there: after one restore nothing of it is left, on disk or in the kernel.
+func TestAProfiledRunElsewhereIsKilledAndRestored(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"time", "calls"} {
+		v, _ := newRemoteFixture(t)
+		cmd := v.measuring("profiling .*, "+part, "--profile=1")
+		id := v.onlyRun().Run.ID
+		await(t, "a recorder", func() bool { return tracers(t, id) != "" || len(processesOf(t, id)) > 1 })
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if out, err := v.command("restore").CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		v.clean()
+		if left := tracers(t, id); left != "" {
+			t.Errorf("tracers are left: %s", left)
+		}
+	}
+}
