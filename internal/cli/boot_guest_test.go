@@ -26,6 +26,8 @@ type guest struct {
 	devices []string // QEMU's -device, IOMMU included
 	args    string   // boot arguments
 
+	accelerator string // QEMU's -accel; empty for tcg
+
 	disks    int           // further empty disks, d1, d2, … for devices
 	drive    string        // options of every disk: "throttling.iops-total=200"
 	modules  []string      // of the kernel, besides nvme
@@ -62,7 +64,7 @@ func (g guest) boot(t *testing.T, command string) string {
 	if err := os.WriteFile(initrd, g.initramfs(t, root, command), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	argv := []string{"-accel", "tcg", "-machine", "q35", "-cpu", g.cpu, "-smp", "2", "-m", "1G",
+	argv := []string{"-accel", cmp.Or(g.accelerator, "tcg"), "-machine", "q35", "-cpu", g.cpu, "-smp", "2", "-m", "1G",
 		"-nographic", "-no-reboot",
 		"-kernel", kernels[0], "-initrd", initrd, "-append", "console=ttyS0 quiet panic=-1 no_timer_check " + g.args}
 	for i := range g.disks + 1 {

@@ -148,22 +148,6 @@ func RemoveInstances(prefix string) error {
 	return errors.Join(errs...)
 }
 
-// cpus are the numbers of the CPUs that have a buffer.
-func (i *instance) cpus() ([]int, error) {
-	entries, err := fs.ReadDir(i.FS(), "per_cpu")
-	if err != nil {
-		return nil, err
-	}
-	var all []int
-	for _, e := range entries {
-		if n, err := strconv.Atoi(strings.TrimPrefix(e.Name(), "cpu")); err == nil {
-			all = append(all, n)
-		}
-	}
-	slices.Sort(all)
-	return all, nil
-}
-
 // lost is how many events found no room in the buffer of a CPU so far. Source: tracing_stats_read in
 // kernel/trace/trace.c.
 //

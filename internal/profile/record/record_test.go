@@ -103,6 +103,9 @@ func TestRefusals(t *testing.T) {
 			"the kernel refused the function tracer (operation not permitted); it is locked down (integrity) → boot"},
 		{machine{lockdown: "none"}.refusedFunctions(syscall.EBUSY),
 			"the kernel refused the function tracer (device or resource busy) → end what traces"},
+		{broken("it", fmt.Errorf("can't make it: %w", syscall.EROFS)),
+			"can't make it: read-only file system → run as root on the machine itself"},
+		{broken("it", syscall.ENOMEM), "cannot allocate memory → free memory"},
 	} {
 		if got := c.miss.Why + " → " + c.miss.Hint; !strings.HasPrefix(got, c.want) || c.miss.What == "" {
 			t.Errorf("%q: %s\nwant %s", c.miss.What, got, c.want)

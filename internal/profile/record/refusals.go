@@ -155,7 +155,14 @@ func reason(err error) error {
 
 // broken is what should have worked.
 func broken(what string, err error) profile.Missing {
-	return profile.Missing{What: what, Why: err.Error(), Hint: "look into the kernel's log"}
+	miss := profile.Missing{What: what, Why: err.Error(), Hint: "look into the kernel's log"}
+	switch {
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
+		miss.Hint = "run as root on the machine itself, or in a privileged container"
+	case errors.Is(err, syscall.ENOMEM):
+		miss.Hint = "free memory: trace buffers take some megabytes for each CPU"
+	}
+	return miss
 }
 
 // endedEarly is what a load was too short for.
