@@ -158,26 +158,34 @@ func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 	return nil
 }
 
-// A load is at work when one of its processes has read or written in each of some looks. Before that it starts, which
-// takes seconds in a guest that is emulated. One whose I/O the kernel does not count, or that does little, is waited
-// for no longer than startLimit.
+// A load is at work when one of its processes has moved data in each of some looks. Before that it starts, which takes
+// many seconds in a guest that is emulated on a busy machine, and reads files for that. fio has two threads then, and
+// one more for each job. A load that does little, or whose I/O the kernel does not count, is waited for no longer than
+// idleLimit after its jobs began.
 const (
-	startLimit = 4 * time.Second
+	startLimit = 20 * time.Second
+	idleLimit  = 4 * time.Second
 	startEvery = 100 * time.Millisecond
 	startLooks = 3
+	jobThreads = 3
 )
 
 func (l *load) waitForIO(ctx context.Context) error {
-	type progress struct{ bytes, looks uint64 }
-	seen := map[string]progress{}
+	moved, looks := map[string]transferred{}, map[string]int{}
+	var jobs time.Time
 	for begun := time.Now(); time.Since(begun) < startLimit && l.look(); {
+		if jobs.IsZero() && len(l.now()) >= jobThreads {
+			jobs = time.Now()
+		}
+		if !jobs.IsZero() && time.Since(jobs) > idleLimit {
+			return nil
+		}
 		for _, p := range l.processes {
-			before, known := seen[p]
-			now := progress{bytes: transferred(p)}
-			if known && now.bytes > before.bytes {
-				now.looks = before.looks + 1
-			}
-			if seen[p] = now; now.looks >= startLooks {
+			before, known := moved[p]
+			moved[p] = readTransferred(p)
+			if !known || !moved[p].beyond(before, !jobs.IsZero()) {
+				looks[p] = 0
+			} else if looks[p]++; looks[p] >= startLooks {
 				return nil
 			}
 		}
@@ -188,23 +196,37 @@ func (l *load) waitForIO(ctx context.Context) error {
 	return nil
 }
 
-// transferred is how much a process has read and written, by whatever is counted: bytes and calls. Source:
-// proc_pid_io(5).
+// transferred is how many bytes a process has moved: by calls of any kind, and from and to devices or servers.
+type transferred struct{ calls, devices uint64 }
+
+// beyond says whether more was moved. Bytes of calls count only where they are not those of a start.
+func (t transferred) beyond(before transferred, started bool) bool {
+	return t.devices > before.devices || started && t.calls > before.calls
+}
+
+// readTransferred reads what is counted of a process. Source: proc_pid_io(5).
 //
 //	rchar: 4292
+//	wchar: 0
+//	syscr: 13
 //	…
 //	write_bytes: 323932160
-func transferred(process string) (sum uint64) {
+func readTransferred(process string) (t transferred) {
 	text, err := os.ReadFile(process + "/io")
 	if err != nil {
-		return 0
+		return t
 	}
 	for line := range strings.Lines(string(text)) {
-		_, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		n, _ := strconv.ParseUint(value, 10, 64)
-		sum += n
+		switch name {
+		case "rchar", "wchar":
+			t.calls += n
+		case "read_bytes", "write_bytes":
+			t.devices += n
+		}
 	}
-	return sum
+	return t
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

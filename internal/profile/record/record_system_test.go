@@ -96,18 +96,20 @@ func (r *recorder) said(t *testing.T, line string) {
 	}
 }
 
-// startLoad starts a process that reads and writes.
+// startLoad starts processes that read and write, as many as a load of fio has.
 func (r *recorder) startLoad(t *testing.T) {
 	t.Helper()
-	load := exec.Command("dd", "if=/dev/zero", "of=/dev/null", "bs=4k")
-	load.Dir = r.folder
-	if err := load.Start(); err != nil {
-		t.Fatal(err)
+	for range jobThreads {
+		load := exec.Command("dd", "if=/dev/zero", "of=/dev/null", "bs=4k")
+		load.Dir = r.folder
+		if err := load.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = load.Process.Kill()
+			_ = load.Wait()
+		})
 	}
-	t.Cleanup(func() {
-		_ = load.Process.Kill()
-		_ = load.Wait()
-	})
 }
 
 // nothingLeft waits for what the recorder made to go.

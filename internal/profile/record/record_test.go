@@ -149,3 +149,20 @@ func TestNamesOfOthers(t *testing.T) {
 		}
 	}
 }
+
+func TestTransferred(t *testing.T) {
+	start := transferred{calls: 4096}
+	for _, c := range []struct {
+		now             transferred
+		started, beyond bool
+	}{
+		{start, true, false},
+		{transferred{calls: 8192}, false, false}, // a program that reads its libraries
+		{transferred{calls: 8192}, true, true},
+		{transferred{calls: 4096, devices: 512}, false, true},
+	} {
+		if got := c.now.beyond(start, c.started); got != c.beyond {
+			t.Errorf("%+v, started %v: %v", c.now, c.started, got)
+		}
+	}
+}
