@@ -7,7 +7,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -231,14 +233,18 @@ func TestRemoveInstances(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tracefs.Close()
+	t.Cleanup(func() { _ = tracefs.Close() }) // after the instances are removed
 	owner := fmt.Sprintf("headroom-CLEAN%d", os.Getpid())
 	other := "instances/" + owner + "0-1"
 	for _, name := range []string{"instances/" + owner + "-1", "instances/" + owner + "-2", other} {
 		if err := tracefs.Mkdir(name, 0o750); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = tracefs.Remove(name) })
+		t.Cleanup(func() {
+			if err := tracefs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Error(err)
+			}
+		})
 	}
 	for range 2 { // the second time nothing is left
 		if err := RemoveInstances(owner + "-"); err != nil {
