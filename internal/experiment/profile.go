@@ -115,18 +115,40 @@ func (m *Measurement) ListProfiles(l app.Listing) {
 			l.Line("%s is not profiled: only loads of fio's are", c.Title)
 			continue
 		}
-		var loads, commands []string
+		var loads []string
 		for _, part := range profile.Parts() {
-			load := runner.ProfiledCell(c, part)
-			loads = append(loads, fmt.Sprintf("%s (%s)", part, howLong(load.Expected)))
-			params := runner.LoadParams(m.Place(), load.Params, m.Place().Size)
-			commands = append(commands, lab.ShellQuote(fio.Argv(load.Job, params, fio.Options{Filename: m.Filename(),
-				Together: m.Place().Members})))
+			loads = append(loads, fmt.Sprintf("%s (%s)", part, howLong(runner.ProfiledCell(c, part).Expected)))
 		}
 		l.Line("%s, profiled beside its first %s: %s", c.Title, prose.Count(m.Run.Profile.Loads, "repetition"),
 			prose.List(loads))
-		l.Commands(slices.Compact(commands)...)
+		l.Commands(m.profiledCommands(c)...)
 	}
+}
+
+// profiledCommands are those of the profiled loads of a cell, each once.
+func (m *Measurement) profiledCommands(c runner.Cell) []string {
+	var all []string
+	for _, part := range profile.Parts() {
+		params := runner.LoadParams(m.Place(), runner.ProfiledCell(c, part).Params, m.Place().Size)
+		all = append(all, lab.ShellQuote(fio.Argv(c.Job, params, fio.Options{Filename: m.Filename(),
+			Together: m.Place().Members})))
+	}
+	return slices.Compact(all)
+}
+
+// ProfiledCommands are the commands of all loads that are profiled, each once; none where nothing is.
+func (m *Measurement) ProfiledCommands() []string {
+	var all []string
+	if m.Run.Profile == nil {
+		return nil
+	}
+	for _, c := range m.RunnerMeasurement().Cells {
+		if runner.CanProfile(c.Cell) {
+			all = append(all, m.profiledCommands(c)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // howLong is the time of a load, as far as that is known.

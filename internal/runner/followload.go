@@ -37,6 +37,8 @@ type finished struct {
 	occurrences []occurrence
 	// spent is what the host spent while it ran.
 	spent counters.Spent
+	// stopped says that it was ended because it had served its purpose.
+	stopped bool
 }
 
 // running is a load that was started.
@@ -78,7 +80,7 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 	if now, failed := s.meter.Read(after); failed == nil { // what can't be read is not known, and costs no result
 		done.spent = s.meter.Between(r.before, now)
 	}
-	if err != nil || done.TimedOut || done.Flood > 0 {
+	if err != nil || done.TimedOut || done.Flood > 0 || done.stopped {
 		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.
 		if kill := s.kill(after, job, l); kill != nil {
 			s.outcome.Aborted = true
@@ -140,6 +142,10 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 				return err
 			}
 			if running.Floods(ctx) {
+				return nil
+			}
+			if l.enough != nil && l.enough(ctx) {
+				running.stopped = true
 				return nil
 			}
 			e := s.progress(ctx, running.Job, l, taken)

@@ -32,6 +32,8 @@ type load struct {
 	movesData bool
 	// cell that it measures; nil for what is done before and after.
 	cell *Cell
+	// enough says that the load has served its purpose, and is ended; nil for one that ends by itself.
+	enough func(ctx context.Context) bool
 }
 
 // loadOf is what a cell runs.

@@ -37,7 +37,7 @@ func CanProfile(c lab.Cell) bool { return lab.ByFio(c.Engine) }
 
 // ProfiledCell is a cell as a part of it is profiled.
 func ProfiledCell(c Cell, part profile.Part) Cell {
-	c.Params, c.Expected, _ = recorder.Shortened(c.Params, part)
+	c.Params, c.Expected, _ = recorder.Profiled(c.Params, part)
 	return c
 }
 
@@ -151,6 +151,7 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	if err != nil {
 		return err
 	}
+	load.enough = r.Done
 	l.Start = time.Now()
 	done, err := s.run(ctx, load)
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *Session) startRecorder(ctx context.Context, c Cell, part profile.Part) 
 	if err != nil {
 		return nil, err
 	}
-	_, _, window := recorder.Shortened(c.Params, part)
+	_, _, window := recorder.Profiled(c.Params, part)
 	s.jobCount++
 	return recorder.Start(ctx, recorder.Spec{Target: s.Target, Program: program,
 		ID: fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount), Load: fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount+1),
@@ -193,6 +194,9 @@ func (s *Session) recorderProgram(ctx context.Context) (string, error) {
 // readProfiled takes from a profiled load that has ended what its load generator says.
 func readProfiled(ctx context.Context, e engine.Engine, c Cell, done finished, l *profile.Load) error {
 	rep, evidence := lab.Repetition{Cell: c.ID}, validity.Evidence{Cell: c.Cell}
+	if done.stopped {
+		done.State.ExitCode = 0 // which said that fio was ended
+	}
 	failed := e.Read(ctx, done.Ended, &rep, &evidence)
 	l.Seconds = done.State.Ended.Sub(done.State.Started).Seconds()
 	switch {

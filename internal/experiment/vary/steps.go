@@ -150,6 +150,9 @@ func (x *Experiment) PrintPlan(ctx context.Context) error {
 	x.listVisits(l, s.Visits)
 	if s.Profiles != "" {
 		l.Line("%s, beside the first repetitions of each cell in each arm", s.Profiles)
+		for _, side := range x.measurements() {
+			l.Commands(side.ProfiledCommands()...)
+		}
 	}
 	if s.Then != "" {
 		l.Line("%s", s.Then)

@@ -137,6 +137,9 @@ func (r *Recorder) ended(ctx context.Context) error {
 	return errors.New("the recorder has ended: " + lab.Shorten(strings.Join(lines, "; "), 300, 0))
 }
 
+// Done says whether nothing is recorded any more, so that the load may end.
+func (r *Recorder) Done(ctx context.Context) bool { return r.says(ctx, profile.Done) }
+
 // Recording is what it has recorded, once its load has ended.
 func (r *Recorder) Recording(ctx context.Context) (profile.Recording, error) {
 	w := r.window

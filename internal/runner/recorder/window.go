@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -8,47 +9,42 @@ import (
 	"headroom/internal/profile"
 )
 
-// How long a profiled load goes on besides its ramp, at most: one that has a time of its own has a shorter one then.
-// Counting calls takes short bursts, but reading them may take longer than they do.
-const (
-	maxTimeProfiled  = 8 * time.Second
-	maxCallsProfiled = 6 * time.Second
-)
-
 // Around is what a recorder takes besides the load: to get ready, and to put names to what it has seen.
 const Around = 3 * time.Second
 
-// tracedTime is how long functions are traced, in all bursts together: enough for thousands of I/Os of a slow disk.
-const tracedTime = 600 * time.Millisecond
+// The parts of a recorder's time. It waits until a load is under way, then samples and follows, or traces: in all
+// bursts together enough for thousands of I/Os of a slow disk.
+const (
+	settling    = time.Second
+	sampledTime = 4 * time.Second
+	followed    = 2 * time.Second
+	tracedTime  = 600 * time.Millisecond
+	// reading is what bursts take longer than they trace, on a machine that is neither busy nor emulated.
+	reading = 2 * time.Second
+)
+
+// maxProfiled is how long a load goes on that has a time of its own and whose recorder is not done: emulated machines
+// take many times what others do.
+const maxProfiled = time.Minute
 
 // Window is what a recorder does of the time of a load.
 type Window struct{ Delay, Sample, Follow, Trace time.Duration }
 
-// Shortened is a load of fio's as it is profiled, by its parameters, with the time that it takes, ramp included, which
-// is 0 for one that ends by size. The recorder waits until it is under way, and ends before it does, because fio takes
-// a moment to begin.
-func Shortened(params map[string]string, part profile.Part) (shorter map[string]string, takes time.Duration, w Window) {
-	most := maxTimeProfiled
+// Profiled is a load of fio's as it is profiled, by its parameters, with the time that it takes, ramp included, which
+// is 0 for one that ends by size. One that has a time of its own is ended when the recorder is done.
+func Profiled(params map[string]string, part profile.Part) (profiled map[string]string, takes time.Duration, w Window) {
+	ramp := fio.Ramp(params)
+	w.Delay = ramp + settling
 	if part == profile.Calls {
-		most = maxCallsProfiled
-	}
-	runtime, ramp := fio.WantedRuntime(params), fio.Ramp(params)
-	if runtime > most {
-		runtime = most
-		params = maps.Clone(params)
-		delete(params, "timeout") // another name of it
-		params["runtime"] = runtime.String()
-	}
-	if runtime > 0 {
-		takes = runtime + ramp
+		w.Trace, takes = tracedTime, w.Delay+tracedTime+reading
 	} else {
-		runtime = most
+		w.Sample, w.Follow, takes = sampledTime, followed, w.Delay+sampledTime+followed
 	}
-	w.Delay = ramp + runtime/8
-	if part == profile.Calls {
-		w.Trace = tracedTime
-	} else {
-		w.Sample, w.Follow = runtime*11/20, runtime/4
+	if fio.WantedRuntime(params) == 0 {
+		return params, 0, w
 	}
+	params = maps.Clone(params)
+	delete(params, "timeout") // another name of it
+	params["runtime"] = fmt.Sprintf("%gs", maxProfiled.Seconds())
 	return params, takes, w
 }

@@ -151,6 +151,12 @@ func (p *process) finish() {
 	if ended {
 		return
 	}
+	p.write()
+	p.end(p.result.Exit, p.result.Signal)
+}
+
+// write writes what a process has printed and made by its end.
+func (p *process) write() {
 	dir, r := p.dir, p.result
 	p.machine.put(dir+"/stdout", r.Early+r.Stdout)
 	p.machine.put(dir+"/stderr", r.EarlyMessages+r.Stderr)
@@ -160,7 +166,6 @@ func (p *process) finish() {
 		}
 		p.machine.put(name, text)
 	}
-	p.end(r.Exit, r.Signal)
 }
 
 // end takes note of the end of a process.
@@ -200,6 +205,11 @@ func (p *process) kill(signal string) bool {
 	}
 	p.ending.Lock()
 	defer p.ending.Unlock()
+	if p.load.Program == "fio" && p.result.Exit == 0 && !p.result.Hangs { // it says what it has measured so far
+		p.write()
+		p.end(128, "")
+		return true
+	}
 	p.end(-1, signal)
 	return true
 }
