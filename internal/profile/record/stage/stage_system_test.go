@@ -61,7 +61,10 @@ mkdir tracefs
 mount -t tracefs nodev tracefs
 instance=tracefs/instances/headroom-test-%d
 mkdir $instance
-trap 'echo 0 > $instance/events/enable; rmdir $instance' EXIT
+requests=$(cat $queue/nr_requests) kib=$(cat $queue/max_sectors_kb) # the loop device is used again by others
+trap 'echo 0 > $instance/events/enable; rmdir $instance; echo none > $queue/scheduler
+	echo $requests > $queue/nr_requests; echo $kib > $queue/max_sectors_kb' EXIT
+echo none > $queue/scheduler
 echo 0 > $instance/tracing_on
 echo mono > $instance/trace_clock
 echo 16384 > $instance/buffer_size_kb
@@ -246,7 +249,7 @@ func littlesLaw(t *testing.T, s profile.Stages) {
 
 // Sixteen threads wait for four requests: most of their time is above, where requests are waited for.
 func TestWaitingForATagIsAbove(t *testing.T) {
-	s, _ := traced(t, "echo none > $queue/scheduler; echo 4 > $queue/nr_requests; fio --name=a --filename=$device "+
+	s, _ := traced(t, "echo 4 > $queue/nr_requests; fio --name=a --filename=$device "+
 		"--rw=randwrite --bs=256k --ioengine=psync --direct=1 --size=32m --numjobs=16 --thread --number_ios=16")
 	all := sum(s, "")
 	if all.count == 0 || all.above < all.scheduler+all.inDevice {
