@@ -110,11 +110,14 @@ func priorsOf(k *diff.Knowledge, differences []diff.Difference) []float64 {
 // trials are searches alike.
 type trials struct {
 	kernels, boots []float64
-	right          int
+	// searching are the boots without those of proofs.
+	searching []float64
+	right     int
 }
 
 func (r *trials) add(o trials) {
 	r.kernels, r.boots, r.right = append(r.kernels, o.kernels...), append(r.boots, o.boots...), r.right+o.right
+	r.searching = append(r.searching, o.searching...)
 }
 
 // record them: name says which they are, and what says it in words.
@@ -196,7 +199,8 @@ func (b between) once(seed uint64) trials {
 			panic(err)
 		}
 	}
-	one := trials{kernels: []float64{float64(len(built))}, boots: []float64{n}}
+	one := trials{kernels: []float64{float64(len(built))}, boots: []float64{n},
+		searching: []float64{float64(s.Measurements())}}
 	if a := s.Answer(); a.Finished() && slices.Equal(a.Culprits, []int{culprit}) {
 		one.right = 1
 	}

@@ -35,10 +35,11 @@ var files embed.FS
 //     until: "6.11"     the first kernel that knows it no longer
 //     implied: y        what kernels before since, or from until on, behave as
 //     same: sysctl.…    another key for the same thing
-//     calls: ["qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5"]
+//     calls: ["qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5", "srso_* >= 5% of time"]
 //     functions of the kernel that run at least so often in each I/O while the slow value is in effect, or the one before
 //     the colon. One that does is enough: they have other names on other processors and kernels. Names stand in the
-//     kernel's symbols (Debian 6.1, 6.12) or its sources, and can be traced: neither inlined nor notrace
+//     kernel's symbols (Debian 6.1, 6.12) or its sources, and can be traced: neither inlined nor notrace. Those that can't
+//     be take a share of the CPU time in samples
 //     path: ["nfs_*"]   functions of its object files: where none ran, it did not matter
 type Knowledge struct {
 	exact    map[string]*entry

@@ -47,6 +47,8 @@ type FunctionCalls struct {
 	Cell     string  `json:"cell"`
 	A        float64 `json:"a"`
 	B        float64 `json:"b"`
+	// Share says that A and B are shares of the CPU time that an I/O takes: of functions that can't be traced.
+	Share bool `json:"share,omitempty"`
 }
 
 // call is a function that runs at least so often in each I/O where a value is in effect.
@@ -56,21 +58,28 @@ type call struct {
 	// function may have * in it.
 	function string
 	atLeast  float64
+	// share says that it takes at least such a share of the CPU time instead.
+	share bool
 }
 
-// callText is a call as it stands in the knowledge: "qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5".
-var callText = regexp.MustCompile(`^(?:([^\s:]+): )?([\w*]+) >= ([\d.]+)$`)
+// callText is a call as it stands in the knowledge: "qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5",
+// "srso_* >= 5% of time".
+var callText = regexp.MustCompile(`^(?:([^\s:]+): )?([\w*]+) >= ([\d.]+)(% of time)?$`)
 
 func parseCall(text string) (call, error) {
 	parts := callText.FindStringSubmatch(text)
 	if parts == nil {
-		return call{}, fmt.Errorf("calls: %q; write \"FUNCTION >= 0.9\", or \"VALUE: FUNCTION >= 0.9\"", text)
+		return call{}, fmt.Errorf("calls: %q; write \"FUNCTION >= 0.9\", \"VALUE: FUNCTION >= 0.9\", or "+
+			"\"FUNCTION >= 5%% of time\"", text)
 	}
 	atLeast, err := strconv.ParseFloat(parts[3], 64)
+	if parts[4] != "" {
+		atLeast /= 100
+	}
 	if err != nil || atLeast < minCalls {
 		return call{}, fmt.Errorf("calls: %q; profiles leave out what runs less than %g times an I/O", text, minCalls)
 	}
-	return call{value: parts[1], function: parts[2], atLeast: atLeast}, nil
+	return call{value: parts[1], function: parts[2], atLeast: atLeast, share: parts[4] != ""}, nil
 }
 
 // minCalls per I/O of a function that profiles list.
@@ -79,15 +88,12 @@ const minCalls = 0.01
 // Mechanism is what the profiles of the two sides of a difference say of it; nil where they say nothing: nothing is
 // known of its functions, or calls were not counted on both sides.
 func (k *Knowledge) Mechanism(p difference.Document, d Difference) *Mechanism {
-	e := k.lookup(d.Kind, d.Name)
-	cells := slices.DeleteFunc(slices.Clone(p.Cells), func(c difference.Cell) bool {
-		return !counted(c.A) || !counted(c.B)
-	})
+	if expected := k.lookup(d.Kind, d.Name).expected(d); len(expected) > 0 {
+		return judge(p.Cells, expected)
+	}
+	cells := slices.DeleteFunc(slices.Clone(p.Cells), func(c difference.Cell) bool { return !counted(c) })
 	if len(cells) == 0 {
 		return nil
-	}
-	if expected := e.expected(d); len(expected) > 0 {
-		return judge(cells, expected)
 	}
 	if path := k.pathOf(d); len(path) > 0 && !slices.ContainsFunc(cells, func(c difference.Cell) bool {
 		return ran(c.A, path) || ran(c.B, path)
@@ -97,8 +103,10 @@ func (k *Knowledge) Mechanism(p difference.Document, d Difference) *Mechanism {
 	return nil
 }
 
-// counted says whether calls of functions were counted.
-func counted(p cost.Profile) bool {
+// counted says whether calls of functions were counted on both sides.
+func counted(c difference.Cell) bool { return callsCounted(c.A) && callsCounted(c.B) }
+
+func callsCounted(p cost.Profile) bool {
 	return p.CallLoads > 0 && slices.ContainsFunc(p.Functions, func(f cost.Function) bool {
 		return f.Calls != nil && !strings.Contains(f.Name, ":")
 	})
@@ -127,18 +135,25 @@ func (e *entry) expected(d Difference) []expectation {
 	return list
 }
 
-// judge what was expected by what was counted. One function of several is enough: processors and kernels have others
+// judge what was expected by what was recorded. One function of several is enough: processors and kernels have others
 // for the same. Where one runs on the right side only, but not in every load, nothing is said.
 func judge(cells []difference.Cell, expected []expectation) *Mechanism {
 	var moved, still []FunctionCalls
-	unclear := false
+	unclear, judged := false, false
 	for _, x := range expected {
 		for _, c := range cells {
-			for _, f := range x.functionsIn(c) {
-				runs, rests := f.B, f.A
-				if !x.inB {
-					runs, rests = f.A, f.B
+			if x.share {
+				if f := x.shareIn(c); x.grew(f) {
+					moved = append(moved, f)
 				}
+				continue // samples are too few to say that something did not run
+			}
+			if !counted(c) {
+				continue
+			}
+			judged = true
+			for _, f := range x.functionsIn(c) {
+				runs, rests := x.sides(f)
 				switch {
 				case runs >= x.atLeast && x.moved(c, f.Function):
 					moved = append(moved, f)
@@ -153,10 +168,46 @@ func judge(cells []difference.Cell, expected []expectation) *Mechanism {
 	switch {
 	case len(moved) > 0:
 		return &Mechanism{Evidence: Moved, Factor: movedFactor, Functions: moved}
-	case unclear:
+	case unclear || !judged:
 		return nil
 	}
 	return &Mechanism{Evidence: Still, Factor: stillFactor, Functions: append([]FunctionCalls{}, still...)}
+}
+
+// sides are what there is where the function is expected, and where it is not.
+func (x expectation) sides(f FunctionCalls) (runs, rests float64) {
+	if x.inB {
+		return f.B, f.A
+	}
+	return f.A, f.B
+}
+
+// shareIn is the share of the CPU time that the functions of a call take on both sides; none where nothing was sampled
+// on one of them.
+func (x expectation) shareIn(c difference.Cell) FunctionCalls {
+	f := FunctionCalls{Function: x.function, Cell: c.Cell, Share: true}
+	if c.A.CPU == nil || c.B.CPU == nil || c.A.CPU.Mean <= 0 || c.B.CPU.Mean <= 0 {
+		return f
+	}
+	for inB, side := range []cost.Profile{c.A, c.B} {
+		for _, one := range side.Functions {
+			if one.Self == nil || !matches(x.function, one.Name) {
+				continue
+			}
+			if share := one.Self.Mean / side.CPU.Mean; inB == 1 {
+				f.B += share
+			} else {
+				f.A += share
+			}
+		}
+	}
+	return f
+}
+
+// grew says whether a share is there where it is expected, and at most a third of it on the other side.
+func (x expectation) grew(f FunctionCalls) bool {
+	runs, rests := x.sides(f)
+	return runs >= x.atLeast && rests <= runs/3
 }
 
 // functionsIn are the functions of a cell that a call names; none where none ran.

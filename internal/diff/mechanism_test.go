@@ -38,6 +38,14 @@ func slub() cost.Profile {
 		"slab_pad_check": 4.8})
 }
 
+// sampled is a profile in which clearing pages takes this share of the CPU time.
+func sampled(share float64) cost.Profile {
+	p := lazy()
+	p.CPU = mean(20_000)
+	p.Functions = append(p.Functions, cost.Function{Name: "clear_page_erms", Self: mean(20_000 * share)})
+	return p
+}
+
 // between are two profiles, of which nothing was worked out.
 func between(a, b cost.Profile) difference.Document {
 	return difference.Document{Schema: difference.Schema, Cells: []difference.Cell{{Cell: "rand-read", A: a, B: b}}}
@@ -88,6 +96,10 @@ func TestMechanism(t *testing.T) {
 		"more than chance": {"ro iommu.strict=0", "ro iommu.strict=1", "none", "none",
 			more(between(profileOf(map[string]float64{"qi_submit_sync": 0.4}), strict()), "qi_submit_sync"),
 			map[string]MechanismEvidence{"iommu.strict": Moved}},
+		"pages that are cleared, of which there are samples only": {"ro init_on_free=0", "ro init_on_free=1", "none",
+			"none", between(sampled(0.01), sampled(0.31)), map[string]MechanismEvidence{"init_on_free": Moved}},
+		"no more samples": {"ro init_on_free=0", "ro init_on_free=1", "none", "none",
+			between(sampled(0.2), sampled(0.31)), map[string]MechanismEvidence{"init_on_free": ""}},
 		"not clear": {"ro iommu.strict=0", "ro iommu.strict=1", "none", "none",
 			between(profileOf(map[string]float64{"qi_submit_sync": 0.4}), strict()),
 			map[string]MechanismEvidence{"iommu.strict": ""}},
@@ -148,11 +160,11 @@ func TestWithProfiles(t *testing.T) {
 		t.Fatalf("%+v", d.Differences)
 	}
 	first := d.Differences[0]
-	if want := 20 * (0.25 / 0.75) / (1 + 20*(0.25/0.75)); math.Abs(first.Weight-want) > 1e-9 {
-		t.Errorf("weight %g, want %g", first.Weight, want)
+	if weight := 20 * (0.25 / 0.75) / (1 + 20*(0.25/0.75)); math.Abs(first.Weight-weight) > 1e-9 {
+		t.Errorf("weight %g, want %g", first.Weight, weight)
 	}
-	if f := first.Mechanism.Functions; len(f) != 1 || f[0] != (FunctionCalls{"check_bytes_and_report", "rand-read", 0,
-		17.05}) {
+	want := FunctionCalls{Function: "check_bytes_and_report", Cell: "rand-read", B: 17.05}
+	if f := first.Mechanism.Functions; len(f) != 1 || f[0] != want {
 		t.Errorf("%+v", f)
 	}
 	if differences[0].Name != "iommu.strict" || differences[0].Mechanism != nil {

@@ -16,13 +16,22 @@ func MechanismText(m *diff.Mechanism, a, b string) string {
 	if m == nil {
 		return ""
 	}
-	var parts []string
+	var parts, shares []string
 	for i, f := range m.Functions {
-		if i < most {
+		if i < most && f.Share {
+			shares = append(shares, fmt.Sprintf("%s %.0f%% → %.0f%%", f.Function, 100*f.A, 100*f.B))
+		} else if i < most {
 			parts = append(parts, fmt.Sprintf("%s %s → %s", f.Function, callsText(f.A), callsText(f.B)))
 		}
 	}
-	counted := strings.Join(parts, ", ") + " calls per I/O in the profiles (" + a + " → " + b + ")"
+	var units []string
+	if len(parts) > 0 {
+		units = append(units, strings.Join(parts, ", ")+" calls per I/O")
+	}
+	if len(shares) > 0 {
+		units = append(units, strings.Join(shares, ", ")+" of the CPU time")
+	}
+	counted := strings.Join(units, "; ") + " in the profiles (" + a + " → " + b + ")"
 	switch {
 	case m.Evidence == diff.Moved:
 		return counted + ", as it is known to do"

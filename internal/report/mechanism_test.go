@@ -20,6 +20,8 @@ func TestMechanismText(t *testing.T) {
 			Evidence: diff.Still, Functions: flush[:1]},
 		"the functions that it is known to make run did not run in the profiles, without or with": {
 			Evidence: diff.Still},
+		"srso_* 0% → 12% of the CPU time in the profiles (without → with), as it is known to do": {Evidence: diff.Moved,
+			Functions: []diff.FunctionCalls{{Function: "srso_*", B: 0.12, Share: true}}},
 		"none of its functions ran in the profiles, without or with": {Evidence: diff.NeverRan},
 	} {
 		if got := MechanismText(m, "without", "with"); got != want {
