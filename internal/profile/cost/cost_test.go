@@ -159,6 +159,9 @@ func TestTimePerIO(t *testing.T) {
 	if math.Abs(alloc.Self.Mean-400_000) > 1e-6 || read.Self.Mean != 0 || math.Abs(read.Total.Mean-400_000) > 1e-6 {
 		t.Errorf("kmem_cache_alloc %+v, aio_read %+v", alloc, read)
 	}
+	if library := function(t, p, "ld-linux-x86:?"); library.Layer != "load" {
+		t.Errorf("what the load calls in libraries is of %s", library.Layer)
+	}
 	if slices.ContainsFunc(p.Functions, func(f Function) bool { return f.Name == "tcp_sendmsg" }) {
 		t.Error("the kernel's work for another program is listed")
 	}

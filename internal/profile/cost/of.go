@@ -149,7 +149,9 @@ const (
 
 func (w *work) function(name string) (Function, bool) {
 	f := Function{Name: name, Module: w.modules[name]}
-	f.Layer = w.layers.Of(name, f.Module)
+	if f.Layer = w.layers.Of(name, f.Module); f.Layer == programs {
+		f.Layer = generator // of programs only the load's are here: it calls libraries
+	}
 	listed := false
 	c := w.calls.functions[name]
 	if c != nil && w.calls.loads > 0 {

@@ -84,7 +84,11 @@ func (f flameLayers) of(stack []string) (place int, title string) {
 	if f.layers == nil || len(stack) < 2 {
 		return -1, ""
 	}
-	i, known := f.places[f.layers.OfStack(stack[1:], f.modules)]
+	id := f.layers.OfStack(stack[1:], f.modules)
+	if id == "programs" { // only the load's stacks are here: it calls libraries
+		id = "load"
+	}
+	i, known := f.places[id]
 	if !known {
 		return -1, ""
 	}
