@@ -1,6 +1,7 @@
 package stage_test
 
 import (
+	"archive/zip"
 	"io/fs"
 	"math"
 	"regexp"
@@ -423,5 +424,44 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 	if _, err := stage.New(needed, []string{"7:0"}); err != nil {
 		t.Errorf("with what is required: %v", err)
+	}
+}
+
+// An NVMe device with several paths completes its requests under the number of a path, which no file of the machine
+// names. The trace is that of a guest whose fio made 200 requests of 4 KiB.
+func TestRecordedPathOfNVMe(t *testing.T) {
+	archive, err := zip.OpenReader("testdata/linux-6.1-nvme-multipath.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = archive.Close() }()
+	f, err := ringbuffer.ReadFormats(archive, stage.Events()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := fs.ReadFile(archive, "cpu1.raw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := stage.New(f, []string{"259:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for event := range f.Layout.Merge(map[int][]byte{1: raw}).Events {
+		a.Add(event)
+	}
+	var count uint64
+	for _, g := range a.Result(1).Groups {
+		count += g.Count
+		var above uint64
+		for _, n := range g.Above.Counts {
+			above += n
+		}
+		if g.Device != "259:1" || g.Bytes != 4096 || above != g.Count {
+			t.Errorf("%s, %d bytes, %d requests, of which %d were bios", g.Device, g.Bytes, g.Count, above)
+		}
+	}
+	if count != 200 {
+		t.Errorf("%d requests of 200", count)
 	}
 }
