@@ -26,8 +26,9 @@ type StageGroup struct {
 	Bytes int64  `json:"bytes"`
 	Count uint64 `json:"count"`
 	// Above is the time from the bio's entry into the block layer until it is a request that the scheduler or the
-	// driver may have: waiting for a tag is in it. Scheduler is the time until it is issued to the driver, and InDevice
-	// until it has completed. Without a scheduler, or where the tracepoint is missing, Scheduler is empty.
+	// driver may have: waiting for a tag is in it. Being held back by a cgroup's io.max is not, on a whole disk: there
+	// the kernel traces a bio only when it is let go. Scheduler is the time until it is issued to the driver, and
+	// InDevice until it has completed. Without a scheduler, or where the tracepoint is missing, Scheduler is empty.
 	Above     lab.Histogram `json:"above"`
 	Scheduler lab.Histogram `json:"scheduler"`
 	InDevice  lab.Histogram `json:"in_device"`
