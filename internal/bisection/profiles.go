@@ -24,17 +24,6 @@ func ofArm(costs []cost.Profile, arm string) []cost.Profile {
 	return slices.DeleteFunc(slices.Clone(costs), func(c cost.Profile) bool { return c.Arm != arm })
 }
 
-// endProfiles are the profiles of the fast state and the slow one, side by side: of cells in which both have counts of
-// calls.
-func (p *Progress) endProfiles(costs []cost.Profile) difference.Document {
-	none, all := p.armOf(p.space().None()), p.armOf(p.space().All())
-	d := ProfilesOfArms(costs, none, all)
-	d.Cells = slices.DeleteFunc(d.Cells, func(c difference.Cell) bool {
-		return c.A.CallLoads == 0 || c.B.CallLoads == 0
-	})
-	return d
-}
-
 func (p *Progress) space() search.Space {
 	return search.Space{Candidates: candidates(p.Run.Experiment)}
 }
@@ -49,20 +38,22 @@ func (p *Progress) armOf(b search.Subset) string {
 	return ""
 }
 
-// ExpectBy takes what profiles of the two ends say into the priors of a search, once: true where they say anything.
-// The caller keeps the experiment's priors, which are changed.
+// ExpectBy takes what profiles of the two ends say into the priors of a search: true where they say anything. The
+// caller keeps the experiment, whose priors are changed.
 func (p *Progress) ExpectBy(k *diff.Knowledge, costs []cost.Profile) bool {
-	e := *p.Run.Experiment
-	profiles := p.endProfiles(costs)
-	if e.Steps || len(profiles.Cells) == 0 {
+	e, space := *p.Run.Experiment, p.space()
+	fast, slow := p.armOf(space.None()), p.armOf(space.All())
+	if e.Steps || fast == "" || slow == "" {
 		return false
 	}
-	e.Priors, e.PriorsFrom = PriorsBeside(k, &e, profiles), lab.PriorsFromProfiles
+	known := Priors(k, &e)
+	e.Priors, e.PriorsFrom = PriorsBeside(k, &e, ProfilesOfArms(costs, fast, slow)), lab.PriorsFromProfiles
+	if slices.Equal(e.Priors, known) {
+		return false
+	}
 	p.Run.Experiment = &e
 	p.Search.Expect(e.Priors)
-	if n := len(p.Steps); n > 0 {
-		p.Steps[n-1].Likeliest = p.likeliest(shownSuspects)
-	}
+	p.Steps[len(p.Steps)-1].Likeliest = p.likeliest(shownSuspects)
 	return true
 }
 

@@ -131,12 +131,13 @@ func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
 	return next, true, nil
 }
 
-// expectByProfiles takes what profiles of the two ends say into account as soon as both ends were profiled, once. It is
+// expectByProfiles takes what profiles of the two ends say into account as soon as both were profiled, once. It is
 // noted in the run, so that a search that goes on later expects the same.
 func (x *Experiment) expectByProfiles() error {
-	switch from := x.Run.Experiment.PriorsFrom; {
-	case x.Run.Experiment.Steps, from == lab.PriorsFromNothing, from == lab.PriorsFromProfiles,
-		len(x.searchState.Steps) < 2:
+	e := x.Run.Experiment
+	if x.Run.Profile == nil || e.Steps || e.PriorsFrom == lab.PriorsFromNothing ||
+		e.PriorsFrom == lab.PriorsFromProfiles || len(e.SearchSteps) < 2 ||
+		e.SearchSteps[len(e.SearchSteps)-1].Purpose != search.Anchor.String() {
 		return nil
 	}
 	b, err := x.Store.Find(x.Run.ID)
