@@ -50,10 +50,11 @@ func withMoreOfRun(b *store.Bundle, r ResultDocument) ResultDocument {
 		if run.Status == lab.Complete && run.Unfinished() {
 			d.Blocks = append(d.Blocks, document.Sentence{Role: document.Note, Text: report.EndedText(run.EndedAfter)})
 		}
+		more := report.MoreOfRun(run, o)
 		if profiled {
-			d.Blocks = append(d.Blocks, report.ProfilesOf(run.ID, o))
+			more.Blocks = append(more.Blocks, report.ProfilesOf(run.ID, o))
 		}
-		d.Blocks = append(d.Blocks, report.MoreOfRun(run, o))
+		d.Blocks = append(d.Blocks, more)
 		return d
 	}
 	return r
