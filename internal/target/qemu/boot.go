@@ -107,7 +107,8 @@ func (g *Guest) plan(ctx context.Context, spec target.BootSpec) (start, error) {
 	if err := g.version.refuses(f); err != nil {
 		return start{}, err
 	}
-	s := start{file: f, program: g.program, accelerator: g.accelerator, imageFormat: g.imageFormat, paths: g.paths}
+	s := start{file: f, program: g.program, version: g.version, accelerator: g.accelerator, imageFormat: g.imageFormat,
+		paths: g.paths}
 	for i := range g.linkEnds {
 		s.links = append(s.links, 3+len(g.blank)+i)
 	}

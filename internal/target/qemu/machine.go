@@ -11,6 +11,7 @@ import (
 type start struct {
 	file        File
 	program     string
+	version     version
 	accelerator string
 	// bootable and arguments of the kernel; empty for an image that starts its own.
 	bootable
@@ -34,7 +35,7 @@ func (s start) argv() []string {
 	for _, dir := range f.Firmware {
 		argv = append(argv, "-L", dir)
 	}
-	machine, cpu, accel := f.Type, "max", "tcg,thread=multi"
+	machine, cpu, accel := f.Type, "max", "tcg,thread="+s.version.emulationThreads()
 	if s.accelerator == KVM {
 		cpu, accel = "host", "kvm"
 		if f.Machine.IOMMU == "intel" {

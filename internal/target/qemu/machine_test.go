@@ -11,7 +11,8 @@ import (
 )
 
 func TestArgv(t *testing.T) {
-	s := start{program: "qemu", accelerator: Emulation, bootable: bootable{kernel: "vmlinux", initrd: "initrd"},
+	s := start{program: "qemu", version: version{10, 0}, accelerator: Emulation,
+		bootable:  bootable{kernel: "vmlinux", initrd: "initrd"},
 		arguments: "quiet", port: 2222, paths: []string{"/proc/self/fd/3", "/dev/null", "", ""},
 		file: File{Type: "q35", Machine: Machine{CPUs: 2, Memory: 1 << 30, IOMMU: "none"}, Disks: []Disk{
 			{Name: "a", Kind: nvme, Backing: onImage, Cache: "writethrough", AIO: "threads", Queues: 3},

@@ -35,7 +35,8 @@ func TestNetworks(t *testing.T) {
 			Speed: 1000, RDMA: true}) {
 		t.Errorf("%+v", f.Networks)
 	}
-	s := start{program: "qemu", accelerator: Emulation, port: 2222, links: []int{4, 5}, file: f}
+	s := start{program: "qemu", version: version{10, 0}, accelerator: Emulation, port: 2222, links: []int{4, 5},
+		file: f}
 	got := strings.Join(s.argv(), " ")
 	want := "-device virtio-net-pci,netdev=net,romfile=,speed=1000,duplex=full " +
 		"-netdev dgram,id=link-0,local.type=fd,local.str=4 -device " +
