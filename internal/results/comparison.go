@@ -176,11 +176,22 @@ func comparisonResult(p *app.App, sides []comparedSide, o CompareOptions, forOth
 	id, repeat := commandLineNames(p, d, sides), o.repeatFlags()
 	return ResultDocument{Published: d, Hidden: hidden, Document: func(r report.Options) document.Document {
 		r.ShortID, r.RepeatCommand = id, repeat
+		shown := hidden
 		if r.Serials {
-			return compared.Runs(d, r)
+			shown = d
 		}
-		return compared.Runs(hidden, r)
+		found := compared.Runs(shown, r)
+		if len(sides) == 2 && allProfiled(sides) {
+			found.Blocks = append(found.Blocks, document.Command{What: "what each I/O costs on either side",
+				Text: "headroom profile diff " + id(d.Base.ID) + " " + id(d.New[0].ID)})
+		}
+		return found
 	}}, nil
+}
+
+// allProfiled says whether all of them have profiled loads.
+func allProfiled(sides []comparedSide) bool {
+	return !slices.ContainsFunc(sides, func(s comparedSide) bool { return s.bundle == nil || !s.bundle.Profiled() })
 }
 
 // compareSides compares runs with the first of them.

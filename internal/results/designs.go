@@ -44,7 +44,7 @@ func resultOf(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, er
 
 func withMoreOfRun(b *store.Bundle, r ResultDocument) ResultDocument {
 	run, build := b.Run, r.Document
-	profiled := b.Profiled() && run.MadeBy() != lab.DesignProfile
+	profiled := b.Profiled() && run.MadeBy() != lab.DesignProfile && run.MadeBy() != lab.DesignLive
 	r.Document = func(o report.Options) document.Document {
 		d := build(o)
 		if run.Status == lab.Complete && run.Unfinished() {
