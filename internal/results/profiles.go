@@ -17,6 +17,7 @@ import (
 	"headroom/internal/profile/cost"
 	"headroom/internal/profile/layer"
 	"headroom/internal/profile/stacks"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/report/profiled"
 	"headroom/internal/store"
@@ -295,12 +296,20 @@ func decidingOf(run lab.Run, measured []cost.Measured) func(cell string) string 
 
 // profileWarnings are what is to be known of a run before its times are read.
 func profileWarnings(run lab.Run) []lab.Warning {
+	emulated := func(f lab.Fact) bool { return f.Key == "vm.emulated" && f.Value == "on" }
+	var roles []string
 	for _, t := range run.Targets {
-		if slices.ContainsFunc(t.Facts, func(f lab.Fact) bool { return f.Key == "vm.emulated" && f.Value == "on" }) {
-			return []lab.Warning{{Code: profiled.EmulatedGuest,
-				Text: t.Target + " is emulated: its CPU is a program, so " +
-					"that times are those of no hardware; compare them with one another only. Calls per I/O are true"}}
+		if slices.ContainsFunc(t.Facts, emulated) {
+			roles = append(roles, t.Role)
 		}
 	}
-	return nil
+	switch {
+	case len(roles) == 0:
+		return nil
+	case len(run.Targets) == 1:
+		roles = []string{"this guest"}
+	}
+	return []lab.Warning{{Code: profiled.EmulatedGuest, Text: "the CPU of " + prose.List(roles) +
+		" is a program, which " +
+		"emulates one: times are those of no hardware; compare them with one another only. Calls per I/O are true"}}
 }

@@ -36,6 +36,7 @@ func Difference(d difference.Document, s Sides, o Options) document.Document {
 		}
 		out.Blocks = append(out.Blocks, blocks...)
 	}
+	out.Blocks = append(out.Blocks, report.Sentences(document.Note, onOneSide(s))...)
 	out.Blocks = append(out.Blocks, warnings...)
 	out.Blocks = append(out.Blocks, report.Sentences(document.Reading, differenceReading(d))...)
 	if len(d.Cells) > 0 {
@@ -44,6 +45,27 @@ func Difference(d difference.Document, s Sides, o Options) document.Document {
 			Text: "headroom profile diff " + lab.ShellQuote([]string{d.A, d.B}) + " -o diff.html"}}})
 	}
 	return out
+}
+
+// onOneSide names the loads that only one side has.
+func onOneSide(s Sides) []string {
+	var texts []string
+	for _, side := range []struct {
+		name          string
+		cells, others []breakdown.Cell
+	}{{"A", s.A.Cells, s.B.Cells}, {"B", s.B.Cells, s.A.Cells}} {
+		var only []string
+		for _, c := range side.cells {
+			same := func(other breakdown.Cell) bool { return other.Cell == c.Cell && other.Role == c.Role }
+			if !slices.ContainsFunc(side.others, same) {
+				only = append(only, cellName(c))
+			}
+		}
+		if len(only) > 0 {
+			texts = append(texts, "Only "+side.name+" has profiles of "+report.FirstNames(only))
+		}
+	}
+	return texts
 }
 
 // cellOf is the cell of one side that a profile is of; an empty one where its loads are not known.

@@ -27,9 +27,10 @@ func calls(v float64) string {
 	return unit.IOPS(v)
 }
 
-// between is an interval, without the first unit where both ends have the same: "[5.51, 5.89]" beside 5.70 µs.
+// between is an interval, without the first unit where both ends have the same: "[5.51, 5.89]" beside 5.70 µs. Nothing
+// has none.
 func between(text string, low, high *float64, figure func(float64) string) string {
-	if low == nil || high == nil {
+	if low == nil || high == nil || *low == 0 && *high == 0 {
 		return ""
 	}
 	a, b := figure(*low), figure(*high)

@@ -1,6 +1,8 @@
 package profiled
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/document"
@@ -32,5 +34,17 @@ func TestDifferencesInEveryFormat(t *testing.T) {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
 			return Difference(of.Document, of.Sides, options(t, report.Options{Options: o}))
 		})
+	}
+}
+
+// A load that one side lacks is named.
+func TestDifferenceNamesLoadsOfOneSide(t *testing.T) {
+	d, sides := strictDifference(t)
+	more := sides.B.Cells[0]
+	more.Cell = "randwrite 4k"
+	sides.B.Cells = append(slices.Clone(sides.B.Cells), more)
+	text := rendertest.Written(t, Difference(d, sides, options(t, report.Options{})), "table", render.Options{})
+	if !strings.Contains(text, "! Only B has profiles of randwrite 4k (strict)\n") {
+		t.Error(text)
 	}
 }
