@@ -30,12 +30,13 @@ func FactsOfProfiles(costs []cost.Profile, loads []profile.Load) []lab.Fact {
 	return all
 }
 
-// loadName names a profiled load: the cell, and the arm where there are several.
+// loadName names a profiled load: its cell, with the arm where there are several.
 func loadName(cell, arm string) string {
-	if arm == "" || strings.HasSuffix(cell, "@"+arm) {
+	cell = strings.TrimSuffix(cell, lab.CellIn("", arm))
+	if arm == "" || arm == lab.OnlyArm {
 		return cell
 	}
-	return cell + "@" + arm
+	return lab.CellIn(cell, arm)
 }
 
 // profiled is a profile, with the facts that were made of it.

@@ -77,7 +77,8 @@ func TestProfilesAreEvidence(t *testing.T) {
 	machine := []lab.Fact{{Key: "pci.class", About: "0000:01:00.0", Value: "nvme"},
 		{Key: "pci.iommu.group_type", About: "0000:01:00.0", Value: "DMA"}, {Key: "kernel.major", Value: "6"},
 		{Key: "kernel.minor", Value: "1"}}
-	found := ask(t, append(machine, diagnosis.FactsOfProfiles([]cost.Profile{strict("rand-read", "", 1)}, nil)...))
+	profiled := strict(lab.CellIn("rand-read", lab.OnlyArm), lab.OnlyArm, 1)
+	found := ask(t, append(machine, diagnosis.FactsOfProfiles([]cost.Profile{profiled}, nil)...))
 	if _, own := found["profile-iommu-flush finding"]; own {
 		t.Error("said twice")
 	}
