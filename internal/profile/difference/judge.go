@@ -136,7 +136,7 @@ func (w *work) timeTests() []test {
 		}
 	}
 	for _, r := range w.functions() {
-		add(r, !w.known.Varies(r.name, r.module))
+		add(r, !w.known.Varies(r.name, r.module) && !w.known.Chance(r.name, r.module))
 	}
 	for _, r := range w.groups() {
 		add(r, !w.known.VariesAll(r.layer))
