@@ -61,7 +61,9 @@ func load(number int, kernel string, counts map[string]float64) profile.Load {
 
 func context(function string) profile.Context {
 	for _, part := range []string{"path", "walk", "lookup", "step_into", "dentry", "d_alloc", "dput", "mnt",
-		"permission", "nameidata", "link", "legitimize", "down_read", "up_read", "wait4", "d_set_d_op"} {
+		"permission", "nameidata", "link", "legitimize", "down_read", "up_read", "wait4", "_stat", "fstat", "getname",
+		"putname", "nd_jump", "set_root", "terminate", "simple_",
+		"d_add", "d_set", "d_drop", "rehash", "kernfs", "poll", "unhash"} {
 		if strings.Contains(function, part) && !strings.HasSuffix(function, "file_permission") {
 			return profile.InTask
 		}
