@@ -150,6 +150,11 @@ func designs() []designtest.Design {
 			Args: words("bisect settings {suite} /srv --setting queue:read_ahead_kb=128,16 " +
 				"--setting sysctl:vm.swappiness=60,1" + onOne), Show: words("bisect --show last"),
 			Undo: []string{"db1:128 " + readAhead}, Budget: 12 * time.Second},
+		{Design: lab.DesignBisection, Name: "profiled", Machines: one, Prepare: designSettings, Suite: designReads,
+			Adaptive: true, FailuresAnswer: true,
+			Args: words("bisect settings {suite} /srv --setting queue:read_ahead_kb=128,16 " +
+				"--setting sysctl:vm.swappiness=60,1 --profile=1" + onOne), Show: words("bisect --show last"),
+			Undo: []string{"db1:128 " + readAhead}},
 	}
 }
 

@@ -314,6 +314,10 @@ func (x *Experiment) printSearch(ctx context.Context) error {
 
 // listMeasurement ends a dry run with the commands of a measurement, which are the same in all.
 func (x *Experiment) listMeasurement(ctx context.Context, l app.Listing) error {
+	if text := x.profilesText(); text != "" {
+		l.Line("%s", text)
+		l.Commands(x.ProfiledCommands()...)
+	}
 	if !l.Full {
 		return l.End()
 	}

@@ -99,9 +99,8 @@ func (x *Experiment) printSearchSummary() {
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
 	one := experiment.Cost{Time: suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms))}
 	x.Print("  ", one.Text(text, "one takes about %s besides changing settings", ""))
-	if p := x.Run.Profile; p != nil {
-		x.Print("  ", fmt.Sprintf("profiles %s of each cell besides, in each arm that is visited",
-			prose.Count(len(profile.Parts())*p.Loads, "load")))
+	if text := x.profilesText(); text != "" {
+		x.Print("  ", text)
 	}
 	if text := x.priorText(); text != "" {
 		x.Print("  ", text)
@@ -109,6 +108,15 @@ func (x *Experiment) printSearchSummary() {
 	if u := e.Excluded; u != nil {
 		x.Print("  ", varied.ExcludedText(*u))
 	}
+}
+
+// profilesText is what a search profiles, of which nobody knows how many arms it visits; empty for nothing.
+func (x *Experiment) profilesText() string {
+	if x.Run.Profile == nil {
+		return ""
+	}
+	loads := len(profile.Parts()) * x.Run.Profile.Loads
+	return "profiles " + prose.Count(loads, "load") + " of each cell besides, in each arm that is visited"
 }
 
 // priorText are the candidates that are thought likely before anything is measured; empty where all are alike.
