@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,18 @@ func TestScriptedBisectWithProfiles(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		l.asFound("db1")
+		proved := map[string]bool{}
+		for _, s := range d.Steps {
+			proved[s.Arm] = proved[s.Arm] || s.Purpose != "tell"
+		}
+		for _, p := range l.profiles() {
+			if !proved[p.Arm] {
+				t.Errorf("%s is neither an end nor part of the proof, and was profiled", p.Arm)
+			}
+		}
+		if !slices.Contains(slices.Collect(maps.Values(proved)), false) {
+			t.Errorf("no mixture was measured: %v", proved)
+		}
 
 		l.run(l.bisectArguments(eight(), "--profile=2", "--no-priors")...).ends(0)
 		if d := l.bisectionDocument(); d.ExpectedFrom != "" || len(d.Expected) > 0 || d.Culprits[0].Mechanism == nil {

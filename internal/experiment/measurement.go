@@ -34,8 +34,10 @@ type Measurement struct {
 	Saved []lab.Repetition
 	// profiled is how many loads of each cell were profiled before it was resumed.
 	profiled map[runner.ProfiledPart]int
-	Resumed  *store.Bundle
-	Before   facts.Document // the machine before the first load
+	// ProfileOnly says of a cell whether it is worth profiling now; nil for always.
+	ProfileOnly func(lab.Cell) bool
+	Resumed     *store.Bundle
+	Before      facts.Document // the machine before the first load
 	// Machine is what checks look at of it; nil where the facts of the run have all of that.
 	Machine *validity.Machine
 	device  *device // nil for a directory

@@ -82,7 +82,8 @@ func (m *Measurement) profiling() *runner.Profiling {
 	if m.Run.Profile == nil {
 		return nil
 	}
-	return &runner.Profiling{ProfileTerms: *m.Run.Profile, Recorder: m.bringRecorder, Kept: m.profiled}
+	return &runner.Profiling{ProfileTerms: *m.Run.Profile, Recorder: m.bringRecorder, Kept: m.profiled,
+		Only: m.ProfileOnly}
 }
 
 // readProfiled counts what earlier parts of a run have profiled.

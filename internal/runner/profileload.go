@@ -21,6 +21,8 @@ type Profiling struct {
 	Recorder func(ctx context.Context) (string, error)
 	// Kept is how many loads of each cell an earlier part of the run has profiled.
 	Kept map[ProfiledPart]int
+	// Only says of a cell whether it is worth profiling now; nil for always.
+	Only func(lab.Cell) bool
 }
 
 // ProfiledPart is what is recorded of a cell.
@@ -57,7 +59,7 @@ func ProfiledTime(c Cell) time.Duration {
 // profileBeside carries out the profiled loads that go with a repetition that is saved: those of its cell that are not
 // there yet. A load that can't be profiled is kept with the reason; an error ends the run.
 func (s *Session) profileBeside(ctx context.Context, a *attempt) error {
-	if s.Profile == nil || a.failed {
+	if s.Profile == nil || a.failed || s.Profile.Only != nil && !s.Profile.Only(a.cell.Cell) {
 		return nil
 	}
 	for _, part := range profile.Parts() {

@@ -76,6 +76,7 @@ func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args
 	}
 	x := &Experiment{Measurement: &experiment.Measurement{App: p, Store: s}, kind: kind, options: o, args: args,
 		armSnapshots: map[string]bool{}}
+	x.ProfileOnly = x.worthProfiling
 	return experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.Design(kind), Resume: o.Resume, Args: args,
 		DryRun: o.DryRun}, x)
 }

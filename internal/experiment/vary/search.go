@@ -157,6 +157,13 @@ func (x *Experiment) expectByProfiles() error {
 	return x.writer.Update(func(r *lab.Run) { r.Experiment = x.Run.Experiment })
 }
 
+// worthProfiling says whether a cell is worth profiling now. Of a search these are the ends, and what proves an answer:
+// the mixtures between tell by their results.
+func (x *Experiment) worthProfiling(lab.Cell) bool {
+	asked := x.Run.Experiment.SearchSteps
+	return len(asked) == 0 || asked[len(asked)-1].Purpose != search.Distinguish.String()
+}
+
 // Repeat carries out a repetition. A state that can't be measured is an answer, too.
 func (s *searching) Repeat(ctx context.Context, next plan.Repetition) error {
 	r, err := s.session.Repeat(ctx, next)
