@@ -8,6 +8,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/document"
 	"headroom/internal/lab"
+	"headroom/internal/profile/cost"
 	"headroom/internal/profile/difference"
 	"headroom/internal/profile/layer"
 	"headroom/internal/report"
@@ -84,12 +85,13 @@ func profiledSides(s *store.Store, refs, cells []string) (a, b profiledRun, err 
 	return sides[0], sides[1], nil
 }
 
-// arms that were profiled, in their order.
+// arms that were profiled, in the order of the run.
 func (r profiledRun) arms() []string {
 	var arms []string
-	for _, c := range r.costs {
-		if !slices.Contains(arms, c.Arm) {
-			arms = append(arms, c.Arm)
+	for _, a := range r.run.Arms {
+		name := armName(r.run, a.ID)
+		if slices.ContainsFunc(r.costs, func(c cost.Profile) bool { return c.Arm == name }) {
+			arms = append(arms, name)
 		}
 	}
 	return arms

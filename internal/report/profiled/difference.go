@@ -152,16 +152,23 @@ func nothingDiffers(c difference.Cell) string {
 	if c.Same == 0 {
 		return "Nothing could be compared"
 	}
-	text := "Nothing differs: "
 	var looked []string
-	if min(c.A.CallLoads, c.B.CallLoads) > 1 {
+	if totalCalls(c.A) > 0 && totalCalls(c.B) > 0 && min(c.A.CallLoads, c.B.CallLoads) > 1 {
 		looked = append(looked, "appeared, vanished or is called a fifth more or less often per I/O")
 	}
 	if min(c.A.TimeLoads, c.B.TimeLoads) > 1 {
 		looked = append(looked, "takes a quarter more or less CPU time")
 	}
-	return text + "of " + prose.Count(c.Same, "function") + " none " + strings.Join(looked, ", and none ")
+	text := prose.Count(c.Same, "function") + " none " + strings.Join(looked, ", and none ")
+	if slower(c) {
+		return fmt.Sprintf("Everything takes %.2f times as long in B, and nothing stands out: of %s beyond that",
+			c.Slower, text)
+	}
+	return "Nothing differs: of " + text
 }
+
+// slower says whether times of B are those divided by the factor by which everything takes longer.
+func slower(c difference.Cell) bool { return c.Slower != 0 && c.Slower != 1 }
 
 // totals are what an I/O costs on both sides.
 func (t text) totals(c difference.Cell) []string {
@@ -187,7 +194,7 @@ func differenceDoubts(c difference.Cell) []string {
 		texts = append(texts, "The kernels differ, A "+c.A.Kernel+", B "+c.B.Kernel+": functions are matched by their "+
 			"names, and one that is inlined or renamed in one of them looks as if it came or went")
 	}
-	if c.Slower != 0 && c.Slower != 1 {
+	if slower(c) && len(c.Layers) > 0 {
 		texts = append(texts, fmt.Sprintf("All takes %.2f times as long in B, by the median function: times of B are "+
 			"divided by that below", c.Slower))
 	}
@@ -197,12 +204,16 @@ func differenceDoubts(c difference.Cell) []string {
 			texts = append(texts, missingText(m))
 		}
 	}
-	for _, side := range []struct {
-		name string
-		cost.Profile
-	}{{"A", c.A}, {"B", c.B}} {
-		for _, m := range side.Missing {
-			texts = append(texts, side.name+": "+missingText(m))
+	for _, m := range c.A.Missing {
+		if slices.Contains(c.B.Missing, m) {
+			texts = append(texts, "On both sides "+missingText(m))
+		} else {
+			texts = append(texts, "A has "+missingText(m))
+		}
+	}
+	for _, m := range c.B.Missing {
+		if !slices.Contains(c.A.Missing, m) {
+			texts = append(texts, "B has "+missingText(m))
 		}
 	}
 	return texts

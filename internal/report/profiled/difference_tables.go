@@ -121,8 +121,8 @@ func (t text) stagesOfBoth(c difference.Cell, a, b breakdown.Cell) []document.Bl
 				Over: over, Kind: document.Number, Optional: true, DropInterval: 1})
 		}
 	}
-	for _, r := range a.Requests {
-		for _, other := range b.Requests {
+	for _, r := range frequent(a.Requests) {
+		for _, other := range frequent(b.Requests) {
 			if r.Direction != other.Direction || r.Bytes != other.Bytes ||
 				r.Device != other.Device && len(a.Devices) > 1 {
 				continue

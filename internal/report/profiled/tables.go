@@ -129,6 +129,13 @@ func contextsText(f cost.Function) string {
 // leastRequests is how many requests of a kind are shown, as a share of the most frequent kind.
 const leastRequests = 0.005
 
+// frequent are the kinds that are shown.
+func frequent(all []breakdown.Requests) []breakdown.Requests {
+	return slices.DeleteFunc(slices.Clone(all), func(r breakdown.Requests) bool {
+		return float64(r.Count) < leastRequests*float64(all[0].Count)
+	})
+}
+
 func stageNames() []string { return []string{"until queued", "in the scheduler", "in the device"} }
 
 func requestsName(r breakdown.Requests) string {
@@ -154,10 +161,7 @@ func (t text) stages(c breakdown.Cell, name string) []document.Block {
 			document.Column{Title: "p99", Signs: t.signs[EmulatedGuest], Over: over, Kind: document.Number,
 				Optional: true})
 	}
-	for _, r := range c.Requests {
-		if float64(r.Count) < leastRequests*float64(c.Requests[0].Count) {
-			break
-		}
+	for _, r := range frequent(c.Requests) {
 		n := float64(r.Count)
 		cells := []document.Cell{{Text: requestsName(r)},
 			{Text: unit.IOPS(n), Value: &n, Unit: callsUnit}}
