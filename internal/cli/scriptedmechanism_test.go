@@ -121,3 +121,19 @@ func TestScriptedVerdictsWithProfiles(t *testing.T) {
 			"as it is known to do")
 	})
 }
+
+// Of a live comparison the two sides are profiled in turns, and their functions stand below the verdict, too.
+func TestScriptedLiveWithProfiles(t *testing.T) {
+	inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) {
+		for _, name := range []string{"db1", "db2"} {
+			dearKyber(l.machine(name))
+		}
+		l.machine("db2").Set(schedulerFile, "none mq-deadline [kyber]")
+		suite := l.file("suite.yaml", oneLoad)
+		c := compared(l.run("compare", "--live", suite, "/srv", "scripted://db1", "scripted://db2", "--seed", "3",
+			"--pairs", "6", "--profile=2", "--json").ends(0))
+		if !kyberRuns(c.New[0].Functions) {
+			t.Errorf("%+v", c.New[0].Functions)
+		}
+	})
+}
