@@ -26,9 +26,9 @@ type Cell struct {
 	Cell string       `json:"cell"`
 	A    cost.Profile `json:"a"`
 	B    cost.Profile `json:"b"`
-	// Slower is how many times as long everything takes in B as in A: the median over functions, where that is less
-	// than 0.9 or more than 1.1, as between CPUs of different speed or where a hypervisor shares them out; else it is
-	// 1. Times of B are divided by it before they are compared.
+	// Slower is how many times as long everything takes in B as in A, by the median over functions and layers: CPUs may
+	// differ in speed, or a hypervisor shares them out. It is 1 where loads hardly differ in that. Else the times of
+	// each load are divided by how much longer everything took in it, before they are compared.
 	Slower float64 `json:"slower"`
 	// Layers and Functions that differ, those that explain most first; Same is how many functions were compared and
 	// don't.
@@ -78,7 +78,8 @@ type Function struct {
 }
 
 // Delta is how much there is of something per I/O on both sides, and the difference B - A with its simultaneous
-// interval; Change is empty where it may be none, or too little to speak of. Times of B are those divided by Slower.
+// interval; Change is empty where it may be none, or too little to speak of. Times are those after the division by what
+// Slower stands for.
 type Delta struct {
 	A      float64 `json:"a"`
 	B      float64 `json:"b"`

@@ -19,7 +19,7 @@ const (
 	timeMargin    = 0.25
 	timeShare     = 0.01 // of the CPU time
 	overTime      = 5    // what varies with time must differ by this factor in calls a second, too
-	alike         = 1.1  // where everything takes that much longer, it is for one reason
+	alike         = 1.05 // where everything takes more than that much longer, it is for one reason
 	fewestForBulk = 5    // functions that everything is judged by
 )
 
@@ -144,29 +144,69 @@ func (w *work) timeTests() []test {
 	return all
 }
 
-// slower finds by how much all takes longer in B, and takes that off.
+// slower finds by how much everything took longer in some loads than in others, and takes that off their times.
 func (w *work) slower() {
 	if w.cell.A.CPU == nil || w.cell.B.CPU == nil {
 		return
 	}
-	var logs []float64
-	for _, r := range w.functions() {
-		a, b := mean(r.self[0]), mean(r.self[1])
-		if a >= timeShare*w.cell.A.CPU.Mean && b >= timeShare*w.cell.B.CPU.Mean {
-			logs = append(logs, math.Log(b/a))
-		}
-	}
-	if len(logs) < fewestForBulk {
+	factors, ok := w.paces()
+	if !ok {
 		return
 	}
-	if factor := math.Exp(stat.Median(logs)); factor > alike || factor < 1/alike {
-		w.cell.Slower = factor
-		for _, rows := range [][]*row{w.functions(), w.groups()} {
-			for _, r := range rows {
-				r.self[1] = scaled(r.self[1], 1/factor)
+	base := mean(factors[0])
+	w.cell.Slower = math.Exp(mean(factors[1]) - base)
+	for _, rows := range [][]*row{w.functions(), w.groups()} {
+		for _, r := range rows {
+			for side, values := range r.self {
+				r.self[side] = slices.Clone(values)
+				for i := range values {
+					r.self[side][i] *= math.Exp(base - factors[side][i])
+				}
 			}
 		}
 	}
+}
+
+// paces are the logarithms of how long everything takes in each load: the medians over functions and layers that take
+// a part of the time in all of them. False where all loads have about the same.
+func (w *work) paces() (factors [2][]float64, differ bool) {
+	var logs [][2][]float64
+	for _, r := range append(w.functions(), w.groups()...) {
+		if mean(r.self[0]) >= timeShare*w.cell.A.CPU.Mean && mean(r.self[1]) >= timeShare*w.cell.B.CPU.Mean &&
+			slices.Min(r.self[0]) > 0 && slices.Min(r.self[1]) > 0 {
+			logs = append(logs, centered(r.self))
+		}
+	}
+	if len(logs) < fewestForBulk {
+		return factors, false
+	}
+	for side := range factors {
+		for load := range logs[0][side] {
+			var of []float64
+			for _, l := range logs {
+				of = append(of, l[side][load])
+			}
+			factors[side] = append(factors[side], stat.Median(of))
+			differ = differ || math.Abs(stat.Median(of)) > math.Log(alike)
+		}
+	}
+	return factors, differ
+}
+
+// centered are the logarithms of values, less those of both sides' means.
+func centered(values [2][]float64) (logs [2][]float64) {
+	for side := range values {
+		for _, v := range values[side] {
+			logs[side] = append(logs[side], math.Log(v))
+		}
+	}
+	middle := average(logs)
+	for _, one := range logs {
+		for i := range one {
+			one[i] -= middle
+		}
+	}
+	return logs
 }
 
 // appear finds what appears or vanishes.
@@ -207,17 +247,6 @@ func (w *work) overTime(r *row) bool {
 		return after > overTime*before
 	}
 	return before > overTime*after
-}
-
-func scaled(values []float64, factor float64) []float64 {
-	if values == nil {
-		return nil
-	}
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = v * factor
-	}
-	return out
 }
 
 func mean(values []float64) float64 {

@@ -28,16 +28,20 @@ func newWorld(t testing.TB) world {
 	return world{rand.New(rand.NewPCG(1, 1)), layers, counted(t)["lazy1"]}
 }
 
-// draw is a profile of n loads in one boot, which is faster or slower than others as a whole. Functions scatter within
-// the boot in their own ways: those that run for each I/O less than independent events, others up to ten times as much.
-// Between boots those that vary keep their calls a second within some 30%, and all others those per I/O within 2%.
+// draw is a profile of n loads in one boot, which is faster or slower than others as a whole, as its loads are.
+// Functions scatter within the boot in their own ways: those that run for each I/O less than independent events, others
+// up to ten times as much. Between boots those that vary keep their calls a second within some 30%, and all others
+// those per I/O within 2%.
 func (w world) draw(n int) cost.Profile {
 	speed := math.Exp(0.5 * w.NormFloat64())
 	reads := 1000 * speed
 	p := cost.Profile{Cell: "randread", Kernel: "6.1.0", CallLoads: n, TimeLoads: n,
 		Rates: map[profile.Part]*cost.Estimate{profile.Calls: {Mean: reads / 0.6}, profile.Time: {Mean: reads}}}
 	layers := map[string]*cost.Layer{}
-	cpu := make([]float64, n)
+	cpu, pace := make([]float64, n), make([]float64, n)
+	for i := range pace { // neighbours on the machine slow some loads down
+		pace[i] = math.Exp(0.3*w.NormFloat64()) / speed
+	}
 	for name, count := range w.counts {
 		perIO := count / w.counts["aio_read"]
 		f := cost.Function{Name: name, Layer: w.layers.Of(name, ""), Calls: &cost.Estimate{}, Self: &cost.Estimate{}}
@@ -47,12 +51,12 @@ func (w world) draw(n int) cost.Profile {
 		} else if w.layers.Varies(name, "") {
 			boot = math.Exp(0.3*w.NormFloat64()) / speed
 		}
-		slow := math.Exp(0.07*w.NormFloat64()) / speed
+		slow := math.Exp(0.07 * w.NormFloat64())
 		for i := range n {
 			calls := perIO * boot * reads
 			f.Calls.Values = append(f.Calls.Values, max(0, calls+math.Sqrt(over*calls)*w.NormFloat64())/reads)
 			// Some 100,000 samples in all, of 10 ns each.
-			f.Self.Values = append(f.Self.Values, 10*scattered(w.Rand, perIO*slow*400, 1.01+over/3))
+			f.Self.Values = append(f.Self.Values, 10*scattered(w.Rand, perIO*slow*pace[i]*400, 1.01+over/3))
 			cpu[i] += f.Self.Values[i]
 		}
 		p.Functions = append(p.Functions, f)
@@ -80,8 +84,8 @@ func runs() int {
 	return 4
 }
 
-// TestNothingDiffers compares boots of one machine with each other. In 600 comparisons of 2 to 5 loads a side one layer
-// was called different.
+// TestNothingDiffers compares boots of one machine with each other. Of 450 comparisons one was wrong, of two loads a
+// side.
 func TestNothingDiffers(t *testing.T) {
 	w := newWorld(t)
 	for _, n := range []int{2, 3, 5} {
@@ -92,13 +96,15 @@ func TestNothingDiffers(t *testing.T) {
 				last = c
 			}
 		}
+		t.Logf("%d loads a side: %d of %d wrong", n, wrong, runs())
 		if float64(wrong) > max(1, 0.05*float64(runs())) {
 			t.Errorf("%d loads a side: %d of %d wrong, the last\n%s", n, wrong, runs(), told(last))
 		}
 	}
 }
 
-// TestTimeAlone finds what no call shows: pages that are cleared for init_on_free, in assembly that is not traced.
+// TestTimeAlone finds what no call shows: pages that are cleared for init_on_free, in assembly that is not traced. Both
+// were found in all of 150 comparisons.
 func TestTimeAlone(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {
@@ -120,6 +126,7 @@ func TestTimeAlone(t *testing.T) {
 				found++
 			}
 		}
+		t.Logf("%.0f%% of the time, by %d loads: found in %d of %d", 100*c.share, c.loads, found, runs())
 		if float64(found) < c.least*float64(runs()) {
 			t.Errorf("%.0f%% of the time, by %d loads: found in %d of %d", 100*c.share, c.loads, found, runs())
 		}
