@@ -172,7 +172,8 @@ func (r *Recorder) End(ctx context.Context) error {
 	state, err := r.job.Poll(ctx)
 	if err != nil || !state.Done || state.ExitCode != 0 {
 		if err := r.job.Kill(ctx, 5*time.Second); err != nil {
-			return err
+			return &lab.Error{What: "the recorder of a load can't be ended", Target: target.RemoteName(r.target),
+				Err: err, Hints: []string{"headroom restore ends it when the machine can be reached"}}
 		}
 		// One that was killed could not remove it. What is left nevertheless is removed by whoever looks next.
 		_, _ = r.target.Run(ctx, CleanUp(r.program, r.owner)...)
