@@ -18,7 +18,6 @@ type Layers struct {
 	modulesOf  []member
 	prefixes   map[string]member // what may be in front of a colon; * for all else
 	operations [][]string
-	isOne      map[string]bool
 	called     []call
 
 	spinning, varying, chance, telling []member
@@ -102,10 +101,8 @@ func (l *Layers) All() []Layer {
 	return all
 }
 
-// Operation says whether loads call this function once for each I/O.
-func (l *Layers) Operation(function string) bool { return l.isOne[Name(function)] }
-
-// Operations are those functions by interface: a load uses one of them, and may call single functions of others beside.
+// Operations are the functions that loads call once for each I/O, by interface: a load uses one of them, and may call
+// single functions of others beside.
 func (l *Layers) Operations() [][]string { return l.operations }
 
 // Spins says whether a CPU waits in this function for a lock that another has.

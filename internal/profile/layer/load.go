@@ -66,7 +66,7 @@ func readBuiltIn() (*Layers, error) {
 
 func empty() *Layers {
 	return &Layers{byID: map[string]*Layer{}, exact: map[string]member{}, modules: map[string]*Layer{},
-		prefixes: map[string]member{}, isOne: map[string]bool{}}
+		prefixes: map[string]member{}}
 }
 
 func (l *Layers) add(data []byte) error {
@@ -78,9 +78,6 @@ func (l *Layers) add(data []byte) error {
 	}
 	for _, o := range f.Operations {
 		l.operations = append(l.operations, o.Functions)
-		for _, name := range o.Functions {
-			l.isOne[name] = true
-		}
 	}
 	for _, e := range f.Layers {
 		if err := l.addLayer(e); err != nil {
