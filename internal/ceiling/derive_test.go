@@ -41,7 +41,8 @@ func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 		}
 	}
 	for _, d := range catalogue.All() {
-		if d.Mark == catalogue.Computed && !given[d.Key] {
+		ofProfiles := strings.HasPrefix(d.Key, "profile.") // computed by package diagnosis
+		if d.Mark == catalogue.Computed && !given[d.Key] && !ofProfiles {
 			t.Errorf("%s is never derived", d.Key)
 		}
 	}

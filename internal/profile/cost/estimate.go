@@ -10,8 +10,17 @@ import (
 // confidence of the intervals, each by itself.
 const confidence = 0.95
 
-// estimate is the mean of values with its interval.
+// estimate is the mean of values, none of which can be below 0, with its interval.
 func estimate(values []float64) *Estimate {
+	e := ofAnySign(values)
+	if e.Low != nil {
+		*e.Low = max(0, *e.Low)
+	}
+	return e
+}
+
+// ofAnySign is the mean of values with its interval.
+func ofAnySign(values []float64) *Estimate {
 	i := stat.MeanInterval(values, confidence)
 	e := &Estimate{Mean: i.Center, Values: values}
 	if !math.IsNaN(i.Lo) {

@@ -31,7 +31,7 @@ func (w *work) overhead(o Options) {
 		if w.Overhead == nil {
 			w.Overhead = map[profile.Part]Overhead{}
 		}
-		w.Overhead[part] = Overhead{Metric: metric, Ratio: exponential(*estimate(logs))}
+		w.Overhead[part] = Overhead{Metric: metric, Ratio: exponential(*ofAnySign(logs))}
 	}
 }
 

@@ -1,12 +1,13 @@
 package difference
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
-	"strconv"
+	"slices"
 	"testing"
 
+	"headroom/internal/figure"
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
 	"headroom/internal/profile/layer"
@@ -42,7 +43,8 @@ func (w world) draw(n int) cost.Profile {
 	for i := range pace { // neighbours on the machine slow some loads down
 		pace[i] = math.Exp(0.3*w.NormFloat64()) / speed
 	}
-	for name, count := range w.counts {
+	for _, name := range slices.Sorted(maps.Keys(w.counts)) {
+		count := w.counts[name]
 		perIO := count / w.counts["aio_read"]
 		f := cost.Function{Name: name, Layer: w.layers.Of(name, ""), Calls: &cost.Estimate{}, Self: &cost.Estimate{}}
 		boot, over := math.Exp(0.02*w.NormFloat64()), 1+6*w.ExpFloat64()
@@ -77,12 +79,7 @@ func (w world) draw(n int) cost.Profile {
 }
 
 // runs of a simulation: RUNS=500 for a figure, few to see that nothing broke.
-func runs() int {
-	if n, err := strconv.Atoi(os.Getenv("RUNS")); err == nil {
-		return n
-	}
-	return 4
-}
+func runs() int { return figure.Times(4, 150) }
 
 // TestNothingDiffers compares boots of one machine with each other. Of 450 comparisons one was wrong, of two loads a
 // side.
@@ -96,7 +93,8 @@ func TestNothingDiffers(t *testing.T) {
 				last = c
 			}
 		}
-		t.Logf("%d loads a side: %d of %d wrong", n, wrong, runs())
+		figure.Record(t, figure.Share(figure.Name("profile/nothing", n), wrong, runs(), figure.Lower).
+			Saying("simulated boots of one machine that two profiles of %d loads call different", n))
 		if float64(wrong) > max(1, 0.05*float64(runs())) {
 			t.Errorf("%d loads a side: %d of %d wrong, the last\n%s", n, wrong, runs(), told(last))
 		}
@@ -126,7 +124,9 @@ func TestTimeAlone(t *testing.T) {
 				found++
 			}
 		}
-		t.Logf("%.0f%% of the time, by %d loads: found in %d of %d", 100*c.share, c.loads, found, runs())
+		figure.Record(t, figure.Share(figure.Name("profile/time-alone", c.loads), found, runs(), figure.Higher).
+			Saying("causes of %.0f%% of the CPU time that %d loads find, of calls that can't be traced", 100*c.share,
+				c.loads))
 		if float64(found) < c.least*float64(runs()) {
 			t.Errorf("%.0f%% of the time, by %d loads: found in %d of %d", 100*c.share, c.loads, found, runs())
 		}
