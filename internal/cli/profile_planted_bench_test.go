@@ -1,0 +1,148 @@
+//go:build bench && system && guests
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"headroom/internal/profile/difference"
+)
+
+// plantedCause is a setting that costs I/O in a guest, and by what a pair of profiles is to name it.
+type plantedCause struct {
+	name string
+	// clean and slow are the two guests; place and suite are what is measured in both.
+	clean, slow plantedGuest
+	place       string
+	suite       string
+	// layer is the ID of the layer that comes first, and functions those of which one is named in it.
+	layer     string
+	functions []string
+}
+
+// plantedGuest is a guest with Debian's kernel and one NVMe disk.
+type plantedGuest struct {
+	arguments string
+	iommu     string
+	more      string // further lines of its description
+}
+
+const (
+	plantedReads = "{name: reads, fio: {rw: randread, bs: 4k, iodepth: 32, ioengine: libaio, direct: 1, runtime: 3s, " +
+		"time_based: 1}}"
+	// Twice the guest's memory is written, so that pages of the cache are freed all the time.
+	plantedWrites = "{name: writes, fio: {rw: randwrite, bs: 4k, ioengine: psync, direct: 0, fsync: 64, runtime: 3s, " +
+		"time_based: 1}}"
+	plantedDisk = "/dev/disk/by-id/fast"
+)
+
+// plantedCauses are ten settings, each against the same guest without it.
+func plantedCauses() []plantedCause {
+	lazy := plantedGuest{iommu: "intel"}
+	onDisk := func(name string, slow plantedGuest, layer string, functions ...string) plantedCause {
+		return plantedCause{name, lazy, slow, plantedDisk, plantedReads, layer, functions}
+	}
+	files := mountedGuest("/dev/nvme0n1", "ext4", "mkfs.ext4", "")
+	inFiles := func(name string, slow plantedGuest, layer string, functions ...string) plantedCause {
+		return plantedCause{name, files, slow, "/srv", plantedWrites, layer, functions}
+	}
+	erasing, poisoning := files, files
+	erasing.arguments, poisoning.arguments = "init_on_free=1", "page_poison=1"
+	return []plantedCause{
+		onDisk("iommu-strict", plantedGuest{"iommu.strict=1", "intel", ""}, "dma", "qi_submit_sync"),
+		onDisk("slub-debug", plantedGuest{"slub_debug=FZPU", "intel", ""}, "debugging", "check_bytes_and_report"),
+		onDisk("queue-depth", plantedGuest{"nvme.io_queue_depth=2", "intel", ""}, "tags", "blk_mq_get_tag",
+			"blk_mq_mark_tag_wait", "sbitmap_prepare_to_wait", "__blk_mq_requeue_request", "io_schedule"),
+		onDisk("scheduler", plantedGuest{"", "intel", "modules: [bfq]\nsetup: |\n" +
+			"  echo bfq > /sys/block/nvme0n1/queue/scheduler\n"}, "iosched", "bfq_insert_requests",
+			"bfq_dispatch_request"),
+		onDisk("audit-rules", plantedGuest{"audit=1", "intel", "programs: [auditctl]\nsetup: |\n  auditctl -e 1\n" +
+			"  auditctl -a always,exit -S all -F uid=12345\n"}, "lsm", "audit_filter_syscall", "__audit_syscall_exit",
+			"audit_filter_rules"),
+		onDisk("threaded-interrupts", plantedGuest{"threadirqs", "intel", ""}, "interrupt", "irq_forced_thread_fn",
+			"irq_thread"),
+		{"bounce-buffers", plantedGuest{iommu: "none"}, plantedGuest{"swiotlb=force", "none", ""}, plantedDisk,
+			plantedReads, "bounce", []string{"swiotlb_bounce", "swiotlb_tbl_map_single", "swiotlb_map"}},
+		inFiles("init-on-free", erasing, "memory", "kernel_init_pages", "clear_page_erms", "clear_page_rep"),
+		inFiles("page-poison", poisoning, "debugging", "__kernel_poison_pages", "kernel_poison_pages"),
+		inFiles("encryption", mountedGuest("/dev/mapper/dark", "ext4, dm-crypt, aesni-intel, xts, ecb",
+			"mkfs.ext4, cryptsetup", "  echo 0123456789abcdef0123456789abcdef | cryptsetup open --type plain --cipher "+
+				"aes-xts-plain64 --key-size 256 /dev/nvme0n1 dark -\n"), "encryption", "crypt_convert", "crypt_map"),
+	}
+}
+
+// mountedGuest is one whose disk has a file system on /srv.
+func mountedGuest(device, modules, programs, before string) plantedGuest {
+	return plantedGuest{"", "intel", fmt.Sprintf("modules: [%s]\nprograms: [%s]\nsetup: |\n%s  mkfs.ext4 -q -F %s\n"+
+		"  mkdir -p /srv\n  mount -t ext4 %s /srv\n", modules, programs, before, device, device)}
+}
+
+// describe writes the guest's description and returns its path.
+func (g plantedGuest) describe(t *testing.T, kernel string) string {
+	t.Helper()
+	arguments := strings.Join(slices.DeleteFunc([]string{"audit=0", g.arguments}, func(a string) bool {
+		return a == "" || a == "audit=0" && strings.HasPrefix(g.arguments, "audit=")
+	}), ", ")
+	file := filepath.Join(t.TempDir(), "guest.yaml")
+	text := fmt.Sprintf("version: 1\nkernel: %s\narguments: [%s]\niommu: %s\nmemory: 512m\naccelerator: emulation\n"+
+		"disks:\n  - {name: fast, kind: nvme, size: 1g}\n%s", kernel, arguments, g.iommu, g.more)
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// requirePlanted are the programs that guests with planted causes run.
+func requirePlanted(t *testing.T) {
+	t.Helper()
+	for _, program := range []string{"auditctl", "cryptsetup", "mkfs.ext4"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(program + " is not installed")
+		}
+	}
+}
+
+// profiled carries out a profile in a guest, and returns the label of its run.
+func (g plantedGuest) profiled(t *testing.T, v fixture, c plantedCause, kernel, label string) string {
+	t.Helper()
+	suite := filepath.Join(t.TempDir(), "suite.yaml")
+	if err := os.WriteFile(suite, []byte("version: 1\njobs:\n  - "+c.suite+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	arguments := []string{"profile", suite, c.place, "--on", "qemu:" + g.describe(t, kernel), "--label", label,
+		"--loads", "3"}
+	if c.place == "/srv" {
+		arguments = append(arguments, "--size", "400m")
+	}
+	if out, err := v.command(arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return label
+}
+
+// differences are those of the only cell of two profiles.
+func differences(t *testing.T, v fixture, a, b string) difference.Cell {
+	t.Helper()
+	out, err := v.command("profile", "diff", a, b, "--json").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var d difference.Document
+	if err := json.Unmarshal(out, &d); err != nil || len(d.Cells) != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return d.Cells[0]
+}
+
+// named says whether the cause comes first in a difference, with one of its functions.
+func (c plantedCause) named(d difference.Cell) bool {
+	return len(d.Layers) > 0 && d.Layers[0].ID == c.layer &&
+		slices.ContainsFunc(c.functions, func(f string) bool { return slices.Contains(d.Layers[0].Functions, f) })
+}
