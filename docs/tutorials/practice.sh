@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes what the tutorials measure, and removes it: disks in memory, a control group with a limit, and two hosts in
-# network namespaces. Run it as root.
+# Makes what the tutorials measure, and removes it: disks in memory, a control group with a limit, two hosts in network
+# namespaces, and two emulated guests. Run it as root.
 set -eu
 root=/tmp/practice
 group=practice
@@ -52,6 +52,19 @@ hosts() {
 	ip -n practice-a address add 198.18.0.1/30 dev link0
 	ip -n practice-b address add 198.18.0.2/30 dev link0
 	tc -n practice-a qdisc add dev link0 root tbf rate 50mbit burst 1mb latency 50ms
+}
+
+# guest NAME ARGUMENTS: the description of an emulated guest of Debian's kernel, with an IOMMU and an NVMe disk in memory.
+guest() {
+	cat >"$root/$1.yaml" <<-END
+		version: 1
+		kernel: $kernel
+		arguments: [$2]
+		iommu: intel
+		accelerator: emulation
+		disks:
+		  - {name: fast, kind: nvme, size: 128m, backing: memory}
+	END
 }
 
 # ssh_to NAME COMMAND...: has ssh reach NAME through an sshd of its own, which COMMAND starts. No port is opened.
@@ -112,7 +125,7 @@ remove() {
 }
 
 case "${1:-}" in
-disk | container | disks | hosts)
+disk | container | disks | hosts | guests)
 	[ "$(id -u)" = 0 ] || {
 		echo "run this as root: it makes disks, control groups and network namespaces" >&2
 		exit 1
@@ -156,11 +169,19 @@ hosts)
 	ssh_to b ip netns exec practice-b
 	echo "made $root/disk, and the hosts ssh://a and ssh://b"
 	;;
+guests)
+	need qemu-system-x86_64 qemu-system-x86 busybox busybox-static /usr/sbin/sshd openssh-server apt-get apt
+	kernel=$("$(dirname "$0")/../../scripts/guest-kernel" linux-image-amd64)
+	mkdir -p "$root"
+	guest a audit=0
+	guest b "audit=0, iommu.strict=1"
+	echo "described the guests $root/a.yaml and $root/b.yaml"
+	;;
 remove)
 	remove
 	;;
 *)
-	echo "usage: practice.sh disk|container|disks|hosts|remove" >&2
+	echo "usage: practice.sh disk|container|disks|hosts|guests|remove" >&2
 	exit 2
 	;;
 esac
