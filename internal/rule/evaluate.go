@@ -208,7 +208,7 @@ func group(rule *Rule, outcomes []outcome) []Finding {
 		for _, e := range out.evidence {
 			k := seenValue{i, e.Fact, e.Value}
 			if j, ok := seen[k]; ok {
-				f.Evidence[j].About = append(f.Evidence[j].About, e.About...)
+				f.Evidence[j].About = with(f.Evidence[j].About, e.About)
 				continue
 			}
 			seen[k] = len(f.Evidence)
@@ -218,7 +218,7 @@ func group(rule *Rule, outcomes []outcome) []Finding {
 		for _, m := range out.missing {
 			k := seenValue{i, m.Fact, m.Reason}
 			if j, ok := seen[k]; ok {
-				f.Missing[j].About = append(f.Missing[j].About, m.About...)
+				f.Missing[j].About = with(f.Missing[j].About, m.About)
 				continue
 			}
 			seen[k] = len(f.Missing)
@@ -247,4 +247,14 @@ func byWeight(a, b Finding) int {
 		cmp.Compare(high(b), high(a)),
 		cmp.Compare(place(ruleClasses(), a.Class), place(ruleClasses(), b.Class)),
 		cmp.Compare(a.Rule, b.Rule))
+}
+
+// with adds things that are not there yet: what stands with each of several findings is the same fact each time.
+func with(things, more []string) []string {
+	for _, t := range more {
+		if !slices.Contains(things, t) {
+			things = append(things, t)
+		}
+	}
+	return things
 }
