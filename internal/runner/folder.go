@@ -80,5 +80,9 @@ func (s *Session) kill(ctx context.Context, job target.Job, l load) error {
 			return err
 		}
 	}
-	return job.Kill(ctx, 3*time.Second)
+	grace := 3 * time.Second
+	if l.enough != nil {
+		grace = time.Minute // its result is wanted, which an emulated machine takes long to write
+	}
+	return job.Kill(ctx, grace)
 }
