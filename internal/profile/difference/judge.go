@@ -14,6 +14,7 @@ import (
 const (
 	present       = 0.9 // calls per I/O in every load of one side: appeared, or vanished …
 	absent        = 0.2 // … if every load of the other has no more
+	sometimes     = 0.5 // calls per I/O in every load, of what never ran on the other side: an interrupt ends many I/Os
 	leastCalls    = 0.1
 	callsMargin   = 0.2
 	timeMargin    = 0.25
@@ -209,7 +210,7 @@ func centered(values [2][]float64) (logs [2][]float64) {
 	return logs
 }
 
-// appear finds what appears or vanishes.
+// appear finds what appears or vanishes, and what runs now and then on one side only.
 func (w *work) appear() {
 	if min(w.cell.A.CallLoads, w.cell.B.CallLoads) < fewestLoads {
 		return
@@ -231,6 +232,10 @@ func appears(a, b []float64) Change {
 		return Appeared
 	case slices.Min(a) >= present && slices.Max(b) <= absent:
 		return Vanished
+	case slices.Min(b) >= sometimes && slices.Max(a) == 0:
+		return More
+	case slices.Min(a) >= sometimes && slices.Max(b) == 0:
+		return Less
 	}
 	return ""
 }
