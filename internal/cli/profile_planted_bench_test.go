@@ -71,7 +71,7 @@ func plantedCauses() []plantedCause {
 		{"bounce-buffers", plantedGuest{iommu: "none"}, plantedGuest{"swiotlb=force", "none", ""}, plantedDisk,
 			plantedReads, "bounce", []string{"swiotlb_bounce", "swiotlb_tbl_map_single", "swiotlb_map"}},
 		inFiles("init-on-free", erasing, "memory", "kernel_init_pages", "clear_page_erms", "clear_page_rep"),
-		inFiles("page-poison", poisoning, "debugging", "__kernel_poison_pages", "kernel_poison_pages"),
+		inFiles("page-poison", poisoning, "debugging", "__kernel_poison_pages", "__kernel_unpoison_pages"),
 		inFiles("encryption", mountedGuest("/dev/mapper/dark", "ext4, dm-crypt, aesni-intel, xts, ecb",
 			"mkfs.ext4, cryptsetup", "  echo 0123456789abcdef0123456789abcdef | cryptsetup open --type plain --cipher "+
 				"aes-xts-plain64 --key-size 256 /dev/nvme0n1 dark -\n"), "encryption", "crypt_convert", "crypt_map"),
