@@ -130,7 +130,10 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	if ctx.Err() != nil {
 		return cancelled(ctx)
 	}
-	if err := errors.Join(s.checkWrites(s.lastCounters), s.prepare(ctx, cell)); err != nil {
+	if err := s.checkWrites(s.lastCounters); err != nil {
+		return err
+	}
+	if err := s.prepare(ctx, cell); err != nil {
 		return err
 	}
 	e, err := engine.Of(cell.Cell, 0)
