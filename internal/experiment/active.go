@@ -43,7 +43,7 @@ func (m *Measurement) StartIn(ctx context.Context, w *store.Writer, p plan.Plan,
 		err = m.SaveInitialSnapshot(w)
 	}
 	if err == nil {
-		err = errors.Join(m.announceRecorder(w), m.CopyFio(ctx, w))
+		err = m.BringPrograms(ctx, w)
 	}
 	if err != nil {
 		return nil, err

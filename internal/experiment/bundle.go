@@ -24,7 +24,7 @@ func (m *Measurement) Begin(ctx context.Context) (*store.Writer, error) {
 		err = m.SaveInitialSnapshot(w)
 	}
 	if err == nil {
-		err = errors.Join(m.announceRecorder(w), m.CopyFio(ctx, w))
+		err = m.BringPrograms(ctx, w)
 	}
 	return OrInterrupt(w, err)
 }

@@ -60,11 +60,23 @@ func checkFio(name string) error {
 	return nil
 }
 
-// CopyFio copies the user's fio to the target. What a kill would leave of it is on disk before.
-func (m *Measurement) CopyFio(ctx context.Context, saver runner.Saver) error {
-	if m.Options.BringFio == "" {
+// BringPrograms puts on disk which programs may be copied to the target, and only then copies the user's fio there.
+// The recorder follows when it is needed first.
+func (m *Measurement) BringPrograms(ctx context.Context, saver runner.Saver) error {
+	if m.Options.BringFio == "" && m.Run.Profile == nil {
 		return nil
 	}
+	left := lab.Leftovers{Target: m.Target.Name(), Jobs: m.Run.ID}
+	if m.Run.Profile != nil {
+		left.Tracers = []string{recorder.Owners(m.Run.ID)}
+	}
+	if err := saver.AnnounceLeftovers(left); err != nil || m.Options.BringFio == "" {
+		return err
+	}
+	return m.copyFio(ctx)
+}
+
+func (m *Measurement) copyFio(ctx context.Context) error {
 	r, ok := m.Target.(target.Receiver)
 	if !ok {
 		return app.Usage("nothing needs to be copied to "+m.Target.Name(), "without --bring-fio its own fio is used")
@@ -72,13 +84,6 @@ func (m *Measurement) CopyFio(ctx context.Context, saver runner.Saver) error {
 	data, err := app.ReadProgram(m.Options.BringFio)
 	if err != nil {
 		return &lab.Error{Kind: lab.Usage, What: "can't read --bring-fio", Err: err}
-	}
-	left := lab.Leftovers{Target: m.Target.Name(), Jobs: m.Run.ID}
-	if m.Run.Profile != nil {
-		left.Tracers = []string{recorder.Owners(m.Run.ID)}
-	}
-	if err := saver.AnnounceLeftovers(left); err != nil {
-		return err
 	}
 	name, err := r.Receive(ctx, workspace.BroughtJob(m.Run.ID)+"/fio", data, 0o700)
 	if err != nil {

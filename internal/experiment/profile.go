@@ -277,12 +277,3 @@ func (m *Measurement) fitsProcessor(name string) error {
 	}
 	return nil
 }
-
-// announceRecorder puts on disk that a recorder may be copied to the target, before what any arm announces.
-func (m *Measurement) announceRecorder(saver runner.Saver) error {
-	if m.Run.Profile == nil {
-		return nil
-	}
-	return saver.AnnounceLeftovers(lab.Leftovers{Target: m.Target.Name(), Jobs: m.Run.ID,
-		Tracers: []string{recorder.Owners(m.Run.ID)}})
-}

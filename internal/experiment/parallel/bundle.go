@@ -24,7 +24,7 @@ func (t *MultiTargetRun) begin(ctx context.Context) (*store.Writer, error) {
 			err = m.SaveInitialSnapshot(w)
 		}
 		if err == nil {
-			err = m.CopyFio(ctx, w)
+			err = m.BringPrograms(ctx, w)
 		}
 	}
 	return experiment.OrInterrupt(w, err)
