@@ -3,5 +3,5 @@
 // calls a lot.
 //
 // A recorder is headroom itself on the machine under test (package record). It is handed a Request, and prints a
-// Recording. What is worked out of recordings is in package cost, and what two differ by in package contrast.
+// Recording. What is worked out of recordings is in package cost, and what two differ by in package difference.
 package profile
