@@ -110,13 +110,13 @@ func (x *Experiment) printSearchSummary() {
 	}
 }
 
-// profilesText is what a search profiles, of which nobody knows how many arms it visits; empty for nothing.
+// profilesText is what a search profiles, the number of whose proofs nobody knows; empty for nothing.
 func (x *Experiment) profilesText() string {
 	if x.Run.Profile == nil {
 		return ""
 	}
 	loads := len(profile.Parts()) * x.Run.Profile.Loads
-	return "profiles " + prose.Count(loads, "load") + " of each cell besides, in each arm that is visited"
+	return "profiles " + prose.Count(loads, "load") + " of each cell besides, at both ends and in each proof"
 }
 
 // priorText are the candidates that are thought likely before anything is measured; empty where all are alike.
