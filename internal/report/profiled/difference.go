@@ -227,5 +227,6 @@ func differenceReading(d difference.Document) []string {
 		"%s confidence; intervals of others only show how much they scatter.", report.Confidence(1-d.Alpha)),
 		"A function appears or vanishes when every load of one side calls it at least 0.9 times per I/O, and every " +
 			"load of the other at most 0.2 times. More or less are changes of calls by more than a fifth, of CPU " +
-			"time by more than a quarter."}
+			"time by more than a quarter, and what one side never calls and every load of the other at least " +
+			"0.5 times."}
 }
