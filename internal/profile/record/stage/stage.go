@@ -139,9 +139,6 @@ func (a *Accumulator) addToAlias(alias *alias, f *format, event ringbuffer.Event
 	alias.of.add(f, event)
 }
 
-// Lost counts events that the kernel reports as lost, and that no page says of.
-func (a *Accumulator) Lost(events uint64) { a.lost += events }
-
 // Result are the stages of what was added, which took so many seconds.
 func (a *Accumulator) Result(seconds float64) profile.Stages {
 	stages := profile.Stages{Seconds: seconds, Lost: a.lost, Depth: map[string][]float64{},
