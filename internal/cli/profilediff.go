@@ -15,7 +15,7 @@ func (p *program) profileDiffCommand() *cobra.Command {
 		Short: "Compare two profiles: which layers and kernel functions cost more, and which appeared",
 		Long: `Compares the profiled loads of two runs, or of two arms of a run (RUN:ARM): calls of kernel functions and CPU
 time per I/O. The layer that explains most of the difference comes first, with the functions of it that appeared,
-vanished or changed. All changes that are named are right together with 95% confidence (--alpha).
+vanished or changed. All changes told by intervals are right together with 95% confidence (--alpha).
 
 Calls per I/O are the same on a slow machine as on a fast one, and beside other loads: they name a mechanism where
 rates say nothing. With one argument, the first and the last arm of a run are compared.`,

@@ -223,10 +223,10 @@ func differenceReading(d difference.Document) []string {
 	if len(d.Cells) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("Brackets are intervals of B - A. All changes that are named are right together with "+
+	return []string{fmt.Sprintf("Brackets are intervals of B - A. All changes told by intervals are right together with "+
 		"%s confidence; intervals of others only show how much they scatter.", report.Confidence(1-d.Alpha)),
-		"A function appears or vanishes when every load of one side calls it at least 0.9 times per I/O, and every " +
-			"load of the other at most 0.2 times. More or less are changes of calls by more than a fifth, of CPU " +
-			"time by more than a quarter, and what one side never calls and every load of the other at least " +
-			"0.5 times."}
+		"Counts alone tell which function appears or vanishes: every load of one side calls it at least 0.9 " +
+			"times per I/O, and every load of the other at most 0.2 times. More or less are changes of calls by " +
+			"more than a fifth, of CPU time by more than a quarter; or one side never calls it, and every load of " +
+			"the other at least 0.5 times."}
 }
