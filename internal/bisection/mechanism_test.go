@@ -33,8 +33,7 @@ func plantedCauses() []plantedCause {
 		{[3]string{"cmdline:init_on_free", "0", "1"}, "clear_page_erms", [2]float64{0.01, 0.31}}, // shares of time
 		{[3]string{"cmdline:audit", "0", "1"}, "__audit_syscall_entry", [2]float64{0, 2}},
 		{[3]string{"queue:scheduler", "none", "bfq"}, "bfq_dispatch_request", [2]float64{0, 1.9}},
-		// Waiting is seen in no call that the tracer counts.
-		{[3]string{"module:nvme.io_queue_depth", "1024", "2"}, "", [2]float64{}},
+		{[3]string{"module:nvme.io_queue_depth", "1024", "2"}, "blk_mq_get_tag", [2]float64{0, 0.4}}, // waits
 		{[3]string{"cmdline:swiotlb", "absent", "force"}, "swiotlb_bounce", [2]float64{0, 1}},
 		{[3]string{"cmdline:page_owner", "absent", "on"}, "__set_page_owner", [2]float64{0.02, 1.1}},
 		{[3]string{"cmdline:debug_pagealloc", "off", "on"}, "__kernel_map_pages", [2]float64{0, 2.2}},
@@ -70,16 +69,16 @@ func (c plantedCause) profiles() difference.Document {
 	cell := difference.Cell{Cell: "rand-read"}
 	estimate := func(n float64) *cost.Estimate { return &cost.Estimate{Mean: n, Values: []float64{n, n, n}} }
 	for side, p := range []*cost.Profile{&cell.A, &cell.B} {
-		p.CallLoads, p.TimeLoads, p.CPU = 3, 3, estimate(20_000)
+		p.CallLoads, p.TimeLoads, p.WaitLoads, p.CPU = 3, 3, 3, estimate(20_000)
 		for _, name := range []string{"aio_read", "nvme_queue_rq", "iommu_dma_map_page"} {
 			p.Functions = append(p.Functions, cost.Function{Name: name, Calls: estimate(1)})
 		}
-		if c.function == "" {
-			continue
-		}
 		own := cost.Function{Name: c.function, Calls: estimate(c.calls[side])}
-		if c.function == "clear_page_erms" { // it can't be traced
+		switch c.function {
+		case "clear_page_erms": // it can't be traced
 			own = cost.Function{Name: c.function, Self: estimate(c.calls[side] * p.CPU.Mean)}
+		case "blk_mq_get_tag":
+			own = cost.Function{Name: c.function, Calls: estimate(1), Waits: estimate(c.calls[side])}
 		}
 		p.Functions = append(p.Functions, own)
 	}
@@ -95,7 +94,7 @@ func TestPriorsBesideProfiles(t *testing.T) {
 		if sum := floats.Sum(after); math.Abs(sum-1) > 1e-9 {
 			t.Errorf("%s: %v", c.factor[0], after)
 		}
-		if c.function != "" && after[0] < min(0.4, 6*before[0]) || after[0] < before[0] {
+		if after[0] < min(0.4, 6*before[0]) || after[0] < before[0] {
 			t.Errorf("%s: %.3f before, %.3f after", c.factor[0], before[0], after[0])
 		}
 		if least := slices.Min(after); least < 0.2/float64(len(after))*0.999 {

@@ -21,6 +21,9 @@ func FactsOfProfiles(costs []cost.Profile, loads []profile.Load) []lab.Fact {
 		p.machine(loads)
 		for _, f := range c.Functions {
 			p.row("profile.function."+f.Name, f.Calls, f.Self)
+			if f.Waits != nil {
+				p.add("profile.function."+f.Name+".waits", f.Waits.Mean, p.WaitLoads)
+			}
 		}
 		for _, l := range c.Layers {
 			p.row("profile.layer."+l.ID, l.Calls, l.NS)
@@ -63,6 +66,11 @@ func (p *profiled) machine(loads []profile.Load) {
 	} else {
 		p.unknown("profile.calls", p.why("function calls"))
 	}
+	if p.WaitLoads > 0 {
+		p.add("profile.waits", p.waits(), p.WaitLoads)
+	} else {
+		p.unknown("profile.waits", p.why("waiting threads"))
+	}
 	if p.CPU == nil {
 		p.unknown("profile.cpu_ns", p.why("samples"))
 		return
@@ -86,6 +94,17 @@ func (p *profiled) calls() (float64, bool) {
 		}
 	}
 	return sum, known
+}
+
+// waits per I/O in all functions together.
+func (p *profiled) waits() float64 {
+	sum := 0.0
+	for _, f := range p.Functions {
+		if f.Waits != nil {
+			sum += f.Waits.Mean
+		}
+	}
+	return sum
 }
 
 // why something was not recorded.

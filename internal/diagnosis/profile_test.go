@@ -19,7 +19,7 @@ func estimate(mean float64) *cost.Estimate {
 
 // strict is what a guest with strict IOMMU domains and a slow clock costs, and lazy the same without the flushes.
 func strict(cell, arm string, flushes float64) cost.Profile {
-	return cost.Profile{Cell: cell, Arm: arm, Kernel: "6.1.0-56-amd64", TimeLoads: 3, CallLoads: 3,
+	return cost.Profile{Cell: cell, Arm: arm, Kernel: "6.1.0-56-amd64", TimeLoads: 3, CallLoads: 3, WaitLoads: 3,
 		CPU: estimate(20000), SpinLocks: estimate(0.01),
 		Layers: []cost.Layer{{ID: "dma", Title: "DMA mapping and IOMMU", NS: estimate(900), Calls: estimate(20)}},
 		Functions: []cost.Function{

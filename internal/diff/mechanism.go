@@ -47,39 +47,83 @@ type FunctionCalls struct {
 	Cell     string  `json:"cell"`
 	A        float64 `json:"a"`
 	B        float64 `json:"b"`
-	// Share says that A and B are shares of the CPU time that an I/O takes: of functions that can't be traced.
-	Share bool `json:"share,omitempty"`
+	// Measure is what A and B are where they are no calls.
+	Measure Measure `json:"measure,omitempty"`
 }
 
-// call is a function that runs at least so often in each I/O where a value is in effect.
+// Measure is what is told of a function.
+type Measure string
+
+// The measures.
+const (
+	Calls Measure = ""      // per I/O
+	Waits Measure = "waits" // of the load's threads in it, per I/O
+	Share Measure = "share" // of the CPU time that an I/O takes, for functions that can't be traced
+)
+
+// of is the measure of a function in a profile; nil where it was not recorded.
+func (m Measure) of(f cost.Function) *cost.Estimate {
+	switch m {
+	case Waits:
+		return f.Waits
+	case Share:
+		return f.Self
+	}
+	return f.Calls
+}
+
+// change is by how much a function differs in the measure.
+func (m Measure) change(f difference.Function) *difference.Delta {
+	switch m {
+	case Waits:
+		return f.Waits
+	case Share:
+		return f.NS
+	}
+	return f.Calls
+}
+
+// counted says whether both sides recorded it.
+func (m Measure) counted(c difference.Cell) bool {
+	if m == Waits {
+		return min(c.A.WaitLoads, c.B.WaitLoads) > 0
+	}
+	return counted(c)
+}
+
+// call is a function that runs at least so often in each I/O where a value is in effect, or in which threads wait so
+// often, or which takes such a share of the time.
 type call struct {
 	// value in which it runs, a pattern as in slow; empty for the slow one.
 	value string
 	// function may have * in it.
 	function string
 	atLeast  float64
-	// share says that it takes at least such a share of the CPU time instead.
-	share bool
+	measure  Measure
 }
 
 // callText is a call as it stands in the knowledge: "qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5",
-// "srso_* >= 5% of time".
-var callText = regexp.MustCompile(`^(?:([^\s:]+): )?([\w*]+) >= ([\d.]+)(% of time)?$`)
+// "blk_mq_get_tag >= 0.05 waits", "srso_* >= 5% of time".
+var callText = regexp.MustCompile(`^(?:([^\s:]+): )?([\w*]+) >= ([\d.]+)( waits|% of time)?$`)
 
 func parseCall(text string) (call, error) {
 	parts := callText.FindStringSubmatch(text)
 	if parts == nil {
-		return call{}, fmt.Errorf("calls: %q; write \"FUNCTION >= 0.9\", \"VALUE: FUNCTION >= 0.9\", or "+
-			"\"FUNCTION >= 5%% of time\"", text)
+		return call{}, fmt.Errorf("calls: %q; write \"FUNCTION >= 0.9\", \"VALUE: FUNCTION >= 0.9\", "+
+			"\"FUNCTION >= 0.05 waits\", or \"FUNCTION >= 5%% of time\"", text)
 	}
 	atLeast, err := strconv.ParseFloat(parts[3], 64)
-	if parts[4] != "" {
-		atLeast /= 100
+	c := call{value: parts[1], function: parts[2], atLeast: atLeast}
+	switch parts[4] {
+	case " waits":
+		c.measure = Waits
+	case "% of time":
+		c.measure, c.atLeast = Share, atLeast/100
 	}
-	if err != nil || atLeast < minCalls {
+	if err != nil || c.atLeast < minCalls {
 		return call{}, fmt.Errorf("calls: %q; profiles leave out what runs less than %g times an I/O", text, minCalls)
 	}
-	return call{value: parts[1], function: parts[2], atLeast: atLeast, share: parts[4] != ""}, nil
+	return c, nil
 }
 
 // minCalls per I/O of a function that profiles list.
@@ -142,13 +186,13 @@ func judge(cells []difference.Cell, expected []expectation) *Mechanism {
 	unclear, judged := false, false
 	for _, x := range expected {
 		for _, c := range cells {
-			if x.share {
+			if x.measure == Share {
 				if f := x.shareIn(c); x.grew(f) {
 					moved = append(moved, f)
 				}
 				continue // samples are too few to say that something did not run
 			}
-			if !counted(c) {
+			if !x.measure.counted(c) {
 				continue
 			}
 			judged = true
@@ -185,7 +229,7 @@ func (x expectation) sides(f FunctionCalls) (runs, rests float64) {
 // shareIn is the share of the CPU time that the functions of a call take on both sides; none where nothing was sampled
 // on one of them.
 func (x expectation) shareIn(c difference.Cell) FunctionCalls {
-	f := FunctionCalls{Function: x.function, Cell: c.Cell, Share: true}
+	f := FunctionCalls{Function: x.function, Cell: c.Cell, Measure: Share}
 	if c.A.CPU == nil || c.B.CPU == nil || c.A.CPU.Mean <= 0 || c.B.CPU.Mean <= 0 {
 		return f
 	}
@@ -215,18 +259,19 @@ func (x expectation) functionsIn(c difference.Cell) []FunctionCalls {
 	var list []FunctionCalls
 	for inB, side := range []cost.Profile{c.A, c.B} {
 		for _, f := range side.Functions {
-			if f.Calls == nil || !matches(x.function, f.Name) {
+			found := x.measure.of(f)
+			if found == nil || !matches(x.function, f.Name) {
 				continue
 			}
 			i := slices.IndexFunc(list, func(o FunctionCalls) bool { return o.Function == f.Name })
 			if i < 0 {
 				i = len(list)
-				list = append(list, FunctionCalls{Function: f.Name, Cell: c.Cell})
+				list = append(list, FunctionCalls{Function: f.Name, Cell: c.Cell, Measure: x.measure})
 			}
 			if inB == 1 {
-				list[i].B = f.Calls.Mean
+				list[i].B = found.Mean
 			} else {
-				list[i].A = f.Calls.Mean
+				list[i].A = found.Mean
 			}
 		}
 	}
@@ -243,28 +288,30 @@ func (x expectation) moved(c difference.Cell, function string) bool {
 	if !x.inB {
 		runs, rests = c.A, c.B
 	}
-	least, most := slices.Min(valuesOf(runs, function)), slices.Max(valuesOf(rests, function))
+	least, most := slices.Min(x.valuesOf(runs, function)), slices.Max(x.valuesOf(rests, function))
 	if least >= x.atLeast && most <= restsBelow*x.atLeast {
 		return true
 	}
 	towardsB := map[difference.Change]bool{difference.Appeared: true, difference.More: true, difference.Vanished: false,
 		difference.Less: false}
 	return slices.ContainsFunc(c.Functions, func(f difference.Function) bool {
-		if f.Name != function || f.Calls == nil {
+		d := x.measure.change(f)
+		if f.Name != function || d == nil {
 			return false
 		}
-		more, changed := towardsB[f.Calls.Change]
+		more, changed := towardsB[d.Change]
 		return changed && more == x.inB
 	})
 }
 
-// valuesOf a function are its calls per I/O in each load; a profile leaves out those that hardly ever ran.
-func valuesOf(p cost.Profile, function string) []float64 {
+// valuesOf a function are those of each load; a profile leaves out those that hardly ever ran.
+func (x expectation) valuesOf(p cost.Profile, function string) []float64 {
 	i := slices.IndexFunc(p.Functions, func(f cost.Function) bool { return f.Name == function })
-	if i < 0 || p.Functions[i].Calls == nil {
+	if i < 0 || x.measure.of(p.Functions[i]) == nil {
 		return []float64{0}
 	}
-	return append([]float64{p.Functions[i].Calls.Mean}, p.Functions[i].Calls.Values...)
+	e := x.measure.of(p.Functions[i])
+	return append([]float64{e.Mean}, e.Values...)
 }
 
 // pathOf a difference are the functions of the object files that it concerns: those of its own entry, or of the longest

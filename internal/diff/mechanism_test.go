@@ -46,6 +46,16 @@ func sampled(share float64) cost.Profile {
 	return p
 }
 
+// waiting is a profile in which threads wait for tags.
+func waiting(perIO float64) cost.Profile {
+	p := lazy()
+	p.WaitLoads = 3
+	if perIO > 0 {
+		p.Functions = append(p.Functions, cost.Function{Name: "blk_mq_get_tag", Calls: mean(1), Waits: mean(perIO)})
+	}
+	return p
+}
+
 // between are two profiles, of which nothing was worked out.
 func between(a, b cost.Profile) difference.Document {
 	return difference.Document{Schema: difference.Schema, Cells: []difference.Cell{{Cell: "rand-read", A: a, B: b}}}
@@ -122,6 +132,22 @@ func TestMechanism(t *testing.T) {
 		if seen != len(c.want) {
 			t.Errorf("%s: %d differences were looked at", name, seen)
 		}
+	}
+}
+
+// Waits of the load's threads tell of a queue that is too short, where they were followed on both sides.
+func TestWaitsAreAMechanism(t *testing.T) {
+	d := Difference{Kind: moduleKind, Name: "nvme.io_queue_depth", A: "1024", B: "2", Slower: "b"}
+	for _, c := range []struct {
+		a, b cost.Profile
+		want MechanismEvidence
+	}{{waiting(0), waiting(0.4), Moved}, {waiting(0.4), waiting(0), Still}, {waiting(0), waiting(0), Still}} {
+		if m := knowledge(t).Mechanism(between(c.a, c.b), d); m == nil || m.Evidence != c.want {
+			t.Errorf("%+v, want %s", m, c.want)
+		}
+	}
+	if m := knowledge(t).Mechanism(between(lazy(), waiting(0.4)), d); m != nil {
+		t.Errorf("not followed on one side: %+v", m)
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"headroom/internal/diff"
@@ -16,31 +17,52 @@ func MechanismText(m *diff.Mechanism, a, b string) string {
 	if m == nil {
 		return ""
 	}
-	var parts, shares []string
-	for i, f := range m.Functions {
-		if i < most && f.Share {
-			shares = append(shares, fmt.Sprintf("%s %.0f%% → %.0f%%", f.Function, 100*f.A, 100*f.B))
-		} else if i < most {
-			parts = append(parts, fmt.Sprintf("%s %s → %s", f.Function, callsText(f.A), callsText(f.B)))
+	var parts byUnit
+	for _, f := range m.Functions[:min(most, len(m.Functions))] {
+		switch f.Measure {
+		case diff.Share:
+			parts.add(" of the CPU time", fmt.Sprintf("%s %.0f%% → %.0f%%", f.Function, 100*f.A, 100*f.B))
+		case diff.Waits:
+			parts.add(waitsPerIO, fmt.Sprintf("%s %s → %s", f.Function, callsText(f.A), callsText(f.B)))
+		default:
+			parts.add(callsPerIO, fmt.Sprintf("%s %s → %s", f.Function, callsText(f.A), callsText(f.B)))
 		}
 	}
-	var units []string
-	if len(parts) > 0 {
-		units = append(units, strings.Join(parts, ", ")+" calls per I/O")
-	}
-	if len(shares) > 0 {
-		units = append(units, strings.Join(shares, ", ")+" of the CPU time")
-	}
-	counted := strings.Join(units, "; ") + " in the profiles (" + a + " → " + b + ")"
+	counted := parts.String() + " in the profiles (" + a + " → " + b + ")"
 	switch {
 	case m.Evidence == diff.Moved:
 		return counted + ", as it is known to do"
 	case m.Evidence == diff.NeverRan:
 		return "none of its functions ran in the profiles, " + a + " or " + b
-	case len(parts) == 0:
+	case len(parts.units) == 0:
 		return "the functions that it is known to make run did not run in the profiles, " + a + " or " + b
 	}
 	return "the functions that it is known to make run did not move with it: " + counted
+}
+
+const (
+	callsPerIO = " calls per I/O"
+	waitsPerIO = " waits per I/O"
+)
+
+// byUnit are figures by their unit: "a 0 → 1, b 1 → 0 calls per I/O; c 0 → 0.5 waits per I/O".
+type byUnit struct{ units, texts []string }
+
+func (l *byUnit) add(unit, text string) {
+	i := slices.Index(l.units, unit)
+	if i < 0 {
+		l.units, l.texts = append(l.units, unit), append(l.texts, text)
+		return
+	}
+	l.texts[i] += ", " + text
+}
+
+func (l *byUnit) String() string {
+	var parts []string
+	for i, unit := range l.units {
+		parts = append(parts, l.texts[i]+unit)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // callsText is a number of calls per I/O: 0.02, 1.00, 17.1.
@@ -57,22 +79,19 @@ func callsText(calls float64) string {
 func FunctionsText(where string, list []difference.CellFunctions) []string {
 	var lines []string
 	for _, c := range list {
-		var calls, times []string
+		var parts byUnit
 		for _, f := range c.Functions {
-			if f.Calls != nil && f.Calls.Change != "" {
-				calls = append(calls, fmt.Sprintf("%s %s → %s", f.Name, callsText(f.Calls.A), callsText(f.Calls.B)))
-			} else if f.NS != nil {
-				times = append(times, fmt.Sprintf("%s %.0f → %.0f", f.Name, f.NS.A, f.NS.B))
+			if f.Calls.Changed() {
+				parts.add(callsPerIO, fmt.Sprintf("%s %s → %s", f.Name, callsText(f.Calls.A), callsText(f.Calls.B)))
+			}
+			if f.Waits.Changed() {
+				parts.add(waitsPerIO, fmt.Sprintf("%s %s → %s", f.Name, callsText(f.Waits.A), callsText(f.Waits.B)))
+			}
+			if f.NS != nil && !f.Calls.Changed() && !f.Waits.Changed() {
+				parts.add(" ns per I/O", fmt.Sprintf("%s %.0f → %.0f", f.Name, f.NS.A, f.NS.B))
 			}
 		}
-		var parts []string
-		if len(calls) > 0 {
-			parts = append(parts, strings.Join(calls, ", ")+" calls per I/O")
-		}
-		if len(times) > 0 {
-			parts = append(parts, strings.Join(times, ", ")+" ns per I/O")
-		}
-		lines = append(lines, where+", "+c.Cell+": "+strings.Join(parts, "; ")+".")
+		lines = append(lines, where+", "+c.Cell+": "+parts.String()+".")
 	}
 	return lines
 }

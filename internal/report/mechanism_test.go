@@ -21,7 +21,10 @@ func TestMechanismText(t *testing.T) {
 		"the functions that it is known to make run did not run in the profiles, without or with": {
 			Evidence: diff.Still},
 		"srso_* 0% → 12% of the CPU time in the profiles (without → with), as it is known to do": {Evidence: diff.Moved,
-			Functions: []diff.FunctionCalls{{Function: "srso_*", B: 0.12, Share: true}}},
+			Functions: []diff.FunctionCalls{{Function: "srso_*", B: 0.12, Measure: diff.Share}}},
+		"blk_mq_get_tag 0.00 → 0.42 waits per I/O in the profiles (without → with), as it is known to do": {
+			Evidence: diff.Moved, Functions: []diff.FunctionCalls{{Function: "blk_mq_get_tag", B: 0.42,
+				Measure: diff.Waits}}},
 		"none of its functions ran in the profiles, without or with": {Evidence: diff.NeverRan},
 	} {
 		if got := MechanismText(m, "without", "with"); got != want {
@@ -36,9 +39,10 @@ func TestFunctionsText(t *testing.T) {
 	}
 	got := FunctionsText("With x=1", []difference.CellFunctions{{Cell: "rand-read", Functions: []difference.Function{
 		{Name: "qi_submit_sync", Calls: calls(0.02, 1)}, {Name: "fq_ring_free", Calls: calls(1.03, 0)},
-		{Name: "srso_safe_ret", Calls: &difference.Delta{}, NS: calls(12, 340)}}}})
+		{Name: "srso_safe_ret", Calls: &difference.Delta{}, NS: calls(12, 340)},
+		{Name: "blk_mq_get_tag", Calls: &difference.Delta{}, Waits: calls(0, 0.42)}}}})
 	want := "With x=1, rand-read: qi_submit_sync 0.02 → 1.00, fq_ring_free 1.03 → 0.00 calls per I/O; " +
-		"srso_safe_ret 12 → 340 ns per I/O."
+		"srso_safe_ret 12 → 340 ns per I/O; blk_mq_get_tag 0.00 → 0.42 waits per I/O."
 	if len(got) != 1 || got[0] != want {
 		t.Errorf("%q", got)
 	}

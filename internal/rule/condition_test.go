@@ -178,7 +178,7 @@ func TestBadConditions(t *testing.T) {
 		{`profile.function["qi_submit_sync"].calls >= 0.9`, "", "profile.function is about one profiled load",
 			"add scope: profile"},
 		{`profile.function["a"].cals > 1.0`, "profile", `a row of profile.function has no field "cals"`,
-			"fields are calls, ns, share"},
+			"fields are calls, ns, share, waits"},
 		{`profile.layer["blok"].ns > 1.0`, "profile", `there is no layer "blok"`, "did you mean block?"},
 		{`profile.layer.iommu.ns > 1.0`, "profile", "profile.layer is a table of many facts",
 			`write profile.layer["iommu"].calls`},

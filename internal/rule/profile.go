@@ -28,7 +28,8 @@ func profileTableType() *cel.Type {
 
 // profileFields of a row, each with the fact that is known where the field was recorded at all.
 func profileFields() map[string]string {
-	return map[string]string{"calls": "profile.calls", "ns": "profile.cpu_ns", "share": "profile.cpu_ns"}
+	return map[string]string{"calls": "profile.calls", "waits": "profile.waits", "ns": "profile.cpu_ns",
+		"share": "profile.cpu_ns"}
 }
 
 // profileLayers are the IDs of all layers.

@@ -4,11 +4,12 @@ package catalogue
 func profileFacts() []Definition {
 	return []Definition{
 		{"profile.calls", Fraction, "", "calls of kernel functions per I/O, all together", Computed},
+		{"profile.waits", Fraction, "", "how often per I/O threads of the load wait, off the CPU", Computed},
 		{"profile.cpu_ns", Fraction, Nanoseconds, "CPU time per I/O", Computed},
 		{"profile.function.*", Fraction, "",
-			"of a function, by its name: its `calls` per I/O, `ns` of CPU time in it alone, and their `share` of all",
-			Computed},
-		{"profile.layer.*", Fraction, "", "the same of a layer, by its ID: dma, block, debugging", Computed},
+			"of a function, by its name: its `calls` per I/O, `waits` of the load in it, `ns` of CPU time in it alone, and " +
+				"their `share` of all", Computed},
+		{"profile.layer.*", Fraction, "", "calls, ns and share of a layer, by its ID: dma, block, debugging", Computed},
 		{"profile.spin_locks", Fraction, Share, "share of the CPU time in which CPUs wait for a spin lock", Computed},
 		{"profile.interrupts.busiest_cpu", Fraction, Share,
 			"share of its time that the busiest CPU spends in interrupts and softirqs", Computed},

@@ -167,6 +167,40 @@ func TestTimePerIO(t *testing.T) {
 	}
 }
 
+// TestWaitsPerIO counts waits of the load in a function, and not where it had to make way for another thread.
+func TestWaitsPerIO(t *testing.T) {
+	waits := &profile.Waits{Seconds: 0.5, Threads: 2, Stacks: []profile.WaitStack{
+		{Frames: strings.Split("aio_read;blk_mq_get_tag;io_schedule;schedule", ";"), Count: 300},
+		{Frames: strings.Split("io_write;blk_mq_get_tag;io_schedule;schedule", ";"), Count: 100},
+		{Frames: strings.Split("aio_read;irqentry_exit_to_user_mode;schedule", ";"), Count: 400}}}
+	first, second := sampled(1, 1000, stack(0, profile.InLoad, 10, "aio_read")),
+		sampled(2, 1000, stack(0, profile.InLoad, 10, "aio_read"))
+	first.Waits, second.Waits = waits, &profile.Waits{Seconds: 0.5, Threads: 2}
+	p := one(t, []profile.Load{first, second})
+	if got := function(t, p, "blk_mq_get_tag").Waits; p.WaitLoads != 2 || !slices.Equal(got.Values, []float64{0.8, 0}) {
+		t.Errorf("%d loads, %+v", p.WaitLoads, got)
+	}
+	if function(t, p, "aio_read").Waits != nil {
+		t.Error("aio_read waits")
+	}
+}
+
+// TestWorksFor puts a function into the layer that it mostly works for.
+func TestWorksFor(t *testing.T) {
+	p := one(t, []profile.Load{sampled(1, 1000,
+		stack(0, profile.InLoad, 300, "shrink_folio_list;free_unref_page_list;free_pcp_prepare;clear_page_erms"),
+		stack(0, profile.InLoad, 100, "do_anonymous_page;clear_page_erms"))})
+	if f := function(t, p, "clear_page_erms"); f.Layer != "debugging" {
+		t.Errorf("it is in %s", f.Layer)
+	}
+	p = one(t, []profile.Load{sampled(1, 1000,
+		stack(0, profile.InLoad, 100, "shrink_folio_list;free_unref_page_list;free_pcp_prepare;clear_page_erms"),
+		stack(0, profile.InLoad, 300, "do_anonymous_page;clear_page_erms"))})
+	if f := function(t, p, "clear_page_erms"); f.Layer != "memory" {
+		t.Errorf("it is in %s", f.Layer)
+	}
+}
+
 // TestThrottled weighs samples by the time that they stand for.
 func TestThrottled(t *testing.T) {
 	busy := stack(0, profile.InLoad, 300, "aio_read")

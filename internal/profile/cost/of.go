@@ -57,6 +57,7 @@ type work struct {
 	modules map[string]string // of functions, by their own names
 	calls   *counts
 	time    *times
+	waits   *waited
 }
 
 func (w *work) all(o Options) {
@@ -67,8 +68,8 @@ func (w *work) all(o Options) {
 		}
 		w.missing(l)
 	}
-	w.calls, w.time = w.count(), w.sample()
-	w.CallLoads, w.TimeLoads = w.calls.loads, w.time.loads
+	w.calls, w.time, w.waits = w.count(), w.sample(), w.wait()
+	w.CallLoads, w.TimeLoads, w.WaitLoads = w.calls.loads, w.time.loads, w.waits.loads
 	w.rates()
 	w.functions()
 	w.byLayer()
@@ -130,6 +131,9 @@ func (w *work) functions() {
 	for name := range w.time.total {
 		names[name] = true
 	}
+	for name := range w.waits.functions {
+		names[name] = true
+	}
 	for name := range names {
 		if f, ok := w.function(name); ok {
 			w.Functions = append(w.Functions, f)
@@ -141,7 +145,7 @@ func (w *work) functions() {
 	})
 }
 
-// The least that a function is listed for: calls per I/O, and its share of the samples.
+// The least that a function is listed for: calls or waits per I/O, and its share of the samples.
 const (
 	leastCalls = 0.01
 	leastShare = 0.01
@@ -151,6 +155,9 @@ func (w *work) function(name string) (Function, bool) {
 	f := Function{Name: name, Module: w.modules[name]}
 	if f.Layer = w.layers.Of(name, f.Module); f.Layer == programs {
 		f.Layer = generator // of programs only the load's are here: it calls libraries
+	}
+	if id := w.time.worksFor(name); id != "" {
+		f.Layer = id
 	}
 	listed := false
 	c := w.calls.functions[name]
@@ -169,6 +176,10 @@ func (w *work) function(name string) (Function, bool) {
 	}
 	if c == nil && w.calls.traced && !hasColon(name) {
 		f.Calls = w.calls.none()
+	}
+	if waits, ok := w.waits.functions[name]; ok {
+		f.Waits = estimate(waits)
+		listed = listed || f.Waits.Mean >= leastCalls
 	}
 	return f, listed
 }

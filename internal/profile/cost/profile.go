@@ -12,9 +12,10 @@ type Profile struct {
 	Role string `json:"role,omitempty"`
 	// Kernel is its release.
 	Kernel string `json:"kernel"`
-	// TimeLoads and CallLoads are how many loads each part comes from.
+	// TimeLoads, CallLoads and WaitLoads are how many loads CPU times, calls and waits come from.
 	TimeLoads int `json:"time_loads"`
 	CallLoads int `json:"call_loads"`
+	WaitLoads int `json:"wait_loads"`
 	// Missing is what could not be recorded, and which loads say nothing, each once. Lost are the events and samples
 	// for which there was no room.
 	Missing []profile.Missing `json:"missing,omitempty"`
@@ -33,8 +34,8 @@ type Profile struct {
 	Rates map[profile.Part]*Estimate `json:"rates,omitempty"`
 	// SpinLocks is the share of the CPU time in which CPUs waited for a spin lock of another; nil as CPU.
 	SpinLocks *Estimate `json:"spin_locks,omitempty"`
-	// Layers and Functions, the costliest first. Functions with less than one call in a hundred I/Os, and less than
-	// one in a hundred samples, are left out. What other programs did, and the kernel for them, is in none.
+	// Layers and Functions, the costliest first. Functions with less than one call or wait in a hundred I/Os, and less
+	// than one in a hundred samples, are left out. What other programs did, and the kernel for them, is in none.
 	Layers    []Layer    `json:"layers"`
 	Functions []Function `json:"functions"`
 	// Overhead of profiling on the deciding metric, by part: 0.97 is 3% less than beside.
@@ -64,13 +65,16 @@ type Layer struct {
 type Function struct {
 	Name   string `json:"name"`
 	Module string `json:"module,omitempty"`
-	// Layer is the ID of its own.
+	// Layer is the ID of its own, or of the one that it mostly works for: of memory debugging where it clears pages
+	// that are freed.
 	Layer string `json:"layer"`
 	// Self are nanoseconds per I/O in it alone, Total with what it called; Calls are calls per I/O by threads of the
 	// load, interrupts, softirqs, kworkers and other threads of the kernel. They are nil where not recorded.
 	Self  *Estimate `json:"self_ns,omitempty"`
 	Total *Estimate `json:"total_ns,omitempty"`
 	Calls *Estimate `json:"calls,omitempty"`
+	// Waits are how often per I/O a thread of the load waits in it, off the CPU; nil where none does.
+	Waits *Estimate `json:"waits,omitempty"`
 	// Contexts share out its calls per I/O, and have those of other processes and of the idle task beside.
 	Contexts map[profile.Context]float64 `json:"contexts,omitempty"`
 }

@@ -12,6 +12,8 @@ type times struct {
 	rates               []float64
 	cpu, others, spin   []float64
 	self, total, layers map[string][]float64
+	// called is the time of a function alone, by the layer that it works for in some stacks.
+	called map[string]map[string]float64
 }
 
 // The layers of programs: the load generator itself, and others. A library that the load generator calls has a name of
@@ -41,7 +43,8 @@ func (w *work) sample() *times {
 			Why: "the load says nothing of its rate, or no sample was taken"})
 	}
 	t := &times{loads: len(good), self: map[string][]float64{}, total: map[string][]float64{},
-		layers: map[string][]float64{}, cpu: make([]float64, len(good)), others: make([]float64, len(good)),
+		layers: map[string][]float64{}, called: map[string]map[string]float64{},
+		cpu: make([]float64, len(good)), others: make([]float64, len(good)),
 		spin: make([]float64, len(good))}
 	for i, l := range good {
 		t.rates = append(t.rates, rate(l))
@@ -110,6 +113,7 @@ func (t *times) add(layers *layer.Layers, l profile.Load, s profile.Stack, load 
 	if len(s.Frames) == 0 {
 		return
 	}
+	t.addCalled(layers, s.Frames, ns)
 	seen := map[string]bool{}
 	for i, frame := range s.Frames {
 		name := layer.Name(frame)
@@ -125,6 +129,35 @@ func (t *times) add(layers *layer.Layers, l profile.Load, s profile.Stack, load 
 			seen["spinning"] = true
 		}
 	}
+}
+
+// addCalled notes whom the innermost function of a stack works for where that is not its own layer.
+func (t *times) addCalled(layers *layer.Layers, frames []string, ns float64) {
+	if len(frames) < 2 {
+		return
+	}
+	innermost := frames[len(frames)-1]
+	if id, ok := layers.OfCall(frames[len(frames)-2], innermost); ok {
+		name := layer.Name(innermost)
+		if t.called[name] == nil {
+			t.called[name] = map[string]float64{}
+		}
+		t.called[name][id] += ns
+	}
+}
+
+// worksFor is the layer for which a function spends more than half of its time; empty where that is its own.
+func (t *times) worksFor(name string) string {
+	all := 0.0
+	for _, ns := range t.self[name] {
+		all += ns
+	}
+	for id, ns := range t.called[name] {
+		if ns > all/2 {
+			return id
+		}
+	}
+	return ""
 }
 
 func (t *times) into(m map[string][]float64, name string, load int, ns float64) {

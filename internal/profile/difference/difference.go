@@ -47,7 +47,8 @@ type Change string
 // The changes. A function appears or vanishes when every load of one side has at least 0.9 calls per I/O, and every
 // load of the other at most 0.2, of at least two on each side. There is more or less of something where the interval
 // lies beyond a fifth of what A has, of time beyond a quarter; and of what never ran on one side, where every load of
-// the other has at least 0.5 calls per I/O.
+// the other has at least 0.5 calls per I/O. Waiting in a function appears or vanishes when threads do
+// that in every load of one side 0.05 times per I/O or more, and in every load of the other at most 0.005 times.
 const (
 	Appeared Change = "appeared"
 	Vanished Change = "vanished"
@@ -74,6 +75,8 @@ type Function struct {
 	Layer  string `json:"layer"`
 	Calls  *Delta `json:"calls,omitempty"`
 	NS     *Delta `json:"ns,omitempty"` // in it alone
+	// Waits are how often per I/O a thread of the load waits in it.
+	Waits *Delta `json:"waits,omitempty"`
 	// Note says what else may be behind the difference: other kernels have functions of other names.
 	Note string `json:"note,omitempty"`
 }

@@ -51,6 +51,40 @@ func TestAppearing(t *testing.T) {
 	}
 }
 
+// TestWaiting appears and vanishes: hardly ever on one side, now and then on the other in every load.
+func TestWaiting(t *testing.T) {
+	waiting := func(name, layer string, values ...float64) cost.Function {
+		f := calls(name, layer, 1, 1, 1)
+		f.Waits = &cost.Estimate{Values: values}
+		return f
+	}
+	of := func(functions ...cost.Function) cost.Profile {
+		p := costs("6.1", functions...)
+		p.WaitLoads = 3
+		return p
+	}
+	a := of(calls("blk_mq_get_tag", "tags", 1, 1, 1), waiting("read_events", "aio", 0.02, 0.01, 0.02),
+		waiting("jbd2_log_wait_commit", "filesystem", 0.5, 0.4, 0.6), waiting("balance_dirty_pages", "vfs", 0, 0, 0.2))
+	b := of(waiting("blk_mq_get_tag", "tags", 0.06, 0.9, 1.7), waiting("read_events", "aio", 0.3, 0.4, 0.3),
+		calls("jbd2_log_wait_commit", "filesystem", 1, 1, 1),
+		waiting("balance_dirty_pages", "vfs", 0.3, 0.3, 0.3))
+	c := compared(t, a, b)
+	got := map[string]Change{}
+	for _, f := range c.Functions {
+		got[f.Name] = f.Waits.Change
+	}
+	if len(got) != 2 || got["blk_mq_get_tag"] != Appeared || got["jbd2_log_wait_commit"] != Vanished {
+		t.Errorf("%v", got)
+	}
+	if c.Layers[0].ID != "tags" {
+		t.Errorf("%s", told(c))
+	}
+	b.WaitLoads = 0
+	if c := compared(t, a, b); len(c.Functions) > 0 {
+		t.Errorf("not followed on one side: %s", told(c))
+	}
+}
+
 // TestMoreAndLess needs more than scatter, and more than a fifth.
 func TestMoreAndLess(t *testing.T) {
 	a := costs("6.1", calls("twice", "dma", 2, 2.02, 1.98), calls("tenth", "dma", 2, 2.01, 1.99),

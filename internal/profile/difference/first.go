@@ -14,7 +14,7 @@ func (d Document) First(n int) []CellFunctions {
 	var list []CellFunctions
 	for _, c := range d.Cells {
 		functions := slices.DeleteFunc(slices.Clone(c.Functions), func(f Function) bool {
-			return f.Calls.none() && f.NS.none()
+			return !f.Calls.Changed() && !f.NS.Changed() && !f.Waits.Changed()
 		})
 		if len(functions) > 0 {
 			list = append(list, CellFunctions{c.Cell, functions[:min(n, len(functions))]})
@@ -23,5 +23,5 @@ func (d Document) First(n int) []CellFunctions {
 	return list
 }
 
-// none says that there may be no difference.
-func (d *Delta) none() bool { return d == nil || d.Change == "" }
+// Changed says whether there is a difference; else there may be none.
+func (d *Delta) Changed() bool { return d != nil && d.Change != "" }

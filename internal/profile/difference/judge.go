@@ -16,6 +16,8 @@ const (
 	absent        = 0.2 // … if every load of the other has no more
 	sometimes     = 0.5 // calls per I/O in every load, of what never ran on the other side: an interrupt ends many I/Os
 	leastCalls    = 0.1
+	waiting       = 0.05  // waits per I/O in every load of one side …
+	unhindered    = 0.005 // … if in every load of the other hardly any thread waits there
 	callsMargin   = 0.2
 	timeMargin    = 0.25
 	timeShare     = 0.01 // of the CPU time
@@ -45,6 +47,7 @@ func judge(all []*work, alpha float64) {
 			families = append(families, steady, varying)
 			count += len(steady)
 		}
+		families = append(families, w.waitTests())
 	}
 	level := stat.FamilyWise(alpha, count)
 	for _, family := range families {
@@ -52,6 +55,7 @@ func judge(all []*work, alpha float64) {
 	}
 	for _, w := range all {
 		w.appear()
+		w.hinder()
 	}
 }
 
@@ -145,6 +149,21 @@ func (w *work) timeTests() []test {
 	return all
 }
 
+// waitTests are those of waits per I/O. How often threads find something ready or wait for it scatters with the pace of
+// everything, so that more or less is stated of none of them.
+func (w *work) waitTests() []test {
+	if min(w.cell.A.WaitLoads, w.cell.B.WaitLoads) < fewestLoads {
+		return nil
+	}
+	var all []test
+	for _, r := range w.functions() {
+		if r.waits[0] != nil && max(mean(r.waits[0]), mean(r.waits[1])) >= waiting {
+			all = append(all, test{r.waits, &r.waitsDelta, waiting, 0, false})
+		}
+	}
+	return all
+}
+
 // slower finds by how much everything took longer in some loads than in others, and takes that off their times.
 func (w *work) slower() {
 	if w.cell.A.CPU == nil || w.cell.B.CPU == nil {
@@ -222,6 +241,19 @@ func (w *work) appear() {
 		change := appears(r.calls[0], r.calls[1])
 		if change != "" && (!w.known.Varies(r.name, r.module) || w.overTime(r)) {
 			r.callsDelta.Change = change
+		}
+	}
+}
+
+// hinder finds where threads of one side wait, and those of the other don't.
+func (w *work) hinder() {
+	for _, r := range w.functions() {
+		switch {
+		case r.waitsDelta == nil:
+		case slices.Min(r.waits[1]) >= waiting && slices.Max(r.waits[0]) <= unhindered:
+			r.waitsDelta.Change = Appeared
+		case slices.Min(r.waits[0]) >= waiting && slices.Max(r.waits[1]) <= unhindered:
+			r.waitsDelta.Change = Vanished
 		}
 	}
 }

@@ -21,16 +21,7 @@ const (
 
 // weigh says how much the difference of a function explains.
 func (w *work) weigh(r *row) float64 {
-	if r.callsDelta == nil || r.callsDelta.Change == "" {
-		return 0
-	}
-	weight := math.Log2(1 + math.Abs(r.callsDelta.B-r.callsDelta.A))
-	switch r.callsDelta.Change {
-	case More, Less:
-		weight *= changedWeight
-	default:
-		weight++
-	}
+	weight := r.callsDelta.weight() + r.waitsDelta.weight()
 	if w.known.Telling(r.name) {
 		weight *= tellingWeight
 	}
@@ -38,6 +29,18 @@ func (w *work) weigh(r *row) float64 {
 		weight *= unsureWeight
 	}
 	return weight
+}
+
+// weight is how much a change of a number explains.
+func (d *Delta) weight() float64 {
+	if !d.Changed() {
+		return 0
+	}
+	weight := math.Log2(1 + math.Abs(d.B-d.A))
+	if d.Change == More || d.Change == Less {
+		return weight * changedWeight
+	}
+	return weight + 1
 }
 
 // unsure says whether the function is there on one side only, which differs in its kernel.
@@ -53,7 +56,8 @@ func (w *work) list() {
 			}
 			continue
 		}
-		f := Function{Name: r.name, Module: r.module, Layer: r.layer, Calls: r.callsDelta, NS: r.nsDelta}
+		f := Function{Name: r.name, Module: r.module, Layer: r.layer, Calls: r.callsDelta, NS: r.nsDelta,
+			Waits: r.waitsDelta}
 		if w.unsure(r) {
 			f.Note = "never ran on the other kernel: it may be inlined or renamed there"
 		}
@@ -82,7 +86,7 @@ func (w *work) listLayer(r *row, share float64) {
 }
 
 func changed(r *row) bool {
-	return r.callsDelta != nil && r.callsDelta.Change != "" || r.nsDelta != nil && r.nsDelta.Change != ""
+	return r.callsDelta.Changed() || r.nsDelta.Changed() || r.waitsDelta.Changed()
 }
 
 // compare orders the functions of a layer: those that tell most first.

@@ -12,13 +12,13 @@ import (
 // recorded.
 type row struct {
 	name, module, layer string
-	calls, self         [2][]float64
+	calls, self, waits  [2][]float64
 	// What of it is said.
-	callsDelta, nsDelta *Delta
+	callsDelta, nsDelta, waitsDelta *Delta
 }
 
-func (r *row) inA() bool { return some(r.calls[0]) || some(r.self[0]) }
-func (r *row) inB() bool { return some(r.calls[1]) || some(r.self[1]) }
+func (r *row) inA() bool { return some(r.calls[0]) || some(r.self[0]) || some(r.waits[0]) }
+func (r *row) inB() bool { return some(r.calls[1]) || some(r.self[1]) || some(r.waits[1]) }
 
 func some(values []float64) bool {
 	return slices.ContainsFunc(values, func(v float64) bool { return v > 0 })
@@ -29,12 +29,17 @@ func (w *work) collect() {
 	for side, p := range []*cost.Profile{&w.cell.A, &w.cell.B} {
 		for _, f := range p.Functions {
 			r := w.row(f.Name)
-			r.module, r.layer = f.Module, f.Layer
+			if r.layer == "" || f.Self != nil && mean(f.Self.Values) > mean(r.self[0]) {
+				r.module, r.layer = f.Module, f.Layer
+			}
 			if f.Calls != nil {
 				r.calls[side] = f.Calls.Values
 			}
 			if f.Self != nil {
 				r.self[side] = f.Self.Values
+			}
+			if f.Waits != nil {
+				r.waits[side] = f.Waits.Values
 			}
 		}
 		for _, l := range p.Layers {
@@ -52,6 +57,9 @@ func (w *work) collect() {
 		for _, r := range rows {
 			w.complete(r)
 		}
+	}
+	for _, r := range w.rows {
+		w.completeWaits(r)
 	}
 	for _, r := range w.functions() {
 		w.addToLayer(r)
@@ -88,6 +96,18 @@ func (w *work) complete(r *row) {
 		}
 		if r.self[side] == nil && p.Rates[profile.Time] != nil {
 			r.self[side] = make([]float64, p.TimeLoads)
+		}
+	}
+}
+
+// completeWaits is for functions in which threads of one side wait: those of the other don't.
+func (w *work) completeWaits(r *row) {
+	if r.waits[0] == nil && r.waits[1] == nil {
+		return
+	}
+	for side, p := range []*cost.Profile{&w.cell.A, &w.cell.B} {
+		if r.waits[side] == nil && p.WaitLoads > 0 {
+			r.waits[side] = make([]float64, p.WaitLoads)
 		}
 	}
 }

@@ -20,7 +20,7 @@ type Layers struct {
 	operations [][]string
 	called     []call
 
-	spinning, varying, chance, telling []member
+	spinning, varying, chance, telling, preempting []member
 }
 
 // Layer is a group of functions.
@@ -61,7 +61,7 @@ func (l *Layers) Of(function, module string) string {
 func (l *Layers) OfStack(frames []string, modules map[string]string) string {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if i > 0 {
-			if id, ok := l.ofCall(frames[i-1], frames[i]); ok {
+			if id, ok := l.OfCall(frames[i-1], frames[i]); ok {
 				return id
 			}
 		}
@@ -73,6 +73,20 @@ func (l *Layers) OfStack(frames []string, modules map[string]string) string {
 		return Other
 	}
 	return l.Of(frames[len(frames)-1], modules[frames[len(frames)-1]])
+}
+
+// WaitsIn is the function in which a thread waits that left the CPU with a stack: the innermost one that is not of the
+// scheduler, nor used everywhere. It is empty where the thread had to make way for another.
+func (l *Layers) WaitsIn(frames []string, modules map[string]string) string {
+	for _, frame := range slices.Backward(frames) {
+		if slices.ContainsFunc(l.preempting, func(m member) bool { return m.fits(short(frame)) }) {
+			return ""
+		}
+		if m, ok := l.find(frame, modules[frame]); ok && !m.passes && !m.layer.Follows {
+			return Name(frame)
+		}
+	}
+	return ""
 }
 
 // Title is that of a layer, and the id itself where there is no such layer.
@@ -172,7 +186,9 @@ func (l *Layers) prefixed(before string) (member, bool) {
 	return m, ok
 }
 
-func (l *Layers) ofCall(caller, function string) (string, bool) {
+// OfCall is the id of the layer that a function works for where this caller calls it, whatever its own is; false where
+// that is its own.
+func (l *Layers) OfCall(caller, function string) (string, bool) {
 	function = short(function)
 	for _, c := range l.called {
 		if c.function.fits(function) && c.caller.fits(short(caller)) {

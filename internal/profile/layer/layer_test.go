@@ -34,7 +34,7 @@ func TestOf(t *testing.T) {
 		{"xts_crypt", "aesni_intel", "encryption"},
 		{"integrity_metadata", "dm_integrity", "checksums"},
 		{"bio_integrity_prep", "", "block"},
-		{"blk_mq_get_tag", "", "block"},
+		{"blk_mq_get_tag", "", "tags"},
 		{"sbitmap_prepare_to_wait", "", "tags"},
 		{"blk_mq_requeue_request", "", "tags"},
 		{"dd_insert_requests", "mq_deadline", "iosched"},
@@ -90,6 +90,24 @@ func TestOfStack(t *testing.T) {
 		}
 		if got := l.OfStack(frames, modules); got != c.want {
 			t.Errorf("the time of %s counts for %s, not for %s", c.stack, got, c.want)
+		}
+	}
+}
+
+// TestWaitsIn passes over the scheduler and locks, and over threads that made way for others.
+func TestWaitsIn(t *testing.T) {
+	l := loaded(t)
+	for stack, want := range map[string]string{
+		"blk_mq_submit_bio;__blk_mq_alloc_requests;blk_mq_get_tag;io_schedule;schedule":    "blk_mq_get_tag",
+		"do_io_getevents;read_events;schedule":                                             "read_events",
+		"vfs_write;ext4_buffered_write_iter;down_write;rwsem_down_write_slowpath;schedule": "ext4_buffered_write_iter",
+		"aio_read;bio_alloc_bioset;mempool_alloc;__cond_resched;preempt_schedule_common":   "",
+		"aio_read;asm_sysvec_apic_timer_interrupt;irqentry_exit_to_user_mode;schedule":     "",
+		"do_syscall_64;syscall_exit_to_user_mode;exit_to_user_mode_prepare;schedule":       "",
+		"schedule": "",
+	} {
+		if got := l.WaitsIn(strings.Split(stack, ";"), nil); got != want {
+			t.Errorf("in %s it waits in %q, not in %q", stack, got, want)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type entry struct {
 	Passes, Follows        bool
 
 	Functions, Passing, Called, Modules, Events, Programs []string
-	Varying, Chance, Telling, Spinning                    []string
+	Varying, Chance, Telling, Spinning, Preempting        []string
 }
 
 // Load reads the built-in layers, once.
@@ -119,7 +119,8 @@ func (l *Layers) addLayer(e entry) error {
 	for _, marked := range []struct {
 		patterns []string
 		into     *[]member
-	}{{e.Varying, &l.varying}, {e.Chance, &l.chance}, {e.Telling, &l.telling}, {e.Spinning, &l.spinning}} {
+	}{{e.Varying, &l.varying}, {e.Chance, &l.chance}, {e.Telling, &l.telling}, {e.Spinning, &l.spinning},
+		{e.Preempting, &l.preempting}} {
 		for _, p := range marked.patterns {
 			*marked.into = append(*marked.into, pattern(p, one))
 		}

@@ -127,22 +127,19 @@ func differenceAnswer(c difference.Cell) string {
 
 // functionChange is how a function changed: "qi_submit_sync appeared, 0.02 → 1.00 calls per I/O".
 func functionChange(f difference.Function) string {
-	var change difference.Change
 	var parts []string
-	if d := f.Calls; d != nil && d.Change != "" {
-		change = d.Change
+	if d := f.Calls; d.Changed() {
 		parts = append(parts, calls(d.A)+" → "+calls(d.B)+" calls per I/O")
 	}
-	if d := f.NS; d != nil && d.Change != "" {
-		if change == "" {
-			change = d.Change
-		}
+	if d := f.Waits; d.Changed() {
+		parts = append(parts, calls(d.A)+" → "+calls(d.B)+" waits per I/O")
+	}
+	if d := f.NS; d.Changed() {
 		parts = append(parts, nanoseconds(d.A)+" → "+nanoseconds(d.B)+" of CPU time per I/O")
 	}
 	name := functionName(f.Name, f.Module)
-	switch change {
-	case difference.Appeared, difference.Vanished:
-		name += " " + string(change) + ","
+	if d := f.Calls; d != nil && (d.Change == difference.Appeared || d.Change == difference.Vanished) {
+		name += " " + string(d.Change) + ","
 	}
 	return name + " " + strings.Join(parts, ", ")
 }
@@ -155,6 +152,9 @@ func nothingDiffers(c difference.Cell) string {
 	var looked []string
 	if totalCalls(c.A) > 0 && totalCalls(c.B) > 0 && min(c.A.CallLoads, c.B.CallLoads) > 1 {
 		looked = append(looked, "appeared, vanished or is called a fifth more or less often per I/O")
+	}
+	if min(c.A.WaitLoads, c.B.WaitLoads) > 1 {
+		looked = append(looked, "is waited in on one side only")
 	}
 	if min(c.A.TimeLoads, c.B.TimeLoads) > 1 {
 		looked = append(looked, "takes a quarter more or less CPU time")
@@ -228,5 +228,6 @@ func differenceReading(d difference.Document) []string {
 		"Counts alone tell which function appears or vanishes: every load of one side calls it at least 0.9 " +
 			"times per I/O, and every load of the other at most 0.2 times. More or less are changes of calls by " +
 			"more than a fifth, of CPU time by more than a quarter; or one side never calls it, and every load of " +
-			"the other at least 0.5 times."}
+			"the other at least 0.5 times. Waiting appears where threads of the load leave the CPU in a function at least " +
+			"0.05 times per I/O, and on the other side at most 0.005 times."}
 }

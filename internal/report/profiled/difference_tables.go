@@ -2,6 +2,7 @@ package profiled
 
 import (
 	"fmt"
+	"slices"
 
 	"headroom/internal/document"
 	"headroom/internal/profile/breakdown"
@@ -47,6 +48,8 @@ func toneOf(c difference.Change) document.Tone {
 
 func callsCells(d *difference.Delta) []document.Cell { return sideCells(d, calls, callsUnit, 1) }
 
+func waitsCells(d *difference.Delta) []document.Cell { return sideCells(d, calls, callsUnit, 1) }
+
 func timeCells(d *difference.Delta) []document.Cell {
 	return sideCells(d, nanoseconds, secondsUnit, 1e-9)
 }
@@ -73,6 +76,7 @@ func (t text) differentFunctions(c difference.Cell) []document.Block {
 		{Title: "change", Kind: document.Verdict},
 	}}
 	table.Columns = append(table.Columns, sideColumns("calls per I/O", "", 1)...)
+	table.Columns = append(table.Columns, sideColumns("waits per I/O", "", 2)...)
 	table.Columns = append(table.Columns, sideColumns("CPU per I/O", t.signs[EmulatedGuest], 4)...)
 	table.Columns = append(table.Columns, document.Column{Title: "note", Kind: document.Verdict, Optional: true,
 		Drop: 8})
@@ -86,7 +90,7 @@ func (t text) differentFunctions(c difference.Cell) []document.Block {
 	}
 	for _, f := range shown {
 		cells := []document.Cell{{Text: functionName(f.Name, f.Module)}, changeCell(f)}
-		cells = append(append(cells, callsCells(f.Calls)...), timeCells(f.NS)...)
+		cells = slices.Concat(cells, callsCells(f.Calls), waitsCells(f.Waits), timeCells(f.NS))
 		row := document.Row{Cells: append(cells, document.Cell{Text: f.Note})}
 		if f.Layer != before {
 			row.Group, before = titles[f.Layer], f.Layer
@@ -101,12 +105,15 @@ func (t text) differentFunctions(c difference.Cell) []document.Block {
 	return blocks
 }
 
-// changeCell says how a function changed: by its calls, or else by its time.
+// changeCell says how a function changed: by its calls, or else by the waits in it, or by its time.
 func changeCell(f difference.Function) document.Cell {
-	for _, d := range []*difference.Delta{f.Calls, f.NS} {
-		if d != nil && d.Change != "" {
-			return document.Cell{Text: string(d.Change), Tone: toneOf(d.Change)}
-		}
+	switch {
+	case f.Calls.Changed():
+		return document.Cell{Text: string(f.Calls.Change), Tone: toneOf(f.Calls.Change)}
+	case f.Waits.Changed():
+		return document.Cell{Text: "waits " + string(f.Waits.Change), Tone: toneOf(f.Waits.Change)}
+	case f.NS.Changed():
+		return document.Cell{Text: string(f.NS.Change), Tone: toneOf(f.NS.Change)}
 	}
 	return document.Cell{}
 }

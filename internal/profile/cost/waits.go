@@ -1,0 +1,34 @@
+package cost
+
+import "headroom/internal/profile"
+
+// waited is how often per I/O threads of the load wait in a function, in each load.
+type waited struct {
+	loads     int
+	functions map[string][]float64
+}
+
+// wait works waits per I/O out of the loads whose threads were followed.
+func (w *work) wait() *waited {
+	var good []profile.Load
+	for _, l := range w.loads {
+		if l.Failed == "" && l.Waits != nil && l.Waits.Seconds > 0 && rate(l) > 0 {
+			good = append(good, l)
+		}
+	}
+	out := &waited{loads: len(good), functions: map[string][]float64{}}
+	for i, l := range good {
+		ios := rate(l) * l.Waits.Seconds
+		for _, s := range l.Waits.Stacks {
+			name := w.layers.WaitsIn(s.Frames, l.Modules)
+			if name == "" || hasColon(name) {
+				continue
+			}
+			if out.functions[name] == nil {
+				out.functions[name] = make([]float64, out.loads)
+			}
+			out.functions[name][i] += float64(s.Count) / ios
+		}
+	}
+	return out
+}
