@@ -22,7 +22,7 @@ func Costs(b *store.Bundle) ([]cost.Profile, error) {
 	if len(loads) == 0 {
 		return nil, nil
 	}
-	return cost.Of(loads, cost.Options{})
+	return cost.Of(loads, cost.Options{Emulated: len(emulated(b.Run)) > 0})
 }
 
 // firstFunctions are as many as stand below a verdict.

@@ -169,7 +169,8 @@ func profilesIn(b *store.Bundle, arm string, cells []string) (profiledRun, error
 	if err != nil {
 		return found, err
 	}
-	found.costs, err = cost.Of(loads, cost.Options{Measured: measured, Deciding: decidingOf(run, measured)})
+	found.costs, err = cost.Of(loads, cost.Options{Measured: measured, Deciding: decidingOf(run, measured),
+		Emulated: len(emulated(run)) > 0})
 	if err != nil {
 		return found, err
 	}
@@ -294,15 +295,19 @@ func decidingOf(run lab.Run, measured []cost.Measured) func(cell string) string 
 	}
 }
 
-// profileWarnings are what is to be known of a run before its times are read.
-func profileWarnings(run lab.Run) []lab.Warning {
-	emulated := func(f lab.Fact) bool { return f.Key == "vm.emulated" && f.Value == "on" }
-	var roles []string
+// emulated are the roles of the targets of a run whose CPU is a program.
+func emulated(run lab.Run) (roles []string) {
 	for _, t := range run.Targets {
-		if slices.ContainsFunc(t.Facts, emulated) {
+		if slices.ContainsFunc(t.Facts, func(f lab.Fact) bool { return f.Key == "vm.emulated" && f.Value == "on" }) {
 			roles = append(roles, t.Role)
 		}
 	}
+	return roles
+}
+
+// profileWarnings are what is to be known of a run before its times are read.
+func profileWarnings(run lab.Run) []lab.Warning {
+	roles := emulated(run)
 	switch {
 	case len(roles) == 0:
 		return nil

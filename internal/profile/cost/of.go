@@ -14,6 +14,8 @@ type Options struct {
 	Measured []Measured
 	// Deciding names the metric on which a comparison of a cell decides; the IOPS of the load where it is nil.
 	Deciding func(cell string) string
+	// Emulated says that the CPU is a program.
+	Emulated bool
 }
 
 // Measured is a repetition that was not profiled.
@@ -42,7 +44,7 @@ func Of(loads []profile.Load, o Options) ([]Profile, error) {
 	var all []Profile
 	for _, k := range keys {
 		w := &work{layers: layers, loads: groups[k], modules: map[string]string{}}
-		w.Cell, w.Arm, w.Role = k.cell, k.arm, k.role
+		w.Cell, w.Arm, w.Role, w.Emulated = k.cell, k.arm, k.role, o.Emulated
 		w.all(o)
 		all = append(all, w.Profile)
 	}

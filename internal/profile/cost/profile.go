@@ -12,6 +12,8 @@ type Profile struct {
 	Role string `json:"role,omitempty"`
 	// Kernel is its release.
 	Kernel string `json:"kernel"`
+	// Emulated says that the CPU is a program: times are those of no hardware, and depend on what else its host does.
+	Emulated bool `json:"emulated,omitempty"`
 	// TimeLoads, CallLoads and WaitLoads are how many loads CPU times, calls and waits come from.
 	TimeLoads int `json:"time_loads"`
 	CallLoads int `json:"call_loads"`

@@ -46,9 +46,10 @@ type Change string
 
 // The changes. A function appears or vanishes when every load of one side has at least 0.9 calls per I/O, and every
 // load of the other at most 0.2, of at least two on each side. There is more or less of something where the interval
-// lies beyond a fifth of what A has, of time beyond a quarter; and of what never ran on one side, where every load of
-// the other has at least 0.5 calls per I/O. Waiting in a function appears or vanishes when threads do
-// that in every load of one side 0.05 times per I/O or more, and in every load of the other at most 0.005 times.
+// lies beyond a fifth of what A has, of time beyond a quarter, and on an emulated CPU where it is tenfold; and of what
+// never ran on one side, where every load of the other has at least 0.5 calls per I/O. Waiting in a function appears or
+// vanishes when threads do that in every load of one side 0.05 times per I/O or more, and in every load of the other at
+// most 0.005 times.
 const (
 	Appeared Change = "appeared"
 	Vanished Change = "vanished"

@@ -189,6 +189,32 @@ func times(values []float64, factor float64) {
 	}
 }
 
+// TestEmulatedTimes differ where there is ten times as much.
+func TestEmulatedTimes(t *testing.T) {
+	of := func(emulated bool, clear, driver float64) cost.Profile {
+		values := func(v float64) *cost.Estimate {
+			return &cost.Estimate{Mean: v, Values: []float64{0.97 * v, v, 1.03 * v}}
+		}
+		p := cost.Profile{Cell: "randread", Kernel: "6.1", TimeLoads: 3, Emulated: emulated, CPU: values(500_000),
+			Rates:  map[profile.Part]*cost.Estimate{profile.Time: {Mean: 1000}},
+			Layers: []cost.Layer{{ID: "driver", NS: values(driver)}, {ID: "debugging", NS: values(clear)}}}
+		p.Functions = []cost.Function{{Name: "clear_page_erms", Layer: "debugging", Self: values(clear)},
+			{Name: "nvme_queue_rq", Layer: "driver", Self: values(driver)}}
+		return p
+	}
+	for _, emulated := range []bool{false, true} {
+		c := compared(t, of(emulated, 0, 31_000), of(emulated, 42_000, 5900))
+		var names []string
+		for _, f := range c.Functions {
+			names = append(names, f.Name)
+		}
+		if driver := slices.Contains(names, "nvme_queue_rq"); driver == emulated ||
+			!slices.Contains(names, "clear_page_erms") {
+			t.Errorf("emulated %t: %s", emulated, told(c))
+		}
+	}
+}
+
 // TestSlower takes off what a slower CPU adds to everything.
 func TestSlower(t *testing.T) {
 	w := newWorld(t)

@@ -12,15 +12,18 @@ import (
 // What a difference must exceed at least to be one. Between two boots of equal machines calls of functions that run for
 // each I/O agreed within 3%, and up to 10% where a burst caught few I/Os; times did within 20%.
 const (
-	present       = 0.9 // calls per I/O in every load of one side: appeared, or vanished …
-	absent        = 0.2 // … if every load of the other has no more
-	sometimes     = 0.5 // calls per I/O in every load, of what never ran on the other side: an interrupt ends many I/Os
-	leastCalls    = 0.1
-	waiting       = 0.05  // waits per I/O in every load of one side …
-	unhindered    = 0.005 // … if in every load of the other hardly any thread waits there
-	callsMargin   = 0.2
-	timeMargin    = 0.25
-	timeShare     = 0.01 // of the CPU time
+	present     = 0.9 // calls per I/O in every load of one side: appeared, or vanished …
+	absent      = 0.2 // … if every load of the other has no more
+	sometimes   = 0.5 // calls per I/O in every load, of what never ran on the other side: an interrupt ends many I/Os
+	leastCalls  = 0.1
+	waiting     = 0.05  // waits per I/O in every load of one side …
+	unhindered  = 0.005 // … if in every load of the other hardly any thread waits there
+	callsMargin = 0.2
+	timeMargin  = 0.25
+	timeShare   = 0.01 // of the CPU time
+	// An emulated CPU takes as long for something as its host lets it: the driver of one of two equal guests took 31 µs
+	// for each I/O, and that of the other 5.9. Loads of one start tell nothing of that.
+	emulatedRatio = 10   // by which times differ at least there
 	overTime      = 5    // what varies with time must differ by this factor in calls a second, too
 	alike         = 1.05 // where everything takes more than that much longer, it is for one reason
 	fewestForBulk = 5    // functions that everything is judged by
@@ -32,6 +35,7 @@ type test struct {
 	into   **Delta
 	least  float64 // that it must differ by
 	margin float64 // and as a share of A
+	ratio  float64 // and how many times as much the larger side must be as the smaller
 	// stated says whether more or less of it is a statement; else there is an interval only.
 	stated bool
 }
@@ -95,7 +99,7 @@ func (t test) delta(variance, freedom, level float64) *Delta {
 	d := &Delta{A: a, B: b, Low: b - a - half, High: b - a + half}
 	least := math.Max(t.least, t.margin*a)
 	switch {
-	case !t.stated:
+	case !t.stated || max(a, b) < t.ratio*min(a, b):
 	case d.Low > least:
 		d.Change = More
 	case d.High < -least:
@@ -114,7 +118,8 @@ func (w *work) callTests() []test {
 	add := func(r *row, stated bool) {
 		if r.calls[0] != nil && r.calls[1] != nil && average(r.calls) > 0 &&
 			max(mean(r.calls[0]), mean(r.calls[1])) >= leastCalls {
-			all = append(all, test{r.calls, &r.callsDelta, leastCalls, callsMargin, stated})
+			all = append(all, test{values: r.calls, into: &r.callsDelta, least: leastCalls, margin: callsMargin,
+				stated: stated})
 		}
 	}
 	for _, r := range w.functions() {
@@ -134,10 +139,14 @@ func (w *work) timeTests() []test {
 		return nil
 	}
 	least := timeShare * math.Min(w.cell.A.CPU.Mean, w.cell.B.CPU.Mean/w.cell.Slower)
+	ratio := 0.0
+	if w.cell.A.Emulated || w.cell.B.Emulated {
+		ratio = emulatedRatio
+	}
 	var all []test
 	add := func(r *row, stated bool) {
 		if r.self[0] != nil && r.self[1] != nil && max(mean(r.self[0]), mean(r.self[1])) >= least {
-			all = append(all, test{r.self, &r.nsDelta, least, timeMargin, stated})
+			all = append(all, test{r.self, &r.nsDelta, least, timeMargin, ratio, stated})
 		}
 	}
 	for _, r := range w.functions() {
@@ -158,7 +167,7 @@ func (w *work) waitTests() []test {
 	var all []test
 	for _, r := range w.functions() {
 		if r.waits[0] != nil && max(mean(r.waits[0]), mean(r.waits[1])) >= waiting {
-			all = append(all, test{r.waits, &r.waitsDelta, waiting, 0, false})
+			all = append(all, test{values: r.waits, into: &r.waitsDelta, least: waiting})
 		}
 	}
 	return all

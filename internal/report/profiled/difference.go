@@ -227,7 +227,7 @@ func differenceReading(d difference.Document) []string {
 		"%s confidence; intervals of others only show how much they scatter.", report.Confidence(1-d.Alpha)),
 		"Counts alone tell which function appears or vanishes: every load of one side calls it at least 0.9 " +
 			"times per I/O, and every load of the other at most 0.2 times. More or less are changes of calls by " +
-			"more than a fifth, of CPU time by more than a quarter; or one side never calls it, and every load of " +
+			"more than a fifth, of CPU time by more than a quarter (on an emulated CPU: tenfold); or one side never calls it, and every load of " +
 			"the other at least 0.5 times. Waiting appears where threads of the load leave the CPU in a function at least " +
 			"0.05 times per I/O, and on the other side at most 0.005 times."}
 }
