@@ -62,8 +62,9 @@ mount -t tracefs nodev tracefs
 instance=tracefs/instances/headroom-test-%d
 mkdir $instance
 requests=$(cat $queue/nr_requests) kib=$(cat $queue/max_sectors_kb) # the loop device is used again by others
+put_back() { [ "$(cat $queue/$1)" = $2 ] || echo $2 > $queue/$1; } # the kernel may refuse a value that is set already
 trap 'echo 0 > $instance/events/enable; rmdir $instance; echo none > $queue/scheduler
-	echo $requests > $queue/nr_requests; echo $kib > $queue/max_sectors_kb' EXIT
+	put_back nr_requests $requests; put_back max_sectors_kb $kib' EXIT
 echo none > $queue/scheduler
 echo 0 > $instance/tracing_on
 echo mono > $instance/trace_clock
