@@ -18,13 +18,22 @@ import (
 // plantedCause is a setting that costs I/O in a guest, and by what a pair of profiles is to name it.
 type plantedCause struct {
 	name string
-	// clean and slow are the two guests; place and suite are what is measured in both.
+	// clean and slow are the two guests, in which the same is measured.
 	clean, slow plantedGuest
-	place       string
-	suite       string
+	plantedLoad
 	// layer is the ID of the layer that comes first, and functions those of which one is named in it.
 	layer     string
 	functions []string
+}
+
+// plantedLoad is what is measured in a guest: a job of a suite, at a place.
+type plantedLoad struct{ place, job string }
+
+// plantedRun is a profile of a load in a guest with a kernel, under the label that its run gets.
+type plantedRun struct {
+	plantedGuest
+	plantedLoad
+	kernel, label string
 }
 
 // plantedGuest is a guest with Debian's kernel and one NVMe disk.
@@ -48,11 +57,11 @@ const (
 func plantedCauses() []plantedCause {
 	lazy := plantedGuest{iommu: "intel"}
 	onDisk := func(name string, slow plantedGuest, layer string, functions ...string) plantedCause {
-		return plantedCause{name, lazy, slow, plantedDisk, plantedReads, layer, functions}
+		return plantedCause{name, lazy, slow, plantedLoad{plantedDisk, plantedReads}, layer, functions}
 	}
 	files := mountedGuest("/dev/nvme0n1", "ext4", "mkfs.ext4", "")
 	inFiles := func(name string, clean, slow plantedGuest, layer string, functions ...string) plantedCause {
-		return plantedCause{name, clean, slow, "/srv", plantedWrites, layer, functions}
+		return plantedCause{name, clean, slow, plantedLoad{"/srv", plantedWrites}, layer, functions}
 	}
 	// Debian's kernels clear pages that are allocated. init_on_free clears them when they are freed, and then no more,
 	// so that it costs nothing beside that.
@@ -71,8 +80,9 @@ func plantedCauses() []plantedCause {
 			"audit_filter_rules"),
 		onDisk("threaded-interrupts", plantedGuest{"threadirqs", "intel", ""}, "interrupt", "irq_forced_thread_fn",
 			"irq_thread"),
-		{"bounce-buffers", plantedGuest{iommu: "none"}, plantedGuest{"swiotlb=force", "none", ""}, plantedDisk,
-			plantedReads, "bounce", []string{"swiotlb_bounce", "swiotlb_tbl_map_single", "swiotlb_map"}},
+		{"bounce-buffers", plantedGuest{iommu: "none"}, plantedGuest{"swiotlb=force", "none", ""},
+			plantedLoad{plantedDisk, plantedReads}, "bounce",
+			[]string{"swiotlb_bounce", "swiotlb_tbl_map_single", "swiotlb_map"}},
 		inFiles("init-on-free", keeping, erasing, "debugging", "kernel_init_pages", "clear_page_erms",
 			"clear_page_rep"),
 		inFiles("page-poison", files, poisoning, "debugging", "__kernel_poison_pages", "__kernel_unpoison_pages"),
@@ -116,22 +126,36 @@ func requirePlanted(t *testing.T) {
 	}
 }
 
-// profiled carries out a profile in a guest, and returns the label of its run.
-func (g plantedGuest) profiled(t *testing.T, v fixture, c plantedCause, kernel, label string) string {
+// profileAll carries out profiles, as many at a time as there are CPUs.
+func profileAll(t *testing.T, v fixture, runs []plantedRun) {
+	t.Helper()
+	if !t.Run("guests", func(t *testing.T) {
+		for _, r := range runs {
+			t.Run(r.label, func(t *testing.T) {
+				t.Parallel()
+				r.profile(t, v)
+			})
+		}
+	}) {
+		t.FailNow()
+	}
+}
+
+// profile carries out a profile in a guest.
+func (r plantedRun) profile(t *testing.T, v fixture) {
 	t.Helper()
 	suite := filepath.Join(t.TempDir(), "suite.yaml")
-	if err := os.WriteFile(suite, []byte("version: 1\njobs:\n  - "+c.suite+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(suite, []byte("version: 1\njobs:\n  - "+r.job+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	arguments := []string{"profile", suite, c.place, "--on", "qemu:" + g.describe(t, kernel), "--label", label,
+	arguments := []string{"profile", suite, r.place, "--on", "qemu:" + r.describe(t, r.kernel), "--label", r.label,
 		"--loads", "3"}
-	if c.place == "/srv" {
+	if r.place == "/srv" {
 		arguments = append(arguments, "--size", "8m")
 	}
 	if out, err := v.command(arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return label
 }
 
 // differences are those of the only cell of two profiles.
