@@ -72,6 +72,22 @@ func TestFindingsRestOnProfiles(t *testing.T) {
 	}
 }
 
+// A finding rests on waits, which are known where threads were followed.
+func TestFindingsRestOnWaits(t *testing.T) {
+	p := strict("rand-read", "", 0)
+	p.Functions = append(p.Functions, cost.Function{Name: "blk_mq_get_tag", Calls: estimate(1), Waits: estimate(0.4)})
+	f := ask(t, diagnosis.FactsOfProfiles([]cost.Profile{p}, nil))["profile-tag-wait finding"]
+	if len(f.Evidence) != 1 || f.Evidence[0].Fact != "profile.function.blk_mq_get_tag.waits" ||
+		f.Evidence[0].Value != "0.4" {
+		t.Errorf("%+v", f)
+	}
+	p.WaitLoads, p.Missing = 0, []profile.Missing{{What: "waiting threads", Why: "seccomp"}}
+	f = ask(t, diagnosis.FactsOfProfiles([]cost.Profile{p}, nil))["profile-tag-wait unknown"]
+	if len(f.Missing) != 1 || f.Missing[0].Reason != "seccomp" {
+		t.Errorf("not followed: %+v", f)
+	}
+}
+
 // Where facts tell the cause, the profile is evidence of that finding, and no finding of its own.
 func TestProfilesAreEvidence(t *testing.T) {
 	machine := []lab.Fact{{Key: "pci.class", About: "0000:01:00.0", Value: "nvme"},

@@ -61,24 +61,22 @@ const (
 	Share Measure = "share" // of the CPU time that an I/O takes, for functions that can't be traced
 )
 
-// of is the measure of a function in a profile; nil where it was not recorded.
+// of is how often a function was called or waited in; nil where that was not recorded. A function without waits is one
+// in which no thread waited.
 func (m Measure) of(f cost.Function) *cost.Estimate {
-	switch m {
-	case Waits:
-		return f.Waits
-	case Share:
-		return f.Self
+	switch {
+	case m != Waits:
+		return f.Calls
+	case f.Waits == nil:
+		return &cost.Estimate{Values: []float64{0}}
 	}
-	return f.Calls
+	return f.Waits
 }
 
-// change is by how much a function differs in the measure.
+// change is by how much that differs.
 func (m Measure) change(f difference.Function) *difference.Delta {
-	switch m {
-	case Waits:
+	if m == Waits {
 		return f.Waits
-	case Share:
-		return f.NS
 	}
 	return f.Calls
 }

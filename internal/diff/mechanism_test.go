@@ -50,9 +50,11 @@ func sampled(share float64) cost.Profile {
 func waiting(perIO float64) cost.Profile {
 	p := lazy()
 	p.WaitLoads = 3
+	tag := cost.Function{Name: "blk_mq_get_tag", Calls: mean(1)}
 	if perIO > 0 {
-		p.Functions = append(p.Functions, cost.Function{Name: "blk_mq_get_tag", Calls: mean(1), Waits: mean(perIO)})
+		tag.Waits = mean(perIO)
 	}
+	p.Functions = append(p.Functions, tag)
 	return p
 }
 
@@ -142,7 +144,8 @@ func TestWaitsAreAMechanism(t *testing.T) {
 		a, b cost.Profile
 		want MechanismEvidence
 	}{{waiting(0), waiting(0.4), Moved}, {waiting(0.4), waiting(0), Still}, {waiting(0), waiting(0), Still}} {
-		if m := knowledge(t).Mechanism(between(c.a, c.b), d); m == nil || m.Evidence != c.want {
+		if m := knowledge(t).Mechanism(between(c.a, c.b), d); m == nil || m.Evidence != c.want ||
+			len(m.Functions) != 1 || m.Functions[0].Measure != Waits {
 			t.Errorf("%+v, want %s", m, c.want)
 		}
 	}

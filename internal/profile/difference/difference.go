@@ -41,6 +41,9 @@ type Cell struct {
 	Missing []profile.Missing `json:"missing,omitempty"`
 }
 
+// Emulated says whether the CPU of either side is a program, so that times differ only where they do tenfold.
+func (c Cell) Emulated() bool { return c.A.Emulated || c.B.Emulated }
+
 // Change is how something went from A to B.
 type Change string
 

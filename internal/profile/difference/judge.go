@@ -140,7 +140,7 @@ func (w *work) timeTests() []test {
 	}
 	least := timeShare * math.Min(w.cell.A.CPU.Mean, w.cell.B.CPU.Mean/w.cell.Slower)
 	ratio := 0.0
-	if w.cell.A.Emulated || w.cell.B.Emulated {
+	if w.cell.Emulated() {
 		ratio = emulatedRatio
 	}
 	var all []test

@@ -29,6 +29,7 @@ func (w *work) collect() {
 	for side, p := range []*cost.Profile{&w.cell.A, &w.cell.B} {
 		for _, f := range p.Functions {
 			r := w.row(f.Name)
+			// A function may work for another layer on one side: the one counts in which it takes more time.
 			if r.layer == "" || f.Self != nil && mean(f.Self.Values) > mean(r.self[0]) {
 				r.module, r.layer = f.Module, f.Layer
 			}

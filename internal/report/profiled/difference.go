@@ -157,7 +157,7 @@ func nothingDiffers(c difference.Cell) string {
 		looked = append(looked, "is waited in on one side only")
 	}
 	if min(c.A.TimeLoads, c.B.TimeLoads) > 1 {
-		looked = append(looked, "takes a quarter more or less CPU time")
+		looked = append(looked, leastTime(c))
 	}
 	text := prose.Count(c.Same, "function") + " none " + strings.Join(looked, ", and none ")
 	if slower(c) {
@@ -165,6 +165,14 @@ func nothingDiffers(c difference.Cell) string {
 			c.Slower, text)
 	}
 	return "Nothing differs: of " + text
+}
+
+// leastTime is which change of CPU time would have been named.
+func leastTime(c difference.Cell) string {
+	if c.Emulated() {
+		return "takes ten times as much CPU time, or as little"
+	}
+	return "takes a quarter more or less CPU time"
 }
 
 // slower says whether times of B are those divided by the factor by which everything takes longer.
@@ -227,7 +235,7 @@ func differenceReading(d difference.Document) []string {
 		"%s confidence; intervals of others only show how much they scatter.", report.Confidence(1-d.Alpha)),
 		"Counts alone tell which function appears or vanishes: every load of one side calls it at least 0.9 " +
 			"times per I/O, and every load of the other at most 0.2 times. More or less are changes of calls by " +
-			"more than a fifth, of CPU time by more than a quarter (on an emulated CPU: tenfold); or one side never calls it, and every load of " +
-			"the other at least 0.5 times. Waiting appears where threads of the load leave the CPU in a function at least " +
-			"0.05 times per I/O, and on the other side at most 0.005 times."}
+			"more than a fifth, of CPU time by more than a quarter (on an emulated CPU: tenfold); or one side never " +
+			"calls it, and every load of the other at least 0.5 times. Waits appear where every load's threads leave " +
+			"the CPU in a function at least 0.05 times per I/O, and in every load of the other side at most 0.005 times."}
 }

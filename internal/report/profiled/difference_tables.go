@@ -46,9 +46,8 @@ func toneOf(c difference.Change) document.Tone {
 	return document.Faint
 }
 
-func callsCells(d *difference.Delta) []document.Cell { return sideCells(d, calls, callsUnit, 1) }
-
-func waitsCells(d *difference.Delta) []document.Cell { return sideCells(d, calls, callsUnit, 1) }
+// countCells are those of calls or waits.
+func countCells(d *difference.Delta) []document.Cell { return sideCells(d, calls, callsUnit, 1) }
 
 func timeCells(d *difference.Delta) []document.Cell {
 	return sideCells(d, nanoseconds, secondsUnit, 1e-9)
@@ -63,7 +62,7 @@ func (t text) differentLayers(c difference.Cell) document.Table {
 	table.Columns = append(table.Columns, sideColumns("CPU per I/O", t.signs[EmulatedGuest], 4)...)
 	for i, l := range c.Layers {
 		cells := []document.Cell{{Text: l.Title}, {Text: unit.Percent(l.Share), Value: &l.Share, Unit: "1"}}
-		cells = append(append(cells, callsCells(l.Calls)...), timeCells(l.NS)...)
+		cells = append(append(cells, countCells(l.Calls)...), timeCells(l.NS)...)
 		table.Rows = append(table.Rows, document.Row{Cells: cells, Strong: i == 0})
 	}
 	return table
@@ -90,7 +89,7 @@ func (t text) differentFunctions(c difference.Cell) []document.Block {
 	}
 	for _, f := range shown {
 		cells := []document.Cell{{Text: functionName(f.Name, f.Module)}, changeCell(f)}
-		cells = slices.Concat(cells, callsCells(f.Calls), waitsCells(f.Waits), timeCells(f.NS))
+		cells = slices.Concat(cells, countCells(f.Calls), countCells(f.Waits), timeCells(f.NS))
 		row := document.Row{Cells: append(cells, document.Cell{Text: f.Note})}
 		if f.Layer != before {
 			row.Group, before = titles[f.Layer], f.Layer

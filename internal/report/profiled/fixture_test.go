@@ -178,3 +178,17 @@ func allLayers(t *testing.T) *layer.Layers {
 	}
 	return layers
 }
+
+// waitingDifference is that of a queue that is too short, in emulated guests of which one found nothing else.
+func waitingDifference() difference.Document {
+	side := cost.Profile{Cell: "randread 4k q32", Kernel: "6.1.0-56-amd64", CallLoads: 3, TimeLoads: 3, WaitLoads: 3,
+		Emulated: true, CPU: about(191_000, 0.1), Layers: []cost.Layer{{ID: "block", Calls: about(45, 0.01)}}}
+	waits := difference.Cell{Cell: side.Cell, A: side, B: side, Slower: 1, Same: 380,
+		Layers: []difference.Layer{{ID: "tags", Title: "tags of requests", Share: 1, Calls: delta(2, 2.55, 0.56, ""),
+			Functions: []string{"blk_mq_get_tag"}}},
+		Functions: []difference.Function{{Name: "blk_mq_get_tag", Layer: "tags", Calls: delta(1, 1, 0.02, ""),
+			Waits: delta(0, 0.43, 0.07, difference.Appeared)}}}
+	nothing := difference.Cell{Cell: "randwrite 4k q32", A: side, B: side, Slower: 1, Same: 356}
+	return difference.Document{Schema: difference.Schema, A: "N1KV", B: "HNBE", Alpha: 0.05,
+		Cells: []difference.Cell{waits, nothing}}
+}

@@ -30,6 +30,7 @@ func TestDifferencesInEveryFormat(t *testing.T) {
 		difference.Document
 		Sides
 	}{"difference": {strict, sides}, "difference-kernels": {Document: kernelDifference(t)},
+		"difference-waits":   {Document: waitingDifference()},
 		"difference-nothing": {Document: difference.Document{A: "7KQ4", B: "M2X9"}}} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
 			return Difference(of.Document, of.Sides, options(t, report.Options{Options: o}))
