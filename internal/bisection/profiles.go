@@ -10,20 +10,6 @@ import (
 	"headroom/internal/search"
 )
 
-// ProfilesOfArms are the profiles of two arms of a run, compared; without cells where they can't be.
-func ProfilesOfArms(costs []cost.Profile, a, b string) difference.Document {
-	d, err := difference.Of(ofArm(costs, a), ofArm(costs, b), difference.Options{A: a, B: b})
-	if err != nil {
-		return difference.Document{} // its own tests say what is wrong with the layers
-	}
-	return d
-}
-
-// ofArm are the profiles of an arm.
-func ofArm(costs []cost.Profile, arm string) []cost.Profile {
-	return slices.DeleteFunc(slices.Clone(costs), func(c cost.Profile) bool { return c.Arm != arm })
-}
-
 func (p *Progress) space() search.Space {
 	return search.Space{Candidates: candidates(p.Run.Experiment)}
 }
@@ -47,7 +33,7 @@ func (p *Progress) ExpectBy(k *diff.Knowledge, costs []cost.Profile) bool {
 		return false
 	}
 	known := Priors(k, &e)
-	e.Priors, e.PriorsFrom = PriorsBeside(k, &e, ProfilesOfArms(costs, fast, slow)), lab.PriorsFromProfiles
+	e.Priors, e.PriorsFrom = PriorsBeside(k, &e, difference.OfArms(costs, fast, slow)), lab.PriorsFromProfiles
 	if slices.Equal(e.Priors, known) {
 		return false
 	}
@@ -71,7 +57,7 @@ func (p *Progress) proofProfiles(culprits []int, c int) difference.Document {
 		if without == "" || with == "" {
 			continue
 		}
-		if d := ProfilesOfArms(p.Costs, without, with); len(d.Cells) > 0 {
+		if d := difference.OfArms(p.Costs, without, with); len(d.Cells) > 0 {
 			return d
 		}
 	}
@@ -86,8 +72,5 @@ func (p *Progress) explain(culprit *Culprit, culprits []int, c int) {
 	}
 	d := p.proofProfiles(culprits, c)
 	culprit.Mechanism = MechanismOf(k, p.Run.Experiment.Factors[c], d)
-	culprit.Functions = d.First(firstFunctions)
+	culprit.Functions = d.First()
 }
-
-// firstFunctions are as many as a sentence holds.
-const firstFunctions = 3

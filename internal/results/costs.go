@@ -2,7 +2,6 @@ package results
 
 import (
 	"headroom/internal/ablation"
-	"headroom/internal/bisection"
 	"headroom/internal/compare"
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
@@ -25,9 +24,6 @@ func Costs(b *store.Bundle) ([]cost.Profile, error) {
 	return cost.Of(loads, cost.Options{Emulated: len(emulated(b.Run)) > 0})
 }
 
-// firstFunctions are as many as stand below a verdict.
-const firstFunctions = 3
-
 // addFunctions adds to a comparison by which functions the profiles of each new run differ most from those of the base.
 func addFunctions(d *compare.Document, sides []comparedSide) error {
 	var base []cost.Profile
@@ -47,7 +43,7 @@ func addFunctions(d *compare.Document, sides []comparedSide) error {
 		if err != nil {
 			return err
 		}
-		d.New[i-1].Functions = between.First(firstFunctions)
+		d.New[i-1].Functions = between.First()
 	}
 	return nil
 }
@@ -64,7 +60,7 @@ func addFunctionsOfSettings(d *ablation.Document, b *store.Bundle) error {
 		for _, arms := range [][2]string{{ablation.Baseline, ablation.AloneArm(s.Number)},
 			{ablation.RemovedArm(s.Number), ablation.Tuned}} {
 			if len(s.Functions) == 0 {
-				s.Functions = bisection.ProfilesOfArms(costs, arms[0], arms[1]).First(firstFunctions)
+				s.Functions = difference.OfArms(costs, arms[0], arms[1]).First()
 			}
 		}
 	}

@@ -50,6 +50,18 @@ func Of(a, b []cost.Profile, o Options) (Document, error) {
 	return d, nil
 }
 
+// OfArms compares the profiles of two arms of a run; there are no cells where that can't be done.
+func OfArms(costs []cost.Profile, a, b string) Document {
+	of := func(arm string) []cost.Profile {
+		return slices.DeleteFunc(slices.Clone(costs), func(c cost.Profile) bool { return c.Arm != arm })
+	}
+	d, err := Of(of(a), of(b), Options{A: a, B: b})
+	if err != nil {
+		return Document{} // the tests of the layers say what is wrong with them
+	}
+	return d
+}
+
 // place is what a profile is of, whatever the arm.
 func place(p cost.Profile) string {
 	cell := p.Cell
