@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
 	"headroom/internal/profile/layer"
@@ -66,7 +67,7 @@ func OfArms(costs []cost.Profile, a, b string) Document {
 func place(p cost.Profile) string {
 	cell := p.Cell
 	if p.Arm != "" {
-		cell = strings.TrimSuffix(cell, "@"+p.Arm)
+		cell = strings.TrimSuffix(cell, lab.CellIn("", p.Arm))
 	}
 	if p.Role != "" {
 		cell += " (" + p.Role + ")"
