@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -93,7 +94,11 @@ func TestProfilesOfOneGuestAreTheSame(t *testing.T) {
 		d := differences(t, v, fmt.Sprintf("first-%d", i), fmt.Sprintf("second-%d", i))
 		if len(d.Layers)+len(d.Functions) > 0 {
 			wrong++
-			t.Logf("pair %d: %s; functions %+v", i+1, foremost(d), d.Functions)
+			told, err := json.Marshal(difference.Cell{Layers: d.Layers, Functions: d.Functions})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("pair %d: %s; %s", i+1, foremost(d), told)
 		}
 	}
 	figure.Record(t, figure.Share("profile/planted/nothing", wrong, pairs, figure.Lower).
