@@ -70,7 +70,11 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	}
 	// What went over each path, and what to paste for good, wherever lines are broken.
 	printed := strings.Join(strings.Fields(string(out)), " ")
-	for _, want := range []string{"bytes at the client: eth0", "transport 2 (tcp)", "transport 2 (rdma)",
+	// eth0 is for headroom itself: whether its bytes reach one per cent depends on the load.
+	if !regexp.MustCompile(`bytes at the client: (eth0 \d+%, )?eth1 \d+%, eth2 \d+%`).MatchString(printed) {
+		t.Errorf("it does not say what went over both links:\n%s", out)
+	}
+	for _, want := range []string{"transport 2 (tcp)", "transport 2 (rdma)",
 		" for good, the fastest of 4 mounts", "in /etc/fstab", "10.0.11.1:/"} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
