@@ -21,6 +21,9 @@ type CallCount struct {
 	Function string  `json:"function"`
 	Context  Context `json:"context"`
 	Count    uint64  `json:"count"`
+	// Bursts share out Count, in their order: as many for each call of a recording. Where there were many bursts, each
+	// number is of some neighbours. Recordings of before have none.
+	Bursts []uint64 `json:"bursts,omitempty"`
 }
 
 // Completed are the requests that a block device completed.

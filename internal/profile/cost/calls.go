@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,12 +20,14 @@ type counts struct {
 	loads     int
 	traced    bool // the function tracer ran; else there are tracepoints only
 	rates     []float64
+	ios       [][]float64 // of each load, in each burst; nil where that is not known
 	functions map[string]*called
 }
 
-// called is how often a function was called, in each load.
+// called is how often a function was called for an I/O, in each load.
 type called struct {
 	calls    []float64
+	bursts   [][]float64                 // calls in each burst of each load
 	contexts map[profile.Context]float64 // all loads together
 }
 
@@ -36,10 +39,10 @@ func (w *work) count() *counts {
 		if l.Part != profile.Calls || l.Failed != "" || l.Traced == nil {
 			continue
 		}
-		switch done, _ := w.operations(l); {
+		switch o := w.operations(l); {
 		case l.Traced.Lost > 0:
 			lossy++
-		case done < fewestIOs || l.Traced.Seconds <= 0:
+		case o.done < fewestIOs || l.Traced.Seconds <= 0:
 			idle++
 		default:
 			good = append(good, l)
@@ -54,14 +57,14 @@ func (w *work) count() *counts {
 	}
 	c := &counts{loads: len(good), traced: traced && len(good) > 0, functions: map[string]*called{}}
 	for i, l := range good {
-		done, operations := w.operations(l)
-		for _, name := range operations {
+		o := w.operations(l)
+		for _, name := range o.functions {
 			if !slices.Contains(w.Operations, name) {
 				w.Operations = append(w.Operations, name)
 			}
 		}
-		c.rates = append(c.rates, done/l.Traced.Seconds)
-		c.add(l.Traced.Calls, i, done)
+		c.rates, c.ios = append(c.rates, o.done/l.Traced.Seconds), append(c.ios, o.bursts)
+		c.add(l.Traced.Calls, i, o.done)
 	}
 	return c
 }
@@ -80,63 +83,130 @@ func (c *counts) add(calls []profile.CallCount, load int, done float64) {
 		name    string
 		context profile.Context
 	}
-	whole, pieces := map[key]float64{}, map[key]float64{}
+	type sum struct {
+		n      float64
+		bursts []float64
+	}
+	whole, pieces := map[key]sum{}, map[key]sum{}
 	for _, one := range calls {
 		if layer.Padding(one.Function) {
 			continue
 		}
-		k := key{layer.Name(one.Function), one.Context}
+		k, sums := key{layer.Name(one.Function), one.Context}, whole
 		if strings.Contains(one.Function, ".part.") || strings.Contains(one.Function, ".cold") {
-			pieces[k] += float64(one.Count)
-		} else {
-			whole[k] += float64(one.Count)
+			sums = pieces
+		}
+		sums[k] = sum{sums[k].n + float64(one.Count), addCounts(sums[k].bursts, one.Bursts)}
+	}
+	for k, piece := range pieces {
+		if piece.n > whole[k].n {
+			whole[k] = piece
 		}
 	}
-	for k, n := range pieces {
-		whole[k] = max(whole[k], n)
-	}
-	for k, n := range whole {
+	for k, s := range whole {
 		f := c.functions[k.name]
 		if f == nil {
-			f = &called{calls: make([]float64, c.loads), contexts: map[profile.Context]float64{}}
+			f = &called{calls: make([]float64, c.loads), bursts: make([][]float64, c.loads),
+				contexts: map[profile.Context]float64{}}
 			c.functions[k.name] = f
 		}
-		f.contexts[k.context] += n / done
+		f.contexts[k.context] += s.n / done
 		if k.context.ForLoad() {
-			f.calls[load] += n / done
+			f.calls[load] += s.n / done
+			f.bursts[load] = add(f.bursts[load], s.bursts)
 		}
 	}
 }
 
-// none is the estimate for a function that was never called.
-func (c *counts) none() *Estimate { return estimate(make([]float64, c.loads)) }
+// addCounts adds counts burst by burst.
+func addCounts(to []float64, counts []uint64) []float64 {
+	values := make([]float64, len(counts))
+	for i, n := range counts {
+		values[i] = float64(n)
+	}
+	return add(to, values)
+}
 
-// operations are the I/Os that a load did while it was traced, and the functions that were counted as such.
-func (w *work) operations(l profile.Load) (float64, []string) {
-	calls := map[string]float64{}
+// estimate is that of a function's calls per I/O.
+func (c *counts) estimate(f *called) *Estimate {
+	e := estimate(f.calls)
+	e.Bursts = c.spread(f.bursts)
+	return e
+}
+
+// spread is how much calls per I/O of a load scatter, by how much the bursts of each load differ. That of a ratio of
+// sums follows from what bursts have beyond their share: W. G. Cochran, "Sampling Techniques", 3rd edition (1977),
+// section 6.4.
+func (c *counts) spread(calls [][]float64) *Spread {
+	squares, freedom := 0.0, 0
+	for load, ios := range c.ios {
+		n, done := len(ios), total(ios)
+		if n < 2 || done == 0 {
+			continue
+		}
+		freedom += n - 1
+		if len(calls[load]) != n {
+			continue // it never ran
+		}
+		ratio, beyond := total(calls[load])/done, 0.0
+		for i := range n {
+			beyond += math.Pow(calls[load][i]-ratio*ios[i], 2)
+		}
+		squares += float64(n) * beyond / (done * done)
+	}
+	if freedom == 0 {
+		return nil
+	}
+	return &Spread{math.Sqrt(squares / float64(freedom)), freedom}
+}
+
+func total(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum
+}
+
+// none is the estimate for a function that was never called.
+func (c *counts) none() *Estimate {
+	return c.estimate(&called{calls: make([]float64, c.loads), bursts: make([][]float64, c.loads)})
+}
+
+// operations are the I/Os that a load did while it was traced, in all and in each burst, and the functions that were
+// counted as such. Both are nil where I/Os are worked out of bytes.
+type operations struct {
+	done      float64
+	bursts    []float64
+	functions []string
+}
+
+func (w *work) operations(l profile.Load) operations {
+	calls := map[string]operations{}
 	for _, one := range l.Traced.Calls {
 		if one.Context == profile.InLoad {
-			calls[layer.Name(one.Function)] += float64(one.Count)
+			name := layer.Name(one.Function)
+			calls[name] = operations{done: calls[name].done + float64(one.Count),
+				bursts: addCounts(calls[name].bursts, one.Bursts)}
 		}
 	}
-	most, functions := 0.0, []string(nil)
+	var most operations
 	for _, group := range w.layers.Operations() {
-		sum, names := 0.0, []string(nil)
+		var sum operations
 		for _, name := range group {
-			if calls[name] > 0 {
-				sum += calls[name]
-				names = append(names, name)
+			if one := calls[name]; one.done > 0 {
+				sum = operations{sum.done + one.done, add(sum.bursts, one.bursts), append(sum.functions, name)}
 			}
 		}
-		if sum > most {
-			most, functions = sum, names
+		if sum.done > most.done {
+			most = sum
 		}
 	}
 	// A load that maps its file calls none of them, but for a few in its own affairs.
-	if moved := movedIOs(l); most < moved/5 {
-		return moved, nil
+	if moved := movedIOs(l); most.done < moved/5 {
+		return operations{done: moved}
 	}
-	return most, functions
+	return most
 }
 
 // movedIOs are the I/Os of a load by the bytes that its topmost device completed.

@@ -69,6 +69,35 @@ func TestCallsPerIO(t *testing.T) {
 	}
 }
 
+// TestBursts tells work in one go from what runs for each I/O, by the bursts of loads.
+func TestBursts(t *testing.T) {
+	load := func(number int, reads, drops []uint64) profile.Load {
+		l := traced(number, 0, nil)
+		l.Traced.Calls = []profile.CallCount{{Function: "aio_read", Context: profile.InLoad, Bursts: reads},
+			{Function: "submit_bio", Context: profile.InLoad, Bursts: reads},
+			{Function: "drop.part.0", Context: profile.InWorker, Bursts: drops}}
+		for i, c := range l.Traced.Calls {
+			for _, n := range c.Bursts {
+				l.Traced.Calls[i].Count += n
+			}
+		}
+		return l
+	}
+	p := one(t, []profile.Load{load(1, []uint64{20, 60, 20, 20}, []uint64{0, 60, 0, 0}),
+		load(2, []uint64{10, 20, 30}, []uint64{10, 20, 30})})
+	if b := function(t, p, "submit_bio").Calls.Bursts; b == nil || b.SD > 1e-9 || b.Freedom != 5 {
+		t.Errorf("once for each I/O: %+v", b)
+	}
+	// Beyond half a call for each of 120 I/Os there are -10, 30, -10 and -10: 4·1200/120², and 0 of the other load, by
+	// 5 degrees of freedom.
+	if b := function(t, p, "drop").Calls.Bursts; b == nil || math.Abs(b.SD-math.Sqrt(4*1200/(120.*120)/5)) > 1e-9 {
+		t.Errorf("in one go: %+v", b)
+	}
+	if b := function(t, one(t, []profile.Load{traced(1, 50, nil)}), "aio_read").Calls.Bursts; b != nil {
+		t.Errorf("of a recording without bursts: %+v", b)
+	}
+}
+
 // TestPieces adds copies of a function, and does not add what the function itself calls.
 func TestPieces(t *testing.T) {
 	p := one(t, []profile.Load{traced(1, 100, map[string]uint64{

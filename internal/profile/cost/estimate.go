@@ -42,8 +42,8 @@ func add(to, values []float64) []float64 {
 	if to == nil {
 		to = make([]float64, len(values))
 	}
-	for i, v := range values {
-		to[i] += v
+	for i := range min(len(to), len(values)) {
+		to[i] += values[i]
 	}
 	return to
 }

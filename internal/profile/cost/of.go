@@ -164,7 +164,7 @@ func (w *work) function(name string) (Function, bool) {
 	listed := false
 	c := w.calls.functions[name]
 	if c != nil && w.calls.loads > 0 {
-		f.Calls = estimate(c.calls)
+		f.Calls = w.calls.estimate(c)
 		f.Contexts = map[profile.Context]float64{}
 		for context, n := range c.contexts {
 			f.Contexts[context] = n / float64(w.calls.loads)

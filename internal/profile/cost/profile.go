@@ -51,6 +51,15 @@ type Estimate struct {
 	Low    *float64  `json:"low,omitempty"`
 	High   *float64  `json:"high,omitempty"`
 	Values []float64 `json:"values"`
+	// Bursts is by how much one value may be off, judged by how much the bursts of loads differ; nil where it does not
+	// come from bursts. What runs in one go now and then scatters more than a few loads show.
+	Bursts *Spread `json:"bursts,omitempty"`
+}
+
+// Spread is a standard deviation and the degrees of freedom by which it is known.
+type Spread struct {
+	SD      float64 `json:"sd"`
+	Freedom int     `json:"freedom"`
 }
 
 // Layer is a part of the way of an I/O: "block layer", "DMA mapping and IOMMU".

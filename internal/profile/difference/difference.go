@@ -52,7 +52,7 @@ type Change string
 // lies beyond a fifth of what A has, of time beyond a quarter, and on an emulated CPU where it is tenfold; and of what
 // never ran on one side, where every load of the other has at least 0.5 calls per I/O. Waiting in a function appears or
 // vanishes when threads do that in every load of one side 0.05 times per I/O or more, and in every load of the other at
-// most 0.005 times.
+// most 0.005 times. Of calls, nothing is a change that may be chance by how much the bursts of each load differ.
 const (
 	Appeared Change = "appeared"
 	Vanished Change = "vanished"

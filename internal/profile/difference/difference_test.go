@@ -51,6 +51,23 @@ func TestAppearing(t *testing.T) {
 	}
 }
 
+// TestByChance does not take for new what a few bursts caught.
+func TestByChance(t *testing.T) {
+	in := func(f cost.Function, sd float64) cost.Function {
+		f.Calls.Bursts = &cost.Spread{SD: sd, Freedom: 21}
+		return f
+	}
+	a := costs("6.1", in(calls("steady", "block", 0, 0, 0), 0), in(calls("rare", "vfs", 0, 0, 0), 0),
+		in(calls("aio_read", "aio", 1, 1, 1), 0))
+	b := costs("6.1", in(calls("steady", "block", 1, 1, 1), 0.05), in(calls("rare", "vfs", 1, 1.1, 1.05), 1.1),
+		in(calls("aio_read", "aio", 1, 1, 1), 0))
+	c := compared(t, a, b)
+	if got := changes(c); len(got) != 1 || got["steady"] != Appeared || len(c.Layers) != 1 ||
+		c.Layers[0].ID != "block" {
+		t.Errorf("%s", told(c))
+	}
+}
+
 // TestWaiting appears and vanishes: hardly ever on one side, now and then on the other in every load.
 func TestWaiting(t *testing.T) {
 	waiting := func(name, layer string, values ...float64) cost.Function {

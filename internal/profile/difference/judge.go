@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
 	"headroom/internal/stat"
 	"headroom/internal/stat/moderated"
 )
@@ -38,6 +39,8 @@ type test struct {
 	ratio  float64 // and how many times as much the larger side must be as the smaller
 	// stated says whether more or less of it is a statement; else there is an interval only.
 	stated bool
+	// bursts of the loads of both sides; nil where values do not come from bursts.
+	bursts [2]*cost.Spread
 }
 
 // judge compares all cells. One bound holds for all statements together.
@@ -58,7 +61,7 @@ func judge(all []*work, alpha float64) {
 		decide(family, level)
 	}
 	for _, w := range all {
-		w.appear()
+		w.appear(level)
 		w.hinder()
 	}
 }
@@ -94,8 +97,7 @@ func decide(family []test, level float64) {
 
 func (t test) delta(variance, freedom, level float64) *Delta {
 	a, b := mean(t.values[0]), mean(t.values[1])
-	half := math.Sqrt(variance*(1/float64(len(t.values[0]))+1/float64(len(t.values[1])))) *
-		stat.StudentQuantile(0.5+level/2, math.Min(freedom, 1e6))
+	half := max(halfWidth(t.values, variance, freedom, level), byBursts(t.values, t.bursts, level))
 	d := &Delta{A: a, B: b, Low: b - a - half, High: b - a + half}
 	least := math.Max(t.least, t.margin*a)
 	switch {
@@ -106,6 +108,28 @@ func (t test) delta(variance, freedom, level float64) *Delta {
 		d.Change = Less
 	}
 	return d
+}
+
+// halfWidth is that of the interval of a difference of means of values with a variance.
+func halfWidth(values [2][]float64, variance, freedom, level float64) float64 {
+	return math.Sqrt(variance*(1/float64(len(values[0]))+1/float64(len(values[1])))) *
+		stat.StudentQuantile(0.5+level/2, math.Min(freedom, 1e6))
+}
+
+// byBursts is the same by how much bursts differ within loads, and 0 where that is not known. There are more bursts
+// than loads: a few loads may agree by chance in how often something fell into a burst that runs in one go.
+func byBursts(values [2][]float64, bursts [2]*cost.Spread, level float64) float64 {
+	squares, freedom := 0.0, 0.0
+	for _, s := range bursts {
+		if s != nil {
+			squares += float64(s.Freedom) * s.SD * s.SD
+			freedom += float64(s.Freedom)
+		}
+	}
+	if freedom == 0 {
+		return 0
+	}
+	return halfWidth(values, squares/freedom, freedom, level)
 }
 
 // callTests are those of calls per I/O. What chance decides is compared by none, and where the number varies from boot
@@ -119,7 +143,7 @@ func (w *work) callTests() []test {
 		if r.calls[0] != nil && r.calls[1] != nil && average(r.calls) > 0 &&
 			max(mean(r.calls[0]), mean(r.calls[1])) >= leastCalls {
 			all = append(all, test{values: r.calls, into: &r.callsDelta, least: leastCalls, margin: callsMargin,
-				stated: stated})
+				stated: stated, bursts: r.bursts})
 		}
 	}
 	for _, r := range w.functions() {
@@ -146,7 +170,8 @@ func (w *work) timeTests() []test {
 	var all []test
 	add := func(r *row, stated bool) {
 		if r.self[0] != nil && r.self[1] != nil && max(mean(r.self[0]), mean(r.self[1])) >= least {
-			all = append(all, test{r.self, &r.nsDelta, least, timeMargin, ratio, stated})
+			all = append(all, test{values: r.self, into: &r.nsDelta, least: least, margin: timeMargin, ratio: ratio,
+				stated: stated})
 		}
 	}
 	for _, r := range w.functions() {
@@ -238,8 +263,9 @@ func centered(values [2][]float64) (logs [2][]float64) {
 	return logs
 }
 
-// appear finds what appears or vanishes, and what runs now and then on one side only.
-func (w *work) appear() {
+// appear finds what appears or vanishes, and what runs now and then on one side only; not what bursts may have caught
+// by chance.
+func (w *work) appear(level float64) {
 	if min(w.cell.A.CallLoads, w.cell.B.CallLoads) < fewestLoads {
 		return
 	}
@@ -248,7 +274,8 @@ func (w *work) appear() {
 			continue
 		}
 		change := appears(r.calls[0], r.calls[1])
-		if change != "" && (!w.known.Varies(r.name, r.module) || w.overTime(r)) {
+		chance := math.Abs(r.callsDelta.B-r.callsDelta.A) <= byBursts(r.calls, r.bursts, level)
+		if change != "" && !chance && (!w.known.Varies(r.name, r.module) || w.overTime(r)) {
 			r.callsDelta.Change = change
 		}
 	}

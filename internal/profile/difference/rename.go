@@ -60,7 +60,7 @@ func (w *work) join(r Renamed) bool {
 	if a == nil || b == nil || !a.inA() || a.inB() || b.inA() || !b.inB() {
 		return false
 	}
-	b.calls[0], b.self[0] = a.calls[0], a.self[0]
+	b.calls[0], b.bursts[0], b.self[0], b.waits[0] = a.calls[0], a.bursts[0], a.self[0], a.waits[0]
 	delete(w.rows, r.A)
 	w.cell.Renamed = append(w.cell.Renamed, r)
 	return true

@@ -13,6 +13,7 @@ import (
 type row struct {
 	name, module, layer string
 	calls, self, waits  [2][]float64
+	bursts              [2]*cost.Spread // of calls
 	// What of it is said.
 	callsDelta, nsDelta, waitsDelta *Delta
 }
@@ -34,7 +35,7 @@ func (w *work) collect() {
 				r.module, r.layer = f.Module, f.Layer
 			}
 			if f.Calls != nil {
-				r.calls[side] = f.Calls.Values
+				r.calls[side], r.bursts[side] = f.Calls.Values, f.Calls.Bursts
 			}
 			if f.Self != nil {
 				r.self[side] = f.Self.Values
@@ -78,7 +79,19 @@ func (w *work) addToLayer(r *row) {
 		for i, v := range values {
 			l.calls[side][i] += v
 		}
+		l.bursts[side] = together(l.bursts[side], r.bursts[side])
 	}
+}
+
+// together is how much a sum scatters whose parts do so in step: what runs in one go has functions of many kinds.
+func together(a, b *cost.Spread) *cost.Spread {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return &cost.Spread{SD: a.SD + b.SD, Freedom: a.Freedom}
 }
 
 func (w *work) row(name string) *row {

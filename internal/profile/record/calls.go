@@ -23,7 +23,8 @@ type calls struct {
 	buffers
 	layout  ringbuffer.Layout
 	counter *counter
-	total   *tally
+	bursts  tallies
+	events  uint64 // in all of them
 	traced  profile.Traced
 }
 
@@ -40,7 +41,7 @@ func (s *session) recordCalls(ctx context.Context) error {
 		return nil
 	}
 	defer t.Close()
-	c := &calls{session: s, total: newTally()}
+	c := &calls{session: s}
 	if err := c.arm(t, m); err != nil {
 		s.miss(broken(what, err))
 		return nil
@@ -100,7 +101,7 @@ func (c *calls) trace(ctx context.Context) error {
 		return err
 	}
 	traced := time.Duration(0)
-	for length := firstBurst; ctx.Err() == nil && traced < c.request.Trace && c.total.events < mostEvents &&
+	for length := firstBurst; ctx.Err() == nil && traced < c.request.Trace && c.events < mostEvents &&
 		c.load.runs(); {
 		took, err := c.fill(ctx, min(length, c.request.Trace-traced))
 		if err != nil {
@@ -113,7 +114,8 @@ func (c *calls) trace(ctx context.Context) error {
 		}
 		lost = max(lost, c.counter.lost)
 		if lost == 0 || length == shortestBurst {
-			c.total.add(c.counter.tally)
+			c.events += c.counter.events
+			c.bursts.add(c.counter.tally)
 			traced += took
 			c.traced.Bursts++
 			c.traced.Lost += lost
@@ -144,9 +146,8 @@ func (c *calls) report() {
 	}
 	kernel := c.kernelSymbols()
 	c.traced.Functions = c.traced.Functions && kernel != nil
-	c.counter.tally = c.total
-	c.traced.Calls, c.recording.Modules = c.counter.callCounts(c.threads(), kernel)
-	c.traced.Completed = c.total.completions()
+	c.traced.Calls, c.recording.Modules = c.counter.callCounts(c.bursts, c.threads(), kernel)
+	c.traced.Completed = c.bursts.all().completions()
 	c.recording.Traced = &c.traced
 }
 

@@ -104,8 +104,8 @@ func TestCounts(t *testing.T) {
 	const fio, headroom, worker, journal, shell = 10, 11, 12, 13, 14
 	formats, events := testFormats(t)
 	c := newCounter(formats, events...)
-	total := newTally()
-	for range 2 { // bursts
+	var bursts tallies
+	for range 2 {
 		c.begin()
 		for _, e := range []ringbuffer.Event{
 			calling(fio, 0, aioRead), calling(fio, 0x01, queue), calling(fio, inHardirq, clock),
@@ -117,24 +117,34 @@ func TestCounts(t *testing.T) {
 		} {
 			c.count(e)
 		}
-		total.add(c.tally)
+		bursts.add(c.tally)
 	}
-	c.tally = total
-	counts, modules := c.callCounts(threads{load: map[int32]thread{fio: {name: "fio"}},
+	counts, modules := c.callCounts(bursts, threads{load: map[int32]thread{fio: {name: "fio"}},
 		own: map[int32]thread{headroom: {}}, names: c.names,
 		look: func(id int32) thread { return thread{name: "any", kernel: id == journal} }}, testKernel(t))
 	want := []profile.CallCount{
-		{Function: "rcu_sched_clock_irq", Context: profile.InHardirq, Count: 8},
-		{Function: "block:block_bio_complete", Context: profile.InHardirq, Count: 4},
-		{Function: "sched:sched_switch", Context: profile.InIdle, Count: 4},
-		{Function: "aio_read", Context: profile.InLoad, Count: 2},
-		{Function: "block:block_rq_complete", Context: profile.InHardirq, Count: 2},
-		{Function: "nvme_queue_rq", Context: profile.InThread, Count: 2},
-		{Function: "nvme_queue_rq", Context: profile.InWorker, Count: 2},
-		{Function: "nvme_queue_rq", Context: profile.InLoad, Count: 2},
-		{Function: "nvme_queue_rq", Context: profile.InTask, Count: 2},
-		{Function: "rcu_sched_clock_irq", Context: profile.InIdle, Count: 2},
-		{Function: "rcu_sched_clock_irq", Context: profile.InSoftirq, Count: 2},
+		{Function: "rcu_sched_clock_irq", Context: profile.InHardirq, Count: 8,
+			Bursts: []uint64{4, 4}},
+		{Function: "block:block_bio_complete", Context: profile.InHardirq, Count: 4,
+			Bursts: []uint64{2, 2}},
+		{Function: "sched:sched_switch", Context: profile.InIdle, Count: 4,
+			Bursts: []uint64{2, 2}},
+		{Function: "aio_read", Context: profile.InLoad, Count: 2,
+			Bursts: []uint64{1, 1}},
+		{Function: "block:block_rq_complete", Context: profile.InHardirq, Count: 2,
+			Bursts: []uint64{1, 1}},
+		{Function: "nvme_queue_rq", Context: profile.InThread, Count: 2,
+			Bursts: []uint64{1, 1}},
+		{Function: "nvme_queue_rq", Context: profile.InWorker, Count: 2,
+			Bursts: []uint64{1, 1}},
+		{Function: "nvme_queue_rq", Context: profile.InLoad, Count: 2,
+			Bursts: []uint64{1, 1}},
+		{Function: "nvme_queue_rq", Context: profile.InTask, Count: 2,
+			Bursts: []uint64{1, 1}},
+		{Function: "rcu_sched_clock_irq", Context: profile.InIdle, Count: 2,
+			Bursts: []uint64{1, 1}},
+		{Function: "rcu_sched_clock_irq", Context: profile.InSoftirq, Count: 2,
+			Bursts: []uint64{1, 1}},
 	}
 	if !reflect.DeepEqual(counts, want) {
 		t.Errorf("counted %+v", counts)
@@ -144,7 +154,7 @@ func TestCounts(t *testing.T) {
 	}
 	devices := []profile.Completed{{Device: "253:1", Bios: 2, Bytes: 2 * 8192},
 		{Device: "259:0", Requests: 2, Bytes: 2 * 4096}}
-	if got := c.completions(); !reflect.DeepEqual(got, devices) {
+	if got := bursts.all().completions(); !reflect.DeepEqual(got, devices) {
 		t.Errorf("completed %+v", got)
 	}
 }
@@ -158,11 +168,14 @@ func TestCountsInContainer(t *testing.T) {
 	c.count(calling(1010, 0, 0xffffffff81000000))
 	c.count(calling(1011, 0, 0xffffffff81000000))
 	c.count(calling(1012, 0, 0xffffffff81000000))
-	counts, _ := c.callCounts(threads{nested: true, load: map[int32]thread{10: {name: "fio"}},
-		own: map[int32]thread{11: {name: "headroom"}}, names: c.names}, testKernel(t))
-	want := []profile.CallCount{{Function: "sched:sched_switch", Context: profile.InIdle, Count: 2},
-		{Function: "aio_read", Context: profile.InLoad, Count: 1},
-		{Function: "aio_read", Context: profile.InTask, Count: 1}}
+	counts, _ := c.callCounts(tallies{parts: []*tally{c.tally}}, threads{nested: true,
+		load: map[int32]thread{10: {name: "fio"}}, own: map[int32]thread{11: {name: "headroom"}}, names: c.names},
+		testKernel(t))
+	want := []profile.CallCount{
+		{Function: "sched:sched_switch", Context: profile.InIdle, Count: 2, Bursts: []uint64{2}},
+		{Function: "aio_read", Context: profile.InLoad, Count: 1, Bursts: []uint64{1}},
+		{Function: "aio_read", Context: profile.InTask, Count: 1, Bursts: []uint64{1}},
+	}
 	if !reflect.DeepEqual(counts, want) {
 		t.Errorf("counted %+v", counts)
 	}
@@ -173,7 +186,7 @@ func TestCountsWithoutSymbols(t *testing.T) {
 	c := newCounter(formats, events...)
 	c.count(calling(10, 0, 1))
 	c.count(completing(3, 259, 0, 8))
-	counts, _ := c.callCounts(threads{nested: true}, nil)
+	counts, _ := c.callCounts(tallies{parts: []*tally{c.tally}}, threads{nested: true}, nil)
 	if len(counts) != 1 || counts[0].Function != "block:block_rq_complete" {
 		t.Errorf("counted %+v", counts)
 	}

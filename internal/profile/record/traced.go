@@ -59,18 +59,17 @@ func (t threads) among(these map[int32]thread, id int32, name string) bool {
 	return false
 }
 
-// callCounts names what was counted, and says in which module functions are. Functions of one name are one; where the
-// kernel hides its names there are none.
-func (c *counter) callCounts(of threads, kernel *symbols.Kernel) (counts []profile.CallCount,
+// callCounts names what was counted in bursts, and says in which module functions are. Functions of one name are one;
+// where the kernel hides its names there are none.
+func (c *counter) callCounts(bursts tallies, of threads, kernel *symbols.Kernel) (counts []profile.CallCount,
 	modules map[string]string) {
 	type key struct {
 		name    string
 		context profile.Context
 	}
-	sums := map[key]uint64{}
 	contexts, names := map[int32]profile.Context{}, map[counted]string{}
 	modules = map[string]string{}
-	for k, n := range c.calls {
+	named := func(k counted) key {
 		if k.context == "" {
 			context, known := contexts[k.thread]
 			if !known {
@@ -85,12 +84,25 @@ func (c *counter) callCounts(of threads, kernel *symbols.Kernel) (counts []profi
 			name = c.name(what, kernel, modules)
 			names[what] = name
 		}
-		if k.context != "" && name != "" {
-			sums[key{name, k.context}] += n
+		return key{name, k.context}
+	}
+	sums := map[key]*profile.CallCount{}
+	for part, burst := range bursts.parts {
+		for what, n := range burst.calls {
+			k := named(what)
+			if k.name == "" || k.context == "" {
+				continue
+			}
+			if sums[k] == nil {
+				sums[k] = &profile.CallCount{Function: k.name, Context: k.context,
+					Bursts: make([]uint64, len(bursts.parts))}
+			}
+			sums[k].Count += n
+			sums[k].Bursts[part] += n
 		}
 	}
-	for k, n := range sums {
-		counts = append(counts, profile.CallCount{Function: k.name, Context: k.context, Count: n})
+	for _, sum := range sums {
+		counts = append(counts, *sum)
 	}
 	slices.SortFunc(counts, func(a, b profile.CallCount) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Function, b.Function),
