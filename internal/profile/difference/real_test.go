@@ -3,6 +3,7 @@ package difference
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -97,7 +98,8 @@ func repeated(r *rand.Rand, n int, kernel string, counts map[string]float64) []p
 	for i := range n {
 		drawn := map[string]float64{}
 		scale := math.Exp(0.3 * r.NormFloat64()) // faster or slower
-		for function, count := range counts {
+		for _, function := range slices.Sorted(maps.Keys(counts)) {
+			count := counts[function]
 			perIO := count / reads
 			switch whole := math.Abs(perIO-math.Round(perIO)) < 0.03 && perIO > 0.5; {
 			case function == "aio_read":
