@@ -58,7 +58,8 @@ type recorder struct {
 	stderr  *bufio.Scanner
 }
 
-func startRecorder(t *testing.T, change func(*profile.Request)) *recorder {
+// newRecorder is one that is not started.
+func newRecorder(t *testing.T, change func(*profile.Request)) *recorder {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("tracing takes root")
@@ -78,6 +79,12 @@ func startRecorder(t *testing.T, change func(*profile.Request)) *recorder {
 	r.Cmd = exec.Command("/proc/self/exe", "record")
 	r.Dir, r.Stdin, r.Stdout = t.TempDir(), bytes.NewReader(text), &r.stdout
 	r.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return r
+}
+
+func startRecorder(t *testing.T, change func(*profile.Request)) *recorder {
+	t.Helper()
+	r := newRecorder(t, change)
 	stderr, err := r.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -289,6 +296,57 @@ func TestRecordedTimes(t *testing.T) {
 	}
 	if !slices.ContainsFunc(got.Sampled.Stacks, func(s profile.Stack) bool { return s.Context == profile.InLoad }) {
 		t.Errorf("no samples of the load: %+v", got.Sampled)
+	}
+}
+
+// loadAndProgram starts a load in a folder, and then a program.
+const loadAndProgram = `for i in 1 2 3; do (cd "$1" && exec dd if=/dev/zero of=/dev/null bs=4k 2>/dev/null) & done
+exec "$2" record`
+
+// ofContainers are the capabilities that root has in a container by default.
+const ofContainers = "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service," +
+	"+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap"
+
+// In a container, in which root may little, each part that is missing is told with its way out, and nothing is left.
+func TestRecorderInAContainer(t *testing.T) {
+	for _, part := range []profile.Part{profile.Calls, profile.Time} {
+		r := newRecorder(t, func(q *profile.Request) {
+			q.Part, q.Hz, q.Devices = part, 199, []string{"8:0"}
+			if part == profile.Time {
+				q.Trace, q.Sample, q.Follow = 0, 300*time.Millisecond, 300*time.Millisecond
+			}
+		})
+		itself, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := mounts(t)
+		var stdout, stderr bytes.Buffer
+		inside := exec.Command("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "setpriv",
+			"--bounding-set", ofContainers, "sh", "-c", loadAndProgram, "sh", r.folder, itself)
+		inside.Stdin, inside.Stdout, inside.Stderr = r.Stdin, &stdout, &stderr
+		if err := inside.Run(); err != nil {
+			t.Fatalf("%v\n%s", err, stderr.String())
+		}
+		if after := mounts(t); after != before {
+			t.Errorf("mounted before:\n%s\nand after:\n%s", before, after)
+		}
+		r.nothingLeft(t)
+		var got profile.Recording
+		if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+			t.Fatalf("%v\n%s", err, stderr.String())
+		}
+		want := map[profile.Part]string{profile.Calls: functionCalls, profile.Time: blockTracepoints}[part]
+		if !slices.ContainsFunc(got.Missing, func(m profile.Missing) bool {
+			return strings.HasPrefix(m.What, want) && strings.Contains(m.Hint, "privileged: true")
+		}) {
+			t.Errorf("nobody says what %s take: %+v", want, got.Missing)
+		}
+		for _, m := range got.Missing {
+			if m.Why == "" || m.Hint == "" {
+				t.Errorf("no reason or no way out: %+v", m)
+			}
+		}
 	}
 }
 

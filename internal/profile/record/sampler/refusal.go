@@ -19,7 +19,7 @@ func refused(what, proc string, err error) profile.Missing {
 		if value := sysctl(proc, "perf_event_paranoid"); value != "" {
 			m.Why += fmt.Sprintf(" (kernel.perf_event_paranoid is %s)", value)
 		}
-		m.Hint = "sysctl kernel.perf_event_paranoid=-1, or run as root (CAP_PERFMON)"
+		m.Hint = "sysctl kernel.perf_event_paranoid=-1, or CAP_PERFMON: as root, or in a container that is given it"
 	case errors.Is(err, errRing) && (errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOMEM)):
 		if value := sysctl(proc, "perf_event_mlock_kb"); value != "" {
 			m.Why += fmt.Sprintf(" (kernel.perf_event_mlock_kb is %s)", value)
@@ -33,6 +33,8 @@ func refused(what, proc string, err error) profile.Missing {
 		m.Hint = "a kernel with CONFIG_PERF_EVENTS, as distributions have it"
 	case errors.Is(err, syscall.EMFILE):
 		m.Hint = "raise the limit of open files (ulimit -n)"
+	default:
+		m.Hint = "look into the kernel's log; function calls are counted in loads of their own"
 	}
 	return m
 }

@@ -33,7 +33,7 @@ func TestRefusals(t *testing.T) {
 		{mapped(syscall.EPERM), "memory for records: mmap: operation not permitted (kernel.perf_event_mlock_kb is 16)",
 			"sysctl kernel.perf_event_mlock_kb=1024"},
 		{mapped(syscall.ENOMEM), "cannot allocate memory", "perf_event_mlock_kb"},
-		{opened(syscall.EBUSY), "perf_event_open: device or resource busy", ""},
+		{opened(syscall.EBUSY), "perf_event_open: device or resource busy", "the kernel's log"},
 	} {
 		m := refused(samples, proc, c.err)
 		if m.What != "samples" || !strings.Contains(m.Why, c.why) || !strings.Contains(m.Hint, c.hint) {
