@@ -40,7 +40,8 @@ func (w *work) sample() *times {
 	}
 	if unknown > 0 {
 		w.note(profile.Missing{What: "samples per I/O",
-			Why: "the load says nothing of its rate, or no sample was taken"})
+			Why:  "the load says nothing of its rate, or no sample was taken",
+			Hint: "a load that does I/O for some seconds: a longer runtime"})
 	}
 	t := &times{loads: len(good), self: map[string][]float64{}, total: map[string][]float64{},
 		layers: map[string][]float64{}, called: map[string]map[string]float64{},

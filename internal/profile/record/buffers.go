@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/factor/cpulist"
+	"headroom/internal/profile/record/sampler"
 )
 
 // buffers are those of all CPUs of an instance. They are filled in bursts and read in between, so that reading does not
@@ -38,7 +38,7 @@ const (
 
 // size makes the buffers so many KiB large, all together, or less where memory is short.
 func (b *buffers) size(all int) error {
-	cpus, err := onlineCPUs()
+	cpus, err := sampler.OnlineCPUs()
 	if err != nil {
 		return err
 	}
@@ -52,15 +52,6 @@ func (b *buffers) size(all int) error {
 			return fmt.Errorf("can't make trace buffers of %d KiB: %w", kib, err)
 		}
 	}
-}
-
-// onlineCPUs are the numbers of the CPUs that run: others have no buffers.
-func onlineCPUs() ([]int, error) {
-	text, err := os.ReadFile("/sys/devices/system/cpu/online")
-	if err != nil {
-		return nil, err
-	}
-	return cpulist.Parse(string(text))
 }
 
 // bufferKiB is how large each CPU's buffer is to be on a machine with so much memory available, in bytes.
@@ -87,7 +78,7 @@ func availableMemory() int64 {
 // open opens the buffers to be read, from when on no tracer can be set. Pages are so many bytes.
 func (b *buffers) open(page int) error {
 	b.page = make([]byte, page)
-	cpus, err := onlineCPUs()
+	cpus, err := sampler.OnlineCPUs()
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/profile"
+	"headroom/internal/profile/record/sampler"
 	"headroom/internal/profile/record/symbols"
 )
 
@@ -28,7 +29,9 @@ type session struct {
 // one where there is none, as without a load.
 func Run(ctx context.Context, request profile.Request, stdout, stderr io.Writer) error {
 	s := &session{request: request, load: newLoad(request.Folder), lines: stderr, said: map[string]bool{},
-		recording: profile.Recording{Kernel: kernelRelease(), Architecture: architecture(), CPUs: runtime.NumCPU()}}
+		recording: profile.Recording{Kernel: kernelRelease(), Architecture: architecture()}}
+	cpus, _ := sampler.OnlineCPUs()
+	s.recording.CPUs = len(cpus)
 	if request.Folder == "" || !instanceName.MatchString(request.Owner) {
 		return &lab.Error{What: fmt.Sprintf("can't record for %q in folder %q", request.Owner, request.Folder)}
 	}

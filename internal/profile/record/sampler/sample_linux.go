@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/factor/cpulist"
 	"headroom/internal/profile"
 )
 
@@ -35,7 +33,7 @@ const last = 25 * time.Millisecond
 // Sample samples the stacks of all CPUs until the time is up or the context is done. Without samples there is nothing
 // but what is missing.
 func Sample(ctx context.Context, o Options) (*profile.Sampled, []profile.Missing) {
-	cpus, err := online("/sys")
+	cpus, err := OnlineCPUs()
 	if err != nil {
 		return nil, []profile.Missing{refused(samples, "/proc", err)}
 	}
@@ -59,15 +57,6 @@ func Sample(ctx context.Context, o Options) (*profile.Sampled, []profile.Missing
 	out.Event = event
 	out.Stacks, out.Samples = seen.sampled()
 	return out, missing
-}
-
-// online are the numbers of the CPUs that run.
-func online(sys string) ([]int, error) {
-	text, err := os.ReadFile(sys + "/devices/system/cpu/online")
-	if err != nil {
-		return nil, err
-	}
-	return cpulist.Parse(string(text))
 }
 
 // unsupported says that an event is none of this machine's, or of all of its CPUs, or that somebody else has the

@@ -106,7 +106,7 @@ func TestWhatSamplingCosts(t *testing.T) {
 // between, as what is known of processes is kept: a window of a profile is much longer than a slice.
 func whileSampled(t *testing.T, load []string, hz int) ([]float64, *profile.Sampled) {
 	t.Helper()
-	cpus, err := online("/sys")
+	cpus, err := OnlineCPUs()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func TestLostSamplesAreCounted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("all CPUs are sampled by root alone")
 	}
-	cpus, err := online("/sys")
+	cpus, err := OnlineCPUs()
 	if err != nil {
 		t.Fatal(err)
 	}

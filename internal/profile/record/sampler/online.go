@@ -1,0 +1,17 @@
+package sampler
+
+import (
+	"os"
+
+	"headroom/internal/factor/cpulist"
+)
+
+// OnlineCPUs are the numbers of the CPUs that run: others are not sampled, and have no trace buffers. A process may be
+// bound to some of them.
+func OnlineCPUs() ([]int, error) {
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return nil, err
+	}
+	return cpulist.Parse(string(text))
+}
