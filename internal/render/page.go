@@ -129,6 +129,23 @@ func Page(w io.Writer, d document.Document, _ Options) error {
 		Title: links.text(d.Title), Blocks: links.blocks(d.Blocks, new(bool)), Script: template.JS(script)})
 }
 
+// Part writes the blocks of a document into somebody else's page, which links PartStyle and PartScript.
+func Part(w io.Writer, d document.Document) error {
+	t, err := template.New("blocks").Parse(blocksText)
+	if err != nil {
+		return err
+	}
+	return t.ExecuteTemplate(w, "blocks", warningLinks("w").blocks(d.Blocks, new(bool)))
+}
+
+// PartStyle is the style of everything that documents can have, and of the page around them.
+func PartStyle() string {
+	return strings.Join([]string{pageStyle, documentStyle, entriesStyle, heatStyle(), flameStyle()}, "")
+}
+
+// PartScript adds to flame graphs what they can't do without a script.
+func PartScript() string { return flameScript }
+
 // documentScript is the one that a document needs; empty for none.
 func documentScript(d document.Document) string {
 	for b := range document.All(d.Blocks) {

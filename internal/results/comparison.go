@@ -120,15 +120,20 @@ func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
 	if err != nil {
 		return err
 	}
-	sides, err := sidesOf(p, refs)
-	if err != nil {
-		return err
-	}
-	r, err := comparisonResult(p, sides, o, file != "" || printed != "table" && printed != "json")
+	r, err := Comparison(p, refs, o, file != "" || printed != "table" && printed != "json")
 	if err != nil {
 		return err
 	}
 	return o.showComparison(p, nil, r)
+}
+
+// Comparison compares saved runs or references with the first of them, and with forOthers also without serial numbers.
+func Comparison(p *app.App, refs []string, o CompareOptions, forOthers bool) (ResultDocument, error) {
+	sides, err := sidesOf(p, refs)
+	if err != nil {
+		return ResultDocument{}, err
+	}
+	return comparisonResult(p, sides, o, forOthers)
 }
 
 func (o CompareOptions) showComparison(p *app.App, s *store.Store, r ResultDocument) error {

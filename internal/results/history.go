@@ -73,36 +73,49 @@ func ShowHistory(p *app.App, suite string, o HistoryOptions) error {
 	if err != nil {
 		return err
 	}
-	bundles, damaged := measuredRuns(s, suite)
-	if len(bundles) == 0 && damaged != nil && len(SuitesIn(s)) == 0 {
-		return damaged // there may well be some
-	}
-	if len(bundles) == 0 {
-		return errors.Join(noHistory(p, s, suite), damaged)
-	}
-	if o.SinceText != "" {
-		if o.Since, err = ParseSince(s, o.SinceText, time.Now()); err != nil {
-			return err
-		}
-	}
-	doc, err := historyOf(suite, bundles, o.Options)
+	r, damaged, err := History(p, suite, o)
 	if err != nil {
 		return err
 	}
-	if len(doc.Series) == 0 {
-		return app.Usage("no run of "+suite+" is as new as that", "leave --since out, or take it further back")
-	}
-	if !slices.ContainsFunc(doc.Series, func(s history.Series) bool { return len(s.Cells) > 0 }) {
-		return app.Usage("no cell of "+suite+" has that in its name, or that metric",
-			"headroom history "+suite+" shows the names; headroom show last --json the metrics")
-	}
-	if err := ShowResult(p, s, historyResult(doc, bundles), o.Result); err != nil {
+	if err := ShowResult(p, s, r, o.Result); err != nil {
 		return err
 	}
 	if o.FailOn == "" {
 		return damaged
 	}
-	return errors.Join(gateOf(s, doc), damaged)
+	return errors.Join(gateOf(s, r.Published.(history.Document)), damaged)
+}
+
+// History follows a suite over its runs. Runs that can't be read are damaged, and left out.
+func History(p *app.App, suite string, o HistoryOptions) (r ResultDocument, damaged, err error) {
+	s, err := p.OpenStore()
+	if err != nil {
+		return r, nil, err
+	}
+	bundles, damaged := measuredRuns(s, suite)
+	if len(bundles) == 0 && damaged != nil && len(SuitesIn(s)) == 0 {
+		return r, nil, damaged // there may well be some
+	}
+	if len(bundles) == 0 {
+		return r, nil, errors.Join(noHistory(p, s, suite), damaged)
+	}
+	if o.SinceText != "" {
+		if o.Since, err = ParseSince(s, o.SinceText, time.Now()); err != nil {
+			return r, nil, err
+		}
+	}
+	doc, err := historyOf(suite, bundles, o.Options)
+	if err != nil {
+		return r, nil, err
+	}
+	if len(doc.Series) == 0 {
+		return r, nil, app.Usage("no run of "+suite+" is as new as that", "leave --since out, or take it further back")
+	}
+	if !slices.ContainsFunc(doc.Series, func(s history.Series) bool { return len(s.Cells) > 0 }) {
+		return r, nil, app.Usage("no cell of "+suite+" has that in its name, or that metric",
+			"headroom history "+suite+" shows the names; headroom show last --json the metrics")
+	}
+	return historyResult(doc, bundles), damaged, nil
 }
 
 func historyResult(d history.Document, bundles []*store.Bundle) ResultDocument {

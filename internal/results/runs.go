@@ -116,6 +116,27 @@ func WriteForPeople(p *app.App, format string, bundles []*store.Bundle, w io.Wri
 	return nil
 }
 
+// RunDocument is a saved run as a page for others shows it: what its design found, or its cells.
+func RunDocument(p *app.App, b *store.Bundle, o report.Options) (document.Document, error) {
+	if hasOwnResult(b) {
+		r, err := resultOf(p, b, o)
+		if err != nil {
+			return document.Document{}, err
+		}
+		return summary.WithoutSerials(r.Document(o), r.Runs...), nil
+	}
+	all := []*store.Bundle{b}
+	summaries, err := summariesOf(p, all, o)
+	if err != nil {
+		return document.Document{}, err
+	}
+	o.Profiled = profiledRuns(all)
+	if o.Stages, err = stagesOf(p, all, o); err != nil {
+		return document.Document{}, err
+	}
+	return runs.Document(runs.Shown(summaries, o), o), nil
+}
+
 // writeFound writes what was found of runs.
 func writeFound(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	o, err := ReportOptions(p, w, o)
