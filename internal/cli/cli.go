@@ -89,6 +89,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	)
 	root.AddCommand(
 		p.runCommand(),
+		p.serveCommand(),
 		p.soakCommand(),
 		p.netCommand(),
 		p.nfsCommand(),

@@ -111,7 +111,7 @@ func (b *Bundle) Repetitions() iter.Seq2[lab.Repetition, error] {
 			return
 		}
 		for _, n := range segments {
-			if !readSegment(filepath.Join(b.dir, "repetitions", fmt.Sprintf("%06d.jsonl", n)), yield) {
+			if !readSegment(b.segment(n), yield) {
 				return
 			}
 		}
@@ -153,13 +153,18 @@ func (b *Bundle) countRepetitions() (int, error) {
 	}
 	total := 0
 	for _, n := range segments {
-		lines, err := countLines(filepath.Join(b.dir, "repetitions", fmt.Sprintf("%06d.jsonl", n)))
+		lines, err := countLines(b.segment(n))
 		if err != nil {
 			return 0, err
 		}
 		total += lines
 	}
 	return total, nil
+}
+
+// segment is the file of a segment.
+func (b *Bundle) segment(n int) string {
+	return filepath.Join(b.dir, "repetitions", fmt.Sprintf("%06d.jsonl", n))
 }
 
 func countLines(name string) (int, error) {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 )
 
 // indexVersion is raised when a Row has another field, or a field another meaning: lines of other versions are stale.
-const indexVersion = 7
+const indexVersion = 8
 
 // Row is a run as a list shows it.
 type Row struct {
@@ -45,6 +46,8 @@ type Row struct {
 	Repetitions int        `json:"repetitions"`
 	// EndedAfter is how far the run came when its budget ended it; empty where nothing was left undone.
 	EndedAfter string `json:"ended_after,omitempty"`
+	// Warnings are the codes of those that were saved: of the run, of its cells and of repetitions.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // List returns the runs, the one that was added last first. A bundle whose run.json or number of segments has changed
@@ -156,6 +159,9 @@ func (s *Store) writeIndex(entries []entry) error {
 	return os.Rename(f.Name(), filepath.Join(s.dir, indexName))
 }
 
+// Stamp changes whenever a run does: when a repetition is saved, or its header.
+func (s *Store) Stamp(id string) (string, error) { return stampOf(filepath.Join(s.runs(), id)) }
+
 // stampOf changes whenever a bundle does: every change ends in a rename in one of the two folders.
 func stampOf(dir string) (string, error) {
 	head, err := openHead(filepath.Join(dir, headerName)) // of one that can't be read the index must not hide it
@@ -195,6 +201,39 @@ func (s *Store) entry(id, stamp string) (*Bundle, entry, error) {
 	if len(r.Targets) > 0 {
 		row.Target, row.Place = r.Targets[0].Target, r.Targets[0].Place.Path
 	}
+	row.Warnings = b.warningCodes()
 	row.Repetitions, err = b.countRepetitions()
 	return b, entry{Stamp: stamp, Added: b.added(), Row: row}, err
+}
+
+// warningCodes are those of a run, sorted. Of a damaged segment it has what comes before the damage: whoever reads the
+// run is told.
+func (b *Bundle) warningCodes() []string {
+	seen := map[string]bool{}
+	note := func(all []lab.Warning) {
+		for _, w := range all {
+			seen[w.Code] = true
+		}
+	}
+	note(b.Run.Warnings)
+	for _, c := range b.Run.Cells {
+		note(c.Warnings)
+	}
+	segments, _ := b.segments()
+	for _, n := range segments {
+		f, err := os.Open(b.segment(n))
+		if err != nil {
+			continue
+		}
+		for lines := bufio.NewReader(f); ; {
+			line, err := readLine(lines)
+			var rep struct{ Warnings []lab.Warning }
+			if err != nil || json.Unmarshal(line, &rep) != nil {
+				break
+			}
+			note(rep.Warnings)
+		}
+		_ = f.Close()
+	}
+	return slices.Sorted(maps.Keys(seen))
 }

@@ -268,14 +268,16 @@ func bundleFile(rest string) bool {
 	return true
 }
 
-func validID(id string) bool {
-	if len(id) != 10 {
-		return false
-	}
-	for _, c := range id {
-		if !strings.ContainsRune("0123456789ABCDEFGHJKMNPQRSTVWXYZ", c) {
-			return false
-		}
-	}
-	return true
+func validID(id string) bool { return len(id) == idLength && hasIDLetters(id) }
+
+// idLength is how long the IDs of runs are.
+const idLength = 10
+
+// MayBeID says whether a text can be the ID of a run, or the start of one of at least two letters, in either case.
+func MayBeID(text string) bool {
+	return len(text) >= 2 && len(text) <= idLength && hasIDLetters(strings.ToUpper(text))
+}
+
+func hasIDLetters(id string) bool {
+	return strings.Trim(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
 }

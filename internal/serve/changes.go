@@ -1,0 +1,71 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// How often a run that goes on is looked at, and how long nothing is said at most: what is between forgets connections
+// that are silent.
+const (
+	lookEvery   = time.Second
+	quietAtMost = 15 * time.Second
+)
+
+// changes tells a browser, as server-sent events, that a run is no more what it was at the stamp that the browser has
+// seen: "changed" with the stamp of now, and "ended" when nobody carries it out any more.
+// Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
+//
+//	event: changed
+//	data: 8 1795772503549560163 80808 1795772462633558956
+func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
+	st, b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		refuse(w, statusOf(err), err.Error())
+		return
+	}
+	select {
+	case s.watching <- struct{}{}:
+		defer func() { <-s.watching }()
+	default:
+		w.Header().Set("Retry-After", "60")
+		refuse(w, http.StatusServiceUnavailable, "too many browsers follow runs")
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	out := http.NewResponseController(w)
+	say := func(format string, a ...any) error {
+		_ = out.SetWriteDeadline(time.Now().Add(2 * quietAtMost))
+		if _, err := fmt.Fprintf(w, format, a...); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	id := b.Whole().Run.ID
+	seen, spoke := r.URL.Query().Get("seen"), time.Now()
+	for {
+		stamp, err := st.Stamp(id)
+		switch {
+		case err != nil || !b.Whole().Active():
+			_ = say("event: ended\ndata: %s\n\n", stamp)
+			return
+		case stamp != seen:
+			if say("event: changed\ndata: %s\n\n", stamp) != nil {
+				return
+			}
+			seen, spoke = stamp, time.Now()
+		case time.Since(spoke) > quietAtMost:
+			if say(": still here\n\n") != nil {
+				return
+			}
+			spoke = time.Now()
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-time.After(lookEvery):
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"crypto/subtle"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// policy lets a page have what this server sends, and nothing that came with a name: no script or style in the page
+// itself, no frame around it, no form to elsewhere.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guard refuses what no reader's browser asks for, before anything else is done.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer") // labels and machines are nobody else's business
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			h.Set("Allow", "GET, HEAD")
+			refuse(w, http.StatusMethodNotAllowed, "headroom serve only reads")
+		case s.Hosts != nil && !slices.Contains(s.Hosts, strings.ToLower(r.Host)):
+			refuse(w, http.StatusMisdirectedRequest, "this server is asked for as "+strings.Join(s.Hosts, " or "))
+		case !s.sameOrigin(r):
+			refuse(w, http.StatusForbidden, "a page of another site asks for this")
+		case s.Token == "" || s.authorized(r):
+			next.ServeHTTP(w, r)
+		case s.matches(r.URL.Query().Get(tokenName)):
+			s.remember(w, r)
+		default:
+			h.Set("WWW-Authenticate", `Bearer realm="headroom"`)
+			refuse(w, http.StatusUnauthorized,
+				"a token is needed: open the address that headroom serve printed, or send Authorization: Bearer TOKEN")
+		}
+	})
+}
+
+func refuse(w http.ResponseWriter, status int, why string) { http.Error(w, why, status) }
+
+// sameOrigin says whether a request comes from a page of this server, from a program, or from somebody who follows a
+// link. Browsers say which: https://www.w3.org/TR/fetch-metadata/
+func (s *Server) sameOrigin(r *http.Request) bool {
+	scheme := "http"
+	if s.TLS {
+		scheme = "https"
+	}
+	if origin := r.Header.Get("Origin"); origin != "" && origin != scheme+"://"+r.Host {
+		return false
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return true
+	}
+	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// tokenName is that of the parameter and of the cookie which have the token.
+const tokenName = "token"
+
+func (s *Server) authorized(r *http.Request) bool {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return s.matches(token)
+	}
+	c, err := r.Cookie(s.cookieName())
+	return err == nil && s.matches(c.Value)
+}
+
+func (s *Server) matches(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(s.Token)) == 1
+}
+
+// cookieName has a prefix by which a browser takes the cookie from an encrypted connection to this host alone.
+func (s *Server) cookieName() string {
+	if s.TLS {
+		return "__Host-headroom-" + tokenName
+	}
+	return "headroom-" + tokenName
+}
+
+// remember keeps the token of an address in a cookie, and leads to the address without it, which can be sent around.
+func (s *Server) remember(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: s.Token, Path: "/", HttpOnly: true, Secure: s.TLS,
+		SameSite: http.SameSiteLaxMode})
+	query := r.URL.Query()
+	query.Del(tokenName)
+	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: query.Encode()} // never //elsewhere
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+}

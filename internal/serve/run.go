@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"net/url"
+
+	"headroom/internal/document"
+	"headroom/internal/lab"
+	"headroom/internal/render"
+	"headroom/internal/report"
+	"headroom/internal/results"
+	"headroom/internal/store"
+	"headroom/internal/visible"
+)
+
+// documentPage is a result on a page, with what leads on from it.
+type documentPage struct {
+	Title string
+	Body  template.HTML
+	Links []link
+}
+
+type link struct{ Text, Address string }
+
+// ofDocument is the page of a result.
+func ofDocument(d document.Document, links ...link) (page, error) {
+	var body bytes.Buffer
+	err := render.Part(&body, d)
+	title := visible.Line(d.Title)
+	return page{Title: title, Template: "document",
+		Data: documentPage{Title: title, Body: template.HTML(body.String()), Links: links}}, err
+}
+
+// options of what is shown: without serial numbers, and with IDs as short as can be.
+func options(st *store.Store) report.Options { return report.Options{ShortID: st.ShortID} }
+
+// run is the page of a run: today's report, which changes as long as the run goes on.
+func (s *Server) run(r *http.Request) (page, error) {
+	st, b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		return page{}, err
+	}
+	stamp, err := st.Stamp(b.Whole().Run.ID) // before it is read
+	if err != nil {
+		return page{}, err
+	}
+	d, err := results.RunDocument(s.App, b, options(st))
+	if err != nil {
+		return page{}, err
+	}
+	p, err := ofDocument(d, runLinks(b)...)
+	p.Section = "runs"
+	if b.Run.Status == lab.Running {
+		p.Changes = runAddress(b.Run.ID) + "/changes?seen=" + url.QueryEscape(stamp)
+	}
+	return p, err
+}
+
+func runAddress(id string) string { return "/runs/" + url.PathEscape(id) }
+
+func runLinks(b *store.Bundle) []link {
+	var links []link
+	for _, arm := range b.Run.PartNames() {
+		links = append(links, link{"only " + visible.Line(arm), runAddress(b.Run.ID + ":" + arm)})
+	}
+	if whole := b.Whole(); whole != b {
+		links = append(links, link{"the whole run", runAddress(whole.Run.ID)})
+	}
+	return links
+}

@@ -1,0 +1,188 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"headroom/internal/app"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/visible"
+)
+
+// Options of a server.
+type Options struct {
+	App *app.App
+	// Token is what whoever asks must know; empty where everybody may read who reaches the address.
+	Token string
+	// Hosts are the names under which the address may be asked for, "localhost:8765". A page from elsewhere whose name
+	// was made to lead here has another. Nil allows any: a token keeps such a page out.
+	Hosts []string
+	// TLS says that connections are encrypted.
+	TLS bool
+}
+
+// Server answers requests.
+type Server struct {
+	Options
+	pages *template.Template
+	// working bounds how many pages are made at once: each may read a whole run.
+	working chan struct{}
+	// watching bounds how many browsers follow runs.
+	watching chan struct{}
+}
+
+// How many requests are answered at once. More of them wait.
+const (
+	mostWorking  = 4
+	mostWatching = 64
+)
+
+// New makes a server.
+func New(o Options) (*Server, error) {
+	pages, err := parsePages()
+	return &Server{Options: o, pages: pages, working: make(chan struct{}, mostWorking),
+		watching: make(chan struct{}, mostWatching)}, err
+}
+
+// Handler answers all requests.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page(s.runs))
+	mux.HandleFunc("GET /runs/{run}", s.page(s.run))
+	mux.HandleFunc("GET /runs/{run}/changes", s.changes)
+	mux.HandleFunc("GET /compare", s.page(s.comparison))
+	mux.Handle("GET /static/{file}", staticFiles())
+	mux.HandleFunc("GET /", s.page(func(*http.Request) (page, error) {
+		return page{}, notFound{"there is no such page", ""}
+	}))
+	return s.guard(mux)
+}
+
+// page is what a template fills in below the navigation.
+type page struct {
+	Title string
+	// Template names the one for the page's own part, which gets Data.
+	Template string
+	Data     any
+	// Changes is where the browser hears that the page has changed; empty where it doesn't.
+	Changes string
+	// Section of the navigation that the page belongs to.
+	Section string
+}
+
+// notFound is what an address gets that leads nowhere, with where to look.
+type notFound struct{ what, hint string }
+
+func (e notFound) Error() string { return e.what }
+
+// timeLimit is how long a page may take: one that compares runs of tens of thousands of repetitions takes seconds.
+const timeLimit = 2 * time.Minute
+
+// page answers with a page that is made for a request, or with one that says what is wrong.
+func (s *Server) page(of func(*http.Request) (page, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		status, p := http.StatusOK, page{}
+		err := s.work(r.Context(), func() (err error) {
+			p, err = of(r)
+			return err
+		})
+		if err != nil {
+			status, p = statusOf(err), errorPage(err)
+		}
+		var body bytes.Buffer
+		if err := s.pages.ExecuteTemplate(&body, "page", layout{page: p, Token: s.Token != ""}); err != nil {
+			http.Error(w, "the page can't be made: "+err.Error(), http.StatusInternalServerError)
+			return
+		}
+		send(w, r, status, "text/html; charset=utf-8", body.Bytes())
+	}
+}
+
+// work does something that takes much, when it is its turn.
+func (s *Server) work(ctx context.Context, do func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
+	select {
+	case s.working <- struct{}{}:
+	case <-ctx.Done():
+		return &lab.Error{What: "too much is asked of headroom serve at the moment", Hints: []string{"try again later"}}
+	}
+	defer func() { <-s.working }()
+	return do()
+}
+
+func send(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Cache-Control", "no-store") // it may be about to change, and is for whoever knows the token
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeLimit))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body)
+	}
+}
+
+// statusOf is how HTTP calls an error.
+func statusOf(err error) int {
+	_, missing := errors.AsType[notFound](err)
+	switch {
+	case missing:
+		return http.StatusNotFound
+	case lab.KindOf(err) == lab.Usage:
+		return http.StatusBadRequest
+	}
+	return http.StatusInternalServerError
+}
+
+// errorPage says what is wrong, and what to try.
+func errorPage(err error) page {
+	said, ok := errors.AsType[*lab.Error](err)
+	if !ok {
+		said = &lab.Error{What: err.Error()}
+	}
+	if missing, ok := errors.AsType[notFound](err); ok && missing.hint != "" {
+		said.Hints = []string{missing.hint}
+	}
+	return page{Title: said.What, Template: "error", Data: struct {
+		What, Cause string
+		Hints       []string
+	}{said.What, cause(said), said.Hints}}
+}
+
+func cause(e *lab.Error) string {
+	if e.Err == nil {
+		return ""
+	}
+	return e.Err.Error()
+}
+
+func noRun(ref string) error {
+	return notFound{"there is no run " + visible.Line(ref), "it may have been removed, or is in another store"}
+}
+
+// find finds a run by its ID, or the start of one, with ":ARM" behind it for an arm. Labels and paths are none: a label
+// may be another run's tomorrow, and a path names a file of the machine.
+func (s *Server) find(ref string) (*store.Store, *store.Bundle, error) {
+	st, err := s.App.OpenStore()
+	if err != nil {
+		return nil, nil, err
+	}
+	id, arm, ok := strings.Cut(ref, ":")
+	if !store.MayBeID(id) || ok && arm == "" {
+		return nil, nil, noRun(ref)
+	}
+	id = strings.ToUpper(id)
+	if ok {
+		id += ":" + arm
+	}
+	b, err := st.Find(id)
+	if lab.KindOf(err) == lab.Usage {
+		return nil, nil, noRun(ref)
+	}
+	return st, b, err
+}

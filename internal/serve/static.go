@@ -1,0 +1,42 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"net/http"
+	"time"
+
+	"headroom/internal/render"
+)
+
+var (
+	//go:embed static/serve.css
+	serveStyle string
+	//go:embed static/serve.js
+	serveScript string
+)
+
+// static are the files that pages link, by their names.
+func static() map[string]string {
+	return map[string]string{"headroom.css": render.PartStyle() + serveStyle, "serve.js": serveScript,
+		"flame.js": render.PartScript()}
+}
+
+// staticFiles serves them. A browser asks each time whether a file is still the same, as after an update of headroom.
+func staticFiles() http.Handler {
+	files := static()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := r.PathValue("file")
+		text, ok := files[name]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		sum := sha256.Sum256([]byte(text))
+		w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
+		w.Header().Set("Cache-Control", "no-cache")
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader([]byte(text)))
+	})
+}
