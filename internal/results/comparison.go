@@ -178,8 +178,14 @@ func comparisonResult(p *app.App, sides []comparedSide, o CompareOptions, forOth
 			return ResultDocument{}, err
 		}
 	}
+	var runs []lab.Run
+	for _, side := range sides {
+		if side.bundle != nil {
+			runs = append(runs, side.bundle.Run)
+		}
+	}
 	id, repeat := commandLineNames(p, d, sides), o.repeatFlags()
-	return ResultDocument{Published: d, Hidden: hidden, Document: func(r report.Options) document.Document {
+	return ResultDocument{Published: d, Hidden: hidden, Runs: runs, Document: func(r report.Options) document.Document {
 		r.ShortID, r.RepeatCommand = id, repeat
 		shown := hidden
 		if r.Serials {

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/visible"
 )
 
@@ -44,13 +45,14 @@ func (s *Server) comparison(r *http.Request) (page, error) {
 	var links []link
 	for _, b := range bundles {
 		ids = append(ids, b.Run.ID)
-		links = append(links, link{visible.Line(cmp.Or(b.Run.Label, st.ShortID(b.Run.ID))), runAddress(b.Run.ID)})
+		name := summary.HiddenIn(b.Run)(cmp.Or(b.Run.Label, st.ShortID(b.Run.ID)))
+		links = append(links, link{visible.Line(name), runAddress(b.Run.ID)})
 	}
 	found, err := results.Comparison(s.App, ids, o, true)
 	if err != nil {
 		return page{}, err
 	}
-	p, err := ofDocument(found.Document(report.Options{}), links...)
+	p, err := ofDocument(summary.WithoutSerials(found.Document(report.Options{}), found.Runs...), links...)
 	p.Section = "runs"
 	return p, err
 }

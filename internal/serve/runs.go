@@ -129,13 +129,22 @@ type runRow struct {
 	Running                                bool
 }
 
+// rowsOf are the runs of a store, without what names one piece of hardware.
+func rowsOf(st *store.Store) ([]store.Row, error) {
+	all, damaged := st.List()
+	for i, row := range all {
+		all[i] = row.ForOthers()
+	}
+	return all, damaged
+}
+
 // runs is the page of all runs.
 func (s *Server) runs(r *http.Request) (page, error) {
 	st, err := s.App.OpenStore()
 	if err != nil {
 		return page{}, err
 	}
-	all, damaged := st.List()
+	all, damaged := rowsOf(st)
 	if damaged != nil && len(all) == 0 {
 		return page{}, damaged
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -42,6 +43,9 @@ func saved(t testing.TB, n int, change func(i int, run *lab.Run)) (*app.App, []l
 			if err != nil {
 				t.Fatal(err)
 			}
+		}
+		if err := w.Commit(); err != nil {
+			t.Fatal(err)
 		}
 		if run.Status == lab.Running {
 			t.Cleanup(func() { _ = w.Close(func(*lab.Run) {}) })
@@ -181,9 +185,11 @@ func TestNoSerialNumbers(t *testing.T) {
 	a, all := saved(t, 2, func(_ int, r *lab.Run) {
 		r.Targets[0].Facts = append(r.Targets[0].Facts, lab.Fact{Key: "disk.serial", About: "nvme0n1",
 			Value: "S3CR3TSERIAL"})
+		r.Targets[0].Place.Path, r.Label = "/dev/disk/by-id/nvme-MODEL_S3CR3TSERIAL", "of S3CR3TSERIAL"
 	})
 	at := served(t, Options{App: a})
-	for _, path := range []string{"/runs/" + all[0].ID, "/compare?run=" + all[0].ID + "&run=" + all[1].ID} {
+	for _, path := range []string{"/", "/?sort=machine", "/runs/" + all[0].ID,
+		"/compare?run=" + all[0].ID + "&run=" + all[1].ID} {
 		if strings.Contains(pageOf(t, at, path), "S3CR3TSERIAL") {
 			t.Errorf("%s has the serial number of a disk", path)
 		}
@@ -303,7 +309,7 @@ func TestChanges(t *testing.T) {
 	}
 	_, repetitions := summarytest.Run(t, "measured")
 	for rep := range repetitions {
-		if err := w.Repetition(rep); err != nil {
+		if err := errors.Join(w.Repetition(rep), w.Commit()); err != nil {
 			t.Fatal(err)
 		}
 		break

@@ -15,6 +15,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
+	"headroom/internal/summary"
 )
 
 // indexVersion is raised when a Row has another field, or a field another meaning: lines of other versions are stale.
@@ -48,6 +49,33 @@ type Row struct {
 	EndedAfter string `json:"ended_after,omitempty"`
 	// Warnings are the codes of those that were saved: of the run, of its cells and of repetitions.
 	Warnings []string `json:"warnings,omitempty"`
+
+	hidden rowTexts
+}
+
+// rowTexts are the texts of a row without what names one piece of hardware.
+type rowTexts struct {
+	Label      string   `json:"label"`
+	Experiment string   `json:"experiment"`
+	Target     string   `json:"target"`
+	Place      string   `json:"place"`
+	Arms       []string `json:"arms"`
+}
+
+// ForOthers is the row without what names one piece of hardware: a place may be /dev/disk/by-id/nvme-MODEL_SERIAL.
+func (r Row) ForOthers() Row {
+	h := r.hidden
+	r.Label, r.Experiment, r.Target, r.Place, r.Arms = h.Label, h.Experiment, h.Target, h.Place, h.Arms
+	return r
+}
+
+// hide makes the texts for others.
+func (r Row) hide(hidden func(string) string) rowTexts {
+	h := rowTexts{hidden(r.Label), hidden(r.Experiment), hidden(r.Target), hidden(r.Place), nil}
+	for _, arm := range r.Arms {
+		h.Arms = append(h.Arms, hidden(arm))
+	}
+	return h
 }
 
 // List returns the runs, the one that was added last first. A bundle whose run.json or number of segments has changed
@@ -67,7 +95,7 @@ func (s *Store) list() (rows []Row, newest *Bundle, err error) {
 	entries, newest, damaged := s.entries(ids)
 	rows = make([]Row, 0, len(entries))
 	for _, e := range entries {
-		e.Row.Created, e.Row.Added = e.Created.Local(), e.Added.Local()
+		e.Row.Created, e.Row.Added, e.Row.hidden = e.Created.Local(), e.Added.Local(), e.Hidden
 		if e.Status == lab.Running && !safepath.Locked(filepath.Join(s.runs(), e.ID, activeName)) {
 			e.Status = lab.Interrupted
 		}
@@ -84,6 +112,7 @@ type entry struct {
 	Stamp string    `json:"stamp"`
 	Added time.Time `json:"added"`
 	Row
+	Hidden rowTexts `json:"hidden"`
 }
 
 // entries are those of the bundles that can be read, and the newest bundle that was read for them. Damaged are the
@@ -203,7 +232,7 @@ func (s *Store) entry(id, stamp string) (*Bundle, entry, error) {
 	}
 	row.Warnings = b.warningCodes()
 	row.Repetitions, err = b.countRepetitions()
-	return b, entry{Stamp: stamp, Added: b.added(), Row: row}, err
+	return b, entry{Stamp: stamp, Added: b.added(), Row: row, Hidden: row.hide(summary.HiddenIn(r))}, err
 }
 
 // warningCodes are those of a run, sorted. Of a damaged segment it has what comes before the damage: whoever reads the

@@ -81,6 +81,15 @@ func Redact(s Run, names bool) Run {
 	return s
 }
 
+// HiddenIn hides in texts about a run what names one piece of hardware. Targets keep their names, as in Redact with
+// names.
+func HiddenIn(run lab.Run) func(text string) string {
+	known := slices.DeleteFunc(identifying(run.Targets, run.Experiment), func(f lab.Fact) bool {
+		return slices.ContainsFunc(run.Targets, func(t lab.RunTarget) bool { return named(f, t.Role) })
+	})
+	return facts.NewRedactor(known).WithTargets().Text
+}
+
 // named says whether a role is the name of a target, or its first part.
 func named(f lab.Fact, role string) bool {
 	return role != "" && (f.Value == role || strings.HasPrefix(f.Value, role+"."))
