@@ -55,9 +55,9 @@ func (p *program) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	rows, damaged := st.List() // makes the first page quick
-	if damaged != nil && len(rows) == 0 {
-		return damaged
+	runs, err := st.Len()
+	if err != nil {
+		return err
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", o.listen)
 	if err != nil {
@@ -69,11 +69,11 @@ func (p *program) serve(ctx context.Context, o serveOptions) error {
 	if hosts == nil && token == "" {
 		token = serve.NewToken()
 	}
-	server, err := serve.New(serve.Options{App: p.App, Token: token, Hosts: hosts, TLS: o.certificate != ""})
+	server, err := serve.New(serve.Options{App: p.App, Store: st, Token: token, Hosts: hosts, TLS: o.certificate != ""})
 	if err != nil {
 		return err
 	}
-	p.sayServed(o, l.Addr(), token, len(rows), st.Dir())
+	p.sayServed(o, l.Addr(), token, runs, st.Dir())
 	return server.Serve(ctx, l, o.certificate, o.key)
 }
 

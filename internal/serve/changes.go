@@ -20,7 +20,7 @@ const (
 //	event: changed
 //	data: 8 1795772503549560163 80808 1795772462633558956
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
-	st, b, err := s.find(r.PathValue("run"))
+	b, err := s.find(r.PathValue("run"))
 	if err != nil {
 		refuse(w, statusOf(err), err.Error())
 		return
@@ -46,7 +46,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	id := b.Whole().Run.ID
 	seen, spoke := r.URL.Query().Get("seen"), time.Now()
 	for {
-		stamp, err := st.Stamp(id)
+		stamp, err := s.Store.Stamp(id)
 		switch {
 		case err != nil || !b.Whole().Active():
 			_ = say("event: ended\ndata: %s\n\n", stamp)

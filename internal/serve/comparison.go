@@ -27,13 +27,9 @@ func (s *Server) comparison(r *http.Request) (page, error) {
 			"tick them in the list of runs")
 	}
 	o := results.CompareOptions{Alpha: compare.DefaultAlpha, Margins: q["margin"], Anyway: q.Has("anyway")}
-	st, err := s.App.OpenStore()
-	if err != nil {
-		return page{}, err
-	}
 	var bundles []*store.Bundle
 	for _, ref := range refs {
-		_, b, err := s.find(ref)
+		b, err := s.find(ref)
 		if err != nil {
 			return page{}, err
 		}
@@ -45,7 +41,7 @@ func (s *Server) comparison(r *http.Request) (page, error) {
 	var links []link
 	for _, b := range bundles {
 		ids = append(ids, b.Run.ID)
-		name := summary.HiddenIn(b.Run)(cmp.Or(b.Run.Label, st.ShortID(b.Run.ID)))
+		name := summary.HiddenIn(b.Run)(cmp.Or(b.Run.Label, s.Store.ShortID(b.Run.ID)))
 		links = append(links, link{visible.Line(name), runAddress(b.Run.ID)})
 	}
 	found, err := results.Comparison(s.App, ids, o, true)

@@ -34,19 +34,19 @@ func ofDocument(d document.Document, links ...link) (page, error) {
 }
 
 // options of what is shown: without serial numbers, and with IDs as short as can be.
-func options(st *store.Store) report.Options { return report.Options{ShortID: st.ShortID} }
+func (s *Server) options() report.Options { return report.Options{ShortID: s.Store.ShortID} }
 
 // run is the page of a run: today's report, which changes as long as the run goes on.
 func (s *Server) run(r *http.Request) (page, error) {
-	st, b, err := s.find(r.PathValue("run"))
+	b, err := s.find(r.PathValue("run"))
 	if err != nil {
 		return page{}, err
 	}
-	stamp, err := st.Stamp(b.Whole().Run.ID) // before it is read
+	stamp, err := s.Store.Stamp(b.Whole().Run.ID) // before it is read
 	if err != nil {
 		return page{}, err
 	}
-	d, err := results.RunDocument(s.App, b, options(st))
+	d, err := results.RunDocument(s.App, b, s.options())
 	if err != nil {
 		return page{}, err
 	}

@@ -129,9 +129,9 @@ type runRow struct {
 	Running                                bool
 }
 
-// rowsOf are the runs of a store, without what names one piece of hardware.
-func rowsOf(st *store.Store) ([]store.Row, error) {
-	all, damaged := st.List()
+// rows are the runs of the store, without what names one piece of hardware.
+func (s *Server) rows() ([]store.Row, error) {
+	all, damaged := s.Store.List()
 	for i, row := range all {
 		all[i] = row.ForOthers()
 	}
@@ -140,22 +140,19 @@ func rowsOf(st *store.Store) ([]store.Row, error) {
 
 // runs is the page of all runs.
 func (s *Server) runs(r *http.Request) (page, error) {
-	st, err := s.App.OpenStore()
-	if err != nil {
-		return page{}, err
-	}
-	all, damaged := rowsOf(st)
+	all, damaged := s.rows()
 	if damaged != nil && len(all) == 0 {
 		return page{}, damaged
 	}
 	f := readFilter(r.URL.Query())
 	since := time.Time{}
 	if f.Since != "" {
-		if since, err = results.ParseSince(st, f.Since, time.Now()); err != nil {
+		var err error
+		if since, err = results.ParseSince(s.Store, f.Since, time.Now()); err != nil {
 			return page{}, err
 		}
 	}
-	list := runsPage{All: len(all), Store: st.Dir()}
+	list := runsPage{All: len(all), Store: s.Store.Dir()}
 	if damaged != nil {
 		list.Damaged = damaged.Error()
 	}
@@ -176,7 +173,7 @@ func (s *Server) runs(r *http.Request) (page, error) {
 	list.runFilter, list.Heads = f, f.heads()
 	first := (f.Page - 1) * rowsPerPage
 	list.Newer, list.Older = f.at(f.Page-1, len(rows)), f.at(f.Page+1, len(rows))
-	shortID := st.ShortIDs()
+	shortID := s.Store.ShortIDs()
 	for _, row := range rows[first:min(first+rowsPerPage, len(rows))] {
 		list.Rows = append(list.Rows, rowOf(row, shortID))
 	}

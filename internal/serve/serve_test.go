@@ -62,6 +62,11 @@ func saved(t testing.TB, n int, change func(i int, run *lab.Run)) (*app.App, []l
 // served is the address of a server.
 func served(t testing.TB, o Options) *httptest.Server {
 	t.Helper()
+	st, err := o.App.OpenStore()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Store = st
 	s, err := New(o)
 	if err != nil {
 		t.Fatal(err)

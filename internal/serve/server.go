@@ -18,6 +18,8 @@ import (
 // Options of a server.
 type Options struct {
 	App *app.App
+	// Store has the runs.
+	Store *store.Store
 	// Token is what whoever asks must know; empty where everybody may read who reaches the address.
 	Token string
 	// Hosts are the names under which the address may be asked for, "localhost:8765". A page from elsewhere whose name
@@ -167,22 +169,18 @@ func noRun(ref string) error {
 
 // find finds a run by its ID, or the start of one, with ":ARM" behind it for an arm. Labels and paths are none: a label
 // may be another run's tomorrow, and a path names a file of the machine.
-func (s *Server) find(ref string) (*store.Store, *store.Bundle, error) {
-	st, err := s.App.OpenStore()
-	if err != nil {
-		return nil, nil, err
-	}
+func (s *Server) find(ref string) (*store.Bundle, error) {
 	id, arm, ok := strings.Cut(ref, ":")
 	if !store.MayBeID(id) || ok && arm == "" {
-		return nil, nil, noRun(ref)
+		return nil, noRun(ref)
 	}
 	id = strings.ToUpper(id)
 	if ok {
 		id += ":" + arm
 	}
-	b, err := st.Find(id)
+	b, err := s.Store.Find(id)
 	if lab.KindOf(err) == lab.Usage {
-		return nil, nil, noRun(ref)
+		return nil, noRun(ref)
 	}
-	return st, b, err
+	return b, err
 }

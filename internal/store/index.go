@@ -151,17 +151,28 @@ func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged 
 // thousands of runs, and can be deleted at any time.
 const indexName = "index.jsonl"
 
-// readIndex reads the lines up to one that is damaged.
+// readIndex reads the lines up to one that is damaged. A store that stays open, as that of headroom serve, remembers
+// them until the file is replaced.
 func (s *Store) readIndex() map[string]entry {
 	f, err := os.Open(filepath.Join(s.dir, indexName))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index != nil && os.SameFile(info, s.indexFile) && info.ModTime().Equal(s.indexFile.ModTime()) {
+		return s.index
+	}
 	known := map[string]entry{}
 	for in := json.NewDecoder(bufio.NewReader(f)); ; {
 		var e entry
 		if in.Decode(&e) != nil {
+			s.index, s.indexFile = known, info
 			return known
 		}
 		known[e.ID] = e

@@ -45,6 +45,9 @@ type Store struct {
 	unpacking []string
 	// accepted are imported runs with which the user wants to go on, by their ids.
 	accepted []string
+	// index is what the file said when it was last read, and was as indexFile. Nobody changes it.
+	index     map[string]entry
+	indexFile os.FileInfo
 }
 
 // Open returns the store in dir, which is made when something is first saved.
@@ -72,6 +75,12 @@ func (s *Store) ids() ([]string, error) {
 		}
 	}
 	return ids, s.unreadable(err)
+}
+
+// Len is how many runs there are, of which some may not be readable.
+func (s *Store) Len() (int, error) {
+	ids, err := s.ids()
+	return len(ids), err
 }
 
 // unreadable is the error of a store whose runs can't be listed.
