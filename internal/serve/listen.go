@@ -13,15 +13,19 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// mostConnections are open at once; more of them wait to be accepted. One that sends nothing is closed soon.
-const mostConnections = 512
+// mostConnections are open at once, some 12 kB each; more of them wait to be accepted. One that does not say in
+// helloLimit what it wants is closed, so that thousands of them are gone in seconds.
+const (
+	mostConnections = 2048
+	helloLimit      = 2 * time.Second
+)
 
 // lastWords is how long answers may take that are being sent when the server ends.
 const lastWords = 2 * time.Second
 
 // Serve answers connections until ctx is done. With a certificate and a key, files in PEM, they are encrypted.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate, key string) error {
-	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: helloLimit, ReadTimeout: 2 * helloLimit,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // ends those that follow a run, too
 		ErrorLog:    log.New(io.Discard, "", 0)}                        // what strangers send is no news

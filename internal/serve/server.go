@@ -102,7 +102,8 @@ func (s *Server) page(of func(*http.Request) (page, error)) http.HandlerFunc {
 			http.Error(w, "the page can't be made: "+err.Error(), http.StatusInternalServerError)
 			return
 		}
-		send(w, r, status, "text/html; charset=utf-8", body.Bytes())
+		// What turns the direction of writing, or speaks to a terminal, is shown rather than sent.
+		send(w, r, status, "text/html; charset=utf-8", []byte(visible.Text(body.String())))
 	}
 }
 
