@@ -129,7 +129,10 @@ func (l *docLab) look(c docCommand, later []docCommand, tests, makefile string) 
 	if strings.Contains(c.line, "…") {
 		return "parsed"
 	}
-	fault := l.carryOut(c.line, later)
+	fault := "it goes on until it is interrupted"
+	if argumentsOf(c.line)[1] != "serve" {
+		fault = l.carryOut(c.line, later)
+	}
 	switch {
 	case fault == "":
 		return "run"
