@@ -8,14 +8,12 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/history"
-	"headroom/internal/report"
 	"headroom/internal/report/compared"
-	"headroom/internal/visible"
 )
 
 // chart is a cell over its runs: numbers for static/history.js to draw, and the same with links for everybody.
 type chart struct {
-	Title, Note string
+	Title, Metric, Note string
 	// Drawing is a chartDrawing in JSON.
 	Drawing string
 	Runs    []chartRun
@@ -71,10 +69,10 @@ type chartPoint struct {
 }
 
 // chartsOf makes a chart of each cell of a series. The plots have the same cells and points.
-func chartsOf(s history.Series, plots document.Plots, o report.Options) ([]chart, error) {
+func chartsOf(s history.Series, plots document.Plots, w inWords) ([]chart, error) {
 	var charts []chart
 	for i, track := range s.Cells {
-		c, err := seriesInCharts{s, o}.chart(i, track, plots.List[i])
+		c, err := seriesInCharts{s, w}.chart(i, track, plots.List[i])
 		if err != nil {
 			return nil, err
 		}
@@ -85,7 +83,7 @@ func chartsOf(s history.Series, plots document.Plots, o report.Options) ([]chart
 
 type seriesInCharts struct {
 	history.Series
-	o report.Options
+	inWords
 }
 
 // number is the place of a run in its series, from 0 on.
@@ -94,8 +92,8 @@ func (s seriesInCharts) number(run string) int {
 }
 
 func (s seriesInCharts) chart(cell int, t history.Track, plot document.Plot) (chart, error) {
-	c := chart{Title: visible.Line(plot.Title), Note: visible.Line(plot.Note)}
-	d := chartDrawing{Metric: visible.Line(plot.Y.Title), Unit: plot.Y.Unit, Log: plot.Y.Scale == document.Logarithmic,
+	c := chart{Title: s.text(plot.Title), Metric: s.text(plot.Y.Title), Note: s.text(plot.Note)}
+	d := chartDrawing{Metric: c.Metric, Unit: plot.Y.Unit, Log: plot.Y.Scale == document.Logarithmic,
 		From: plot.Y.From, To: plot.Y.To, First: *plot.X.From, Last: *plot.X.To, Count: len(s.Runs),
 		Changes: []int{}}
 	of := plot.Series[0]
@@ -106,8 +104,8 @@ func (s seriesInCharts) chart(cell int, t history.Track, plot document.Plot) (ch
 	for i, p := range t.Points {
 		number, shown := s.number(p.Run), of.Points[i]
 		c.Runs = append(c.Runs, chartRun{Address: runAddress(p.Run), Short: shown.Name,
-			Created: s.Runs[number].Created.UTC(), Value: visible.Line(shown.Text), N: p.N,
-			Warnings: visibleLines(p.Warnings)})
+			Created: s.Runs[number].Created.UTC(), Value: s.text(shown.Text), N: p.N,
+			Warnings: s.texts(p.Warnings)})
 		d.Points = append(d.Points, chartPoint{At: shown.At, Number: number + 1, Value: shown.Value, Lo: shown.Lo,
 			Hi: shown.Hi, Warned: len(p.Warnings) > 0})
 	}
@@ -120,10 +118,10 @@ func (s seriesInCharts) chart(cell int, t history.Track, plot document.Plot) (ch
 	return c, err
 }
 
-func visibleLines(texts []string) []string {
+func (w inWords) texts(of []string) []string {
 	var shown []string
-	for _, t := range texts {
-		shown = append(shown, visible.Line(t))
+	for _, t := range of {
+		shown = append(shown, w.text(t))
 	}
 	return shown
 }
@@ -133,7 +131,7 @@ const mostNamed = 3
 
 func (s seriesInCharts) change(cell int, c history.Change) chartChange {
 	shown := chartChange{Address: compareAddress(c.Before, c.Run), RunAddress: runAddress(c.Run),
-		Text: compared.StepText(c.Estimate), Verdict: c.Verdict, Short: s.o.ID(c.Run), Before: s.o.ID(c.Before),
+		Text: compared.StepText(c.Estimate), Verdict: c.Verdict, Short: s.ID(c.Run), Before: s.ID(c.Before),
 		Created: s.Runs[s.number(c.Run)].Created.UTC()}
 	if c.Likely {
 		shown.Verdict += ", not proved"
@@ -141,7 +139,7 @@ func (s seriesInCharts) change(cell int, c history.Change) chartChange {
 	if e, ok := s.eventOf(cell, c); ok {
 		shown.Note, shown.Differences = compared.DifferencesOf(e)
 		n := min(mostNamed, len(shown.Differences))
-		shown.MoreDifferences, shown.Differences = len(shown.Differences)-n, visibleLines(shown.Differences[:n])
+		shown.MoreDifferences, shown.Differences = len(shown.Differences)-n, s.texts(shown.Differences[:n])
 	}
 	return shown
 }

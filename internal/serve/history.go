@@ -19,6 +19,7 @@ import (
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/unit"
 	"headroom/internal/visible"
 )
@@ -147,9 +148,9 @@ func (s *Server) history(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	followed := found.Published.(history.Document)
-	shorten := report.Options{ShortID: st.ShortIDs()}
-	p.suggest(followed)
-	p.Parts, err = historyParts(followed, found.Document(shorten), shorten)
+	w := inWords{report.Options{ShortID: st.ShortIDs()}, summary.Hiding(found.Runs...)}
+	p.suggest(followed, w)
+	p.Parts, err = w.historyParts(followed, found.Document(w.Options).Rewritten(w.hide))
 	shown.Data = p
 	return shown, err
 }
@@ -184,13 +185,13 @@ func (f historyFilter) options(st *store.Store) (o results.HistoryOptions, err e
 		}
 	}
 	if f.Since != "" {
-		o.Since, err = since(st, f.Since)
+		o.Since, err = sinceOf(st, f.Since)
 	}
 	return o, err
 }
 
-// since is the time that a filter begins at. A path is none: it names a file of the machine.
-func since(st *store.Store, text string) (time.Time, error) {
+// sinceOf is the time that a filter begins at. A path is none: it names a file of the machine.
+func sinceOf(st *store.Store, text string) (time.Time, error) {
 	if strings.ContainsAny(text, `/\`) {
 		return time.Time{}, app.Usage("since "+visible.Line(text)+" is no time and no run",
 			"90d, 12w, 2026-10-03, or the ID of a run")
@@ -198,8 +199,8 @@ func since(st *store.Store, text string) (time.Time, error) {
 	return results.ParseSince(st, text, time.Now())
 }
 
-// suggest gathers what can be asked for, but for names that nobody can type.
-func (p *historyPage) suggest(d history.Document) {
+// suggest gathers what can be asked for, but for names that nobody can type or is to read.
+func (p *historyPage) suggest(d history.Document, w inWords) {
 	for _, s := range d.Series {
 		for _, t := range s.Cells {
 			p.Cells, p.Metrics = append(p.Cells, t.Name), append(p.Metrics, t.Metric)
@@ -209,12 +210,21 @@ func (p *historyPage) suggest(d history.Document) {
 		p.Metrics = append(p.Metrics, m.Names()...)
 	}
 	for _, names := range []*[]string{&p.Cells, &p.Metrics} {
-		*names = slices.DeleteFunc(distinct(*names), func(n string) bool { return n != visible.Line(n) })
+		*names = slices.DeleteFunc(distinct(*names), func(n string) bool { return n != w.text(n) })
 	}
 }
 
+// inWords is how a history is told: IDs as short as can be, and nothing that names hardware.
+type inWords struct {
+	report.Options
+	hide func(string) string
+}
+
+// text is one from a run, as a page may have it.
+func (w inWords) text(of string) string { return visible.Line(w.hide(of)) }
+
 // historyParts cuts the document where each series has its pictures: the charts of the series come there.
-func historyParts(d history.Document, shown document.Document, o report.Options) ([]historyPart, error) {
+func (w inWords) historyParts(d history.Document, shown document.Document) ([]historyPart, error) {
 	parts, blocks, series, open := []historyPart{}, []document.Block{}, 0, mostOpenCharts
 	part := historyPart{}
 	end := func() error {
@@ -229,7 +239,7 @@ func historyParts(d history.Document, shown document.Document, o report.Options)
 			if err := end(); err != nil {
 				return nil, err
 			}
-			charts, err := chartsOf(d.Series[series], plots, o)
+			charts, err := chartsOf(d.Series[series], plots, w)
 			if err != nil {
 				return nil, err
 			}

@@ -142,7 +142,7 @@ func (s *Server) runs(r *http.Request) (page, error) {
 	f := readFilter(r.URL.Query())
 	since := time.Time{}
 	if f.Since != "" {
-		if since, err = results.ParseSince(st, f.Since, time.Now()); err != nil {
+		if since, err = sinceOf(st, f.Since); err != nil {
 			return page{}, err
 		}
 	}

@@ -29,7 +29,7 @@ var (
 // static are the files that pages link, by their names.
 func static() map[string]string {
 	return map[string]string{"headroom.css": render.PartStyle() + serveStyle, "serve.js": serveScript,
-		"flame.js": render.PartScript(), "history.css": uplotStyle + historyStyle, "history.js": historyScript,
+		"flame.js": render.PartScript(), "history.css": uplotStyle + "\n" + historyStyle, "history.js": historyScript,
 		"uplot.js": uplotScript}
 }
 

@@ -15,20 +15,34 @@
     "B/s": [1, 1024, [" B/s", " KiB/s", " MiB/s", " GiB/s", " TiB/s"]], "B": [1, 1024, [" B", " KiB", " MiB", " GiB", " TiB", " PiB"]],
     "bit/s": [1, 1000, [" bit/s", " kbit/s", " Mbit/s", " Gbit/s", " Tbit/s"]],
   };
-  const ticks = (unit) => (_, values) => {
+  const figures = (unit, values) => {
     const [times, step, prefixes, behind = ""] = units[unit] ?? [1, Infinity, [" " + unit]];
     const most = Math.max(...values.map(Math.abs)) * times;
     let i = 0;
-    while (i < prefixes.length - 1 && most >= step ** (i + 1)) i++;
-    return values.map((v) => v === null ? "" : +(v * times / step ** i).toPrecision(4) + prefixes[i] + behind);
+    while (i < prefixes.length - 1 && most >= step ** (i + 1) * (1 - 1e-9)) i++;
+    return values.map((v) => +(v * times / step ** i).toPrecision(4) + prefixes[i] + behind);
   };
   // Dates as the rest of the page has them, with the year or the day where another begins.
   const dated = (least, format, year, day) => [least, format, year, null, day, null, null, null, 1];
   const dates = [dated(365 * 86400, "{YYYY}"), dated(28 * 86400, "{YYYY}-{MM}"), dated(86400, "{MM}-{DD}", "\n{YYYY}"),
     dated(60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", "\n{MM}-{DD}"), dated(1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", "\n{MM}-{DD}")];
-  // Round numbers of bytes are those with binary prefixes.
-  const binary = [];
-  for (let i = 0; i < 6; i++) for (const n of [1, 2, 5, 10, 20, 50, 100, 200, 500]) binary.push(n * 1024 ** i);
+  // On a logarithmic scale each has its own prefix, and numbers are round in what they are shown in.
+  const logarithmic = (unit) => ({
+    filter: (_, values) => values, values: (_, values) => values.flatMap((v) => figures(unit, [v])),
+    splits: (_, __, least, most) => {
+      const step = units[unit]?.[1] === 1024 ? 1024 : 1000, some = [];
+      for (let power = -12; 10 ** power <= most; power++) some.push(...[1, 2, 5].map((n) => Number(n + "e" + power)));
+      const all = step === 1000 ? some : [0, 1, 2, 3, 4].flatMap((i) => [1, 2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 1024 ** i));
+      const within = all.filter((v) => v >= least && v <= most);
+      return within.length > 7 ? within.filter((_, i) => i % 3 === 0) : within;
+    },
+  });
+  // Round numbers of bytes are those of the prefix that the largest has.
+  const binary = (most) => {
+    const prefix = 1024 ** Math.max(0, Math.floor(Math.log(most) / Math.log(1024))), steps = [];
+    for (const n of [.001, .01, .1, 1, 10, 100]) for (const m of [1, 2, 5]) steps.push(n * m * prefix);
+    return steps;
+  };
 
   const newChart = (figure) => {
     const drawing = JSON.parse(figure.dataset.drawing);
@@ -53,12 +67,12 @@
     let plot, byRun = false, chosen = points.length - 1;
     const across = (p) => byRun ? p.number : p.at;
     const range = () => byRun ? [1, drawing.count] : [drawing.first, drawing.last];
-    const padded = (from, to, least) => { const pad = (to - from) * .04 || least; return [from - pad, to + pad]; };
+    const padded = (from, to, share, least) => { const pad = (to - from) * share || least; return [from - pad, to + pad]; };
 
     const upwards = () => {
       const values = points.map((p) => p.value);
       const least = Math.min(...values, drawing.from ?? Infinity), most = Math.max(...values, drawing.to ?? -Infinity);
-      return drawing.log ? [least / 1.3, most * 1.3] : padded(least, most, Math.abs(most) * .1 || 1);
+      return drawing.log ? [least / 1.3, most * 1.3] : padded(least, most, .08, Math.abs(most) * .1 || 1);
     };
 
     const say = (i) => {
@@ -69,8 +83,13 @@
     };
     const place = () => {
       const x = plot.valToPos(across(points[chosen]), "x"), y = plot.valToPos(points[chosen].value, "y");
-      spot.hidden = x < -1 || x > plot.over.clientWidth + 1;
-      spot.style.transform = `translate(${x}px, ${y}px)`;
+      const width = plot.over.clientWidth;
+      spot.classList.toggle("outside", x < -1 || x > width + 1);
+      spot.style.transform = `translate(${Math.min(Math.max(0, x), width)}px, ${y}px)`;
+    };
+    // The keyboard leads out of what was zoomed to.
+    const reveal = () => {
+      if (spot.classList.contains("outside")) plot.setScale("x", {min: across(points[0]), max: across(points.at(-1))});
     };
     const choose = (i) => {
       chosen = i;
@@ -160,15 +179,16 @@
         return Math.ceil(most) + 12;
       };
       plot = new uPlot({
-        width, height, padding: [20, 10, 0, 4], legend: {show: false}, tzDate: (at) => uPlot.tzDate(new Date(at * 1e3), "Etc/UTC"),
+        width, height, padding: [20, 16, 0, 4], legend: {show: false}, tzDate: (at) => uPlot.tzDate(new Date(at * 1e3), "Etc/UTC"),
         scales: {
           // Zoomed in, it shows what was chosen; else all of the series, so that charts below each other agree.
-          x: {time: !byRun, range: (_, from, to) => from === across(points[0]) && to === across(points.at(-1)) ? padded(...range(), byRun ? .5 : 43200) : [from, to]},
+          x: {time: !byRun, range: (_, from, to) => from <= across(points[0]) && to >= across(points.at(-1)) ? padded(...range(), .04, byRun ? .5 : 43200) : [from, to]},
           y: {distr: drawing.log ? 3 : 1, range: upwards},
         },
         series: [{}, {points: {show: false}, paths: () => null}],
         axes: [{...axis, size: 38, space: 64, ...(byRun ? {incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]} : {values: dates})},
-          {...axis, size: widest, values: ticks(drawing.unit), ...(/^B/.test(drawing.unit) && !drawing.log ? {incrs: binary} : {})}],
+          {...axis, size: widest, ...(drawing.log ? logarithmic(drawing.unit) : {values: (_, values) => figures(drawing.unit, values)}),
+            ...(/^B/.test(drawing.unit) && !drawing.log ? {incrs: binary(upwards()[1])} : {})}],
         cursor: {y: false, x: false, points: {show: false}, drag: {x: true, y: false}},
         hooks: {draw: [draw], setCursor: [(u) => {
           if (document.activeElement === spot) return; // it stays where the keyboard has it
@@ -186,11 +206,13 @@
         ready();
       });
       plot.over.addEventListener("click", (event) => {
-        if (event.target.closest("a.mark") || event.target === spot) return;
+        const finger = event.pointerType === "touch"; // which covers the point: the line below has the link
+        if (event.target.closest("a.mark") || event.target === spot && !finger) return;
         const box = plot.over.getBoundingClientRect(), i = nearest(event.clientX - box.left, event.clientY - box.top);
+        if (finger) event.preventDefault();
         if (i === undefined) return;
         choose(i);
-        if (event.pointerType === "touch") say(i); // whose link opens it: a finger covers the point
+        if (finger) say(i);
         else spot.click();
       });
       choose(chosen);
@@ -202,9 +224,10 @@
       event.preventDefault();
       if (!points[to]) return;
       choose(to);
+      reveal();
       say(to);
     });
-    spot.addEventListener("focus", () => say(chosen));
+    spot.addEventListener("focus", () => { reveal(); say(chosen); });
     spot.addEventListener("blur", () => say());
     // A chart that is folded away has no width, and is drawn when it gets one.
     new ResizeObserver(() => {
@@ -224,9 +247,8 @@
     };
   };
 
-  const figures = [...document.querySelectorAll("figure.chart")];
-  if (!figures.length) return;
-  const charts = figures.map(newChart);
+  const charts = [...document.querySelectorAll("figure.chart")].map(newChart);
+  if (!charts.length) return;
   for (const g of document.querySelectorAll(".charts, .charts-folded")) g.classList.add("drawn");
   document.querySelector(".charts").before(Object.assign(document.createElement("p"), {className: "reading on-screen", textContent: hint}));
 
