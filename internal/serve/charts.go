@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/history"
+	"headroom/internal/report"
 	"headroom/internal/report/compared"
 )
 
@@ -59,13 +60,18 @@ type chartDrawing struct {
 	Changes []int     `json:"changes"`
 }
 
-type chartPoint struct {
-	At     float64  `json:"at"`
-	Number int      `json:"number"`
-	Value  float64  `json:"value"`
-	Lo     *float64 `json:"lo,omitempty"`
-	Hi     *float64 `json:"hi,omitempty"`
-	Warned bool     `json:"warned,omitempty"`
+// chartPoint is a list rather than an object, since a page may have tens of thousands: when, the number of the run, the
+// value, the ends of its interval (null for none), and whether warnings taint it.
+type chartPoint []any
+
+func newChartPoint(p document.Point, number int) chartPoint {
+	rounded := func(v *float64) any {
+		if v == nil {
+			return nil
+		}
+		return report.SixDigits(*v)
+	}
+	return chartPoint{p.At, number + 1, rounded(&p.Value), rounded(p.Lo), rounded(p.Hi), len(p.Codes) > 0}
 }
 
 // chartsOf makes a chart of each cell of a series. The plots have the same cells and points.
@@ -106,8 +112,7 @@ func (s seriesInCharts) chart(cell int, t history.Track, plot document.Plot) (ch
 		c.Runs = append(c.Runs, chartRun{Address: runAddress(p.Run), Short: shown.Name,
 			Created: s.Runs[number].Created.UTC(), Value: s.text(shown.Text), N: p.N,
 			Warnings: s.texts(p.Warnings)})
-		d.Points = append(d.Points, chartPoint{At: shown.At, Number: number + 1, Value: shown.Value, Lo: shown.Lo,
-			Hi: shown.Hi, Warned: len(p.Warnings) > 0})
+		d.Points = append(d.Points, newChartPoint(shown, number))
 	}
 	for _, change := range t.Changes {
 		d.Changes = append(d.Changes, change.Index)

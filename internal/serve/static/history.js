@@ -46,7 +46,8 @@
 
   const newChart = (figure) => {
     const drawing = JSON.parse(figure.dataset.drawing);
-    const {points, changes, levels} = drawing;
+    const {changes, levels} = drawing;
+    const points = drawing.points.map(([at, number, value, lo, hi, warned]) => ({at, number, value, lo, hi, warned}));
     const rows = [...figure.querySelectorAll("tbody tr")];
     const turns = [...figure.querySelectorAll("a.turn")];
     const words = rows.map((row) => {
@@ -143,7 +144,7 @@
       for (const p of points) {
         const at = x(across(p)), size = 3.5 * dot;
         ctx.lineWidth = 1.25 * dot;
-        if (p.lo !== undefined && p.hi !== undefined) {
+        if (p.lo !== null && p.hi !== null) {
           const [low, high] = [y(p.lo), y(p.hi)];
           line(at, Math.min(low, bottom), at, Math.max(high, top));
           for (const [end, over, back] of [[top, high < top, 1], [bottom, low > bottom, -1]]) {
