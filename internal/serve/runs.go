@@ -148,7 +148,7 @@ func (s *Server) runs(r *http.Request) (page, error) {
 	since := time.Time{}
 	if f.Since != "" {
 		var err error
-		if since, err = results.ParseSince(s.Store, f.Since, time.Now()); err != nil {
+		if since, err = sinceOf(s.Store, f.Since); err != nil {
 			return page{}, err
 		}
 	}

@@ -59,6 +59,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /runs/{run}", s.page(s.run))
 	mux.HandleFunc("GET /runs/{run}/changes", s.changes)
 	mux.HandleFunc("GET /compare", s.page(s.comparison))
+	s.historyRoutes(mux)
 	mux.Handle("GET /static/{file}", staticFiles())
 	mux.HandleFunc("GET /", s.page(func(*http.Request) (page, error) {
 		return page{}, notFound{"there is no such page", ""}

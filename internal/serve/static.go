@@ -16,12 +16,21 @@ var (
 	serveStyle string
 	//go:embed static/serve.js
 	serveScript string
+	//go:embed static/history.css
+	historyStyle string
+	//go:embed static/history.js
+	historyScript string
+	//go:embed static/uplot/uPlot.min.css
+	uplotStyle string
+	//go:embed static/uplot/uPlot.iife.min.js
+	uplotScript string
 )
 
 // static are the files that pages link, by their names.
 func static() map[string]string {
 	return map[string]string{"headroom.css": render.PartStyle() + serveStyle, "serve.js": serveScript,
-		"flame.js": render.PartScript()}
+		"flame.js": render.PartScript(), "history.css": uplotStyle + "\n" + historyStyle, "history.js": historyScript,
+		"uplot.js": uplotScript}
 }
 
 // staticFiles serves them. A browser asks each time whether a file is still the same, as after an update of headroom.

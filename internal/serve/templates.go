@@ -29,7 +29,9 @@ type choice struct {
 
 type section struct{ Name, Title, Address string }
 
-func sections() []section { return []section{{"runs", "Runs", "/"}} }
+func sections() []section {
+	return []section{{"runs", "Runs", "/"}, {"history", "History", "/history"}}
+}
 
 // parsePages reads the templates. That of a page's own part is executed by its name.
 func parsePages() (*template.Template, error) {
@@ -40,7 +42,9 @@ func parsePages() (*template.Template, error) {
 		"choice": func(title, name, chosen string, names []string) choice {
 			return choice{title, name, chosen, names}
 		},
-		"iso": func(t time.Time) string { return t.Format(time.RFC3339) },
+		"iso":    func(t time.Time) string { return t.Format(time.RFC3339) },
+		"day":    func(t time.Time) string { return t.Format(time.DateOnly) },
+		"minute": func(t time.Time) string { return t.Format("2006-01-02 15:04") },
 	}).ParseFS(templateFiles, "templates/*.tmpl")
 }
 

@@ -131,9 +131,14 @@ func RedactRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (lab.R
 // WithoutSerials is a document for others: without what names one piece of hardware or one host of the runs that it was
 // made of.
 func WithoutSerials(d document.Document, runs ...lab.Run) document.Document {
+	return d.Rewritten(Hiding(runs...))
+}
+
+// Hiding makes of any text about some runs one for others, as WithoutSerials does of those of a document.
+func Hiding(runs ...lab.Run) func(text string) string {
 	var known []lab.Fact
 	for _, run := range runs {
 		known = append(known, identifying(run.Targets, run.Experiment)...)
 	}
-	return d.Rewritten(facts.NewRedactor(known).Text)
+	return facts.NewRedactor(known).Text
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // writeLicences writes the licence of every module that a binary is linked from, and Go's own: most of them demand that
-// their text goes along.
-func writeLicences(w io.Writer, binary string) error {
+// their text goes along. So do the packages that are embedded; root is the folder of the repository.
+func writeLicences(w io.Writer, root, binary string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return err
@@ -23,11 +23,14 @@ func writeLicences(w io.Writer, binary string) error {
 	for _, m := range info.Deps {
 		fmt.Fprintf(w, "  %s %s\n", m.Path, m.Version)
 	}
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+	for _, e := range embedded() {
+		fmt.Fprintf(w, "  %s %s (npm, embedded)\n", e.name, e.version)
+	}
+	goRoot, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return err
 	}
-	if err := writeTexts(w, "The Go standard library, "+info.GoVersion, strings.TrimSpace(string(root))); err != nil {
+	if err := writeTexts(w, "The Go standard library, "+info.GoVersion, strings.TrimSpace(string(goRoot))); err != nil {
 		return err
 	}
 	for _, m := range info.Deps {
@@ -36,6 +39,11 @@ func writeLicences(w io.Writer, binary string) error {
 			return err
 		}
 		if err := writeTexts(w, m.Path+" "+m.Version, dir); err != nil {
+			return err
+		}
+	}
+	for _, e := range embedded() {
+		if err := writeTexts(w, e.name+" "+e.version, filepath.Join(root, e.dir)); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ const usage = `usage:
                                            a container image as an OCI archive; each FOLDER, named after an architecture,
                                            has the files of its image; FOLDER.base.tar, if it is there, is what they
                                            are put on
-SOURCE_DATE_EPOCH is the time of everything that is made.`
+They are called in the folder of the repository. SOURCE_DATE_EPOCH is the time of everything that is made.`
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -36,9 +36,9 @@ func run(args []string) error {
 	}
 	switch {
 	case len(args) == 2 && args[0] == "licences":
-		return writeLicences(os.Stdout, args[1])
+		return writeLicences(os.Stdout, ".", args[1])
 	case len(args) == 4 && args[0] == "sbom":
-		return writeSBOM(os.Stdout, args[1], args[2], args[3], made)
+		return writeSBOM(os.Stdout, ".", args[1], args[2], args[3], made)
 	case len(args) > 5 && args[0] == "image":
 		return writeImage(image{name: args[1], version: args[2], commit: args[3], made: made}, args[4], args[5:])
 	}

@@ -153,7 +153,7 @@ func TestSBOMAndLicences(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := writeSBOM(&out, "headroom", "1.2.3", program, time.Unix(1795731113, 0).UTC()); err != nil {
+	if err := writeSBOM(&out, "../..", "headroom", "1.2.3", program, time.Unix(1795731113, 0).UTC()); err != nil {
 		t.Fatal(err)
 	}
 	var doc sbom
@@ -163,11 +163,20 @@ func TestSBOMAndLicences(t *testing.T) {
 		t.Errorf("%+v", doc)
 	}
 	out.Reset()
-	if err := writeLicences(&out, program); err != nil {
+	if err := writeLicences(&out, "../..", program); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(out.String(), "Redistributions of source code must retain") {
 		t.Errorf("Go's own licence is not there:\n%.300s", out.String())
+	}
+	for _, e := range embedded() {
+		readme, err := os.ReadFile(filepath.Join("../..", e.dir, "README.md"))
+		if err != nil || !strings.Contains(string(readme), e.version) {
+			t.Errorf("the page beside %s is of another version than %s: %v", e.dir, e.version, err)
+		}
+		if !strings.Contains(out.String(), "\n"+e.name+" "+e.version+": LICENSE\n\nThe MIT License") {
+			t.Errorf("the licence of %s is not there", e.name)
+		}
 	}
 }
 

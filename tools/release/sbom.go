@@ -67,8 +67,9 @@ const (
 	unspecified = "NOASSERTION"
 )
 
-// writeSBOM lists what a binary is linked from, which Go records in it: that it is so needs no scanner's guess.
-func writeSBOM(w io.Writer, name, version, binary string, made time.Time) error {
+// writeSBOM lists what a binary is linked from, which Go records in it: that it is so needs no scanner's guess; and what
+// is embedded from elsewhere, below the folder root of the repository.
+func writeSBOM(w io.Writer, root, name, version, binary string, made time.Time) error {
 	data, err := os.ReadFile(binary)
 	if err != nil {
 		return err
@@ -97,6 +98,14 @@ func writeSBOM(w io.Writer, name, version, binary string, made time.Time) error 
 		}
 		doc.Packages = append(doc.Packages, p)
 		doc.Relationships = append(doc.Relationships, relationship{program.ID, "STATIC_LINK", p.ID})
+	}
+	for _, e := range embedded() {
+		p, err := e.listed(root)
+		if err != nil {
+			return err
+		}
+		doc.Packages = append(doc.Packages, p)
+		doc.Relationships = append(doc.Relationships, relationship{program.ID, "CONTAINS", p.ID})
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

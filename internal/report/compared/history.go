@@ -92,7 +92,7 @@ func (h historyText) row(t history.Track, room int) document.Row {
 // changeCell is a ratio as a change, -7.1% [-8.0, -6.2]; its value is the ratio.
 func changeCell(e history.Estimate) document.Cell {
 	return document.Cell{Text: report.ChangeText(e.Ratio),
-		Interval: strings.TrimPrefix(stepText(e), report.ChangeText(e.Ratio)+" "),
+		Interval: strings.TrimPrefix(StepText(e), report.ChangeText(e.Ratio)+" "),
 		Value:    &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
 }
 
@@ -179,11 +179,12 @@ func (h historyText) event(e history.Event) []document.Block {
 				{Text: atMost(c.P), Value: &c.P, Unit: "1"}}})
 		}
 	}
+	note, differences := DifferencesOf(e)
 	blocks := []document.Block{document.Heading{Text: title}, t,
-		document.Sentence{Role: document.Detail, Text: h.differencesNote(e)}}
+		document.Sentence{Role: document.Detail, Text: note}}
 	list := document.List{Brief: maxExplained}
-	for _, d := range e.Differences {
-		list.Items = append(list.Items, document.Item{Text: differenceText(d)})
+	for _, text := range differences {
+		list.Items = append(list.Items, document.Item{Text: text})
 	}
 	if len(list.Items) > 0 {
 		blocks = append(blocks, list)

@@ -92,7 +92,7 @@ func (h historyText) answer() []string {
 func (h historyText) changeSentence(e history.Event) string {
 	track, c := h.largest(e)
 	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " +
-		stepText(c.Estimate) + ", " + c.Verdict
+		StepText(c.Estimate) + ", " + c.Verdict
 	if more := len(e.Cells) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more of %s", more, prose.Count(len(h.s.Cells), "figure"))
 	}
@@ -146,8 +146,8 @@ func updateText(d diff.Difference) string {
 	return name + " went from " + d.A + " to " + d.B
 }
 
-// stepText is "-7.1% [-8.0, -6.2]".
-func stepText(e history.Estimate) string {
+// StepText is "-7.1% [-8.0, -6.2]".
+func StepText(e history.Estimate) string {
 	return strings.TrimRight(report.ChangeText(e.Ratio)+" "+report.ChangeBounds(&compare.Change{Ratio: e.Ratio,
 		Bounds: compare.Bounds{Lo: e.Lo, Hi: e.Hi}}), " ")
 }
@@ -209,8 +209,16 @@ func (h historyText) newestText(t history.Track) string {
 	}
 }
 
-// differencesNote says what the differences of an event are, or why there are none.
-func (h historyText) differencesNote(e history.Event) string {
+// DifferencesOf lists the differences of an event, the likeliest to matter first. The note says what they are, or why
+// there are none.
+func DifferencesOf(e history.Event) (note string, list []string) {
+	for _, d := range e.Differences {
+		list = append(list, differenceText(d))
+	}
+	return differencesNote(e), list
+}
+
+func differencesNote(e history.Event) string {
 	switch {
 	case e.Unknown != "":
 		return e.Unknown
