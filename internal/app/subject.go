@@ -64,7 +64,7 @@ func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (fa
 	if err != nil {
 		return facts.Document{}, notASubject(name, err)
 	}
-	return factsOfRun(b, role)
+	return FactsOfRun(b, role)
 }
 
 // RunOf finds the run that an argument stands for, and the role that it may name behind a colon. A label may have
@@ -176,8 +176,8 @@ func Machines(b *store.Bundle) []string {
 	return roles
 }
 
-// factsOfRun are the facts of a run's target; of several, of the one in that role.
-func factsOfRun(b *store.Bundle, role string) (facts.Document, error) {
+// FactsOfRun are the facts of a run's target; of several, of the one in that role.
+func FactsOfRun(b *store.Bundle, role string) (facts.Document, error) {
 	known := Machines(b)
 	among := func(what string) error {
 		hints := make([]string, 0, len(known)+1)

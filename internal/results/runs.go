@@ -137,6 +137,18 @@ func RunDocument(p *app.App, b *store.Bundle, o report.Options) (document.Docume
 	return runs.Document(runs.Shown(summaries, o), o), nil
 }
 
+// WriteFound writes what the design of a run found, as JSON for others; false where its cells are all that there is.
+func WriteFound(p *app.App, b *store.Bundle, w io.Writer) (ok bool, err error) {
+	if !hasOwnResult(b) {
+		return false, nil
+	}
+	r, err := resultOf(p, b, report.Options{})
+	if err != nil {
+		return true, err
+	}
+	return true, writeResult(w, r, "json", report.Options{})
+}
+
 // writeFound writes what was found of runs.
 func writeFound(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	o, err := ReportOptions(p, w, o)

@@ -62,6 +62,9 @@ func runAddress(id string) string { return "/runs/" + url.PathEscape(id) }
 
 func runLinks(b *store.Bundle) []link {
 	var links []link
+	if len(b.Known(store.Before)) > 0 {
+		links = append(links, link{"its machine", machineAddress(b.Run.ID, "")})
+	}
 	for _, arm := range b.Run.PartNames() {
 		links = append(links, link{"only " + visible.Line(arm), runAddress(b.Run.ID + ":" + arm)})
 	}

@@ -138,6 +138,32 @@ func (s *Server) rows() ([]store.Row, error) {
 	return all, damaged
 }
 
+// chosen are those of the runs that a filter asks for, in its order. A page beyond the last becomes the last.
+func (s *Server) chosen(all []store.Row, f *runFilter) ([]store.Row, error) {
+	since := time.Time{}
+	if f.Since != "" {
+		var err error
+		if since, err = sinceOf(s.Store, f.Since); err != nil {
+			return nil, err
+		}
+	}
+	var rows []store.Row
+	for _, row := range all {
+		if f.fits(row, since) {
+			rows = append(rows, row)
+		}
+	}
+	f.sort(rows)
+	f.Page = min(f.Page, 1+max(0, len(rows)-1)/rowsPerPage)
+	return rows, nil
+}
+
+// shown are those of the page.
+func (f runFilter) shown(rows []store.Row) []store.Row {
+	first := (f.Page - 1) * rowsPerPage
+	return rows[first:min(first+rowsPerPage, len(rows))]
+}
+
 // runs is the page of all runs.
 func (s *Server) runs(r *http.Request) (page, error) {
 	all, damaged := s.rows()
@@ -145,36 +171,21 @@ func (s *Server) runs(r *http.Request) (page, error) {
 		return page{}, damaged
 	}
 	f := readFilter(r.URL.Query())
-	since := time.Time{}
-	if f.Since != "" {
-		var err error
-		if since, err = sinceOf(s.Store, f.Since); err != nil {
-			return page{}, err
-		}
+	rows, err := s.chosen(all, &f)
+	if err != nil {
+		return page{}, err
 	}
-	list := runsPage{All: len(all), Store: s.Store.Dir()}
-	if damaged != nil {
-		list.Damaged = damaged.Error()
-	}
-	var rows []store.Row
+	list := runsPage{runFilter: f, Heads: f.heads(), Fitting: len(rows), All: len(all), Store: s.Store.Dir(),
+		Damaged: textOf(damaged), Newer: f.at(f.Page-1, len(rows)), Older: f.at(f.Page+1, len(rows))}
 	for _, row := range all {
 		list.Suites, list.Machines = append(list.Suites, results.SuiteOf(row)), append(list.Machines, row.Target)
 		list.Statuses, list.Warnings = append(list.Statuses, string(row.Status)), append(list.Warnings, row.Warnings...)
-		if f.fits(row, since) {
-			rows = append(rows, row)
-		}
 	}
 	for _, names := range []*[]string{&list.Suites, &list.Machines, &list.Statuses, &list.Warnings} {
 		*names = distinct(*names)
 	}
-	f.sort(rows)
-	list.Fitting = len(rows)
-	f.Page = min(f.Page, 1+max(0, len(rows)-1)/rowsPerPage)
-	list.runFilter, list.Heads = f, f.heads()
-	first := (f.Page - 1) * rowsPerPage
-	list.Newer, list.Older = f.at(f.Page-1, len(rows)), f.at(f.Page+1, len(rows))
 	shortID := s.Store.ShortIDs()
-	for _, row := range rows[first:min(first+rowsPerPage, len(rows))] {
+	for _, row := range f.shown(rows) {
 		list.Rows = append(list.Rows, rowOf(row, shortID))
 	}
 	return page{Title: "Runs", Template: "runs", Data: list, Section: "runs"}, nil

@@ -60,6 +60,8 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /runs/{run}/changes", s.changes)
 	mux.HandleFunc("GET /compare", s.page(s.comparison))
 	s.historyRoutes(mux)
+	s.machineRoutes(mux)
+	s.apiRoutes(mux)
 	mux.Handle("GET /static/{file}", staticFiles())
 	mux.HandleFunc("GET /", s.page(func(*http.Request) (page, error) {
 		return page{}, notFound{"there is no such page", ""}
@@ -143,15 +145,23 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// errorPage says what is wrong, and what to try.
+// saidOf is an error as it is said: what is wrong, and what to try.
+func saidOf(err error) *lab.Error {
+	if missing, ok := errors.AsType[notFound](err); ok {
+		said := &lab.Error{What: missing.what}
+		if missing.hint != "" {
+			said.Hints = []string{missing.hint}
+		}
+		return said
+	}
+	if said, ok := errors.AsType[*lab.Error](err); ok {
+		return said
+	}
+	return &lab.Error{What: err.Error()}
+}
+
 func errorPage(err error) page {
-	said, ok := errors.AsType[*lab.Error](err)
-	if !ok {
-		said = &lab.Error{What: err.Error()}
-	}
-	if missing, ok := errors.AsType[notFound](err); ok && missing.hint != "" {
-		said.Hints = []string{missing.hint}
-	}
+	said := saidOf(err)
 	return page{Title: said.What, Template: "error", Data: struct {
 		What, Cause string
 		Hints       []string

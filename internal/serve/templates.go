@@ -30,7 +30,8 @@ type choice struct {
 type section struct{ Name, Title, Address string }
 
 func sections() []section {
-	return []section{{"runs", "Runs", "/"}, {"history", "History", "/history"}}
+	return []section{{"runs", "Runs", "/"}, {"history", "History", "/history"},
+		{"machines", "Machines", "/machines"}}
 }
 
 // parsePages reads the templates. That of a page's own part is executed by its name.

@@ -1,0 +1,52 @@
+package results
+
+import (
+	"headroom/internal/app"
+	"headroom/internal/diagnosis"
+	"headroom/internal/diff"
+	"headroom/internal/facts"
+	"headroom/internal/profile"
+	"headroom/internal/rule"
+	"headroom/internal/store"
+)
+
+// FactsForOthers are the facts of a run's target, by its role where there are several, without serial numbers, addresses
+// and names of hosts.
+func FactsForOthers(b *store.Bundle, role string) (facts.Document, error) {
+	d, err := app.FactsOfRun(b, role)
+	return d.Redacted(), err
+}
+
+// DiagnosisForOthers is what the built-in rules say of the machine of a run, and of its profiles, from facts for others.
+func DiagnosisForOthers(b *store.Bundle, role string) (diagnosis.Document, error) {
+	d, err := FactsForOthers(b, role)
+	if err != nil {
+		return diagnosis.Document{}, err
+	}
+	set, err := LoadRules("")
+	if err != nil {
+		return diagnosis.Document{}, err
+	}
+	costs, err := Costs(b)
+	if err != nil {
+		return diagnosis.Document{}, err
+	}
+	var loads []profile.Load
+	for l, err := range b.Profiles() {
+		if err != nil {
+			return diagnosis.Document{}, err
+		}
+		loads = append(loads, l)
+	}
+	d.Facts = append(d.Facts, diagnosis.FactsOfProfiles(costs, loads)...)
+	return diagnosis.Of(set, d, rule.Options{})
+}
+
+// DifferencesForOthers are those of two machines, ranked by how likely they matter.
+func DifferencesForOthers(a, b facts.Document) (diff.Document, error) {
+	knowledge, err := diff.Load()
+	if err != nil {
+		return diff.Document{}, err
+	}
+	return knowledge.Compare(diff.Side{Name: a.Target, Facts: a.Facts}, diff.Side{Name: b.Target, Facts: b.Facts}), nil
+}

@@ -1,0 +1,214 @@
+package serve
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"headroom/docs/reference/schemas"
+	"headroom/internal/app"
+	"headroom/internal/compare"
+	"headroom/internal/history"
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/results"
+	"headroom/internal/store"
+	"headroom/internal/summary"
+	"headroom/internal/visible"
+)
+
+// apiFiles describe the interface for programs.
+//
+//go:embed openapi.yaml
+var apiFiles embed.FS
+
+// apiRoutes are what programs ask for: the published documents, each with its schema.
+func (s *Server) apiRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /api/v1/runs", s.document(s.apiRuns))
+	mux.HandleFunc("GET /api/v1/runs/{run}", s.document(s.apiRun))
+	mux.HandleFunc("GET /api/v1/runs/{run}/result", s.document(s.apiResult))
+	mux.HandleFunc("GET /api/v1/runs/{run}/facts", s.document(s.apiFacts))
+	mux.HandleFunc("GET /api/v1/runs/{run}/doctor", s.document(s.apiDoctor))
+	mux.HandleFunc("GET /api/v1/compare", s.document(s.apiCompare))
+	mux.HandleFunc("GET /api/v1/history/{suite}", s.document(s.apiHistory))
+	mux.HandleFunc("GET /api/v1/openapi.yaml", fileOf(apiFiles, "application/yaml", "openapi.yaml"))
+	mux.HandleFunc("GET /api/v1/schemas/{name}", func(w http.ResponseWriter, r *http.Request) {
+		fileOf(schemas.Files, "application/schema+json", r.PathValue("name"))(w, r)
+	})
+	mux.HandleFunc("GET /api/", s.document(func(http.Header, *http.Request) ([]byte, error) {
+		return nil, notFound{"there is no such document", "/api/v1/openapi.yaml lists them"}
+	}))
+}
+
+// fileOf answers with a file.
+func fileOf(files fs.FS, kind, name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		send(w, r, http.StatusOK, kind, text)
+	}
+}
+
+// document answers with a document that is made for a request, or with what is wrong.
+func (s *Server) document(of func(http.Header, *http.Request) ([]byte, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		status := http.StatusOK
+		var text []byte
+		err := s.work(r.Context(), func() (err error) {
+			text, err = of(w.Header(), r)
+			return err
+		})
+		if err != nil {
+			said := saidOf(err)
+			status = statusOf(err)
+			text, _ = encoded(struct {
+				Error string   `json:"error"`
+				Hints []string `json:"hints,omitempty"`
+			}{said.What, said.Hints})
+		}
+		send(w, r, status, "application/json", text)
+	}
+}
+
+func encoded(v any) ([]byte, error) {
+	var out bytes.Buffer
+	err := app.EncodeJSON(&out, v)
+	return out.Bytes(), err
+}
+
+// apiRuns lists the runs that fit, a page of them; the header Link leads to the next.
+func (s *Server) apiRuns(h http.Header, r *http.Request) ([]byte, error) {
+	all, damaged := s.rows()
+	if damaged != nil && len(all) == 0 {
+		return nil, damaged
+	}
+	f := readFilter(r.URL.Query())
+	rows, err := s.chosen(all, &f)
+	if err != nil {
+		return nil, err
+	}
+	if next := f.at(f.Page+1, len(rows)); next != "" {
+		h.Set("Link", "</api/v1/runs"+strings.TrimPrefix(next, "/")+`>; rel="next"`)
+	}
+	h.Set("X-Total-Count", strconv.Itoa(len(rows)))
+	return encoded(app.RunsDocument{Schema: app.RunsSchema, Runs: append([]store.Row{}, f.shown(rows)...)})
+}
+
+func (s *Server) apiRun(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = results.WriteRuns(s.App, "json", []*store.Bundle{b}, &out, report.Options{})
+	return out.Bytes(), err
+}
+
+func (s *Server) apiResult(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	ok, err := results.WriteFound(s.App, b, &out)
+	if err == nil && !ok {
+		err = notFound{"the result of run " + b.Run.ID + " are its cells", "/api/v1/runs/" + b.Run.ID + " has them"}
+	}
+	return out.Bytes(), err
+}
+
+func (s *Server) apiFacts(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	d, err := results.FactsForOthers(b, r.URL.Query().Get("role"))
+	if err != nil {
+		return nil, err
+	}
+	return encoded(d)
+}
+
+func (s *Server) apiDoctor(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	d, err := results.DiagnosisForOthers(b, r.URL.Query().Get("role"))
+	if err != nil {
+		return nil, err
+	}
+	return encoded(d)
+}
+
+func (s *Server) apiCompare(_ http.Header, r *http.Request) ([]byte, error) {
+	bundles, err := s.compared(r.URL.Query()["run"])
+	if err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	o := results.CompareOptions{Alpha: compare.DefaultAlpha, Margins: q["margin"], Anyway: q.Has("anyway")}
+	found, err := results.Comparison(s.App, idsOf(bundles), o, true)
+	if err != nil {
+		return nil, err
+	}
+	return hidden(found.Hidden, found.Runs)
+}
+
+func (s *Server) apiHistory(_ http.Header, r *http.Request) ([]byte, error) {
+	suite, q := r.PathValue("suite"), r.URL.Query()
+	if err := s.mayFollow(suite); err != nil {
+		return nil, err
+	}
+	f := historyFilter{Cell: q.Get("cell"), Metric: q.Get("metric"), Since: q.Get("since"), Margin: q.Get("margin")}
+	o, err := f.options(s.Store)
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := results.History(s.App, suite, o)
+	if err != nil {
+		return nil, err
+	}
+	return hidden(found.Published.(history.Document), found.Runs)
+}
+
+// hidden is a document whose texts name no piece of hardware of the runs that it was made of.
+func hidden(v any, runs []lab.Run) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber() // as they are written
+	var read any
+	if err := in.Decode(&read); err != nil {
+		return nil, err
+	}
+	return encoded(rewritten(read, summary.Hiding(runs...)))
+}
+
+// rewritten is a value of JSON with each of its texts as rewrite makes it; names of fields stay.
+func rewritten(v any, rewrite func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		return visible.Text(rewrite(v))
+	case []any:
+		for i := range v {
+			v[i] = rewritten(v[i], rewrite)
+		}
+	case map[string]any:
+		for key := range v {
+			if key != "id" && key != "schema" {
+				v[key] = rewritten(v[key], rewrite)
+			}
+		}
+	}
+	return v
+}
