@@ -146,7 +146,8 @@ func (s schemas) object(t reflect.Type) map[string]any {
 			tag = f.Name
 		}
 		property := s.of(f.Type)
-		always := !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero")
+		always := !strings.Contains(options, "omitempty") && !strings.Contains(options, "omitzero") &&
+			!throughPointer(t, f.Index)
 		if always {
 			required = append(required, tag)
 		}
@@ -161,6 +162,16 @@ func (s schemas) object(t reflect.Type) map[string]any {
 		object["required"] = required
 	}
 	return object
+}
+
+// throughPointer says whether a field is one of an embedded struct that may not be there.
+func throughPointer(t reflect.Type, index []int) bool {
+	for i := range index[:len(index)-1] {
+		if t.FieldByIndex(index[:i+1]).Type.Kind() == reflect.Pointer {
+			return true
+		}
+	}
+	return false
 }
 
 // orNull allows null, which Go writes for a list, a map or a pointer that was never set.

@@ -10,14 +10,15 @@ import (
 	"headroom/internal/store"
 )
 
-// FactsForOthers are the facts of a run's target, by its role where there are several, without serial numbers, addresses
-// and names of hosts.
+// FactsForOthers are the facts of a run's target, by its role where there are several, without serial numbers,
+// addresses and names of hosts.
 func FactsForOthers(b *store.Bundle, role string) (facts.Document, error) {
 	d, err := app.FactsOfRun(b, role)
 	return d.Redacted(), err
 }
 
-// DiagnosisForOthers is what the built-in rules say of the machine of a run, and of its profiles, from facts for others.
+// DiagnosisForOthers is what the built-in rules say of the machine of a run, and of its profiles, from facts for
+// others.
 func DiagnosisForOthers(b *store.Bundle, role string) (diagnosis.Document, error) {
 	d, err := FactsForOthers(b, role)
 	if err != nil {

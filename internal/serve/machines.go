@@ -141,7 +141,8 @@ func (s *Server) machineDifferences(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p, err := ofDocument(machines.Differences(found, machines.DifferenceOptions{Top: machines.ShownDifferences}), links...)
+	shown := machines.Differences(found, machines.DifferenceOptions{Top: machines.ShownDifferences})
+	p, err := ofDocument(shown, links...)
 	p.Section = "machines"
 	return p, err
 }

@@ -1,0 +1,200 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"headroom/docs/reference/schemas"
+	"headroom/internal/lab"
+)
+
+// openAPI is as much of the description as the tests read.
+type openAPI struct {
+	Paths map[string]struct {
+		Get struct {
+			Responses map[string]struct {
+				Content map[string]struct {
+					Schema struct {
+						Ref string `yaml:"$ref"`
+					}
+				}
+			}
+		}
+	}
+}
+
+func described(t *testing.T, at *httptest.Server) openAPI {
+	t.Helper()
+	got, text := answer(t, at, http.MethodGet, "/api/v1/openapi.yaml")
+	if got.StatusCode != http.StatusOK {
+		t.Fatal(got.Status)
+	}
+	var d openAPI
+	if err := yaml.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// compiled is a schema by its file's name.
+func compiled(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	c := jsonschema.NewCompiler()
+	text, err := fs.ReadFile(schemas.Files, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.AddResource(name, read); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Every path of the description is answered with a document of the schema that it names, and without serial numbers.
+func TestAPI(t *testing.T) {
+	a, all := saved(t, 12, func(_ int, r *lab.Run) {
+		r.Targets[0].Facts = append(r.Targets[0].Facts, lab.Fact{Key: "disk.serial", About: "nvme0n1",
+			Value: "S3CR3TSERIAL"})
+		r.Label = "of S3CR3TSERIAL"
+	})
+	at := served(t, Options{App: a})
+	asked := map[string]string{
+		"/api/v1/runs":             "/api/v1/runs?sort=-label",
+		"/api/v1/runs/{run}":       "/api/v1/runs/" + all[0].ID,
+		"/api/v1/runs/{run}/facts": "/api/v1/runs/" + all[0].ID + "/facts", "/api/v1/openapi.yaml": "",
+		"/api/v1/runs/{run}/doctor": "/api/v1/runs/" + all[0].ID + "/doctor", "/api/v1/schemas/{name}": "",
+		"/api/v1/compare":         "/api/v1/compare?margin=5%25&run=" + all[0].ID + "&run=" + all[1].ID,
+		"/api/v1/history/{suite}": "/api/v1/history/" + all[0].Suite, "/api/v1/runs/{run}/result": "",
+	}
+	paths := described(t, at).Paths
+	for path := range asked {
+		if _, ok := paths[path]; !ok {
+			t.Errorf("%s is not described", path)
+		}
+	}
+	for path, what := range paths {
+		address, known := asked[path]
+		if !known {
+			t.Errorf("nobody asks for %s", path)
+		}
+		if address == "" {
+			continue
+		}
+		got, text := answer(t, at, http.MethodGet, address)
+		if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %s\n%s", address, got.Status, text)
+			continue
+		}
+		if strings.Contains(text, "S3CR3TSERIAL") {
+			t.Errorf("%s has a serial number", address)
+		}
+		ref := what.Get.Responses["200"].Content["application/json"].Schema.Ref
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compiled(t, strings.TrimPrefix(ref, "schemas/")).Validate(document); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+		if got, _ := answer(t, at, http.MethodGet, "/api/v1/"+ref); got.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", ref, got.Status)
+		}
+	}
+}
+
+func TestAPIPages(t *testing.T) {
+	a, all := saved(t, 103, nil)
+	at := served(t, Options{App: a})
+	var ids []string
+	for next := "/api/v1/runs"; next != ""; {
+		got, text := answer(t, at, http.MethodGet, next)
+		var d struct{ Runs []struct{ ID string } }
+		if err := json.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range d.Runs {
+			ids = append(ids, r.ID)
+		}
+		next, _, _ = strings.Cut(strings.TrimPrefix(got.Header.Get("Link"), "<"), ">")
+		if got.Header.Get("X-Total-Count") != "103" {
+			t.Errorf("%s runs fit", got.Header.Get("X-Total-Count"))
+		}
+	}
+	slices.Sort(ids)
+	if len(slices.Compact(ids)) != len(all) {
+		t.Errorf("%d runs on all pages", len(ids))
+	}
+}
+
+func TestAPIErrors(t *testing.T) {
+	a, all := saved(t, 1, nil)
+	at := served(t, Options{App: a})
+	run := "/api/v1/runs/" + all[0].ID
+	for path, status := range map[string]int{"/api/v1/runs/ZZZZZZZZZZ": 404, run + "/result": 404,
+		run + "/facts?role=none": 400, run + "/doctor?role=none": 400, "/api/v1/compare?run=" + all[0].ID: 400,
+		"/api/v1/history/none": 404, "/api/v1/history/" + all[0].Suite + "?margin=x": 400,
+		"/api/v1/runs?since=never": 400,
+		"/api/v1/runs?since=%2Fetc": 400, "/api/v1/elsewhere": 404, "/api/": 404} {
+		got, text := answer(t, at, http.MethodGet, path)
+		var said struct{ Error string }
+		if err := json.Unmarshal([]byte(text), &said); err != nil || got.StatusCode != status || said.Error == "" {
+			t.Errorf("%s: %s, want %d\n%s", path, got.Status, status, text)
+		}
+	}
+	got, _ := answer(t, at, http.MethodGet, "/api/v1/schemas/..%2fschemas.go")
+	if got.StatusCode != http.StatusNotFound {
+		t.Errorf("a file beside the schemas: %s", got.Status)
+	}
+}
+
+func TestMachines(t *testing.T) {
+	a, all := saved(t, 3, func(i int, r *lab.Run) {
+		r.Targets[0].Target = []string{"ssh://one", "ssh://one", "ssh://two"}[i]
+		for j, f := range r.Targets[0].Facts {
+			if f.Key == "kernel.release" && i == 2 {
+				r.Targets[0].Facts[j].Value = "9.9.9-other"
+			}
+		}
+	})
+	at := served(t, Options{App: a})
+	list := pageOf(t, at, "/machines")
+	for _, want := range []string{"2 of which", "/machines/" + all[1].ID, "/machines/" + all[2].ID, "ssh://one",
+		"ssh://two"} {
+		if !strings.Contains(list, want) {
+			t.Errorf("the list has no %q", want)
+		}
+	}
+	if strings.Contains(list, all[0].ID) {
+		t.Error("a machine is there twice")
+	}
+	if body := pageOf(t, at, "/machines/"+all[2].ID); !strings.Contains(body, "9.9.9-other") {
+		t.Error("the page of a machine lacks its kernel")
+	}
+	differ := pageOf(t, at, "/machines/difference?run="+all[2].ID+"&run="+all[1].ID)
+	if !strings.Contains(differ, "9.9.9-other") || !strings.Contains(differ, "<h1>") {
+		t.Error("the difference of the kernels is missing")
+	}
+	for path, status := range map[string]int{"/machines/difference?run=" + all[0].ID: 400, "/machines/ZZZZZZZZZZ": 404,
+		"/machines/" + all[0].ID + "?role=none": 400} {
+		if got, _ := answer(t, at, http.MethodGet, path); got.StatusCode != status {
+			t.Errorf("%s: %s", path, got.Status)
+		}
+	}
+}
