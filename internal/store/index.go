@@ -19,7 +19,7 @@ import (
 )
 
 // indexVersion is raised when a Row has another field, or a field another meaning: lines of other versions are stale.
-const indexVersion = 8
+const indexVersion = 9
 
 // Row is a run as a list shows it.
 type Row struct {
