@@ -38,23 +38,32 @@ func CompareProfiles(p *app.App, refs []string, o ProfileDiffOptions) error {
 	if err != nil {
 		return err
 	}
-	layers, err := layer.Load()
+	r, err := ProfileDifference(s, refs, o)
 	if err != nil {
 		return err
+	}
+	return ShowResult(p, s, r, o.Result)
+}
+
+// ProfileDifference is by what the profiles of two runs, or of two arms, differ.
+func ProfileDifference(s *store.Store, refs []string, o ProfileDiffOptions) (ResultDocument, error) {
+	layers, err := layer.Load()
+	if err != nil {
+		return ResultDocument{}, err
 	}
 	a, b, err := profiledSides(s, refs, o.Cells)
 	if err != nil {
-		return err
+		return ResultDocument{}, err
 	}
 	d, err := difference.Of(a.costs, b.costs, difference.Options{A: a.name, B: b.name, Alpha: o.Alpha})
 	if err != nil {
-		return err
+		return ResultDocument{}, err
 	}
 	sides := profiled.Sides{A: a.breakdown, B: b.breakdown}
 	of := func(shown report.Options) document.Document {
 		return profiled.Difference(d, sides, profiled.Options{Options: shown, Functions: o.Functions, Layers: layers})
 	}
-	return ShowResult(p, s, ResultDocument{Published: d, Document: of, Runs: []lab.Run{a.run, b.run}}, o.Result)
+	return ResultDocument{Published: d, Document: of, Runs: []lab.Run{a.run, b.run}}, nil
 }
 
 // profiledSides are the two sides that names mean: one name, of a run with arms, means its first arm and its last.
