@@ -140,7 +140,9 @@ func profilesOf(s *store.Store, ref string, cells []string) (profiledRun, error)
 }
 
 // profileResult is the profile of a run that was measured for that.
-func profileResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) { return Profile(b) }
+func profileResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) {
+	return Profile(b)
+}
 
 // Profile is what each I/O of a run, or of an arm of it, costs in its profiled loads.
 func Profile(b *store.Bundle) (ResultDocument, error) {

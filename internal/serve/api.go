@@ -33,6 +33,7 @@ func (s *Server) apiRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/runs/{run}/result", s.document(s.apiResult))
 	mux.HandleFunc("GET /api/v1/runs/{run}/facts", s.document(s.apiFacts))
 	mux.HandleFunc("GET /api/v1/runs/{run}/doctor", s.document(s.apiDoctor))
+	mux.HandleFunc("GET /api/v1/runs/{run}/profile", s.document(s.apiProfile))
 	mux.HandleFunc("GET /api/v1/compare", s.document(s.apiCompare))
 	mux.HandleFunc("GET /api/v1/history/{suite}", s.document(s.apiHistory))
 	mux.HandleFunc("GET /api/v1/openapi.yaml", fileOf(apiFiles, "application/yaml", "openapi.yaml"))
@@ -146,6 +147,21 @@ func (s *Server) apiDoctor(_ http.Header, r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	return encoded(d)
+}
+
+func (s *Server) apiProfile(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	if !b.Profiled() {
+		return nil, notFound{"run " + b.Run.ID + " has no profiled loads", "headroom run --profile profiles some"}
+	}
+	found, err := results.Profile(b)
+	if err != nil {
+		return nil, err
+	}
+	return hidden(found.Published, found.Runs)
 }
 
 func (s *Server) apiCompare(_ http.Header, r *http.Request) ([]byte, error) {

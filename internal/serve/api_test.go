@@ -82,6 +82,7 @@ func TestAPI(t *testing.T) {
 		"/api/v1/runs/{run}/doctor": "/api/v1/runs/" + all[0].ID + "/doctor", "/api/v1/schemas/{name}": "",
 		"/api/v1/compare":         "/api/v1/compare?margin=5%25&run=" + all[0].ID + "&run=" + all[1].ID,
 		"/api/v1/history/{suite}": "/api/v1/history/" + all[0].Suite, "/api/v1/runs/{run}/result": "",
+		"/api/v1/runs/{run}/profile": "/api/v1/runs/" + profiledRun(t, a, "RNS0000090", 0).ID + "/profile",
 	}
 	paths := described(t, at).Paths
 	for path := range asked {
@@ -150,7 +151,7 @@ func TestAPIErrors(t *testing.T) {
 	for path, status := range map[string]int{"/api/v1/runs/ZZZZZZZZZZ": 404, run + "/result": 404,
 		run + "/facts?role=none": 400, run + "/doctor?role=none": 400, "/api/v1/compare?run=" + all[0].ID: 400,
 		"/api/v1/history/none": 404, "/api/v1/history/" + all[0].Suite + "?margin=x": 400,
-		"/api/v1/runs?since=never": 400,
+		"/api/v1/runs?since=never":  400,
 		"/api/v1/runs?since=%2Fetc": 400, "/api/v1/elsewhere": 404, "/api/": 404} {
 		got, text := answer(t, at, http.MethodGet, path)
 		var said struct{ Error string }
@@ -175,7 +176,7 @@ func TestMachines(t *testing.T) {
 	})
 	at := served(t, Options{App: a})
 	list := pageOf(t, at, "/machines")
-	for _, want := range []string{"2 of which", "/machines/" + all[1].ID, "/machines/" + all[2].ID, "ssh://one",
+	for _, want := range []string{"2 machines", "/machines/" + all[1].ID, "/machines/" + all[2].ID, "ssh://one",
 		"ssh://two"} {
 		if !strings.Contains(list, want) {
 			t.Errorf("the list has no %q", want)

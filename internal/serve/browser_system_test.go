@@ -268,3 +268,53 @@ func TestWatchARun(t *testing.T) {
 	}
 	b.waitFor(t, "The run has ended.")
 }
+
+// A reader follows a suite to its change, and from there to the runs before and after it and what their machines differ
+// in.
+func TestFollowASuiteToItsChange(t *testing.T) {
+	a, ids := followed(t, 24, "nightly", 0.8, nil)
+	b := openBrowser(t, served(t, Options{App: a}).URL)
+	b.open(t, "/history")
+	b.accessible(t)
+	b.do(t, chromedp.Click(chromedp.CSS(`main a[href="/history/nightly"]`)))
+	b.waitUntil(t, `document.querySelector("main canvas") !== null`)
+	b.accessible(t)
+	b.do(t, chromedp.Click(chromedp.CSS(`main a[href^="/compare?run="]`)))
+	b.waitUntil(t, `location.pathname === "/compare" && document.querySelector("main h1") !== null`)
+	b.waitFor(t, "6.12.9") // the kernel of the new level
+	if at := b.at(t); !strings.Contains(at, ids[11]) || !strings.Contains(at, ids[12]) {
+		t.Errorf("the change leads to %s", at)
+	}
+	b.do(t, chromedp.Click(chromedp.CSS(`main a[href^="/machines/difference"]`)))
+	b.waitUntil(t, `location.pathname === "/machines/difference" && document.querySelector("main h1") !== null`)
+	b.waitFor(t, "kernel.release")
+	b.accessible(t)
+}
+
+// The points of a history are reached with the keyboard alone.
+func TestPointsWithKeyboard(t *testing.T) {
+	a, ids := followed(t, 24, "nightly", 0.8, nil)
+	b := openBrowser(t, served(t, Options{App: a}).URL)
+	b.open(t, "/history/nightly")
+	b.waitUntil(t, `document.querySelector("main canvas") !== null`)
+	b.tabTo(t, ".spot")
+	b.do(t, chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Enter))
+	b.waitUntil(t, `location.pathname.startsWith("/runs/") && document.querySelector("main h1") !== null`)
+	if at := b.at(t); at != "/runs/"+ids[1] {
+		t.Errorf("the second point leads to %s", at)
+	}
+}
+
+func TestLookAtMachinesAndProfiles(t *testing.T) {
+	a, all := saved(t, 2, func(i int, r *lab.Run) { r.Targets[0].Target = []string{"ssh://one", "ssh://two"}[i] })
+	run := profiledRun(t, a, "RNS0000091", 1)
+	b := openBrowser(t, served(t, Options{App: a}).URL)
+	for _, path := range []string{"/machines", "/machines/" + all[0].ID, "/profiles/" + run.ID,
+		"/machines/difference?run=" + all[0].ID + "&run=" + all[1].ID} {
+		b.open(t, path)
+		b.accessible(t)
+	}
+	b.open(t, "/profiles/"+run.ID)
+	b.do(t, chromedp.SendKeys(chromedp.CSS(`.flame input[type="search"]`), "io_submit_one"))
+	b.waitFor(t, "100%")
+}

@@ -61,6 +61,10 @@ func (s *Server) comparison(r *http.Request) (page, error) {
 	if len(bundles) == 2 {
 		links = append(links, link{"what their machines differ in", "/machines/difference?" +
 			url.Values{"run": idsOf(bundles)}.Encode()})
+		if bundles[0].Profiled() && bundles[1].Profiled() {
+			links = append(links, link{"what each I/O costs on either side",
+				profileDifferenceAddress(idsOf(bundles)...)})
+		}
 	}
 	o := results.CompareOptions{Alpha: compare.DefaultAlpha, Margins: q["margin"], Anyway: q.Has("anyway")}
 	found, err := results.Comparison(s.App, idsOf(bundles), o, true)

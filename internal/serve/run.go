@@ -65,6 +65,9 @@ func runLinks(b *store.Bundle) []link {
 	if len(b.Known(store.Before)) > 0 {
 		links = append(links, link{"its machine", machineAddress(b.Run.ID, "")})
 	}
+	if b.Profiled() && b.Run.MadeBy() != lab.DesignProfile {
+		links = append(links, link{"what each I/O costs", profileAddress(b.Run.ID)})
+	}
 	for _, arm := range b.Run.PartNames() {
 		links = append(links, link{"only " + visible.Line(arm), runAddress(b.Run.ID + ":" + arm)})
 	}

@@ -61,6 +61,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /compare", s.page(s.comparison))
 	s.historyRoutes(mux)
 	s.machineRoutes(mux)
+	s.profileRoutes(mux)
 	s.apiRoutes(mux)
 	mux.Handle("GET /static/{file}", staticFiles())
 	mux.HandleFunc("GET /", s.page(func(*http.Request) (page, error) {

@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"net/http"
+	"net/url"
+
+	"headroom/internal/app"
+	"headroom/internal/report/profiled"
+	"headroom/internal/results"
+	"headroom/internal/store"
+	"headroom/internal/summary"
+	"headroom/internal/visible"
+)
+
+// profileRoutes are the pages of what each I/O costs.
+func (s *Server) profileRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /profiles/{run}", s.page(s.profile))
+	mux.HandleFunc("GET /profiles/difference", s.page(s.profileDifference))
+}
+
+func profileAddress(id string) string { return "/profiles/" + url.PathEscape(id) }
+
+// profileDifferenceAddress is that of two runs, or of one whose first arm and last are meant.
+func profileDifferenceAddress(ids ...string) string {
+	return "/profiles/difference?" + url.Values{"run": ids}.Encode()
+}
+
+// profile is the page of a run's profiled loads, with their flame graph.
+func (s *Server) profile(r *http.Request) (page, error) {
+	b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		return page{}, err
+	}
+	if !b.Profiled() {
+		return page{}, notFound{"run " + b.Run.ID + " has no profiled loads", "headroom run --profile profiles some"}
+	}
+	found, err := results.Profile(b)
+	if err != nil {
+		return page{}, err
+	}
+	links := []link{{"its run", runAddress(b.Run.ID)}}
+	if len(b.Run.PartNames()) > 1 {
+		links = append(links, link{"by what its first arm and its last differ", profileDifferenceAddress(b.Run.ID)})
+	}
+	p, err := ofDocument(summary.WithoutSerials(found.Document(s.options()), found.Runs...), links...)
+	p.Section = "runs"
+	return p, err
+}
+
+// profileDifference is the page of by what two profiles differ: /profiles/difference?run=7KQ4&run=9ZZZ.
+func (s *Server) profileDifference(r *http.Request) (page, error) {
+	refs := r.URL.Query()["run"]
+	const sides = 2
+	if len(refs) == 0 || len(refs) > sides {
+		return page{}, app.Usage("it takes two profiles, or a run with arms", "open a run that was profiled")
+	}
+	var bundles []*store.Bundle
+	var links []link
+	for _, ref := range refs {
+		b, err := s.find(ref)
+		if err != nil {
+			return page{}, err
+		}
+		bundles = append(bundles, b)
+		links = append(links, link{visible.Line(s.Store.ShortID(b.Run.ID)), runAddress(b.Run.ID)})
+	}
+	o := results.ProfileDiffOptions{Alpha: results.ProfileAlpha}
+	o.Functions = profiled.ShownFunctions
+	found, err := results.ProfileDifference(s.Store, idsOf(bundles), o)
+	if err != nil {
+		return page{}, err
+	}
+	p, err := ofDocument(summary.WithoutSerials(found.Document(s.options()), found.Runs...), links...)
+	p.Section = "runs"
+	return p, err
+}
