@@ -112,7 +112,7 @@ func TestOddRequests(t *testing.T) {
 func TestSlowClients(t *testing.T) {
 	a, _ := saved(t, 1, nil)
 	at := listening(t, Options{App: a})
-	const silent = mostConnections + 500
+	const silent, enough = 10_000, mostConnections + 500
 	var open []net.Conn
 	defer func() {
 		for _, c := range open {
@@ -121,6 +121,10 @@ func TestSlowClients(t *testing.T) {
 	}()
 	for i := range silent {
 		c, err := net.Dial("tcp", at)
+		if err != nil && i >= enough {
+			t.Logf("this machine allows no more than %d connections: %v", i, err)
+			break
+		}
 		if err != nil {
 			t.Skipf("this machine allows no more than %d connections: %v", i, err)
 		}
@@ -131,7 +135,7 @@ func TestSlowClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := status(t, at, "GET / HTTP/1.1\r\nHost: "+at+"\r\nConnection: close\r\n\r\n"); got != "200 OK" {
-		t.Errorf("a reader beside %d silent connections: %s", silent, got)
+		t.Errorf("a reader beside %d silent connections: %s", len(open), got)
 	}
 	_ = slow.SetReadDeadline(time.Now().Add(time.Minute))
 	if text, err := io.ReadAll(slow); err != nil || len(text) > 0 && !bytes.HasPrefix(text, []byte("HTTP/1.1 4")) {
