@@ -119,8 +119,8 @@ type entry struct {
 // others.
 func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged error) {
 	trusted := Trust(s.dir) == nil // in a folder that others can change the index could be a link or a lie
-	var known map[string]entry
-	if trusted {
+	known := s.memory.entries()
+	if known == nil && trusted {
 		known = s.readIndex()
 	}
 	stale := false
@@ -144,6 +144,7 @@ func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged 
 	if trusted && (stale || len(known) != len(entries)) {
 		_ = s.writeIndex(entries) // on a full or read-only file system the bundles are read each time
 	}
+	s.memory.keep(entries)
 	return entries, newest, errors.Join(unread...)
 }
 
