@@ -60,6 +60,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /runs/{run}/changes", s.changes)
 	mux.HandleFunc("GET /compare", s.page(s.comparison))
 	s.historyRoutes(mux)
+	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.Handle("GET /static/{file}", staticFiles())
 	mux.HandleFunc("GET /", s.page(func(*http.Request) (page, error) {
 		return page{}, notFound{"there is no such page", ""}
