@@ -90,7 +90,8 @@ func (k known) faults(expression string) (faults []string) {
 	return faults
 }
 
-// What the dashboard of deploy/ asks for is what is served: who renames a metric or a label sees here what becomes empty.
+// What the dashboard of deploy/ asks for is what is served, and so is what the docs alert on: who renames a metric or a
+// label sees here what becomes empty.
 func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/grafana.json")
 	if err != nil {
@@ -146,6 +147,19 @@ func TestDashboard(t *testing.T) {
 			if target.Datasource.UID != source {
 				t.Errorf("panel %q asks %s", p.Title, target.Datasource.UID)
 			}
+		}
+	}
+	docs, err := os.ReadFile("../../docs/howto/serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := regexp.MustCompile(`(?m)^ +expr: (.*)$`).FindAllStringSubmatch(string(docs), -1)
+	if len(alerts) == 0 {
+		t.Error("the docs alert on nothing")
+	}
+	for _, m := range alerts {
+		for _, fault := range k.faults(m[1]) {
+			t.Errorf("the docs, %s: %s", m[1], fault)
 		}
 	}
 	if len(d.Panels) < 6 || len(used) != 3 {

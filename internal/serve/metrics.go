@@ -89,14 +89,14 @@ func (s *Server) writeMetrics(w *bytes.Buffer) error {
 	return err
 }
 
-// inSeries says whether a run is one of a series: it is complete, and measured what its suite says, no experiment and no
-// part of one. The figures of an experiment are an answer for people, and would be a level of their own in a graph.
+// inSeries says whether a run is one of a series: it is complete, and measured what its suite says, no experiment and
+// no part of one. The figures of an experiment are an answer for people, and would be a level of their own in a graph.
 func inSeries(r store.Row) bool {
 	return r.Status == lab.Complete && r.Experiment == "" && r.Pair == "" && !r.Design.HasParts()
 }
 
-// newest are the newest runs of each suite, target and place, the one that was measured last first. Unread is how many of
-// them can't be read.
+// newest are the newest runs of each suite, target and place, the one that was measured last first. Unread is how many
+// of them can't be read.
 func (s *Server) newest(rows []store.Row) (bundles []*store.Bundle, unread int) {
 	type series struct{ suite, target, place string }
 	seen := map[series]bool{}
@@ -135,7 +135,8 @@ func storeFamilies(rows []store.Row, newest []*store.Bundle, unreadable int) *ru
 	all.Add("headroom_store_unreadable_runs", "", "Runs in the store that can't be read.", float64(unreadable))
 	seen := map[string]bool{}
 	for _, b := range newest {
-		suite := summary.HiddenIn(b.Run)(cmp.Or(b.Run.Suite, b.Run.Label)) // an import has no suite, and goes by its label
+		name := cmp.Or(b.Run.Suite, b.Run.Label) // an import has no suite, and goes by its label
+		suite := summary.HiddenIn(b.Run)(name)
 		if seen[suite] {
 			continue
 		}

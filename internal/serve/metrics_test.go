@@ -75,8 +75,8 @@ func valuesOf(samples []sample, name, label string) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Prometheus gets the newest complete run of each suite, target and place, and of the store how many runs of what status
-// it has and how old the newest are.
+// Prometheus gets the newest complete run of each suite, target and place, and of the store how many runs of what
+// status it has and how old the newest are.
 func TestMetrics(t *testing.T) {
 	a, all := saved(t, 8, func(i int, r *lab.Run) {
 		switch i {
@@ -119,9 +119,9 @@ func TestMetrics(t *testing.T) {
 			newest[s.labels["suite"]] = s.value
 		}
 	}
-	if want := map[string]string{"complete": "6", "failed": "0", "interrupted": "1", "running": "1"}; !maps.Equal(states,
-		want) {
-		t.Errorf("runs %v, want %v", states, want)
+	wantStates := map[string]string{"complete": "6", "failed": "0", "interrupted": "1", "running": "1"}
+	if !maps.Equal(states, wantStates) {
+		t.Errorf("runs %v, want %v", states, wantStates)
 	}
 	if len(newest) != 2 || newest["other"] >= newest[all[4].Suite] {
 		t.Errorf("newest runs %v", newest)
