@@ -50,6 +50,8 @@ type App struct {
 	Environment
 	// StoreDir and ConfigFile are the flags.
 	StoreDir, ConfigFile string
+	// Index is that of the store, for a process that lists its runs again and again; nil for a command that ends.
+	Index *store.Memory
 	// config has the settings of files and of the environment, and configFiles where they were looked for.
 	config      config.Settings
 	configFiles []configfile.File
@@ -109,6 +111,7 @@ func (p *App) OpenStore() (*store.Store, error) {
 		return nil, err
 	}
 	s := store.Open(dir)
+	s.Remember(p.Index)
 	if p.AtStep != nil {
 		s.AtStep(p.AtStep)
 	}

@@ -4,6 +4,8 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -194,6 +196,54 @@ func TestDeployedCronJob(t *testing.T) {
 		len(history.Series[0].Runs) != 2 || !history.Series[0].Runs[1].Complete {
 		t.Errorf("%v: %+v", err, history)
 	}
+	d.kubectl("exec", "headroom-reader", "--", "rm", "-r", "/results/runs")
+	removeReader()
+	removeResults()
+	d.nothing()
+}
+
+// Runs that a job has left are served from the claim to whoever knows the token, and the probes pass.
+func TestDeployedServe(t *testing.T) {
+	d := newDeployed(t)
+	removeResults := d.apply("results.yaml", resultsOnSlow)
+	remove := d.apply("job.yaml",
+		`{apiVersion: batch/v1, kind: Job, metadata: {name: headroom}, spec: {template: {spec: {
+		containers: [{name: headroom, args: `+shortRun+`}],
+		volumes: [{name: under-test, ephemeral: {volumeClaimTemplate: {spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}}}}}]}}}}`)
+	d.completed("headroom")
+	remove()
+
+	d.kubectl("create", "secret", "generic", "headroom-serve", "--from-literal=token=SECRET")
+	removeServe := d.apply("serve.yaml")
+	d.kubectl("rollout", "status", "deployment/headroom-serve", "--timeout", "2m")
+	at := "http://" + d.kubectl("get", "pods", "--selector", "app.kubernetes.io/component=serve", "--output",
+		"jsonpath={.items[0].status.podIP}") + ":8765"
+	for _, c := range []struct {
+		path, token, want string
+		status            int
+	}{{"/healthz", "", "ok\n", 200}, {"/metrics", "", "a token is needed", 401},
+		{"/metrics", "SECRET", `headroom_store_runs{status="complete"} 1`, 200},
+		{"/", "SECRET", "headroom", 200}} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+c.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		got, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(got.Body)
+		_ = got.Body.Close()
+		if err != nil || got.StatusCode != c.status || !strings.Contains(string(body), c.want) {
+			t.Errorf("%s with %q: %s, %v\n%s", c.path, c.token, got.Status, err, body)
+		}
+	}
+	removeServe()
+	d.kubectl("delete", "secret", "headroom-serve")
+
+	removeReader := d.apply("reader.yaml")
+	d.kubectl("wait", "pod/headroom-reader", "--for", "condition=Ready", "--timeout", "2m")
 	d.kubectl("exec", "headroom-reader", "--", "rm", "-r", "/results/runs")
 	removeReader()
 	removeResults()

@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// The containers of deploy/job.yaml, cronjob.yaml and reader.yaml run as a user without capabilities, on a root file
-// system that is read-only. Here a process has what they have.
+// The containers of deploy/job.yaml, cronjob.yaml, reader.yaml and serve.yaml run as a user without capabilities, on a
+// root file system that is read-only. Here a process has what they have; the one that serves has its volume read-only,
+// too, with runs in it that no index lists.
 func TestWithoutPrivilegesOnAReadOnlyRoot(t *testing.T) {
-	for _, manifest := range []string{"job.yaml", "cronjob.yaml", "reader.yaml"} {
+	for _, manifest := range []string{"job.yaml", "cronjob.yaml", "reader.yaml", "serve.yaml"} {
 		text, err := os.ReadFile(filepath.Join("../../deploy", manifest))
 		if err != nil {
 			t.Fatal(err)
@@ -55,6 +56,28 @@ wait
 as "$program" restore
 [ -z "$(ls -A "$volumes/data")" ] || { echo "left: $(ls -A "$volumes/data")"; exit 1; }
 [ -z "$(find /dev/shm -mindepth 2)" ] || { echo "left: $(find /dev/shm -mindepth 2)"; exit 1; }
+rm -f "$volumes/results/index.jsonl"
+served="$volumes/data"
+echo SECRET >"$served/token"
+chgrp 65532 "$served/token"
+chmod 0440 "$served/token"
+mount -o remount,ro "$volumes/results"
+as sh -c 'echo $$ >"$1/pid"; exec "$0" serve --listen 0.0.0.0:0 --token-file "$1/token" >"$1/address"' "$program" "$served" &
+trap 'kill "$(cat "$served/pid")"' EXIT
+tries=0
+until [ -s "$served/address" ]; do
+	tries=$((tries + 1)); [ "$tries" -lt 600 ] || { echo "nothing is served"; exit 1; }
+	sleep 0.1
+done
+at=http://127.0.0.1:$(sed 's/.*:\([0-9]*\).*/\1/' "$served/address")
+[ "$(curl --fail --silent --show-error "$at/healthz")" = ok ]
+if curl --fail --silent "$at/metrics"; then echo "no token was needed"; exit 1; fi
+for path in / /metrics; do
+	curl --fail --silent --show-error --header "Authorization: Bearer SECRET" "$at$path" >"$served/page"
+	grep -q quick "$served/page"
+done
+grep headroom_store "$served/page"
+[ ! -e "$volumes/results/index.jsonl" ]
 `
 	out, err := exec.Command("unshare", "--mount", "sh", "-euc", contained, "sh", program, volumes).CombinedOutput()
 	if err != nil {
@@ -62,6 +85,9 @@ as "$program" restore
 	}
 	if !strings.Contains(string(out), "was cut off: ended its load, removed ") {
 		t.Errorf("what the killed container left was not put right:\n%s", out)
+	}
+	if !strings.Contains(string(out), `headroom_store_runs{status="complete"} 1`) {
+		t.Errorf("the run is not served:\n%s", out)
 	}
 	if !strings.Contains(string(out), "complete") {
 		t.Errorf("the list shows no finished run:\n%s", out)

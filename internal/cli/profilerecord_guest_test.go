@@ -21,6 +21,7 @@ load() {
 }
 # record REQUEST: starts the recorder $recorder, and the load $fio when that is ready.
 record() {
+	: > /tmp/said # what reads it may come before the recorder
 	echo "{\"owner\":\"headroom-GUEST-1\",\"folder\":\"load.\",\"wait_for\":60000000000,\"delay\":1000000000,$1}" |
 		/bin/headroom profile record > /tmp/recording 2> /tmp/said &
 	recorder=$!
@@ -83,7 +84,7 @@ func recorded(t *testing.T, printed string) profile.Recording {
 	t.Helper()
 	var r profile.Recording
 	if err := json.Unmarshal([]byte(printed), &r); err != nil {
-		t.Fatalf("%v in %s", err, tail(printed, 2000))
+		t.Fatalf("%v in %.300q … %s", err, printed, tail(printed, 200))
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/serve"
+	"headroom/internal/store"
 )
 
 type serveOptions struct{ listen, token, tokenFile, certificate, key string }
@@ -51,6 +52,7 @@ func (p *program) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	p.Index = new(store.Memory)
 	st, err := p.OpenStore()
 	if err != nil {
 		return err

@@ -71,6 +71,11 @@ func served(t testing.TB, o Options) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return servedBy(t, s)
+}
+
+func servedBy(t testing.TB, s *Server) *httptest.Server {
+	t.Helper()
 	at := httptest.NewServer(s.Handler())
 	t.Cleanup(at.Close)
 	return at

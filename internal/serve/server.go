@@ -63,6 +63,7 @@ func (s *Server) Handler() http.Handler {
 	s.machineRoutes(mux)
 	s.profileRoutes(mux)
 	s.apiRoutes(mux)
+	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.Handle("GET /static/{file}", staticFiles())
 	mux.HandleFunc("GET /", s.page(func(*http.Request) (page, error) {
 		return page{}, notFound{"there is no such page", ""}

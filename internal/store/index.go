@@ -119,8 +119,8 @@ type entry struct {
 // others.
 func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged error) {
 	trusted := Trust(s.dir) == nil // in a folder that others can change the index could be a link or a lie
-	var known map[string]entry
-	if trusted {
+	known := s.memory.entries()
+	if known == nil && trusted {
 		known = s.readIndex()
 	}
 	stale := false
@@ -144,6 +144,7 @@ func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged 
 	if trusted && (stale || len(known) != len(entries)) {
 		_ = s.writeIndex(entries) // on a full or read-only file system the bundles are read each time
 	}
+	s.memory.keep(entries)
 	return entries, newest, errors.Join(unread...)
 }
 
@@ -151,28 +152,17 @@ func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged 
 // thousands of runs, and can be deleted at any time.
 const indexName = "index.jsonl"
 
-// readIndex reads the lines up to one that is damaged. A store that stays open, as that of headroom serve, remembers
-// them until the file is replaced.
+// readIndex reads the lines up to one that is damaged.
 func (s *Store) readIndex() map[string]entry {
 	f, err := os.Open(filepath.Join(s.dir, indexName))
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.index != nil && os.SameFile(info, s.indexFile) && info.ModTime().Equal(s.indexFile.ModTime()) {
-		return s.index
-	}
 	known := map[string]entry{}
 	for in := json.NewDecoder(bufio.NewReader(f)); ; {
 		var e entry
 		if in.Decode(&e) != nil {
-			s.index, s.indexFile = known, info
 			return known
 		}
 		known[e.ID] = e

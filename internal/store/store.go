@@ -39,15 +39,14 @@ type Store struct {
 	dir string
 	// atStep is called before each step of saving; tests crash there.
 	atStep func(step string)
+	// memory has the index as well; nil where the file is enough.
+	memory *Memory
 
 	mu sync.Mutex
 	// unpacking are the folders of imports that have not ended.
 	unpacking []string
 	// accepted are imported runs with which the user wants to go on, by their ids.
 	accepted []string
-	// index is what the file said when it was last read, and was as indexFile. Nobody changes it.
-	index     map[string]entry
-	indexFile os.FileInfo
 }
 
 // Open returns the store in dir, which is made when something is first saved.
@@ -56,6 +55,9 @@ func Open(dir string) *Store { return &Store{dir: dir, atStep: func(string) {}} 
 // AtStep has f called before every step of saving, with the step's name. It exists so that a test can end the
 // process at each of them.
 func (s *Store) AtStep(f func(step string)) { s.atStep = f }
+
+// Remember keeps the index in memory as well.
+func (s *Store) Remember(m *Memory) { s.memory = m }
 
 // Dir is the folder of the store.
 func (s *Store) Dir() string { return s.dir }

@@ -33,12 +33,34 @@ import (
 // Sources: prometheus/common, expfmt/text_parse.go; prometheus/node_exporter, collector/textfile.go; the OpenMetrics
 // specification 1.0 (the name ends with the unit, families are not interleaved, the last line is "# EOF").
 func writeOpenMetrics(w io.Writer, runs []summary.Run, _ report.Options) error {
-	families := &familySet{}
+	families := &Families{}
 	for i := range runs {
 		families.addRun(&runs[i])
 	}
+	return families.Write(w)
+}
+
+// Families are samples by their names, as text. Those of several runs are written together: samples of one name must
+// follow one another.
+type Families struct{ list []*family }
+
+// family is the samples of one name.
+type family struct {
+	name, unit, help string
+	samples          []string
+}
+
+// RunFamilies are the samples of a run, of which nothing is hidden here.
+func RunFamilies(s summary.Run) *Families {
+	families := &Families{}
+	families.addRun(&s)
+	return families
+}
+
+// Write writes all samples, and that these are all.
+func (fs *Families) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	for _, f := range families.list {
+	for _, f := range fs.list {
 		fmt.Fprintf(out, "# TYPE %s gauge\n", f.name)
 		if f.unit != "" {
 			fmt.Fprintf(out, "# UNIT %s %s\n", f.name, f.unit)
@@ -52,24 +74,39 @@ func writeOpenMetrics(w io.Writer, runs []summary.Run, _ report.Options) error {
 	return out.Flush() // keeps the first error of all writes
 }
 
-// family is the samples of one name.
-type family struct {
-	name, unit, help string
-	samples          []string
+// Append adds the samples of others, which stay as they are.
+func (fs *Families) Append(others *Families) {
+	for _, f := range others.list {
+		of := fs.family(f.name, f.unit, f.help)
+		of.samples = append(of.samples, f.samples...)
+	}
 }
 
-type familySet struct{ list []*family }
+// Add adds a sample; labels are names and values in turns. A name ends with its unit, where it has one.
+func (fs *Families) Add(name, unit, help string, v float64, labels ...string) {
+	var all []label
+	for pair := range slices.Chunk(labels, 2) {
+		all = append(all, label{pair[0], pair[1]})
+	}
+	fs.add(name, unit, help, all, v)
+}
 
-func (fs *familySet) add(name, base, help string, labels []label, v float64) {
+// family is the one of a name, which is made where there is none.
+func (fs *Families) family(name, base, help string) *family {
 	i := slices.IndexFunc(fs.list, func(f *family) bool { return f.name == name })
 	if i < 0 {
 		i = len(fs.list)
 		fs.list = append(fs.list, &family{name: name, unit: base, help: help})
 	}
-	fs.list[i].samples = append(fs.list[i].samples, name+labelText(labels)+" "+unit.Decimal(v))
+	return fs.list[i]
 }
 
-func (fs *familySet) addRun(s *summary.Run) {
+func (fs *Families) add(name, base, help string, labels []label, v float64) {
+	of := fs.family(name, base, help)
+	of.samples = append(of.samples, name+labelText(labels)+" "+unit.Decimal(v))
+}
+
+func (fs *Families) addRun(s *summary.Run) {
 	run := []label{{"run", s.ID}, {"label", s.Label}, {"suite", s.Suite}}
 	if !s.Created.IsZero() {
 		fs.add("headroom_run_created_timestamp_seconds", "seconds", "When the run was started.", run,
@@ -82,7 +119,7 @@ func (fs *familySet) addRun(s *summary.Run) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		labels := append(slices.Clone(run), label{"target", c.Target}, label{"role", c.Role},
-			label{"headroom_job", c.Job})
+			label{"place", placeOf(s, c)}, label{"headroom_job", c.Job})
 		for _, key := range slices.Sorted(maps.Keys(c.Params)) {
 			labels = append(labels, label{"param_" + key, c.Params[key]})
 		}
@@ -100,6 +137,15 @@ func (fs *familySet) addRun(s *summary.Run) {
 	}
 }
 
+// placeOf is the place that a cell loads: two on one machine are two series.
+func placeOf(s *summary.Run, c *summary.Cell) string {
+	i := slices.IndexFunc(s.Targets, func(t lab.RunTarget) bool { return t.Role == c.Role && t.Target == c.Target })
+	if i < 0 {
+		return ""
+	}
+	return s.Targets[i].Place.Path
+}
+
 // groupRunWarnings are the marks of the warnings about the run, without those of the cells.
 func groupRunWarnings(s *summary.Run) []report.Mark {
 	return marks(&summary.Run{Warnings: s.Warnings})
@@ -107,7 +153,7 @@ func groupRunWarnings(s *summary.Run) []report.Mark {
 
 // addMetric writes the number shown, and the ends of its interval in families of their own: an interval is no label,
 // because a sum over its values would mean nothing.
-func (fs *familySet) addMetric(name string, m summary.Metric, labels []label) {
+func (fs *Families) addMetric(name string, m summary.Metric, labels []label) {
 	direction, quantity, part := lab.CutMetric(name)
 	labels = slices.Clone(labels)
 	if direction != "" {

@@ -1,0 +1,160 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/report"
+	"headroom/internal/report/runs"
+	"headroom/internal/results"
+	"headroom/internal/store"
+	"headroom/internal/summary"
+)
+
+// What Prometheus knows the two formats by. The text is both at once, as the writer of runs explains.
+const (
+	openMetricsType = "application/openmetrics-text"
+	openMetrics     = "1.0.0"
+	textType        = "text/plain"
+	textFormat      = "0.0.4"
+)
+
+// metrics answers Prometheus: the figures of the newest run of each suite, target and place, and of the store. What
+// went before is in Prometheus, which has asked before.
+func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
+	var body bytes.Buffer
+	if err := s.work(r.Context(), func() error { return s.writeMetrics(&body) }); err != nil {
+		said := errorPage(err).Title
+		send(w, r, statusOf(err), "text/plain; charset=utf-8", []byte(said+"\n"))
+		return
+	}
+	kind := textType + "; version=" + textFormat + "; charset=utf-8"
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	if q := wanted(accept, openMetricsType, openMetrics); q > 0 && q >= wanted(accept, textType, textFormat) {
+		kind = openMetricsType + "; version=" + openMetrics + "; charset=utf-8"
+	}
+	send(w, r, http.StatusOK, kind, body.Bytes())
+}
+
+// wanted is how much an Accept header asks for a format by name, from 0 to 1. Of a version that isn't ours nothing is.
+func wanted(accept, kind, version string) (most float64) {
+	for part := range strings.SplitSeq(accept, ",") {
+		name, parameters, err := mime.ParseMediaType(part)
+		if err != nil || name != kind || parameters["version"] != "" && parameters["version"] != version {
+			continue
+		}
+		q, err := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64)
+		if err == nil && q <= 1 {
+			most = max(most, q)
+		}
+	}
+	return most
+}
+
+// endOfMetrics is the line that OpenMetrics ends with.
+const endOfMetrics = "# EOF\n"
+
+// writeMetrics writes what there is to say of the store, and the samples of its newest runs, as headroom export writes
+// them. A run that can't be read costs its own samples alone, and is counted.
+func (s *Server) writeMetrics(w *bytes.Buffer) error {
+	rows, damaged := s.Store.List()
+	if damaged != nil && len(rows) == 0 {
+		return damaged
+	}
+	bundles, unread := s.newest(rows)
+	var samples bytes.Buffer
+	write := func(all ...*store.Bundle) error {
+		samples.Reset()
+		return results.WriteRuns(s.App, "openmetrics", all, &samples, report.Options{Names: true}) // as lists name them
+	}
+	if write(bundles...) != nil {
+		all := len(bundles)
+		bundles = slices.DeleteFunc(bundles, func(b *store.Bundle) bool { return write(b) != nil })
+		unread += all - len(bundles)
+		if err := write(bundles...); err != nil {
+			return err
+		}
+	}
+	if err := storeFamilies(rows, bundles, unread+countErrors(damaged)).Write(w); err != nil {
+		return err
+	}
+	w.Truncate(w.Len() - len(endOfMetrics)) // the samples of runs have one
+	_, err := samples.WriteTo(w)
+	return err
+}
+
+// inSeries says whether a run is one of a series: it is complete, and measured what its suite says, no experiment and
+// no part of one. The figures of an experiment are an answer for people, and would be a level of their own in a graph.
+func inSeries(r store.Row) bool {
+	return r.Status == lab.Complete && r.Experiment == "" && r.Pair == "" && !r.Design.HasParts()
+}
+
+// newest are the newest runs of each suite, target and place, the one that was measured last first. Unread is how many
+// of them can't be read.
+func (s *Server) newest(rows []store.Row) (bundles []*store.Bundle, unread int) {
+	type series struct{ suite, target, place string }
+	seen := map[series]bool{}
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b store.Row) int { return b.Created.Compare(a.Created) })
+	for _, r := range rows {
+		of := series{results.SuiteOf(r), r.Target, r.Place}
+		if seen[of] || !inSeries(r) {
+			continue
+		}
+		seen[of] = true
+		b, err := s.Store.Find(r.ID)
+		switch {
+		case err == nil:
+			bundles = append(bundles, b)
+		case lab.KindOf(err) != lab.Usage: // which one is that was removed a moment ago
+			unread++
+		}
+	}
+	return bundles, unread
+}
+
+// storeFamilies are samples of the store as a whole. A status is there also when no run has it, or an alert on it would
+// never end.
+func storeFamilies(rows []store.Row, newest []*store.Bundle, unreadable int) *runs.Families {
+	all := &runs.Families{}
+	for _, status := range []lab.Status{lab.Complete, lab.Failed, lab.Interrupted, lab.Running} {
+		n := 0
+		for _, r := range rows {
+			if r.Status == status {
+				n++
+			}
+		}
+		all.Add("headroom_store_runs", "", "Runs in the store.", float64(n), "status", string(status))
+	}
+	all.Add("headroom_store_unreadable_runs", "", "Runs in the store that can't be read.", float64(unreadable))
+	seen := map[string]bool{}
+	for _, b := range newest {
+		name := cmp.Or(b.Run.Suite, b.Run.Label) // an import has no suite, and goes by its label
+		suite := summary.HiddenIn(b.Run)(name)
+		if seen[suite] {
+			continue
+		}
+		seen[suite] = true
+		all.Add("headroom_store_newest_run_timestamp_seconds", "seconds",
+			"When the newest complete run of a suite was started, but for experiments.", float64(b.Run.Created.Unix()),
+			"suite", suite)
+	}
+	return all
+}
+
+// countErrors is how many errors were joined.
+func countErrors(err error) int {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		return len(all.Unwrap())
+	}
+	if err != nil {
+		return 1
+	}
+	return 0
+}
