@@ -46,6 +46,15 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 	return formats[i].Write(w, summaries, o)
 }
 
+// RunSamples are the samples of a run for OpenMetrics, without what the options hide.
+func RunSamples(p *app.App, b *store.Bundle, o report.Options) (*runs.Families, error) {
+	summaries, err := summariesOf(p, []*store.Bundle{b}, o)
+	if err != nil {
+		return nil, err
+	}
+	return runs.RunFamilies(runs.Shown(summaries, o)[0]), nil
+}
+
 // profiledRuns has the IDs of those that have profiled loads.
 func profiledRuns(bundles []*store.Bundle) map[string]bool {
 	ids := map[string]bool{}

@@ -3,11 +3,13 @@ package serve
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"headroom/internal/lab"
 	"headroom/internal/report"
@@ -57,9 +59,6 @@ func wanted(accept, kind, version string) (most float64) {
 	return most
 }
 
-// endOfMetrics is the line that OpenMetrics ends with.
-const endOfMetrics = "# EOF\n"
-
 // writeMetrics writes what there is to say of the store, and the samples of its newest runs, as headroom export writes
 // them. A run that can't be read costs its own samples alone, and is counted.
 func (s *Server) writeMetrics(w *bytes.Buffer) error {
@@ -68,25 +67,78 @@ func (s *Server) writeMetrics(w *bytes.Buffer) error {
 		return damaged
 	}
 	bundles, unread := s.newest(rows)
-	var samples bytes.Buffer
-	write := func(all ...*store.Bundle) error {
-		samples.Reset()
-		return results.WriteRuns(s.App, "openmetrics", all, &samples, report.Options{Names: true}) // as lists name them
-	}
-	if write(bundles...) != nil {
-		all := len(bundles)
-		bundles = slices.DeleteFunc(bundles, func(b *store.Bundle) bool { return write(b) != nil })
-		unread += all - len(bundles)
-		if err := write(bundles...); err != nil {
-			return err
+	samples := &runs.Families{}
+	read := slices.DeleteFunc(slices.Clone(bundles), func(b *store.Bundle) bool {
+		of, err := s.samples(b.Run.ID)
+		if err == nil {
+			samples.Append(of)
 		}
+		return err != nil
+	})
+	s.rendered.keep(bundles)
+	all := storeFamilies(rows, read, unread+len(bundles)-len(read)+countErrors(damaged))
+	all.Append(samples)
+	return all.Write(w)
+}
+
+// renderedRuns are the samples of runs, by their IDs: Prometheus asks every minute for runs that do not change, and one
+// of tens of thousands of repetitions takes seconds to read.
+type renderedRuns struct {
+	mu    sync.Mutex
+	known map[string]renderedRun
+}
+
+// renderedRun has the samples of a run as it was at a stamp of the store.
+type renderedRun struct {
+	stamp   string
+	samples *runs.Families
+}
+
+// keep forgets all but some runs.
+func (r *renderedRuns) keep(bundles []*store.Bundle) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.known, func(id string, _ renderedRun) bool {
+		return !slices.ContainsFunc(bundles, func(b *store.Bundle) bool { return b.Run.ID == id })
+	})
+}
+
+func (r *renderedRuns) of(id, stamp string) *runs.Families {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known[id].stamp != stamp {
+		return nil
 	}
-	if err := storeFamilies(rows, bundles, unread+countErrors(damaged)).Write(w); err != nil {
-		return err
+	return r.known[id].samples
+}
+
+func (r *renderedRuns) add(id string, run renderedRun) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known == nil {
+		r.known = map[string]renderedRun{}
 	}
-	w.Truncate(w.Len() - len(endOfMetrics)) // the samples of runs have one
-	_, err := samples.WriteTo(w)
-	return err
+	r.known[id] = run
+}
+
+// samples are those of a run, which is read unless it is what it was the last time.
+func (s *Server) samples(id string) (*runs.Families, error) {
+	stamp, err := s.Store.Stamp(id) // before it is read
+	if err != nil {
+		return nil, err
+	}
+	if known := s.rendered.of(id, stamp); known != nil {
+		return known, nil
+	}
+	b, err := s.Store.Find(id)
+	if err != nil {
+		return nil, err
+	}
+	of, err := results.RunSamples(s.App, b, report.Options{Names: true}) // as lists name them
+	if err == nil {
+		s.rendered.add(id, renderedRun{stamp, of})
+	}
+	return of, err
 }
 
 // inSeries says whether a run is one of a series: it is complete, and measured what its suite says, no experiment and

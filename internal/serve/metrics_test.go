@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bytes"
 	"maps"
 	"net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/store"
 )
 
 // sample is a line of what Prometheus gets.
@@ -210,5 +212,43 @@ func TestMetricsOfADamagedRun(t *testing.T) {
 		if s.name == "headroom_store_unreadable_runs" && s.value != "2" {
 			t.Errorf("%s runs can't be read", s.value)
 		}
+	}
+}
+
+// A run is read once; when it changes, again; when another takes its place, it is forgotten.
+func TestMetricsReadARunOnce(t *testing.T) {
+	a, all := saved(t, 2, nil)
+	st := store.Open(a.StoreDir)
+	s, err := New(Options{App: a, Store: st})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func() renderedRun {
+		t.Helper()
+		if err := s.writeMetrics(new(bytes.Buffer)); err != nil || len(s.rendered.known) != 1 {
+			t.Fatalf("%d runs are known, %v", len(s.rendered.known), err)
+		}
+		return s.rendered.known[all[1].ID]
+	}
+	first := read()
+	if first.samples == nil || read().samples != first.samples {
+		t.Error("it was read twice")
+	}
+	b, err := st.Find(all[1].ID)
+	if err == nil {
+		err = st.SetLabel(b, "another")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := read(); now.stamp == first.stamp || now.samples == first.samples {
+		t.Error("it was not read again")
+	}
+	if err := os.RemoveAll(b.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writeMetrics(new(bytes.Buffer)); err != nil || s.rendered.known[all[1].ID].samples != nil ||
+		s.rendered.known[all[0].ID].samples == nil {
+		t.Errorf("%v: %d runs are known", err, len(s.rendered.known))
 	}
 }

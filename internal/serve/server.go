@@ -37,6 +37,8 @@ type Server struct {
 	working chan struct{}
 	// watching bounds how many browsers follow runs.
 	watching chan struct{}
+	// rendered is what Prometheus was told of runs.
+	rendered renderedRuns
 }
 
 // How many requests are answered at once. More of them wait.
