@@ -6,6 +6,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
 	"headroom/internal/rule"
 	"headroom/internal/store"
 )
@@ -28,19 +29,55 @@ func DiagnosisForOthers(b *store.Bundle, role string) (diagnosis.Document, error
 	if err != nil {
 		return diagnosis.Document{}, err
 	}
-	costs, err := Costs(b)
+	loads, err := profilesOfRole(b, role)
 	if err != nil {
 		return diagnosis.Document{}, err
 	}
-	var loads []profile.Load
-	for l, err := range b.Profiles() {
+	if len(loads) > 0 {
+		costs, err := cost.Of(loads, cost.Options{Emulated: len(emulated(b.Run)) > 0})
 		if err != nil {
 			return diagnosis.Document{}, err
 		}
-		loads = append(loads, l)
+		d.Facts = append(d.Facts, diagnosis.FactsOfProfiles(costs, loads)...)
 	}
-	d.Facts = append(d.Facts, diagnosis.FactsOfProfiles(costs, loads)...)
 	return diagnosis.Of(set, d, rule.Options{})
+}
+
+// profilesOfRole are the profiled loads of a run; with a role, those of that target.
+func profilesOfRole(b *store.Bundle, role string) (all []profile.Load, err error) {
+	for l, err := range b.Profiles() {
+		if err != nil {
+			return nil, err
+		}
+		if role == "" || l.Role == "" || l.Role == role {
+			all = append(all, l)
+		}
+	}
+	return all, nil
+}
+
+// DiagnosesForOthers are what the built-in rules say of the machines of a run on several, each finding once.
+func DiagnosesForOthers(b *store.Bundle) (diagnosis.Several, error) {
+	set, err := LoadRules("")
+	if err != nil {
+		return diagnosis.Several{}, err
+	}
+	knowledge, err := diff.Load()
+	if err != nil {
+		return diagnosis.Several{}, err
+	}
+	roles := app.Machines(b)
+	all := diagnosis.NewCollection(len(roles), func(d facts.Document) rule.Report {
+		return diagnosis.Ask(set, d, rule.Options{})
+	})
+	for i, role := range roles {
+		d, err := app.FactsOfRun(b, role)
+		if err != nil {
+			return diagnosis.Several{}, err
+		}
+		all.Add(i, role, b.Run.ID+":"+role, d)
+	}
+	return all.Redacted().Document(knowledge), nil
 }
 
 // DifferencesForOthers are those of two machines, ranked by how likely they matter.

@@ -67,15 +67,20 @@ func (s *Server) document(of func(http.Header, *http.Request) ([]byte, error)) h
 			return err
 		})
 		if err != nil {
-			said := saidOf(err)
-			status = statusOf(err)
-			text, _ = encoded(struct {
-				Error string   `json:"error"`
-				Hints []string `json:"hints,omitempty"`
-			}{said.What, said.Hints})
+			status, text = statusOf(err), problem(err)
 		}
 		send(w, r, status, "application/json", text)
 	}
+}
+
+// problem says in JSON what is wrong.
+func problem(err error) []byte {
+	said := saidOf(err)
+	text, _ := encoded(struct {
+		Error string   `json:"error"`
+		Hints []string `json:"hints,omitempty"`
+	}{said.What, said.Hints})
+	return text
 }
 
 func encoded(v any) ([]byte, error) {
@@ -142,7 +147,15 @@ func (s *Server) apiDoctor(_ http.Header, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := results.DiagnosisForOthers(b, r.URL.Query().Get("role"))
+	role := r.URL.Query().Get("role")
+	if role == "" && len(app.Machines(b)) > 1 {
+		all, err := results.DiagnosesForOthers(b)
+		if err != nil {
+			return nil, err
+		}
+		return encoded(all)
+	}
+	d, err := results.DiagnosisForOthers(b, role)
 	if err != nil {
 		return nil, err
 	}

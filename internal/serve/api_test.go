@@ -24,7 +24,10 @@ type openAPI struct {
 			Responses map[string]struct {
 				Content map[string]struct {
 					Schema struct {
-						Ref string `yaml:"$ref"`
+						Ref   string `yaml:"$ref"`
+						AnyOf []struct {
+							Ref string `yaml:"$ref"`
+						} `yaml:"anyOf"`
 					}
 				}
 			}
@@ -106,7 +109,11 @@ func TestAPI(t *testing.T) {
 		if strings.Contains(text, "S3CR3TSERIAL") {
 			t.Errorf("%s has a serial number", address)
 		}
-		ref := what.Get.Responses["200"].Content["application/json"].Schema.Ref
+		of := what.Get.Responses["200"].Content["application/json"].Schema
+		ref := of.Ref
+		if len(of.AnyOf) > 0 {
+			ref = of.AnyOf[0].Ref
+		}
 		document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
@@ -196,6 +203,82 @@ func TestMachines(t *testing.T) {
 		"/machines/" + all[0].ID + "?role=none": 400} {
 		if got, _ := answer(t, at, http.MethodGet, path); got.StatusCode != status {
 			t.Errorf("%s: %s", path, got.Status)
+		}
+	}
+}
+
+// Documents of runs of all designs are of the schemas that they name.
+func TestAPIOfAllDesigns(t *testing.T) {
+	byName, kinds := map[string]*jsonschema.Schema{}, map[string]int{}
+	for _, fixture := range olderFixtures(t) {
+		a, _ := saved(t, 0, nil)
+		older(t, a, fixture)
+		at := served(t, Options{App: a})
+		for _, run := range listed(t, at) {
+			for _, below := range []string{"", "/result", "/facts", "/doctor"} {
+				got, text := answer(t, at, http.MethodGet, "/api/v1/runs/"+run+below)
+				if got.StatusCode != http.StatusOK {
+					if got.StatusCode >= 500 || below == "" {
+						t.Errorf("%s, %s: %s\n%s", fixture, below, got.Status, text)
+					}
+					continue
+				}
+				document, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all, several := document.([]any) // of NFS
+				if !several {
+					all = []any{document}
+				}
+				for _, d := range all {
+					name, _ := d.(map[string]any)["schema"].(string)
+					kinds[name]++
+					if byName[name] == nil {
+						file := strings.ReplaceAll(strings.TrimPrefix(name, "headroom/"), "/", "-") + ".json"
+						byName[name] = compiled(t, file)
+					}
+					if err := byName[name].Validate(d); err != nil {
+						t.Errorf("%s, %s: %v", fixture, below, err)
+					}
+				}
+			}
+		}
+	}
+	for _, name := range []string{"run", "sweep", "ablate", "search", "interference", "ladder", "facts", "doctor",
+		"diagnoses"} {
+		if kinds["headroom/"+name+"/v1"] == 0 {
+			t.Errorf("nothing is a headroom/%s/v1: %v", name, kinds)
+		}
+	}
+}
+
+func listed(t *testing.T, at *httptest.Server) (ids []string) {
+	t.Helper()
+	_, text := answer(t, at, http.MethodGet, "/api/v1/runs")
+	var d struct{ Runs []struct{ ID string } }
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range d.Runs {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// What is refused before it reaches a document is JSON as well.
+func TestAPIRefusals(t *testing.T) {
+	a, _ := saved(t, 1, nil)
+	at := served(t, Options{App: a, Token: "SECRET"})
+	for _, c := range []struct {
+		method, header string
+		status         int
+	}{{"GET", "Accept: */*", 401}, {"GET", "Origin: http://evil.example", 403},
+		{"POST", "Authorization: Bearer SECRET", 405}} {
+		got, text := answer(t, at, c.method, "/api/v1/runs", c.header)
+		var said struct{ Error string }
+		if err := json.Unmarshal([]byte(text), &said); err != nil || got.StatusCode != c.status || said.Error == "" {
+			t.Errorf("%s, %s: %s, %v\n%s", c.method, c.header, got.Status, err, text)
 		}
 	}
 }

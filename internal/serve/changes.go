@@ -22,7 +22,7 @@ const (
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	b, err := s.find(r.PathValue("run"))
 	if err != nil {
-		refuse(w, statusOf(err), err.Error())
+		refuse(w, r, statusOf(err), err.Error())
 		return
 	}
 	select {
@@ -30,7 +30,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 		defer func() { <-s.watching }()
 	default:
 		w.Header().Set("Retry-After", "60")
-		refuse(w, http.StatusServiceUnavailable, "too many browsers follow runs")
+		refuse(w, r, http.StatusServiceUnavailable, "too many browsers follow runs")
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"headroom/internal/lab"
 )
 
 // policy lets a page have what this server sends, and nothing that came with a name: no script or style in the page
@@ -25,20 +27,20 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "headroom serve only reads")
+			refuse(w, r, http.StatusMethodNotAllowed, "headroom serve only reads")
 		case r.URL.Path == healthPath:
 			send(w, r, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
 		case s.Hosts != nil && !slices.Contains(s.Hosts, strings.ToLower(r.Host)):
-			refuse(w, http.StatusMisdirectedRequest, "this server is asked for as "+strings.Join(s.Hosts, " or "))
+			refuse(w, r, http.StatusMisdirectedRequest, "this server is asked for as "+strings.Join(s.Hosts, " or "))
 		case !s.sameOrigin(r):
-			refuse(w, http.StatusForbidden, "a page of another site asks for this")
+			refuse(w, r, http.StatusForbidden, "a page of another site asks for this")
 		case s.Token == "" || s.authorized(r):
 			next.ServeHTTP(w, r)
 		case s.matches(r.URL.Query().Get(tokenName)):
 			s.remember(w, r)
 		default:
 			h.Set("WWW-Authenticate", `Bearer realm="headroom"`)
-			refuse(w, http.StatusUnauthorized,
+			refuse(w, r, http.StatusUnauthorized,
 				"a token is needed: open the address that headroom serve printed, or send Authorization: Bearer TOKEN")
 		}
 	})
@@ -51,7 +53,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // accepted says as well. Nor can probes, however many, take the turn of a reader.
 const healthPath = "/healthz"
 
-func refuse(w http.ResponseWriter, status int, why string) { http.Error(w, why, status) }
+// refuse says why nothing else is answered, to programs as their other errors.
+func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	if strings.HasPrefix(r.URL.Path, "/api/") {
+		send(w, r, status, "application/json", problem(&lab.Error{What: why}))
+		return
+	}
+	http.Error(w, why, status)
+}
 
 // sameOrigin says whether a request comes from a page of this server, from a program, or from somebody who follows a
 // link. Browsers say which: https://www.w3.org/TR/fetch-metadata/
