@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/layer"
@@ -140,7 +142,7 @@ func (c *counts) estimate(f *called) *Estimate {
 func (c *counts) spread(calls [][]float64) *Spread {
 	squares, freedom := 0.0, 0
 	for load, ios := range c.ios {
-		n, done := len(ios), total(ios)
+		n, done := len(ios), floats.Sum(ios)
 		if n < 2 || done == 0 {
 			continue
 		}
@@ -148,7 +150,7 @@ func (c *counts) spread(calls [][]float64) *Spread {
 		if len(calls[load]) != n {
 			continue // it never ran
 		}
-		ratio, beyond := total(calls[load])/done, 0.0
+		ratio, beyond := floats.Sum(calls[load])/done, 0.0
 		for i := range n {
 			beyond += math.Pow(calls[load][i]-ratio*ios[i], 2)
 		}
@@ -158,14 +160,6 @@ func (c *counts) spread(calls [][]float64) *Spread {
 		return nil
 	}
 	return &Spread{math.Sqrt(squares / float64(freedom)), freedom}
-}
-
-func total(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum
 }
 
 // none is the estimate for a function that was never called.

@@ -54,7 +54,7 @@ func dropping(r *rand.Rand, n int, drops float64, told bool) []profile.Load {
 }
 
 // TestInOneGo does not take for a difference what runs in one go now and then, and still finds what is more often. Of
-// 400 loads whose bursts were not told apart 14 were called different by mistake, and with bursts none.
+// 1,000 pairs whose bursts were not told apart 117 were called different by mistake, and with bursts none.
 func TestInOneGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	of := func(loads []profile.Load) cost.Profile {
@@ -68,13 +68,13 @@ func TestInOneGo(t *testing.T) {
 	wrong, blind, found := 0, 0, 0
 	runs := figure.Times(40, 1000)
 	for range runs {
-		if c := compared(t, of(dropping(r, 3, usual, true)), of(dropping(r, 3, usual, true))); len(c.Layers) > 0 {
+		if c := compared(t, of(dropping(r, 2, usual, true)), of(dropping(r, 2, usual, true))); len(c.Layers) > 0 {
 			wrong++
 		}
-		if c := compared(t, of(dropping(r, 3, usual, false)), of(dropping(r, 3, usual, false))); len(c.Layers) > 0 {
+		if c := compared(t, of(dropping(r, 2, usual, false)), of(dropping(r, 2, usual, false))); len(c.Layers) > 0 {
 			blind++
 		}
-		c := compared(t, of(dropping(r, 3, usual, true)), of(dropping(r, 3, often, true)))
+		c := compared(t, of(dropping(r, 2, usual, true)), of(dropping(r, 2, often, true)))
 		if len(c.Layers) == 1 && c.Layers[0].ID == "filesystem" {
 			found++
 		}
@@ -85,7 +85,7 @@ func TestInOneGo(t *testing.T) {
 		Saying("the same without counts of bursts"))
 	figure.Record(t, figure.Share("profile/in-one-go/found", found, runs, figure.Higher).
 		Saying("simulated loads that do such work 40 times as often, found"))
-	if wrong > runs/20 || found < runs/2 {
+	if wrong > runs/20 || blind <= runs/20 || found < runs/2 {
 		t.Errorf("of %d: %d wrong (%d without bursts), %d found", runs, wrong, blind, found)
 	}
 }
