@@ -8,6 +8,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/reference"
+	"headroom/internal/results"
 	"headroom/internal/store"
 	"headroom/internal/suite"
 )
@@ -24,13 +25,13 @@ func (p *program) completeRuns(_ *cobra.Command, _ []string, word string) ([]str
 	rows, _ := s.List() // a damaged run is no reason to offer none
 	names, shortID := []string{"last"}, s.ShortIDs()
 	for _, r := range rows {
-		names = append(names, shortID(r.ID)+"\t"+strings.TrimSpace(suiteText(r)+" "+r.Label))
+		names = append(names, shortID(r.ID)+"\t"+strings.TrimSpace(results.ListedRun(r).Suite+" "+r.Label))
 	}
 	offered := map[string]bool{"": true}
 	for _, r := range rows {
 		if !offered[r.Label] {
 			offered[r.Label] = true
-			names = append(names, r.Label+"\t"+strings.TrimSpace(suiteText(r)+" "+shortID(r.ID)))
+			names = append(names, r.Label+"\t"+strings.TrimSpace(results.ListedRun(r).Suite+" "+shortID(r.ID)))
 		}
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp

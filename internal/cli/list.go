@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"headroom/internal/app"
-	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/results"
 	"headroom/internal/store"
 	"headroom/internal/visible"
 )
@@ -65,21 +64,6 @@ func (p *program) listCommand() *cobra.Command {
 	return c
 }
 
-// suiteText is what a run measured: "quick", "quick, sweep of job:iodepth", "nfs, stage two paths".
-func suiteText(r store.Row) string {
-	text := r.Suite
-	if r.Experiment != "" {
-		text += ", " + r.Experiment
-	}
-	if r.Stage != "" {
-		text += ", stage " + r.Stage
-	}
-	if r.Design.HasParts() {
-		text += ", " + r.Design.Command()
-	}
-	return text
-}
-
 func (p *program) printRows(s *store.Store, rows []store.Row) error {
 	if len(rows) == 0 {
 		fmt.Fprintln(p.Stdout, "no runs yet; measure one: headroom run quick DIR")
@@ -89,20 +73,10 @@ func (p *program) printRows(s *store.Store, rows []store.Row) error {
 	fmt.Fprintln(w, "ID\tLABEL\tSUITE\tWHERE\tCREATED\tCELLS\tREPETITIONS\tSTATUS")
 	shortID := s.ShortIDs()
 	for _, r := range rows {
-		where := strings.TrimSpace(r.Target + " " + r.Place)
-		if n := len(r.Arms); n > 1 {
-			where += fmt.Sprintf(" and %d more", n-1)
-		}
-		if r.Format != "" {
-			where = strings.TrimSpace(where + " (" + r.Format + ")")
-		}
-		status := string(r.Status)
-		if r.Status == lab.Complete && r.EndedAfter != "" {
-			status += " after " + r.EndedAfter
-		}
+		of := results.ListedRun(r)
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", shortID(r.ID), visible.Line(r.Label),
-			visible.Line(suiteText(r)), visible.Line(where),
-			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, visible.Line(status))
+			visible.Line(of.Suite), visible.Line(of.Where),
+			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, visible.Line(of.Status))
 	}
 	return w.Flush()
 }

@@ -36,7 +36,7 @@ func sorts() []sortOrder {
 		{"created", "Created", func(a, b store.Row) int { return b.Created.Compare(a.Created) }},
 		{"label", "Label", by(func(r store.Row) string { return r.Label })},
 		{"suite", "Suite", by(results.SuiteOf)},
-		{"machine", "Where", by(where)},
+		{"machine", "Where", by(func(r store.Row) string { return results.ListedRun(r).Where })},
 		{"repetitions", "Repetitions", func(a, b store.Row) int { return cmp.Compare(b.Repetitions, a.Repetitions) }},
 		{"status", "Status", by(func(r store.Row) string { return string(r.Status) })},
 	}
@@ -46,8 +46,6 @@ type sortOrder struct {
 	name, title string
 	compare     func(a, b store.Row) int
 }
-
-func where(r store.Row) string { return strings.TrimSpace(r.Target + " " + r.Place) }
 
 func readFilter(q url.Values) runFilter {
 	f := runFilter{Text: q.Get("q"), Suite: q.Get("suite"), Machine: q.Get("machine"), Status: q.Get("status"),
@@ -124,7 +122,7 @@ type runsHead struct{ Title, Address, Direction string }
 type runRow struct {
 	ID, Short, Label, Suite, Where, Status string
 	Created                                time.Time
-	Cells, Repetitions                     int
+	Repetitions                            int
 	Warnings                               []string
 	Running                                bool
 }
@@ -221,23 +219,10 @@ func (f runFilter) heads() []runsHead {
 }
 
 func rowOf(r store.Row, shortID func(string) string) runRow {
-	suite := r.Suite
-	if r.Experiment != "" {
-		suite += ", " + r.Experiment
-	} else if r.Design.HasParts() {
-		suite += ", " + r.Design.Command()
-	}
-	status := string(r.Status)
-	if r.Status == lab.Complete && r.EndedAfter != "" {
-		status += " after " + r.EndedAfter
-	}
-	place := where(r)
-	if r.Format != "" {
-		place = strings.TrimSpace(place + " (" + r.Format + ")")
-	}
-	return runRow{ID: r.ID, Short: shortID(r.ID), Label: visible.Line(r.Label), Suite: visible.Line(suite),
-		Where: visible.Line(place), Status: visible.Line(status), Created: r.Created, Cells: r.Cells,
-		Repetitions: r.Repetitions, Warnings: r.Warnings, Running: r.Status == lab.Running}
+	of := results.ListedRun(r)
+	return runRow{ID: r.ID, Short: shortID(r.ID), Label: visible.Line(r.Label), Suite: visible.Line(of.Suite),
+		Where: visible.Line(of.Where), Status: visible.Line(of.Status), Created: r.Created, Repetitions: r.Repetitions,
+		Warnings: r.Warnings, Running: r.Status == lab.Running}
 }
 
 // distinct are the names, sorted, each once, without an empty one.
