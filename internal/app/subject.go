@@ -101,7 +101,11 @@ func (p *App) ProfilesOf(name string) ([]profile.Load, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []profile.Load
+	return LoadsOfRun(b, role)
+}
+
+// LoadsOfRun are the profiled loads of a run; with a role, those of that target.
+func LoadsOfRun(b *store.Bundle, role string) (all []profile.Load, err error) {
 	for l, err := range b.Profiles() {
 		if err != nil {
 			return nil, err

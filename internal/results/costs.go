@@ -2,8 +2,8 @@ package results
 
 import (
 	"headroom/internal/ablation"
+	"headroom/internal/app"
 	"headroom/internal/compare"
-	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
 	"headroom/internal/profile/difference"
 	"headroom/internal/store"
@@ -11,15 +11,9 @@ import (
 
 // Costs are what I/Os cost in the profiled loads of a run; none where it was not profiled.
 func Costs(b *store.Bundle) ([]cost.Profile, error) {
-	var loads []profile.Load
-	for l, err := range b.Profiles() {
-		if err != nil {
-			return nil, err
-		}
-		loads = append(loads, l)
-	}
-	if len(loads) == 0 {
-		return nil, nil
+	loads, err := app.LoadsOfRun(b, "")
+	if err != nil || len(loads) == 0 {
+		return nil, err
 	}
 	return cost.Of(loads, cost.Options{Emulated: len(emulated(b.Run)) > 0})
 }

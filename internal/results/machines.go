@@ -5,7 +5,6 @@ import (
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
 	"headroom/internal/facts"
-	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
 	"headroom/internal/rule"
 	"headroom/internal/store"
@@ -29,7 +28,7 @@ func DiagnosisForOthers(b *store.Bundle, role string) (diagnosis.Document, error
 	if err != nil {
 		return diagnosis.Document{}, err
 	}
-	loads, err := profilesOfRole(b, role)
+	loads, err := app.LoadsOfRun(b, role)
 	if err != nil {
 		return diagnosis.Document{}, err
 	}
@@ -41,19 +40,6 @@ func DiagnosisForOthers(b *store.Bundle, role string) (diagnosis.Document, error
 		d.Facts = append(d.Facts, diagnosis.FactsOfProfiles(costs, loads)...)
 	}
 	return diagnosis.Of(set, d, rule.Options{})
-}
-
-// profilesOfRole are the profiled loads of a run; with a role, those of that target.
-func profilesOfRole(b *store.Bundle, role string) (all []profile.Load, err error) {
-	for l, err := range b.Profiles() {
-		if err != nil {
-			return nil, err
-		}
-		if role == "" || l.Role == "" || l.Role == role {
-			all = append(all, l)
-		}
-	}
-	return all, nil
 }
 
 // DiagnosesForOthers are what the built-in rules say of the machines of a run on several, each finding once.

@@ -146,16 +146,13 @@ func RunDocument(p *app.App, b *store.Bundle, o report.Options) (document.Docume
 	return runs.Document(runs.Shown(summaries, o), o), nil
 }
 
-// WriteFound writes what the design of a run found, as JSON for others; false where its cells are all that there is.
-func WriteFound(p *app.App, b *store.Bundle, w io.Writer) (ok bool, err error) {
+// Found is what the design of a run found, for others; false where its cells are all that there is.
+func Found(p *app.App, b *store.Bundle) (r ResultDocument, ok bool, err error) {
 	if !hasOwnResult(b) {
-		return false, nil
+		return r, false, nil
 	}
-	r, err := resultOf(p, b, report.Options{})
-	if err != nil {
-		return true, err
-	}
-	return true, writeResult(w, r, "json", report.Options{})
+	r, err = resultOf(p, b, report.Options{})
+	return r, true, err
 }
 
 // writeFound writes what was found of runs.

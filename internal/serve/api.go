@@ -12,8 +12,6 @@ import (
 	"headroom/docs/reference/schemas"
 	"headroom/internal/app"
 	"headroom/internal/compare"
-	"headroom/internal/history"
-	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
@@ -122,12 +120,14 @@ func (s *Server) apiResult(_ http.Header, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	ok, err := results.WriteFound(s.App, b, &out)
+	found, ok, err := results.Found(s.App, b)
 	if err == nil && !ok {
 		err = notFound{"the result of run " + b.Run.ID + " are its cells", "/api/v1/runs/" + b.Run.ID + " has them"}
 	}
-	return out.Bytes(), err
+	if err != nil {
+		return nil, err
+	}
+	return hidden(found)
 }
 
 func (s *Server) apiFacts(_ http.Header, r *http.Request) ([]byte, error) {
@@ -174,7 +174,7 @@ func (s *Server) apiProfile(_ http.Header, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hidden(found.Published, found.Runs)
+	return hidden(found)
 }
 
 func (s *Server) apiCompare(_ http.Header, r *http.Request) ([]byte, error) {
@@ -188,7 +188,7 @@ func (s *Server) apiCompare(_ http.Header, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hidden(found.Hidden, found.Runs)
+	return hidden(found)
 }
 
 func (s *Server) apiHistory(_ http.Header, r *http.Request) ([]byte, error) {
@@ -205,12 +205,16 @@ func (s *Server) apiHistory(_ http.Header, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hidden(found.Published.(history.Document), found.Runs)
+	return hidden(found)
 }
 
-// hidden is a document whose texts name no piece of hardware of the runs that it was made of.
-func hidden(v any, runs []lab.Run) ([]byte, error) {
-	text, err := json.Marshal(v)
+// hidden is a result whose texts name no piece of hardware of the runs that it was made of.
+func hidden(r results.ResultDocument) ([]byte, error) {
+	published := r.Published
+	if r.Hidden != nil {
+		published = r.Hidden
+	}
+	text, err := json.Marshal(published)
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +224,7 @@ func hidden(v any, runs []lab.Run) ([]byte, error) {
 	if err := in.Decode(&read); err != nil {
 		return nil, err
 	}
-	return encoded(rewritten(read, summary.Hiding(runs...)))
+	return encoded(rewritten(read, summary.Hiding(r.Runs...)))
 }
 
 // rewritten is a value of JSON with each of its texts as rewrite makes it; names of fields stay.
