@@ -21,7 +21,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"headroom/internal/lab"
-	"headroom/internal/store"
 	"headroom/internal/summary/summarytest"
 )
 
@@ -235,13 +234,7 @@ func TestBrowseWithKeyboard(t *testing.T) {
 
 // The page of a run that goes on follows it until it ends, without being asked.
 func TestWatchARun(t *testing.T) {
-	a, all := saved(t, 1, nil)
-	run := all[0]
-	run.ID, run.Status = "RNS0000099", lab.Running
-	w, err := store.Open(a.StoreDir).Create(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, run, w := goingOn(t)
 	b := openBrowser(t, served(t, Options{App: a}).URL)
 	b.open(t, "/runs/"+run.ID)
 	b.waitFor(t, "this page follows it")

@@ -59,6 +59,19 @@ func saved(t testing.TB, n int, change func(i int, run *lab.Run)) (*app.App, []l
 	return a, all
 }
 
+// goingOn is a store with a run that is being carried out, of which nothing is saved yet.
+func goingOn(t testing.TB) (*app.App, lab.Run, *store.Writer) {
+	t.Helper()
+	a, all := saved(t, 1, nil)
+	run := all[0]
+	run.ID, run.Status = "RNS0000099", lab.Running
+	w, err := store.Open(a.StoreDir).Create(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, run, w
+}
+
 // served is the address of a server.
 func served(t testing.TB, o Options) *httptest.Server {
 	t.Helper()
@@ -290,13 +303,7 @@ func TestToken(t *testing.T) {
 
 // A browser that follows a run hears of each repetition, and of the end.
 func TestChanges(t *testing.T) {
-	a, all := saved(t, 1, nil)
-	run := all[0]
-	run.ID, run.Status = "RNS0000099", lab.Running
-	w, err := store.Open(a.StoreDir).Create(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, run, w := goingOn(t)
 	at := served(t, Options{App: a})
 	page := pageOf(t, at, "/runs/"+run.ID)
 	_, from, ok := strings.Cut(page, `data-changes="`)

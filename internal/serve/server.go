@@ -105,7 +105,7 @@ func (s *Server) page(of func(*http.Request) (page, error)) http.HandlerFunc {
 			status, p = statusOf(err), errorPage(err)
 		}
 		var body bytes.Buffer
-		if err := s.pages.ExecuteTemplate(&body, "page", layout{page: p, Token: s.Token != ""}); err != nil {
+		if err := s.pages.ExecuteTemplate(&body, "page", layout{p}); err != nil {
 			http.Error(w, "the page can't be made: "+err.Error(), http.StatusInternalServerError)
 			return
 		}

@@ -13,13 +13,13 @@ import (
 var templateFiles embed.FS
 
 // layout is what the frame of each page needs.
-type layout struct {
-	page
-	Token bool
-}
+type layout struct{ page }
 
 // Sections are the pages that the navigation leads to.
-func (layout) Sections() []section { return sections() }
+func (layout) Sections() []section {
+	return []section{{"runs", "Runs", "/"}, {"history", "History", "/history"},
+		{"machines", "Machines", "/machines"}}
+}
 
 // choice is one of several names, of a filter.
 type choice struct {
@@ -28,11 +28,6 @@ type choice struct {
 }
 
 type section struct{ Name, Title, Address string }
-
-func sections() []section {
-	return []section{{"runs", "Runs", "/"}, {"history", "History", "/history"},
-		{"machines", "Machines", "/machines"}}
-}
 
 // parsePages reads the templates. That of a page's own part is executed by its name.
 func parsePages() (*template.Template, error) {
