@@ -37,8 +37,8 @@ type finished struct {
 	occurrences []occurrence
 	// spent is what the host spent while it ran.
 	spent counters.Spent
-	// stopped says that it was ended because it had served its purpose.
-	stopped bool
+	// atWork says that it has shown a rate of I/O; stopped, that it was ended because it had served its purpose.
+	atWork, stopped bool
 }
 
 // running is a load that was started.
@@ -144,11 +144,12 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 			if running.Floods(ctx) {
 				return nil
 			}
-			if l.enough != nil && l.enough(ctx) {
+			e := s.progress(ctx, running.Job, l, taken)
+			// fio that is ended while its jobs start says nothing, or does not end.
+			if running.atWork = running.atWork || e.IOPS > 0; running.atWork && l.enough != nil && l.enough(ctx) {
 				running.stopped = true
 				return nil
 			}
-			e := s.progress(ctx, running.Job, l, taken)
 			if e.IOPS == 0 {
 				// For its first seconds fio has no rates to show, and a command never has; the disks have.
 				e.IOPS, e.Bandwidth = rates(before, s.lastCounters)

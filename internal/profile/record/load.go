@@ -159,12 +159,11 @@ func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 }
 
 // A load is at work when one of its processes has moved data in each of some looks. Before that it starts, which takes
-// many seconds in a guest that is emulated on a busy machine, and reads files for that. fio has two threads then, and
+// tens of seconds in a guest that is emulated on a busy machine, and reads files for that. fio has two threads then, and
 // one more for each job. A load that does little, or whose I/O the kernel does not count, is waited for no longer than
 // idleLimit after its jobs began.
 const (
-	startLimit = 20 * time.Second
-	idleLimit  = 4 * time.Second
+	idleLimit  = 10 * time.Second
 	startEvery = 100 * time.Millisecond
 	startLooks = 3
 	jobThreads = 3
@@ -173,7 +172,7 @@ const (
 func (l *load) waitForIO(ctx context.Context) error {
 	moved, looks := map[string]transferred{}, map[string]int{}
 	var jobs time.Time
-	for begun := time.Now(); time.Since(begun) < startLimit && l.look(); {
+	for l.look() {
 		if jobs.IsZero() && len(l.now()) >= jobThreads {
 			jobs = time.Now()
 		}

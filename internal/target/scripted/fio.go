@@ -152,6 +152,9 @@ func (m *Machine) fio(l *Load) Result {
 	document := l.document(io, runs, l.begins.Add(ramp))
 	if output := l.Params["output"]; output != "" {
 		r.Files[output] = document
+		if l.Params["eta"] == "always" {
+			r.Early = l.status(io)
+		}
 	} else {
 		r.Stdout = document
 	}
@@ -160,6 +163,18 @@ func (m *Machine) fio(l *Load) Result {
 		r.Files[prefix+"_bw.log"] = l.log(io, runs, ramp, l.Block()/1024)
 	}
 	return r
+}
+
+// status is a status line that fio prints while it runs, from the first on rather than once a second.
+func (l *Load) status(io IO) string {
+	var bandwidth, iops []string
+	for _, d := range io.directions() {
+		if d.rate > 0 {
+			bandwidth = append(bandwidth, fmt.Sprintf("%s=%.0fKiB/s", d.name[:1], d.rate*l.Block()/1024))
+			iops = append(iops, fmt.Sprintf("%s=%.0f", d.name[:1], d.rate))
+		}
+	}
+	return fmt.Sprintf("Jobs: 1 (f=1): [-.-%%][%s][%s IOPS]\r", strings.Join(bandwidth, ","), strings.Join(iops, ","))
 }
 
 // files are those that a load works on.
