@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -85,6 +86,26 @@ func (d deployed) apply(file string, patches ...string) (remove func()) {
 		d.t.Helper()
 		d.kubectl("delete", "--kustomize", dir)
 	}
+}
+
+// forward has kubectl forward a port of this machine to a service's for the time of the test, and returns its address.
+func (d deployed) forward(service string) string {
+	d.t.Helper()
+	cmd := exec.CommandContext(d.t.Context(), "kubectl", "--namespace", d.namespace, "port-forward", service, ":http")
+	printed, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { _ = cmd.Wait() }) // the test's context has ended it
+	line, err := bufio.NewReader(printed).ReadString('\n')
+	address, _, found := strings.Cut(strings.TrimPrefix(line, "Forwarding from "), " ")
+	if err != nil || !found {
+		d.t.Fatalf("kubectl port-forward said %q, %v", line, err)
+	}
+	return address
 }
 
 // completed waits for the end of a job, and fails when it failed.
@@ -216,8 +237,7 @@ func TestDeployedServe(t *testing.T) {
 	d.kubectl("create", "secret", "generic", "headroom-serve", "--from-literal=token=SECRET")
 	removeServe := d.apply("serve.yaml")
 	d.kubectl("rollout", "status", "deployment/headroom-serve", "--timeout", "2m")
-	at := "http://" + d.kubectl("get", "pods", "--selector", "app.kubernetes.io/component=serve", "--output",
-		"jsonpath={.items[0].status.podIP}") + ":8765"
+	at := "http://" + d.forward("service/headroom-serve")
 	for _, c := range []struct {
 		path, token, want string
 		status            int
