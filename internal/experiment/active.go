@@ -21,13 +21,14 @@ type Active struct {
 }
 
 // Start begins the bundle, or reopens it, and opens the session. After an error neither is open.
-func (m *Measurement) Start(ctx context.Context, p plan.Plan, tell func(runner.Progress)) (*Active, error) {
+func (m *Measurement) Start(ctx context.Context, p plan.Plan, show progress.Display) (*Active, error) {
 	w, err := m.Begin(ctx)
 	if err != nil {
 		return nil, err
 	}
+	show.KeepIn(w)
 	e := m.RunnerMeasurement()
-	e.Progress = tell
+	e.Progress = show.Print
 	s, err := runner.Open(ctx, e, w)
 	if err != nil {
 		return nil, errors.Join(err, m.End(ctx, w, runner.Outcome{}, err))
@@ -37,7 +38,7 @@ func (m *Measurement) Start(ctx context.Context, p plan.Plan, tell func(runner.P
 
 // StartIn begins an arm of a run whose bundle is open, and opens the session.
 func (m *Measurement) StartIn(ctx context.Context, w *store.Writer, p plan.Plan,
-	tell func(runner.Progress)) (*Active, error) {
+	show progress.Display) (*Active, error) {
 	err := m.Label(ctx, m.Run.ID)
 	if err == nil && m.Resumed == nil {
 		err = m.SaveInitialSnapshot(w)
@@ -48,8 +49,9 @@ func (m *Measurement) StartIn(ctx context.Context, w *store.Writer, p plan.Plan,
 	if err != nil {
 		return nil, err
 	}
+	show.KeepIn(w)
 	e := m.RunnerMeasurement()
-	e.Progress = tell
+	e.Progress = show.Print
 	s, err := runner.Open(ctx, e, w.Part(m.Arm))
 	if err != nil {
 		return nil, err

@@ -115,10 +115,7 @@ func (i *interleavedSchedule) start(ctx context.Context, show *progress.Progress
 		}
 	}
 	for _, arm := range i.Names {
-		a, err := i.startArm(ctx, i.Arms[arm], func(e runner.Progress) {
-			e.Doing += on(arm, e)
-			show.Print(e)
-		})
+		a, err := i.startArm(ctx, i.Arms[arm], armDisplay{show, arm, on})
 		if err != nil {
 			return err
 		}
@@ -127,13 +124,25 @@ func (i *interleavedSchedule) start(ctx context.Context, show *progress.Progress
 	return nil
 }
 
+// armDisplay says of what goes on in an arm that it does.
+type armDisplay struct {
+	*progress.Progress
+	arm string
+	on  func(arm string, e runner.Progress) string
+}
+
+func (d armDisplay) Print(e runner.Progress) {
+	e.Doing += d.on(d.arm, e)
+	d.Progress.Print(e)
+}
+
 // startArm opens the session of an arm.
-func (i *interleavedSchedule) startArm(ctx context.Context, m *Measurement, tell func(runner.Progress)) (*Active,
+func (i *interleavedSchedule) startArm(ctx context.Context, m *Measurement, show progress.Display) (*Active,
 	error) {
 	if i.writer == nil {
-		return m.Start(ctx, nil, tell)
+		return m.Start(ctx, nil, show)
 	}
-	return m.StartIn(ctx, i.writer, nil, tell)
+	return m.StartIn(ctx, i.writer, nil, show)
 }
 
 // started are the arms whose runs have begun.

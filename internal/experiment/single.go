@@ -74,7 +74,7 @@ func (s *Single) Measure(ctx context.Context) (_ Measured, failed error) {
 
 // follow measures until a plan has come to its end.
 func (s *Single) follow(ctx context.Context, p plan.Plan, show *progress.Progress) (runner.Outcome, error) {
-	a, err := s.Start(ctx, p, show.Print)
+	a, err := s.Start(ctx, p, show)
 	if err != nil {
 		show.End()
 		return runner.Outcome{}, err

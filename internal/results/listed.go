@@ -1,18 +1,21 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/unit"
 )
 
 // Listed are the texts of a run in a list.
 type Listed struct{ Suite, Where, Status string }
 
 // ListedRun says what a run measured ("quick", "quick, sweep of job:iodepth", "nfs, stage two paths"), where, and how
-// it ended.
+// it ended or how long it still takes.
 func ListedRun(r store.Row) Listed {
 	l := Listed{Suite: r.Suite, Where: strings.TrimSpace(r.Target + " " + r.Place), Status: string(r.Status)}
 	if r.Experiment != "" {
@@ -33,5 +36,20 @@ func ListedRun(r store.Row) Listed {
 	if r.Status == lab.Complete && r.EndedAfter != "" {
 		l.Status += " after " + r.EndedAfter
 	}
+	if r.Progress != nil {
+		l.Status = strings.TrimSuffix(l.Status+", "+cmp.Or(LeftText(*r.Progress, time.Now()), r.Progress.Count), ", ")
+	}
 	return l
+}
+
+// LeftText says how long a run that goes on will still take: "about 8m 20s left"; empty where nobody knows.
+func LeftText(p lab.Progress, now time.Time) string {
+	if p.Left == 0 {
+		return ""
+	}
+	bound := "about "
+	if p.AtMost {
+		bound = "at most "
+	}
+	return bound + unit.Duration(unit.SecondsToDuration(p.LeftAt(now)).Round(time.Second)) + " left"
 }

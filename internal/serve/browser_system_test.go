@@ -238,6 +238,14 @@ func TestWatchARun(t *testing.T) {
 	b := openBrowser(t, served(t, Options{App: a}).URL)
 	b.open(t, "/runs/"+run.ID)
 	b.waitFor(t, "this page follows it")
+	said := lab.Progress{At: time.Now(), Count: "3/8", Doing: "randwrite 4k q1", Elapsed: 60, Left: 100}
+	if err := w.Progress(said); err != nil {
+		t.Fatal(err)
+	}
+	b.waitFor(t, "3/8")
+	b.waitFor(t, said.Doing)
+	b.waitFor(t, "so far, about 1m 3") // a second or some have passed
+	b.waitUntil(t, `document.querySelector("progress").value > 0.37`)
 	before := ask(t, b, chromedp.InnerHTML(chromedp.CSS("#content")))
 	_, repetitions := summarytest.Run(t, "measured")
 	for rep, err := range repetitions {
@@ -260,6 +268,7 @@ func TestWatchARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.waitFor(t, "The run has ended.")
+	b.waitUntil(t, `document.querySelector("progress") === null`)
 }
 
 // A reader follows a suite to its change, and from there to the runs before and after it and what their machines differ

@@ -18,7 +18,7 @@ const (
 // Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
 //	event: changed
-//	data: 8 1795772503549560163 80808 1795772462633558956
+//	data: 9 1795772503549560163 80808 1795772462633558956 2026-11-27T18:20:14.251Z
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	b, err := s.find(r.PathValue("run"))
 	if err != nil {
@@ -43,10 +43,9 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 		}
 		return out.Flush()
 	}
-	id := b.Whole().Run.ID
 	seen, spoke := r.URL.Query().Get("seen"), time.Now()
 	for {
-		stamp, err := s.Store.Stamp(id)
+		stamp, err := s.stamp(b)
 		switch {
 		case err != nil || !b.Whole().Active():
 			_ = say("event: ended\ndata: %s\n\n", stamp)

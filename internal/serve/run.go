@@ -20,17 +20,23 @@ type documentPage struct {
 	Title string
 	Body  template.HTML
 	Links []link
+	// Progress of a run that goes on; nil of what has ended.
+	Progress *progressPart
 }
 
 type link struct{ Text, Address string }
 
 // ofDocument is the page of a result.
 func ofDocument(d document.Document, links ...link) (page, error) {
+	return documentPage{Links: links}.of(d)
+}
+
+// of is the page with a result in it.
+func (p documentPage) of(d document.Document) (page, error) {
 	var body bytes.Buffer
 	err := render.Part(&body, d)
-	title := visible.Line(d.Title)
-	return page{Title: title, Template: "document",
-		Data: documentPage{Title: title, Body: template.HTML(body.String()), Links: links}}, err
+	p.Title, p.Body = visible.Line(d.Title), template.HTML(body.String())
+	return page{Title: p.Title, Template: "document", Data: p}, err
 }
 
 // options of what is shown: without serial numbers, and with IDs as short as can be.
@@ -42,7 +48,7 @@ func (s *Server) run(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	stamp, err := s.Store.Stamp(b.Whole().Run.ID) // before it is read
+	stamp, err := s.stamp(b) // before it is read
 	if err != nil {
 		return page{}, err
 	}
@@ -50,7 +56,7 @@ func (s *Server) run(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	p, err := ofDocument(d, runLinks(b)...)
+	p, err := documentPage{Links: runLinks(b), Progress: progressOf(b)}.of(d)
 	p.Section = "runs"
 	if b.Run.Status == lab.Running {
 		p.Changes = runAddress(b.Run.ID) + "/changes?seen=" + url.QueryEscape(stamp)

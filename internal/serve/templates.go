@@ -38,6 +38,7 @@ func parsePages() (*template.Template, error) {
 		"choice": func(title, name, chosen string, names []string) choice {
 			return choice{title, name, chosen, names}
 		},
+		"clock":  func(t time.Time) string { return t.UTC().Format(time.TimeOnly) },
 		"iso":    func(t time.Time) string { return t.Format(time.RFC3339) },
 		"day":    func(t time.Time) string { return t.Format(time.DateOnly) },
 		"minute": func(t time.Time) string { return t.Format("2006-01-02 15:04") },

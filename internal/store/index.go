@@ -49,6 +49,8 @@ type Row struct {
 	EndedAfter string `json:"ended_after,omitempty"`
 	// Warnings are the codes of those that were saved: of the run, of its cells and of repetitions.
 	Warnings []string `json:"warnings,omitempty"`
+	// Progress of a run that goes on, where it says so.
+	Progress *lab.Progress `json:"progress,omitempty"`
 
 	hidden rowTexts
 }
@@ -60,18 +62,25 @@ type rowTexts struct {
 	Target     string   `json:"target"`
 	Place      string   `json:"place"`
 	Arms       []string `json:"arms"`
+	Doing      string   `json:"-"`
 }
 
 // ForOthers is the row without what names one piece of hardware: a place may be /dev/disk/by-id/nvme-MODEL_SERIAL.
 func (r Row) ForOthers() Row {
 	h := r.hidden
 	r.Label, r.Experiment, r.Target, r.Place, r.Arms = h.Label, h.Experiment, h.Target, h.Place, h.Arms
+	if r.Progress != nil {
+		p := *r.Progress
+		p.Doing = h.Doing
+		r.Progress = &p
+	}
 	return r
 }
 
 // hide makes the texts for others.
 func (r Row) hide(hidden func(string) string) rowTexts {
-	h := rowTexts{hidden(r.Label), hidden(r.Experiment), hidden(r.Target), hidden(r.Place), nil}
+	h := rowTexts{Label: hidden(r.Label), Experiment: hidden(r.Experiment), Target: hidden(r.Target),
+		Place: hidden(r.Place)}
 	for _, arm := range r.Arms {
 		h.Arms = append(h.Arms, hidden(arm))
 	}
@@ -96,8 +105,8 @@ func (s *Store) list() (rows []Row, newest *Bundle, err error) {
 	rows = make([]Row, 0, len(entries))
 	for _, e := range entries {
 		e.Row.Created, e.Row.Added, e.Row.hidden = e.Created.Local(), e.Added.Local(), e.Hidden
-		if e.Status == lab.Running && !safepath.Locked(filepath.Join(s.runs(), e.ID, activeName)) {
-			e.Status = lab.Interrupted
+		if e.Status == lab.Running {
+			s.follow(&e)
 		}
 		rows = append(rows, e.Row)
 	}
@@ -105,6 +114,21 @@ func (s *Store) list() (rows []Row, newest *Bundle, err error) {
 		return cmp.Or(b.Added.Compare(a.Added), b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
 	})
 	return rows, newest, damaged
+}
+
+// follow says of a run that was going on how far it is now.
+func (s *Store) follow(e *entry) {
+	if !safepath.Locked(filepath.Join(s.runs(), e.ID, activeName)) {
+		e.Status = lab.Interrupted
+		return
+	}
+	b, err := s.bundle(e.ID)
+	if err != nil {
+		return // it has ended just now, or is damaged, which others say
+	}
+	if p, ok := b.Progress(); ok {
+		e.Row.Progress, e.Row.hidden.Doing = &p, summary.HiddenIn(b.Run)(p.Doing)
+	}
 }
 
 // entry is a line of the index: a row, and the stamp of the bundle that it was made from.

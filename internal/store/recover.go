@@ -175,7 +175,7 @@ func (s *Store) Clear(a Abandoned) error {
 	if err != nil {
 		return err
 	}
-	return os.Remove(filepath.Join(a.dir, activeName))
+	return errors.Join(removeProgress(a.dir), os.Remove(filepath.Join(a.dir, activeName)))
 }
 
 // isBeingCreated says whether a bundle under construction may still belong to a living process. Making one takes

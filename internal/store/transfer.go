@@ -28,7 +28,7 @@ func (b *Bundle) export(w io.Writer, add func(archive *tar.Writer, name, as stri
 	archive := tar.NewWriter(w)
 	err := filepath.WalkDir(b.dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".") || d.Name() == activeName ||
-			d.Name() == importedName {
+			d.Name() == progressName || d.Name() == importedName {
 			return err
 		}
 		rel, err := filepath.Rel(b.dir, name)

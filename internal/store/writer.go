@@ -242,6 +242,9 @@ func (w *Writer) Close(change func(*lab.Run)) error {
 	}
 	err := w.Update(change)
 	if err == nil {
+		err = removeProgress(w.dir)
+	}
+	if err == nil {
 		w.store.atStep("remove " + activeName)
 		err = os.Remove(filepath.Join(w.dir, activeName))
 	}

@@ -188,7 +188,7 @@ func (x *check) Measure(ctx context.Context) (experiment.Measured, error) {
 		return fmt.Sprintf("%d of at most %d", len(c.measured), x.most*len(x.Run.Cells))
 	}))
 	defer show.End()
-	a, err := x.Start(ctx, nil, show.Print)
+	a, err := x.Start(ctx, nil, show)
 	if err != nil {
 		return experiment.Measured{}, err
 	}

@@ -183,6 +183,7 @@ func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, fa
 	}
 	j := t.joint()
 	show := progress.New(t.App, t.clock(j))
+	show.KeepIn(w)
 	j.Progress = show.Print
 	outcome, runErr := runner.RunJoint(ctx, j, w)
 	show.End()

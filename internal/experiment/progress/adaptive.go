@@ -61,7 +61,8 @@ func (p *Adaptive) Left(e runner.Progress) (time.Duration, bool) {
 	return max(0, p.budget-p.spent-now), p.budget > 0
 }
 
-func (p *Adaptive) BoundText() string { return "of at most" }
+// AtMost is true: what is precise before is not measured further.
+func (p *Adaptive) AtMost() bool { return true }
 
 // CountText says how many repetitions there are, and with a precision how many cells have it.
 func (p *Adaptive) CountText() string {

@@ -60,7 +60,8 @@ func (c *OrderClock) Left(e runner.Progress) (time.Duration, bool) {
 	return max(0, c.LaterTime) + max(0, e.Left), !c.unknown
 }
 
-func (c *OrderClock) BoundText() string { return "of about" }
+// AtMost is false: the order is known.
+func (c *OrderClock) AtMost() bool { return false }
 
 // ResultTable is nil: a line says it all.
 func (c *OrderClock) ResultTable() []string { return nil }

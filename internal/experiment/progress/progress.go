@@ -3,10 +3,12 @@ package progress
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
 	"headroom/internal/app"
+	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/unit"
 	"headroom/internal/visible"
@@ -22,7 +24,20 @@ type Progress struct {
 	width, height int         // 0 when out is no terminal
 	drawn         int         // lines above the last one
 	tabled        bool
+	kept          Keeper // nil where the run's bundle is not open yet
 }
+
+// Keeper keeps what is shown for others who look at the run.
+type Keeper interface{ Progress(lab.Progress) error }
+
+// Display shows what goes on here, and has a run that is open keep it.
+type Display interface {
+	Print(runner.Progress)
+	KeepIn(Keeper)
+}
+
+// KeepIn has what is shown from now on kept, too.
+func (s *Progress) KeepIn(k Keeper) { s.kept = k }
 
 // New shows on standard error how far something has come, as its source knows it.
 func New(p *app.App, s Source) *Progress {
@@ -33,6 +48,7 @@ func New(p *app.App, s Source) *Progress {
 // Print shows what happens now.
 func (s *Progress) Print(e runner.Progress) {
 	s.Update(e)
+	s.keep(e)
 	if s.width == 0 {
 		s.printLine(e)
 		return
@@ -47,6 +63,20 @@ func (s *Progress) Print(e runner.Progress) {
 	}
 	s.drawn = len(table)
 	fmt.Fprint(s.out, text+app.Fit(s.statusLine(e), s.width-1))
+}
+
+// keep keeps what begins and what has ended: what happens in between is not worth a file. That it can't be kept is no
+// reason to measure no further.
+func (s *Progress) keep(e runner.Progress) {
+	if s.kept == nil || !e.Begins && e.Ended == nil {
+		return
+	}
+	now := lab.Progress{At: time.Now().UTC(), Count: s.CountText(), Doing: strings.TrimSpace(e.Doing),
+		Elapsed: math.Round(time.Since(s.started).Seconds()*1000) / 1000, AtMost: s.AtMost()}
+	if left, known := s.Left(e); known {
+		now.Left = left.Seconds()
+	}
+	_ = s.kept.Progress(now)
 }
 
 // clear goes to where the drawing began and clears it.
@@ -96,7 +126,11 @@ func (s *Progress) statusLine(e runner.Progress) string {
 	line := unit.Duration(elapsed.Truncate(time.Second))
 	if left, known := s.Left(e); known {
 		total := elapsed + left
-		line += " " + s.BoundText() + " " + unit.Duration(total.Truncate(time.Second)) + " " +
+		bound := " of about "
+		if s.AtMost() {
+			bound = " of at most "
+		}
+		line += bound + unit.Duration(total.Truncate(time.Second)) + " " +
 			bar(elapsed.Seconds()/max(total.Seconds(), 1e-9), 16)
 	}
 	line += " " + s.CountText() + " " + e.Doing

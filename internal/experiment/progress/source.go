@@ -9,9 +9,9 @@ import (
 // Source knows how far a run has come.
 type Source interface {
 	Update(runner.Progress)
-	// Left is how long it takes from now on, where that is known; bound says of what kind that is.
+	// Left is how long it takes from now on, where that is known, and AtMost whether it may end before.
 	Left(runner.Progress) (time.Duration, bool)
-	BoundText() string
+	AtMost() bool
 	// CountText of the repetitions that have ended.
 	CountText() string
 	// ResultTable is what has been measured, once there is something of every cell; nil before.
@@ -27,8 +27,8 @@ func (c Counter) Update(runner.Progress) {}
 // Left is not known.
 func (c Counter) Left(runner.Progress) (time.Duration, bool) { return 0, false }
 
-// BoundText is of no time.
-func (c Counter) BoundText() string { return "" }
+// AtMost is of no time.
+func (c Counter) AtMost() bool { return false }
 
 // CountText is what was counted.
 func (c Counter) CountText() string { return c() }

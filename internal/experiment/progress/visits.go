@@ -111,7 +111,8 @@ func (c *VisitClock) Left(e runner.Progress) (time.Duration, bool) {
 	return left + time.Duration(c.remaining.visits)*c.entered/time.Duration(c.visits), !c.remaining.unknown
 }
 
-func (c *VisitClock) BoundText() string { return "of at most" }
+// AtMost is true: arms that settle are left out.
+func (c *VisitClock) AtMost() bool { return true }
 
 // ResultTable is nil: arms are compared when the run has ended.
 func (c *VisitClock) ResultTable() []string { return nil }

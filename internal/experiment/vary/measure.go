@@ -27,6 +27,7 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 		return m, errors.Join(err, x.restoreSettings(ctx))
 	}
 	x.writer = w
+	show.KeepIn(w)
 	var open sideSessions
 	if err = errors.Join(x.openBuilds(ctx), x.openKernels(ctx)); err == nil {
 		err = open.open(ctx, x, w, show.Print)

@@ -159,9 +159,9 @@ func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 }
 
 // A load is at work when one of its processes has moved data in each of some looks. Before that it starts, which takes
-// tens of seconds in a guest that is emulated on a busy machine, and reads files for that. fio has two threads then, and
-// one more for each job. A load that does little, or whose I/O the kernel does not count, is waited for no longer than
-// idleLimit after its jobs began.
+// tens of seconds in a guest that is emulated on a busy machine, and reads files for that. fio has two threads then,
+// and one more for each job. A load that does little, or whose I/O the kernel does not count, is waited for no longer
+// than idleLimit after its jobs began.
 const (
 	idleLimit  = 10 * time.Second
 	startEvery = 100 * time.Millisecond

@@ -1,0 +1,44 @@
+package serve
+
+import (
+	"time"
+
+	"headroom/internal/results"
+	"headroom/internal/store"
+	"headroom/internal/summary"
+	"headroom/internal/unit"
+	"headroom/internal/visible"
+)
+
+// progressPart says how far a run has come. Share of the time that has passed, of 1; 0 where nobody knows.
+type progressPart struct {
+	Count, Doing, Elapsed, Left string
+	Share                       float64
+	At                          time.Time
+}
+
+// progressOf is nil of a run that does not go on, or does not say how far it is.
+func progressOf(b *store.Bundle) *progressPart {
+	p, ok := b.Whole().Progress()
+	if !ok {
+		return nil
+	}
+	now := time.Now()
+	elapsed, left := p.Elapsed+max(0, now.Sub(p.At).Seconds()), p.LeftAt(now)
+	part := &progressPart{Count: visible.Line(p.Count), Doing: visible.Line(summary.HiddenIn(b.Whole().Run)(p.Doing)),
+		Elapsed: unit.Duration(unit.SecondsToDuration(elapsed).Round(time.Second)),
+		Left:    results.LeftText(p, now), At: now}
+	if p.Left > 0 && elapsed > 0 {
+		part.Share = elapsed / (elapsed + left)
+	}
+	return part
+}
+
+// stamp changes whenever what the page of a run says does: with its bundle, and with what it says of its progress.
+func (s *Server) stamp(b *store.Bundle) (string, error) {
+	stamp, err := s.Store.Stamp(b.Whole().Run.ID)
+	if p, ok := b.Whole().Progress(); ok {
+		stamp += " " + p.At.Format(time.RFC3339Nano)
+	}
+	return stamp, err
+}
