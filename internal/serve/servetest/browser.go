@@ -1,0 +1,176 @@
+//go:build system
+
+package servetest
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+//go:embed axe-core/axe.min.js
+var axe string
+
+// Browser is a Chromium that shows pages of one server.
+type Browser struct {
+	context.Context
+	address string
+
+	mu sync.Mutex
+	// wrong is what pages said of errors, and what they asked of others.
+	wrong []string
+}
+
+// Open opens one for so long. What a page says of errors, and what it asks of anybody but the server, fails the test.
+func Open(t *testing.T, address string, limit time.Duration) *Browser {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Skip("chromium is not installed: apt-get install chromium")
+	}
+	b := &Browser{address: address}
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()))...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, limit)
+	t.Cleanup(cancel)
+	b.Context = ctx
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, what := range b.wrong {
+			t.Error(what)
+		}
+	})
+	return b
+}
+
+func (b *Browser) hear(event any) {
+	say := func(format string, a ...any) {
+		b.mu.Lock()
+		b.wrong = append(b.wrong, fmt.Sprintf(format, a...))
+		b.mu.Unlock()
+	}
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, b.address+"/") && !strings.HasPrefix(e.Request.URL, "data:") {
+			say("the page asked for %s", e.Request.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		say("a script failed: %s", e.ExceptionDetails.Text)
+	case *log.EventEntryAdded:
+		say("the browser logged: %s %s", e.Entry.Text, e.Entry.URL)
+	case *runtime.EventConsoleAPICalled:
+		say("the page said %s", e.Type)
+	}
+}
+
+// Do carries out what a reader does.
+func (b *Browser) Do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(b, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Ask is what an action says of the page.
+func Ask[V any](t *testing.T, b *Browser, action chromedp.Action[V]) V {
+	t.Helper()
+	v, err := chromedp.Run(b, action)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// Visit opens a page by its path.
+func (b *Browser) Visit(t *testing.T, path string) {
+	t.Helper()
+	b.Do(t, chromedp.Navigate(b.address+path), chromedp.WaitReady(chromedp.CSS("#content")))
+}
+
+// WaitFor waits until a page has a text.
+func (b *Browser) WaitFor(t *testing.T, text string) {
+	t.Helper()
+	b.WaitUntil(t, fmt.Sprintf("document.body.innerText.includes(%q)", text))
+}
+
+// WaitUntil waits until something is true, also of a page that is still to come.
+func (b *Browser) WaitUntil(t *testing.T, condition string) {
+	t.Helper()
+	for b.Err() == nil {
+		if there, err := chromedp.Run(b, chromedp.Evaluate[bool](condition)); err == nil && there {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("it never came to %s", condition)
+}
+
+// At is the path at which the browser is, with its parameters.
+func (b *Browser) At(t *testing.T) string {
+	t.Helper()
+	u, err := url.Parse(Ask(t, b, chromedp.Location()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.RequestURI()
+}
+
+// TabTo presses Tab until an element has the focus that a selector names.
+func (b *Browser) TabTo(t *testing.T, selector string) {
+	t.Helper()
+	const most = 400
+	for range most {
+		b.Do(t, chromedp.KeyEvent(kb.Tab))
+		if Ask(t, b, chromedp.Evaluate[bool](fmt.Sprintf("document.activeElement.matches(%q)", selector))) {
+			return
+		}
+	}
+	t.Fatalf("Tab does not lead to %s", selector)
+}
+
+// Accessible has axe-core look for serious faults of the page, by day and by night, wide and narrow.
+func (b *Browser) Accessible(t *testing.T) {
+	t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 400} {
+			_, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Do(t, chromedp.EmulateViewport(width, 900), chromedp.Evaluate[chromedp.Void](axe))
+			faults := Ask(t, b, chromedp.Evaluate[[]string](`axe.run().then((r) => r.violations
+				.filter((v) => v.impact === "serious" || v.impact === "critical")
+				.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.target + " " + n.failureSummary).join("; ")))`,
+				chromedp.EvalAwaitPromise))
+			wide := Ask(t, b, chromedp.Evaluate[bool](
+				"document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+			for _, fault := range faults {
+				t.Errorf("%s, %s, %d wide: %s", b.At(t), scheme, width, fault)
+			}
+			if wide {
+				t.Errorf("%s is wider than %d", b.At(t), width)
+			}
+		}
+	}
+	b.Do(t, chromedp.EmulateViewport(1280, 900))
+}

@@ -1,0 +1,2 @@
+// Package servetest looks at pages of a server in a real browser. For tests only.
+package servetest
