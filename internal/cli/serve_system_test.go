@@ -11,14 +11,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
-	"io"
 	"math/big"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,58 +135,4 @@ func selfSigned(t *testing.T) (certificate, key string, trusting *http.Client) {
 	trusted.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 	return certificate, key, &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted,
 		ServerName: "localhost"}}}
-}
-
-// The page of an experiment that goes on has what was found so far, and changes as repetitions are saved.
-func TestServedExperimentsGoOn(t *testing.T) {
-	v := newFixture(t)
-	text := "version: 1\njobs:\n  - {name: read, fio: {ioengine: \"null\", rw: randread, bs: 4k, size: 1g, " +
-		"runtime: 1s, time_based: 1}}\n"
-	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	at := serving(t, v, "--listen", "127.0.0.1:0")
-	read := func(path string) string {
-		t.Helper()
-		got, err := http.Get(at.ResolveReference(&url.URL{Path: path}).String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer got.Body.Close()
-		body, err := io.ReadAll(got.Body)
-		if err != nil || got.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %s, %v\n%s", path, got.Status, err, body)
-		}
-		return string(body)
-	}
-	for _, experiment := range [][]string{{"sweep", "--factor", "job:iodepth=1,4", "--blocks", "2"},
-		{"ablate", "--setting", "job:iodepth=4", "--blocks", "2"}} {
-		args := append([]string{experiment[0], v.suite, v.place}, experiment[1:]...)
-		cmd := v.command(args...)
-		var said bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &said, &said
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		pages := map[string]bool{}
-		for done := false; !done; {
-			select {
-			case err := <-ended:
-				if code := cmd.ProcessState.ExitCode(); code != 0 && code != 5 { // undecided is an answer
-					t.Fatalf("%v: %v\n%s", args, err, said.String())
-				}
-				done = true
-			case <-time.After(100 * time.Millisecond):
-			}
-			for _, run := range regexp.MustCompile(`<tr role="row" class="running">(?s:.*?)href="(/runs/\w+)"`).
-				FindAllStringSubmatch(read("/"), -1) {
-				pages[read(run[1])] = true
-			}
-		}
-		if len(pages) < 3 {
-			t.Errorf("%s: %d pages while it went on", experiment[0], len(pages))
-		}
-	}
 }
