@@ -201,11 +201,11 @@ func (s *Server) apiHistory(_ http.Header, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := results.History(s.App, suite, o)
+	of, err := s.historyOf(suite, f, o)
 	if err != nil {
 		return nil, err
 	}
-	return hidden(found)
+	return hidden(of.found)
 }
 
 // hidden is a result whose texts name no piece of hardware of the runs that it was made of.

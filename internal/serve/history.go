@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -129,8 +130,9 @@ func (s *Server) history(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	shown := page{Title: p.Title, Template: "history", Section: "history"}
-	found, damaged, err := results.History(s.App, suite, o)
-	p.Damaged = textOf(damaged)
+	of, err := s.historyOf(suite, p.historyFilter, o)
+	found := of.found
+	p.Damaged = textOf(of.damaged)
 	if said, ok := errors.AsType[*lab.Error](err); ok && said.Kind == lab.Usage {
 		p.Nothing = said.What // nothing fits the filter, which can be changed
 		shown.Data = p
@@ -145,6 +147,35 @@ func (s *Server) history(r *http.Request) (page, error) {
 	p.Parts, err = w.historyParts(followed, found.Document(w.Options).Rewritten(w.hide))
 	shown.Data = p
 	return shown, err
+}
+
+// followedHistory is a history as it was found, with what is wrong with other runs.
+type followedHistory struct {
+	found   results.ResultDocument
+	damaged error
+}
+
+// mostHistories is how many are remembered.
+const mostHistories = 8
+
+// historyOf is the history of a suite by a filter and its options. To look for changes in hundreds of runs takes
+// seconds, and a page is asked for again and again until the next run.
+func (s *Server) historyOf(suite string, f historyFilter, o results.HistoryOptions) (followedHistory, error) {
+	rows, err := s.Store.List()
+	stamp := []string{textOf(err)}
+	for _, r := range rows {
+		if results.SuiteOf(r) != suite {
+			continue
+		}
+		of, err := s.Store.Stamp(r.ID)
+		stamp = append(stamp, r.ID, of, textOf(err), string(r.Status), strconv.FormatBool(r.Created.Before(o.Since)))
+	}
+	defer s.histories.keepMost(mostHistories)
+	name := strings.Join([]string{suite, f.Cell, f.Metric, f.Since, f.Margin}, "\x00")
+	return s.histories.of(name, strings.Join(stamp, " "), func() (h followedHistory, err error) {
+		h.found, h.damaged, err = results.History(s.App, suite, o)
+		return h, err
+	})
 }
 
 // mayFollow says whether runs of a suite have ended.

@@ -220,3 +220,53 @@ func TestHistoryOfRunsThatEnded(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 }
+
+// A history is found once; again when a run has come or changed, and by another filter.
+func TestHistoryIsFoundOnce(t *testing.T) {
+	a, ids := followed(t, 4, "nightly", 1, nil)
+	s, err := New(Options{App: a, Store: store.Open(a.StoreDir)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := func(f historyFilter) time.Time {
+		t.Helper()
+		o, err := f.options(s.Store)
+		if err == nil {
+			_, err = s.historyOf("nightly", f, o)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last time.Time
+		for _, m := range s.histories.known {
+			if m.made.After(last) {
+				last = m.made
+			}
+		}
+		return last
+	}
+	first := looked(historyFilter{})
+	if again := looked(historyFilter{}); again != first {
+		t.Error("it was found twice")
+	}
+	if looked(historyFilter{Cell: "read"}) == first {
+		t.Error("it is that of another filter")
+	}
+	first = looked(historyFilter{})
+	b, err := s.Store.Find(ids[2])
+	if err == nil {
+		err = s.Store.SetLabel(b, "another")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if looked(historyFilter{}) == first {
+		t.Error("it is that of a run before it changed")
+	}
+	for i := range 2 * mostHistories {
+		looked(historyFilter{Margin: fmt.Sprint(i+1, "%")})
+	}
+	if n := len(s.histories.known); n != mostHistories {
+		t.Errorf("%d are remembered", n)
+	}
+}

@@ -3,13 +3,11 @@ package serve
 import (
 	"bytes"
 	"cmp"
-	"maps"
 	"mime"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"headroom/internal/lab"
 	"headroom/internal/report"
@@ -75,70 +73,28 @@ func (s *Server) writeMetrics(w *bytes.Buffer) error {
 		}
 		return err != nil
 	})
-	s.rendered.keep(bundles)
+	s.rendered.keep(func(id string) bool {
+		return slices.ContainsFunc(bundles, func(b *store.Bundle) bool { return b.Run.ID == id })
+	})
 	all := storeFamilies(rows, read, unread+len(bundles)-len(read)+countErrors(damaged))
 	all.Append(samples)
 	return all.Write(w)
 }
 
-// renderedRuns are the samples of runs, by their IDs: Prometheus asks every minute for runs that do not change, and one
-// of tens of thousands of repetitions takes seconds to read.
-type renderedRuns struct {
-	mu    sync.Mutex
-	known map[string]renderedRun
-}
-
-// renderedRun has the samples of a run as it was at a stamp of the store.
-type renderedRun struct {
-	stamp   string
-	samples *runs.Families
-}
-
-// keep forgets all but some runs.
-func (r *renderedRuns) keep(bundles []*store.Bundle) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.known, func(id string, _ renderedRun) bool {
-		return !slices.ContainsFunc(bundles, func(b *store.Bundle) bool { return b.Run.ID == id })
-	})
-}
-
-func (r *renderedRuns) of(id, stamp string) *runs.Families {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known[id].stamp != stamp {
-		return nil
-	}
-	return r.known[id].samples
-}
-
-func (r *renderedRuns) add(id string, run renderedRun) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.known == nil {
-		r.known = map[string]renderedRun{}
-	}
-	r.known[id] = run
-}
-
-// samples are those of a run, which is read unless it is what it was the last time.
+// samples are those of a run. Prometheus asks every minute for runs that do not change, and one of tens of thousands of
+// repetitions takes seconds to read.
 func (s *Server) samples(id string) (*runs.Families, error) {
 	stamp, err := s.Store.Stamp(id) // before it is read
 	if err != nil {
 		return nil, err
 	}
-	if known := s.rendered.of(id, stamp); known != nil {
-		return known, nil
-	}
-	b, err := s.Store.Find(id)
-	if err != nil {
-		return nil, err
-	}
-	of, err := results.RunSamples(s.App, b, report.Options{Names: true}) // as lists name them
-	if err == nil {
-		s.rendered.add(id, renderedRun{stamp, of})
-	}
-	return of, err
+	return s.rendered.of(id, stamp, func() (*runs.Families, error) {
+		b, err := s.Store.Find(id)
+		if err != nil {
+			return nil, err
+		}
+		return results.RunSamples(s.App, b, report.Options{Names: true}) // as lists name them
+	})
 }
 
 // inSeries says whether a run is one of a series: it is complete, and measured what its suite says, no experiment and

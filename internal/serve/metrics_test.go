@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/report/runs"
 	"headroom/internal/store"
 )
 
@@ -223,7 +224,7 @@ func TestMetricsReadARunOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func() renderedRun {
+	read := func() made[*runs.Families] {
 		t.Helper()
 		if err := s.writeMetrics(new(bytes.Buffer)); err != nil || len(s.rendered.known) != 1 {
 			t.Fatalf("%d runs are known, %v", len(s.rendered.known), err)
@@ -231,7 +232,7 @@ func TestMetricsReadARunOnce(t *testing.T) {
 		return s.rendered.known[all[1].ID]
 	}
 	first := read()
-	if first.samples == nil || read().samples != first.samples {
+	if first.value == nil || read().value != first.value {
 		t.Error("it was read twice")
 	}
 	b, err := st.Find(all[1].ID)
@@ -241,14 +242,14 @@ func TestMetricsReadARunOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now := read(); now.stamp == first.stamp || now.samples == first.samples {
+	if now := read(); now.stamp == first.stamp || now.value == first.value {
 		t.Error("it was not read again")
 	}
 	if err := os.RemoveAll(b.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.writeMetrics(new(bytes.Buffer)); err != nil || s.rendered.known[all[1].ID].samples != nil ||
-		s.rendered.known[all[0].ID].samples == nil {
+	if err := s.writeMetrics(new(bytes.Buffer)); err != nil || s.rendered.known[all[1].ID].value != nil ||
+		s.rendered.known[all[0].ID].value == nil {
 		t.Errorf("%v: %d runs are known", err, len(s.rendered.known))
 	}
 }

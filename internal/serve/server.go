@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
+	"headroom/internal/report/runs"
 	"headroom/internal/store"
 	"headroom/internal/visible"
 )
@@ -37,8 +38,10 @@ type Server struct {
 	working chan struct{}
 	// watching bounds how many browsers follow runs.
 	watching chan struct{}
-	// rendered is what Prometheus was told of runs.
-	rendered renderedRuns
+	// rendered is what Prometheus was told of runs, by their IDs.
+	rendered remembered[*runs.Families]
+	// histories are those that were looked at last.
+	histories remembered[followedHistory]
 }
 
 // How many requests are answered at once. More of them wait.
