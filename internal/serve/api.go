@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"io/fs"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"headroom/docs/reference/schemas"
 	"headroom/internal/app"
 	"headroom/internal/compare"
+	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
@@ -24,16 +26,37 @@ import (
 //go:embed openapi.yaml
 var apiFiles embed.FS
 
-// apiRoutes are what programs ask for: the published documents, each with its schema.
+// apiDocument is one of the published documents, each with its schema.
+type apiDocument struct {
+	path string
+	of   func(http.Header, *http.Request) ([]byte, error)
+	// parameters are those that a request may have.
+	parameters []string
+}
+
+func (s *Server) apiDocuments() []apiDocument {
+	return []apiDocument{
+		{"runs", s.apiRuns, runParameters()},
+		{"runs/{run}", s.apiRun, nil},
+		{"runs/{run}/result", s.apiResult, nil},
+		{"runs/{run}/facts", s.apiFacts, []string{"role"}},
+		{"runs/{run}/doctor", s.apiDoctor, []string{"role"}},
+		{"runs/{run}/profile", s.apiProfile, nil},
+		{"compare", s.apiCompare, []string{"run", "margin", "anyway"}},
+		{"history/{suite}", s.apiHistory, []string{"cell", "metric", "since", "margin"}},
+	}
+}
+
+// apiRoutes are what programs ask for.
 func (s *Server) apiRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /api/v1/runs", s.document(s.apiRuns))
-	mux.HandleFunc("GET /api/v1/runs/{run}", s.document(s.apiRun))
-	mux.HandleFunc("GET /api/v1/runs/{run}/result", s.document(s.apiResult))
-	mux.HandleFunc("GET /api/v1/runs/{run}/facts", s.document(s.apiFacts))
-	mux.HandleFunc("GET /api/v1/runs/{run}/doctor", s.document(s.apiDoctor))
-	mux.HandleFunc("GET /api/v1/runs/{run}/profile", s.document(s.apiProfile))
-	mux.HandleFunc("GET /api/v1/compare", s.document(s.apiCompare))
-	mux.HandleFunc("GET /api/v1/history/{suite}", s.document(s.apiHistory))
+	for _, d := range s.apiDocuments() {
+		mux.HandleFunc("GET /api/v1/"+d.path, s.document(func(h http.Header, r *http.Request) ([]byte, error) {
+			if err := d.refuse(r); err != nil {
+				return nil, err
+			}
+			return d.of(h, r)
+		}))
+	}
 	mux.HandleFunc("GET /api/v1/openapi.yaml", fileOf(apiFiles, "application/yaml", "openapi.yaml"))
 	mux.HandleFunc("GET /api/v1/schemas/{name}", func(w http.ResponseWriter, r *http.Request) {
 		fileOf(schemas.Files, "application/schema+json", r.PathValue("name"))(w, r)
@@ -41,6 +64,21 @@ func (s *Server) apiRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/", s.document(func(http.Header, *http.Request) ([]byte, error) {
 		return nil, notFound{"there is no such document", "/api/v1/openapi.yaml lists them"}
 	}))
+}
+
+// refuse refuses parameters that the document does not know: a filter with a slip would fit everything.
+func (d apiDocument) refuse(r *http.Request) error {
+	for name := range r.URL.Query() {
+		if slices.Contains(d.parameters, name) {
+			continue
+		}
+		hint := "this document has none"
+		if len(d.parameters) > 0 {
+			hint = "this document has " + prose.List(d.parameters)
+		}
+		return app.Usage("there is no parameter "+visible.Line(name), hint)
+	}
+	return nil
 }
 
 // fileOf answers with a file.

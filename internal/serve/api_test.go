@@ -19,8 +19,20 @@ import (
 
 // openAPI is as much of the description as the tests read.
 type openAPI struct {
+	Components struct {
+		Schemas map[string]struct {
+			AnyOf []struct {
+				Ref string `yaml:"$ref"`
+			} `yaml:"anyOf"`
+		}
+	}
 	Paths map[string]struct {
 		Get struct {
+			Parameters []struct {
+				Name string
+				In   string
+				Ref  string `yaml:"$ref"`
+			}
 			Responses map[string]struct {
 				Content map[string]struct {
 					Schema struct {
@@ -127,6 +139,38 @@ func TestAPI(t *testing.T) {
 	}
 }
 
+// A document knows the parameters that are described, and refuses others with those that it has.
+func TestAPIParameters(t *testing.T) {
+	a, all := saved(t, 1, nil)
+	at := served(t, Options{App: a})
+	s, err := New(Options{App: a})
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := described(t, at).Paths
+	for _, d := range s.apiDocuments() {
+		var want []string
+		for _, p := range paths["/api/v1/"+d.path].Get.Parameters {
+			if p.In == "query" {
+				want = append(want, p.Name)
+			} else if p.Ref == "#/components/parameters/role" {
+				want = append(want, "role")
+			}
+		}
+		if !slices.Equal(d.parameters, want) {
+			t.Errorf("%s knows %q, and %q are described", d.path, d.parameters, want)
+		}
+	}
+	for path, want := range map[string]string{
+		"/api/v1/history/" + all[0].Suite + "?metrc=x": "cell, metric, since and margin",
+		"/api/v1/runs/" + all[0].ID + "?x=1":           "has none", "/api/v1/runs?status=running&limit=7": "page"} {
+		got, text := answer(t, at, http.MethodGet, path)
+		if got.StatusCode != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%s: %s\n%s", path, got.Status, text)
+		}
+	}
+}
+
 func TestAPIPages(t *testing.T) {
 	a, all := saved(t, 103, nil)
 	at := served(t, Options{App: a})
@@ -210,6 +254,14 @@ func TestMachines(t *testing.T) {
 // Documents of runs of all designs are of the schemas that they name.
 func TestAPIOfAllDesigns(t *testing.T) {
 	byName, kinds := map[string]*jsonschema.Schema{}, map[string]int{}
+	empty, _ := saved(t, 0, nil)
+	var results []string
+	for _, of := range described(t, served(t, Options{App: empty})).Components.Schemas["result"].AnyOf {
+		name := strings.TrimSuffix(strings.TrimPrefix(of.Ref, "schemas/"), ".json")
+		compiled(t, name+".json")
+		i := strings.LastIndex(name, "-")
+		results = append(results, "headroom/"+name[:i]+"/"+name[i+1:])
+	}
 	for _, fixture := range olderFixtures(t) {
 		a, _ := saved(t, 0, nil)
 		older(t, a, fixture)
@@ -234,6 +286,9 @@ func TestAPIOfAllDesigns(t *testing.T) {
 				for _, d := range all {
 					name, _ := d.(map[string]any)["schema"].(string)
 					kinds[name]++
+					if below == "/result" && !slices.Contains(results, name) {
+						t.Errorf("%s is described as no result", name)
+					}
 					if byName[name] == nil {
 						file := strings.ReplaceAll(strings.TrimPrefix(name, "headroom/"), "/", "-") + ".json"
 						byName[name] = compiled(t, file)

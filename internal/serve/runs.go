@@ -55,6 +55,11 @@ func readFilter(q url.Values) runFilter {
 	return f
 }
 
+// runParameters are the names of the fields.
+func runParameters() []string {
+	return []string{"q", "suite", "machine", "status", "warning", "since", "sort", "page"}
+}
+
 // address is that of the list with a filter.
 func (f runFilter) address() string {
 	q := url.Values{}
