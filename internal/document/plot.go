@@ -1,5 +1,7 @@
 package document
 
+import "slices"
+
 // Plots are pictures that are looked at side by side. Texts leave them out; a file for other programs has their points.
 type Plots struct {
 	// Title is above the pictures; empty for none.
@@ -15,6 +17,8 @@ type Plots struct {
 type Plot struct {
 	// Title says what is drawn, and Note a little more, such as a verdict.
 	Title, Note string
+	// Address is where more of it is to be seen; empty for nowhere.
+	Address string
 	// X is the axis across and Y the one upwards. Values are at Y, unless that one has names.
 	X, Y   Axis
 	Series []Series
@@ -114,6 +118,41 @@ func (p Plot) Points() int {
 		n += len(s.Points)
 	}
 	return n
+}
+
+// Thinned is the plot with so many points of each series at most. Where there are more, each stretch keeps its lowest
+// and its highest value in the order in which they came, as an oscilloscope does, so that no stall is averaged away.
+func (p Plot) Thinned(most int) Plot {
+	p.Series = slices.Clone(p.Series)
+	for i, s := range p.Series {
+		p.Series[i].Points = thinned(s.Points, most)
+	}
+	return p
+}
+
+func thinned(points []Point, most int) []Point {
+	if len(points) <= most {
+		return points
+	}
+	var out []Point
+	stretches := most / 2
+	for k := range stretches {
+		from, to := k*len(points)/stretches, (k+1)*len(points)/stretches
+		low, high := from, from
+		for i := from; i < to; i++ {
+			if points[i].Value < points[low].Value {
+				low = i
+			}
+			if points[i].Value > points[high].Value {
+				high = i
+			}
+		}
+		out = append(out, points[min(low, high)])
+		if low != high {
+			out = append(out, points[max(low, high)])
+		}
+	}
+	return out
 }
 
 func (p Plots) rewritten(rewrite func(string) string) Plots {

@@ -22,9 +22,9 @@ type pagePlots struct {
 
 // pagePlot is a picture, or a line of text for the only point that there is.
 type pagePlot struct {
-	Title, Note string
-	SVG         template.HTML
-	Alone       string
+	Title, Note, Address string
+	SVG                  template.HTML
+	Alone                string
 }
 
 func newPagePlots(b document.Plots) *pagePlots {
@@ -33,7 +33,7 @@ func newPagePlots(b document.Plots) *pagePlots {
 		if p.Y.Scale == document.Names {
 			plots.Class = " rows"
 		}
-		shown := pagePlot{Title: visible.Line(p.Title), Note: visible.Line(p.Note)}
+		shown := pagePlot{Title: visible.Line(p.Title), Note: visible.Line(p.Note), Address: p.Address}
 		if n := p.Points(); n > 1 || n == 1 && p.Y.Scale == document.Names {
 			shown.SVG, plots.Reading = Picture(p), b.Reading
 		} else {

@@ -27,6 +27,8 @@ type Options struct {
 	Profiled map[string]bool
 	// Scores are published figures of merit that a sweep is compared with; nil for none.
 	Scores *reference.Scores
+	// CellAddress is where more of a cell is to be seen, by its ID; nil for nowhere.
+	CellAddress func(cell string) string
 	// Keep are settings that must stay in what may be wrong with a network, and Beside other ladders of the same ports
 	// that are shown next to one.
 	Keep, Beside []string

@@ -55,6 +55,18 @@ func RunSamples(p *app.App, b *store.Bundle, o report.Options) (*runs.Families, 
 	return runs.RunFamilies(runs.Shown(summaries, o)[0]), nil
 }
 
+// OverTime is a cell of a run over the time of its repetitions, for others: its name, and a picture of each metric.
+// They are none where the run has no such cell.
+func OverTime(p *app.App, b *store.Bundle, cell string) (name string, plots []document.Plot, err error) {
+	o := report.Options{}
+	summaries, err := summariesOf(p, []*store.Bundle{b}, o)
+	if err != nil {
+		return "", nil, err
+	}
+	name, plots = runs.OverTime(&runs.Shown(summaries, o)[0], cell)
+	return name, plots, nil
+}
+
 // profiledRuns has the IDs of those that have profiled loads.
 func profiledRuns(bundles []*store.Bundle) map[string]bool {
 	ids := map[string]bool{}

@@ -203,7 +203,8 @@ func TestHostileTexts(t *testing.T) {
 	})
 	at := served(t, Options{App: a})
 	for _, path := range []string{"/", "/?q=" + "%22%3E%3Cscript%3E", "/runs/" + all[0].ID,
-		fmt.Sprintf("/compare?run=%s&run=%s", all[0].ID, all[1].ID)} {
+		fmt.Sprintf("/compare?run=%s&run=%s", all[0].ID, all[1].ID), "/history", historyAddress(hostile), "/machines",
+		machineAddress(all[0].ID, ""), overTimeAddress(all[0].ID, all[0].Cells[0].ID)} {
 		body := pageOf(t, at, path)
 		for _, bad := range []string{"<script src=//", "<img", "onerror=alert(1)>", "\x1b", "\u202e"} {
 			if i := strings.Index(body, bad); i >= 0 {

@@ -157,3 +157,25 @@ func TestLookAtMachinesAndProfiles(t *testing.T) {
 	b.Do(t, chromedp.SendKeys(chromedp.CSS(`.flame input[type="search"]`), "io_submit_one"))
 	b.WaitFor(t, "100%")
 }
+
+// A reader looks closer at a load over its time, with the keyboard alone.
+func TestLookCloser(t *testing.T) {
+	a, all := saved(t, 1, nil)
+	b := servetest.Open(t, served(t, Options{App: a}).URL, forAll)
+	b.Visit(t, "/runs/"+all[0].ID)
+	b.TabTo(t, `figcaption a[href*="/cells/"]`)
+	b.Do(t, chromedp.KeyEvent(kb.Enter))
+	b.WaitUntil(t, `document.querySelector("main canvas") !== null`)
+	b.Accessible(t)
+	b.TabTo(t, "[role=slider]")
+	const said = `document.activeElement.ariaValueText`
+	first := servetest.Ask(t, b, chromedp.Evaluate[string](said))
+	b.Do(t, chromedp.KeyEvent(kb.ArrowRight))
+	b.WaitUntil(t, fmt.Sprintf("%s !== %q && %s.includes(\" s: \")", said, first, said))
+	b.Do(t, chromedp.KeyEvent(kb.End))
+	last := servetest.Ask(t, b, chromedp.Evaluate[string](said))
+	b.Do(t, chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent("-"), chromedp.KeyEvent(kb.Escape))
+	if again := servetest.Ask(t, b, chromedp.Evaluate[string](said)); again != first || last == first {
+		t.Errorf("it is at %q, then at the end at %q, and at the beginning again at %q", first, last, again)
+	}
+}

@@ -136,7 +136,7 @@ func TestHistory(t *testing.T) {
 		"no run of a suite none has ended here") || !strings.Contains(body, "there are runs of nightly") {
 		t.Errorf("of a suite that is unknown it says\n%s", body)
 	}
-	for _, name := range []string{"uplot.js", "history.js", "history.css"} {
+	for _, name := range []string{"uplot.js", "axes.js", "history.js", "overtime.js", "charts.css"} {
 		if got, body := answer(t, at, http.MethodGet, "/static/"+name); got.StatusCode != 200 || len(body) < 1000 {
 			t.Errorf("%s: %s, %d bytes", name, got.Status, len(body))
 		}

@@ -52,7 +52,9 @@ func (s *Server) run(r *http.Request) (page, error) {
 	if err != nil {
 		return page{}, err
 	}
-	d, err := results.RunDocument(s.App, b, s.options())
+	o := s.options()
+	o.CellAddress = func(cell string) string { return overTimeAddress(b.Run.ID, cell) }
+	d, err := results.RunDocument(s.App, b, o)
 	if err != nil {
 		return page{}, err
 	}

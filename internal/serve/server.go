@@ -63,6 +63,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /{$}", s.page(s.runs))
 	mux.HandleFunc("GET /runs/{run}", s.page(s.run))
 	mux.HandleFunc("GET /runs/{run}/changes", s.changes)
+	mux.HandleFunc("GET /runs/{run}/cells/{cell}", s.page(s.overTime))
 	mux.HandleFunc("GET /compare", s.page(s.comparison))
 	s.historyRoutes(mux)
 	s.machineRoutes(mux)

@@ -16,10 +16,14 @@ var (
 	serveStyle string
 	//go:embed static/serve.js
 	serveScript string
-	//go:embed static/history.css
-	historyStyle string
+	//go:embed static/charts.css
+	chartsStyle string
+	//go:embed static/axes.js
+	axesScript string
 	//go:embed static/history.js
 	historyScript string
+	//go:embed static/overtime.js
+	overTimeScript string
 	//go:embed static/uplot/uPlot.min.css
 	uplotStyle string
 	//go:embed static/uplot/uPlot.iife.min.js
@@ -29,8 +33,8 @@ var (
 // static are the files that pages link, by their names.
 func static() map[string]string {
 	return map[string]string{"headroom.css": render.PartStyle() + serveStyle, "serve.js": serveScript,
-		"flame.js": render.PartScript(), "history.css": uplotStyle + "\n" + historyStyle, "history.js": historyScript,
-		"uplot.js": uplotScript}
+		"flame.js": render.PartScript(), "charts.css": uplotStyle + "\n" + chartsStyle, "axes.js": axesScript,
+		"history.js": historyScript, "overtime.js": overTimeScript, "uplot.js": uplotScript}
 }
 
 // staticFiles serves them. A browser asks each time whether a file is still the same, as after an update of headroom.

@@ -3,6 +3,7 @@ package runs
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"headroom/internal/document"
@@ -34,7 +35,7 @@ func (r runText) pictures() document.Plots {
 		c := &r.Cells[i]
 		p.List = append(p.List, eventPlots(r.Run, c, names[c.ID])...)
 		for _, d := range c.Directions() {
-			p.List = append(p.List, cellPlots(c, d, names[c.ID])...)
+			p.List = append(p.List, r.cellPlots(c, d, names[c.ID])...)
 		}
 	}
 	if more := len(r.Cells) - maxPictured; more > 0 {
@@ -43,7 +44,7 @@ func (r runText) pictures() document.Plots {
 	return p
 }
 
-func cellPlots(c *summary.Cell, direction, name string) []document.Plot {
+func (r runText) cellPlots(c *summary.Cell, direction, name string) []document.Plot {
 	var plots []document.Plot
 	metric, other := lab.IOPS(direction), lab.Bandwidth(direction)
 	if large(c) {
@@ -54,12 +55,37 @@ func cellPlots(c *summary.Cell, direction, name string) []document.Plot {
 		p, ok = overTime(c, name, other)
 	}
 	if ok {
-		plots = append(plots, p)
+		if r.o.CellAddress != nil {
+			p.Address = r.o.CellAddress(c.ID)
+		}
+		plots = append(plots, p.Thinned(maxPoints))
 	}
 	if p, ok := distribution(c, direction, name); ok {
 		plots = append(plots, p)
 	}
 	return plots
+}
+
+// OverTime is a cell over the time of its repetitions: a picture of each metric that was written down then, by names.
+// It is nothing where the run has no such cell.
+func OverTime(s *summary.Run, id string) (name string, plots []document.Plot) {
+	i := slices.IndexFunc(s.Cells, func(c summary.Cell) bool { return c.ID == id })
+	if i < 0 {
+		return "", nil
+	}
+	c := &s.Cells[i]
+	name = summary.CellNames(s)[id]
+	var metrics []string
+	for _, of := range c.Series {
+		if slices.Contains(metrics, of.Metric) {
+			continue
+		}
+		metrics = append(metrics, of.Metric)
+		if p, ok := overTime(c, metricText(of.Metric), of.Metric); ok {
+			plots = append(plots, p)
+		}
+	}
+	return name, plots
 }
 
 // overTime has one metric of a cell over the time of its repetitions, a line each. ok is false where there is no series
@@ -76,9 +102,9 @@ func overTime(c *summary.Cell, name, metric string) (p document.Plot, ok bool) {
 			continue
 		}
 		line := document.Series{Direction: direction, Name: "repetition " + strconv.Itoa(s.Repetition), Line: true}
-		line.Points = points(s)
-		for _, at := range line.Points {
-			most = math.Max(most, at.Value)
+		for i, v := range s.Values {
+			line.Points = append(line.Points, document.Point{At: (float64(i) + 0.5) * s.Interval, Value: v})
+			most = math.Max(most, v)
 		}
 		p.Series = append(p.Series, line)
 	}
@@ -91,39 +117,6 @@ func overTime(c *summary.Cell, name, metric string) (p document.Plot, ok bool) {
 		p.Note += fmt.Sprintf("; the first %d of %d", lines, c.N)
 	}
 	return p, most > 0
-}
-
-// points of a line. Where there are more than a page can show, each stretch keeps its lowest and its highest value in
-// the order in which they came, as an oscilloscope does, so that no stall is averaged away.
-func points(s summary.Series) []document.Point {
-	at := func(i int) document.Point {
-		return document.Point{At: (float64(i) + 0.5) * s.Interval, Value: s.Values[i]}
-	}
-	var out []document.Point
-	if len(s.Values) <= maxPoints {
-		for i := range s.Values {
-			out = append(out, at(i))
-		}
-		return out
-	}
-	stretches := maxPoints / 2
-	for k := range stretches {
-		from, to := k*len(s.Values)/stretches, (k+1)*len(s.Values)/stretches
-		low, high := from, from
-		for i := from; i < to; i++ {
-			if s.Values[i] < s.Values[low] {
-				low = i
-			}
-			if s.Values[i] > s.Values[high] {
-				high = i
-			}
-		}
-		out = append(out, at(min(low, high)))
-		if low != high {
-			out = append(out, at(max(low, high)))
-		}
-	}
-	return out
 }
 
 // distribution has the latencies of all operations in one direction on a logarithmic axis, with the percentiles that

@@ -13,26 +13,6 @@ import (
 	"headroom/internal/summary"
 )
 
-// A stall of one second in half an hour must be in the picture, however few points that has.
-func TestLongSeriesKeepTheirStalls(t *testing.T) {
-	s := summary.Series{Series: lab.Series{Interval: 1, Values: make([]float64, 1800)}}
-	for i := range s.Values {
-		s.Values[i] = 1000
-	}
-	s.Values[1234], s.Values[77] = 3, 5000
-	got := points(s)
-	low, high := math.Inf(1), 0.0
-	for i, p := range got {
-		low, high = math.Min(low, p.Value), math.Max(high, p.Value)
-		if i > 0 && p.At <= got[i-1].At {
-			t.Fatalf("point %d goes back in time", i)
-		}
-	}
-	if len(got) > maxPoints || low != 3 || high != 5000 {
-		t.Errorf("%d points between %v and %v", len(got), low, high)
-	}
-}
-
 func TestBucketsHoldAllOperations(t *testing.T) {
 	s := summarized(t, "measured")
 	checked := 0
