@@ -21,8 +21,12 @@ const listOfKinds = "internal/app/targetkinds.go"
 // designTests is for tests: it drives commands on scripted machines.
 const designTests = "internal/experiment/designtest"
 
-// renderTests is for tests: it checks what documents become in each format.
-const renderTests = "internal/render/rendertest"
+// renderTests and serveTests are for tests: one checks what documents become in each format, the other looks at pages in
+// a browser.
+const (
+	renderTests = "internal/render/rendertest"
+	serveTests  = "internal/serve/servetest"
+)
 
 // usersOfKinds are the files that may import a kind of target, with the reason.
 func usersOfKinds() map[string]string {

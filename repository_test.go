@@ -118,6 +118,7 @@ func forbidden() []struct{ path, only, reason string } {
 			"megabytes of memory on every machine that is measured"},
 		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
 		{"headroom/" + renderTests, "nowhere", "it is for tests"},
+		{"headroom/" + serveTests, "nowhere", "it is for tests"},
 		{"headroom/" + designTests, "nowhere", "it is for tests"},
 		{"headroom/internal/facts/factstest", "nowhere", "it is for tests"},
 		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
@@ -201,8 +202,8 @@ func TestImportsFlowDown(t *testing.T) {
 				t.Errorf("%s imports %s, which is not below it", f.name, to)
 			}
 		}
-		if f.dir == renderTests {
-			continue // it is no part of the program
+		if f.dir == renderTests || f.dir == serveTests {
+			continue // they are no part of the program
 		}
 		for _, rule := range forbidden() {
 			for _, imp := range f.imports {
