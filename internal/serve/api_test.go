@@ -3,6 +3,8 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"html"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +16,10 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"headroom/docs/reference/schemas"
+	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/summary/summarytest"
 )
 
 // openAPI is as much of the description as the tests read.
@@ -248,6 +253,43 @@ func TestMachines(t *testing.T) {
 		if got, _ := answer(t, at, http.MethodGet, path); got.StatusCode != status {
 			t.Errorf("%s: %s", path, got.Status)
 		}
+	}
+}
+
+// Of a run on several targets each is a machine, and two of them can be compared.
+func TestMachinesOfOneRun(t *testing.T) {
+	a, _ := saved(t, 0, nil)
+	run, _ := summarytest.Run(t, "measured")
+	run.ID = "RNS0000001"
+	other := run.Targets[0]
+	other.Role, other.Target = "other", "ssh://other"
+	run.Targets = append(run.Targets, other)
+	w, err := store.Open(a.StoreDir).Create(run)
+	for _, of := range run.Targets {
+		if err == nil {
+			known := []lab.Fact{{Key: "kernel.release", Value: "6.1.0-of-" + of.Role}}
+			err = w.Facts(of.Role, store.Before, facts.Document{Schema: facts.DocumentSchema, Target: of.Target,
+				Facts: known})
+		}
+	}
+	if err = errors.Join(err, w.Close(func(r *lab.Run) { r.Status = lab.Complete })); err != nil {
+		t.Fatal(err)
+	}
+	at, first := served(t, Options{App: a}), run.Targets[0].Role
+	machine := pageOf(t, at, "/machines/"+run.ID)
+	way := differenceAddress([]string{run.ID, run.ID}, first, "other")
+	if !strings.Contains(machine, html.EscapeString(way)) {
+		t.Errorf("the page of the first machine does not lead to %s", way)
+	}
+	for _, path := range []string{way, differenceAddress([]string{run.ID, run.ID}, "other", first)} {
+		body := pageOf(t, at, path)
+		mine, others := strings.Index(body, "6.1.0-of-"+first), strings.Index(body, "6.1.0-of-other")
+		if mine < 0 || others < 0 || (mine < others) != (path == way) {
+			t.Errorf("%s has the kernels at %d and %d", path, mine, others)
+		}
+	}
+	if got, _ := answer(t, at, http.MethodGet, way+"&role=third"); got.StatusCode != http.StatusBadRequest {
+		t.Errorf("three roles: %s", got.Status)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"headroom/internal/app"
@@ -59,8 +58,7 @@ func (s *Server) comparison(r *http.Request) (page, error) {
 		links = append(links, link{visible.Line(name), runAddress(b.Run.ID)})
 	}
 	if len(bundles) == 2 {
-		links = append(links, link{"what their machines differ in", "/machines/difference?" +
-			url.Values{"run": idsOf(bundles)}.Encode()})
+		links = append(links, link{"what their machines differ in", differenceAddress(idsOf(bundles))})
 		if bundles[0].Profiled() && bundles[1].Profiled() {
 			links = append(links, link{"what each I/O costs on either side",
 				profileDifferenceAddress(idsOf(bundles)...)})

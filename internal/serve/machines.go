@@ -14,6 +14,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/report/machines"
 	"headroom/internal/results"
+	"headroom/internal/store"
 	"headroom/internal/visible"
 )
 
@@ -83,7 +84,12 @@ func (s *Server) machine(r *http.Request) (page, error) {
 	}
 	if len(roles) > 1 {
 		for _, other := range roles {
-			links = append(links, link{visible.Line(other), machineAddress(b.Run.ID, other)})
+			if other == role {
+				continue
+			}
+			two := []string{b.Run.ID, b.Run.ID}
+			links = append(links, link{visible.Line(other), machineAddress(b.Run.ID, other)},
+				link{"what differs in " + visible.Line(other), differenceAddress(two, role, other)})
 		}
 	}
 	found, err := results.DiagnosisForOthers(b, role)
@@ -117,25 +123,62 @@ func factBlocks(d facts.Document) []document.Block {
 	return append([]document.Block{document.Heading{Text: "Facts"}}, blocks...)
 }
 
-// machineDifferences is the page of what two machines differ in: /machines/difference?run=7KQ4&run=9ZZZ.
-func (s *Server) machineDifferences(r *http.Request) (page, error) {
-	refs := r.URL.Query()["run"]
-	const sides = 2
-	if len(refs) != sides {
-		return page{}, app.Usage("it takes two machines", "tick two in the list of machines")
+// differenceAddress is the page of what the machines of two runs differ in, of runs on several in some roles.
+func differenceAddress(runs []string, roles ...string) string {
+	q := url.Values{"run": runs}
+	if len(roles) > 0 {
+		q["role"] = roles
+	}
+	return "/machines/difference?" + q.Encode()
+}
+
+// machineOfRun is one of the machines of a run. Role is empty where there is only one.
+type machineOfRun struct {
+	*store.Bundle
+	role string
+}
+
+// twoMachines are those of two runs, the older one first; or as they are asked for, with the role of each, where runs
+// are on several targets: &role=client&role=server.
+func (s *Server) twoMachines(q url.Values) (two []machineOfRun, err error) {
+	refs, roles := q["run"], q["role"]
+	if len(refs) != 2 || len(roles) != 0 && len(roles) != 2 {
+		return nil, app.Usage("it takes two machines", "tick two in the list of machines")
 	}
 	bundles, err := s.compared(refs)
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range bundles {
+		m := machineOfRun{b, ""}
+		if len(roles) > 0 {
+			m.role = roles[i]
+			m.Bundle, err = s.find(refs[i])
+		} else if all := app.Machines(b); len(all) > 1 {
+			m.role = all[0]
+		}
+		if err != nil {
+			return nil, err
+		}
+		two = append(two, m)
+	}
+	return two, nil
+}
+
+// machineDifferences is the page of what two machines differ in: /machines/difference?run=7KQ4&run=9ZZZ.
+func (s *Server) machineDifferences(r *http.Request) (page, error) {
+	two, err := s.twoMachines(r.URL.Query())
 	if err != nil {
 		return page{}, err
 	}
 	var known []facts.Document
 	var links []link
-	for _, b := range bundles {
-		d, err := results.FactsForOthers(b, firstOf(app.Machines(b)))
+	for _, m := range two {
+		d, err := results.FactsForOthers(m.Bundle, m.role)
 		if err != nil {
 			return page{}, err
 		}
-		known, links = append(known, d), append(links, link{visible.Line(d.Target), machineAddress(b.Run.ID, "")})
+		known, links = append(known, d), append(links, link{visible.Line(d.Target), machineAddress(m.Run.ID, m.role)})
 	}
 	found, err := results.DifferencesForOthers(known[0], known[1])
 	if err != nil {
@@ -145,11 +188,4 @@ func (s *Server) machineDifferences(r *http.Request) (page, error) {
 	p, err := ofDocument(shown, links...)
 	p.Section = "machines"
 	return p, err
-}
-
-func firstOf(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return names[0]
 }

@@ -41,7 +41,9 @@ type overTimeLine struct {
 	Values []float64 `json:"values"`
 }
 
-func overTimeAddress(run, cell string) string { return runAddress(run) + "/cells/" + url.PathEscape(cell) }
+func overTimeAddress(run, cell string) string {
+	return runAddress(run) + "/cells/" + url.PathEscape(cell)
+}
 
 // overTime is the page of a cell of a run.
 func (s *Server) overTime(r *http.Request) (page, error) {

@@ -21,9 +21,9 @@ const rowsPerPage = 100
 // runFilter is what is asked for of the list of runs. Each field is a parameter of the address, so that it can be sent
 // around.
 type runFilter struct {
-	Text, Suite, Machine, Status, Warning, Since string
-	Sort                                         string
-	Page                                         int
+	Text, Label, Suite, Machine, Status, Warning, Since string
+	Sort                                                string
+	Page                                                int
 }
 
 // sorts are the orders of the list, by the parameter; the first is that of an address without it. A minus in front
@@ -48,8 +48,8 @@ type sortOrder struct {
 }
 
 func readFilter(q url.Values) runFilter {
-	f := runFilter{Text: q.Get("q"), Suite: q.Get("suite"), Machine: q.Get("machine"), Status: q.Get("status"),
-		Warning: q.Get("warning"), Since: q.Get("since"), Sort: q.Get("sort")}
+	f := runFilter{Text: q.Get("q"), Label: q.Get("label"), Suite: q.Get("suite"), Machine: q.Get("machine"),
+		Status: q.Get("status"), Warning: q.Get("warning"), Since: q.Get("since"), Sort: q.Get("sort")}
 	f.Page, _ = strconv.Atoi(q.Get("page"))
 	f.Page = max(1, f.Page)
 	return f
@@ -57,14 +57,14 @@ func readFilter(q url.Values) runFilter {
 
 // runParameters are the names of the fields.
 func runParameters() []string {
-	return []string{"q", "suite", "machine", "status", "warning", "since", "sort", "page"}
+	return []string{"q", "label", "suite", "machine", "status", "warning", "since", "sort", "page"}
 }
 
 // address is that of the list with a filter.
 func (f runFilter) address() string {
 	q := url.Values{}
-	for name, value := range map[string]string{"q": f.Text, "suite": f.Suite, "machine": f.Machine, "status": f.Status,
-		"warning": f.Warning, "since": f.Since, "sort": f.Sort} {
+	for name, value := range map[string]string{"q": f.Text, "label": f.Label, "suite": f.Suite, "machine": f.Machine,
+		"status": f.Status, "warning": f.Warning, "since": f.Since, "sort": f.Sort} {
 		if value != "" {
 			q.Set(name, value)
 		}
@@ -82,7 +82,8 @@ func (f runFilter) address() string {
 func (f runFilter) fits(r store.Row, since time.Time) bool {
 	if f.Suite != "" && results.SuiteOf(r) != f.Suite || f.Machine != "" && r.Target != f.Machine ||
 		f.Status != "" && string(r.Status) != f.Status || r.Created.Before(since) ||
-		f.Warning != "" && !slices.Contains(r.Warnings, f.Warning) {
+		f.Warning != "" && !slices.Contains(r.Warnings, f.Warning) ||
+		!strings.Contains(strings.ToLower(r.Label), strings.ToLower(f.Label)) {
 		return false
 	}
 	text := strings.ToLower(strings.Join([]string{r.ID, r.Label, r.Suite, r.Experiment, r.Target, r.Place, r.Format},

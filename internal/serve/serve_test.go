@@ -154,7 +154,8 @@ func TestList(t *testing.T) {
 	}
 	for query, want := range map[string]int{"q=rns000001+RUN": 10, "q=RUN+12+none": 0, "status=interrupted": 1,
 		"warning=throttled": 1, "warning=none-such": 0, "since=RNS0000100": 26, "page=2": 25, "page=99": 25,
-		"q=" + all[0].ID: 1, "q=" + url.QueryEscape("<script>"): 1, "suite=none": 0} {
+		"q=" + all[0].ID: 1, "q=" + url.QueryEscape("<script>"): 1, "suite=none": 0,
+		"label=RUN+12": 7, "label=none": 0} {
 		body := pageOf(t, at, "/?"+query)
 		if got := strings.Count(body, `name="run"`); got != want {
 			t.Errorf("%s: %d runs, want %d", query, got, want)
