@@ -67,13 +67,13 @@ func TestWatchExperiments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newFixture(t)
-			watch(t, v, command(t, v))
+			watchInBrowser(t, v, command(t, v))
 		})
 	}
 }
 
-// watch starts a command that measures and looks at its page until it ends.
-func watch(t *testing.T, v fixture, cmd *exec.Cmd) {
+// watchInBrowser starts a command that measures and looks at its page until it ends.
+func watchInBrowser(t *testing.T, v fixture, cmd *exec.Cmd) {
 	t.Helper()
 	at := serving(t, v, "--listen", "127.0.0.1:0")
 	b := servetest.Open(t, "http://"+at.Host, 10*time.Minute)
