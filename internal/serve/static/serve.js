@@ -15,15 +15,33 @@ async function renew() {
   document.title = text.title;
 }
 
+// To make the page of a long run takes the machine's time, which may be measured just now: what is spent on that stays
+// a small share of all time.
+const rest = 20; // times as long as the page took
+
 function follow(from) {
   const events = new EventSource(from);
-  let renewing = Promise.resolve();
+  let renewing = Promise.resolve(), waits = false, took = 0, renewed = -Infinity, hurry = () => {};
+  const timed = async (say) => {
+    const began = performance.now();
+    try {
+      await renew();
+      live.textContent = say;
+    } catch { /* the server is gone, or comes back: the next change tries again */ }
+    renewed = performance.now();
+    took = renewed - began;
+  };
   events.addEventListener("changed", () => {
-    renewing = renewing.then(renew).then(() => { live.textContent = "Updated " + new Date().toLocaleTimeString(); });
+    if (waits) return; // for what has changed since, too
+    waits = true;
+    renewing = renewing
+      .then(() => new Promise((go) => { hurry = go; setTimeout(go, renewed + rest * took - performance.now()); }))
+      .then(() => { waits = false; return timed("Updated " + new Date().toLocaleTimeString()); });
   });
   events.addEventListener("ended", () => {
     events.close();
-    renewing = renewing.then(renew).then(() => { live.textContent = "The run has ended."; });
+    hurry();
+    renewing = renewing.then(() => timed("The run has ended."));
   });
   events.addEventListener("open", () => { if (!live.textContent) live.textContent = "The run goes on; this page follows it."; });
 }
