@@ -19,11 +19,16 @@ func (w *Writer) Progress(p lab.Progress) error {
 	if err != nil {
 		return err
 	}
-	next := filepath.Join(w.dir, "."+progressName+".tmp")
-	if err := os.WriteFile(next, append(data, '\n'), 0o644); err != nil {
+	next, err := os.CreateTemp(w.dir, "."+progressName+".*.tmp") // a new file: no link of somebody else's
+	if err != nil {
 		return err
 	}
-	return os.Rename(next, filepath.Join(w.dir, progressName))
+	defer os.Remove(next.Name()) // does nothing once renamed
+	_, err = next.Write(append(data, '\n'))
+	if err := errors.Join(err, next.Chmod(0o644), next.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next.Name(), filepath.Join(w.dir, progressName))
 }
 
 // removeProgress removes what a run that has ended said of its progress.

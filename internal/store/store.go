@@ -9,6 +9,7 @@
 //	raw/000001.tar.zst          what the load generator and the kernel printed, for the same segment
 //	profiles/000001.json.zst    a profiled load: one profile.Load, not among the repetitions
 //	active.json                 only while a run goes on: what it would leave behind if it were killed now
+//	progress.json               only while a run goes on: how far it has come
 //	imported                    only in a run that came from elsewhere; it is not exported
 //
 // A segment is one repetition when measuring and many when importing. Its raw archive is written first, and the
