@@ -224,7 +224,7 @@ func TestMetricsReadARunOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func() made[*runs.Families] {
+	read := func() *made[*runs.Families] {
 		t.Helper()
 		if err := s.writeMetrics(new(bytes.Buffer)); err != nil || len(s.rendered.known) != 1 {
 			t.Fatalf("%d runs are known, %v", len(s.rendered.known), err)
@@ -248,8 +248,8 @@ func TestMetricsReadARunOnce(t *testing.T) {
 	if err := os.RemoveAll(b.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.writeMetrics(new(bytes.Buffer)); err != nil || s.rendered.known[all[1].ID].value != nil ||
-		s.rendered.known[all[0].ID].value == nil {
+	if err := s.writeMetrics(new(bytes.Buffer)); err != nil || s.rendered.known[all[1].ID] != nil ||
+		s.rendered.known[all[0].ID] == nil {
 		t.Errorf("%v: %d runs are known", err, len(s.rendered.known))
 	}
 }

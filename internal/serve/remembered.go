@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"maps"
 	"sync"
 	"time"
@@ -10,53 +11,65 @@ import (
 // made again when the stamp is another.
 type remembered[V any] struct {
 	mu    sync.Mutex
-	known map[string]made[V]
+	known map[string]*made[V]
 }
 
+// made is a value that is there, or with an error is not, when ready is closed.
 type made[V any] struct {
-	stamp      string
-	made, used time.Time
-	value      V
+	stamp string
+	used  time.Time
+	ready chan struct{}
+	value V
+	err   error
 }
 
-// of is what is known by a name at a stamp; where that is nothing it is made. An error is not remembered.
-func (r *remembered[V]) of(name, stamp string, make func() (V, error)) (V, error) {
-	if value, ok := r.look(name, stamp); ok {
-		return value, nil
+// of is what is known by a name at a stamp; where that is nothing it is made, once for all who ask meanwhile. An error
+// is not remembered.
+func (r *remembered[V]) of(name, stamp string, value func() (V, error)) (V, error) {
+	m, known := r.look(name, stamp)
+	if !known {
+		func() {
+			defer close(m.ready)
+			m.err = errors.New("it could not be made") // should value panic
+			m.value, m.err = value()
+		}()
 	}
-	value, err := make() // others may make the same meanwhile
-	if err == nil {
-		r.add(name, stamp, value)
+	<-m.ready
+	if m.err != nil {
+		r.forget(name, m)
 	}
-	return value, err
+	return m.value, m.err
 }
 
-func (r *remembered[V]) look(name, stamp string) (value V, ok bool) {
+// look is what is known by a name, or is to be made now by whoever asks.
+func (r *remembered[V]) look(name, stamp string) (m *made[V], known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m, ok := r.known[name]
-	if !ok || m.stamp != stamp {
-		return value, false
+	if m = r.known[name]; m != nil && m.stamp == stamp {
+		m.used = time.Now()
+		return m, true
 	}
-	m.used = time.Now()
-	r.known[name] = m
-	return m.value, true
-}
-
-func (r *remembered[V]) add(name, stamp string, value V) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.known == nil {
-		r.known = map[string]made[V]{}
+		r.known = map[string]*made[V]{}
 	}
-	r.known[name] = made[V]{stamp, time.Now(), time.Now(), value}
+	m = &made[V]{stamp: stamp, used: time.Now(), ready: make(chan struct{})}
+	r.known[name] = m
+	return m, false
+}
+
+func (r *remembered[V]) forget(name string, m *made[V]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known[name] == m {
+		delete(r.known, name)
+	}
 }
 
 // keep forgets what has another name than some.
 func (r *remembered[V]) keep(some func(name string) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.known, func(name string, _ made[V]) bool { return !some(name) })
+	maps.DeleteFunc(r.known, func(name string, _ *made[V]) bool { return !some(name) })
 }
 
 // keepMost forgets what was used longest ago until so many are left.
