@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"headroom/internal/report"
 	"headroom/internal/results"
 	"headroom/internal/store"
+	"headroom/internal/summary"
 	"headroom/internal/visible"
 )
 
@@ -77,10 +79,20 @@ func runLinks(b *store.Bundle) []link {
 		links = append(links, link{"what each I/O costs", profileAddress(b.Run.ID)})
 	}
 	for _, arm := range b.Run.PartNames() {
-		links = append(links, link{"only " + visible.Line(arm), runAddress(b.Run.ID + ":" + arm)})
+		links = append(links, link{"only " + partName(b.Run, arm), runAddress(b.Run.ID + ":" + arm)})
 	}
 	if whole := b.Whole(); whole != b {
 		links = append(links, link{"the whole run", runAddress(whole.Run.ID)})
 	}
 	return links
+}
+
+// partName is what an arm is called: those of a ladder and of layers are numbers, and have their places beside them.
+func partName(run lab.Run, arm string) string {
+	if d := run.MadeBy(); d == lab.DesignLadder || d == lab.DesignLayers {
+		if of := run.Part(arm).Targets; len(of) > 0 && of[0].Place.Path != "" {
+			return visible.Line(fmt.Sprintf("%s (%s)", arm, summary.HiddenIn(run)(of[0].Place.Path)))
+		}
+	}
+	return visible.Line(arm)
 }
