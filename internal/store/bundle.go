@@ -145,12 +145,8 @@ func readSegment(name string, yield func(lab.Repetition, error) bool) bool {
 	}
 }
 
-// countRepetitions counts the lines of the segments without reading what they say.
-func (b *Bundle) countRepetitions() (int, error) {
-	segments, err := b.segments()
-	if err != nil {
-		return 0, err
-	}
+// countRepetitions counts the lines of segments without reading what they say.
+func (b *Bundle) countRepetitions(segments []int) (int, error) {
 	total := 0
 	for _, n := range segments {
 		lines, err := countLines(b.segment(n))

@@ -19,7 +19,7 @@ import (
 )
 
 // indexVersion is raised when a Row has another field, or a field another meaning: lines of other versions are stale.
-const indexVersion = 9
+const indexVersion = 10
 
 // Row is a run as a list shows it.
 type Row struct {
@@ -137,6 +137,8 @@ type entry struct {
 	Added time.Time `json:"added"`
 	Row
 	Hidden rowTexts `json:"hidden"`
+	// Segment is the number of the last one that was read.
+	Segment int `json:"segment,omitempty"`
 }
 
 // entries are those of the bundles that can be read, and the newest bundle that was read for them. Damaged are the
@@ -155,7 +157,7 @@ func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged 
 		if err == nil && e.Stamp != stamp {
 			stale = true
 			var b *Bundle
-			if b, e, err = s.entry(id, stamp); b != nil && (newest == nil || b.added().After(newest.added())) {
+			if b, e, err = s.entry(id, stamp, e); b != nil && (newest == nil || b.added().After(newest.added())) {
 				newest = b
 			}
 		}
@@ -234,8 +236,8 @@ func stampOf(dir string) (string, error) {
 		records.ModTime().UnixNano()), nil
 }
 
-// entry reads a bundle.
-func (s *Store) entry(id, stamp string) (*Bundle, entry, error) {
+// entry reads a bundle, which was before as another entry says; of a run that goes on only what has come since.
+func (s *Store) entry(id, stamp string, before entry) (*Bundle, entry, error) {
 	b, err := s.bundle(id)
 	if err != nil {
 		return nil, entry{}, err
@@ -255,15 +257,37 @@ func (s *Store) entry(id, stamp string) (*Bundle, entry, error) {
 	if len(r.Targets) > 0 {
 		row.Target, row.Place = r.Targets[0].Target, r.Targets[0].Place.Path
 	}
-	row.Warnings = b.warningCodes()
-	row.Repetitions, err = b.countRepetitions()
-	return b, entry{Stamp: stamp, Added: b.added(), Row: row, Hidden: row.hide(summary.HiddenIn(r))}, err
+	segments, err := b.segments()
+	if err != nil {
+		return b, entry{}, err
+	}
+	e := entry{Stamp: stamp, Added: b.added(), Hidden: row.hide(summary.HiddenIn(r))}
+	if r.Status == lab.Running && before.goesOn(r) {
+		row.Warnings, row.Repetitions, e.Segment = before.Warnings, before.Repetitions, before.Segment
+		segments = slices.DeleteFunc(segments, func(n int) bool { return n <= before.Segment })
+	}
+	if len(segments) > 0 {
+		e.Segment = segments[len(segments)-1]
+	}
+	n, err := b.countRepetitions(segments)
+	row.Warnings, row.Repetitions = b.warningCodes(row.Warnings, segments), row.Repetitions+n
+	e.Row = row
+	return b, e, err
 }
 
-// warningCodes are those of a run, sorted. Of a damaged segment it has what comes before the damage: whoever reads the
-// run is told.
-func (b *Bundle) warningCodes() []string {
+// goesOn says whether an entry is of the same run as it was going on: segments only come to it then.
+func (e entry) goesOn(run lab.Run) bool {
+	return e.Status == lab.Running && e.Created.Equal(run.Created) &&
+		strings.HasPrefix(e.Stamp, fmt.Sprintf("%d ", indexVersion))
+}
+
+// warningCodes are some that are known, those of a run, and those in some of its segments, sorted. Of a damaged segment
+// it has what comes before the damage: whoever reads the run is told.
+func (b *Bundle) warningCodes(known []string, segments []int) []string {
 	seen := map[string]bool{}
+	for _, code := range known {
+		seen[code] = true
+	}
 	note := func(all []lab.Warning) {
 		for _, w := range all {
 			seen[w.Code] = true
@@ -273,7 +297,6 @@ func (b *Bundle) warningCodes() []string {
 	for _, c := range b.Run.Cells {
 		note(c.Warnings)
 	}
-	segments, _ := b.segments()
 	for _, n := range segments {
 		f, err := os.Open(b.segment(n))
 		if err != nil {

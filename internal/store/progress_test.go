@@ -3,6 +3,7 @@ package store
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -88,5 +89,53 @@ func TestProgressOfAKilledRun(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(b.Dir(), progressName)); err == nil {
 		t.Error("its progress is left")
+	}
+}
+
+// Of a run that goes on a list reads what has come since the last one, and has the same as one that reads all.
+func TestListReadsWhatIsNew(t *testing.T) {
+	s := Open(t.TempDir())
+	w, err := s.Create(exampleRun("ABCDEFGH01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rowOf := func(s *Store) Row {
+		t.Helper()
+		rows, err := s.List()
+		if err != nil || len(rows) != 1 {
+			t.Fatalf("%+v, %v", rows, err)
+		}
+		return rows[0]
+	}
+	for number := range 3 {
+		if err := add(w, number+1); err != nil {
+			t.Fatal(err)
+		}
+		row := rowOf(s)
+		if err := os.Remove(filepath.Join(s.Dir(), indexName)); err != nil {
+			t.Fatal(err)
+		}
+		if whole := rowOf(s); row.Repetitions != number+1 || !reflect.DeepEqual(row, whole) {
+			t.Errorf("after %d repetitions:\n%+v\nread as a whole:\n%+v", number+1, row, whole)
+		}
+	}
+	b, err := s.Find("ABCDEFGH01")
+	if err == nil {
+		err = os.WriteFile(b.segment(1), []byte("\n\n\n\n\n"), 0o644) // to see whether it is read
+	}
+	if err == nil {
+		err = add(w, 4)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := rowOf(s).Repetitions; n != 4 {
+		t.Errorf("%d repetitions: the first segment was read again", n)
+	}
+	if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
+		t.Fatal(err)
+	}
+	if n := rowOf(s).Repetitions; n != 8 {
+		t.Errorf("%d repetitions: one that has ended is not read as a whole", n)
 	}
 }
