@@ -7,7 +7,8 @@ import (
 )
 
 func TestPartNames(t *testing.T) {
-	run := lab.Run{ID: "RNS0000001", Design: lab.DesignLadder, Arms: []lab.Arm{{ID: "1", Role: "1"}, {ID: "2", Role: "2"}},
+	run := lab.Run{ID: "RNS0000001", Design: lab.DesignLadder,
+		Arms: []lab.Arm{{ID: "1", Role: "1"}, {ID: "2", Role: "2"}},
 		Targets: []lab.RunTarget{{Role: "1", Target: "local", Place: lab.Place{Path: "/dev/shm"}},
 			{Role: "2", Target: "local"}}}
 	for arm, want := range map[string]string{"1": "1 (/dev/shm)", "2": "2"} {
