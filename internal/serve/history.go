@@ -155,7 +155,7 @@ type followedHistory struct {
 	damaged error
 }
 
-// mostHistories is how many are remembered.
+// mostHistories is how many are cached.
 const mostHistories = 8
 
 // historyOf is the history of a suite by a filter and its options. To look for changes in hundreds of runs takes
@@ -172,7 +172,7 @@ func (s *Server) historyOf(suite string, f historyFilter, o results.HistoryOptio
 	}
 	defer s.histories.keepMost(mostHistories)
 	name := strings.Join([]string{suite, f.Cell, f.Metric, f.Since, f.Margin}, "\x00")
-	return s.histories.of(name, strings.Join(stamp, " "), func() (h followedHistory, err error) {
+	return s.histories.get(name, strings.Join(stamp, " "), func() (h followedHistory, err error) {
 		h.found, h.damaged, err = results.History(s.App, suite, o)
 		return h, err
 	})

@@ -238,7 +238,7 @@ func TestHistoryIsFoundOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found := func() *made[followedHistory] { return s.histories.known["nightly\x00\x00\x00\x00"] }
+	found := func() *cached[followedHistory] { return s.histories.known["nightly\x00\x00\x00\x00"] }
 	looked(historyFilter{})
 	first := found()
 	looked(historyFilter{Cell: "read"})

@@ -88,7 +88,7 @@ func (s *Server) samples(id string) (*runs.Families, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.rendered.of(id, stamp, func() (*runs.Families, error) {
+	return s.rendered.get(id, stamp, func() (*runs.Families, error) {
 		b, err := s.Store.Find(id)
 		if err != nil {
 			return nil, err

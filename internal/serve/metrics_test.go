@@ -224,7 +224,7 @@ func TestMetricsReadARunOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := func() *made[*runs.Families] {
+	read := func() *cached[*runs.Families] {
 		t.Helper()
 		if err := s.writeMetrics(new(bytes.Buffer)); err != nil || len(s.rendered.known) != 1 {
 			t.Fatalf("%d runs are known, %v", len(s.rendered.known), err)

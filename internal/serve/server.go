@@ -39,9 +39,9 @@ type Server struct {
 	// watching bounds how many browsers follow runs.
 	watching chan struct{}
 	// rendered is what Prometheus was told of runs, by their IDs.
-	rendered remembered[*runs.Families]
+	rendered cache[*runs.Families]
 	// histories are those that were looked at last.
-	histories remembered[followedHistory]
+	histories cache[followedHistory]
 }
 
 // How many requests are answered at once. More of them wait.

@@ -8,12 +8,12 @@ import (
 )
 
 // What many ask for at once is made once; an error is made again.
-func TestRemembered(t *testing.T) {
-	var r remembered[int]
+func TestCache(t *testing.T) {
+	var c cache[int]
 	var made atomic.Int32
 	begun, end := make(chan struct{}), make(chan struct{})
 	ask := func() {
-		got, err := r.of("a", "1", func() (int, error) {
+		got, err := c.get("a", "1", func() (int, error) {
 			close(begun)
 			<-end
 			made.Add(1)
@@ -37,12 +37,12 @@ func TestRemembered(t *testing.T) {
 	for want := range 2 {
 		failed := errors.New("it fails")
 		n := 0
-		if _, err := r.of("b", "1", func() (int, error) { n++; return 0, failed }); !errors.Is(err, failed) || n != 1 {
+		if _, err := c.get("b", "1", func() (int, error) { n++; return 0, failed }); !errors.Is(err, failed) || n != 1 {
 			t.Errorf("%d: made %d times, %v", want, n, err)
 		}
 	}
-	r.keepMost(0)
-	if len(r.known) != 0 {
-		t.Errorf("%d are known", len(r.known))
+	c.keepMost(0)
+	if len(c.known) != 0 {
+		t.Errorf("%d are known", len(c.known))
 	}
 }
