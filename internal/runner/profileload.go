@@ -157,6 +157,9 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 		return err
 	}
 	load.enough = r.Done
+	if cell.Expected > 0 { // which is when its recorder should be done
+		load.timeout = s.limit(load) + recorder.MaxProfiled
+	}
 	l.Start = time.Now()
 	done, err := s.run(ctx, load)
 	if err != nil {

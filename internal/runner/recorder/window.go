@@ -23,9 +23,9 @@ const (
 	reading = 2 * time.Second
 )
 
-// maxProfiled is how long a load goes on that has a time of its own and whose recorder is not done: emulated machines
+// MaxProfiled is how long a load goes on that has a time of its own and whose recorder is not done: emulated machines
 // take many times what others do.
-const maxProfiled = time.Minute
+const MaxProfiled = time.Minute
 
 // Window is what a recorder does of the time of a load.
 type Window struct{ Delay, Sample, Follow, Trace time.Duration }
@@ -45,6 +45,6 @@ func Profiled(params map[string]string, part profile.Part) (profiled map[string]
 	}
 	params = maps.Clone(params)
 	delete(params, "timeout") // another name of it
-	params["runtime"] = fmt.Sprintf("%gs", maxProfiled.Seconds())
+	params["runtime"] = fmt.Sprintf("%gs", MaxProfiled.Seconds())
 	return params, takes, w
 }
