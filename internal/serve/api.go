@@ -243,11 +243,13 @@ func (s *Server) apiHistory(_ http.Header, r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return hidden(of.found)
+	return hiddenBy(of.found, of.hide)
 }
 
 // hidden is a result whose texts name no piece of hardware of the runs that it was made of.
-func hidden(r results.ResultDocument) ([]byte, error) {
+func hidden(r results.ResultDocument) ([]byte, error) { return hiddenBy(r, summary.Hiding(r.Runs...)) }
+
+func hiddenBy(r results.ResultDocument, hide func(string) string) ([]byte, error) {
 	published := r.Published
 	if r.Hidden != nil {
 		published = r.Hidden
@@ -262,7 +264,7 @@ func hidden(r results.ResultDocument) ([]byte, error) {
 	if err := in.Decode(&read); err != nil {
 		return nil, err
 	}
-	return encoded(rewritten(read, summary.Hiding(r.Runs...)))
+	return encoded(rewritten(read, hide))
 }
 
 // rewritten is a value of JSON with each of its texts as rewrite makes it; names of fields stay.

@@ -142,16 +142,18 @@ func (s *Server) history(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	followed := found.Published.(history.Document)
-	w := inWords{report.Options{ShortID: s.Store.ShortIDs()}, summary.Hiding(found.Runs...)}
+	w := inWords{report.Options{ShortID: s.Store.ShortIDs()}, of.hide}
 	p.suggest(followed, w)
 	p.Parts, err = w.historyParts(followed, found.Document(w.Options).Rewritten(w.hide))
 	shown.Data = p
 	return shown, err
 }
 
-// followedHistory is a history as it was found, with what is wrong with other runs.
+// followedHistory is a history as it was found, without the runs that it was made of, which would take much memory: how
+// what they know of hardware is hidden is enough. Damaged says what is wrong with other runs.
 type followedHistory struct {
 	found   results.ResultDocument
+	hide    func(string) string
 	damaged error
 }
 
@@ -174,6 +176,7 @@ func (s *Server) historyOf(suite string, f historyFilter, o results.HistoryOptio
 	name := strings.Join([]string{suite, f.Cell, f.Metric, f.Since, f.Margin}, "\x00")
 	return s.histories.get(name, strings.Join(stamp, " "), func() (h followedHistory, err error) {
 		h.found, h.damaged, err = results.History(s.App, suite, o)
+		h.hide, h.found.Runs = summary.Hiding(h.found.Runs...), nil
 		return h, err
 	})
 }
