@@ -160,7 +160,7 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	errs := []error{err}
 	var bundles []*store.Bundle
 	for _, r := range rows {
-		if r.Status == lab.Running || !ofSuite(r, suite) {
+		if !InHistory(r, suite) {
 			continue
 		}
 		b, err := s.Find(r.ID)
@@ -177,6 +177,9 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	}
 	return bundles, errors.Join(errs...)
 }
+
+// InHistory says whether a suite is followed over a run: it is one of the suite as it is, and has ended.
+func InHistory(r store.Row, suite string) bool { return r.Status != lab.Running && ofSuite(r, suite) }
 
 // ofSuite says whether a run is one of a suite as it is: what an experiment varies can't be compared with others.
 func ofSuite(r store.Row, suite string) bool { return SuiteOf(r) == suite && r.Experiment == "" }

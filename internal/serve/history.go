@@ -48,7 +48,7 @@ func followedSuites(st *store.Store) (list []followedSuite, damaged error) {
 	for _, name := range results.SuitesIn(st) {
 		f := followedSuite{Name: visible.Line(name), Address: historyAddress(name)}
 		for _, r := range rows {
-			if results.SuiteOf(r) != name || r.Experiment != "" || r.Status == lab.Running {
+			if !results.InHistory(r, name) {
 				continue
 			}
 			f.Runs++
@@ -166,11 +166,11 @@ func (s *Server) historyOf(suite string, f historyFilter, o results.HistoryOptio
 	rows, err := s.Store.List()
 	stamp := []string{textOf(err)}
 	for _, r := range rows {
-		if results.SuiteOf(r) != suite {
+		if !results.InHistory(r, suite) {
 			continue
 		}
 		of, err := s.Store.Stamp(r.ID)
-		stamp = append(stamp, r.ID, of, textOf(err), string(r.Status), strconv.FormatBool(r.Created.Before(o.Since)))
+		stamp = append(stamp, r.ID, of, textOf(err), strconv.FormatBool(r.Created.Before(o.Since)))
 	}
 	defer s.histories.keepMost(mostHistories)
 	name := strings.Join([]string{suite, f.Cell, f.Metric, f.Since, f.Margin}, "\x00")

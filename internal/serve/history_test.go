@@ -246,6 +246,22 @@ func TestHistoryIsFoundOnce(t *testing.T) {
 	if len(s.histories.known) != 2 || found() != first {
 		t.Error("it was found twice, or is that of another filter")
 	}
+	run, repetitions := summarytest.Run(t, "measured")
+	run.ID, run.Suite, run.Status = "HST0000099", "nightly", lab.Running
+	w, err := s.Store.Create(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close(func(*lab.Run) {}) //nolint:errcheck // it goes on while the history is looked at
+	for rep, err := range repetitions {
+		if err = errors.Join(err, w.Repetition(rep), w.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		if looked(historyFilter{}); found() != first {
+			t.Fatal("it was found again because of a run that goes on")
+		}
+		break
+	}
 	b, err := s.Store.Find(ids[2])
 	if err == nil {
 		err = s.Store.SetLabel(b, "another")
