@@ -42,14 +42,16 @@ func ListedRun(r store.Row) Listed {
 	return l
 }
 
-// LeftText says how long a run that goes on will still take: "about 8m 20s left"; empty where nobody knows.
+// LeftText says how long a run that goes on will still take: "about 8m 20s left"; empty where nobody knows,
+// or where it should have ended by now.
 func LeftText(p lab.Progress, now time.Time) string {
-	if p.Left == 0 {
+	left := unit.SecondsToDuration(p.LeftAt(now)).Round(time.Second)
+	if left == 0 {
 		return ""
 	}
 	bound := "about "
 	if p.AtMost {
 		bound = "at most "
 	}
-	return bound + unit.Duration(unit.SecondsToDuration(p.LeftAt(now)).Round(time.Second)) + " left"
+	return bound + unit.Duration(left) + " left"
 }
