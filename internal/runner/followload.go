@@ -37,8 +37,8 @@ type finished struct {
 	occurrences []occurrence
 	// spent is what the host spent while it ran.
 	spent counters.Spent
-	// atWork says that it has shown a rate of I/O; stopped, that it was ended because it had served its purpose.
-	atWork, stopped bool
+	// stopped says that it was ended because it had served its purpose.
+	stopped bool
 }
 
 // running is a load that was started.
@@ -120,6 +120,7 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 	timeout := time.NewTimer(running.Limit)
 	defer timeout.Stop()
 	s.lastCounters = validity.Counters{}
+	atWork := false // it has shown a rate of I/O
 	s.report(Progress{Doing: l.doing, Begins: true, Cell: l.cell, Left: l.expected})
 	for {
 		select {
@@ -146,7 +147,7 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 			}
 			e := s.progress(ctx, running.Job, l, taken)
 			// fio that is ended while its jobs start says nothing, or does not end.
-			if running.atWork = running.atWork || e.IOPS > 0; running.atWork && l.enough != nil && l.enough(ctx) {
+			if atWork = atWork || e.IOPS > 0; atWork && l.enough != nil && l.enough(ctx) {
 				running.stopped = true
 				return nil
 			}
