@@ -18,7 +18,7 @@ const (
 // Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
 //	event: changed
-//	data: 9 1795772503549560163 80808 1795772462633558956 2026-11-27T18:20:14.251Z
+//	data: 10 1795772503549560163 80808 1795772462633558956 2026-11-27T18:20:14.251Z
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	b, err := s.find(r.PathValue("run"))
 	if err != nil {

@@ -5,7 +5,7 @@ const live = document.getElementById("live");
 
 async function renew() {
   const answer = await fetch(location.href, {cache: "no-store"});
-  if (!answer.ok) return;
+  if (!answer.ok) throw new Error(answer.statusText);
   const text = new DOMParser().parseFromString(await answer.text(), "text/html");
   const now = text.getElementById("content"), shown = document.getElementById("content");
   const key = (d) => d.querySelector("summary")?.textContent ?? "";
