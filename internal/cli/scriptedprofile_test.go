@@ -127,6 +127,35 @@ func TestScriptedRecorderFails(t *testing.T) {
 	}
 }
 
+// A load that takes long to start has a minute of its own all the same, and is not ended as one that hangs.
+func TestScriptedProfiledLoadStartsSlowly(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.Fio = func(load *scripted.Load) scripted.IO {
+			io := scripted.Drive(load)
+			if load.Params["runtime"] == "60s" { // as a profiled one
+				io.Duration = 100 * time.Second
+			}
+			return io
+		}
+		m.Programs["headroom"] = func(*scripted.Load) scripted.Result {
+			return scripted.Result{EarlyMessages: "ready\n", Hangs: true}
+		}
+		l.run("run", l.file("one.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--repeat", "1",
+			"--profile=1").ends(0)
+		for _, p := range l.profiles() {
+			if !strings.Contains(p.Failed, "the recorder did not end in time") || p.Seconds < 100 ||
+				len(p.Values) == 0 {
+				t.Errorf("profiled was %+v", p)
+			}
+		}
+		if n := len(l.profiles()); n != 2 {
+			t.Errorf("%d loads were profiled", n)
+		}
+		l.checkNothingLeft("db1")
+	})
+}
+
 // A machine of another processor needs a recorder of its own, and is measured without one.
 func TestScriptedRecorderOfAnotherProcessor(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
