@@ -10,6 +10,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/render"
 	"headroom/internal/report"
+	"headroom/internal/report/runs"
 	"headroom/internal/results"
 	"headroom/internal/visible"
 )
@@ -72,11 +73,8 @@ func (s *Server) overTime(r *http.Request) (page, error) {
 	return page{Title: p.Title + ", run " + p.Short, Template: "overtime", Section: "runs", Data: p}, nil
 }
 
-// What is drawn of a line at most: on paper, and where one can look closer.
-const (
-	paperPoints = 240
-	closePoints = 20_000
-)
+// closePoints is how many are drawn of a line at most where one can look closer.
+const closePoints = 20_000
 
 func newOverTimeChart(p document.Plot) (overTimeChart, error) {
 	d := overTimeDrawing{Unit: p.Y.Unit, Write: p.Series[0].Direction == "write"}
@@ -91,5 +89,5 @@ func newOverTimeChart(p document.Plot) (overTimeChart, error) {
 	drawing, err := json.Marshal(d)
 	return overTimeChart{Title: visible.Line(p.Title),
 		Note: visible.Line(strings.TrimPrefix(p.Note, p.Title+" ")), Drawing: string(drawing),
-		Picture: render.Picture(p.Thinned(paperPoints))}, err
+		Picture: render.Picture(p.Thinned(runs.PagePoints))}, err
 }

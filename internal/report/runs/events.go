@@ -187,5 +187,5 @@ func eventPlots(s *summary.Run, c *summary.Cell, name string) []document.Plot {
 	}
 	p.Y.Title = report.MetricTitle(strings.TrimPrefix(metric, "all."), false)
 	p.Note, p.Marks = "the rate during the events, "+prose.Count(drawn.N, "repetition"), marks
-	return []document.Plot{p.Thinned(maxPoints)}
+	return []document.Plot{p.Thinned(PagePoints)}
 }

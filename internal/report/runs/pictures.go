@@ -18,8 +18,8 @@ const (
 	// maxPictured is of how many cells a page has the pictures. They are some 30 KB a cell, and a page that is to be
 	// mailed must stay within a few megabytes.
 	maxPictured = 40
-	// maxPoints of a line; more would not be seen on a page and only make it heavy.
-	maxPoints = 240
+	// PagePoints of a line at most; more would not be seen on a page and only make it heavy.
+	PagePoints = 240
 	// minPoints that make a line worth a picture.
 	minPoints = 3
 	// bucketsPerDecade of latencies. A bucket is 12% wide, so that several of fio's bins, at most 1.6% wide, fall into
@@ -58,7 +58,7 @@ func (r runText) cellPlots(c *summary.Cell, direction, name string) []document.P
 		if r.o.CellAddress != nil {
 			p.Address = r.o.CellAddress(c.ID)
 		}
-		plots = append(plots, p.Thinned(maxPoints))
+		plots = append(plots, p.Thinned(PagePoints))
 	}
 	if p, ok := distribution(c, direction, name); ok {
 		plots = append(plots, p)
