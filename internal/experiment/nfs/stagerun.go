@@ -119,7 +119,7 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 	m.PrintSummary(ctx)
 	m.Options.Within = x.share()
 	p, show := m.PlanAndProgress()
-	active, err := x.start(ctx, m, p, show)
+	active, err := x.start(ctx, m, p, stageDisplay{show, x, stage})
 	if err != nil {
 		show.End()
 		return err
