@@ -139,15 +139,39 @@ const resultsOnSlow = `{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {
 // shortRun is what the jobs measure, shorter than their suite.
 const shortRun = `[run, quick, /data, --size, 64m, --repeat, "1", --set, runtime=1s]`
 
-// A job's run is on the claim when the job is gone, and can be read there and taken away.
-func TestDeployedJob(t *testing.T) {
-	d := newDeployed(t)
-	removeResults := d.apply("results.yaml", resultsOnSlow)
-	remove := d.apply("job.yaml",
+// measured is the job with a short run, which has ended, and the claim that the run is on: what removes each.
+func (d deployed) measured() (removeResults, remove func()) {
+	d.t.Helper()
+	removeResults = d.apply("results.yaml", resultsOnSlow)
+	remove = d.apply("job.yaml",
 		`{apiVersion: batch/v1, kind: Job, metadata: {name: headroom}, spec: {template: {spec: {
 		containers: [{name: headroom, args: `+shortRun+`}],
 		volumes: [{name: under-test, ephemeral: {volumeClaimTemplate: {spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}}}}}]}}}}`)
 	d.completed("headroom")
+	return removeResults, remove
+}
+
+// reader is the pod that reads the claim, when it is ready: what removes it.
+func (d deployed) reader() (remove func()) {
+	d.t.Helper()
+	remove = d.apply("reader.yaml")
+	d.kubectl("wait", "pod/headroom-reader", "--for", "condition=Ready", "--timeout", "2m")
+	return remove
+}
+
+// empty removes the runs by the reader, then both, and waits until nothing is left.
+func (d deployed) empty(removeReader, removeResults func()) {
+	d.t.Helper()
+	d.kubectl("exec", "headroom-reader", "--", "rm", "-r", "/results/runs")
+	removeReader()
+	removeResults()
+	d.nothing()
+}
+
+// A job's run is on the claim when the job is gone, and can be read there and taken away.
+func TestDeployedJob(t *testing.T) {
+	d := newDeployed(t)
+	removeResults, remove := d.measured()
 	log := d.kubectl("logs", "job/headroom")
 	t.Log(log)
 	if !strings.Contains(log, "randread") || !strings.Contains(log, "saved as ") {
@@ -155,8 +179,7 @@ func TestDeployedJob(t *testing.T) {
 	}
 	remove()
 
-	removeReader := d.apply("reader.yaml")
-	d.kubectl("wait", "pod/headroom-reader", "--for", "condition=Ready", "--timeout", "2m")
+	removeReader := d.reader()
 	var run struct {
 		Status string
 		Cells  []struct{ N int }
@@ -177,10 +200,7 @@ func TestDeployedJob(t *testing.T) {
 			t.Errorf("headroom %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	d.kubectl("exec", "headroom-reader", "--", "rm", "-r", "/results/runs")
-	removeReader()
-	removeResults()
-	d.nothing()
+	d.empty(removeReader, removeResults)
 }
 
 // Two nights are one history.
@@ -203,8 +223,7 @@ func TestDeployedCronJob(t *testing.T) {
 	}
 	remove()
 
-	removeReader := d.apply("reader.yaml")
-	d.kubectl("wait", "pod/headroom-reader", "--for", "condition=Ready", "--timeout", "2m")
+	removeReader := d.reader()
 	var history struct {
 		Series []struct {
 			Host string
@@ -217,21 +236,13 @@ func TestDeployedCronJob(t *testing.T) {
 		len(history.Series[0].Runs) != 2 || !history.Series[0].Runs[1].Complete {
 		t.Errorf("%v: %+v", err, history)
 	}
-	d.kubectl("exec", "headroom-reader", "--", "rm", "-r", "/results/runs")
-	removeReader()
-	removeResults()
-	d.nothing()
+	d.empty(removeReader, removeResults)
 }
 
 // Runs that a job has left are served from the claim to whoever knows the token, and the probes pass.
 func TestDeployedServe(t *testing.T) {
 	d := newDeployed(t)
-	removeResults := d.apply("results.yaml", resultsOnSlow)
-	remove := d.apply("job.yaml",
-		`{apiVersion: batch/v1, kind: Job, metadata: {name: headroom}, spec: {template: {spec: {
-		containers: [{name: headroom, args: `+shortRun+`}],
-		volumes: [{name: under-test, ephemeral: {volumeClaimTemplate: {spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}}}}}]}}}}`)
-	d.completed("headroom")
+	removeResults, remove := d.measured()
 	remove()
 
 	d.kubectl("create", "secret", "generic", "headroom-serve", "--from-literal=token=SECRET")
@@ -262,12 +273,8 @@ func TestDeployedServe(t *testing.T) {
 	removeServe()
 	d.kubectl("delete", "secret", "headroom-serve")
 
-	removeReader := d.apply("reader.yaml")
-	d.kubectl("wait", "pod/headroom-reader", "--for", "condition=Ready", "--timeout", "2m")
-	d.kubectl("exec", "headroom-reader", "--", "rm", "-r", "/results/runs")
-	removeReader()
-	removeResults()
-	d.nothing()
+	removeReader := d.reader()
+	d.empty(removeReader, removeResults)
 }
 
 // The pod on a node sees the node as its root does: its processes, and devices that came after the pod. Its runs are on
