@@ -102,8 +102,9 @@ func watchInBrowser(t *testing.T, v fixture, cmd *exec.Cmd) {
 	}
 	signal(syscall.SIGSTOP) // until the page is there, however long that takes
 	b.Visit(t, "/")
-	b.Do(t, chromedp.Click(chromedp.CSS(fmt.Sprintf("tr.running a[href='/runs/%s']", run.ID))),
-		chromedp.WaitReady(chromedp.CSS("main h1")), chromedp.Evaluate[chromedp.Void](pictures))
+	b.Do(t, chromedp.Click(chromedp.CSS(fmt.Sprintf("tr.running a[href='/runs/%s']", run.ID))))
+	b.WaitUntil(t, `location.pathname.startsWith("/runs/") && document.querySelector("main h1") !== null`)
+	b.Do(t, chromedp.Evaluate[chromedp.Void](pictures))
 	signal(syscall.SIGCONT)
 	err := <-ended
 	if code := cmd.ProcessState.ExitCode(); code != 0 && code != app.ExitCode(&lab.Error{Kind: lab.Undecided}) {
