@@ -21,11 +21,11 @@ const listOfKinds = "internal/app/targetkinds.go"
 // designTests is for tests: it drives commands on scripted machines.
 const designTests = "internal/experiment/designtest"
 
-// renderTests and serveTests are for tests: one checks what documents become in each format, the other looks at pages in
+// renderTests and browserTests are for tests: one checks what documents become in each format, the other looks at pages in
 // a browser.
 const (
 	renderTests = "internal/render/rendertest"
-	serveTests  = "internal/serve/servetest"
+	browserTests  = "internal/browsertest"
 )
 
 // usersOfKinds are the files that may import a kind of target, with the reason.

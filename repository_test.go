@@ -83,7 +83,7 @@ func layers() [][]string {
 			"internal/render", "internal/facts/catalogue"},
 		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search",
 			"internal/golden", "internal/figure", "internal/linux", "internal/prose", "internal/safepath",
-			"internal/visible", "internal/factor/cpulist"},
+			"internal/visible", "internal/factor/cpulist", "internal/browsertest"},
 	}
 }
 
@@ -118,7 +118,7 @@ func forbidden() []struct{ path, only, reason string } {
 			"megabytes of memory on every machine that is measured"},
 		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
 		{"headroom/" + renderTests, "nowhere", "it is for tests"},
-		{"headroom/" + serveTests, "nowhere", "it is for tests"},
+		{"headroom/" + browserTests, "nowhere", "it is for tests"},
 		{"headroom/" + designTests, "nowhere", "it is for tests"},
 		{"headroom/internal/facts/factstest", "nowhere", "it is for tests"},
 		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
@@ -202,7 +202,7 @@ func TestImportsFlowDown(t *testing.T) {
 				t.Errorf("%s imports %s, which is not below it", f.name, to)
 			}
 		}
-		if f.dir == renderTests || f.dir == serveTests {
+		if f.dir == renderTests || f.dir == browserTests {
 			continue // they are no part of the program
 		}
 		for _, rule := range forbidden() {

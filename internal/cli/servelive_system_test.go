@@ -16,8 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"headroom/internal/app"
+	"headroom/internal/browsertest"
 	"headroom/internal/lab"
-	"headroom/internal/serve/servetest"
 	"headroom/internal/store"
 )
 
@@ -76,7 +76,7 @@ func TestWatchExperiments(t *testing.T) {
 func watchInBrowser(t *testing.T, v fixture, cmd *exec.Cmd) {
 	t.Helper()
 	at := serving(t, v, "--listen", "127.0.0.1:0")
-	b := servetest.Open(t, "http://"+at.Host, 10*time.Minute)
+	b := browsertest.Open(t, "http://"+at.Host, 10*time.Minute)
 	b.Visit(t, "/") // which takes a browser some seconds the first time
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
@@ -112,7 +112,7 @@ func watchInBrowser(t *testing.T, v fixture, cmd *exec.Cmd) {
 	}
 	b.WaitFor(t, "The run has ended.")
 	b.WaitUntil(t, `document.querySelector(".progress") === null && document.querySelector("main h1") !== null`)
-	seen := servetest.Ask(t, b, chromedp.Evaluate[[]string]("seen"))
+	seen := browsertest.Ask(t, b, chromedp.Evaluate[[]string]("seen"))
 	if len(seen) < 2 { // on a machine that is busy a page takes long to make, and is made less often
 		t.Errorf("the page changed %d times: %q", len(seen), seen)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"headroom/internal/browsertest"
 	"headroom/internal/lab"
-	"headroom/internal/serve/servetest"
 	"headroom/internal/summary/summarytest"
 )
 
@@ -22,7 +22,7 @@ const forAll = 3 * time.Minute
 // A reader finds a run, opens it, and compares two, with the mouse.
 func TestBrowseRuns(t *testing.T) {
 	a, all := saved(t, 12, nil)
-	b := servetest.Open(t, served(t, Options{App: a}).URL, forAll)
+	b := browsertest.Open(t, served(t, Options{App: a}).URL, forAll)
 	b.Visit(t, "/")
 	b.WaitFor(t, "12 runs")
 	b.Accessible(t)
@@ -52,7 +52,7 @@ func TestBrowseRuns(t *testing.T) {
 // The same with the keyboard alone.
 func TestBrowseWithKeyboard(t *testing.T) {
 	a, all := saved(t, 3, nil)
-	b := servetest.Open(t, served(t, Options{App: a}).URL, forAll)
+	b := browsertest.Open(t, served(t, Options{App: a}).URL, forAll)
 	b.Visit(t, "/")
 	b.TabTo(t, ".skip")
 	b.TabTo(t, `input[name="q"]`)
@@ -75,7 +75,7 @@ func TestBrowseWithKeyboard(t *testing.T) {
 // The page of a run that goes on follows it until it ends, without being asked.
 func TestWatchARun(t *testing.T) {
 	a, run, w := goingOn(t)
-	b := servetest.Open(t, served(t, Options{App: a}).URL, forAll)
+	b := browsertest.Open(t, served(t, Options{App: a}).URL, forAll)
 	b.Visit(t, "/runs/"+run.ID)
 	b.WaitFor(t, "this page follows it")
 	said := lab.Progress{At: time.Now(), Count: "3/8", Doing: "randwrite 4k q1", Elapsed: 60, Left: 100}
@@ -86,7 +86,7 @@ func TestWatchARun(t *testing.T) {
 	b.WaitFor(t, said.Doing)
 	b.WaitFor(t, "so far, about 1m 3") // a second or some have passed
 	b.WaitUntil(t, `document.querySelector("progress").value > 0.37`)
-	before := servetest.Ask(t, b, chromedp.InnerHTML(chromedp.CSS("main h1")))
+	before := browsertest.Ask(t, b, chromedp.InnerHTML(chromedp.CSS("main h1")))
 	_, repetitions := summarytest.Run(t, "measured")
 	for rep, err := range repetitions {
 		if err != nil {
@@ -112,7 +112,7 @@ func TestWatchARun(t *testing.T) {
 // in.
 func TestFollowASuiteToItsChange(t *testing.T) {
 	a, ids := followed(t, 24, "nightly", 0.8, nil)
-	b := servetest.Open(t, served(t, Options{App: a}).URL, forAll)
+	b := browsertest.Open(t, served(t, Options{App: a}).URL, forAll)
 	b.Visit(t, "/history")
 	b.Accessible(t)
 	b.Do(t, chromedp.Click(chromedp.CSS(`main a[href="/history/nightly"]`)))
@@ -133,7 +133,7 @@ func TestFollowASuiteToItsChange(t *testing.T) {
 // The points of a history are reached with the keyboard alone.
 func TestPointsWithKeyboard(t *testing.T) {
 	a, ids := followed(t, 24, "nightly", 0.8, nil)
-	b := servetest.Open(t, served(t, Options{App: a}).URL, forAll)
+	b := browsertest.Open(t, served(t, Options{App: a}).URL, forAll)
 	b.Visit(t, "/history/nightly")
 	b.WaitUntil(t, `document.querySelector("main canvas") !== null`)
 	b.TabTo(t, ".spot")
@@ -147,7 +147,7 @@ func TestPointsWithKeyboard(t *testing.T) {
 func TestLookAtMachinesAndProfiles(t *testing.T) {
 	a, all := saved(t, 2, func(i int, r *lab.Run) { r.Targets[0].Target = []string{"ssh://one", "ssh://two"}[i] })
 	run := profiledRun(t, a, "RNS0000091", 1)
-	b := servetest.Open(t, served(t, Options{App: a}).URL, forAll)
+	b := browsertest.Open(t, served(t, Options{App: a}).URL, forAll)
 	for _, path := range []string{"/machines", "/machines/" + all[0].ID, "/profiles/" + run.ID,
 		"/machines/difference?run=" + all[0].ID + "&run=" + all[1].ID} {
 		b.Visit(t, path)
@@ -161,7 +161,7 @@ func TestLookAtMachinesAndProfiles(t *testing.T) {
 // A reader looks closer at a load over its time, with the keyboard alone.
 func TestLookCloser(t *testing.T) {
 	a, all := saved(t, 1, nil)
-	b := servetest.Open(t, served(t, Options{App: a}).URL, forAll)
+	b := browsertest.Open(t, served(t, Options{App: a}).URL, forAll)
 	b.Visit(t, "/runs/"+all[0].ID)
 	b.TabTo(t, `figcaption a[href*="/cells/"]`)
 	b.Do(t, chromedp.KeyEvent(kb.Enter))
@@ -169,13 +169,13 @@ func TestLookCloser(t *testing.T) {
 	b.Accessible(t)
 	b.TabTo(t, "[role=slider]")
 	const said = `document.activeElement.ariaValueText`
-	first := servetest.Ask(t, b, chromedp.Evaluate[string](said))
+	first := browsertest.Ask(t, b, chromedp.Evaluate[string](said))
 	b.Do(t, chromedp.KeyEvent(kb.ArrowRight))
 	b.WaitUntil(t, fmt.Sprintf("%s !== %q && %s.includes(\" s: \")", said, first, said))
 	b.Do(t, chromedp.KeyEvent(kb.End))
-	last := servetest.Ask(t, b, chromedp.Evaluate[string](said))
+	last := browsertest.Ask(t, b, chromedp.Evaluate[string](said))
 	b.Do(t, chromedp.KeyEvent("+"), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent("-"), chromedp.KeyEvent(kb.Escape))
-	if again := servetest.Ask(t, b, chromedp.Evaluate[string](said)); again != first || last == first {
+	if again := browsertest.Ask(t, b, chromedp.Evaluate[string](said)); again != first || last == first {
 		t.Errorf("it is at %q, then at the end at %q, and at the beginning again at %q", first, last, again)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build system
 
-package servetest
+package browsertest
 
 import (
 	"context"
