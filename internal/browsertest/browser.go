@@ -100,10 +100,31 @@ func Ask[V any](t *testing.T, b *Browser, action chromedp.Action[V]) V {
 	return v
 }
 
-// Visit opens a page by its path.
+// Load opens a page by its path, and waits until it is loaded.
+func (b *Browser) Load(t *testing.T, path string) {
+	t.Helper()
+	b.Do(t, chromedp.Navigate(b.address+path))
+}
+
+// Visit opens a page of the server by its path.
 func (b *Browser) Visit(t *testing.T, path string) {
 	t.Helper()
-	b.Do(t, chromedp.Navigate(b.address+path), chromedp.WaitReady(chromedp.CSS("#content")))
+	b.Load(t, path)
+	b.Do(t, chromedp.WaitReady(chromedp.CSS("#content")))
+}
+
+// Emulate shows pages in a window of a size in pixels, to a reader who prefers dark pages or light ones.
+func (b *Browser) Emulate(t *testing.T, width, height int64, dark bool) {
+	t.Helper()
+	scheme := "light"
+	if dark {
+		scheme = "dark"
+	}
+	if _, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}); err != nil {
+		t.Fatal(err)
+	}
+	b.Do(t, chromedp.EmulateViewport(width, height))
 }
 
 // WaitFor waits until a page has a text.
@@ -150,14 +171,10 @@ func (b *Browser) TabTo(t *testing.T, selector string) {
 // Accessible has axe-core look for serious faults of the page, by day and by night, wide and narrow.
 func (b *Browser) Accessible(t *testing.T) {
 	t.Helper()
-	for _, scheme := range []string{"light", "dark"} {
+	for _, dark := range []bool{false, true} {
 		for _, width := range []int64{1280, 400} {
-			_, err := chromedp.Call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.Do(t, chromedp.EmulateViewport(width, 900), chromedp.Evaluate[chromedp.Void](axe))
+			b.Emulate(t, width, 900, dark)
+			b.Do(t, chromedp.Evaluate[chromedp.Void](axe))
 			faults := Ask(t, b, chromedp.Evaluate[[]string](`axe.run().then((r) => r.violations
 				.filter((v) => v.impact === "serious" || v.impact === "critical")
 				.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.target + " " + n.failureSummary).join("; ")))`,
@@ -165,7 +182,7 @@ func (b *Browser) Accessible(t *testing.T) {
 			wide := Ask(t, b, chromedp.Evaluate[bool](
 				"document.documentElement.scrollWidth > document.documentElement.clientWidth"))
 			for _, fault := range faults {
-				t.Errorf("%s, %s, %d wide: %s", b.At(t), scheme, width, fault)
+				t.Errorf("%s, dark %t, %d wide: %s", b.At(t), dark, width, fault)
 			}
 			if wide {
 				t.Errorf("%s is wider than %d", b.At(t), width)

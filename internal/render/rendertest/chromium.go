@@ -5,22 +5,22 @@ package rendertest
 import (
 	"context"
 	"fmt"
-	"html"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
-	"regexp"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
+	"headroom/internal/browsertest"
 	"headroom/internal/document"
 	"headroom/internal/render"
 )
 
-// checker is put into the page under test. It writes down what it finds as an attribute, which --dump-dom shows.
+// checker is put into the page under test. It writes what it finds into attributes of the page.
 const checker = `<script>
 const found = [];
 addEventListener("error", (e) => found.push("error: " + e.message));
@@ -51,7 +51,6 @@ addEventListener("load", () => {
           found.push("in a picture, " + text + " is over " + other);
     });
   }
-  for (const e of performance.getEntriesByType("resource")) if (!e.name.startsWith("data:")) found.push("request: " + e.name);
   const text = document.querySelector(".drawing text, .drawn text");
   document.documentElement.dataset.found = found.slice(0, 5).join("; ");
   document.documentElement.dataset.width = innerWidth;
@@ -60,101 +59,66 @@ addEventListener("load", () => {
 });
 </script>`
 
-// LookAtPages looks at the pages of documents, by their names.
+// look is one way of looking at a page: in a window of a width in pixels, by a reader who prefers dark pages or light
+// ones.
+type look struct {
+	name  string
+	width int64
+	dark  bool
+}
+
+func looks() []look {
+	return []look{{"desk by day", 1400, false}, {"desk by night", 1400, true}, {"phone by day", 400, false},
+		{"phone by night", 400, true}, {"tablet", 800, false}}
+}
+
+// LookAtPages looks at the pages of documents, by their names, in one Chromium. Each must fit a desk and a phone, by day
+// and by night, and must ask the network for nothing.
 func LookAtPages(t *testing.T, documents map[string]document.Document) {
 	t.Helper()
 	if len(documents) == 0 {
 		t.Fatal("no documents")
 	}
-	for name, d := range documents {
-		t.Run(name, func(t *testing.T) { lookAt(t, Written(t, d, "html", render.Options{})) })
-	}
-}
-
-// lookAt has Chromium say what is wrong with a page: it must fit a desk and a phone, by day and by night, and must ask
-// the network for nothing. Chromium's window is never narrower than 500 pixels, so the phone is a frame of 400 in a
-// page around it.
-func lookAt(t *testing.T, page string) {
-	t.Helper()
-	page = strings.Replace(page, "<head>", "<head>"+checker, 1)
-	var mu sync.Mutex
-	requests := map[string]int{}
+	var page string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		requests[r.URL.Path]++
-		mu.Unlock()
-		switch r.URL.Path {
-		case "/page":
-			fmt.Fprint(w, page)
-		case "/phone":
-			// The frame's findings are copied to the outside, where --dump-dom shows them.
-			fmt.Fprint(w, `<!doctype html><title>phone</title><link rel="icon" href="data:,"><body style="margin:0">
-<iframe src="/page" style="width:400px;height:900px;border:0" onload="Object.assign(document.documentElement.dataset,
-this.contentDocument.documentElement.dataset)"></iframe>`)
-		default:
-			http.NotFound(w, r)
+		if r.URL.Path != "/page" {
+			t.Errorf("the page asked for %s", r.URL)
 		}
+		fmt.Fprint(w, page)
 	}))
-	defer server.Close()
-	// Whatever else the page asks for would come to this proxy, and be counted.
-	proxy, asked := countingProxy(t)
-
-	for _, test := range []struct {
-		name, path, width, text string
-		dark                    bool
-	}{
-		{"desk by day", "/page", "1400", "", false},
-		{"desk by night", "/page", "1400", "", true},
-		{"phone by day", "/phone", "400", "", false},
-		{"phone by night", "/phone", "400", "", true},
-		{"tablet", "/page", "800", "", false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			window := test.width
-			if window == "400" {
-				window = "500"
-			}
-			scheme := "1"
-			if test.dark {
-				scheme = "0"
-			}
-			out := Chromium(t, "--dump-dom", "--virtual-time-budget=5000", "--window-size="+window+",1000",
-				"--blink-settings=preferredColorScheme="+scheme, "--proxy-server="+proxy, server.URL+test.path)
-			attributes := regexp.MustCompile(`(?s)<html[^>]*>`).FindString(out)
-			attribute := func(name string) string {
-				m := regexp.MustCompile(`data-` + name + `="([^"]*)"`).FindStringSubmatch(attributes)
-				if m == nil {
-					t.Fatalf("the page's checks did not run: %s", attributes)
-				}
-				return html.UnescapeString(m[1])
-			}
-			if found := attribute("found"); found != "" {
-				t.Error(found)
-			}
-			if width := attribute("width"); width != test.width {
-				t.Errorf("the page was laid out %s wide, not %s", width, test.width)
-			}
-			if dark := attribute("paper") != "rgb(255, 255, 255)"; dark != test.dark {
-				t.Errorf("the paper is %s", attribute("paper"))
-			}
-			text := attribute("text")
-			var height float64
-			if _, err := fmt.Sscan(text, &height); text != "none" && (err != nil || height < 9) {
-				t.Errorf("text in pictures is %s pixels high", text)
+	t.Cleanup(server.Close)
+	b := browsertest.Open(t, server.URL, 30*time.Minute)
+	for name, d := range documents {
+		t.Run(name, func(t *testing.T) {
+			page = strings.Replace(Written(t, d, "html", render.Options{}), "<head>", "<head>"+checker, 1)
+			for _, look := range looks() {
+				t.Run(look.name, func(t *testing.T) {
+					b.Emulate(t, look.width, 1000, look.dark)
+					lookAt(t, b, look)
+				})
 			}
 		})
 	}
-	mu.Lock()
-	defer mu.Unlock()
-	for path := range requests {
-		if path != "/page" && path != "/phone" {
-			t.Errorf("the page asked for %s", path)
-		}
+}
+
+// lookAt has the browser say what is wrong with a page as it is shown.
+func lookAt(t *testing.T, b *browsertest.Browser, as look) {
+	t.Helper()
+	b.Load(t, "/page")
+	b.WaitUntil(t, "document.documentElement.dataset.width !== undefined")
+	seen := browsertest.Ask(t, b, chromedp.Evaluate[map[string]string]("({...document.documentElement.dataset})"))
+	if found := seen["found"]; found != "" {
+		t.Error(found)
 	}
-	for _, host := range asked() {
-		if strings.Contains(page, host) {
-			t.Errorf("the page asked for something from %s", host)
-		}
+	if seen["width"] != strconv.FormatInt(as.width, 10) {
+		t.Errorf("the page was laid out %s wide, not %d", seen["width"], as.width)
+	}
+	if is := seen["paper"] != "rgb(255, 255, 255)"; is != as.dark {
+		t.Errorf("the paper is %s", seen["paper"])
+	}
+	var height float64
+	if _, err := fmt.Sscan(seen["text"], &height); seen["text"] != "none" && (err != nil || height < 9) {
+		t.Errorf("text in pictures is %s pixels high", seen["text"])
 	}
 }
 
@@ -177,29 +141,4 @@ func Chromium(t *testing.T, args ...string) string {
 		t.Fatalf("chromium: %v\n%s", err, out)
 	}
 	return string(out)
-}
-
-// countingProxy writes down the hosts that are asked for through it, and serves none. Chromium goes around a proxy for
-// this machine's own addresses.
-func countingProxy(t *testing.T) (address string, asked func() []string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	var hosts []string
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		hosts = append(hosts, r.Host)
-		mu.Unlock()
-		w.WriteHeader(http.StatusBadGateway)
-	})}
-	go server.Serve(listener)
-	t.Cleanup(func() { server.Close() })
-	return listener.Addr().String(), func() []string {
-		mu.Lock()
-		defer mu.Unlock()
-		return hosts
-	}
 }
