@@ -5,7 +5,6 @@ package headroom
 import (
 	"encoding/json"
 	"fmt"
-	"html"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,27 +13,30 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/chromedp/chromedp"
+
+	"headroom/internal/browsertest"
 	"headroom/internal/render/rendertest"
 )
 
-// builtSite is the site of the documentation in a new folder.
-func builtSite(t *testing.T) string {
-	t.Helper()
+// The site of the documentation is built once for both.
+func TestSite(t *testing.T) {
 	root, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := t.TempDir()
-	if text, err := exec.Command("go", "run", "-C", "tools/docs", ".", "site", root, out).CombinedOutput(); err != nil {
+	site := t.TempDir()
+	if text, err := exec.Command("go", "run", "-C", "tools/docs", ".", "site", root, site).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	return out
+	t.Run("search", func(t *testing.T) { searchOfTheSite(t, site) })
+	t.Run("widths", func(t *testing.T) { widthsOfTheSite(t, site) })
 }
 
 // A site that was opened from the disk finds a word, and leads to where it stands.
-func TestSearchOfTheSite(t *testing.T) {
-	site := builtSite(t)
+func searchOfTheSite(t *testing.T, site string) {
 	shown := rendertest.Chromium(t, "--dump-dom", "--virtual-time-budget=5000",
 		"file://"+site+"/howto/doctor.html?q=nvme-scheduler")
 	results := regexp.MustCompile(`(?s)<output id="found">(.*?)</output>`).FindStringSubmatch(shown)
@@ -58,7 +60,7 @@ func TestSearchOfTheSite(t *testing.T) {
 
 // frames is a page that shows others, one after the other, in a frame of a width, and writes down what is wrong.
 const frames = `<!doctype html><title>frames</title><link rel="icon" href="data:,"><body style="margin:0">
-<iframe style="width:%dpx;height:900px;border:0"></iframe><script>
+<iframe style="width:%spx;height:900px;border:0"></iframe><script>
 (async () => {
   const found = [], frame = document.querySelector("iframe");
   let looked = 0;
@@ -69,14 +71,12 @@ const frames = `<!doctype html><title>frames</title><link rel="icon" href="data:
     if (!frame.contentDocument.querySelector("main h1")) found.push(page + " has no heading");
     looked++;
   }
-  document.documentElement.dataset.looked = looked;
-  document.documentElement.dataset.found = found.join("; ");
+  document.documentElement.dataset.found = looked + " pages " + found.join("; ");
 })();
 </script>`
 
 // Every page of the site fits a phone and a desk.
-func TestWidthsOfTheSite(t *testing.T) {
-	site := builtSite(t)
+func widthsOfTheSite(t *testing.T, site string) {
 	var pages []string
 	for _, pattern := range []string{"*.html", "*/*.html"} {
 		names, err := filepath.Glob(filepath.Join(site, pattern))
@@ -91,17 +91,21 @@ func TestWidthsOfTheSite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, width := range []int{400, 1400} {
-		mux := http.NewServeMux()
-		mux.Handle("/", http.FileServer(http.Dir(site)))
-		mux.HandleFunc("/frames", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, frames, width, list) })
-		server := httptest.NewServer(mux)
-		shown := rendertest.Chromium(t, "--dump-dom", "--virtual-time-budget=60000", "--window-size=1500,1000",
-			server.URL+"/frames")
-		server.Close()
-		attributes := html.UnescapeString(regexp.MustCompile(`(?s)<html[^>]*>`).FindString(shown))
-		if want := fmt.Sprintf(`data-looked="%d" data-found=""`, len(pages)); !strings.Contains(attributes, want) {
-			t.Errorf("in %d pixels: %s, and not %s", width, attributes, want)
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServer(http.Dir(site)))
+	mux.HandleFunc("/frames/{width}", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, frames, r.PathValue("width"), list)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	b := browsertest.Open(t, server.URL, 30*time.Minute)
+	for _, width := range []int64{400, 1400} {
+		b.Emulate(t, width+100, 1000, false)
+		b.Load(t, fmt.Sprintf("/frames/%d", width))
+		b.WaitUntil(t, "document.documentElement.dataset.found !== undefined")
+		found := browsertest.Ask(t, b, chromedp.Evaluate[string]("document.documentElement.dataset.found"))
+		if want := fmt.Sprintf("%d pages ", len(pages)); found != want {
+			t.Errorf("in %d pixels: %q, want %q", width, found, want)
 		}
 	}
 }
