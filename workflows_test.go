@@ -4,39 +4,171 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// TestWorkflowsCallScripts reads the workflows and the action for GitHub, and looks for the scripts that their steps
-// call: steps have no code of their own, so that tests can run it.
-func TestWorkflowsCallScripts(t *testing.T) {
-	files, _ := filepath.Glob(".github/workflows/*.yml")
-	files = append(files, "action/action.yml")
-	if len(files) < 2 {
+// githubStep is a step of a workflow's job or of an action.
+type githubStep struct {
+	Uses, Run string
+	With      map[string]any
+}
+
+// githubFile is a workflow, whose jobs have steps, or an action, which has steps itself.
+type githubFile struct {
+	name, text  string
+	On          map[string]any
+	Permissions map[string]string
+	Jobs        map[string]struct {
+		Permissions map[string]string
+		Timeout     int `yaml:"timeout-minutes"`
+		Steps       []githubStep
+	}
+	Runs struct{ Steps []githubStep }
+}
+
+func (f githubFile) steps() []githubStep {
+	steps := slices.Clone(f.Runs.Steps)
+	for _, job := range f.Jobs {
+		steps = append(steps, job.Steps...)
+	}
+	return steps
+}
+
+// githubFiles are the workflows and the action for GitHub.
+func githubFiles(t *testing.T) []githubFile {
+	t.Helper()
+	names, _ := filepath.Glob(".github/workflows/*.yml")
+	if len(names) == 0 {
 		t.Fatal("no workflow")
 	}
-	script := regexp.MustCompile(`scripts/[\w-]+|\$GITHUB_ACTION_PATH/[\w-]+`)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	var files []githubFile
+	for _, name := range append(names, "action/action.yml") {
+		f := githubFile{name: name}
+		f.text = readYAML(t, name, &f)
+		if len(f.steps()) == 0 {
+			t.Errorf("%s has no step", name)
 		}
-		var read map[string]any
-		if err := yaml.Unmarshal(text, &read); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
-		called := script.FindAllString(string(text), -1)
-		if len(called) == 0 {
-			t.Errorf("%s calls no script", file)
-		}
-		for _, name := range called {
-			if filepath.Dir(name) == "$GITHUB_ACTION_PATH" {
-				name = filepath.Join("action", filepath.Base(name))
+		files = append(files, f)
+	}
+	return files
+}
+
+// readYAML decodes a file into a value, and returns its text.
+func readYAML(t *testing.T, name string, into any) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, into); err != nil {
+		t.Errorf("%s: %v", name, err)
+	}
+	return string(text)
+}
+
+// TestWorkflowsCallScripts reads what the steps of workflows and of the action run: goals of the Makefile and scripts
+// alone, which tests and developers run, too.
+func TestWorkflowsCallScripts(t *testing.T) {
+	makefile := strings.Join(lines(t, "Makefile"), "\n")
+	called := regexp.MustCompile(`^(?:sudo --preserve-env=PATH )?` +
+		`(?:(make) (\S+|\$\{\{.*\}\})|(scripts/[\w-]+|"\$GITHUB_ACTION_PATH/[\w-]+")( .*)?)$`)
+	for _, f := range githubFiles(t) {
+		for _, step := range f.steps() {
+			for line := range strings.Lines(step.Run) {
+				m := called.FindStringSubmatch(strings.TrimSpace(line))
+				if m == nil {
+					t.Errorf("%s has code of its own: %s; write a script that tests can run", f.name, line)
+					continue
+				}
+				if m[1] == "make" {
+					for _, goal := range valuesOf(f, m[2]) {
+						if !strings.Contains(makefile, "\n"+goal+":") {
+							t.Errorf("%s: make %s: there is no such goal", f.name, goal)
+						}
+					}
+					continue
+				}
+				name := strings.Trim(strings.Replace(m[3], "$GITHUB_ACTION_PATH", "action", 1), `"`)
+				if info, err := os.Stat(name); err != nil || info.Mode()&0o111 == 0 {
+					t.Errorf("%s calls %s: not a program: %v", f.name, name, err)
+				}
 			}
-			if info, err := os.Stat(name); err != nil || info.Mode()&0o111 == 0 {
-				t.Errorf("%s calls %s: not a program: %v", file, name, err)
+		}
+	}
+}
+
+// valuesOf returns a word of a step, or each value of the matrix that it stands for.
+func valuesOf(f githubFile, word string) []string {
+	key, isMatrix := strings.CutPrefix(word, "${{")
+	if !isMatrix {
+		return []string{word}
+	}
+	key = strings.TrimPrefix(strings.Trim(key, " }"), "matrix.")
+	var values []string
+	for _, m := range regexp.MustCompile(`\b`+key+`: ([\w-]+)`).FindAllStringSubmatch(f.text, -1) {
+		values = append(values, m[1])
+	}
+	return append(values, "at least one value of "+key)[:max(1, len(values))]
+}
+
+// An action is code of others that runs with our rights: a tag of theirs can be moved, a commit can't. A job has no more
+// rights than it names, and ends.
+func TestWorkflowsAreBounded(t *testing.T) {
+	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	uses := regexp.MustCompile(`(?m)^ *(?:- )?uses: *(.*)$`)
+	for _, f := range githubFiles(t) {
+		for _, m := range uses.FindAllStringSubmatch(f.text, -1) {
+			if !pinned.MatchString(m[1]) {
+				t.Errorf("%s uses %s; write OWNER/NAME@COMMIT # vVERSION", f.name, m[1])
+			}
+		}
+		for access, right := range f.Permissions {
+			if right != "read" {
+				t.Errorf("%s gives every job %s: %s; give it to the job that needs it", f.name, access, right)
+			}
+		}
+		for name, job := range f.Jobs {
+			if job.Timeout == 0 || job.Permissions == nil {
+				t.Errorf("%s: job %s: name its timeout-minutes and permissions", f.name, name)
+			}
+			if _, ok := f.On["pull_request"]; !ok {
+				continue
+			}
+			for access, right := range job.Permissions {
+				if right != "read" {
+					t.Errorf("%s: job %s gives a pull request %s: %s", f.name, name, access, right)
+				}
+			}
+		}
+	}
+}
+
+// An action is pinned at one commit everywhere, and Go is the newest release of go.mod's series.
+func TestWorkflowsAgree(t *testing.T) {
+	series := ""
+	for _, l := range lines(t, "go.mod") {
+		if version, ok := strings.CutPrefix(l, "go "); ok {
+			parts := strings.Split(version, ".")
+			series = parts[0] + "." + parts[1] + ".x"
+		}
+	}
+	commits := map[string]string{}
+	for _, f := range githubFiles(t) {
+		for _, step := range f.steps() {
+			name, commit, _ := strings.Cut(step.Uses, "@")
+			if parts := strings.Split(name, "/"); len(parts) > 2 {
+				name = strings.Join(parts[:2], "/")
+			}
+			if other := commits[name]; name != "" && other != "" && other != commit {
+				t.Errorf("%s pins %s at %s, another file at %s", f.name, name, commit, other)
+			}
+			commits[name] = commit
+			if name == "actions/setup-go" && step.With["go-version"] != series {
+				t.Errorf("%s sets up Go %v; go.mod has %s", f.name, step.With["go-version"], series)
 			}
 		}
 	}

@@ -125,9 +125,10 @@ func (w *workflow) run(inputs map[string]string) (string, error) {
 func (w *workflow) useCache(s actionStep) {
 	folder, key := w.expand(s.With["path"]), w.expand(s.With["key"])
 	from, to := folder, filepath.Join(w.cache, key)
-	switch s.Uses {
-	case "actions/cache/save@v4":
-	case "actions/cache/restore@v4":
+	name, _, _ := strings.Cut(s.Uses, "@")
+	switch name {
+	case "actions/cache/save":
+	case "actions/cache/restore":
 		kept, _ := filepath.Glob(filepath.Join(w.cache, w.expand(s.With["restore-keys"])+"*"))
 		if len(kept) == 0 {
 			return
