@@ -115,6 +115,28 @@ func valuesOf(f githubFile, word string) []string {
 	return append(values, "at least one value of "+key)[:max(1, len(values))]
 }
 
+// Each pull request runs what a developer runs: the fast tier, the linters, the system tier and the guests.
+func TestPullRequestsRunTheTiers(t *testing.T) {
+	made := map[string]bool{}
+	for _, f := range githubFiles(t) {
+		if _, ok := f.On["pull_request"]; !ok {
+			continue
+		}
+		for _, step := range f.steps() {
+			if goal, ok := strings.CutPrefix(step.Run, "make "); ok {
+				for _, goal := range valuesOf(f, goal) {
+					made[goal] = true
+				}
+			}
+		}
+	}
+	for _, goal := range []string{"fast", "lint", "system", "test-guests"} {
+		if !made[goal] {
+			t.Errorf("no workflow runs make %s on a pull request", goal)
+		}
+	}
+}
+
 // An action is code of others that runs with our rights: a tag of theirs can be moved, a commit can't. A job has no more
 // rights than it names, and ends.
 func TestWorkflowsAreBounded(t *testing.T) {
