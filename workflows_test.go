@@ -1,6 +1,7 @@
 package headroom
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -194,4 +195,87 @@ func TestWorkflowsAgree(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Dependabot looks into each folder with a go.mod. It raises what a go.mod requires for its own code by itself, programs
+// (tool) only if their module is named.
+func TestDependabotKnowsEveryModule(t *testing.T) {
+	var config struct {
+		Updates []struct {
+			Ecosystem   string `yaml:"package-ecosystem"`
+			Directories []string
+			Allow       []struct {
+				Name string `yaml:"dependency-name"`
+			}
+		}
+	}
+	readYAML(t, ".github/dependabot.yml", &config)
+	allowed := map[string][]string{}
+	actions := false
+	for _, u := range config.Updates {
+		actions = actions || u.Ecosystem == "github-actions" && slices.Contains(u.Directories, "/") &&
+			slices.Contains(u.Directories, "/action")
+		if u.Ecosystem != "gomod" {
+			continue
+		}
+		for _, dir := range u.Directories {
+			names := []string{}
+			for _, a := range u.Allow {
+				names = append(names, a.Name)
+			}
+			allowed[filepath.Join(".", dir)] = names
+		}
+	}
+	if !actions {
+		t.Error("Dependabot does not look for actions in /.github and in /action")
+	}
+	modules := 0
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "build" || name == ".git"):
+			return fs.SkipDir
+		case d.Name() != "go.mod":
+			return nil
+		}
+		modules++
+		dir := filepath.Dir(name)
+		names, ok := allowed[dir]
+		if !ok {
+			t.Errorf(".github/dependabot.yml does not name /%s", dir)
+		}
+		delete(allowed, dir)
+		for _, tool := range toolsOf(t, name) {
+			if !slices.ContainsFunc(names, func(m string) bool { return strings.HasPrefix(tool+"/", m+"/") }) {
+				t.Errorf(".github/dependabot.yml does not allow the module of %s, a tool of %s", tool, name)
+			}
+		}
+		return nil
+	})
+	if err != nil || modules == 0 {
+		t.Errorf("%d modules: %v", modules, err)
+	}
+	for dir := range allowed {
+		t.Errorf(".github/dependabot.yml names /%s, which has no go.mod", dir)
+	}
+}
+
+// toolsOf are the packages of a go.mod's tools.
+func toolsOf(t *testing.T, file string) (tools []string) {
+	t.Helper()
+	inBlock := false
+	for _, l := range lines(t, file) {
+		switch name, isTool := strings.CutPrefix(l, "tool "); {
+		case l == "tool (":
+			inBlock = true
+		case l == ")":
+			inBlock = false
+		case isTool:
+			tools = append(tools, name)
+		case inBlock:
+			tools = append(tools, strings.TrimSpace(l))
+		}
+	}
+	return tools
 }
