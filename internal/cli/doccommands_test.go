@@ -166,31 +166,61 @@ func parsed(line string) (fault string) {
 
 // Commands in the middle of a sentence have flags that are there.
 func TestCommandsInSentencesOfTheDocs(t *testing.T) {
-	inline := regexp.MustCompile("`(headroom [a-z][^`]*)`")
-	flag := regexp.MustCompile(`--[a-z][a-z-]*`)
 	n := 0
 	for _, name := range docPages(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range inline.FindAllStringSubmatch(string(text), -1) {
-			n++
-			c, _, err := documentedRoot().Find(strings.Fields(m[1])[1:])
-			if err != nil || !c.HasParent() {
-				t.Errorf("%s: %s: there is no such command", name, m[1])
-				continue
-			}
-			for _, f := range flag.FindAllString(m[1], -1) {
-				if f = f[2:]; f != "help" && c.Flags().Lookup(f) == nil && c.InheritedFlags().Lookup(f) == nil {
-					t.Errorf("%s: %s: there is no flag --%s", name, m[1], f)
-				}
-			}
-		}
+		n += len(checkInlineCommands(t, name))
 	}
 	if n < 50 {
 		t.Errorf("%d commands", n)
 	}
+}
+
+// The forms for reports on GitHub ask for the output of commands that are there.
+func TestCommandsOfIssueForms(t *testing.T) {
+	forms, err := filepath.Glob("../../.github/ISSUE_TEMPLATE/*.yml")
+	if err != nil || len(forms) == 0 {
+		t.Fatalf("%d forms: %v", len(forms), err)
+	}
+	for _, name := range forms {
+		asked := strings.Join(checkInlineCommands(t, name), "\n")
+		if base := filepath.Base(name); base != "bug.yml" && base != "verdict.yml" {
+			continue
+		}
+		for _, want := range []string{"headroom version", "headroom export RUN --format run -o run.headroom",
+			"headroom facts --json --redact > facts.json"} {
+			if !strings.Contains(asked, want) {
+				t.Errorf("%s does not ask for what %s prints or writes", name, want)
+			}
+		}
+		if strings.Contains(asked, "--serials") {
+			t.Errorf("%s asks for names of machines", name)
+		}
+	}
+}
+
+// checkInlineCommands returns the commands between backquotes in a file, and fails for each that is not there or has
+// a flag that is not there.
+func checkInlineCommands(t *testing.T, name string) (commands []string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flag := regexp.MustCompile(`--[a-z][a-z-]*`)
+	for _, m := range regexp.MustCompile("`(headroom [a-z][^`]*)`").FindAllStringSubmatch(string(text), -1) {
+		commands = append(commands, m[1])
+		c, _, err := documentedRoot().Find(strings.Fields(m[1])[1:])
+		if err != nil || !c.HasParent() {
+			t.Errorf("%s: %s: there is no such command", name, m[1])
+			continue
+		}
+		for _, f := range flag.FindAllString(m[1], -1) {
+			if f = f[2:]; f != "help" && c.Flags().Lookup(f) == nil && c.InheritedFlags().Lookup(f) == nil {
+				t.Errorf("%s: %s: there is no flag --%s", name, m[1], f)
+			}
+		}
+	}
+	return commands
 }
 
 func docPages(t *testing.T) []string {
