@@ -91,6 +91,20 @@ func groupFlags(c *cobra.Command, help string) string {
 	return strings.Replace(help, plain, flagsUnderHeadings(c), 1)
 }
 
+// switchValue wraps the value of a flag that is on or off. It lacks the method IsBoolFlag, by which pflag knows such a
+// value.
+type switchValue struct{ pflag.Value }
+
+// nameSwitchesAlone makes pflag print "--json" instead of "--json[=true|false]", which would take columns from the
+// descriptions.
+func nameSwitchesAlone(flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if _, done := f.Value.(switchValue); f.Value.Type() == "bool" && !done {
+			f.Value = switchValue{f.Value}
+		}
+	})
+}
+
 // beginsFlag is how a line begins that names a flag, as pflag prints it: "  -o, --output string", "      --json".
 var beginsFlag = regexp.MustCompile(`(?m)^  (?:-., |    )--`)
 

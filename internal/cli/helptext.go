@@ -59,6 +59,8 @@ func (p *program) fitHelp(root *cobra.Command) {
 		out := c.OutOrStdout()
 		c.Long = reflow(c.Long, width)
 		c.SetOut(&text)
+		nameSwitchesAlone(c.LocalFlags())
+		nameSwitchesAlone(c.InheritedFlags())
 		help(c, args)
 		c.SetOut(out)
 		examples := false

@@ -164,6 +164,7 @@ var flagUsage = regexp.MustCompile(`(?s)^ *(-.*?)   +(.*)$`)
 func (m *manual) flag(f *pflag.Flag) {
 	alone := pflag.NewFlagSet(f.Name, pflag.ContinueOnError)
 	alone.AddFlag(f)
+	nameSwitchesAlone(alone)
 	usage := strings.TrimSpace(alone.FlagUsages())
 	if parts := flagUsage.FindStringSubmatch(usage); parts != nil {
 		m.item(parts[1], strings.Join(strings.Fields(parts[2]), " "))
