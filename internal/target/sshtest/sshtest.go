@@ -3,7 +3,9 @@
 package sshtest
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -16,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/lab"
 	"headroom/internal/target"
 )
 
@@ -29,6 +32,8 @@ type Server struct {
 	Config  string
 	dir     string
 	sshd    *exec.Cmd
+	ended   chan struct{} // closed when sshd has ended
+	logged  int           // how much sshd's predecessors have said
 	command []string
 }
 
@@ -107,32 +112,57 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 // Stop ends the server, but no session of it.
 func (s *Server) Stop() {
 	_ = s.sshd.Process.Kill()
-	_ = s.sshd.Wait()
+	<-s.ended
 }
 
-// Restart starts the server as it was.
+// Restart starts the server as it was. Its port is nobody's meanwhile: where another program has got it, the server is
+// started until that has given it back.
 func (s *Server) Restart(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if s.ended == nil || closed(s.ended) {
+			s.start(t)
+		}
+		if s.listens() {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("sshd does not listen:\n%s", s.Log())
+		}
+	}
+}
+
+func (s *Server) start(t *testing.T) {
 	t.Helper()
 	log, err := os.OpenFile(s.path("log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	s.sshd = exec.Command(s.command[0], s.command[1:]...)
-	s.sshd.Stderr = log
-	s.sshd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := s.sshd.Start(); err != nil {
+	said := len(s.Log())
+	sshd := exec.Command(s.command[0], s.command[1:]...)
+	sshd.Stderr = log
+	sshd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := sshd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		c, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", s.Port), time.Second)
-		if err == nil {
-			_ = c.Close()
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("sshd does not listen: %v\n%s", err, s.Log())
-		}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = sshd.Wait()
+	}()
+	s.sshd, s.ended, s.logged = sshd, ended, said
+}
+
+// listens reports whether the server has got its port. Where it hasn't, it ends at once.
+func (s *Server) listens() bool { return strings.Contains(s.Log()[s.logged:], "Server listening on ") }
+
+func closed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -206,29 +236,53 @@ func Tool(t *testing.T, names ...string) string {
 }
 
 // User makes a user with a login shell for the time of the test, which must be root's, and returns the name and the
-// home folder. A user who was left by a test that was killed is removed first.
+// home folder. The name is this process's alone, since another run of the tests may be at work. Users who were left by
+// tests that were killed are removed first.
 func User(t *testing.T, shell string) (name, home string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("making users needs root")
 	}
 	program := Tool(t, shell, "/usr/bin/"+shell, "/bin/"+shell)
-	name = "headroom-test-" + shell
-	gone := func() {
-		// Only what this user runs; by number, since the name is ours alone.
-		_ = exec.Command(Tool(t, "pkill", "/usr/bin/pkill"), "-KILL", "-u", name).Run()
-		_ = exec.Command(Tool(t, "userdel", "/usr/sbin/userdel"), "-r", name).Run()
+	useradd, userdel := Tool(t, "useradd", "/usr/sbin/useradd"), Tool(t, "userdel", "/usr/sbin/userdel")
+	pkill := Tool(t, "pkill", "/usr/bin/pkill")
+	prefix := "headroom-" + shell + "-"
+	remove := func(name string) {
+		_ = exec.Command(pkill, "-KILL", "-u", name).Run() // only what this user runs: the name is ours alone
+		_ = changeUsers(userdel, "-r", name)
 	}
-	if _, err := user.Lookup(name); err == nil {
-		gone()
-	}
-	home = filepath.Join("/tmp", name)
-	_ = os.RemoveAll(home)
-	out, err := exec.Command(Tool(t, "useradd", "/usr/sbin/useradd"), "-m", "-d", home, "-s", program, "-p", "*",
-		name).CombinedOutput()
+	passwd, err := os.ReadFile("/etc/passwd")
 	if err != nil {
-		t.Fatalf("useradd: %s %v", out, err)
+		t.Fatal(err)
 	}
-	t.Cleanup(gone)
+	for line := range strings.Lines(string(passwd)) {
+		old, _, _ := strings.Cut(line, ":")
+		if process, ours := strings.CutPrefix(old, prefix); ours {
+			if _, err := os.Stat("/proc/" + process); errors.Is(err, fs.ErrNotExist) {
+				remove(old)
+			}
+		}
+	}
+	name = prefix + strconv.Itoa(os.Getpid())
+	home = filepath.Join("/tmp", name)
+	if err := changeUsers(useradd, "-m", "-d", home, "-s", program, "-p", "*", name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { remove(name) })
 	return name, home
+}
+
+// changeUsers runs a program that changes /etc/passwd. While another one does, it waits for some seconds only, and
+// exits with 1 or 10: "can't update password file", "can't update group file". Source: useradd(8).
+func changeUsers(argv ...string) error {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Second) {
+		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		if err == nil {
+			return nil
+		}
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || exit.ExitCode() != 1 && exit.ExitCode() != 10 || time.Now().After(end) {
+			return fmt.Errorf("%s: %w: %s", lab.ShellQuote(argv), err, out)
+		}
+	}
 }
