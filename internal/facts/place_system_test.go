@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -80,7 +81,7 @@ func TestLoopDevices(t *testing.T) {
 		t.Errorf("a folder beside the image: same device is %v, %v", same, err)
 	}
 
-	facts, err := SnapshotWithin(t.Context(), SnapshotLimit, local, place)
+	facts, err := SnapshotWithin(t.Context(), 5*time.Minute, local, place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,8 @@ func TestLoopDevices(t *testing.T) {
 	}
 }
 
-// TestInUse looks at a loop device without and with a load.
+// TestInUse looks at a loop device without and with a load, until it sees each: other programs may look for signatures
+// on every disk meanwhile, and a busy machine may keep the load from the disk.
 func TestInUse(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("loop devices need root")
@@ -111,10 +113,21 @@ func TestInUse(t *testing.T) {
 	local := target.NewLocal(t.TempDir())
 	loop := attach(t, local, image(t, filepath.Join(t.TempDir(), "image"), 64<<20))
 	disks := []string{filepath.Base(loop)}
-	quiet, err := counters.InUse(t.Context(), local, disks)
-	if err != nil || quiet.Disturbing() {
-		t.Errorf("nobody uses the device, and it shows %v, %v", quiet, err)
+	await := func(what string, right func(counters.Activity) bool) {
+		t.Helper()
+		var seen counters.Activity
+		for end := time.Now().Add(5 * time.Minute); !right(seen); {
+			var err error
+			if seen, err = counters.InUse(t.Context(), local, disks); err != nil || time.Now().After(end) {
+				t.Fatalf("%s, and it shows %v, %v", what, seen, err)
+			}
+		}
 	}
+	looked := false
+	await("nobody uses the device", func(a counters.Activity) bool {
+		defer func() { looked = true }()
+		return looked && !a.Disturbing()
+	})
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -123,12 +136,16 @@ func TestInUse(t *testing.T) {
 			_, _ = local.Run(ctx, "dd", "if="+loop, "of=/dev/null", "bs=4k", "count=1000", "iflag=direct")
 		}
 	}()
-	busy, err := counters.InUse(t.Context(), local, disks)
-	stop()
-	<-done
-	if err != nil || !busy.Disturbing() || busy.ReadIOPS == 0 || busy.WriteIOPS != 0 {
-		t.Errorf("the device is read all the time, and it shows %v, %v", busy, err)
-	}
+	defer func() {
+		stop()
+		<-done
+	}()
+	await("the device is read all the time", func(a counters.Activity) bool {
+		if a.WriteIOPS != 0 {
+			t.Errorf("nobody writes, and it shows %v", a)
+		}
+		return a.Disturbing() && a.ReadIOPS > 0
+	})
 }
 
 func image(t *testing.T, name string, size int64) string {

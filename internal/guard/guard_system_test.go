@@ -15,6 +15,7 @@ import (
 	"headroom/internal/guard"
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/targettest"
 )
 
 const exclusive = syscall.O_EXCL
@@ -27,6 +28,8 @@ func needRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("loop devices need root: sudo go test -tags system ./internal/guard")
 	}
+	// Another run makes mount namespaces, in which what is mounted here stays mounted, and flushes every file system.
+	targettest.Exclusive(t, "guard")
 }
 
 // TestLayouts shows the guard every layout: what is not empty is refused and unchanged to the byte, what is blank is

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,7 +94,6 @@ func (d *disk) background(pkg string, argv ...string) {
 	d.t.Cleanup(func() {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
-		time.Sleep(50 * time.Millisecond) // a mount namespace ends a moment after its last process
 	})
 	if _, err := stdout.Read(make([]byte, 1)); err != nil {
 		d.t.Fatalf("%q did not start: %v\n%s", argv, err, stderr.Bytes())
@@ -173,8 +173,12 @@ func newDiskWithout(t *testing.T, size int64, rotational bool) *disk {
 		t.Fatal(err)
 	}
 	defer control.Close()
-	const number = 4000 // far from those that losetup --find gives out
-	if err := unix.IoctlSetInt(int(control.Fd()), unix.LOOP_CTL_ADD, number); err != nil {
+	number := 4000 + rand.IntN(100000) // far from those that losetup --find gives out
+	err = unix.EEXIST
+	for ; errors.Is(err, unix.EEXIST); number++ {
+		err = unix.IoctlSetInt(int(control.Fd()), unix.LOOP_CTL_ADD, number+1)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -183,8 +187,15 @@ func newDiskWithout(t *testing.T, size int64, rotational bool) *disk {
 			t.Fatal(err)
 		}
 		defer control.Close()
-		if err := unix.IoctlSetInt(int(control.Fd()), unix.LOOP_CTL_REMOVE, number); err != nil {
-			t.Error(err)
+		for end := time.Now().Add(5 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
+			err := unix.IoctlSetInt(int(control.Fd()), unix.LOOP_CTL_REMOVE, number)
+			if err == nil {
+				return
+			}
+			if !errors.Is(err, unix.EBUSY) || time.Now().After(end) { // who looks at all disks may have it open
+				t.Errorf("loop device %d: %v", number, err)
+				return
+			}
 		}
 	})
 	d := &disk{t: t, image: filepath.Join(t.TempDir(), "image"), node: fmt.Sprint("/dev/loop", number)}
@@ -231,7 +242,7 @@ func (d *disk) deletePartition(number int64) {
 		if err == nil {
 			return
 		}
-		if !strings.Contains(string(out), "busy") || time.Since(begun) > time.Minute {
+		if !strings.Contains(string(out), "busy") || time.Since(begun) > 10*time.Minute {
 			d.t.Errorf("delpart %s %d: %v\n%s", d.node, number, err, out)
 			return
 		}

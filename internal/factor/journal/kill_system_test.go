@@ -16,6 +16,7 @@ import (
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/target/targettest"
 )
 
 // An ablation over sysctls, files of /sys and CPUs that dies in every way there is.
@@ -24,6 +25,7 @@ import (
 // belong to a loop device of the test's own.
 func realPlan(t *testing.T) (p plan, watched []string) {
 	t.Helper()
+	targettest.Exclusive(t, "cpus")
 	usualSysctls(t)
 	disk := loopDisk(t)
 	queue := "/sys/block/" + disk + "/queue"
@@ -58,7 +60,7 @@ func realPlan(t *testing.T) (p plan, watched []string) {
 // snapshot is all that facts knows of this machine and of the disk.
 func snapshot(t *testing.T, disk string) []lab.Fact {
 	t.Helper()
-	all, err := facts.SnapshotWithin(t.Context(), facts.SnapshotLimit, here(t).Target,
+	all, err := facts.SnapshotWithin(t.Context(), 5*time.Minute, here(t).Target,
 		lab.Place{Kind: lab.Device, Path: "/dev/" + disk, Resolved: "/dev/" + disk, Disks: []string{disk}})
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d facts, %v", len(all), err)

@@ -22,6 +22,7 @@ import (
 	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/targettest"
 )
 
 // Each scheme changes a real setting of this kernel, on things that the test has made itself wherever there are such,
@@ -138,9 +139,10 @@ func here(t *testing.T) scheme.Scope {
 }
 
 // usualSysctls gives what these tests change other levels than theirs, for as long as a test runs: what a test changed
-// that was killed before it put it back may still be in effect.
+// that was killed before it put it back may still be in effect. Another run of the tests waits until then.
 func usualSysctls(t *testing.T) {
 	t.Helper()
+	targettest.Exclusive(t, "sysctls")
 	w := here(t)
 	j, err := Create(filepath.Join(t.TempDir(), "changes"), "GIVEN", w.Target)
 	if err != nil {
@@ -373,6 +375,7 @@ func TestNIC(t *testing.T) {
 }
 
 func TestModule(t *testing.T) {
+	targettest.Exclusive(t, "printk")
 	w := here(t)
 	const file = "/sys/module/printk/parameters/time"
 	level := "0"
@@ -399,6 +402,7 @@ func TestModule(t *testing.T) {
 }
 
 func TestCPUs(t *testing.T) {
+	targettest.Exclusive(t, "cpus")
 	w := here(t)
 	if _, err := factor.Bind(t.Context(), w, "cpu:governor"); err != nil && lab.KindOf(err) != lab.Refused {
 		t.Errorf("%v", err)
@@ -432,6 +436,7 @@ func TestCPUs(t *testing.T) {
 }
 
 func TestIRQ(t *testing.T) {
+	targettest.Exclusive(t, "cpus") // without one of them, interrupts go to others
 	w := here(t)
 	online, err := cpulist.Parse(contents(t, "/sys/devices/system/cpu/online")["/sys/devices/system/cpu/online"])
 	if err != nil || len(online) < 2 {
