@@ -1,15 +1,17 @@
 #!/bin/sh
 # Makes what the tutorials measure, and removes it: disks in memory, a control group with a limit, two hosts in network
-# namespaces, and two emulated guests. Run it as root.
+# namespaces, and two emulated guests. Run it as root. The names of all of them begin with "practice", or with the value
+# of PRACTICE: with another value a second set fits on the same machine.
 set -eu
-root=/tmp/practice
-group=practice
+practice=${PRACTICE:-practice}
+root=/tmp/$practice
+memory=/dev/shm/$practice
 
 # disk NAME: a disk of 512 MiB in memory, with ext4, at $root/NAME.
 disk() {
 	mkdir -p "$root/$1"
-	truncate -s 512M "/dev/shm/practice-$1"
-	device=$(losetup --find --show "/dev/shm/practice-$1")
+	truncate -s 512M "$memory.$1"
+	device=$(losetup --find --show "$memory.$1")
 	queue=/sys/block/${device#/dev/}/queue
 	for setting in scheduler nr_requests read_ahead_kb max_sectors_kb; do # a loop device keeps them when it is detached
 		echo "$setting=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue/$setting")"
@@ -27,31 +29,31 @@ limit() {
 	bytes=$((20 * 1024 * 1024))
 	if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
 		echo +io >/sys/fs/cgroup/cgroup.subtree_control
-		mkdir "/sys/fs/cgroup/$group"
-		echo "$number rbps=$bytes wbps=$bytes" >"/sys/fs/cgroup/$group/io.max"
-		procs=/sys/fs/cgroup/$group/cgroup.procs
+		mkdir "/sys/fs/cgroup/$practice"
+		echo "$number rbps=$bytes wbps=$bytes" >"/sys/fs/cgroup/$practice/io.max"
+		procs=/sys/fs/cgroup/$practice/cgroup.procs
 	else
-		mkdir "/sys/fs/cgroup/blkio/$group"
+		mkdir "/sys/fs/cgroup/blkio/$practice"
 		for way in read write; do
-			echo "$number $bytes" >"/sys/fs/cgroup/blkio/$group/blkio.throttle.${way}_bps_device"
+			echo "$number $bytes" >"/sys/fs/cgroup/blkio/$practice/blkio.throttle.${way}_bps_device"
 		done
-		procs=/sys/fs/cgroup/blkio/$group/cgroup.procs
+		procs=/sys/fs/cgroup/blkio/$practice/cgroup.procs
 	fi
 }
 
 # hosts: two network namespaces, a link between them, and a limit of 50 Mbit/s that somebody forgot at one end.
 hosts() {
 	for host in a b; do
-		ip netns add "practice-$host"
-		ip -n "practice-$host" link set lo up
+		ip netns add "$practice-$host"
+		ip -n "$practice-$host" link set lo up
 	done
-	ip -n practice-a link add link0 type veth peer name link0 netns practice-b
+	ip -n "$practice-a" link add link0 type veth peer name link0 netns "$practice-b"
 	for host in a b; do
-		ip -n "practice-$host" link set link0 up
+		ip -n "$practice-$host" link set link0 up
 	done
-	ip -n practice-a address add 198.18.0.1/30 dev link0
-	ip -n practice-b address add 198.18.0.2/30 dev link0
-	tc -n practice-a qdisc add dev link0 root tbf rate 50mbit burst 1mb latency 50ms
+	ip -n "$practice-a" address add 198.18.0.1/30 dev link0
+	ip -n "$practice-b" address add 198.18.0.2/30 dev link0
+	tc -n "$practice-a" qdisc add dev link0 root tbf rate 50mbit burst 1mb latency 50ms
 }
 
 # guest NAME ARGUMENTS: the description of an emulated guest of Debian's kernel, with an IOMMU and an NVMe disk in memory.
@@ -62,6 +64,7 @@ guest() {
 		arguments: [$2]
 		iommu: intel
 		accelerator: emulation
+		limit: 20m
 		disks:
 		  - {name: fast, kind: nvme, size: 128m, backing: memory}
 	END
@@ -116,12 +119,16 @@ remove() {
 		losetup --detach "$device"
 	done
 	for host in a b; do
-		[ ! -e "/run/netns/practice-$host" ] || ip netns delete "practice-$host"
+		[ ! -e "/run/netns/$practice-$host" ] || ip netns delete "$practice-$host"
 	done
-	for folder in "/sys/fs/cgroup/$group" "/sys/fs/cgroup/blkio/$group"; do
-		[ ! -d "$folder" ] || rmdir "$folder"
+	for folder in "/sys/fs/cgroup/$practice" "/sys/fs/cgroup/blkio/$practice"; do
+		tries=0
+		while [ -d "$folder" ] && ! rmdir "$folder"; do # its last process may still be ending
+			[ $((tries += 1)) -lt 60 ] || exit 1
+			sleep 1
+		done
 	done
-	rm -rf "$root" /dev/shm/practice-*
+	rm -rf "$root" "$memory".*
 }
 
 case "${1:-}" in
@@ -165,8 +172,8 @@ hosts)
 	need /usr/sbin/sshd openssh-server ssh openssh-client ip iproute2 tc iproute2 iperf3 iperf3
 	disk disk
 	hosts
-	ssh_to a ip netns exec practice-a
-	ssh_to b ip netns exec practice-b
+	ssh_to a ip netns exec "$practice-a"
+	ssh_to b ip netns exec "$practice-b"
 	echo "made $root/disk, and the hosts ssh://a and ssh://b"
 	;;
 guests)
