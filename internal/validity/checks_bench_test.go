@@ -9,9 +9,7 @@ import (
 func TestGeneratorBound(t *testing.T) {
 	t.Parallel()
 	b := onLoop(t, "rw")
-	expect(t, b.fio("", "ioengine", "null", "direct", "-", "size", "1g"), "generator-bound", true)
-	limited := b.fio(b.place.Path, "rate_iops", "200")
-	expect(t, limited, "generator-bound", false)
-	expect(t, limited, "rate-limited", true)
-	expect(t, b.fio(b.place.Path, "rate_iops", "100000000"), "rate-not-reached", true)
+	b.expect(codes{"generator-bound": true}, "", "ioengine", "null", "direct", "-", "size", "1g")
+	b.expect(codes{"generator-bound": false, "rate-limited": true}, b.place.Path, "rate_iops", "200")
+	b.expect(codes{"rate-not-reached": true}, b.place.Path, "rate_iops", "100000000")
 }

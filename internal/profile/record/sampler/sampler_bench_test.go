@@ -28,7 +28,10 @@ func TestSharesBesidePerf(t *testing.T) {
 	o.For = 10 * time.Second
 	var ours, perfs []shares
 	for range windows {
-		a, b := both(t, o)
+		a, b, whole := both(t, o, 2*time.Second)
+		if !whole {
+			t.Fatal("perf did not sample all the time")
+		}
 		ours, perfs = append(ours, a), append(perfs, b)
 	}
 	allOurs, allPerfs := added(ours...), added(perfs...)
