@@ -57,7 +57,7 @@ func busy(t *testing.T, arguments ...string) running {
 func worker(t *testing.T, fio int) int {
 	t.Helper()
 	children := filepath.Join("/proc", strconv.Itoa(fio), "task", strconv.Itoa(fio), "children")
-	for range 600 {
+	for range 6000 {
 		text, err := os.ReadFile(children)
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +71,7 @@ func worker(t *testing.T, fio int) int {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatal("fio has started no job within half a minute")
+	t.Fatal("fio has started no job within five minutes")
 	return 0
 }
 
@@ -141,6 +141,16 @@ func TestSampleALoad(t *testing.T) {
 // followed.
 func TestWaitsOfALoad(t *testing.T) {
 	pid := busy(t, append(reads(t), "--rate_iops=20")...).pid
+	// A busy machine may not wake it in the time.
+	for range 20 {
+		if waitsOf(t, pid) || t.Failed() {
+			return
+		}
+	}
+	t.Error("it is never seen asleep")
+}
+
+func waitsOf(t *testing.T, pid int) (slept bool) {
 	o := options(t, pid)
 	got, missing := Waits(t.Context(), o, []int{pid, 1 << 30})
 	if got == nil || len(missing) > 0 {
@@ -150,7 +160,6 @@ func TestWaitsOfALoad(t *testing.T) {
 		t.Errorf("%d threads are followed, want the one that is there", got.Threads)
 	}
 	var seconds float64
-	slept := false
 	for _, s := range got.Stacks {
 		t.Logf("%d %.3f s %s %s", s.Count, s.Seconds, s.Task, strings.Join(s.Frames, ";"))
 		seconds += s.Seconds
@@ -159,9 +168,10 @@ func TestWaitsOfALoad(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
-	if !slept || seconds > got.Seconds {
-		t.Errorf("%.3f s off the CPUs in %.3f s, asleep %v", seconds, got.Seconds, slept)
+	if seconds > got.Seconds {
+		t.Errorf("%.3f s off the CPUs in %.3f s", seconds, got.Seconds)
 	}
+	return slept
 }
 
 // What finds no room is counted, though nobody reads the ring for a while. The kernel tells of it with the next sample.
@@ -182,7 +192,7 @@ func TestLostSamplesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	taken := 0
-	for range 120 {
+	for range 600 {
 		time.Sleep(500 * time.Millisecond)
 		rs.drain(func(_ *ring, r record) {
 			if r.kind == recordSample {
