@@ -43,12 +43,12 @@ func otherUsersPlace(t *testing.T) (place, victim string) {
 	return place, victim
 }
 
-// asNobody has a thread of another user do something again and again until the function that is returned is called,
-// which says how often it was done. The rights of a thread are its own (setresuid(2) by itself, which the C library
-// hides); with it the thread ends.
-func asNobody(t *testing.T, do func() bool) (stop func() int64) {
+// asNobody has a thread of another user do something again and again until stop is called. done counts how often it
+// was done. The rights of a thread are its own (setresuid(2) by itself, which the C library hides); with it the thread
+// ends.
+func asNobody(t *testing.T, do func() bool) (done *atomic.Int64, stop func()) {
 	t.Helper()
-	var done atomic.Int64
+	done = &atomic.Int64{}
 	end, ended, began := make(chan struct{}), make(chan struct{}), make(chan syscall.Errno)
 	go func() {
 		defer close(ended)
@@ -71,11 +71,16 @@ func asNobody(t *testing.T, do func() bool) (stop func() int64) {
 	if errno := <-began; errno != 0 {
 		t.Fatal(errno)
 	}
-	return func() int64 {
+	return done, func() {
 		close(end)
 		<-ended
-		return done.Load()
 	}
+}
+
+// untried reports whether another try is needed: there are too few, or one of both sides never had its way, which takes
+// a while on a busy machine.
+func untried(begun time.Time, i, made int, swapped *atomic.Int64) bool {
+	return i < tries || (made == 0 || swapped.Load() == 0) && time.Since(begun) < 10*time.Minute
 }
 
 // The owner of the directory swaps the folder of a run, or of a cell, for a link while it is made and given to a user.
@@ -83,7 +88,7 @@ func TestFolderSwappedWhileItIsMade(t *testing.T) {
 	place, victim := otherUsersPlace(t)
 	work := filepath.Join(place, "headroom-ABCDEFGH01.work")
 	n := 0
-	stop := asNobody(t, func() bool {
+	swapped, stop := asNobody(t, func() bool {
 		n++
 		aside := filepath.Join(place, "aside"+strconv.Itoa(n))
 		if os.Rename(work, aside) != nil || os.Mkdir(work, 0o777) != nil {
@@ -92,7 +97,7 @@ func TestFolderSwappedWhileItIsMade(t *testing.T) {
 		return os.Symlink(victim, filepath.Join(work, "cell")) == nil
 	})
 	made := 0
-	for begun, i := time.Now(), 0; i < tries || made == 0 && time.Since(begun) < time.Minute; i++ {
+	for begun, i := time.Now(), 0; untried(begun, i, made, swapped); i++ {
 		if workspace.MakeLocalFolder(filepath.Join(work, "cell"), other) == nil {
 			made++
 		}
@@ -103,8 +108,9 @@ func TestFolderSwappedWhileItIsMade(t *testing.T) {
 			t.Fatalf("after %d tries the file of root's is given away: %v", i+1, err)
 		}
 	}
-	if swapped := stop(); swapped == 0 || made == 0 {
-		t.Errorf("swapped %d times, and made %d folders: nothing was tried", swapped, made)
+	stop()
+	if swapped.Load() == 0 || made == 0 {
+		t.Errorf("swapped %d times, and made %d folders: nothing was tried", swapped.Load(), made)
 	}
 }
 
@@ -118,13 +124,13 @@ func TestScratchFileSwapped(t *testing.T) {
 		t.Fatalf("%+v, %v: it is a directory that others can change", g, err)
 	}
 	scratch := workspace.ScratchFile(place, e.RunID)
-	stop := asNobody(t, func() bool {
+	swapped, stop := asNobody(t, func() bool {
 		// To have the name first keeps it from being made; to have it after that has it swapped.
 		defer os.Remove(scratch)
 		return os.Rename(scratch, filepath.Join(place, "moved")) == nil && os.Symlink(victim, scratch) == nil
 	})
 	made := 0
-	for begun, i := time.Now(), 0; i < tries || made == 0 && time.Since(begun) < time.Minute; i++ {
+	for begun, i := time.Now(), 0; untried(begun, i, made, swapped); i++ {
 		s := &Session{Measurement: e, dirAccess: g, scratch: scratch}
 		if s.makeScratch(t.Context()) == nil {
 			made++
@@ -148,7 +154,8 @@ func TestScratchFileSwapped(t *testing.T) {
 			t.Fatalf("after %d tries the file of root's holds %q, %v", i+1, data, err)
 		}
 	}
-	if swapped := stop(); swapped == 0 || made == 0 {
-		t.Errorf("swapped %d times, and made %d files: nothing was tried", swapped, made)
+	stop()
+	if swapped.Load() == 0 || made == 0 {
+		t.Errorf("swapped %d times, and made %d files: nothing was tried", swapped.Load(), made)
 	}
 }
