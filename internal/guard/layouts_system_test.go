@@ -266,7 +266,7 @@ func inUse() []layout {
 			}},
 		{name: "mounted btrfs", size: 128 * mib, inUse: true, want: "it is mounted on ", make: func(d *disk) string {
 			d.run("btrfs-progs", "mkfs.btrfs", "-q", d.node)
-			d.mount(d.node)
+			d.mount(d.node, "-o", "ro") // or the kernel goes on writing to it
 			return ""
 		}},
 		{name: "second device of a mounted btrfs", size: 128 * mib, inUse: true,
@@ -274,7 +274,7 @@ func inUse() []layout {
 				first := newDisk(d.t, 128*mib)
 				d.run("btrfs-progs", "mkfs.btrfs", "-q", "-m", "raid1", first.node, d.node)
 				d.run("btrfs-progs", "btrfs", "device", "scan", d.node, first.node)
-				first.mount(first.node)
+				first.mount(first.node, "-o", "ro") // as above
 				return ""
 			}},
 		{name: "disk with a mounted partition", inUse: true, want: "partition 2 is mounted on ",
