@@ -35,6 +35,7 @@ kernel: %s
 memory: 512m
 cpus: 1
 accelerator: emulation
+limit: 20m
 disks:
   - {name: one, kind: virtio-scsi, size: 32m, backing: memory}
   - {name: two, kind: virtio-scsi, size: 32m, backing: memory}

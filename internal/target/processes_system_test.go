@@ -18,6 +18,9 @@ import (
 
 const nobody = 65534
 
+// ownRun is a run of this process's alone: another run of the tests has processes like these.
+func ownRun() string { return fmt.Sprintf("TEST%d", os.Getpid()) }
+
 // asUser starts a shell script as another user, in a folder; it is ended with the test.
 func asUser(t *testing.T, uid uint32, dir, script string, env ...string) *exec.Cmd {
 	t.Helper()
@@ -83,9 +86,9 @@ func checkAlive(t *testing.T, when string, protected []*exec.Cmd) {
 // attempts.
 func TestForgedFoldersKillNobody(t *testing.T) {
 	server := sshtest.Start(t)
-	folder := "/srv/headroom-7KQ4M2X9TD.work"
+	folder := "/srv/headroom-" + ownRun() + ".work"
 	protected := protectedProcesses(t, 20, folder)
-	of := target.Started{Mark: "HEADROOM_RUN=7KQ4M2X9TD", Folder: folder}
+	of := target.Started{Mark: "HEADROOM_RUN=" + ownRun(), Folder: folder}
 	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()),
 		"ssh": opened(t, server.Options(""))} {
 		for i := range 50 {
@@ -137,7 +140,7 @@ func TestOthersInTheFolderOfCommandsGoOn(t *testing.T) {
 	for name, tg := range map[string]target.Target{"here": target.NewLocal(t.TempDir()),
 		"ssh": opened(t, server.Options(""))} {
 		other := asUser(t, nobody, folder, "exec sleep 1000")
-		of := target.Started{Mark: "HEADROOM_RUN=7KQ4M2X9TD", Folder: folder}
+		of := target.Started{Mark: "HEADROOM_RUN=" + ownRun(), Folder: folder}
 		found, err := target.SignalStarted(t.Context(), tg, of, syscall.SIGKILL, nil)
 		if err != nil || len(found) > 0 {
 			t.Errorf("%s: found %v, %v", name, found, err)

@@ -31,7 +31,7 @@ const guestInit = `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev
 for pass in 1 2 3 4 5 6; do for m in /modules/*; do insmod $m 2>/dev/null; done; done
-n=0; while [ ! -e /dev/vda1 ] && [ $n -lt 100 ]; do sleep 0.2; n=$((n+1)); done
+while [ ! -e /dev/vda1 ]; do sleep 0.2; done
 mount -t ext4 /dev/vda1 /boot
 ` + guestAgent
 
@@ -93,11 +93,10 @@ func startGRUBGuest(t *testing.T) *grubGuest {
 
 func dial(t *testing.T, socket string) net.Conn {
 	t.Helper()
-	for range 300 {
+	for end := time.Now().Add(guestTimeout); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if c, err := net.Dial("unix", socket); err == nil {
 			return c
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatalf("QEMU does not listen on %s", socket)
 	return nil

@@ -145,7 +145,7 @@ func (s *serial) FS() fs.FS { return serialFS{s} }
 type serialFS struct{ *serial }
 
 func (f serialFS) run(argv ...string) (target.Output, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), guestTimeout)
 	defer cancel()
 	return f.Run(ctx, argv...)
 }

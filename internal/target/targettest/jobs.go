@@ -177,7 +177,9 @@ func jobExits(t *testing.T, tg target.Target) {
 		}
 		remove(t, job)
 	}
-	job := start(t, tg, target.JobSpec{Argv: []string{"sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"}})
+	// It works until the kernel has counted some time, which it may do in whole ticks. Source: proc_pid_stat(5).
+	job := start(t, tg, target.JobSpec{Argv: []string{"sh", "-c", "while i=0; set -- $(cat /proc/$$/stat); " +
+		"[ ${14} -lt 3 ]; do while [ $i -lt 100000 ]; do i=$((i+1)); done; done"}})
 	if state := Await(t, job); state.UserSeconds <= 0 {
 		t.Errorf("a job that worked took no processor time: %+v", state)
 	}
