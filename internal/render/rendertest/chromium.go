@@ -129,7 +129,7 @@ func Chromium(t *testing.T, args ...string) string {
 	if err != nil {
 		t.Skip("chromium is not installed: apt-get install chromium")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	always := []string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
