@@ -37,8 +37,8 @@ func fine() map[string]string {
 			"by which loads are exact",
 		"internal/cli/multitarget_system_test.go TestSeveralTargetsAreMeasuredTogether": "a rate and its own " +
 			"values by the second",
-		"internal/load/fio/fio_system_test.go TestArgvOnRealFio": "a limit of rate that fio keeps to, and two " +
-			"accounts of one run",
+		"internal/validity/checks_system_test.go TestPageCache": "how much of it the kernel has written, and not " +
+			"how fast",
 	}
 }
 
@@ -311,7 +311,7 @@ func waits(n ast.Stmt) bool {
 	return found
 }
 
-// fails says that a test fails here.
+// fails says that a test fails here, or ends as one that was not run.
 func fails(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
@@ -320,7 +320,7 @@ func fails(n ast.Node) bool {
 			return false // asks by itself
 		case *ast.CallExpr:
 			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf",
-				"Fail", "FailNow"}, s.Sel.Name) && exprName(s) != "lab.Errorf" && exprName(s) != "fmt.Errorf" {
+				"Fail", "FailNow", "Skip", "Skipf", "SkipNow"}, s.Sel.Name) && exprName(s) != "lab.Errorf" && exprName(s) != "fmt.Errorf" {
 				found = true
 			}
 		}
@@ -654,8 +654,9 @@ func TestBoundsAreFound(t *testing.T) {
 		"a deadline by a clock": {`if time.Now().After(deadline) { t.Fatal("it never came") }`, 0},
 		"at least what it waits for": {
 			`took := time.Since(begun); if took < time.Second { t.Error("it did not wait") }`, 0},
-		"measured at all": {`state, _ := job.State(); if state.UserSeconds <= 0 { t.Error() }`, 0},
-		"only printed":    {`took := time.Since(begun); if took > time.Second { t.Log("slow") }`, 0},
+		"skipped when it took long": {`took := time.Since(begun); if took > time.Second { t.Skip("busy") }`, 1},
+		"measured at all":           {`state, _ := job.State(); if state.UserSeconds <= 0 { t.Error() }`, 0},
+		"only printed":              {`took := time.Since(begun); if took > time.Second { t.Log("slow") }`, 0},
 		"how many were measured": {
 			`var times []float64; times = append(times, time.Since(begun).Seconds()); if len(times) < 5 { t.Error() }`,
 			0},
@@ -699,6 +700,156 @@ func TestOnlyWith(t *testing.T) {
 		tree, err := parser.ParseFile(token.NewFileSet(), "it_test.go", line+"\n\npackage p\n", parser.ParseComments)
 		if err != nil || onlyWith(tree, "bench") != want {
 			t.Errorf("%q: %v, want %v", line, !want, want)
+		}
+	}
+}
+
+// Tests that drive programs are true of any machine, and two runs of them are side by side on one. What follows looks
+// for the commonest ways in which they are not.
+
+// harmless are places that are found and are none: the function, and why.
+func harmless() map[string]string {
+	return map[string]string{
+		"internal/cli/bisect_options_kernel_test.go TestTheSlowOptionIsFound": "a kill at any moment of the search",
+		"internal/cli/netrequests_system_test.go TestNetSaysThatAPingPongStoodStill": "how long a link is down, in " +
+			"which a datagram was lost",
+		"internal/cli/netrequests_system_test.go TestNetTimesAnswersOverALinkOfAKnownDelay": "a port in a network " +
+			"namespace",
+		"internal/cli/serve_system_test.go TestServe": "there is no such port",
+		"internal/cli/signals_system_test.go TestALaterSignalCutsTheCleanUpShort": "a later signal is one that " +
+			"comes after a time",
+		"internal/cli/tutorials_system_test.go tutorial":                       "names that pages show, which it replaces by its own",
+		"internal/profile/record/record_system_test.go TestTerminatedRecorder": "an end at any moment",
+		"internal/profile/record/sampler/perf_system_test.go both": "perf does not say when it begins: where it was " +
+			"too late, the next try waits longer",
+	}
+}
+
+func TestNoTestDependsOnThisMachine(t *testing.T) {
+	allowed, files := map[string]bool{}, 0
+	for _, f := range goFiles(t, true) {
+		if !strings.HasSuffix(f.name, "_test.go") || onlyWith(f.tree, "bench", "kube") ||
+			!onlyWith(f.tree, "system", "guests", "kernel") {
+			continue
+		}
+		files++
+		for _, p := range trapsIn(f) {
+			name := f.name + " " + p.function
+			if _, ok := harmless()[name]; ok {
+				allowed[name] = true
+				continue
+			}
+			t.Errorf("%s: %s %s", f.at(p.at), p.function, p.what)
+		}
+	}
+	if files < 50 {
+		t.Fatalf("%d files of tests that drive programs", files)
+	}
+	for name, why := range harmless() {
+		if !allowed[name] {
+			t.Errorf("harmless() lists %s (%s), in which nothing is found any more", name, why)
+		}
+	}
+}
+
+// trap is what a test does that another machine, or another run beside it, makes fail.
+type trap struct {
+	function, what string
+	at             ast.Node
+}
+
+// trapsIn a file of tests that drive programs.
+func trapsIn(f goFile) (all []trap) {
+	for _, d := range f.tree.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+			ast.Walk(trapFinder{name: fn.Name.Name, inGuests: onlyWith(f.tree, "guests"), found: &all}, fn.Body)
+		}
+	}
+	return all
+}
+
+var (
+	// a unit with a prefix, or one of a latency, without a number in front: which it is depends on the speed
+	unitOfLoad = regexp.MustCompile(`(?:^|[^\d\s]) ?[KMGT]i?(?:B|bit)/s|(?:^|[^\d\s]) (?:µs|ms)\b`)
+	// a name that every run would have
+	sharedName = regexp.MustCompile(`^(?:/tmp|/var/tmp|/dev/shm|/run/netns)/[\w.-]+|/dev/loop\d|` +
+		`^(?:127\.0\.0\.1|localhost)?:[1-9]\d*$|\bnetns add [\w-]+`)
+)
+
+// trapFinder knows the loops around a node, and the values that literals are a part of.
+type trapFinder struct {
+	name     string
+	inGuests bool // a guest is a machine of the test's own
+	polls    bool // within a loop, which looks again
+	joined   bool // with something else, which makes a name the test's own
+	found    *[]trap
+}
+
+func (v trapFinder) Visit(n ast.Node) ast.Visitor {
+	say := func(at ast.Node, what string) { *v.found = append(*v.found, trap{v.name, what, at}) }
+	switch n := n.(type) {
+	case *ast.ForStmt, *ast.RangeStmt:
+		v.polls = true
+	case *ast.BinaryExpr:
+		v.joined = true
+	case *ast.BlockStmt:
+		for i, s := range n.List {
+			if x, ok := s.(*ast.ExprStmt); ok && !v.polls && sleeps(x.X) && slices.ContainsFunc(n.List[i:], expects) {
+				say(s, "waits for a fixed time and then expects something: look again until it is there")
+			}
+		}
+	case *ast.BasicLit:
+		text := strings.Trim(n.Value, "`\"")
+		switch {
+		case n.Kind != token.STRING || strings.Contains(text, "%"): // a format of what is said
+		case unitOfLoad.MatchString(text):
+			say(n, "expects a unit, which depends on the machine's speed: "+n.Value)
+		case !v.inGuests && !v.joined && !strings.Contains(text, "*") && sharedName.MatchString(text):
+			say(n, "uses a name that another run has, too: "+n.Value)
+		}
+	}
+	return v
+}
+
+func sleeps(e ast.Expr) bool {
+	c, ok := e.(*ast.CallExpr)
+	return ok && exprName(c.Fun) == "time.Sleep"
+}
+
+// expects says that a test fails somewhere in a statement.
+func expects(s ast.Stmt) bool {
+	found := false
+	ast.Inspect(s, func(n ast.Node) bool {
+		if c, ok := n.(*ast.CallExpr); ok {
+			found = found || slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf"}, called(c))
+		}
+		return !found
+	})
+	return found
+}
+
+// Examples of what is found, and of what is not.
+func TestTrapsAreFound(t *testing.T) {
+	for text, found := range map[string]int{
+		`if !strings.Contains(out, "GiB/s") { t.Error() }`:                         1,
+		`regexp.MustCompile("[0-9.]+ ms").MatchString(out)`:                        1,
+		`check(out, "a limit of 20.0 MiB/s", "7.73 µs per I/O", "items", "bit/s")`: 0,
+		`t.Errorf("%g MiB/s", rate)`:                                               0,
+		`time.Sleep(time.Second); if !there() { t.Error() }`:                       1,
+		`time.Sleep(time.Second); do()`:                                            0,
+		`for !there() { time.Sleep(time.Second); if late() { t.Fatal() } }`:        0,
+		`os.Mkdir("/tmp/place", 0o700); listen("127.0.0.1:8080")`:                  2,
+		`run("losetup", "/dev/loop7", file); run("sh", "-c", "ip netns add a")`:    2,
+		`os.MkdirTemp("/dev/shm", "test-*"); listen("127.0.0.1:0")`:                0,
+		`filepath.Glob("/tmp/headroom-*"); os.Mkdir("/tmp/place-"+pid, 0o700)`:     0,
+	} {
+		set := token.NewFileSet()
+		tree, err := parser.ParseFile(set, "it_test.go", "package p\nfunc TestIt(t *testing.T) {"+text+"}\n", 0)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := trapsIn(goFile{name: "it_test.go", tree: tree, set: set}); len(got) != found {
+			t.Errorf("%s: %d traps, want %d: %+v", text, len(got), found, got)
 		}
 	}
 }
