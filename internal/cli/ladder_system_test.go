@@ -306,8 +306,8 @@ func TestLadderInterruptedAndResumed(t *testing.T) {
 // A ladder stands on a machine that is reached over ssh, which is this one: two drives together, and it goes on there.
 func TestLadderStandsOnAnotherMachine(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteFixture(t)
-	r := ladderFixture{comparisonFixture: comparisonFixture{fixture: v},
+	v, server := newRemoteFixture(t)
+	r := ladderFixture{comparisonFixture: comparisonFixture{fixture: v, programs: server.Programs},
 		suite: filepath.Join(t.TempDir(), "rungs.yaml")}
 	if err := os.WriteFile(r.suite, []byte(ladderSuite), 0o644); err != nil {
 		t.Fatal(err)

@@ -51,6 +51,8 @@ type comparisonFixture struct {
 	base, slower string
 	// printed and printedSlower say what they measured.
 	printed, printedSlower string
+	// programs come first on the PATH where loads run; empty where that is this machine.
+	programs string
 }
 
 func newComparisonFixture(t *testing.T) comparisonFixture {
@@ -238,11 +240,17 @@ func (a comparisonFixture) bothComplete() {
 	a.pairsOf(base, next)
 }
 
-// interrupt starts a command, sends it a signal when its run has saved something, and returns its exit code and what it
+// interrupt starts a command, sends it a signal while its fifth load goes on, and returns its exit code and what it
 // said.
 func (a comparisonFixture) interrupt(signal syscall.Signal, args ...string) (code int, stderr string) {
 	a.t.Helper()
-	cmd := a.command(args...)
+	cmd, programs := a.command(args...), a.programs
+	if programs == "" {
+		programs = a.t.TempDir()
+		cmd = with(cmd, "PATH="+programs+":"+os.Getenv("PATH"))
+	}
+	loads := holdCalls(a.t, programs, "fio", heldLoads, 5)
+	defer loads.release()
 	var printed bytes.Buffer
 	cmd.Stderr = &printed
 	if err := cmd.Start(); err != nil {
@@ -250,7 +258,7 @@ func (a comparisonFixture) interrupt(signal syscall.Signal, args ...string) (cod
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	await(a.t, "something is saved", func() bool {
+	await(a.t, "the fifth load goes on", func() bool {
 		select {
 		case <-ended:
 			a.t.Fatal("it ended by itself: " + printed.String())
@@ -260,7 +268,7 @@ func (a comparisonFixture) interrupt(signal syscall.Signal, args ...string) (cod
 		if err != nil {
 			a.t.Fatal(err)
 		}
-		return len(rows) == 1 && rows[0].Repetitions > 3
+		return len(rows) == 1 && rows[0].Repetitions == 4 && loads.waiting(rows[0].ID) > 0
 	})
 	if err := cmd.Process.Signal(signal); err != nil {
 		a.t.Fatal(err)

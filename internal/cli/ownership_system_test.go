@@ -202,10 +202,12 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 	shared := filepath.Join(h.base, "shared")
 	h.must(os.Mkdir(shared, 0o755))
 	h.must(os.Chmod(shared, os.ModeSticky|0o777))
-	h.env = []string{config.Variable(config.SSHConfig) + "=" + sshtest.Start(t).Config}
+	server, here := sshtest.Start(t), t.TempDir()
+	h.env = []string{config.Variable(config.SSHConfig) + "=" + server.Config, "PATH=" + here + ":" + os.Getenv("PATH")}
 	before := h.sum(h.secret)
-	for _, on := range []string{app.LocalTarget, "ssh://under-test"} {
-		cmd := h.command("run", h.writes, shared, "--on", on, "--set", "runtime=2s", "--repeat", "2")
+	for on, programs := range map[string]string{app.LocalTarget: here, "ssh://under-test": server.Programs} {
+		loads := holdCalls(t, programs, "fio", heldLoads, 1)
+		cmd := h.command("run", h.writes, shared, "--on", on, "--repeat", "2")
 		var printed bytes.Buffer
 		cmd.Stderr = &printed
 		h.must(cmd.Start())
@@ -217,6 +219,7 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
 			t.Fatalf("%v, want exit code 130\n%s", err, printed.String())
 		}
+		loads.release()
 		b, err := store.Open(h.store).Find("last")
 		h.must(err)
 		name := filepath.Join(shared, "headroom-"+b.Run.ID+".scratch")

@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -24,6 +26,18 @@ func tracers(t *testing.T, run string) string {
 		}
 	}
 	return strings.Join(left, "")
+}
+
+// recorders are the processes of a run's jobs that record.
+func recorders(t *testing.T, run string) (found []string) {
+	t.Helper()
+	for _, link := range processesOf(t, run) {
+		line, err := os.ReadFile(filepath.Join(filepath.Dir(link), "cmdline"))
+		if err == nil && strings.Contains(string(line), "profile\x00record") {
+			found = append(found, string(line))
+		}
+	}
+	return found
 }
 
 // headroom copies itself to the machine that records, and is gone from there at the end.
@@ -51,11 +65,14 @@ func TestLoadsElsewhereAreProfiled(t *testing.T) {
 // Killed while a recorder is there: after one restore nothing of it is left, on disk or in the kernel.
 func TestAProfiledRunElsewhereIsKilledAndRestored(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{"time", "calls"} {
-		v, _ := newRemoteFixture(t)
+	for i, part := range []string{"time", "calls"} {
+		v, server := newRemoteFixture(t)
+		loads := holdCalls(t, server.Programs, "fio", heldLoads, 2+i)
 		cmd := v.measuring("profiling .*, "+part, "--profile=1")
 		id := v.onlyRun().Run.ID
-		await(t, "a recorder", func() bool { return tracers(t, id) != "" || len(processesOf(t, id)) > 1 })
+		await(t, "a recorder and its load", func() bool {
+			return loads.waiting(id) > 0 && len(recorders(t, id)) > 0
+		})
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

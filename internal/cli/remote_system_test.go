@@ -119,10 +119,19 @@ func (v fixture) clean() {
 	}
 }
 
+// secondLoad starts a run over ssh whose second load goes on until it is ended or released.
+func (v fixture) secondLoad(server *sshtest.Server) (*exec.Cmd, hold) {
+	v.t.Helper()
+	loads := holdCalls(v.t, server.Programs, "fio", heldLoads, 2)
+	cmd := v.measuring(`(?m)^1/3  `)
+	await(v.t, "the second load", func() bool { return loads.waiting(v.onlyRun().Run.ID) > 0 })
+	return cmd, loads
+}
+
 func TestARunElsewhereIsInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteFixture(t)
-	cmd := v.measuring(`(?m)^1/3  `)
+	v, server := newRemoteFixture(t)
+	cmd, loads := v.secondLoad(server)
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +142,7 @@ func TestARunElsewhereIsInterruptedAndResumed(t *testing.T) {
 	if b := v.onlyRun(); b.Run.Status != lab.Interrupted || app.TargetOfRun(b.Run) != "ssh://under-test" {
 		t.Errorf("%s on %s", b.Run.Status, app.TargetOfRun(b.Run))
 	}
+	loads.release()
 	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("resumed: %v\n%s", err, out)
 	}
@@ -144,14 +154,14 @@ func TestARunElsewhereIsInterruptedAndResumed(t *testing.T) {
 
 func TestARunElsewhereIsKilledAndRestored(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteFixture(t)
-	cmd := v.measuring(`(?m)^1/3  `)
+	v, server := newRemoteFixture(t)
+	cmd, loads := v.secondLoad(server)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if len(processesOf(t, v.onlyRun().Run.ID)) == 0 {
-		t.Log("the load had ended by itself") // it goes on without headroom, unless it was between two
+	if loads.waiting(v.onlyRun().Run.ID) == 0 {
+		t.Error("the load does not go on without headroom")
 	}
 	// A run on another target leaves it alone and says so.
 	if out, err := v.command("run", v.suite, v.place, "--dry-run").CombinedOutput(); err != nil {
@@ -162,6 +172,7 @@ func TestARunElsewhereIsKilledAndRestored(t *testing.T) {
 		t.Fatalf("restore: %v\n%s", err, out)
 	}
 	v.clean()
+	loads.release()
 	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("resumed: %v\n%s", err, out)
 	}
@@ -197,11 +208,12 @@ func master(t *testing.T, headroom int) int {
 
 func TestAConnectionIsCutDuringALoad(t *testing.T) {
 	t.Parallel()
-	v, _ := newRemoteFixture(t)
-	cmd := v.measuring(`(?m)^1/3  `)
+	v, server := newRemoteFixture(t)
+	cmd, loads := v.secondLoad(server)
 	if err := syscall.Kill(master(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+	loads.release()
 	if err := cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +233,7 @@ func TestATargetIsLostForGood(t *testing.T) {
 	t.Parallel()
 	v, server := newRemoteFixture(t)
 	v.env = append(v.env, config.Variable(config.SSHPatience)+"=2s")
-	cmd := v.measuring(`(?m)^1/3  `)
+	cmd, loads := v.secondLoad(server)
 	server.Stop()
 	if err := syscall.Kill(master(t, cmd.Process.Pid), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -239,6 +251,7 @@ func TestATargetIsLostForGood(t *testing.T) {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
 	v.clean()
+	loads.release()
 	if out, err := v.command("run", "--resume", "last").CombinedOutput(); err != nil {
 		t.Fatalf("resumed: %v\n%s", err, out)
 	}

@@ -29,13 +29,19 @@ type Server struct {
 	// Args have ssh use the test's key and no configuration of the user's.
 	Args []string
 	// Config is a client's configuration that says the same, with the host "under-test".
-	Config  string
+	Config string
+	// Programs is a folder that comes first on the PATH of what the user who runs the test does over ssh.
+	Programs string
+
 	dir     string
 	sshd    *exec.Cmd
 	ended   chan struct{} // closed when sshd has ended
 	logged  int           // how much sshd's predecessors have said
 	command []string
 }
+
+// programs are the folders in which a user who comes over ssh finds programs on Debian.
+const programs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // Start starts a server with some lines added to its configuration. Without a server installed the test is skipped.
 func Start(t *testing.T, lines ...string) *Server { return StartWithin(t, nil, lines...) }
@@ -82,10 +88,14 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 	// manager of Python versions that starts sixty processes and waits for a lock, is no part of any test. Users that a
 	// test makes keep their home.
 	home := s.path("home")
-	if err := os.Mkdir(home, 0o755); err != nil {
-		t.Fatal(err)
+	s.Programs = s.path("programs")
+	for _, dir := range []string{home, s.Programs} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
-	config = append(config, "Match User "+myself(), " SetEnv HOME="+home)
+	config = append(config, "Match User "+myself(), fmt.Sprintf(" SetEnv HOME=%s PATH=%s:%s", home, s.Programs,
+		programs))
 	s.write(t, "sshd_config", strings.Join(config, "\n")+"\n", 0o644)
 	hostKey, err := os.ReadFile(s.path("host.pub"))
 	if err != nil {
