@@ -75,8 +75,9 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 	}
 	before := state()
 	killed := h.command("ablate", file, "--blocks", "1", "--alone", "--seed", "1")
-	h.begun(killed, `(?m)^set nic:under-test/mtu=1400`)
+	clients := h.begun(killed, "iperf3", `(?m)^set nic:under-test/mtu=1400`)
 	h.stopped(killed, syscall.SIGKILL)
+	clients.release()
 	if now := state(); strings.Count(now, "1400") != 4 {
 		t.Errorf("the MTU is not that of both adapters at both ends:\n%s", now)
 	}

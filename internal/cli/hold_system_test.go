@@ -19,11 +19,10 @@ type hold struct {
 	program, first string
 }
 
-// heldLoads are the arguments of fio's loads, but for those that lay out or fill; heldClients are those of clients of
-// iperf3 and sockperf.
+// Patterns of arguments: fio's loads, but for those that lay out or fill, and clients of iperf3 and sockperf.
 const (
-	heldLoads   = "*--name=layout*|*--name=fill*) ;; *--name=*"
-	heldClients = "*--client*|*ping-pong*"
+	loadsOfFio     = "*--name=layout*|*--name=fill*) ;; *--name=*"
+	networkClients = "*--client*|*ping-pong*|*under-load*"
 )
 
 // holdCalls has the calls of a program wait that have arguments of a pattern of the shell, from the nth on. The folder
@@ -53,6 +52,16 @@ exec %[4]s "$@"
 	return h
 }
 
+// calls is how many calls there were.
+func (h hold) calls() int {
+	h.t.Helper()
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(h.first), "calls"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return strings.Count(string(text), "\n")
+}
+
 // to has only calls from the nth on wait.
 func (h hold) to(n int) {
 	h.t.Helper()
@@ -73,7 +82,7 @@ func (v *fixture) holdLoadsFrom(n int) hold {
 	v.t.Helper()
 	folder := v.t.TempDir()
 	v.env = append(v.env, "PATH="+folder+":"+os.Getenv("PATH"))
-	return holdCalls(v.t, folder, "fio", heldLoads, n)
+	return holdCalls(v.t, folder, "fio", loadsOfFio, n)
 }
 
 // waiting reports how many calls of a run's jobs wait.

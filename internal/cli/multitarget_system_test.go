@@ -69,7 +69,7 @@ func (c *fleetFixture) secondLoads() (cmd *exec.Cmd, release func()) {
 	c.t.Helper()
 	loads := []hold{c.holdLoadsFrom(2)}
 	for _, folder := range c.programs {
-		loads = append(loads, holdCalls(c.t, folder, "fio", heldLoads, 2))
+		loads = append(loads, holdCalls(c.t, folder, "fio", loadsOfFio, 2))
 	}
 	cmd, _ = c.begun(`(?m)^1/3  `)
 	await(c.t, "the second loads go on", func() bool {
@@ -334,7 +334,7 @@ func TestSeveralTargetsAreInterrupted(t *testing.T) {
 func TestTheLoadOfOneTargetFails(t *testing.T) {
 	t.Parallel()
 	c := newFleetFixture(t)
-	loads := holdCalls(t, c.programs["b"], "fio", heldLoads, 2) // its second load goes on until it is killed
+	loads := holdCalls(t, c.programs["b"], "fio", loadsOfFio, 2) // its second load goes on until it is killed
 	cmd, stderr := c.begun(`(?m)^1/3  `)
 	id := c.onlyRun().Run.ID
 	await(t, "the second load", func() bool { return loads.waiting(id) > 0 })

@@ -91,7 +91,7 @@ func TestRequestsPrecisely(t *testing.T) {
 
 	h = slowHosts(t, 4)
 	const pairs = 3
-	all := h.askedTogether(pairs, 10)
+	all := h.askedTogether(pairs, 10).Metrics
 	most = 1 / h.each(datagram(1400))
 	rate, p50 := all[lab.RequestRate].Center, all[lab.Latency(lab.Request, "p50")].Center
 	figure.Record(t, figure.Figure{Name: "net/requests/pairs/rate", Unit: "1/s", Center: rate,
@@ -170,6 +170,27 @@ func (h twoHosts) ladder(args ...string) ladder.Document {
 	all := append([]string{"ladder", "--on", "client=ssh://net-a", "--on", "server=ssh://net-b", "--json", "--set",
 		"parallel=2", "--passes", "3", "--direction", "send"}, args...)
 	return documentOf[ladder.Document](h, h.command(all...))
+}
+
+// named says that some rungs of a ladder fall short, no other port does, and one of them is the answer.
+func (h twoHosts) named(d ladder.Document, answer string, short ...string) {
+	h.t.Helper()
+	h.t.Log(d.Answer.Text)
+	for i := range d.Rungs {
+		r := &d.Rungs[i]
+		if c := r.Cells[0]; (c.Verdict == ladder.Short) != slices.Contains(short, r.Name) &&
+			(slices.Contains(short, r.Name) || r.Kind == ladder.Port) {
+			h.t.Errorf("%s: %s, %+v", r.Name, c.Verdict, c.Reached)
+		}
+	}
+	for _, w := range d.Warnings {
+		if slices.Contains(portsChecked, w.Code) {
+			h.t.Errorf("%s of %+v: %s", w.Code, d.Rungs[w.Rung].Name, w.Text)
+		}
+	}
+	if d.Answer.Rung == nil || d.Rungs[*d.Answer.Rung].Name != answer {
+		h.t.Errorf("%+v", d.Answer)
+	}
 }
 
 // Two ports of 60 Mbit/s and one of 30, of which all have 75 together: the rates of the rungs are those that were

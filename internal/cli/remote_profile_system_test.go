@@ -67,7 +67,7 @@ func TestAProfiledRunElsewhereIsKilledAndRestored(t *testing.T) {
 	t.Parallel()
 	for i, part := range []string{"time", "calls"} {
 		v, server := newRemoteFixture(t)
-		loads := holdCalls(t, server.Programs, "fio", heldLoads, 2+i)
+		loads := holdCalls(t, server.Programs, "fio", loadsOfFio, 2+i)
 		cmd := v.measuring("profiling .*, "+part, "--profile=1")
 		id := v.onlyRun().Run.ID
 		await(t, "a recorder and its load", func() bool {

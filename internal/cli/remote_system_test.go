@@ -122,7 +122,7 @@ func (v fixture) clean() {
 // secondLoad starts a run over ssh whose second load goes on until it is ended or released.
 func (v fixture) secondLoad(server *sshtest.Server) (*exec.Cmd, hold) {
 	v.t.Helper()
-	loads := holdCalls(v.t, server.Programs, "fio", heldLoads, 2)
+	loads := holdCalls(v.t, server.Programs, "fio", loadsOfFio, 2)
 	cmd := v.measuring(`(?m)^1/3  `)
 	await(v.t, "the second load", func() bool { return loads.waiting(v.onlyRun().Run.ID) > 0 })
 	return cmd, loads
