@@ -29,7 +29,7 @@ title: short writes
 place: directory
 repetitions: 4
 size: 16m
-defaults: {ioengine: psync, bs: 64k, runtime: 200ms, time_based: 1}
+defaults: {ioengine: psync, bs: 64k, io_size: 4m}
 jobs:
   - {name: write, fio: {rw: randwrite}}
 `
@@ -206,7 +206,7 @@ func TestNameOfScratchFileTaken(t *testing.T) {
 	h.env = []string{config.Variable(config.SSHConfig) + "=" + server.Config, "PATH=" + here + ":" + os.Getenv("PATH")}
 	before := h.sum(h.secret)
 	for on, programs := range map[string]string{app.LocalTarget: here, "ssh://under-test": server.Programs} {
-		loads := holdCalls(t, programs, "fio", heldLoads, 1)
+		loads := holdCalls(t, programs, "fio", loadsOfFio, 1)
 		cmd := h.command("run", h.writes, shared, "--on", on, "--repeat", "2")
 		var printed bytes.Buffer
 		cmd.Stderr = &printed
@@ -270,7 +270,7 @@ func TestCommandsInDirectoryOfAnother(t *testing.T) {
 func TestOutputThroughLinkOfAnother(t *testing.T) {
 	t.Parallel()
 	h := newOtherUserFixture(t)
-	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms").CombinedOutput(); err != nil {
+	if out, err := h.command("run", h.writes, h.base).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	private := filepath.Join(h.base, "private")

@@ -363,7 +363,7 @@ func TestTrustedStores(t *testing.T) {
 	f.must(os.Chmod(shared, os.ModeSticky|0o777))
 	for _, dir := range []string{filepath.Join(shared, "store"), filepath.Join(f.base, "new", "store"), shared} {
 		f.store = dir
-		if out, err := f.command("run", f.writes, f.base, "--set", "runtime=100ms", "--repeat",
+		if out, err := f.command("run", f.writes, f.base, "--repeat",
 			"1").CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
@@ -477,7 +477,7 @@ func TestListOfAStoreThatIsFull(t *testing.T) {
 		t.Skip("mounting takes root")
 	}
 	h := newOtherUserFixture(t)
-	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat", "1", "--label",
+	if out, err := h.command("run", h.writes, h.base, "--repeat", "1", "--label",
 		"kept").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -510,7 +510,7 @@ func TestListOfAStoreThatIsFull(t *testing.T) {
 func TestListOfAStoreThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	h := newOtherUserFixture(t)
-	if out, err := h.command("run", h.writes, h.base, "--set", "runtime=100ms", "--repeat",
+	if out, err := h.command("run", h.writes, h.base, "--repeat",
 		"1").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
