@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,12 +18,6 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/store"
 )
-
-// pictures notes what the content of a page is whenever it changes.
-const pictures = `window.seen = []; new MutationObserver(() => {
-	const now = document.getElementById("content").innerText;
-	if (now !== seen.at(-1)) seen.push(now);
-}).observe(document.getElementById("content"), {childList: true, subtree: true})`
 
 // A reader opens the page of an experiment that goes on, and leaves it open: it follows the experiment, says how far
 // that is, and has its result in the end.
@@ -40,44 +32,53 @@ func TestWatchExperiments(t *testing.T) {
 		}
 		return v.command(append([]string{command, v.suite, v.place}, more...)...)
 	}
-	for name, command := range map[string]func(*testing.T, fixture) *exec.Cmd{
-		"run": func(_ *testing.T, v fixture) *exec.Cmd { return on(v, null, "run", "--repeat", "5") },
-		"sweep": func(_ *testing.T, v fixture) *exec.Cmd {
-			return on(v, null, "sweep", "--factor", "job:iodepth=1,4", "--blocks", "2")
+	// Each comes with what holds its loads, of which the second waits.
+	held := func(t *testing.T, program, pattern string, cmd *exec.Cmd) (*exec.Cmd, hold) {
+		t.Helper()
+		folder := t.TempDir()
+		return with(cmd, "PATH="+folder+":"+os.Getenv("PATH")), holdCalls(t, folder, program, pattern, 2)
+	}
+	for name, command := range map[string]func(*testing.T, fixture) (*exec.Cmd, hold){
+		"run": func(t *testing.T, v fixture) (*exec.Cmd, hold) {
+			return held(t, "fio", loadsOfFio, on(v, null, "run", "--repeat", "5"))
 		},
-		"ablation": func(_ *testing.T, v fixture) *exec.Cmd {
-			return on(v, null, "ablate", "--setting", "job:iodepth=4", "--blocks", "2")
+		"sweep": func(t *testing.T, v fixture) (*exec.Cmd, hold) {
+			return held(t, "fio", loadsOfFio, on(v, null, "sweep", "--factor", "job:iodepth=1,4", "--blocks", "2"))
 		},
-		"bisection": func(t *testing.T, v fixture) *exec.Cmd {
+		"ablation": func(t *testing.T, v fixture) (*exec.Cmd, hold) {
+			return held(t, "fio", loadsOfFio, on(v, null, "ablate", "--setting", "job:iodepth=4", "--blocks", "2"))
+		},
+		"bisection": func(t *testing.T, v fixture) (*exec.Cmd, hold) {
 			b, arguments := bisectFixture(t)
 			b.store = v.store
-			slow := strings.Replace(oneSlowVariable, "if [", "sleep 0.5; if [", 1)
-			if err := os.WriteFile(b.suite, []byte(slow), 0o644); err != nil {
+			stops := strings.Replace(oneSlowVariable, "if [", "seq 1 >/dev/null; if [", 1)
+			if err := os.WriteFile(b.suite, []byte(stops), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			return b.command(arguments...)
+			return held(t, "seq", "1", b.command(arguments...))
 		},
-		"ladder": func(t *testing.T, v fixture) *exec.Cmd {
+		"ladder": func(t *testing.T, v fixture) (*exec.Cmd, hold) {
 			r := newLadderFixture(t)
 			drive := r.drive()
 			r.throttled.bytes(drive, 16*megabytes)
-			return r.throttled.command("headroom", "ladder", "--store", v.store, "--suite", r.suite, "--passes", "3",
-				drive)
+			return held(t, "fio", loadsOfFio, r.throttled.command("headroom", "ladder", "--store", v.store, "--suite",
+				r.suite, "--passes", "3", drive))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := newFixture(t)
-			watchInBrowser(t, v, command(t, v))
+			cmd, loads := command(t, v)
+			watchInBrowser(t, v, cmd, loads)
 		})
 	}
 }
 
-// watchInBrowser starts a command that measures and looks at its page until it ends.
-func watchInBrowser(t *testing.T, v fixture, cmd *exec.Cmd) {
+// watchInBrowser starts a command that measures and looks at its page, which is left open until it ends. Its loads wait
+// until the page has come to where they are.
+func watchInBrowser(t *testing.T, v fixture, cmd *exec.Cmd, loads hold) {
 	t.Helper()
 	at := serving(t, v, "--listen", "127.0.0.1:0")
-	b := browsertest.Open(t, "http://"+at.Host, 10*time.Minute)
-	b.Visit(t, "/") // which takes a browser some seconds the first time
+	b := browsertest.Open(t, "http://"+at.Host, time.Hour)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
@@ -86,38 +87,35 @@ func watchInBrowser(t *testing.T, v fixture, cmd *exec.Cmd) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	var run store.Row
-	await(t, "a run", func() bool {
+	await(t, "the second load of a run", func() bool {
+		if len(ended) > 0 {
+			t.Fatalf("it ended by itself: %v\n%s", <-ended, said.String())
+		}
 		rows, err := store.Open(v.store).List()
 		if err != nil || len(rows) == 0 {
 			return false
 		}
 		run = rows[0]
-		return true
+		return loads.waiting(run.ID) > 0
 	})
-	signal := func(s syscall.Signal) {
-		t.Helper()
-		if err := cmd.Process.Signal(s); err != nil {
-			t.Fatalf("run %s is %s before it was looked at: %v\n%s", run.ID, run.Status, err, said.String())
-		}
-	}
-	signal(syscall.SIGSTOP) // until the page is there, however long that takes
 	b.Visit(t, "/")
 	b.Do(t, chromedp.Click(chromedp.CSS(fmt.Sprintf("tr.running a[href='/runs/%s']", run.ID))))
 	b.WaitUntil(t, `location.pathname.startsWith("/runs/") && document.querySelector("main h1") !== null`)
-	b.Do(t, chromedp.Evaluate[chromedp.Void](pictures))
-	signal(syscall.SIGCONT)
+	// How far it has come, without the seconds that pass.
+	const far = `[...document.querySelectorAll(".progress b")].map((e) => e.innerText).join()`
+	b.WaitUntil(t, far+` !== "" && document.querySelector(".progress").innerText.includes(" so far")`)
+	b.Do(t, chromedp.Evaluate[chromedp.Void]("window.first = "+far))
+	loads.to(4)
+	b.WaitUntil(t, far+` !== "" && `+far+` !== window.first`)
+	loads.release()
 	err := <-ended
 	if code := cmd.ProcessState.ExitCode(); code != 0 && code != app.ExitCode(&lab.Error{Kind: lab.Undecided}) {
 		t.Fatalf("%v: %v\n%s", cmd.Args, err, said.String())
 	}
 	b.WaitFor(t, "The run has ended.")
 	b.WaitUntil(t, `document.querySelector(".progress") === null && document.querySelector("main h1") !== null`)
-	seen := browsertest.Ask(t, b, chromedp.Evaluate[[]string]("seen"))
-	if len(seen) < 2 { // on a machine that is busy a page takes long to make, and is made less often
-		t.Errorf("the page changed %d times: %q", len(seen), seen)
-	}
-	if !slices.ContainsFunc(seen, func(s string) bool { return strings.Contains(s, " so far") }) {
-		t.Errorf("it says nowhere how far it has come: %q", seen)
+	if !browsertest.Ask(t, b, chromedp.Evaluate[bool]("window.first !== undefined")) {
+		t.Error("the page was loaded again, and not followed")
 	}
 	b.Accessible(t)
 }
