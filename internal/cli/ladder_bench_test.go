@@ -10,7 +10,11 @@ import (
 
 // Of 400 reads a second that two drives allow, a delay over both leaves 160.
 func TestLadderFindsHowLongADelayOverAStripeIs(t *testing.T) {
-	c := delayOverAStripe(t)
+	rung := named(t, delayOverAStripe(t))
+	if rung.Name != "/dev/mapper/slow" || rung.Cells[0].Reached == nil || rung.Cells[0].Reached.Lo == nil {
+		t.Fatalf("%+v is named", rung)
+	}
+	c := rung.Cells[0]
 	figure.Record(t, figure.Figure{Name: "ladder/delay-over-a-stripe", Unit: "share", Center: c.Reached.Value,
 		Lo: *c.Reached.Lo, Hi: *c.Reached.Hi, Confidence: 0.95, N: c.N,
 		Text: "what a delay over two drives leaves, in an emulated guest; planted are 0.4"})

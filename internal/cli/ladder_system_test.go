@@ -19,8 +19,7 @@ import (
 	"headroom/internal/store"
 )
 
-// Loads that are held to a rate by the kernel, so that what a busy machine has left over does not matter: rates that
-// take no time of any processor, and a slow one that is a quarter of the others.
+// ladderSuite is a load that the kernel holds to rates which take no time of any processor.
 const ladderSuite = `version: 1
 name: rungs
 title: Two loads that only read
@@ -107,32 +106,54 @@ func (r ladderFixture) ladder(args ...string) ladder.Document {
 	return d
 }
 
-// named is the rung that the answer names.
-func named(t *testing.T, d ladder.Document) ladder.Rung {
-	t.Helper()
-	if d.Answer.Rung == nil {
-		t.Fatalf("no rung is named: %+v", d.Answer)
-	}
-	return d.Rungs[*d.Answer.Rung]
-}
-
 const megabytes = 1 << 20
 
-// Of three drives that the kernel lets read 16 MiB a second one gets a quarter of that: it is named, and not what
-// suffers from it.
-func TestLadderNamesASlowDrive(t *testing.T) {
-	t.Parallel()
-	r := newLadderFixture(t)
-	var drives []string
+// measured holds what is true of a ladder on any machine: each rung was measured so often, none does more than the kernel
+// lets it, each verdict is what its interval says, and the answer is the first rung that falls short. Which one that is,
+// tests with the tag bench ask, and tests of machines that follow a script.
+func (r ladderFixture) measured(d ladder.Document, passes int, most map[string]int) {
+	r.t.Helper()
+	first := -1
+	for i, rung := range d.Rungs {
+		c := rung.Cells[0]
+		if c.N != passes || c.Center == nil || *c.Center <= 0 {
+			r.t.Errorf("%s was measured %d times: %+v", rung.Name, c.N, c)
+			continue
+		}
+		if limit, ok := most[rung.Name]; ok && *c.Center > 1.5*float64(limit) { // what is in a bucket comes on top
+			r.t.Errorf("%s does %.0f B/s, and may do %d", rung.Name, *c.Center, limit)
+		}
+		if c.Reached == nil || c.Reached.Hi == nil {
+			continue
+		}
+		if short := c.Verdict == ladder.Short || c.Verdict == ladder.AtCeiling; short != (*c.Reached.Hi < 1-d.Margin) {
+			r.t.Errorf("%s is %q, of %+v", rung.Name, c.Verdict, c.Reached)
+		} else if short && first < 0 {
+			first = i
+		}
+	}
+	if answered := d.Answer.Rung; answered == nil && first >= 0 || answered != nil && *answered != first {
+		r.t.Errorf("the first rung that falls short is %d, and the answer %+v", first, d.Answer)
+	}
+}
+
+// slowDrive is a ladder of three drives that the kernel lets read 16 MiB a second, of which the last gets a quarter of
+// that.
+func slowDrive(t *testing.T) (r ladderFixture, d ladder.Document, drives []string) {
+	t.Helper()
+	r = newLadderFixture(t)
 	for i := range 3 {
 		drives = append(drives, r.drive())
 		r.throttled.bytes(drives[i], 16*megabytes)
 	}
 	r.throttled.bytes(drives[2], 4*megabytes)
-	d := r.ladder("--suite", r.suite, "--passes", "3", "--margin", "50%", strings.Join(drives, ","))
-	if rung := named(t, d); rung.Name != drives[2] || rung.Kind != ladder.Drive {
-		t.Errorf("%s is named, %s is slow", rung.Name, drives[2])
-	}
+	return r, r.ladder("--suite", r.suite, "--passes", "3", "--margin", "50%", strings.Join(drives, ",")), drives
+}
+
+func TestLadderOfDrives(t *testing.T) {
+	t.Parallel()
+	r, d, drives := slowDrive(t)
+	r.measured(d, 3, map[string]int{drives[0]: 16 * megabytes, drives[1]: 16 * megabytes, drives[2]: 4 * megabytes})
 	var kinds []ladder.Kind
 	for _, rung := range d.Rungs {
 		kinds = append(kinds, rung.Kind)
@@ -143,14 +164,12 @@ func TestLadderNamesASlowDrive(t *testing.T) {
 	}
 }
 
-// Six parts of one device get 16 MiB a second each, and the device that they share 17: each alone is as fast as it
-// should be, and together they are not. It is a sixth, so that loads that a busy machine starts apart, and which have
-// the device for themselves at first, stay far from what would do.
-func TestLadderNamesWhatDrivesShare(t *testing.T) {
-	t.Parallel()
-	r := newLadderFixture(t)
-	shared := r.drive()
-	var parts []string
+// sharedDrive is a ladder of six parts of one device, which get 16 MiB a second each, and the device that they share
+// 17: each alone is as fast as it should be, and together they are not.
+func sharedDrive(t *testing.T) (r ladderFixture, d ladder.Document, shared string, parts []string) {
+	t.Helper()
+	r = newLadderFixture(t)
+	shared = r.drive()
 	for i := range 6 {
 		part := r.loop("--direct-io=on", "--offset", fmt.Sprint(i*10*megabytes), "--sizelimit",
 			fmt.Sprint(10*megabytes), shared)
@@ -158,39 +177,53 @@ func TestLadderNamesWhatDrivesShare(t *testing.T) {
 		parts = append(parts, part)
 	}
 	r.throttled.bytes(shared, 17*megabytes)
-	d := r.ladder(append([]string{"--suite", r.suite, "--passes", "3", "--margin", "40%", "--set", "runtime=1s"},
-		append(slices.Clone(parts), strings.Join(parts, ","))...)...)
-	rung := named(t, d)
-	if rung.Kind != ladder.DriveGroup || len(rung.Places) != 6 {
-		t.Errorf("%s is named", rung.Name)
+	return r, r.ladder(append([]string{"--suite", r.suite, "--passes", "3", "--margin", "40%", "--set", "runtime=1s"},
+		append(slices.Clone(parts), strings.Join(parts, ","))...)...), shared, parts
+}
+
+func TestLadderOfPartsOfADrive(t *testing.T) {
+	t.Parallel()
+	r, d, _, parts := sharedDrive(t)
+	most := map[string]int{}
+	for _, part := range parts {
+		most[part] = 16 * megabytes
+	}
+	r.measured(d, 3, most)
+	if i := slices.IndexFunc(d.Rungs, func(rung ladder.Rung) bool {
+		return rung.Kind == ladder.DriveGroup && len(rung.Places) == 6
+	}); i < 0 || d.Rungs[i].Cells[0].Expected == nil {
+		t.Errorf("no rung of all six that is promised anything: %+v", d.Rungs)
 	}
 }
 
-// A device over another is slowed, or is not.
-func TestLadderNamesASlowVolume(t *testing.T) {
+// volume is a ladder of a device over another, of which the upper has a limit.
+func volume(t *testing.T, limit int) (r ladderFixture, d ladder.Document, drive, upper string) {
+	t.Helper()
+	r = newLadderFixture(t)
+	drive = r.drive()
+	upper = r.loop("--direct-io=on", drive)
+	r.throttled.bytes(drive, 16*megabytes)
+	r.throttled.bytes(upper, limit*megabytes)
+	before := contents(t, drive)
+	d = r.ladder("--suite", r.suite, "--passes", "3", "--margin", "50%", drive, upper)
+	if after := contents(t, drive); before != after {
+		t.Error("the device was written to")
+	}
+	return r, d, drive, upper
+}
+
+// A device over another is measured, neither is written to, and what was found can be shown again.
+func TestLadderOfAVolume(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		limit int
-		slow  bool
-	}{"slowed": {4, true}, "not slowed": {16, false}} {
+	for name, limit := range map[string]int{"slowed": 4, "not slowed": 16} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newLadderFixture(t)
-			drive := r.drive()
-			upper := r.loop("--direct-io=on", drive)
-			r.throttled.bytes(drive, 16*megabytes)
-			r.throttled.bytes(upper, c.limit*megabytes)
-			before := contents(t, drive)
-			d := r.ladder("--suite", r.suite, "--passes", "3", "--margin", "50%", drive, upper)
-			if c.slow {
-				if rung := named(t, d); rung.Name != upper || rung.Kind != ladder.Volume {
-					t.Errorf("%s is named, %s is slow", rung.Name, upper)
-				}
-			} else if d.Answer.Rung != nil {
-				t.Errorf("nothing is slow, and %+v", d.Answer)
-			}
-			if after := contents(t, drive); before != after {
-				t.Error("the device was written to")
+			r, d, drive, upper := volume(t, limit)
+			r.measured(d, 3, map[string]int{drive: 16 * megabytes, upper: limit * megabytes})
+			i := slices.IndexFunc(d.Rungs, func(rung ladder.Rung) bool { return rung.Name == upper })
+			if i < 0 || d.Rungs[i].Kind != ladder.Volume || d.Rungs[i].Cells[0].Expected == nil ||
+				d.Rungs[i].Cells[0].Expected.From != drive {
+				t.Errorf("%s is not held against %s: %+v", upper, drive, d.Rungs)
 			}
 			again := r.ladder("--resume", d.Rungs[0].Run)
 			a, _ := json.Marshal([]any{d.Rungs, d.Answer})

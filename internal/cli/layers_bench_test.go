@@ -11,7 +11,7 @@ import (
 
 // A delay that is put at one layer is found there as long as it is, and nowhere else.
 func TestLayersFindHowLongADelayIs(t *testing.T) {
-	d := delayedLayer(t)
+	_, d := delayedLayer(t)
 	device, files := added(t, d, "randread-q1", layersMetric, 1), added(t, d, "randread-q1", layersMetric, 2)
 	for name, i := range map[string]layers.Interval{"where": device, "above": files} {
 		figure.Record(t, figure.Figure{Name: "layers/delay/" + name, Unit: "s", Center: i.Value, Lo: *i.Lo, Hi: *i.Hi,
@@ -32,7 +32,7 @@ func TestLayersFindHowLongADelayIs(t *testing.T) {
 }
 
 func TestLayersFindHowLongDeviceMapperDelays(t *testing.T) {
-	if a := mappedDelay(t); a.Value < 50e-3 {
+	if _, a := mappedDelay(t); a.Value < 50e-3 {
 		t.Errorf("a delay of 100 ms is found as %+v", a)
 	}
 }
