@@ -45,10 +45,20 @@ as "$program" list
 as "$program" export last --format csv
 as "$program" restore
 # What a container that was killed has left is put right by the next one, in the same volumes.
-as sh -c '"$0" run quick "$1" --set runtime=60 --repeat 1 --size 16m & echo $! >"$HEADROOM_STORE/pid"; wait' "$program" "$volumes/data" &
+as sh -c '"$0" run quick "$1" --set runtime=3600 --repeat 1 --size 16m & echo $! >"$HEADROOM_STORE/pid"; wait' "$program" "$volumes/data" &
+# A load of this container goes on when a process with its arguments works in a folder that is in this /dev/shm.
+loading() {
+	for p in /proc/[0-9]*; do
+		folder=$(readlink "$p/cwd" 2>/dev/null) || continue
+		case $folder in
+		/dev/shm/headroom-65532/*) if [ -e "$folder" ] && grep -qs -e --runtime=3600 "$p/cmdline"; then return 0; fi ;;
+		esac
+	done
+	return 1
+}
 tries=0
-until ls "$volumes"/data/headroom-*.scratch 2>/dev/null; do
-	tries=$((tries + 1)); [ "$tries" -lt 600 ] || { echo "no load began"; exit 1; }
+until loading; do
+	tries=$((tries + 1)); [ "$tries" -lt 6000 ] || { echo "no load began"; exit 1; }
 	sleep 0.1
 done
 kill -9 "$(cat "$volumes/results/pid")"
@@ -66,7 +76,7 @@ as sh -c 'echo $$ >"$1/pid"; exec "$0" serve --listen 0.0.0.0:0 --token-file "$1
 trap 'kill "$(cat "$served/pid")"' EXIT
 tries=0
 until [ -s "$served/address" ]; do
-	tries=$((tries + 1)); [ "$tries" -lt 600 ] || { echo "nothing is served"; exit 1; }
+	tries=$((tries + 1)); [ "$tries" -lt 6000 ] || { echo "nothing is served"; exit 1; }
 	sleep 0.1
 done
 at=http://127.0.0.1:$(sed 's/.*:\([0-9]*\).*/\1/' "$served/address")
