@@ -138,6 +138,9 @@ func (g guestLadderFixture) agrees(d ladder.Document) {
 	least := 1 - d.Margin
 	for _, r := range d.Rungs[2:] {
 		c := r.Cells[0]
+		if c.Reached == nil || c.Reached.Lo == nil || c.Reached.Hi == nil {
+			g.t.Fatalf("nothing is said of how much %s reaches: %+v", r.Name, c)
+		}
 		figure.Record(g.t, figure.Figure{Name: figure.Name("ladder/guest", r.Backing), Unit: "share",
 			Center: c.Reached.Value, Lo: *c.Reached.Lo, Hi: *c.Reached.Hi, Confidence: 0.95, N: c.N,
 			Text: fmt.Sprintf("%.0f reads a second in an emulated guest, of those of the host's file system: %s %s",

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"headroom/internal/profile"
 )
@@ -17,12 +16,12 @@ const recordInGuest = `b=/bin/busybox
 load() {
 	cd /tmp/load.1
 	/usr/bin/fio --name=r --filename=/dev/nvme0n1 --size=32M --rw=randread --bs=4k --iodepth=4 --ioengine=libaio ` +
-	`--direct=1 --runtime=100 --time_based --eta=never --output=/tmp/fio
+	`--direct=1 --runtime=3600 --time_based --eta=never --output=/tmp/fio
 }
 # record REQUEST: starts the recorder $recorder, and the load $fio when that is ready.
 record() {
 	: > /tmp/said # what reads it may come before the recorder
-	echo "{\"owner\":\"headroom-GUEST-1\",\"folder\":\"load.\",\"wait_for\":60000000000,\"delay\":1000000000,$1}" |
+	echo "{\"owner\":\"headroom-GUEST-1\",\"folder\":\"load.\",\"wait_for\":600000000000,\"delay\":1000000000,$1}" |
 		/bin/headroom profile record > /tmp/recording 2> /tmp/said &
 	recorder=$!
 	until $b grep -q ready /tmp/said; do
@@ -46,13 +45,16 @@ ended
 record '"part":"time","hz":199,"sample":2000000000,"follow":2000000000,"devices":["259:0"]'
 ended
 record '"part":"calls","trace":600000000000'
-$b sleep 5
 $b mount -t tracefs t /tmp/tracing
-$b grep -q nvme_queue_rq /tmp/tracing/enabled_functions && $b ls /tmp/tracing/instances
+until $b grep -q nvme_queue_rq /tmp/tracing/enabled_functions; do
+	$b kill -0 $recorder || break
+	$b sleep 0.2
+done
+$b ls /tmp/tracing/instances
 $b kill -9 $recorder
 ended
 n=0
-while $b ps | $b grep -q '[-]-guard' && [ $n -lt 100 ]; do $b sleep 0.3; n=$((n+1)); done
+while $b ps | $b grep -q '[-]-guard' && [ $n -lt 2000 ]; do $b sleep 0.3; n=$((n+1)); done
 $b ls /tmp/tracing/instances
 $b cat /tmp/tracing/enabled_functions /tmp/said
 $b umount /tmp/tracing
@@ -63,7 +65,7 @@ $b grep trac /proc/mounts`
 //
 // The guest's CPUs take turns: QEMU before 8.1 may run instructions that the tracer has replaced meanwhile, for good.
 func TestRecordInGuest(t *testing.T) {
-	g := guest{kernel: "linux-image-amd64", cpu: "max", programs: []string{"fio"}, limit: 20 * time.Minute,
+	g := guest{kernel: "linux-image-amd64", cpu: "max", programs: []string{"fio"},
 		accelerator: "tcg,thread=single"}
 	parts := strings.Split(g.boot(t, recordInGuest), guestNext+"\n")
 	if len(parts) != 4 {
@@ -121,9 +123,11 @@ func checkCalls(t *testing.T, printed string) {
 	if reads == 0 {
 		t.Fatalf("no reads: %s", tail(printed, 2000))
 	}
+	// At the beginning and at the end of a burst the four reads of the queue may be on their way.
+	between := 2 * 4 * max(1, r.Traced.Bursts)
 	for _, name := range []string{"nvme_queue_rq", "blk_mq_submit_bio", "block:block_rq_issue"} {
-		if each := float64(calls[name+" load"]) / float64(reads); each < 0.97 || each > 1.03 {
-			t.Errorf("%s: %.3f calls of each read", name, each)
+		if n := calls[name+" load"]; int(n) < int(reads)-between || int(n) > int(reads)+between {
+			t.Errorf("%s: %d calls of %d reads, in %d bursts", name, n, reads, r.Traced.Bursts)
 		}
 	}
 	if r.Modules["nvme_queue_rq"] != "nvme" {

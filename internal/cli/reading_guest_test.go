@@ -114,7 +114,9 @@ func TestGuestWithVolumes(t *testing.T) {
 		modules: []string{"virtio_pci", "raid0", "dm_crypt", "dm_multipath", "dm_service_time", "xts", "aesni_intel",
 			"sch_fq", "virtio_scsi", "sd_mod", "virtio_blk", "virtio_net", "bonding"},
 		programs: []string{"mdadm", "dmsetup", "ip", "tc", "ethtool"},
-		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp; $b ln -s /bin/busybox /bin/stat; $b sleep 2
+		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp; $b ln -s /bin/busybox /bin/stat
+for d in nvme0n1 nvme1n1 sda sdb vda; do until [ -b /dev/$d ]; do $b sleep 0.2; done; done
+for d in eth0 eth1; do until [ -e /sys/class/net/$d ]; do $b sleep 0.2; done; done
 mdadm --create /dev/md0 --run --level=0 --chunk=64 --raid-devices=2 /dev/nvme0n1 /dev/nvme1n1 >/dev/null 2>&1
 dmsetup create striped --table "0 65536 striped 2 128 /dev/sda 0 /dev/sdb 0"
 dmsetup create secret --uuid CRYPT-PLAIN-secret --table "0 65536 crypt aes-xts-plain64 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f 0 /dev/dm-0 0 2 no_read_workqueue no_write_workqueue"
