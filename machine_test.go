@@ -29,6 +29,10 @@ func fine() map[string]string {
 			"answers than the link carries requests",
 		"internal/cli/netrequests_system_test.go TestNetTimesAnswersOverALinkOfAKnownDelay": "no more answers than " +
 			"the link carries requests, and one at a time they take no longer than the test",
+		"internal/cli/live_system_test.go TestLiveOfTwoLoads": "no load does more than the rate that it holds " +
+			"itself to",
+		"internal/cli/netrequests_system_test.go TestNetEventUponRequests": "nothing is answered over a link that is " +
+			"down",
 		"internal/cli/netfactors_system_test.go TestAnAblationOfANetworkIsPutBackOnBothEnds": "no machine sends more " +
 			"than the window lets through",
 		"internal/cli/scriptedlive_test.go TestScriptedLiveBudget": "the clock of a bubble, " +

@@ -108,9 +108,9 @@ func (r ladderFixture) ladder(args ...string) ladder.Document {
 
 const megabytes = 1 << 20
 
-// measured holds what is true of a ladder on any machine: each rung was measured so often, none does more than the kernel
-// lets it, each verdict is what its interval says, and the answer is the first rung that falls short. Which one that is,
-// tests with the tag bench ask, and tests of machines that follow a script.
+// measured holds what is true of a ladder on any machine: each rung was measured so often, none does more than the
+// kernel lets it, each verdict is what its interval says, and the answer is the first rung that falls short. Which one
+// that is, tests with the tag bench ask, and tests of machines that follow a script.
 func (r ladderFixture) measured(d ladder.Document, passes int, most map[string]int) {
 	r.t.Helper()
 	first := -1

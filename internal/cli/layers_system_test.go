@@ -111,8 +111,8 @@ func delayedLayer(t *testing.T) (layersFixture, layers.Document) {
 	return p, p.layersOfCommand(group.command(append([]string{"headroom"}, args...)...))
 }
 
-// waited fails the test where no mean latency of an arm is what its reads have to wait for. Where a machine stands still
-// between two reads the second need not wait, so one repetition has to do.
+// waited fails the test where no mean latency of an arm is what its reads have to wait for. Where a machine stands
+// still between two reads the second need not wait, so one repetition has to do.
 func (p layersFixture) waited(arm string, least float64) {
 	p.t.Helper()
 	b, err := store.Open(p.store).Find("last:" + arm)

@@ -132,8 +132,8 @@ func (h twoHosts) experiment(verb string, args ...string) *exec.Cmd {
 		"--address", serverAddress}, args...)...)
 }
 
-// A link with a delay carries no more than a window in a round trip, so that a small send buffer holds it back. That the
-// larger one is found to be better, a test with the tag bench asks.
+// A link with a delay carries no more than a window in a round trip, so that a small send buffer holds it back. That
+// the larger one is found to be better, a test with the tag bench asks.
 func TestASweepOfTheWindowThatHoldsALinkBack(t *testing.T) {
 	t.Parallel()
 	h := newFarHosts(t)
@@ -226,8 +226,8 @@ func TestAnAblationOfANetworkIsPutBackOnBothEnds(t *testing.T) {
 	for _, s := range d.Settings {
 		t.Logf("%s=%s alone: %+.0f%%, %s", s.Factor, s.Level, 100*(s.Alone.Ratio-1), s.Verdict)
 	}
-	// With a small part of the buffer no test can be faster than its window lets it be. That without it tests are, a test
-	// with the tag bench asks.
+	// With a small part of the buffer no test can be faster than its window lets it be. That without it tests are, a
+	// test with the tag bench asks.
 	b, err := store.Open(h.store).Find(d.Run)
 	if err != nil {
 		t.Fatal(err)

@@ -101,8 +101,8 @@ func TestInterferenceOfASharedCeiling(t *testing.T) {
 }
 
 // A link is measured beside a storage that fio reads from, and with it. That it loses nothing, as the two share no
-// ceiling, a test with the tag bench asks. What is stopped goes on and measures nothing twice; what is killed leaves nothing, once it was looked
-// after.
+// ceiling, a test with the tag bench asks. What is stopped goes on and measures nothing twice; what is killed leaves
+// nothing, once it was looked after.
 func TestInterferenceBesideStorage(t *testing.T) {
 	t.Parallel()
 	h := newPorts(t, 100, port{"198.18.8.1", 20})

@@ -490,8 +490,8 @@ func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
 			t.Errorf("%s: restore: %v\n%s", c.when, err, out)
 		}
 		t.Logf("killed %s: %s", c.when, out)
-		// A machine that was on its way down when it was mended still comes up, as it starts by itself: ten seconds pass
-		// without another boot.
+		// A machine that was on its way down when it was mended still comes up, as it starts by itself: ten seconds
+		// pass without another boot.
 		for at := -1; at != len(h.boots()); time.Sleep(10 * time.Second) {
 			at = len(h.boots())
 		}
