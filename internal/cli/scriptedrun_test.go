@@ -132,6 +132,36 @@ func TestScriptedBudget(t *testing.T) {
 	})
 }
 
+// A run that looks for a precision goes on with the same plan, and with what is left of its budget.
+func TestScriptedBudgetGoesOn(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.Noise = 0.05
+		m.AtLoad("--name=writes", 2, func(e *scripted.Event) { e.After(5*time.Second, l.interrupt) })
+		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1", "--precision", "0.0001%",
+			"--budget", "2m").ends(130)
+		l.run("run", "--resume", "last").ends(0).says("The budget of 2m 00s left undecided")
+		b := l.bundle("last")
+		if b.Run.Status != lab.Complete || b.Run.Budget != 120 || !b.Run.Anytime {
+			t.Errorf("%+v", b.Run)
+		}
+		numbers, spent, last := map[string]int{}, 0.0, lab.Repetition{}
+		for _, rep := range l.repetitions("last") {
+			numbers[rep.Cell]++
+			if rep.Number != numbers[rep.Cell] || rep.Block < last.Block || rep.Block > last.Block+1 {
+				t.Errorf("%+v after %+v", rep, last)
+			}
+			spent += rep.Took
+			last = rep
+		}
+		// Twelve loads of 10 s; the one that was interrupted is not of the budget.
+		if spent < 110 || spent > 120 || last.Block < 5 {
+			t.Errorf("%d passes took %v s", last.Block, spent)
+		}
+		l.checkNothingLeft("db1")
+	})
+}
+
 func TestScriptedTargetLost(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
