@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"headroom/internal/store"
 )
 
 // An experiment that is killed while a setting is changed leaves it so; restore puts it back. Each step of the way is
@@ -15,30 +17,46 @@ func TestAKilledAblationIsPutBack(t *testing.T) {
 	t.Parallel()
 	ownNetwork(t)
 	v := newFixture(t)
-	suite := v.suiteOf(nullLoad)
 	names := []string{"tcp_keepalive_time", "tcp_keepalive_intvl", "tcp_fin_timeout"}
+	files := ""
+	for _, name := range names {
+		files += " " + netSetting(name)
+	}
 	state := func() string {
 		var all string
 		for _, name := range names {
-			all += name + "=" + contentOf(t, netSetting(name))
+			all += contentOf(t, netSetting(name))
 		}
 		return all
 	}
-	before, changed := state(), 0
-	for changed < 3 {
+	before := state()
+	found, waits := filepath.Join(t.TempDir(), "found"), filepath.Join(t.TempDir(), "waits")
+	if err := os.WriteFile(found, []byte(before), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// The load ends where all is as it was found, and goes on until it is killed where something is changed.
+	suite := v.suiteOf("version: 1\njobs:\n  - name: work\n    exec: [sh, -c, 'cat" + files + " | cmp -s - " + found +
+		" || { touch " + waits + "; sleep 1000; }; echo took 1']\n" + printedTimes)
+	for seed := range 3 {
 		cmd := v.command("ablate", suite, "--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--setting",
 			"sysctl:net.ipv4.tcp_keepalive_intvl=70",
-			"--setting", "sysctl:net.ipv4.tcp_fin_timeout=50", "--seed", fmt.Sprint(changed))
+			"--setting", "sysctl:net.ipv4.tcp_fin_timeout=50", "--seed", fmt.Sprint(seed))
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "a setting is changed", func() bool { return state() != before })
+		await(t, "a load begins while a setting is changed", func() bool {
+			_, err := os.Stat(waits)
+			return err == nil
+		})
 		if err := cmd.Process.Kill(); err != nil {
 			t.Error(err)
 		}
 		_ = cmd.Wait() // it was killed
-		if state() != before {
-			changed++
+		if state() == before {
+			t.Error("nothing is changed, so that there is nothing to put back")
+		}
+		if err := os.Remove(waits); err != nil {
+			t.Fatal(err)
 		}
 		if out, err := v.command("restore").CombinedOutput(); err != nil {
 			t.Errorf("restore: %v\n%s", err, out)
@@ -46,40 +64,49 @@ func TestAKilledAblationIsPutBack(t *testing.T) {
 		if after := state(); after != before {
 			t.Fatalf("before\n%s\nafter\n%s", before, after)
 		}
+		rows, err := store.Open(v.store).List()
+		if err != nil || len(rows) == 0 {
+			t.Fatalf("%d runs, %v", len(rows), err)
+		}
+		for _, r := range rows {
+			if left := processesOf(t, r.ID); len(left) != 0 {
+				t.Errorf("still running: %v", left)
+			}
+		}
 	}
 	v.checkNothingLeft("after all kills")
 }
 
-// A sweep that is killed leaves nothing on its reference, whichever of the two was measured.
+// A sweep that is killed leaves nothing on its reference, whichever of the two is measured: one of the three loads of a
+// block is that of the reference.
 func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
 	t.Parallel()
-	v := newFixture(t)
 	reference := t.TempDir()
-	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, size: 4m, runtime: " +
-		"200ms, time_based: 1}}\n"
-	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	text := "version: 1\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, size: 4m, " +
+		"io_size: 100k}}\n"
 	on := func(dir string) bool {
 		files, err := os.ReadDir(dir)
 		return err == nil && len(files) > 0
 	}
-	for found := 0; found < 3; {
+	both := 0
+	for n := 1; n <= 3; n++ {
+		v := newFixture(t)
+		if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		loads := v.holdLoads(n)
 		cmd := v.command("sweep", v.suite, v.place, "--factor", "job:iodepth=1,2", "--reference", reference, "--size",
 			"4m")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "the reference has a file", func() bool { return on(reference) })
-		if found == 1 {
-			await(t, "the place has one, too", func() bool { return on(v.place) })
-		}
+		loads.await()
 		if err := cmd.Process.Kill(); err != nil {
 			t.Error(err)
 		}
 		_ = cmd.Wait() // it was killed
-		if on(reference) {
-			found++
+		if on(reference) && on(v.place) {
+			both++
 		}
 		if out, err := v.command("restore").CombinedOutput(); err != nil {
 			t.Errorf("restore: %v\n%s", err, out)
@@ -89,30 +116,7 @@ func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
 		}
 		v.checkNothingLeft("after a kill")
 	}
-}
-
-// A budget ends an experiment before the next block; the first is always finished.
-func TestAnExperimentEndsOnItsBudget(t *testing.T) {
-	t.Parallel()
-	v := newFixture(t)
-	suite := filepath.Join(filepath.Dir(v.suite), "idle.yaml")
-	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: " +
-		"200ms, time_based: 1}}\n"
-	if err := os.WriteFile(suite, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := v.command("sweep", suite, "--factor", "job:iodepth=1,2", "--blocks", "5", "--budget",
-		"1ms").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	blocks := map[int]int{}
-	for r, err := range v.onlyRun().Repetitions() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		blocks[r.Block]++
-	}
-	if len(blocks) != 1 || blocks[1] != 2 {
-		t.Errorf("repetitions by block: %v", blocks)
+	if both == 0 {
+		t.Error("never were there files in both places")
 	}
 }

@@ -19,7 +19,8 @@ import (
 	"headroom/internal/store"
 )
 
-// experimentSuite has a load of fio's, and a command with a parameter and something to do before and after it.
+// experimentSuite has a load of fio's, and a command with a parameter and something to do before and after it. The load
+// ends by how much it has read: a short time may be over before a busy machine has read anything.
 const experimentSuite = `version: 1
 name: varied
 title: a load and a command
@@ -28,7 +29,7 @@ repetitions: 1
 size: 1m
 parameters: {count: 3}
 jobs:
-  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, runtime: 50ms, time_based: 1, rate_iops: 500}}
+  - {name: read, fio: {rw: randread, bs: 4k, ioengine: psync, io_size: 100k, rate_iops: 500}}
   - name: says
     exec: [sh, -c, 'cat prepared; echo rate $((100 * {count} + ${LEVEL:-0}))']
     prepare: [sh, -c, 'echo done > prepared']
@@ -206,8 +207,10 @@ func TestInterruptedAndResumedExperiments(t *testing.T) {
 			before := contentOf(t, sysctl)
 			v := experimentFixture(t)
 			verb, settings := settings[0], settings[1:]
+			loads := v.holdLoads(2)
 			v.interrupt(v.command(append([]string{verb, v.suite, v.place, "--blocks", "2"}, settings...)...),
 				"block 1 of 2, ", syscall.SIGINT)
+			loads.release()
 			if after := contentOf(t, sysctl); after != before {
 				t.Errorf("%s was %q and is %q", sysctl, before, after)
 			}

@@ -13,8 +13,9 @@ import (
 	"headroom/internal/sweep"
 )
 
+// nullLoad takes CPU time alone: a million operations of nothing, which no machine does in no time.
 const nullLoad = "version: 1\nname: idle\njobs:\n  - {name: nothing, fio: {rw: randread, bs: 4k, ioengine: \"null\", " +
-	"size: 1g, runtime: 1s, time_based: 1}}\n"
+	"size: 1g, io_size: 4g}}\n"
 
 func (v fixture) suiteOf(text string) string {
 	v.t.Helper()

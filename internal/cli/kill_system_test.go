@@ -209,17 +209,25 @@ func TestDeletingAKilledRunClearsUpFirst(t *testing.T) {
 	}
 }
 
-// holdLoads has the victim's fio wait from its nth load on, until release is called: whoever looks at what goes on, or
-// ends it, has all the time that it takes.
-func (v *fixture) holdLoads(n int) (release func()) {
+// heldLoads are the loads of a victim that wait until the test lets them go on: whoever looks at what goes on, or ends
+// it, has all the time that it takes.
+type heldLoads struct {
+	t *testing.T
+	// from is the number of the first that waits. While the file held is there they do, and begun has a line for each.
+	from        int
+	held, begun string
+}
+
+// holdLoads has the victim's fio wait from its nth load on.
+func (v *fixture) holdLoads(n int) heldLoads {
 	v.t.Helper()
 	fio, err := exec.LookPath("fio")
 	if err != nil {
 		v.t.Fatal(err)
 	}
 	programs := v.t.TempDir()
-	held, loads := filepath.Join(programs, "held"), filepath.Join(programs, "loads")
-	for _, name := range []string{held, loads} {
+	h := heldLoads{t: v.t, from: n, held: filepath.Join(programs, "held"), begun: filepath.Join(programs, "begun")}
+	for _, name := range []string{h.held, h.begun} {
 		if err := os.WriteFile(name, nil, 0o644); err != nil {
 			v.t.Fatal(err)
 		}
@@ -234,12 +242,24 @@ case "$*" in
 	;;
 esac
 exec %[4]s "$@"
-`, loads, n, held, fio))
+`, h.begun, n, h.held, fio))
 	v.env = append(v.env, "PATH="+programs+":"+os.Getenv("PATH"))
-	return func() {
-		if err := os.Remove(held); err != nil {
-			v.t.Error(err)
-		}
+	return h
+}
+
+// await waits until a load waits.
+func (h heldLoads) await() {
+	h.t.Helper()
+	await(h.t, fmt.Sprintf("load %d begins", h.from), func() bool {
+		return strings.Count(contentOf(h.t, h.begun), "\n") >= h.from
+	})
+}
+
+// release lets all of them go on.
+func (h heldLoads) release() {
+	h.t.Helper()
+	if err := os.Remove(h.held); err != nil {
+		h.t.Error(err)
 	}
 }
 
@@ -275,9 +295,9 @@ func TestInterruptedAndResumed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newFixture(t)
-			release := v.holdLoads(3)
+			loads := v.holdLoads(3)
 			v.interrupt(v.command("run", v.suite, v.place), "2/6  ", sig)
-			release()
+			loads.release()
 			if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
 				t.Errorf("left in the directory: %v, %v", files, err)
 			}

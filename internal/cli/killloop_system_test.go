@@ -49,7 +49,7 @@ title: short loads for the tests that kill
 place: directory
 repetitions: 2
 size: 1m
-defaults: {ioengine: psync, bs: 4k, runtime: 50ms, time_based: 1, rate_iops: 1000}
+defaults: {ioengine: psync, bs: 4k, io_size: 200k, rate_iops: 1000}
 jobs:
   - {name: read, fio: {rw: randread}}
   - name: says
