@@ -375,9 +375,11 @@ func (h *commitHistory) nextBuild(killed map[string]int, ended chan error) (stri
 // again.
 func TestAMachineThatFailsIsNoCommitsFault(t *testing.T) {
 	t.Parallel()
-	h := newHistory(t, 24, 17, nil, "; sleep 0.2")
-	v, arguments := h.bisectFixture()
 	flag := filepath.Join(t.TempDir(), "flag")
+	// The third build waits until the machine fails.
+	h := newHistory(t, 24, 17, nil, "; if [ $$(grep -c begin LOG) -ge 3 ]; then while [ -e "+flag+
+		" ] && ! [ -e LOG.failed ]; do sleep 0.05; done; touch LOG.failed; fi")
+	v, arguments := h.bisectFixture()
 	h.file(flag, "")
 	h.file(v.suite, "version: 1\njobs:\n  - name: work\n    exec: [sh, -c, 'test -e \"$1\" && exec \"$2\" \"$3\"', sh, "+flag+", \"{tree}/bench\", \"{dir}/file\"]\n"+printedTimes)
 	cmd := v.command(arguments...)

@@ -5,16 +5,14 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"headroom/internal/bisection"
 	"headroom/internal/lab"
-	"headroom/internal/store"
 )
 
 // oneSlowVariable is a small program that one of twelve variables makes slow, which it says itself: what a decision
@@ -69,56 +67,47 @@ func TestACulpritIsFoundWithEvidence(t *testing.T) {
 }
 
 // A search that is killed, as often as that may be, goes on where it was: what was measured is not measured again, and
-// the answer is the same.
+// the answer is the same. It is killed in the midst of loads, which wait for that, and at steps of saving.
 func TestAKilledBisectionGoesOn(t *testing.T) {
 	t.Parallel()
 	v, arguments := bisectFixture(t)
-	random := rand.New(rand.NewPCG(3, 4))
-	kills, begun := 0, false
-	for {
-		if !begun {
-			rows, err := store.Open(v.store).List()
-			begun = err == nil && len(rows) > 0
-		}
-		if begun {
-			arguments = []string{"bisect", "settings", "--resume", "last"}
-		}
+	begun := filepath.Join(t.TempDir(), "begun")
+	if err := os.WriteFile(begun, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	// The loads of these numbers go on until they are killed.
+	waiting := []int{2, 5, 9}
+	text := strings.Replace(oneSlowVariable, "'if", "'echo >>"+begun+"; case $(wc -l <"+begun+
+		") in 2|5|9) sleep 1000;; esac; if", 1)
+	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	loads := func() int { return strings.Count(contentOf(t, begun), "\n") }
+	for _, n := range waiting {
 		cmd := v.command(arguments...)
-		var log strings.Builder
-		cmd.Stderr = &log
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		if kills < 6 {
-			select {
-			case err := <-ended:
-				if err != nil {
-					t.Fatalf("after %d kills: %v\n%s", kills, err, log.String())
-				}
-			case <-time.After(time.Duration(150+random.IntN(450)) * time.Millisecond):
-				if err := cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
-				<-ended
-				kills++
-				if b, err := store.Open(v.store).Find("last"); err == nil && b.Run.Status == lab.Complete {
-					break // it had only its report left to print
-				}
-				continue
-			}
-		} else if err := <-ended; err != nil {
-			t.Fatalf("after %d kills: %v\n%s", kills, err, log.String())
+		await(t, fmt.Sprintf("load %d begins", n), func() bool { return loads() >= n })
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
 		}
-		break
+		_ = cmd.Wait() // it was killed
+		arguments = []string{"bisect", "settings", "--resume", "last"}
 	}
-	if kills == 0 {
-		t.Error("it was never killed")
+	for step := 17; step < 60; step += 12 {
+		if out, err := with(v.command(arguments...),
+			exitBefore+"="+strconv.Itoa(step)).CombinedOutput(); err == nil ||
+			!strings.Contains(string(out), "died before") {
+			t.Fatalf("step %d: %v\n%s", step, err, out)
+		}
 	}
-	b, err := store.Open(v.store).Find("last")
-	if err != nil || b.Run.Status != lab.Complete {
-		t.Fatalf("%s, %v", b.Run.Status, err)
+	if out, err := v.command(arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	b := v.onlyRun()
+	if b.Run.Status != lab.Complete {
+		t.Fatalf("%s", b.Run.Status)
 	}
 	measured := map[int]int{}
 	for r, err := range b.Repetitions() {
@@ -136,7 +125,7 @@ func TestAKilledBisectionGoesOn(t *testing.T) {
 		len(d.Steps) != len(measured) {
 		t.Errorf("%+v", d)
 	}
-	t.Logf("%d kills, %d measurements", kills, len(measured))
+	t.Logf("%d measurements in %d loads", len(measured), loads())
 }
 
 // Sysctls are set as the search asks, and are as they were at the end; where they make no difference none is called a
