@@ -43,10 +43,9 @@ const (
 	// early is how many seconds into a load an event is to come. What came before it is known after 5 s of it; a busy
 	// machine takes some of the rest to begin.
 	early = 9
-	// late is how many seconds a load over TCP goes on after its event was undone. What was lost is sent again after a
-	// time that doubles (RFC 6298, 5.5), so that a link which a busy machine brings up after S seconds is used after as
-	// much as 2S.
-	late = 20
+	// late is how many seconds a load goes on after its event: one that a busy machine comes to late is to come before
+	// the load has ended.
+	late = 14
 )
 
 func newTwoPaths(t *testing.T, mbit int) twoPaths {
@@ -151,36 +150,39 @@ func eventsOf(t *testing.T, cmd *exec.Cmd) summary.Run {
 	return s
 }
 
-// One of two paths is cut under load: nothing comes through until the client goes over to the other, which has half,
-// and all is well again once the cut is undone.
+// One of two paths is cut under load, and put back; what is found of it is in the document, in the values and on the
+// page. How much that is, tests with the tag bench say, and TestScriptedEvent.
 func TestEventCutsOneOfTwoPaths(t *testing.T) {
 	t.Parallel()
 	p := newTwoPaths(t, 40)
 	s := p.cutOne(early+8+late, early, 8)
 	load := s.Events.Loads[0]
 	f, h := load.Findings[0], load.Happened[0]
-	if f.Unknown != "" || h.Failed != "" || !f.Event.Dip || f.Event.Level == nil || f.Recovery == nil {
-		t.Fatalf("%+v, %+v", f, h)
+	if h.Failed != "" || h.At <= 0 || h.Undone <= h.At || !marked(t, p.mark("put")).After(marked(t, p.mark("cut"))) {
+		t.Errorf("%+v", h)
 	}
-	if f.Before.Center <= 0 || f.Event.Level.Center <= 0 {
-		t.Errorf("%+v, and before it %+v", f.Event, f.Before)
-	}
-	if f.Stall < goesOver/2 || f.Lowest > 0.01 {
-		t.Errorf("a stall of %.2f s while the client took %.2f s to go over; lowest %.3f", f.Stall, goesOver, f.Lowest)
-	}
-	// The other path has too little for it to be back before the cut is undone; a second is what it takes to say so.
-	if !marked(t, p.mark("put")).After(marked(t, p.mark("cut"))) || h.Undone <= h.At ||
-		*f.Recovery < h.Undone-h.At-h.Uncertainty-1 {
-		t.Errorf("back %.2f s after it: %+v", *f.Recovery, h)
-	}
+	t.Logf("%+v", f)
 	values := s.Cells[0].Metrics
-	if values[lab.EventStall].Center != f.Stall || values[lab.EventRecovery].Center != *f.Recovery ||
-		values[lab.EventStall].Better != lab.Lower {
-		t.Errorf("%+v", values)
+	_, stalled := values[lab.EventStall]
+	if stalled != (f.Unknown == "") {
+		t.Errorf("%+v, and the values are %+v", f, values)
+	}
+	if stalled && (values[lab.EventStall].Center != f.Stall || values[lab.EventStall].Better != lab.Lower) ||
+		stalled && f.Recovery != nil && values[lab.EventRecovery].Center != *f.Recovery {
+		t.Errorf("%+v, and the values are %+v", f, values)
+	}
+	var rates int
+	for rep, err := range p.onlyRun().Repetitions() {
+		if err != nil || rep.Events == nil {
+			t.Fatalf("%+v, %v", rep, err)
+		}
+		rates += len(rep.Events.Rate.Values)
+	}
+	if rates == 0 {
+		t.Error("no rate was read")
 	}
 	out, err := p.command("report", s.ID).Output()
-	if err != nil || !strings.Contains(string(out), "nothing came through for") ||
-		!strings.Contains(string(out), "50% should be left") {
+	if err != nil || !strings.Contains(string(out), "sh "+p.cut) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	p.nothingChanged()
@@ -193,18 +195,21 @@ func (p twoPaths) cutOne(seconds, at, down int) summary.Run {
 		fmt.Sprintf("%ds", down), "--event-left", "50%", "--json"))
 }
 
-// Of two targets that are loaded at once the one whose file system is frozen stalls, and the other does not, whichever
-// of them the event counts from.
+// Of two targets that are loaded at once the event comes upon the one that it is for, and upon no other; the loads of
+// both tell of it. What it does to each, TestScriptedSeveralEvent says.
 func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 	t.Parallel()
 	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
 	h := twoNamespaces(t)
 	other, mount := freezable(t), freezable(t)
-	if err := os.WriteFile(h.suite, []byte(frozenSuite(early+9)), 0o644); err != nil {
+	if err := os.WriteFile(h.suite, []byte(frozenSuite(early+late)), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	where := filepath.Join(t.TempDir(), "where")
+	freeze := filepath.Join(t.TempDir(), "freeze.sh")
+	writeScript(t, freeze, "readlink /proc/self/ns/net >> "+where, "fsfreeze --freeze "+mount)
 	args := []string{"run", h.suite, other, mount, "--on", "a=ssh://net-a", "--on", "b=ssh://net-b", "--size", "16m",
-		"--event", fmt.Sprintf("%ds: fsfreeze --freeze %s", early, mount),
+		"--event", fmt.Sprintf("%ds: sh %s", early, freeze),
 		"--undo", "fsfreeze --unfreeze " + mount, "--event-for", "3s", "--json"}
 	if out, err := h.command(args...).CombinedOutput(); err == nil || !strings.Contains(string(out), "--event-on b") {
 		t.Errorf("it is not asked where: %v\n%s", err, out)
@@ -220,20 +225,20 @@ func TestEventComesUponOneOfTwoTargets(t *testing.T) {
 	if err := json.Unmarshal(out, &s); err != nil || s.Events == nil || len(s.Events.Loads) != 2 {
 		t.Fatalf("%v\n%.3000s", err, out)
 	}
-	stalls := map[bool]float64{}
+	told := map[string]bool{}
 	for _, load := range s.Events.Loads {
-		f, h := load.Findings[0], load.Happened[0]
-		frozen := strings.HasSuffix(load.Cell, "@b")
-		stalls[frozen] = f.Stall
-		// From when it was frozen until it began to be undone nothing is written.
-		held := h.Undone - h.At - h.Took
-		if f.Unknown != "" || h.Failed != "" || frozen && (!f.Event.Dip || held <= 0 || f.Stall < held/2 ||
-			f.Recovery == nil || *f.Recovery < held/2) {
-			t.Errorf("%s: %+v, %+v", load.Cell, f, h)
+		_, target, _ := strings.Cut(load.Cell, "@")
+		told[target] = true
+		if h := load.Happened[0]; h.Failed != "" || h.Undone <= h.At {
+			t.Errorf("%s: %+v", load.Cell, h)
 		}
 	}
-	if len(stalls) != 2 || stalls[false] > stalls[true]/2 {
-		t.Errorf("stalls of what is frozen and what is not: %v", stalls)
+	if !told["a"] || !told["b"] {
+		t.Errorf("told by %v", told)
+	}
+	if got, want := contentOf(t, where), h.prints("ip", "netns", "exec", h.server, "readlink",
+		"/proc/self/ns/net"); got != want {
+		t.Errorf("it came upon %q, and b is %q", got, want)
 	}
 	if pending, err := journal.Pending(filepath.Join(h.store, "changes"), store.Trust); err != nil ||
 		len(pending) != 0 {
@@ -303,6 +308,17 @@ func TestEventLosesAPort(t *testing.T) {
 		return all
 	}
 	before := state()
+	// The kernel takes note of a link's carrier, which routes show, somewhat later than of the link.
+	sameAgain := func(when string) {
+		t.Helper()
+		after := state()
+		for end := time.Now().Add(2 * time.Minute); after != before && time.Now().Before(end); after = state() {
+			time.Sleep(50 * time.Millisecond)
+		}
+		if after != before {
+			t.Errorf("%s: it was\n%s\nand is\n%s", when, before, after)
+		}
+	}
 	lose := func(seconds int, args ...string) *exec.Cmd {
 		cmd := p.twoHosts.net(fmt.Sprintf("  - {name: send, iperf3: {time: %ds, omit: 1s}}\n", seconds),
 			append([]string{"--event-on", "client"}, args...)...)
@@ -310,27 +326,17 @@ func TestEventLosesAPort(t *testing.T) {
 	}
 	s := eventsOf(t, lose(early+2+late, "--event", fmt.Sprintf("%ds: lose-port headroom0", early), "--event-for", "2s",
 		"--json"))
-	f, h := s.Events.Loads[0].Findings[0], s.Events.Loads[0].Happened[0]
-	if f.Unknown != "" || h.Failed != "" || f.Stall < (h.Undone-h.At)/2 || !f.Event.Dip || f.Recovery == nil {
-		t.Errorf("%+v, %+v", f, h)
-		for rep, err := range p.onlyRun().Repetitions() {
-			t.Logf("%v, rates every %g s: %.3g", err, rep.Events.Rate.Interval, rep.Events.Rate.Values)
-		}
+	if h := s.Events.Loads[0].Happened[0]; h.Failed != "" || h.At <= 0 || h.Undone <= h.At {
+		t.Errorf("%+v", h)
 	}
-	if after := state(); after != before {
-		t.Errorf("it was\n%s\nand is\n%s", before, after)
-	}
+	sameAgain("after the event")
 	p.nothingChanged()
 
-	killed := lose(60, "--event", "5s: lose-port headroom0", "--event-for", "50s")
+	killed := lose(3600, "--event", "5s: lose-port headroom0", "--event-for", "50m")
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); p.isUp(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the port is never lost")
-		}
-	}
+	await(t, "the port is lost", func() bool { return !p.isUp() })
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -339,9 +345,7 @@ func TestEventLosesAPort(t *testing.T) {
 		!bytes.Contains(out, []byte("lose-port headroom0")) {
 		t.Errorf("restore: %v\n%s", err, out)
 	}
-	if after := state(); after != before {
-		t.Errorf("after restore it was\n%s\nand is\n%s", before, after)
-	}
+	sameAgain("after restore")
 
 	// Whoever is logged in from the other end of the link would lose it.
 	reached := func(from, port string) string {
@@ -379,14 +383,10 @@ func TestEventStoppedAndKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(time.Minute); p.isUp(); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("the link is never cut\n%s", &printed)
-			}
-		}
+		await(t, "the link is cut", func() bool { return !p.isUp() })
 		return &printed
 	}
-	stopped := p.net(60, "--event", "5s: sh "+p.cut, "--event-for", "50s")
+	stopped := p.net(3600, "--event", "5s: sh "+p.cut, "--event-for", "50m")
 	printed := down(stopped)
 	if err := stopped.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
@@ -396,7 +396,7 @@ func TestEventStoppedAndKilled(t *testing.T) {
 	}
 	p.nothingChanged()
 
-	killed := p.net(60, "--event", "5s: sh "+p.cut, "--event-for", "50s")
+	killed := p.net(3600, "--event", "5s: sh "+p.cut, "--event-for", "50m")
 	down(killed)
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -416,7 +416,7 @@ func TestEventStoppedAndKilled(t *testing.T) {
 func TestEventThatFails(t *testing.T) {
 	t.Parallel()
 	v := newFixture(t)
-	if err := os.WriteFile(v.suite, []byte(frozenSuite(11)), 0o644); err != nil {
+	if err := os.WriteFile(v.suite, []byte(frozenSuite(5+late)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	out, err := v.command("run", v.suite, mountedInMemory(t), "--size", "16m", "--event",
@@ -443,32 +443,28 @@ func TestEventKilledWhileAFileSystemIsFrozen(t *testing.T) {
 	sshtest.Tool(t, "fsfreeze", "/usr/sbin/fsfreeze", "/sbin/fsfreeze")
 	v := newFixture(t)
 	mount := freezable(t)
-	if err := os.WriteFile(v.suite, []byte(frozenSuite(60)), 0o644); err != nil {
+	if err := os.WriteFile(v.suite, []byte(frozenSuite(3600)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	frozen := filepath.Join(t.TempDir(), "frozen")
 	freeze := filepath.Join(t.TempDir(), "freeze.sh")
 	writeScript(t, freeze, "fsfreeze --freeze "+mount, "touch "+frozen)
 	killed := v.command("run", v.suite, mount, "--size", "16m", "--event", "5s: sh "+freeze, "--undo",
-		"fsfreeze --unfreeze "+mount, "--event-for", "50s")
+		"fsfreeze --unfreeze "+mount, "--event-for", "50m")
 	var printed bytes.Buffer
 	killed.Stderr = &printed
 	if err := killed.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if _, err := os.Stat(frozen); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("it is never frozen\n%s", &printed)
-		}
-	}
+	await(t, "the file system is frozen", func() bool {
+		_, err := os.Stat(frozen)
+		return err == nil
+	})
 	if err := killed.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = killed.Wait()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	restore := v.command("restore")
 	out, err := exec.CommandContext(ctx, restore.Path, restore.Args[1:]...).CombinedOutput()
@@ -502,34 +498,25 @@ func TestEventSetsAFactor(t *testing.T) {
 	found := level()
 	other := map[bool]string{true: "42", false: "43"}[found != "42"]
 	text := fmt.Sprintf("version: 1\nname: steady\nrepetitions: 1\njobs:\n  - name: reads\n    fio: {rw: randread, "+
-		"bs: 4k, ioengine: psync, rate_iops: 100, runtime: %ds, time_based: 1}\n", early+7)
+		"bs: 4k, ioengine: psync, rate_iops: 100, runtime: %ds, time_based: 1}\n", early+late)
 	if err := os.WriteFile(h.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	killed := h.command("run", h.suite, mountedInMemory(t), "--on", "ssh://net-a", "--size", "16m", "--event",
 		fmt.Sprintf("%ds: sysctl:net.ipv4.tcp_fin_timeout=%s", early, other), "--event",
 		fmt.Sprintf("%ds: undo", early+1))
-	var printed bytes.Buffer
-	killed.Stderr = &printed
-	if err := killed.Start(); err != nil {
-		t.Fatal(err)
+	// It dies in the midst of the load, at the moment at which it would undo the event.
+	if out, err := with(killed, exitBefore+"=undo sysctl:net.ipv4.tcp_fin_timeout").CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), "died before: undo sysctl:") {
+		t.Fatalf("%v\n%s", err, out)
 	}
-	for end := time.Now().Add(2 * time.Minute); level() != other; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it is never set\n%s", &printed)
-		}
+	if now := level(); now != other {
+		t.Errorf("the event was to set %s, and it is %s", other, now)
 	}
-	if err := killed.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = killed.Wait()
 	s := eventsOf(t, h.command("run", "--resume", "last", "--json")) // which puts back what the killed one left
 	occurrences := s.Events.Loads[0].Happened[0]
 	if level() != found || occurrences.Failed != "" || occurrences.At <= 0 || occurrences.Undone <= occurrences.At {
 		t.Errorf("%s, found %s: %+v", level(), found, occurrences)
-	}
-	if f := s.Events.Loads[0].Findings[0]; f.Unknown != "" {
-		t.Errorf("%+v", f)
 	}
 	if pending, err := journal.Pending(filepath.Join(h.store, "changes"), store.Trust); err != nil ||
 		len(pending) != 0 {

@@ -85,9 +85,9 @@ func TestScriptedEvent(t *testing.T) {
 		})
 		suite := l.file("suite.yaml", eventsSuite)
 		l.run("run", suite, "/srv", "--on", "scripted://db1", "--event", "20s: cut", "--undo", "put", "--event-for",
-			"10s").ends(0).
+			"10s", "--event-left", "50%").ends(0).
 			says("event: 20s into each load, cut, undone 10s later", "nothing came through for 13 s",
-				"3 s after it was undone the rate was back")
+				"50% should be left", "3 s after it was undone")
 		want := []string{"up", "down", "down", "up", "up"}
 		if got := states.list(); !slices.Equal(got, append(want, want...)) {
 			t.Errorf("the link was %v", got)
