@@ -143,7 +143,7 @@ func (g guest) initramfs(t *testing.T, root, command string) []byte {
 	if err := a.Programs(t.Context(), g.programs...); err != nil {
 		t.Fatal(err)
 	}
-	init += "n=0; while [ ! -e /sys/class/block/nvme0n1 ] && [ $n -lt 50 ]; do $b sleep 0.2; n=$((n+1)); done\n" +
+	init += "n=0; while [ ! -e /sys/class/block/nvme0n1 ] && [ $n -lt 3000 ]; do $b sleep 0.2; n=$((n+1)); done\n" +
 		g.setup + "\n" +
 		"echo " + guestBegin + "\n" + command + "\necho " + guestEnd + "\n$b poweroff -f\n"
 	for _, d := range []string{"bin", "proc", "sys", "dev", "tmp"} {
