@@ -189,3 +189,98 @@ func TestScriptedProfilesThatAreRefused(t *testing.T) {
 		}
 	})
 }
+
+// How a profiled load ends that was ended says nothing: what the recorder and the kernel have seen counts. One that
+// fails by itself, reports errors, or does nothing while it is recorded, is not profiled.
+func TestScriptedEndsOfProfiledLoads(t *testing.T) {
+	idle := &profile.Counted{Seconds: 4, Calls: 40, CallBytes: 6000} // fio looks at counters of disks, and says so
+	nothing := func(load *scripted.Load) scripted.Result {
+		var r profile.Request
+		if err := json.Unmarshal(load.Stdin, &r); err != nil {
+			t.Error(err)
+		}
+		found := profile.Recording{Kernel: "6.1.0", Architecture: "x86_64", CPUs: 2}
+		if r.Part == profile.Calls {
+			found.Traced = &profile.Traced{Seconds: 0.6, Bursts: 6, Functions: true, Counted: idle,
+				Calls: []profile.CallCount{{Function: "vfs_write", Context: profile.InLoad, Count: 3}}}
+		} else {
+			found.Sampled = &profile.Sampled{Event: "cpu-clock", Hz: r.Hz, Seconds: 4, Samples: 1, Counted: idle,
+				Stacks: []profile.Stack{{Context: profile.InLoad, Task: "fio", Count: 1,
+					Frames: []string{"fio:main", "hrtimer_nanosleep"}}}}
+		}
+		text, err := json.Marshal(found)
+		if err != nil {
+			t.Error(err)
+		}
+		return scripted.Result{Duration: 9 * time.Second, EarlyMessages: profile.Ready + "\n", Stdout: string(text),
+			Stderr: profile.Done + "\n"}
+	}
+	for name, c := range map[string]struct {
+		becomes  func(*scripted.Result)
+		recorder func(*scripted.Load) scripted.Result
+		errno    int
+		why      string
+		reports  bool
+	}{
+		"it reports":                    {reports: true},
+		"it prints nothing":             {becomes: func(r *scripted.Result) { r.Files = nil }},
+		"it says nothing while it runs": {becomes: func(r *scripted.Result) { r.Early = "" }, reports: true},
+		"it does not end":               {becomes: func(r *scripted.Result) { r.Hangs = true }},
+		"it does not end and says nothing": {becomes: func(r *scripted.Result) {
+			r.Hangs, r.Early = true, ""
+		}},
+		"it crashes at once": {becomes: func(r *scripted.Result) {
+			r.Duration, r.Signal, r.Files = time.Second, "segmentation fault", nil
+		}, why: "the load failed: fio printed no result (ended by signal: segmentation fault)"},
+		"it fails at once": {becomes: func(r *scripted.Result) {
+			r.Duration, r.Exit, r.Stderr, r.Files = time.Second, 1, "fio: engine libaio not loadable\n", nil
+		}, why: "the load failed: fio printed no result (fio: engine libaio not loadable)"},
+		"it ends by itself and prints nothing": {becomes: func(r *scripted.Result) {
+			r.Duration, r.Files = 5*time.Second, nil
+		}},
+		"it reports failed I/Os": {errno: 5, becomes: func(r *scripted.Result) { r.Exit = 0 },
+			why: "input/output error (errno 5)", reports: true},
+		"it does nothing": {recorder: nothing, why: "the load did no I/O while it was recorded"},
+		"it does nothing and does not end": {becomes: func(r *scripted.Result) { r.Hangs = true }, recorder: nothing,
+			why: "the load did no I/O while it was recorded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+				m := l.machine("db1")
+				if c.recorder != nil {
+					m.Programs["headroom"] = c.recorder
+				}
+				m.Fio = func(load *scripted.Load) scripted.IO {
+					io := scripted.Drive(load)
+					if load.Params["runtime"] == "60s" { // as a profiled one
+						io.Errno = c.errno
+					}
+					return io
+				}
+				m.AtLoad("fio", 0, func(e *scripted.Event) {
+					if e.Load.Params["runtime"] == "60s" && c.becomes != nil {
+						c.becomes(e.Result)
+					}
+				})
+				l.run("run", l.file("one.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--repeat", "1",
+					"--profile=1").ends(0)
+				profiles := l.profiles()
+				for _, p := range profiles {
+					if c.why == "" && p.Failed != "" || !strings.Contains(p.Failed, c.why) {
+						t.Errorf("%s failed because of %q", p.Part, p.Failed)
+					}
+					if c.why == "" && (p.Traced == nil) == (p.Sampled == nil) {
+						t.Errorf("recorded was %+v", p.Recording)
+					}
+					if p.Failed == "" && (len(p.Values) > 0) != c.reports {
+						t.Errorf("of %s the load reports %v", p.Part, p.Values)
+					}
+				}
+				if n := len(profiles); n != 2 {
+					t.Errorf("%d loads were profiled", n)
+				}
+				l.checkNothingLeft("db1")
+			})
+		})
+	}
+}

@@ -29,9 +29,12 @@ type Load struct {
 	Part  Part      `json:"part"`
 	Start time.Time `json:"start"`
 	// Seconds that the load took, and its Values by metric name, as the load generator reports them while it is
-	// profiled: compared with those of the measured repetition they say what profiling costs.
+	// profiled: compared with those of the measured repetition they say what profiling costs. One that was ended may
+	// have reported nothing.
 	Seconds float64            `json:"seconds"`
 	Values  map[string]float64 `json:"values"`
+	// Block is how many bytes each I/O of the load moves; 0 where they differ.
+	Block int64 `json:"block,omitempty"`
 	// Failed is why there is no recording; empty where there is one.
 	Failed string `json:"failed,omitempty"`
 	Recording
@@ -63,6 +66,9 @@ type Missing struct {
 	// Hint is the way out: "sysctl kernel.perf_event_paranoid=-1, or run as root".
 	Hint string `json:"hint"`
 }
+
+// CountsOfIO is what is missing where the kernel does not count the I/O of processes.
+const CountsOfIO = "counts of I/O"
 
 // Context is on whose behalf the kernel ran.
 type Context string

@@ -22,6 +22,8 @@ type Request struct {
 	Trace time.Duration `json:"trace,omitempty"`
 	// Devices are the numbers of the block devices under test, from the top down: "253:0", "259:0".
 	Devices []string `json:"devices,omitempty"`
+	// Trims says that the load discards, which is counted for its devices only.
+	Trims bool `json:"trims,omitempty"`
 }
 
 // Ready is the line that a recorder prints to its standard error when a load may start: what takes long is done. Done

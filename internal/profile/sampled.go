@@ -16,6 +16,8 @@ type Sampled struct {
 	Throttled uint64 `json:"throttled"`
 	// Stacks with how often each was seen.
 	Stacks []Stack `json:"stacks"`
+	// Counted meanwhile; nil in recordings of before.
+	Counted *Counted `json:"counted,omitempty"`
 }
 
 // Stack is one stack, seen on one CPU in one context.
@@ -37,6 +39,7 @@ type Waits struct {
 	Threads int         `json:"threads"`
 	Lost    uint64      `json:"lost"`
 	Stacks  []WaitStack `json:"stacks"`
+	Counted *Counted    `json:"counted,omitempty"` // as of Sampled
 }
 
 // WaitStack is one stack in which threads of the load left the CPU.

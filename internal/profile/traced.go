@@ -14,6 +14,8 @@ type Traced struct {
 	Calls []CallCount `json:"calls"`
 	// Completed are requests that ended on block devices meanwhile.
 	Completed []Completed `json:"completed,omitempty"`
+	// Counted from the first burst to the last, as of Sampled.
+	Counted *Counted `json:"counted,omitempty"`
 }
 
 // CallCount is how often a function was entered in a context.

@@ -82,7 +82,7 @@ func (s *Session) kill(ctx context.Context, job target.Job, l load) error {
 	}
 	grace := 3 * time.Second
 	if l.enough != nil {
-		grace = time.Minute // its result is wanted, which an emulated machine takes long to write
+		grace = 30 * time.Second // its result is an extra, which an emulated machine takes long to write
 	}
 	return job.Kill(ctx, grace)
 }

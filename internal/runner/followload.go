@@ -120,7 +120,6 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 	timeout := time.NewTimer(running.Limit)
 	defer timeout.Stop()
 	s.lastCounters = validity.Counters{}
-	atWork := false // it has shown a rate of I/O
 	s.report(Progress{Doing: l.doing, Begins: true, Cell: l.cell, Left: l.expected})
 	for {
 		select {
@@ -145,12 +144,11 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 			if running.Floods(ctx) {
 				return nil
 			}
-			e := s.progress(ctx, running.Job, l, taken)
-			// fio that is ended while its jobs start says nothing, or does not end.
-			if atWork = atWork || e.IOPS > 0; atWork && l.enough != nil && l.enough(ctx) {
+			if l.enough != nil && l.enough(ctx) {
 				running.stopped = true
 				return nil
 			}
+			e := s.progress(ctx, running.Job, l, taken)
 			if e.IOPS == 0 {
 				// For its first seconds fio has no rates to show, and a command never has; the disks have.
 				e.IOPS, e.Bandwidth = rates(before, s.lastCounters)

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/fio"
 	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
 	"headroom/internal/runner/engine"
 	"headroom/internal/runner/recorder"
 	"headroom/internal/validity"
@@ -156,11 +159,15 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	if err != nil {
 		return err
 	}
+	if r.Done(ctx) { // the machine refuses all that would be recorded
+		l.Recording, err = r.Recording(ctx)
+		return err
+	}
 	load.enough = r.Done
 	if cell.Expected > 0 { // which is when its recorder should be done
 		load.timeout = s.limit(load) + recorder.MaxProfiled
 	}
-	l.Start = time.Now()
+	l.Start, l.Block = time.Now(), fio.BlockSize(cell.Params)
 	done, err := s.run(ctx, load)
 	if err != nil {
 		return err
@@ -169,7 +176,13 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	if err := readProfiled(ctx, e, cell, done, l); err != nil {
 		return err
 	}
-	l.Recording, err = r.Recording(ctx)
+	if l.Recording, err = r.Recording(ctx); err != nil {
+		return err
+	}
+	idle, err := cost.Idle(*l)
+	if idle {
+		err = errors.New("the load did no I/O while it was recorded")
+	}
 	return err
 }
 
@@ -183,7 +196,7 @@ func (s *Session) startRecorder(ctx context.Context, c Cell, part profile.Part) 
 	s.jobCount++
 	return recorder.Start(ctx, recorder.Spec{Target: s.Target, Program: program,
 		ID: fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount), Load: fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount+1),
-		Part: part, Hz: s.Profile.Hz, Window: window, Place: s.Place})
+		Part: part, Hz: s.Profile.Hz, Window: window, Place: s.Place, Trims: fio.Trims(c.Params)})
 }
 
 // recorderProgram is the recorder on the machine. What was copied there is gone when that was started again.
@@ -199,22 +212,28 @@ func (s *Session) recorderProgram(ctx context.Context) (string, error) {
 	return s.recorder.program, nil
 }
 
-// readProfiled takes from a profiled load that has ended what its load generator says.
+// readProfiled takes from a profiled load that has ended what its load generator says, and judges its end: the error
+// is why nothing of it counts. What a load prints is an extra. One that was ended because its recorder was done may
+// print nothing, crash, or have to be killed: fio does all of that.
 func readProfiled(ctx context.Context, e engine.Engine, c Cell, done finished, l *profile.Load) error {
 	rep, evidence := lab.Repetition{Cell: c.ID}, validity.Evidence{Cell: c.Cell}
-	if done.stopped {
-		done.State.ExitCode = 0 // which said that fio was ended
-	}
-	failed := e.Read(ctx, done.Ended, &rep, &evidence)
+	e.Read(ctx, done.Ended, &rep, &evidence)
 	l.Seconds = done.State.Ended.Sub(done.State.Started).Seconds()
+	if len(rep.Values) > 0 {
+		l.Values = rep.Values
+	}
+	failed := slices.ContainsFunc(evidence.Group.Jobs, func(j fio.Job) bool { return j.Error != 0 || j.TotalErrors > 0 })
 	switch {
 	case done.TimedOut:
 		return fmt.Errorf("the load had not ended after %s", done.Limit)
-	case failed && len(rep.Warnings) > 0:
-		return errors.New("the load failed: " + rep.Warnings[0].Text)
+	case done.Flood > 0:
+		return errors.New("the load failed: " + done.WarnFlood()[0].Text)
 	case failed:
-		return fmt.Errorf("the load failed: exit status %d", done.State.ExitCode)
+		return errors.New("the load failed: " + strings.Join(evidence.Group.Errors, "; "))
+	case done.stopped || done.State.ExitCode == 0:
+		return nil
+	case len(rep.Warnings) > 0:
+		return errors.New("the load failed: " + rep.Warnings[0].Text)
 	}
-	l.Values = rep.Values
-	return nil
+	return fmt.Errorf("the load failed: exit status %d", done.State.ExitCode)
 }

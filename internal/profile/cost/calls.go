@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/layer"
 	"headroom/internal/prose"
@@ -176,6 +175,16 @@ type operations struct {
 }
 
 func (w *work) operations(l profile.Load) operations {
+	most := w.begun(l)
+	// A load that maps its file calls none of them, but for a few in its own affairs.
+	if moved := w.movedIOs(l); most.done < moved/5 {
+		return operations{done: moved}
+	}
+	return most
+}
+
+// begun are the I/Os of a load by the functions that it called.
+func (w *work) begun(l profile.Load) operations {
 	calls := map[string]operations{}
 	for _, one := range l.Traced.Calls {
 		if one.Context == profile.InLoad {
@@ -196,27 +205,5 @@ func (w *work) operations(l profile.Load) operations {
 			most = sum
 		}
 	}
-	// A load that maps its file calls none of them, but for a few in its own affairs.
-	if moved := movedIOs(l); most.done < moved/5 {
-		return operations{done: moved}
-	}
 	return most
-}
-
-// movedIOs are the I/Os of a load by the bytes that its topmost device completed.
-func movedIOs(l profile.Load) float64 {
-	if len(l.Traced.Completed) == 0 {
-		return 0
-	}
-	top := l.Traced.Completed[0]
-	iops, bandwidth := 0.0, 0.0
-	for _, d := range lab.Directions() {
-		if b := l.Values[lab.Bandwidth(d)]; b > 0 {
-			iops, bandwidth = iops+l.Values[lab.IOPS(d)], bandwidth+b
-		}
-	}
-	if iops > 0 && bandwidth > 0 {
-		return float64(top.Bytes) * iops / bandwidth
-	}
-	return float64(max(top.Requests, top.Bios))
 }

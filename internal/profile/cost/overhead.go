@@ -19,9 +19,10 @@ func (w *work) overhead(o Options) {
 				if m.Cell != l.Cell || m.Arm != l.Arm || m.Number != l.Number {
 					continue
 				}
-				metric = o.metric(l)
-				if ratio := l.Values[metric] / m.Values[metric]; ratio > 0 && !math.IsInf(ratio, 0) {
-					logs = append(logs, math.Log(ratio))
+				// A load that was ended may have reported nothing.
+				of := o.metric(l)
+				if ratio := l.Values[of] / m.Values[of]; ratio > 0 && !math.IsInf(ratio, 0) {
+					metric, logs = of, append(logs, math.Log(ratio))
 				}
 			}
 		}

@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/layer"
 )
@@ -31,7 +30,7 @@ func (w *work) sample() *times {
 		if l.Part != profile.Time || l.Failed != "" || l.Sampled == nil {
 			continue
 		}
-		if rate(l) > 0 && l.Sampled.Seconds > 0 && len(l.Sampled.Stacks) > 0 {
+		if w.rate(l, l.Sampled.Counted) > 0 && l.Sampled.Seconds > 0 && len(l.Sampled.Stacks) > 0 {
 			good = append(good, l)
 			w.Event = l.Sampled.Event
 		} else {
@@ -40,17 +39,18 @@ func (w *work) sample() *times {
 	}
 	if unknown > 0 {
 		w.note(profile.Missing{What: "samples per I/O",
-			Why:  "the load says nothing of its rate, or no sample was taken",
-			Hint: "a load that does I/O for some seconds: a longer runtime"})
+			Why:  "the kernel counted no I/O of the load, or no sample was taken",
+			Hint: "a load that does I/O for some seconds: a longer runtime, or direct=1"})
 	}
 	t := &times{loads: len(good), self: map[string][]float64{}, total: map[string][]float64{},
 		layers: map[string][]float64{}, called: map[string]map[string]float64{},
 		cpu: make([]float64, len(good)), others: make([]float64, len(good)),
 		spin: make([]float64, len(good))}
 	for i, l := range good {
-		t.rates = append(t.rates, rate(l))
+		rate := w.rate(l, l.Sampled.Counted)
+		t.rates = append(t.rates, rate)
 		weights := weightsOf(l)
-		perIO := 1e9 / (rate(l) * l.Sampled.Seconds)
+		perIO := 1e9 / (rate * l.Sampled.Seconds)
 		for _, s := range l.Sampled.Stacks {
 			switch ns := float64(s.Count) * weights[s.CPU] * perIO; {
 			case s.Context.ForLoad():
@@ -70,20 +70,6 @@ func (w *work) sample() *times {
 		w.SpinLocks = estimate(t.spin)
 	}
 	return t
-}
-
-// rate is how many I/Os a load did in a second.
-func rate(l profile.Load) float64 {
-	sum := 0.0
-	for _, d := range lab.Directions() {
-		if d != lab.Sync {
-			sum += l.Values[lab.IOPS(d)]
-		}
-	}
-	if sum > 0 {
-		return sum
-	}
-	return l.Values[lab.RequestRate]
 }
 
 // weightsOf says how many seconds a sample stands for, by CPU. A timer takes samples while a CPU idles, too, so that

@@ -12,13 +12,13 @@ type waited struct {
 func (w *work) wait() *waited {
 	var good []profile.Load
 	for _, l := range w.loads {
-		if l.Failed == "" && l.Waits != nil && l.Waits.Seconds > 0 && rate(l) > 0 {
+		if l.Failed == "" && l.Waits != nil && l.Waits.Seconds > 0 && w.rate(l, l.Waits.Counted) > 0 {
 			good = append(good, l)
 		}
 	}
 	out := &waited{loads: len(good), functions: map[string][]float64{}}
 	for i, l := range good {
-		ios := rate(l) * l.Waits.Seconds
+		ios := w.rate(l, l.Waits.Counted) * l.Waits.Seconds
 		for _, s := range l.Waits.Stacks {
 			name := w.layers.WaitsIn(s.Frames, l.Modules)
 			if name == "" || hasColon(name) {

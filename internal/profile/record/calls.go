@@ -100,6 +100,8 @@ func (c *calls) trace(ctx context.Context) error {
 	if err := c.load.wait(ctx, c.request.WaitFor, c.request.Delay); err != nil {
 		return err
 	}
+	counts := c.countIO(ctx)
+	defer func() { c.traced.Counted = c.endCount(counts) }()
 	traced := time.Duration(0)
 	for length := firstBurst; ctx.Err() == nil && traced < c.request.Trace && c.events < mostEvents &&
 		c.load.runs(); {

@@ -203,29 +203,13 @@ func (t transferred) beyond(before transferred, started bool) bool {
 	return t.devices > before.devices || started && t.calls > before.calls
 }
 
-// readTransferred reads what is counted of a process. Source: proc_pid_io(5).
-//
-//	rchar: 4292
-//	wchar: 0
-//	syscr: 13
-//	…
-//	write_bytes: 323932160
-func readTransferred(process string) (t transferred) {
+func readTransferred(process string) transferred {
 	text, err := os.ReadFile(process + "/io")
 	if err != nil {
-		return t
+		return transferred{}
 	}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		n, _ := strconv.ParseUint(value, 10, 64)
-		switch name {
-		case "rchar", "wchar":
-			t.calls += n
-		case "read_bytes", "write_bytes":
-			t.devices += n
-		}
-	}
-	return t
+	c := parseIO(string(text))
+	return transferred{c.callBytes, c.deviceBytes}
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

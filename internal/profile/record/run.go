@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"headroom/internal/lab"
@@ -57,7 +58,11 @@ func (s *session) say(line string) {
 }
 
 func (s *session) miss(what ...profile.Missing) {
-	s.recording.Missing = append(s.recording.Missing, what...)
+	for _, m := range what {
+		if !slices.Contains(s.recording.Missing, m) {
+			s.recording.Missing = append(s.recording.Missing, m)
+		}
+	}
 }
 
 // kernelSymbols reads the names of the kernel's functions; nil, and missing, where it hides them.

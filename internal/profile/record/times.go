@@ -38,7 +38,12 @@ func (s *session) takeTimes(ctx context.Context, kernel *symbols.Kernel, r *requ
 	defer cancel()
 	o := sampler.Options{Hz: s.request.Hz, For: s.request.Sample, Kernel: kernel, Load: s.load.ofProcess}
 	if o.For > 0 && o.Hz > 0 {
+		counts := s.countIO(ctx)
 		sampled, missing := sampler.Sample(ctx, o)
+		io := s.endCount(counts)
+		if sampled != nil {
+			sampled.Counted = io
+		}
 		s.recording.Sampled = sampled
 		s.miss(missing...)
 	}
@@ -51,6 +56,7 @@ func (s *session) takeTimes(ctx context.Context, kernel *symbols.Kernel, r *requ
 		s.miss(endedEarly("waiting threads and requests"))
 		return
 	}
+	counts := s.countIO(ctx)
 	waited := make(chan struct{})
 	var missing []profile.Missing
 	go func() {
@@ -64,6 +70,9 @@ func (s *session) takeTimes(ctx context.Context, kernel *symbols.Kernel, r *requ
 		}
 	}
 	<-waited
+	if io := s.endCount(counts); s.recording.Waits != nil {
+		s.recording.Waits.Counted = io
+	}
 	s.miss(missing...)
 }
 

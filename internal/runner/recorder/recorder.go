@@ -56,6 +56,7 @@ type Spec struct {
 	Hz       int
 	Window   Window
 	Place    lab.Place
+	Trims    bool // the load discards
 }
 
 // Start starts a recorder and waits until it is ready for its load. Where one is returned it is to be ended, also after
@@ -65,7 +66,7 @@ func Start(ctx context.Context, s Spec) (*Recorder, error) {
 	r := &Recorder{target: s.Target, program: s.Program, owner: ownerOf(s.ID), window: w}
 	request, err := json.Marshal(profile.Request{Owner: r.owner, Part: s.Part, WaitFor: maxUnseen, Folder: s.Load + ".",
 		Delay: w.Delay, Sample: w.Sample, Follow: w.Follow, Trace: w.Trace, Hz: s.Hz,
-		Devices: deviceNumbers(ctx, s.Target, s.Place)})
+		Devices: deviceNumbers(ctx, s.Target, s.Place), Trims: s.Trims})
 	if err != nil {
 		return nil, err
 	}

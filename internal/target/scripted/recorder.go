@@ -17,9 +17,15 @@ func (m *Machine) record(l *Load) Result {
 	if err := json.Unmarshal(l.Stdin, &r); err != nil {
 		return Result{Stderr: "headroom: can't read the request to record on standard input\n", Exit: 1}
 	}
+	// The kernel counts 2,000 I/Os of 4 KiB a second.
+	counted := func(during time.Duration) *profile.Counted {
+		return &profile.Counted{Seconds: during.Seconds(), Calls: 10, CallBytes: 1000,
+			DeviceBytes: uint64(2000 * during.Seconds() * (4 << 10))}
+	}
 	found := profile.Recording{Kernel: m.Get("/proc/sys/kernel/osrelease"), Architecture: "x86_64", CPUs: 2}
 	if r.Part == profile.Calls {
 		found.Traced = &profile.Traced{Seconds: r.Trace.Seconds(), Bursts: 6, Functions: true,
+			Counted: counted(r.Trace),
 			Calls: []profile.CallCount{{Function: "aio_read", Context: profile.InLoad, Count: 1000},
 				{Function: "aio_write", Context: profile.InLoad, Count: 1000},
 				{Function: "blk_mq_submit_bio", Context: profile.InLoad, Count: 2000},
@@ -30,6 +36,7 @@ func (m *Machine) record(l *Load) Result {
 		}
 	} else {
 		found.Sampled = &profile.Sampled{Event: "cpu-clock", Hz: r.Hz, Seconds: r.Sample.Seconds(), Samples: 200,
+			Counted: counted(r.Sample),
 			Stacks: []profile.Stack{{Context: profile.InLoad, Task: "fio", Count: 120,
 				Frames: []string{"fio:main", "io_submit_one", "aio_read", "blk_mq_submit_bio"}},
 				{CPU: 1, Context: profile.InIdle, Task: "swapper/1", Frames: []string{"do_idle"}, Count: 80}}}

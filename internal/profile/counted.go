@@ -1,0 +1,51 @@
+package profile
+
+// Counted is what the kernel counted of a load's I/O while a part was recorded, by the load's processes.
+type Counted struct {
+	// Seconds between the first and the last look at the counts.
+	Seconds float64 `json:"seconds"`
+	// Calls are system calls that read or wrote, and CallBytes what they moved, also from and to the page cache. The
+	// kernel counts neither of asynchronous I/O. Source: proc_pid_io(5), syscr and rchar.
+	Calls     uint64 `json:"calls"`
+	CallBytes uint64 `json:"call_bytes"`
+	// DeviceBytes were moved from and to devices and servers: read_bytes there.
+	DeviceBytes uint64 `json:"device_bytes"`
+	// Completions are those of the load's rings (io_uring), whatever they were of.
+	Completions uint64 `json:"completions,omitempty"`
+	// TrimmedBytes were discarded on the devices under test while a load trims: the kernel does not count them for
+	// processes.
+	TrimmedBytes uint64 `json:"trimmed_bytes,omitempty"`
+}
+
+// A load generator reads and writes in its own affairs: it looks at counters, and prints how far it is. Those calls are
+// short. Buffered writes that are shorter than a page count as whole pages for the device.
+const (
+	ownCalls    = 8  // calls of the load itself are on average longer than a block over this
+	beyondCalls = 20 // bytes of devices for one of a call, at most
+)
+
+// Operations are the I/Os that were counted, of a load whose blocks are so many bytes long. Without a length only
+// operations that the kernel counts one by one are known, else there are none.
+func (c Counted) Operations(block float64) float64 {
+	calls, length := float64(c.CallBytes), max(block, 512)
+	switch {
+	case c.Completions > 0:
+		return float64(c.Completions)
+	case c.Calls > 0 && calls >= float64(c.Calls)*length/ownCalls && calls*beyondCalls >= float64(c.DeviceBytes):
+		if block <= 0 {
+			return float64(c.Calls)
+		}
+		return calls / block
+	case block > 0:
+		return float64(c.DeviceBytes+c.TrimmedBytes) / block
+	}
+	return 0
+}
+
+// Rate is how many I/Os were done in a second; 0 where none were counted.
+func (c *Counted) Rate(block float64) float64 {
+	if c == nil || c.Seconds <= 0 {
+		return 0
+	}
+	return c.Operations(block) / c.Seconds
+}
