@@ -34,7 +34,6 @@ func (s *session) countIO(ctx context.Context) *ioCounter {
 	if s.request.Trims {
 		c.devices = s.request.Devices
 	}
-	c.load.look()
 	c.read()
 	c.begun = time.Now()
 	c.seen = c.begun
@@ -72,11 +71,16 @@ func (s *session) endCount(c *ioCounter) *profile.Counted {
 	return sum
 }
 
-// read reads all counts. What is first seen later counts from then on.
+// read reads all counts. A ring that could not be read at first counts from when it is, and a process that began since
+// then counts as a whole.
 func (c *ioCounter) read() {
+	c.load.look()
 	note := func(name string, n ioCounts) {
 		if _, known := c.first[name]; !known {
 			c.first[name] = n
+			if strings.HasSuffix(name, "/io") && !c.begun.IsZero() {
+				c.first[name] = ioCounts{}
+			}
 		}
 		c.last[name] = n
 	}

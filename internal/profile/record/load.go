@@ -160,20 +160,20 @@ func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 
 // A load is at work when one of its processes has moved data in each of some looks. Before that it starts, which takes
 // tens of seconds in a guest that is emulated on a busy machine, and reads files for that. fio has two threads then,
-// and one more for each job. A load that does little, or whose I/O the kernel does not count, is waited for no longer
-// than idleLimit after its jobs began.
+// and one more for each job. They share their name, which the shell that started fio does not. A load that does little,
+// or whose I/O the kernel does not count, is waited for no longer than idleLimit after its jobs began.
 const (
-	idleLimit  = 10 * time.Second
+	idleLimit  = 20 * time.Second
 	startEvery = 100 * time.Millisecond
 	startLooks = 3
 	jobThreads = 3
 )
 
 func (l *load) waitForIO(ctx context.Context) error {
-	moved, looks := map[string]transferred{}, map[string]int{}
+	moved, looks := map[string]ioCounts{}, map[string]int{}
 	var jobs time.Time
 	for l.look() {
-		if jobs.IsZero() && len(l.now()) >= jobThreads {
+		if jobs.IsZero() && l.alike() >= jobThreads {
 			jobs = time.Now()
 		}
 		if !jobs.IsZero() && time.Since(jobs) > idleLimit {
@@ -181,7 +181,7 @@ func (l *load) waitForIO(ctx context.Context) error {
 		}
 		for _, p := range l.processes {
 			before, known := moved[p]
-			moved[p] = readTransferred(p)
+			moved[p] = readIO(p)
 			if !known || !moved[p].beyond(before, !jobs.IsZero()) {
 				looks[p] = 0
 			} else if looks[p]++; looks[p] >= startLooks {
@@ -195,21 +195,38 @@ func (l *load) waitForIO(ctx context.Context) error {
 	return nil
 }
 
-// transferred is how many bytes a process has moved: by calls of any kind, and from and to devices or servers.
-type transferred struct{ calls, devices uint64 }
-
-// beyond says whether more was moved. Bytes of calls count only where they are not those of a start.
-func (t transferred) beyond(before transferred, started bool) bool {
-	return t.devices > before.devices || started && t.calls > before.calls
+// alike is how many threads there are that have one name, at most.
+func (l *load) alike() int {
+	most, named := 0, map[string]int{}
+	for _, t := range l.now() {
+		named[t.name]++
+		most = max(most, named[t.name])
+	}
+	return most
 }
 
-func readTransferred(process string) transferred {
+// shortestCall is what a call of a load moves on average at least. A load generator that looks at counters and prints
+// how far it is makes shorter ones, also while its jobs start.
+const shortestCall = 512
+
+// beyond says whether more was moved. Calls count only where they are not those of a start, nor of its own affairs.
+func (c ioCounts) beyond(before ioCounts, started bool) bool {
+	calls, bytes := c.calls-before.calls, c.callBytes-before.callBytes
+	return c.deviceBytes > before.deviceBytes || c.completions != before.completions || started && calls > 0 && bytes >= calls*shortestCall
+}
+
+// readIO reads what is counted of a process, which may have ended.
+func readIO(process string) ioCounts {
 	text, err := os.ReadFile(process + "/io")
 	if err != nil {
-		return transferred{}
+		return ioCounts{}
 	}
 	c := parseIO(string(text))
-	return transferred{c.callBytes, c.deviceBytes}
+	for _, file := range ringsOf(process) {
+		n, _ := readRing(file)
+		c.completions += n
+	}
+	return c
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -151,15 +151,17 @@ func TestNamesOfOthers(t *testing.T) {
 }
 
 func TestTransferred(t *testing.T) {
-	start := transferred{calls: 4096}
+	start := ioCounts{calls: 1, callBytes: 4096}
 	for _, c := range []struct {
-		now             transferred
+		now             ioCounts
 		started, beyond bool
 	}{
 		{start, true, false},
-		{transferred{calls: 8192}, false, false}, // a program that reads its libraries
-		{transferred{calls: 8192}, true, true},
-		{transferred{calls: 4096, devices: 512}, false, true},
+		{ioCounts{calls: 2, callBytes: 8192}, false, false}, // a program that reads its libraries
+		{ioCounts{calls: 2, callBytes: 8192}, true, true},
+		{ioCounts{calls: 1, callBytes: 4096, deviceBytes: 512}, false, true},
+		{ioCounts{calls: 9, callBytes: 5000}, true, false}, // fio looks at counters of disks
+		{ioCounts{calls: 1, callBytes: 4096, completions: 1}, false, true},
 	} {
 		if got := c.now.beyond(start, c.started); got != c.beyond {
 			t.Errorf("%+v, started %v: %v", c.now, c.started, got)
