@@ -4,6 +4,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"headroom/internal/figure"
+	"headroom/internal/profile/breakdown"
 	"headroom/internal/profile/difference"
 )
 
@@ -106,4 +108,37 @@ func TestProfilesOfOneGuestAreTheSame(t *testing.T) {
 	if wrong > 1 {
 		t.Errorf("%d of %d equal pairs were called different", wrong, pairs)
 	}
+}
+
+// How often both loads of a profile come out in a guest that is emulated, with a lazy IOMMU and a strict one by turns:
+// run it beside a load (scripts/busy).
+func TestProfilesComeOut(t *testing.T) {
+	const profiles = 20
+	kernel := guestKernel(t, profiledKernels()[0])
+	v, whole := newFixture(t), 0
+	for n := range profiles {
+		guest := plantedGuest{iommu: "intel"}
+		if n%2 == 1 {
+			guest.arguments = "iommu.strict=1"
+		}
+		label := fmt.Sprintf("profile-%d", n)
+		out, err := v.command("profile", "../../docs/examples/deep-reads.yaml", plantedDisk, "--on",
+			"qemu:"+guest.describe(t, kernel), "--label", label, "--loads", "1").CombinedOutput()
+		if err != nil {
+			t.Errorf("%d: %v\n%s", n, err, out)
+			continue
+		}
+		text, err := v.command("profile", "show", label, "--json").Output()
+		var d breakdown.Document
+		if err := errors.Join(err, json.Unmarshal(text, &d)); err != nil || len(d.Cells) != 1 {
+			t.Fatalf("%d: %v\n%s", n, err, text)
+		}
+		if c := d.Cells[0]; c.TimeLoads == 1 && c.CallLoads == 1 && c.WaitLoads == 1 {
+			whole++
+		} else {
+			t.Errorf("%d: missing is %+v", n, c.Missing)
+		}
+	}
+	figure.Record(t, figure.Share("profile/guests/whole", whole, profiles, figure.Higher).
+		Saying("profiles of an emulated guest of which both loads came out"))
 }
