@@ -8,9 +8,12 @@ func TestOperations(t *testing.T) {
 		block   float64
 		want    float64
 	}{
-		"libaio, while fio looks at counters": {Counted{Calls: 60, CallBytes: 9000, DeviceBytes: 4096 * 500}, 4096, 500},
-		"libaio of short blocks":              {Counted{Calls: 60, CallBytes: 9000, DeviceBytes: 512 * 9000}, 512, 9000},
-		"psync from the page cache":           {Counted{Calls: 560, CallBytes: 4096*500 + 9000}, 4096, 500 + 9000/4096.},
+		"libaio, while fio looks at counters": {
+			Counted{Calls: 60, CallBytes: 9000, DeviceBytes: 4096 * 500}, 4096, 500},
+		"libaio of short blocks": {
+			Counted{Calls: 60, CallBytes: 9000, DeviceBytes: 512 * 9000}, 512, 9000},
+		"psync from the page cache": {
+			Counted{Calls: 560, CallBytes: 4096*500 + 9000}, 4096, 500 + 9000/4096.},
 		"psync, direct": {Counted{Calls: 500, CallBytes: 4096 * 500, DeviceBytes: 4096 * 500}, 4096,
 			500},
 		"buffered writes of less than a page": {Counted{Calls: 500, CallBytes: 512 * 500, DeviceBytes: 4096 * 500}, 512,

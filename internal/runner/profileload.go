@@ -222,7 +222,9 @@ func readProfiled(ctx context.Context, e engine.Engine, c Cell, done finished, l
 	if len(rep.Values) > 0 {
 		l.Values = rep.Values
 	}
-	failed := slices.ContainsFunc(evidence.Group.Jobs, func(j fio.Job) bool { return j.Error != 0 || j.TotalErrors > 0 })
+	failed := slices.ContainsFunc(evidence.Group.Jobs, func(j fio.Job) bool {
+		return j.Error != 0 || j.TotalErrors > 0
+	})
 	switch {
 	case done.TimedOut:
 		return fmt.Errorf("the load had not ended after %s", done.Limit)

@@ -62,5 +62,6 @@ func directionsOf(params map[string]string) [3]bool {
 	rw = strings.TrimPrefix(rw, "rand")
 	trims := strings.HasPrefix(rw, "trim")
 	rw = strings.TrimPrefix(rw, "trim")
-	return [3]bool{rw == "" && !trims || strings.HasPrefix(rw, "r"), rw == "rw" || strings.HasSuffix(rw, "write"), trims}
+	writes := rw == "rw" || strings.HasSuffix(rw, "write")
+	return [3]bool{rw == "" && !trims || strings.HasPrefix(rw, "r"), writes, trims}
 }

@@ -47,8 +47,8 @@ func (w *work) block(l profile.Load) float64 {
 	return bytes / done
 }
 
-// movedIOs are the I/Os of a load by the bytes that its topmost device completed, which others may use as well: they are
-// no more than what the kernel counted of the load.
+// movedIOs are the I/Os of a load by the bytes that its topmost device completed, which others may use as well: they
+// are no more than what the kernel counted of the load.
 func (w *work) movedIOs(l profile.Load) float64 {
 	if len(l.Traced.Completed) == 0 {
 		return 0
@@ -89,7 +89,8 @@ func blockOf(l profile.Load) float64 {
 }
 
 // Idle says whether a load did no I/O at all while it was recorded: the kernel counted none, and no function that
-// begins an I/O was seen. Of a load of which nothing was recorded, or whose I/O the kernel does not count, nobody knows.
+// begins an I/O was seen. It is unknown, and false, of a load of which nothing was recorded, and where the kernel does
+// not count the I/O of processes.
 func Idle(l profile.Load) (bool, error) {
 	layers, err := layer.Load()
 	if err != nil {

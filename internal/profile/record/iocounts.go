@@ -65,7 +65,8 @@ func (s *session) endCount(c *ioCounter) *profile.Counted {
 		sum.TrimmedBytes = max(sum.TrimmedBytes, to.trimmed-from.trimmed)            // devices stand on each other
 	}
 	if !known && len(c.load.processes) > 0 {
-		s.miss(profile.Missing{What: profile.CountsOfIO, Why: "the kernel shows no /proc/PID/io of the load's processes",
+		s.miss(profile.Missing{What: profile.CountsOfIO,
+			Why:  "the kernel shows no /proc/PID/io of the load's processes",
 			Hint: "a kernel with CONFIG_TASK_IO_ACCOUNTING"})
 	}
 	return sum

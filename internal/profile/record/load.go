@@ -212,7 +212,8 @@ const shortestCall = 512
 // beyond says whether more was moved. Calls count only where they are not those of a start, nor of its own affairs.
 func (c ioCounts) beyond(before ioCounts, started bool) bool {
 	calls, bytes := c.calls-before.calls, c.callBytes-before.callBytes
-	return c.deviceBytes > before.deviceBytes || c.completions != before.completions || started && calls > 0 && bytes >= calls*shortestCall
+	return c.deviceBytes > before.deviceBytes || c.completions != before.completions ||
+		started && calls > 0 && bytes >= calls*shortestCall
 }
 
 // readIO reads what is counted of a process, which may have ended.
