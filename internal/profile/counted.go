@@ -49,3 +49,17 @@ func (c *Counted) Rate(block float64) float64 {
 	}
 	return c.Operations(block) / c.Seconds
 }
+
+// ForgetCounts removes the kernel's counts from a recording of a load whose I/O it does not count. What the load
+// generator reports then stands in for them.
+func (r *Recording) ForgetCounts() {
+	if r.Traced != nil {
+		r.Traced.Counted = nil
+	}
+	if r.Sampled != nil {
+		r.Sampled.Counted = nil
+	}
+	if r.Waits != nil {
+		r.Waits.Counted = nil
+	}
+}

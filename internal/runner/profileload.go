@@ -179,6 +179,9 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	if l.Recording, err = r.Recording(ctx); err != nil {
 		return err
 	}
+	if !fio.CountedByKernel(cell.Params) {
+		l.Recording.ForgetCounts()
+	}
 	idle, err := cost.Idle(*l)
 	if idle {
 		err = errors.New("the load did no I/O while it was recorded")

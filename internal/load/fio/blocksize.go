@@ -52,6 +52,18 @@ func BlockSize(params map[string]string) int64 {
 // Trims says whether a job discards.
 func Trims(params map[string]string) bool { return directionsOf(params)[2] }
 
+// CountedByKernel reports whether the kernel counts the I/Os of a job for its processes (proc_pid_io(5)). It counts none
+// of an engine that does nothing or maps its file, and none of libaio's that the page cache answers.
+func CountedByKernel(params map[string]string) bool {
+	switch engine := params["ioengine"]; engine {
+	case "null", "mmap":
+		return false
+	case "libaio":
+		return params["direct"] == "1"
+	}
+	return true
+}
+
 // directionsOf says whether a job reads, writes and trims.
 func directionsOf(params map[string]string) [3]bool {
 	rw := params["rw"]

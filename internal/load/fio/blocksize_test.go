@@ -27,3 +27,15 @@ func TestBlockSize(t *testing.T) {
 		}
 	}
 }
+
+func TestCountedByKernel(t *testing.T) {
+	for _, c := range []struct {
+		engine, direct string
+		want           bool
+	}{{"", "", true}, {"psync", "0", true}, {"io_uring", "0", true}, {"libaio", "1", true}, {"libaio", "0", false},
+		{"libaio", "", false}, {"mmap", "", false}, {"null", "1", false}} {
+		if got := CountedByKernel(map[string]string{"ioengine": c.engine, "direct": c.direct}); got != c.want {
+			t.Errorf("%s, direct %q: %v", c.engine, c.direct, got)
+		}
+	}
+}
