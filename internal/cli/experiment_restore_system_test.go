@@ -94,13 +94,13 @@ func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
 		if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		loads := v.holdLoads(n)
+		loads := v.holdLoadsFrom(n)
 		cmd := v.command("sweep", v.suite, v.place, "--factor", "job:iodepth=1,2", "--reference", reference, "--size",
 			"4m")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		loads.await()
+		loads.await(n)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Error(err)
 		}

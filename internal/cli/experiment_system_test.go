@@ -207,7 +207,7 @@ func TestInterruptedAndResumedExperiments(t *testing.T) {
 			before := contentOf(t, sysctl)
 			v := experimentFixture(t)
 			verb, settings := settings[0], settings[1:]
-			loads := v.holdLoads(2)
+			loads := v.holdLoadsFrom(2)
 			v.interrupt(v.command(append([]string{verb, v.suite, v.place, "--blocks", "2"}, settings...)...),
 				"block 1 of 2, ", syscall.SIGINT)
 			loads.release()

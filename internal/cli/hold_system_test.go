@@ -85,6 +85,12 @@ func (v *fixture) holdLoadsFrom(n int) hold {
 	return holdCalls(v.t, folder, "fio", loadsOfFio, n)
 }
 
+// await waits until the nth call has come.
+func (h hold) await(n int) {
+	h.t.Helper()
+	await(h.t, fmt.Sprintf("call %d of %s", n, h.program), func() bool { return h.calls() >= n })
+}
+
 // waiting reports how many calls of a run's jobs wait.
 func (h hold) waiting(run string) (n int) {
 	h.t.Helper()

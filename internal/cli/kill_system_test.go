@@ -209,62 +209,8 @@ func TestDeletingAKilledRunClearsUpFirst(t *testing.T) {
 	}
 }
 
-// heldLoads are the loads of a victim that wait until the test lets them go on: whoever looks at what goes on, or ends
-// it, has all the time that it takes.
-type heldLoads struct {
-	t *testing.T
-	// from is the number of the first that waits. While the file held is there they do, and begun has a line for each.
-	from        int
-	held, begun string
-}
-
-// holdLoads has the victim's fio wait from its nth load on.
-func (v *fixture) holdLoads(n int) heldLoads {
-	v.t.Helper()
-	fio, err := exec.LookPath("fio")
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	programs := v.t.TempDir()
-	h := heldLoads{t: v.t, from: n, held: filepath.Join(programs, "held"), begun: filepath.Join(programs, "begun")}
-	for _, name := range []string{h.held, h.begun} {
-		if err := os.WriteFile(name, nil, 0o644); err != nil {
-			v.t.Fatal(err)
-		}
-	}
-	writeProgram(v.t, filepath.Join(programs, "fio"), fmt.Sprintf(`#!/bin/sh
-case "$*" in
-*rw=rand*)
-	echo >>%[1]s
-	if [ "$(wc -l <%[1]s)" -ge %[2]d ]; then
-		while [ -e %[3]s ]; do sleep 0.05; done
-	fi
-	;;
-esac
-exec %[4]s "$@"
-`, h.begun, n, h.held, fio))
-	v.env = append(v.env, "PATH="+programs+":"+os.Getenv("PATH"))
-	return h
-}
-
-// await waits until a load waits.
-func (h heldLoads) await() {
-	h.t.Helper()
-	await(h.t, fmt.Sprintf("load %d begins", h.from), func() bool {
-		return strings.Count(contentOf(h.t, h.begun), "\n") >= h.from
-	})
-}
-
-// release lets all of them go on.
-func (h heldLoads) release() {
-	h.t.Helper()
-	if err := os.Remove(h.held); err != nil {
-		h.t.Error(err)
-	}
-}
-
 // interrupt sends the signal when a line with the prefix is printed, and expects the command to end in order. It must
-// not be able to end by itself until then: holdLoads.
+// not be able to end by itself until then: holdLoadsFrom.
 func (v fixture) interrupt(cmd *exec.Cmd, prefix string, sig syscall.Signal) {
 	v.t.Helper()
 	stderr, err := cmd.StderrPipe()
@@ -295,7 +241,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := newFixture(t)
-			loads := v.holdLoads(3)
+			loads := v.holdLoadsFrom(3)
 			v.interrupt(v.command("run", v.suite, v.place), "2/6  ", sig)
 			loads.release()
 			if files, err := os.ReadDir(v.place); err != nil || len(files) != 0 {
