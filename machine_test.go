@@ -19,10 +19,6 @@ import (
 // fine are comparisons that are found and depend on no machine: the function, and why.
 func fine() map[string]string {
 	return map[string]string{
-		"internal/cli/ablationpairs_system_test.go TestAnAblationOverEightPairsAndTwoAddresses": "no machine sends " +
-			"more than its links let through",
-		"internal/cli/commands_system_test.go TestSuitePgbench": "no transaction takes " +
-			"longer than all of them",
 		"internal/cli/netrdma_guest_test.go TestNetMeasuresRDMA": "two accounts of one " +
 			"run, and the order of its own parts",
 		"internal/cli/netrequests_system_test.go TestNetAddsUpAnswers": "no machine gets more " +
