@@ -66,10 +66,17 @@ func (a *Archive) Copy(file string) error {
 	return nil
 }
 
-// Bytes ends the archive and returns it. Several archives one after the other are one file system to the kernel,
-// because each of them is a multiple of four bytes long.
+// pageSize is that of the kernels that unpack archives here.
+const pageSize = 4096
+
+// Bytes ends the archive and returns it, with zeros up to a whole page. Several archives one after the other are one
+// file system to the kernel, which skips zeros between them. QEMU puts an initrd right below what its firmware reserves,
+// but for the last bytes of a page that is not full: a kernel that finds these in reserved memory copies the whole
+// initrd to another place first. Source: x86_load_linux of QEMU's hw/i386/x86.c; reserve_initrd of the kernel's
+// arch/x86/kernel/setup.c.
 func (a *Archive) Bytes() []byte {
 	a.entry("TRAILER!!!", 0, nil)
+	a.data.Write(make([]byte, -a.data.Len()&(pageSize-1)))
 	return a.data.Bytes()
 }
 

@@ -27,8 +27,11 @@ func entries(t *testing.T, archive []byte) []string {
 		return int(n)
 	}
 	padded := func(n int) int { return (n + 3) &^ 3 }
+	if len(archive)%pageSize != 0 {
+		t.Errorf("%d bytes are not whole pages", len(archive))
+	}
 	var all []string
-	for len(archive) > 0 {
+	for archive = bytes.TrimLeft(archive, "\x00"); len(archive) > 0; archive = bytes.TrimLeft(archive, "\x00") {
 		mode, size, nameSize := number(1), number(6), number(11)
 		name := string(archive[110 : 110+nameSize-1])
 		begin := padded(110 + nameSize)

@@ -209,7 +209,7 @@ func (g *Guest) bootable(ctx context.Context, f File) (bootable, error) {
 			return b, err
 		}
 		// A kernel that can't be started unpacked unpacks itself, which takes longer and is no error.
-		if elf, err := unpacked(ctx, packed); err == nil {
+		if elf, err := Unpacked(ctx, packed); err == nil {
 			b.kernel = filepath.Join(g.dir, "vmlinux-"+number)
 			if err := os.WriteFile(b.kernel, elf, 0o600); err != nil {
 				return b, err

@@ -154,10 +154,10 @@ func isKernel(bzImage []byte) error {
 	return nil
 }
 
-// unpacked is the ELF file within a bzImage, when it can be started as it is. An emulated processor takes half as long
+// Unpacked is the ELF file within a bzImage, when it can be started as it is. An emulated processor takes half as long
 // to unpack a kernel as it then takes to start it, so the host does that. Without the step that unpacks it, the
 // kernel's text lies at the address that it was linked for, so this is for emulation, where rates say nothing anyway.
-func unpacked(ctx context.Context, bzImage []byte) ([]byte, error) {
+func Unpacked(ctx context.Context, bzImage []byte) ([]byte, error) {
 	if err := isKernel(bzImage); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func TestUnpacked(t *testing.T) {
 		}
 	}
 	for name, packed := range map[string][]byte{"gzip": gz.Bytes(), "zstd": zst.Bytes()} {
-		got, err := unpacked(t.Context(), bzImage(append(packed, size...)))
+		got, err := Unpacked(t.Context(), bzImage(append(packed, size...)))
 		if err != nil || !bytes.Equal(got, vmlinux()) {
 			t.Errorf("%s: %d bytes, %v", name, len(got), err)
 		}
@@ -65,7 +65,7 @@ func TestUnpacked(t *testing.T) {
 		"another packing": {bzImage([]byte("BZh91AY&SY")), "a way that headroom does not read"},
 		"cut off":         {bzImage(gz.Bytes())[:1060], "behind the end of the file"},
 	} {
-		if _, err := unpacked(t.Context(), c.image); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Unpacked(t.Context(), c.image); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
@@ -124,7 +124,7 @@ func FuzzKernel(f *testing.F) {
 			t.Errorf("a release %q", release)
 		}
 		if len(data) < 1<<16 {
-			_, _ = unpacked(t.Context(), data)
+			_, _ = Unpacked(t.Context(), data)
 		}
 	})
 }

@@ -19,7 +19,7 @@ func TestArgv(t *testing.T) {
 			{Name: "b", Kind: virtioBlk, Backing: onFile, Cache: "none", AIO: "native", IOThreads: 2, Queues: 4},
 			{Name: "c", Kind: virtioSCSI, Backing: onNull, Size: 1 << 20, IOThreads: 1},
 			{Name: "d", Kind: sata, Backing: onNull, Size: 1 << 20}}}}
-	want := `qemu -nodefaults -no-user-config -display none -no-reboot -name headroom-guest,debug-threads=on -machine q35 -accel tcg,thread=multi -cpu max -smp 2 -m 1024M
+	want := `qemu -nodefaults -no-user-config -display none -no-reboot -name headroom-guest,debug-threads=on -machine q35 -accel tcg,thread=multi -cpu max,erms=off,fsrm=off -smp 2 -m 1024M
 -chardev file,id=console,path=console -serial chardev:console -kernel vmlinux -append quiet -initrd initrd
 -netdev user,id=net,ipv6=off,restrict=on,hostfwd=tcp:127.0.0.1:2222-:22 -device virtio-net-pci,netdev=net,romfile=
 -blockdev {"cache":{"direct":false,"no-flush":false},"discard":"unmap","driver":"raw","file":{"aio":"threads","cache":{"direct":false,"no-flush":false},"discard":"unmap","driver":"file","filename":"/proc/self/fd/3"},"node-name":"node-a"}
