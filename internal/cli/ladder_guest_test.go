@@ -36,7 +36,7 @@ func TestLadderOfADelayOverAStripe(t *testing.T) {
 // allow 400 a second and the delay 160.
 func delayOverAStripe(t *testing.T) ladder.Document {
 	t.Helper()
-	g := guest{kernel: "linux-image-amd64", cpu: "max", disks: 1,
+	g := guest{kernel: "linux-image-amd64", disks: 1,
 		drive: "throttling.iops-total=200", devices: []string{"nvme,serial=second,drive=d1"},
 		modules: []string{"raid0", "dm_delay"}, programs: []string{"mdadm", "dmsetup", "fio"},
 		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp /dev/shm; $b mount -t tmpfs shm /dev/shm

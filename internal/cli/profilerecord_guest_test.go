@@ -62,11 +62,8 @@ $b grep trac /proc/mounts`
 
 // TestRecordInGuest asserts what is exact even in an emulated guest: each read of a load with direct I/O is one request
 // to the driver, in the thread that submits it.
-//
-// The guest's CPUs take turns: QEMU before 8.1 may run instructions that the tracer has replaced meanwhile, for good.
 func TestRecordInGuest(t *testing.T) {
-	g := guest{kernel: "linux-image-amd64", cpu: "max", programs: []string{"fio"},
-		accelerator: "tcg,thread=single"}
+	g := guest{kernel: "linux-image-amd64", cpus: 2, programs: []string{"fio"}}
 	parts := strings.Split(g.boot(t, recordInGuest), guestNext+"\n")
 	if len(parts) != 4 {
 		t.Fatalf("%d parts: %q", len(parts), parts)

@@ -117,7 +117,7 @@ cd /tmp/pages && tar c . | gzip | base64
 func TestStagesNameThePlace(t *testing.T) {
 	for _, kernel := range []string{"linux-image-amd64", "linux-image-6.12-amd64"} {
 		t.Run(kernel, func(t *testing.T) {
-			g := guest{kernel: kernel, cpu: "max", modules: []string{"null_blk", "dm-delay", "bfq"},
+			g := guest{kernel: kernel, cpus: 2, modules: []string{"null_blk", "dm-delay", "bfq"},
 				setup:    stageDevices,
 				programs: []string{"fio", "dmsetup", "blktrace", "blkparse", "btt"}, limit: 20 * time.Minute}
 			parts := strings.Split(g.boot(t, stageLoads+traceByBlktrace), guestNext+"\n")

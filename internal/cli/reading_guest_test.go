@@ -74,18 +74,18 @@ func TestGuestsReadTrue(t *testing.T) {
 	t.Parallel()
 	const vtd = "intel-iommu"
 	for _, r := range []readGuest{
-		{"6.1 strict", guest{kernel: "linux-image-amd64", cpu: "max", devices: []string{vtd},
+		{"6.1 strict", guest{kernel: "linux-image-amd64", devices: []string{vtd},
 			args: "intel_iommu=on iommu.strict=1"},
 			map[string]string{"disk.iommu.group_type": "DMA", "iommu.units": "dmar0", "kernel.arch": "x86_64"},
 			[]string{"iommu-strict"}, nil},
-		{"6.1 lazy", guest{kernel: "linux-image-amd64", cpu: "max", devices: []string{vtd},
+		{"6.1 lazy", guest{kernel: "linux-image-amd64", devices: []string{vtd},
 			args: "intel_iommu=on iommu.strict=0"},
 			map[string]string{"disk.iommu.group_type": "DMA-FQ"}, nil, []string{"iommu-strict"}},
-		{"6.12 passthrough", guest{kernel: "linux-image-6.12-amd64", cpu: "max", devices: []string{vtd},
+		{"6.12 passthrough", guest{kernel: "linux-image-6.12-amd64", devices: []string{vtd},
 			args: "intel_iommu=on iommu=pt"},
 			map[string]string{"disk.iommu.group_type": "identity"}, nil,
 			[]string{"iommu-strict", "iommu-argument-ignored"}},
-		{"6.12 strict", guest{kernel: "linux-image-6.12-amd64", cpu: "max", devices: []string{vtd},
+		{"6.12 strict", guest{kernel: "linux-image-6.12-amd64", devices: []string{vtd},
 			args: "intel_iommu=on iommu.strict=1"},
 			map[string]string{"disk.iommu.group_type": "DMA"}, []string{"iommu-strict"}, nil},
 		{"6.1 AMD, PTI forced", guest{kernel: "linux-image-amd64", cpu: "EPYC", args: "pti=on"},
@@ -106,7 +106,7 @@ func TestGuestsReadTrue(t *testing.T) {
 // multipath map over two SCSI paths to one disk, a bond. What is read of each is what was made.
 func TestGuestWithVolumes(t *testing.T) {
 	t.Parallel()
-	g := guest{kernel: "linux-image-amd64", cpu: "max", disks: 4,
+	g := guest{kernel: "linux-image-amd64", disks: 4, cpus: 2, // or the disk of virtio has one queue
 		devices: []string{"nvme,serial=second,drive=d1", "virtio-scsi-pci,id=scsi",
 			"scsi-hd,bus=scsi.0,drive=d2,serial=path-a,rotation_rate=1",
 			"scsi-hd,bus=scsi.0,drive=d3,serial=path-b", "virtio-blk-pci,drive=d4,serial=virtual,num-queues=2",

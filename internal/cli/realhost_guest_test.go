@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -101,8 +102,8 @@ func startHost(t *testing.T) *host {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp",
-		"2", "-m", "1G", "-display", "none",
+	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu",
+		"max,erms=off,fsrm=off", "-smp", "1", "-m", "1G", "-display", "none",
 		"-nodefaults", "-vga", "std", "-serial", "file:"+h.console, "-monitor", "unix:"+h.monitor+",server=on,wait=off",
 		"-drive", "file="+disk+",if=virtio,format=raw",
 		"-drive", "file="+system+",if=virtio,format=raw,readonly=on",
@@ -497,4 +498,20 @@ func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
 		}
 		h.untouched(v, own, "killed "+c.when)
 	}
+}
+
+func gzipped(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := z.Write(data); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return packed.Bytes()
 }

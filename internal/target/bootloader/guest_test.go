@@ -67,8 +67,8 @@ func startGRUBGuest(t *testing.T) *grubGuest {
 	disk := grubDisk(t, dir, g.release, kernels[0], guestInitramfs(t, dir, root))
 	line, monitor, console := filepath.Join(dir, "line"), filepath.Join(dir, "monitor"), filepath.Join(dir, "console")
 	ctx, cancel := context.WithCancel(context.Background())
-	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp",
-		"2", "-m", "1G", "-display", "none",
+	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu",
+		"max,erms=off,fsrm=off", "-smp", "1", "-m", "1G", "-display", "none",
 		"-nodefaults", "-vga", "std", "-serial", "file:"+console, "-serial", "unix:"+line+",server=on,wait=off",
 		"-monitor", "unix:"+monitor+",server=on,wait=off",
 		"-drive", "file="+disk+",if=virtio,format=raw")
