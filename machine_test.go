@@ -711,8 +711,6 @@ func TestOnlyWith(t *testing.T) {
 func harmless() map[string]string {
 	return map[string]string{
 		"internal/cli/bisect_options_kernel_test.go TestTheSlowOptionIsFound": "a kill at any moment of the search",
-		"internal/cli/netrequests_system_test.go TestNetSaysThatAPingPongStoodStill": "how long a link is down, in " +
-			"which a datagram was lost",
 		"internal/cli/netrequests_system_test.go TestNetTimesAnswersOverALinkOfAKnownDelay": "a port in a network " +
 			"namespace",
 		"internal/cli/serve_system_test.go TestServe": "there is no such port",

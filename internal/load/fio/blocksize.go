@@ -52,8 +52,8 @@ func BlockSize(params map[string]string) int64 {
 // Trims says whether a job discards.
 func Trims(params map[string]string) bool { return directionsOf(params)[2] }
 
-// CountedByKernel reports whether the kernel counts the I/Os of a job for its processes (proc_pid_io(5)). It counts none
-// of an engine that does nothing or maps its file, and none of libaio's that the page cache answers.
+// CountedByKernel reports whether the kernel counts the I/Os of a job for its processes (proc_pid_io(5)). It counts
+// none of an engine that does nothing or maps its file, and none of libaio's that the page cache answers.
 func CountedByKernel(params map[string]string) bool {
 	switch engine := params["ioengine"]; engine {
 	case "null", "mmap":

@@ -72,8 +72,8 @@ func looks() []look {
 		{"phone by night", 400, true}, {"tablet", 800, false}}
 }
 
-// LookAtPages looks at the pages of documents, by their names, in one Chromium. Each must fit a desk and a phone, by day
-// and by night, and must ask the network for nothing.
+// LookAtPages looks at the pages of documents, by their names, in one Chromium. Each must fit a desk and a phone, by
+// day and by night, and must ask the network for nothing.
 func LookAtPages(t *testing.T, documents map[string]document.Document) {
 	t.Helper()
 	if len(documents) == 0 {

@@ -70,9 +70,9 @@ func (a *Archive) Copy(file string) error {
 const pageSize = 4096
 
 // Bytes ends the archive and returns it, with zeros up to a whole page. Several archives one after the other are one
-// file system to the kernel, which skips zeros between them. QEMU puts an initrd right below what its firmware reserves,
-// but for the last bytes of a page that is not full: a kernel that finds these in reserved memory copies the whole
-// initrd to another place first. Source: x86_load_linux of QEMU's hw/i386/x86.c; reserve_initrd of the kernel's
+// file system to the kernel, which skips zeros between them. QEMU puts an initrd right below what its firmware
+// reserves, but for the last bytes of a page that is not full: a kernel that finds these in reserved memory copies the
+// whole initrd to another place first. Source: x86_load_linux of QEMU's hw/i386/x86.c; reserve_initrd of the kernel's
 // arch/x86/kernel/setup.c.
 func (a *Archive) Bytes() []byte {
 	a.entry("TRAILER!!!", 0, nil)

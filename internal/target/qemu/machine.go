@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// EmulatedCPU is the processor of an emulated guest: all that QEMU can imitate, but the marks by which kernels copy and
-// clear memory with one instruction for each byte. QEMU carries out one byte after the other, and eight in the same time
-// where such an instruction is for eight.
+// EmulatedCPU is the processor of an emulated guest: all that QEMU can imitate, but the marks by which kernels copy
+// and clear memory with an instruction for each byte. QEMU carries out one byte after the other, and eight in the same
+// time where such an instruction is for eight.
 const EmulatedCPU = "max,erms=off,fsrm=off"
 
 // start is all that one start of QEMU is made of.
