@@ -24,8 +24,8 @@ const designTests = "internal/experiment/designtest"
 // renderTests and browserTests are for tests: one checks what documents become in each format, the other looks at pages in
 // a browser.
 const (
-	renderTests = "internal/render/rendertest"
-	browserTests  = "internal/browsertest"
+	renderTests  = "internal/render/rendertest"
+	browserTests = "internal/browsertest"
 )
 
 // usersOfKinds are the files that may import a kind of target, with the reason.
