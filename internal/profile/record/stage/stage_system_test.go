@@ -61,11 +61,13 @@ mkdir tracefs
 mount -t tracefs nodev tracefs
 instance=tracefs/instances/headroom-test-%d
 mkdir $instance
+scheduler=$(sed 's/.*\[\(.*\)\].*/\1/' $queue/scheduler)
+echo none > $queue/scheduler
 requests=$(cat $queue/nr_requests) kib=$(cat $queue/max_sectors_kb) # the loop device is used again by others
 put_back() { [ "$(cat $queue/$1)" = $2 ] || echo $2 > $queue/$1; } # the kernel may refuse a value that is set already
+# How many requests there can be is limited by the scheduler, so it is none when their number is put back.
 trap 'echo 0 > $instance/events/enable; rmdir $instance; echo none > $queue/scheduler
-	put_back nr_requests $requests; put_back max_sectors_kb $kib' EXIT
-echo none > $queue/scheduler
+	put_back nr_requests $requests; put_back max_sectors_kb $kib; echo $scheduler > $queue/scheduler' EXIT
 echo 0 > $instance/tracing_on
 echo mono > $instance/trace_clock
 echo 16384 > $instance/buffer_size_kb
