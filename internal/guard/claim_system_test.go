@@ -111,6 +111,26 @@ func TestStillTheSame(t *testing.T) {
 	}
 }
 
+// TestStillTheSameMedium changes what the kernel says of a device whose path, number and size stay as they are.
+func TestStillTheSameMedium(t *testing.T) {
+	needRoot(t)
+	d := newDiskWithout(t, 64*mib, true)
+	claim, verdict := claimed(t, d.node, "")
+	if err := claim.StillTheSame(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("/sys/class/block", filepath.Base(d.node), "queue/rotational")
+	if err := os.WriteFile(file, []byte("0"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := claim.StillTheSame(); lab.KindOf(err) != lab.Refused {
+		t.Errorf("got %v, want it refused", err)
+	}
+	if err := claim.Discard(context.Background(), verdict); lab.KindOf(err) != lab.Refused {
+		t.Errorf("discarded: %v", err)
+	}
+}
+
 func relink(d *disk, to, link string) {
 	if err := os.Remove(link); err != nil {
 		d.t.Fatal(err)
