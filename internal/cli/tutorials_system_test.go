@@ -25,18 +25,19 @@ type finding struct{ answer, undecided string }
 // practiceOf begins the names of all that the practice.sh of a process makes: two runs of the tests are side by side.
 func practiceOf(process string) string { return "practice-" + process }
 
-// practice runs practice.sh with names of this process; what pages show has those that everybody else gets.
-func practice(t *testing.T) (name string) {
+// practice removes what practice.sh made for this tutorial, and does so again when the test ends. It returns how the
+// names of all that begin. What pages show has those that everybody else gets.
+func practice(t *testing.T, root, page string) (name string) {
 	t.Helper()
 	if golden.Update() {
 		name = "practice"
 	} else {
-		name = practiceOf(strconv.Itoa(os.Getpid()))
+		name = practiceOf(strconv.Itoa(os.Getpid())) + "-" + strings.TrimSuffix(page, ".md")
 	}
 	remove := func(name string) {
 		cmd := exec.Command("sh", "docs/tutorials/practice.sh", "remove")
-		cmd.Env = append(os.Environ(), "PRACTICE="+name)
-		if out, err := cmd.CombinedOutput(); err != nil {
+		cmd.Dir = root
+		if out, err := with(cmd, "PRACTICE="+name).CombinedOutput(); err != nil {
 			t.Errorf("practice.sh removes %s: %v\n%s", name, err, out)
 		}
 	}
@@ -45,14 +46,14 @@ func practice(t *testing.T) (name string) {
 		t.Fatalf("%d folders, %v", len(folders), err)
 	}
 	for _, folder := range folders { // of tests that were killed
-		process, is := strings.CutPrefix(folder.Name(), practiceOf(""))
+		rest, is := strings.CutPrefix(folder.Name(), practiceOf(""))
+		process, _, _ := strings.Cut(rest, "-")
 		if _, err := os.Stat("/proc/" + process); is && errors.Is(err, fs.ErrNotExist) {
-			remove(practiceOf(process))
+			remove(folder.Name())
 		}
 	}
 	remove(name)
 	t.Cleanup(func() { remove(name) })
-	t.Setenv("PRACTICE", name)
 	return name
 }
 
@@ -63,24 +64,36 @@ func tutorial(t *testing.T, page string, said ...finding) {
 	if os.Getuid() != 0 {
 		t.Skip("disks in memory and network namespaces need root")
 	}
-	t.Chdir("../..")
-	t.Setenv("HEADROOM_STORE", t.TempDir())
-	name := practice(t)
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := practice(t, root, page)
+	environment := map[string]string{"HEADROOM_STORE": t.TempDir(), "PRACTICE": name}
+	unset := map[string]bool{}
 	var printed []string
-	howto{page: filepath.Join("docs", "tutorials", page), all: true, run: func(t *testing.T, line string) string {
+	howto{page: filepath.Join(root, "docs", "tutorials", page), all: true, run: func(t *testing.T, line string) string {
 		line = strings.ReplaceAll(line, "/tmp/practice/", "/tmp/"+name+"/")
 		if variable, is := strings.CutPrefix(line, "export "); is {
 			key, value, _ := strings.Cut(variable, "=")
-			t.Setenv(key, value)
+			environment[key] = value
 			return ""
 		}
 		if key, is := strings.CutPrefix(line, "unset "); is {
-			if err := os.Unsetenv(key); err != nil { // Setenv puts it back
-				t.Error(err)
-			}
+			delete(environment, key)
+			unset[key] = true
 			return ""
 		}
 		cmd := exec.Command("sh", "-c", line)
+		cmd.Dir = root
+		for _, variable := range os.Environ() {
+			if key, _, _ := strings.Cut(variable, "="); !unset[key] {
+				cmd.Env = append(cmd.Env, variable)
+			}
+		}
+		for key, value := range environment {
+			cmd.Env = append(cmd.Env, key+"="+value)
+		}
 		var errs strings.Builder
 		cmd.Stderr = &errs
 		out, err := cmd.Output()
@@ -113,8 +126,17 @@ func tutorial(t *testing.T, page string, said ...finding) {
 	}
 }
 
+// besideOthers carries a tutorial out beside other tests, unless its page is written: all have the same names then.
+func besideOthers(t *testing.T) {
+	t.Helper()
+	if !golden.Update() {
+		t.Parallel()
+	}
+}
+
 // A limit of rate makes the container slower, by far more than the machine's speed varies.
 func TestTutorialDisk(t *testing.T) {
+	besideOthers(t)
 	tutorial(t, "disk.md", finding{answer: "Ceiling of reads: 20.0 MiB/s, cgroup io.max"},
 		finding{answer: "cgroup-io-limit"}, finding{answer: "1 job: faster"})
 }
@@ -136,6 +158,7 @@ func TestTutorialSetting(t *testing.T) {
 
 // The link carries 50 Mbit/s or a gigabit. No disk is too slow for it, and no machine is fast enough to matter.
 func TestTutorialNetwork(t *testing.T) {
+	besideOthers(t)
 	tutorial(t, "network.md", finding{answer: "large-reads on /tmp/practice/disk of ssh://a .*read 1m [0-9]"},
 		finding{answer: "loopback of ssh://b .*one flow to 198.18.0.2 .*198.18.0.2 "},
 		finding{answer: "client:exec:port-limit=1Gbit gains"})
