@@ -24,6 +24,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/target/initramfs"
+	"headroom/internal/target/qemu"
 )
 
 // hostName is how headroom calls the machine that is started again.
@@ -102,21 +103,22 @@ func startHost(t *testing.T) *host {
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu",
-		"max,erms=off,fsrm=off", "-smp", "1", "-m", "1G", "-display", "none",
+	// With several CPUs, QEMU before 8.1 may hang.
+	emulator := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu",
+		qemu.EmulatedCPU, "-smp", "1", "-m", "1G", "-display", "none",
 		"-nodefaults", "-vga", "std", "-serial", "file:"+h.console, "-monitor", "unix:"+h.monitor+",server=on,wait=off",
 		"-drive", "file="+disk+",if=virtio,format=raw",
 		"-drive", "file="+system+",if=virtio,format=raw,readonly=on",
 		"-netdev", fmt.Sprintf("user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:%d-:22", port), "-device",
 		"virtio-net-pci,netdev=n,romfile=")
 	var printed bytes.Buffer
-	qemu.Stdout, qemu.Stderr = &printed, &printed
-	if err := qemu.Start(); err != nil {
+	emulator.Stdout, emulator.Stderr = &printed, &printed
+	if err := emulator.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		cancel()
-		_ = qemu.Wait()
+		_ = emulator.Wait()
 		if text, err := os.ReadFile(h.console); t.Failed() && err == nil {
 			t.Logf("QEMU said %q; the end of the console:\n%s", printed.String(), tail(string(text), 5000))
 		}

@@ -67,6 +67,7 @@ func startGRUBGuest(t *testing.T) *grubGuest {
 	disk := grubDisk(t, dir, g.release, kernels[0], guestInitramfs(t, dir, root))
 	line, monitor, console := filepath.Join(dir, "line"), filepath.Join(dir, "monitor"), filepath.Join(dir, "console")
 	ctx, cancel := context.WithCancel(context.Background())
+	// With several CPUs, QEMU before 8.1 may hang; memory that is copied byte by byte takes it long.
 	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu",
 		"max,erms=off,fsrm=off", "-smp", "1", "-m", "1G", "-display", "none",
 		"-nodefaults", "-vga", "std", "-serial", "file:"+console, "-serial", "unix:"+line+",server=on,wait=off",
