@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,13 +34,17 @@ func newGuestLadderFixture(t *testing.T) guestLadderFixture {
 		t.Fatal(err)
 	}
 	base, _, _ := strings.Cut(string(text), "disks:")
+	fio, err := exec.LookPath("fio") // which comes first on the path is one that holds loads
+	if err != nil {
+		t.Skip("fio is not installed")
+	}
 	for path, content := range map[string]string{
 		g.suite: "version: 1\nname: one\ntitle: Random reads\nsource: a test\njobs:\n" +
 			"  - {name: randread, fio: {rw: randread, bs: 4k, iodepth: 4, ioengine: libaio, direct: 1, runtime: 1s, " +
 			"time_based: 1, randrepeat: 0}}\n",
 		g.kept: strings.Repeat("kept data of the user's\n", 1<<20),
-		g.file: base + "disks:\n  - {name: data, kind: virtio-blk, size: 32m}\n  - {name: users, kind: nvme, file: " +
-			g.kept + "}\n" +
+		g.file: base + "programs: [" + fio + "]\ndisks:\n  - {name: data, kind: virtio-blk, size: 32m}\n" +
+			"  - {name: users, kind: nvme, file: " + g.kept + "}\n" +
 			"  - {name: none, kind: virtio-blk, size: 32m, backing: \"null\"}\n",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
@@ -82,7 +87,7 @@ func TestLadderClimbsThroughAGuest(t *testing.T) {
 	t.Parallel()
 	g := newGuestLadderFixture(t)
 	before := contents(t, g.kept)
-	code, stderr := g.interrupt(syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite",
+	code, stderr := g.interruptAt(3, syscall.SIGINT, "ladder", "null", g.place, "--guest", "qemu:"+g.file, "--suite",
 		g.suite,
 		"--passes", "4", "--size", "8m", "--margin", "30%")
 	if code != 130 || !strings.Contains(stderr, "headroom ladder --resume") {
