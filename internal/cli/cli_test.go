@@ -96,6 +96,12 @@ func runScripts(t *testing.T, dir string, env ...string) {
 			})
 			return nil
 		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
+		},
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 	})

@@ -42,6 +42,9 @@ func recorders(t *testing.T, run string) (found []string) {
 
 // headroom copies itself to the machine that records, and is gone from there at the end.
 func TestLoadsElsewhereAreProfiled(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("tracing needs root")
+	}
 	t.Parallel()
 	v, _ := newRemoteFixture(t)
 	out, err := v.command("run", v.suite, v.place, "--on", "ssh://under-test", "--repeat", "1",
@@ -64,6 +67,9 @@ func TestLoadsElsewhereAreProfiled(t *testing.T) {
 
 // Killed while a recorder is there: after one restore nothing of it is left, on disk or in the kernel.
 func TestAProfiledRunElsewhereIsKilledAndRestored(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("tracing needs root")
+	}
 	t.Parallel()
 	for i, part := range []string{"time", "calls"} {
 		v, server := newRemoteFixture(t)

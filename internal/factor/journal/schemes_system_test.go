@@ -49,6 +49,9 @@ func command(t *testing.T, name string, args ...string) string {
 // loopDisk is a loop device of the test's own; the name is the kernel's.
 func loopDisk(t *testing.T) string {
 	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("loop devices need root")
+	}
 	needs(t, "losetup")
 	file := filepath.Join(t.TempDir(), "disk")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -270,6 +273,9 @@ func TestWhatIsKeptIsRefusedByAnyName(t *testing.T) {
 }
 
 func TestMount(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounts need root")
+	}
 	needs(t, "mkfs.ext4", "mount")
 	device := "/dev/" + loopDisk(t)
 	command(t, "mkfs.ext4", "-q", device)
@@ -312,6 +318,9 @@ const inNamespace = "HEADROOM_TEST_IN_NAMESPACE"
 // A network namespace of its own has adapters that nobody uses. /sys shows the adapters of the namespace that it was
 // mounted in.
 func TestNIC(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("a network of its own needs root")
+	}
 	needs(t, "unshare", "ip", "ethtool", "mount")
 	if os.Getenv(inNamespace) == "" {
 		self, err := os.Executable()
