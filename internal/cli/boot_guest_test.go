@@ -22,11 +22,11 @@ import (
 // modules. It is emulated, not virtualised: what is read from it is true of a machine, how fast it is says nothing.
 type guest struct {
 	kernel  string   // meta-package, for scripts/guest-kernel
-	cpu     string   // QEMU's -cpu; empty for that of the guests that headroom starts
+	cpu     string   // QEMU's -cpu; empty means qemu.EmulatedCPU
 	devices []string // QEMU's -device, IOMMU included
 	args    string   // boot arguments
 
-	cpus int // 0 is one
+	cpus int // 0 means 1
 
 	disks    int           // further empty disks, d1, d2, … for devices
 	drive    string        // options of every disk: "throttling.iops-total=200"
@@ -72,7 +72,7 @@ func (g guest) boot(t *testing.T, command string) string {
 	if err := os.WriteFile(kernel, unpacked, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// With a thread for each CPU, QEMU before 8.1 may carry out for ever what the kernel has replaced meanwhile.
+	// QEMU before 8.1 with a thread for each CPU can hang: it may run code forever that the kernel has replaced.
 	argv := []string{"-accel", "tcg,thread=single", "-machine", "q35", "-cpu", cmp.Or(g.cpu, qemu.EmulatedCPU), "-smp",
 		strconv.Itoa(max(1, g.cpus)), "-m", "1G", "-nographic", "-no-reboot", "-kernel", kernel, "-initrd", initrd,
 		"-append",

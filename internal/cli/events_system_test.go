@@ -43,8 +43,8 @@ const (
 	// early is how many seconds into a load an event is to come. What came before it is known after 5 s of it; a busy
 	// machine takes some of the rest to begin.
 	early = 9
-	// late is how many seconds a load goes on after its event: one that a busy machine comes to late is to come before
-	// the load has ended.
+	// late is how many seconds a load runs after its event is due, so that an event which a busy machine delays still
+	// happens during the load.
 	late = 14
 )
 

@@ -34,7 +34,7 @@ func TestAKilledAblationIsPutBack(t *testing.T) {
 	if err := os.WriteFile(found, []byte(before), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// The load ends where all is as it was found, and goes on until it is killed where something is changed.
+	// The load ends at once if no setting is changed. Otherwise it runs until it is killed.
 	suite := v.suiteOf("version: 1\njobs:\n  - name: work\n    exec: [sh, -c, 'cat" + files + " | cmp -s - " + found +
 		" || { touch " + waits + "; sleep 1000; }; echo took 1']\n" + printedTimes)
 	for seed := range 3 {
@@ -77,8 +77,8 @@ func TestAKilledAblationIsPutBack(t *testing.T) {
 	v.checkNothingLeft("after all kills")
 }
 
-// A sweep that is killed leaves nothing on its reference, whichever of the two is measured: one of the three loads of a
-// block is that of the reference.
+// A killed sweep leaves no files on its reference, whether the reference or the place was measured. Each block has
+// three loads, and one of them measures the reference.
 func TestAKilledSweepLeavesNothingOnItsReference(t *testing.T) {
 	t.Parallel()
 	reference := t.TempDir()

@@ -12,21 +12,21 @@ import (
 	"testing"
 )
 
-// hold stands in the way of the calls of a program. Whoever looks at what goes on, or ends it, has all the time that it
-// takes, however slow the machine is and however long it stands still.
+// hold makes calls of a program wait until the test releases them. The test can then inspect or end a running load
+// without a race, on a machine of any speed.
 type hold struct {
 	t              *testing.T
 	program, first string
 }
 
-// Patterns of arguments: fio's loads, but for those that lay out or fill, and clients of iperf3 and sockperf.
+// Shell patterns of arguments: fio's loads except layout and fill, and clients of iperf3 and sockperf.
 const (
 	loadsOfFio     = "*--name=layout*|*--name=fill*) ;; *--name=*"
 	networkClients = "*--client*|*ping-pong*|*under-load*"
 )
 
-// holdCalls has the calls of a program wait that have arguments of a pattern of the shell, from the nth on. The folder
-// comes first on the PATH of who calls it. More calls get through when to is called.
+// holdCalls writes a stand-in for a program into a folder, which the caller puts first on the PATH. From the nth call
+// on, calls whose arguments match a shell pattern wait until to or release lets them run the real program.
 func holdCalls(t *testing.T, folder, program, pattern string, n int) hold {
 	t.Helper()
 	real, err := exec.LookPath(program)
@@ -52,7 +52,7 @@ exec %[4]s "$@"
 	return h
 }
 
-// calls is how many calls there were.
+// calls returns the number of calls so far.
 func (h hold) calls() int {
 	h.t.Helper()
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(h.first), "calls"))
@@ -62,10 +62,10 @@ func (h hold) calls() int {
 	return strings.Count(string(text), "\n")
 }
 
-// to has only calls from the nth on wait.
+// to releases all calls before the nth.
 func (h hold) to(n int) {
 	h.t.Helper()
-	building := h.first + ".new" // nobody reads half of it
+	building := h.first + ".new" // renamed, so that no call reads a partial file
 	if err := os.WriteFile(building, []byte(strconv.Itoa(n)), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
@@ -74,10 +74,10 @@ func (h hold) to(n int) {
 	}
 }
 
-// release has no call wait any more.
+// release releases all calls.
 func (h hold) release() { h.to(1 << 30) }
 
-// holdLoadsFrom has fio's loads that the fixture starts on this machine wait, from the nth on.
+// holdLoadsFrom makes fio's loads on this machine wait from the nth on.
 func (v *fixture) holdLoadsFrom(n int) hold {
 	v.t.Helper()
 	folder := v.t.TempDir()
@@ -85,13 +85,13 @@ func (v *fixture) holdLoadsFrom(n int) hold {
 	return holdCalls(v.t, folder, "fio", loadsOfFio, n)
 }
 
-// await waits until the nth call has come.
+// await waits for the nth call.
 func (h hold) await(n int) {
 	h.t.Helper()
 	await(h.t, fmt.Sprintf("call %d of %s", n, h.program), func() bool { return h.calls() >= n })
 }
 
-// waiting reports how many calls of a run's jobs wait.
+// waiting returns the number of waiting calls of a run's jobs.
 func (h hold) waiting(run string) (n int) {
 	h.t.Helper()
 	for _, link := range processesOf(h.t, run) {

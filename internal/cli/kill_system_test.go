@@ -209,8 +209,8 @@ func TestDeletingAKilledRunClearsUpFirst(t *testing.T) {
 	}
 }
 
-// interrupt sends the signal when a line with the prefix is printed, and expects the command to end in order. It must
-// not be able to end by itself until then: holdLoadsFrom.
+// interrupt sends the signal when a line with the prefix is printed, and expects the command to end in order. Its
+// loads must be held (holdLoadsFrom), or it could end before the signal.
 func (v fixture) interrupt(cmd *exec.Cmd, prefix string, sig syscall.Signal) {
 	v.t.Helper()
 	stderr, err := cmd.StderrPipe()

@@ -133,9 +133,9 @@ func (p layersFixture) waited(arm string, least float64) {
 	}
 }
 
-// A delay that is put at one layer is in what is measured there and above, and something is said of what each of both
-// adds. To which it is charged and how long it is, a test with the tag bench asks, and one with machines that follow a
-// script.
+// A delay at one layer shows in the latency of that layer and of the layer above, and the document has what each of
+// them adds. TestLayersFindHowLongADelayIs (bench) and TestScriptedLayersFindADelayWhereItIs check which layer is
+// charged and how much.
 func TestLayersWithADelay(t *testing.T) {
 	t.Parallel()
 	p, d := delayedLayer(t)

@@ -49,7 +49,7 @@ as "$program" export last --format csv
 as "$program" restore
 # What a container that was killed has left is put right by the next one, in the same volumes.
 as sh -c '"$0" run quick "$1" --set runtime=3600 --repeat 1 --size 16m & echo $! >"$HEADROOM_STORE/pid"; wait' "$program" "$volumes/data" &
-# A load of this container goes on when a process with its arguments works in a folder that is in this /dev/shm.
+# A load of this container is running if a process with its arguments has a working directory in this /dev/shm.
 loading() {
 	for p in /proc/[0-9]*; do
 		folder=$(readlink "$p/cwd" 2>/dev/null) || continue

@@ -252,15 +252,14 @@ func (a comparisonFixture) bothComplete() {
 	a.pairsOf(base, next)
 }
 
-// interrupt starts a command, sends it a signal while its fifth load goes on, and returns its exit code and what it
+// interrupt starts a command, signals it during its fifth load, and returns its exit code and what it
 // said.
 func (a comparisonFixture) interrupt(signal syscall.Signal, args ...string) (code int, stderr string) {
 	a.t.Helper()
 	return a.interruptAt(5, signal, args...)
 }
 
-// interruptAt sends the signal while the nth of the loads that fio has on this machine goes on; others may have been
-// measured in a guest.
+// interruptAt is interrupt during fio's nth load on this machine. Loads in guests don't count.
 func (a comparisonFixture) interruptAt(n int, signal syscall.Signal, args ...string) (code int, stderr string) {
 	a.t.Helper()
 	cmd, programs := a.command(args...), a.programs

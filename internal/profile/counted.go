@@ -1,6 +1,6 @@
 package profile
 
-// Counted is what the kernel counted of a load's I/O while a part was recorded, by the load's processes.
+// Counted holds the kernel's counts of a load's I/O while a part was recorded.
 type Counted struct {
 	// Seconds between the first and the last look at the counts.
 	Seconds float64 `json:"seconds"`
@@ -10,22 +10,22 @@ type Counted struct {
 	CallBytes uint64 `json:"call_bytes"`
 	// DeviceBytes were moved from and to devices and servers: read_bytes there.
 	DeviceBytes uint64 `json:"device_bytes"`
-	// Completions are those of the load's rings (io_uring), whatever they were of.
+	// Completions of the load's io_uring rings, of any operation.
 	Completions uint64 `json:"completions,omitempty"`
 	// TrimmedBytes were discarded on the devices under test while a load trims: the kernel does not count them for
 	// processes.
 	TrimmedBytes uint64 `json:"trimmed_bytes,omitempty"`
 }
 
-// A load generator reads and writes in its own affairs: it looks at counters, and prints how far it is. Those calls are
-// short. Buffered writes that are shorter than a page count as whole pages for the device.
+// A load generator also makes short calls that are not I/Os of the load: it reads counters and prints progress.
+// Buffered writes shorter than a page count as whole pages for the device.
 const (
-	ownCalls    = 8  // calls of the load itself are on average longer than a block over this
-	beyondCalls = 20 // bytes of devices for one of a call, at most
+	ownCalls    = 8  // calls count as I/Os if they move at least a block divided by this, on average
+	beyondCalls = 20 // device bytes for each byte of a call, at most
 )
 
-// Operations are the I/Os that were counted, of a load whose blocks are so many bytes long. Without a length only
-// operations that the kernel counts one by one are known, else there are none.
+// Operations returns the number of I/Os of a load whose blocks have this many bytes. Without a block size (0) it counts
+// only what the kernel counts one by one.
 func (c Counted) Operations(block float64) float64 {
 	calls, length := float64(c.CallBytes), max(block, 512)
 	switch {
@@ -42,7 +42,7 @@ func (c Counted) Operations(block float64) float64 {
 	return 0
 }
 
-// Rate is how many I/Os were done in a second; 0 where none were counted.
+// Rate returns I/Os per second; 0 where none were counted.
 func (c *Counted) Rate(block float64) float64 {
 	if c == nil || c.Seconds <= 0 {
 		return 0

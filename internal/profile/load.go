@@ -29,8 +29,8 @@ type Load struct {
 	Part  Part      `json:"part"`
 	Start time.Time `json:"start"`
 	// Seconds that the load took, and its Values by metric name, as the load generator reports them while it is
-	// profiled: compared with those of the measured repetition they say what profiling costs. One that was ended may
-	// have reported nothing.
+	// profiled: compared with those of the measured repetition they say what profiling costs. A load that was
+	// ended may have reported nothing.
 	Seconds float64            `json:"seconds"`
 	Values  map[string]float64 `json:"values"`
 	// Block is how many bytes each I/O of the load moves; 0 where they differ.
@@ -67,7 +67,7 @@ type Missing struct {
 	Hint string `json:"hint"`
 }
 
-// CountsOfIO is what is missing where the kernel does not count the I/O of processes.
+// CountsOfIO names what is missing if the kernel does not count the I/O of processes.
 const CountsOfIO = "counts of I/O"
 
 // Context is on whose behalf the kernel ran.

@@ -22,7 +22,7 @@ type Request struct {
 	Trace time.Duration `json:"trace,omitempty"`
 	// Devices are the numbers of the block devices under test, from the top down: "253:0", "259:0".
 	Devices []string `json:"devices,omitempty"`
-	// Trims says that the load discards, which is counted for its devices only.
+	// Trims is true if the load discards. The kernel counts discards of devices, not of processes.
 	Trims bool `json:"trims,omitempty"`
 }
 

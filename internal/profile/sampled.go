@@ -16,7 +16,8 @@ type Sampled struct {
 	Throttled uint64 `json:"throttled"`
 	// Stacks with how often each was seen.
 	Stacks []Stack `json:"stacks"`
-	// Counted meanwhile; nil in recordings of before.
+	// Counted holds the kernel's counts during the samples; nil in older recordings, and if the kernel counts no I/O of
+	// the load.
 	Counted *Counted `json:"counted,omitempty"`
 }
 
@@ -39,7 +40,7 @@ type Waits struct {
 	Threads int         `json:"threads"`
 	Lost    uint64      `json:"lost"`
 	Stacks  []WaitStack `json:"stacks"`
-	Counted *Counted    `json:"counted,omitempty"` // as of Sampled
+	Counted *Counted    `json:"counted,omitempty"` // as in Sampled
 }
 
 // WaitStack is one stack in which threads of the load left the CPU.

@@ -14,7 +14,7 @@ type Traced struct {
 	Calls []CallCount `json:"calls"`
 	// Completed are requests that ended on block devices meanwhile.
 	Completed []Completed `json:"completed,omitempty"`
-	// Counted from the first burst to the last, as of Sampled.
+	// Counted holds the kernel's counts from the first burst to the last, as in Sampled.
 	Counted *Counted `json:"counted,omitempty"`
 }
 

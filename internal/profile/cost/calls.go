@@ -183,7 +183,7 @@ func (w *work) operations(l profile.Load) operations {
 	return most
 }
 
-// begun are the I/Os of a load by the functions that it called.
+// begun returns the I/Os of a load by its calls of functions that begin one.
 func (w *work) begun(l profile.Load) operations {
 	calls := map[string]operations{}
 	for _, one := range l.Traced.Calls {

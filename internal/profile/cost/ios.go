@@ -8,8 +8,9 @@ import (
 	"headroom/internal/profile/layer"
 )
 
-// rate is how many I/Os a load did in a second while something was recorded, by what the kernel counted then. What the
-// load generator says of all of its time is taken for recordings from before the kernel's counts were read.
+// rate returns a load's I/Os per second while a part was recorded, from the kernel's counts. Without counts (older
+// recordings, and loads that the kernel does not count) it is the rate that the load generator reports for its whole
+// run.
 func (w *work) rate(l profile.Load, counted *profile.Counted) float64 {
 	if counted != nil {
 		return counted.Rate(w.block(l))
@@ -26,8 +27,8 @@ func (w *work) rate(l profile.Load, counted *profile.Counted) float64 {
 	return l.Values[lab.RequestRate]
 }
 
-// block is how many bytes an I/O of a load moves. Where blocks differ, it is what its device completed for each I/O in
-// all loads whose calls were counted; 0 where there are none.
+// block returns the bytes of one I/O of a load. Where block sizes differ, it is the average over all loads whose calls
+// were counted: bytes that the device completed, divided by I/Os. It is 0 without such loads.
 func (w *work) block(l profile.Load) float64 {
 	if l.Block > 0 {
 		return float64(l.Block)
@@ -47,8 +48,8 @@ func (w *work) block(l profile.Load) float64 {
 	return bytes / done
 }
 
-// movedIOs are the I/Os of a load by the bytes that its topmost device completed, which others may use as well: they
-// are no more than what the kernel counted of the load.
+// movedIOs returns the I/Os of a load by the bytes that its topmost device completed. Other programs may use the
+// device, so the kernel's counts of the load are an upper bound.
 func (w *work) movedIOs(l profile.Load) float64 {
 	if len(l.Traced.Completed) == 0 {
 		return 0
@@ -65,13 +66,13 @@ func (w *work) movedIOs(l profile.Load) float64 {
 	return moved
 }
 
-// uncounted says whether the kernel does not count the I/O of processes.
+// uncounted reports whether the kernel lacks counts of processes' I/O.
 func uncounted(l profile.Load) bool {
 	return slices.ContainsFunc(l.Missing, func(m profile.Missing) bool { return m.What == profile.CountsOfIO })
 }
 
-// blockOf is how many bytes each I/O of a load moves; 0 where they differ. Recordings of before do not have it, but
-// what the load generator says.
+// blockOf returns the bytes of each I/O of a load; 0 where sizes differ. For older recordings it follows from the rates
+// that the load generator reports.
 func blockOf(l profile.Load) float64 {
 	if l.Block > 0 || l.Traced.Counted != nil {
 		return float64(l.Block)
@@ -88,9 +89,8 @@ func blockOf(l profile.Load) float64 {
 	return bandwidth / iops
 }
 
-// Idle says whether a load did no I/O at all while it was recorded: the kernel counted none, and no function that
-// begins an I/O was seen. It is unknown, and false, of a load of which nothing was recorded, and where the kernel does
-// not count the I/O of processes.
+// Idle reports whether a load did no I/O while it was recorded: the kernel counted none, and no function that begins an
+// I/O was seen. It is false without a recording, and where the kernel does not count the load's I/O.
 func Idle(l profile.Load) (bool, error) {
 	layers, err := layer.Load()
 	if err != nil {
@@ -121,7 +121,7 @@ func Idle(l profile.Load) (bool, error) {
 	return len(counts) > 0 && !uncounted(l), nil
 }
 
-// begins says whether the load began an I/O where a stack was sampled.
+// begins reports whether a sampled stack of the load contains a function that begins an I/O.
 func (w *work) begins(s profile.Stack) bool {
 	return s.Context == profile.InLoad && slices.ContainsFunc(s.Frames, func(frame string) bool {
 		return slices.ContainsFunc(w.layers.Operations(), func(functions []string) bool {

@@ -17,7 +17,7 @@ const countEvery = 250 * time.Millisecond
 // ioCounts are what the kernel counts of a process, of a ring of one, or of a device.
 type ioCounts struct{ calls, callBytes, deviceBytes, completions, trimmed uint64 }
 
-// ioCounter follows the counts of a load, from when it is made until it ends.
+// ioCounter reads the kernel's counts of a load's I/O until it is ended.
 type ioCounter struct {
 	load        *load
 	devices     []string            // whose discards are counted
@@ -27,7 +27,7 @@ type ioCounter struct {
 	stopped     chan struct{}
 }
 
-// countIO begins to follow the I/O that the kernel counts of the load.
+// countIO starts a counter of the load's I/O.
 func (s *session) countIO(ctx context.Context) *ioCounter {
 	c := &ioCounter{load: newLoad(s.request.Folder), first: map[string]ioCounts{}, last: map[string]ioCounts{},
 		stopped: make(chan struct{})}
@@ -47,7 +47,7 @@ func (s *session) countIO(ctx context.Context) *ioCounter {
 	return c
 }
 
-// end is what was counted since the counter was made. Where the kernel does not count the I/O of processes, that is
+// endCount ends a counter and returns what it counted. A kernel that does not count the I/O of processes is noted as
 // missing.
 func (s *session) endCount(c *ioCounter) *profile.Counted {
 	c.stop()
@@ -72,8 +72,8 @@ func (s *session) endCount(c *ioCounter) *profile.Counted {
 	return sum
 }
 
-// read reads all counts. A ring that could not be read at first counts from when it is, and a process that began since
-// then counts as a whole.
+// read reads all counts. A ring counts from the first time that it could be read. A process that began after the
+// counter was made counts from its start.
 func (c *ioCounter) read() {
 	c.load.look()
 	note := func(name string, n ioCounts) {

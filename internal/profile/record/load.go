@@ -195,7 +195,7 @@ func (l *load) waitForIO(ctx context.Context) error {
 	return nil
 }
 
-// alike is how many threads there are that have one name, at most.
+// alike returns the size of the largest group of threads with the same name.
 func (l *load) alike() int {
 	most, named := 0, map[string]int{}
 	for _, t := range l.now() {
@@ -205,11 +205,12 @@ func (l *load) alike() int {
 	return most
 }
 
-// shortestCall is what a call of a load moves on average at least. A load generator that looks at counters and prints
-// how far it is makes shorter ones, also while its jobs start.
+// shortestCall is the least average size of a load's calls, in bytes. A load generator that reads counters and prints
+// progress makes shorter calls, also while its jobs start.
 const shortestCall = 512
 
-// beyond says whether more was moved. Calls count only where they are not those of a start, nor of its own affairs.
+// beyond reports whether the load moved data since before. Calls count after the start only, and only if they are long
+// enough for I/Os of the load.
 func (c ioCounts) beyond(before ioCounts, started bool) bool {
 	calls, bytes := c.calls-before.calls, c.callBytes-before.callBytes
 	return c.deviceBytes > before.deviceBytes || c.completions != before.completions ||
