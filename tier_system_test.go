@@ -31,34 +31,63 @@ func TestPart(t *testing.T) {
 	t.Run("two", func(t *testing.T) {})
 }
 `
+	// Lines of two packages whose tests run at the same time stand between each other in the log.
+	const noisy = `func TestA(t *testing.T) {
+	for range 50 {
+		t.Run("noise", func(t *testing.T) { t.Log("noise"); time.Sleep(10 * time.Millisecond) })
+	}
+}`
+	const other = `func TestOther(t *testing.T) {
+	first := os.Mkdir("been", 0o700) == nil
+	t.Run("part", func(t *testing.T) {
+		time.Sleep(200 * time.Millisecond)
+		if first { t.Error("part of other") }
+		time.Sleep(200 * time.Millisecond)
+	})
+}`
 	for name, c := range map[string]struct {
-		tries, tests string
-		red          bool
-		says, silent string
+		tries, tests, other string
+		red                 bool
+		says, silent        string
 	}{
-		"passes": {"twice", "func TestA(t *testing.T) {}", false, "nothing was left out", "UNSTABLE"},
-		"unstable": {"twice", once, false,
+		"passes": {"twice", "func TestA(t *testing.T) {}", "", false, "nothing was left out", "UNSTABLE"},
+		"skipped": {"twice", `func TestA(t *testing.T) { t.Run("a", func(t *testing.T) { t.Skip("no disk") }); t.Skip("no disk") }
+func TestB(t *testing.T) { t.Log("before"); t.Skip("no net") }`, "", false,
+			"    2  no disk (TestA)\n    1  no net (TestB)\n", "UNSTABLE"},
+		"unstable": {"twice", once, "", false,
 			"UNSTABLE: TestA (the port was taken)\nUNSTABLE: TestPart (part one)", "what failed"},
-		"fails twice": {"twice", once + `func TestB(t *testing.T) { t.Error("always") }`, true, "always", "not run"},
-		"one try":     {"once", once, true, "the port was taken", "UNSTABLE"},
+		"two packages at once": {"twice", noisy, other, false,
+			"UNSTABLE: TestOther (part of other)\n", "what failed"},
+		"fails twice": {"twice", once + `func TestB(t *testing.T) { t.Error("always") }`, "", true, "always", "not run"},
+		"one try":     {"once", once, "", true, "the port was taken", "UNSTABLE"},
 		"four fail": {"twice", once + `
 func TestC(t *testing.T) { if first(t) { t.Error("c") } }
-func TestD(t *testing.T) { if first(t) { t.Error("d") } }`, true, "--- FAIL: TestD", "UNSTABLE"},
+func TestD(t *testing.T) { if first(t) { t.Error("d") } }`, "", true, "--- FAIL: TestD", "UNSTABLE"},
 		"skipped then": {"twice", `func TestA(t *testing.T) {
 	if os.Mkdir("been", 0o700) == nil { t.Fatal("broken") }
 	t.Skip("not today")
-}`, true, "did not pass when they ran again: TestA", "== not run"},
-		"panics once": {"twice", `func TestA(t *testing.T) { if os.Mkdir("been", 0o700) == nil { panic("nil map") } }`, true,
+}`, "", true, "did not pass when they ran again: TestA", "== not run"},
+		"panics once": {"twice", `func TestA(t *testing.T) { if os.Mkdir("been", 0o700) == nil { panic("nil map") } }`, "", true,
 			"nil map", "UNSTABLE"},
-		"does not build": {"twice", `func TestA(t *testing.T) { x }`, true, "undefined: x", "UNSTABLE"},
-		"too slow":       {"twice", `func TestA(t *testing.T) { select {} }`, true, "panic: test timed out", "UNSTABLE"},
+		"does not build": {"twice", `func TestA(t *testing.T) { x }`, "", true, "undefined: x", "UNSTABLE"},
+		"too slow":       {"twice", `func TestA(t *testing.T) { select {} }`, "", true, "panic: test timed out", "UNSTABLE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			for file, text := range map[string]string{"go.mod": "module tried\n\ngo 1.26\n",
-				"a_test.go": "package tried\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar _ = os.Stat\n\n" + c.tests} {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			files := map[string]string{"go.mod": "module tried\n\ngo 1.26\n", "a_test.go": c.tests}
+			if c.other != "" {
+				files["other/other_test.go"] = c.other
+			}
+			for file, text := range files {
+				if strings.HasSuffix(file, ".go") {
+					text = "package tried\n\nimport (\n\t\"os\"\n\t\"testing\"\n\t\"time\"\n)\n\nvar _, _ = os.Stat, time.Now\n\n" + text
+				}
+				file = filepath.Join(dir, file)
+				if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
