@@ -617,7 +617,7 @@ func (b *body) ofCall(c *ast.CallExpr) origin {
 	return of
 }
 
-// Examples of what is found, and of what is not.
+// TestTrapsAreFound checks the linter on statements with traps and without.
 func TestBoundsAreFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
@@ -704,10 +704,10 @@ func TestOnlyWith(t *testing.T) {
 	}
 }
 
-// Tests that drive programs are true of any machine, and two runs of them are side by side on one. What follows looks
-// for the commonest ways in which they are not.
+// Tests that drive programs must pass on any machine, and two runs of them at the same time on one. The rest of this file
+// finds the commonest faults: units in expected output, fixed waits, shared names.
 
-// harmless are places that are found and are none: the function, and why.
+// harmless lists findings that are no faults, by function, with the reason.
 func harmless() map[string]string {
 	return map[string]string{
 		"internal/cli/bisect_options_kernel_test.go TestTheSlowOptionIsFound": "a kill at any moment of the search",
@@ -750,13 +750,13 @@ func TestNoTestDependsOnThisMachine(t *testing.T) {
 	}
 }
 
-// trap is what a test does that another machine, or another run beside it, makes fail.
+// trap is a place in a test that fails on another machine, or next to another run.
 type trap struct {
 	function, what string
 	at             ast.Node
 }
 
-// trapsIn a file of tests that drive programs.
+// trapsIn returns the traps in a file of tests.
 func trapsIn(f goFile) (all []trap) {
 	for _, d := range f.tree.Decls {
 		if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
@@ -767,14 +767,14 @@ func trapsIn(f goFile) (all []trap) {
 }
 
 var (
-	// a unit with a prefix, or one of a latency, without a number in front: which it is depends on the speed
+	// a unit without a number: which prefix a measured value has depends on the machine's speed
 	unitOfLoad = regexp.MustCompile(`(?:^|[^\d\s]) ?[KMGT]i?(?:B|bit)/s|(?:^|[^\d\s]) (?:µs|ms)\b`)
-	// a name that every run would have
+	// a name that is the same in every run
 	sharedName = regexp.MustCompile(`^(?:/tmp|/var/tmp|/dev/shm|/run/netns)/[\w.-]+|/dev/loop\d|` +
 		`^(?:127\.0\.0\.1|localhost)?:[1-9]\d*$|\bnetns add [\w-]+`)
 )
 
-// trapFinder knows the loops around a node, and the values that literals are a part of.
+// trapFinder visits a function. It knows whether a node is in a loop, and whether a literal is part of an expression.
 type trapFinder struct {
 	name     string
 	inGuests bool // a guest is a machine of the test's own
@@ -814,7 +814,7 @@ func sleeps(e ast.Expr) bool {
 	return ok && exprName(c.Fun) == "time.Sleep"
 }
 
-// expects says that a test fails somewhere in a statement.
+// expects reports whether a statement can fail the test.
 func expects(s ast.Stmt) bool {
 	found := false
 	ast.Inspect(s, func(n ast.Node) bool {

@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// locks is where the locks of Exclusive are. Nobody but root can make files there.
+// locks is the folder of Exclusive's locks, which only root can write to.
 const locks = "/run/headroom-tests"
 
-// Exclusive has the test alone for itself what the machine has only once, until the test ends: "cpus", a sysctl that
-// belongs to no namespace. Tests of other processes wait for it, those of another run of all tests included, as long as
-// they ask for the same name. It is for root, who alone can change such things; for others the test is skipped.
+// Exclusive locks a part of the machine until the test ends: "cpus", or a sysctl outside of namespaces. Other tests
+// that ask for the same name wait, also those of another run on this machine. Without root the test is skipped.
 func Exclusive(t testing.TB, what string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -33,5 +32,5 @@ func Exclusive(t testing.TB, what string) {
 	if err != nil {
 		t.Fatalf("%s: %v", f.Name(), err)
 	}
-	t.Cleanup(func() { _ = f.Close() }) // which gives it back; programs that the test has started do not hold it
+	t.Cleanup(func() { _ = f.Close() }) // unlocks; programs that the test started don't hold it
 }
