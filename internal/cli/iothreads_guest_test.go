@@ -43,6 +43,7 @@ func iothreadsGuest(t *testing.T) string {
 // The IOThreads report from end to end, with its ends only: a guest's disk without a thread and with four, against the
 // disk of this machine that it is kept on.
 func TestIOThreadsAgainstTheHost(t *testing.T) {
+	t.Parallel()
 	iothreadsAgainstTheHost(t, map[string]string{"real": "0,4"})
 }
 
@@ -67,8 +68,7 @@ func iothreadsAgainstTheHost(t *testing.T, levelsOf map[string]string) map[strin
 		if reference != "" {
 			args = append(args, "--reference", reference)
 		}
-		cmd := v.command(args...)
-		cmd.Env = append(os.Environ(), "TMPDIR="+images)
+		cmd := with(v.command(args...), "TMPDIR="+images)
 		var printed strings.Builder
 		cmd.Stderr = &printed
 		out, err := cmd.Output()

@@ -12,6 +12,7 @@ import (
 // A ladder over what this machine's own kernel may not have. That the delay is named, and nothing below it, a test with
 // the tag bench asks, and one with machines that follow a script.
 func TestLadderOfADelayOverAStripe(t *testing.T) {
+	t.Parallel()
 	d := delayOverAStripe(t)
 	var names []string
 	for _, rung := range d.Rungs {

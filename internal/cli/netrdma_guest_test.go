@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/config"
 	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/target"
@@ -50,10 +51,12 @@ func rdmaGuest(t *testing.T, number string) string {
 // asserted.
 func TestNetMeasuresRDMA(t *testing.T) {
 	guestSearches(t)
+	t.Parallel()
 	sshtest.Tool(t, "ib_write_bw", "/usr/bin/ib_write_bw")
 	sshtest.Tool(t, "strace", "/usr/bin/strace")
 	v := newFixture(t)
-	server, _ := guestsBySSH(t, "rdma-server", rdmaGuest(t, "1"), "rdma-client", rdmaGuest(t, "2"))
+	server, _, sshConfig := guestsBySSH(t, "rdma-server", rdmaGuest(t, "1"), "rdma-client", rdmaGuest(t, "2"))
+	v.env = []string{config.Variable(config.SSHConfig) + "=" + sshConfig}
 	suite := func(jobs string) {
 		if err := os.WriteFile(v.suite, []byte("version: 1\nname: roce\nrepetitions: 1\njobs:\n"+jobs), 0o644); err !=
 			nil {

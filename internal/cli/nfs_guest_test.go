@@ -143,6 +143,7 @@ func (v fixture) nfs(more ...string) (string, []*store.Bundle) {
 // of its mount.
 func TestNFSFromEndToEnd(t *testing.T) {
 	guestSearches(t)
+	t.Parallel()
 	v := newFixture(t)
 	began := time.Now()
 	out, bundles := v.nfs("--address", "10.0.12.1")
@@ -173,6 +174,7 @@ func TestNFSFromEndToEnd(t *testing.T) {
 // five stages.
 func TestNFSWholeSuite(t *testing.T) {
 	guestSearches(t)
+	t.Parallel()
 	var machine unix.Sysinfo_t
 	if err := unix.Sysinfo(&machine); err != nil || machine.Totalram*uint64(machine.Unit) < 16<<30 {
 		t.Skip("not measured: a server with 8 GiB of files in memory takes a machine with 16 GiB")
@@ -223,6 +225,7 @@ func TestNFSWholeSuite(t *testing.T) {
 // link is not said in a guest, whose cards have no speed of their own.
 func TestNFSThroughTheCacheIsMarked(t *testing.T) {
 	guestSearches(t)
+	t.Parallel()
 	v := newFixture(t)
 	out, bundles := v.nfs("--as-published", "--transport", "tcp", "--set", "runtime=4s", "--set", "size=2m", "--set",
 		"bs=64k", "--size", "2m")
@@ -246,6 +249,16 @@ type nfsPair struct {
 	client, server *qemu.Guest
 	// modules are those of the client before NFS was mounted for the first time.
 	modules string
+	// sshConfig is the file by which ssh knows both.
+	sshConfig string
+}
+
+// fixture returns a new one whose commands know both guests.
+func (p nfsPair) fixture() fixture {
+	p.t.Helper()
+	v := newFixture(p.t)
+	v.env = []string{config.Variable(config.SSHConfig) + "=" + p.sshConfig}
+	return v
 }
 
 // loaded are the modules of a guest, by their names.
@@ -264,8 +277,8 @@ func startNFSPair(t *testing.T, change func(client string) string) nfsPair {
 			t.Fatal(err)
 		}
 	}
-	server, client := guestsBySSH(t, "nfs-server", serverFile, "nfs-client", clientFile)
-	p := nfsPair{t: t, server: server, client: client}
+	server, client, sshConfig := guestsBySSH(t, "nfs-server", serverFile, "nfs-client", clientFile)
+	p := nfsPair{t: t, server: server, client: client, sshConfig: sshConfig}
 	if p.modules = p.run(p.client, loaded); strings.Contains(p.modules, "nfsv4") ||
 		!strings.Contains(p.modules, "sunrpc") {
 		t.Fatalf("the client has the modules %s", p.modules)
@@ -273,8 +286,9 @@ func startNFSPair(t *testing.T, change func(client string) string) nfsPair {
 	return p
 }
 
-// guestsBySSH starts two guests, one after the other, that ssh knows by names.
-func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile string) (first, second *qemu.Guest) {
+// guestsBySSH starts two guests, one after the other, and returns the file by which ssh knows them by their names.
+func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile string) (first, second *qemu.Guest,
+	sshConfig string) {
 	t.Helper()
 	links, entries := &qemu.Links{}, ""
 	open := func(name, file string) *qemu.Guest {
@@ -307,12 +321,11 @@ func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile stri
 		return g
 	}
 	first, second = open(firstName, firstFile), open(secondName, secondFile)
-	file := filepath.Join(t.TempDir(), "ssh_config")
-	if err := os.WriteFile(file, []byte(entries), 0o600); err != nil {
+	sshConfig = filepath.Join(t.TempDir(), "ssh_config")
+	if err := os.WriteFile(sshConfig, []byte(entries), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(config.Variable(config.SSHConfig), file)
-	return first, second
+	return first, second, sshConfig
 }
 
 func (p nfsPair) run(t target.Target, command string) string {
@@ -370,6 +383,7 @@ func (p nfsPair) change(level string) error {
 // What the kernel makes of a mount, and mount does not tell, is refused by its name; and nothing is left after success,
 // failure, SIGKILL and restore.
 func TestNFSMountsAreVerifiedAndUndone(t *testing.T) {
+	t.Parallel()
 	p := startNFSPair(t, nil)
 	const tcp, rdma = "vers=4.2,proto=tcp", "vers=4.2,proto=rdma,port=20049"
 	for _, c := range []struct{ before, level, want string }{
@@ -410,7 +424,7 @@ func TestNFSMountsAreVerifiedAndUndone(t *testing.T) {
 // restore undoes.
 func (p nfsPair) killed() {
 	t := p.t
-	v := newFixture(t)
+	v := p.fixture()
 	text := strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: 600s", 1)
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -427,8 +441,7 @@ func (p nfsPair) killed() {
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for range 3 {
 		step := 2 + random.IntN(12) // of the journal, which comes before any run
-		cmd := v.command(args...)
-		cmd.Env = append(os.Environ(), exitBefore+"="+strconv.Itoa(step))
+		cmd := with(v.command(args...), exitBefore+"="+strconv.Itoa(step))
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "died before") {
 			t.Fatalf("step %d: %v\n%s", step, err, out)
@@ -478,8 +491,9 @@ func (p nfsPair) loading(v fixture, args []string) *exec.Cmd {
 // and what was not is.
 func TestNFSIsResumed(t *testing.T) {
 	guestSearches(t)
+	t.Parallel()
 	p := startNFSPair(t, nil)
-	v := newFixture(t)
+	v := p.fixture()
 	if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: 20s", 1)),
 		0o644); err != nil {
 		t.Fatal(err)
@@ -538,6 +552,7 @@ func TestNFSIsResumed(t *testing.T) {
 // comes, the scratch file on the server included.
 func TestNFSMountsAreSwept(t *testing.T) {
 	guestSearches(t)
+	t.Parallel()
 	p := startNFSPair(t, nil)
 	sweep := func(v fixture, runtime string, levels ...string) []string {
 		if err := os.WriteFile(v.suite, []byte(strings.Replace(nfsTestSuite, "runtime: 1s", "runtime: "+runtime, 1)),
@@ -549,7 +564,7 @@ func TestNFSMountsAreSwept(t *testing.T) {
 	}
 	tcp, more := "10.0.11.1:/ vers=4.2,proto=tcp", "10.0.11.1:/ vers=4.2,proto=tcp,nconnect=2,rsize=65536,noac"
 	rdma := "10.0.11.1,10.0.12.1:/ vers=4.2,proto=rdma,port=20049,max_connect=2"
-	v := newFixture(t)
+	v := p.fixture()
 	began := time.Now()
 	out, err := v.command(sweep(v, "1s", tcp, more, rdma)...).CombinedOutput()
 	if err != nil {
@@ -577,7 +592,7 @@ func TestNFSMountsAreSwept(t *testing.T) {
 		"with RDMA it has no effect": "10.0.11.1:/ vers=4.2,proto=rdma,port=20049,nconnect=2",
 		"leads to another directory": "10.0.11.1:/other vers=4.2,proto=tcp",
 	} {
-		v := newFixture(t)
+		v := p.fixture()
 		if out, err := v.command(sweep(v, "1s", tcp, level)...).CombinedOutput(); err == nil ||
 			!strings.Contains(string(out), want) {
 			t.Errorf("%v\n%s\nwant %s", err, out, want)
@@ -587,10 +602,9 @@ func TestNFSMountsAreSwept(t *testing.T) {
 	p.clean("after refusals")
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for range 3 {
-		v := newFixture(t)
+		v := p.fixture()
 		step := 2 + random.IntN(120)
-		cmd := v.command(sweep(v, "1s", tcp, more)...)
-		cmd.Env = append(os.Environ(), exitBefore+"="+strconv.Itoa(step))
+		cmd := with(v.command(sweep(v, "1s", tcp, more)...), exitBefore+"="+strconv.Itoa(step))
 		out, _ := cmd.CombinedOutput()
 		_, where, _ := strings.Cut(string(out), "died before: ")
 		if out, err := v.command("restore").CombinedOutput(); err != nil {
@@ -598,7 +612,7 @@ func TestNFSMountsAreSwept(t *testing.T) {
 		}
 		p.clean(fmt.Sprintf("step %d, %s", step, where))
 	}
-	v = newFixture(t)
+	v = p.fixture()
 	cmd := p.loading(v, sweep(v, "30s", tcp, more))
 	if err := cmd.Process.Kill(); err != nil {
 		t.Error(err)

@@ -107,6 +107,7 @@ func makeInnerMachine(t *testing.T) innerMachine {
 // carried meanwhile is compared with them, and a machine that does not lie there is refused.
 func TestNFSInsideAVirtualMachine(t *testing.T) {
 	guestSearches(t)
+	t.Parallel()
 	began := time.Now()
 	inner := makeInnerMachine(t)
 	firmware := []string{"/usr/share/seabios/bios-256k.bin", "/usr/share/qemu/pvh.bin",
@@ -122,7 +123,7 @@ func TestNFSInsideAVirtualMachine(t *testing.T) {
 	})
 	const tcp = "vers=4.2,proto=tcp"
 	p.run(p.client, "mount.nfs 10.0.11.1:/ /mnt -o "+tcp+",retry=0 && truncate -s 96M /mnt/disk.raw")
-	v := newFixture(t)
+	v := p.fixture()
 	if err := os.WriteFile(v.suite, []byte(nfsTestSuite), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +141,7 @@ END
 { { cat /run/qmp; sleep 100000; } | setsid qemu-system-x86_64 -nodefaults -no-user-config -display none -name inner -uuid `+innerUUID+` -machine q35 -accel tcg -m 16M -S `+
 		`-blockdev driver=file,node-name=data,filename=/mnt/disk.raw,cache.direct=on -qmp stdio >/run/inner.said 2>&1; } </dev/null >/dev/null 2>&1 &`)
 	t.Cleanup(func() { t.Log(p.run(p.client, "cat /run/inner.said")) })
-	file := os.Getenv(config.Variable(config.SSHConfig))
-	both, err := os.ReadFile(file)
+	both, err := os.ReadFile(p.sshConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ END
 	sshPort, diskPort := freeTCPPort(t), freeTCPPort(t)
 	console := filepath.Join(t.TempDir(), "console")
 	for _, argv := range [][]string{
-		{"ssh", "-F", file, "-N", "-o", "ExitOnForwardFailure=yes", "-L",
+		{"ssh", "-F", p.sshConfig, "-N", "-o", "ExitOnForwardFailure=yes", "-L",
 			fmt.Sprintf("127.0.0.1:%d:127.0.0.1:10809", diskPort), "nfs-client"},
 		{"qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-uuid", innerUUID,
 			"-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1",
@@ -192,11 +192,11 @@ END
 		}
 	}
 	text := string(both) + fmt.Sprintf("Host nfs-inner\n\tPort %d\n", sshPort) + inner.ssh
-	file = filepath.Join(t.TempDir(), "ssh_config")
+	file := filepath.Join(t.TempDir(), "ssh_config")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(config.Variable(config.SSHConfig), file)
+	v.env = []string{config.Variable(config.SSHConfig) + "=" + file}
 	for end := time.Now().Add(10 * time.Minute); ; time.Sleep(time.Second) {
 		if printed, _ := os.ReadFile(console); strings.Contains(string(printed), "headroom: this guest is ready") {
 			break

@@ -20,6 +20,7 @@ func TestNFSGuestsOfTheDocs(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a mount namespace needs root")
 	}
+	t.Parallel()
 	kernel := kernelOfGuests(t)
 	out, err := exec.Command("../../scripts/guest-nfs").Output()
 	if err != nil {

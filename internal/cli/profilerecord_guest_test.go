@@ -63,6 +63,7 @@ $b grep trac /proc/mounts`
 // TestRecordInGuest asserts what is exact even in an emulated guest: each read of a load with direct I/O is one request
 // to the driver, in the thread that submits it.
 func TestRecordInGuest(t *testing.T) {
+	t.Parallel()
 	g := guest{kernel: "linux-image-amd64", cpus: 2, programs: []string{"fio"}}
 	parts := strings.Split(g.boot(t, recordInGuest), guestNext+"\n")
 	if len(parts) != 4 {

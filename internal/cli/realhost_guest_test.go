@@ -349,9 +349,9 @@ func (h *host) experiment(v fixture, more ...string) *exec.Cmd {
 func measured(t *testing.T) (h *host, v fixture, own string) {
 	t.Helper()
 	h = startHost(t)
-	t.Setenv(config.Variable(config.SSHConfig), h.config)
-	t.Setenv(config.Variable(config.SSHPatience), "5s") // less than a boot takes, which is not left to the connection
 	v = newFixture(t)
+	v.env = []string{config.Variable(config.SSHConfig) + "=" + h.config,
+		config.Variable(config.SSHPatience) + "=5s"} // less than a boot takes, which is not left to the connection
 	if err := os.WriteFile(v.suite, []byte(strings.Replace(remoteSuite, "runtime: 3s", "runtime: 1s", 1)),
 		0o644); err != nil {
 		t.Fatal(err)
@@ -365,6 +365,7 @@ func measured(t *testing.T) (h *host, v fixture, own string) {
 
 // An experiment starts a machine again over ssh and its own GRUB for each visit, and leaves it as it was.
 func TestAnAblationBootsARealHost(t *testing.T) {
+	t.Parallel()
 	h, v, own := measured(t)
 	out, err := h.experiment(v).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--reboot "+hostName) || len(h.boots()) != 1 {
@@ -418,6 +419,7 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 // An experiment is killed a moment after a boot begins, while the machine is down, and when it has come up with other
 // arguments.
 func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
+	t.Parallel()
 	h, v, own := measured(t)
 	random := rand.New(rand.NewPCG(7, 7))
 	for _, c := range []struct {
