@@ -3,9 +3,12 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"slices"
 
 	"headroom/internal/factor/journal"
+	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
 )
@@ -13,10 +16,16 @@ import (
 // Journal begins the journal of what a run changes on a target.
 func (p *App) Journal(s *store.Store, id string, t target.Target) (*journal.Journal, error) {
 	j, err := journal.Create(s.Changes(), id, t)
-	if err == nil && p.AtStep != nil {
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Args) > 0 {
+		j.For(lab.ShellQuote(append([]string{filepath.Base(p.Args[0])}, p.Args[1:]...)))
+	}
+	if p.AtStep != nil {
 		j.AtStep(p.AtStep)
 	}
-	return j, err
+	return j, nil
 }
 
 // PutBack leaves every setting as it was found, the last that was changed first, also after an error or an
@@ -30,4 +39,15 @@ func PutBack(ctx context.Context, journals ...*journal.Journal) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// WaitForSetting waits until the run that has locked a setting has ended, or another has locked it.
+func (p *App) WaitForSetting(ctx context.Context, held *journal.Held) error {
+	t, err := p.OpenTarget(ctx, held.Target)
+	if err != nil {
+		return err
+	}
+	defer p.CloseTarget(t)
+	fmt.Fprintf(p.Stderr, "waiting for run %s: %s\n", held.ID, held.Command)
+	return held.Wait(ctx, t)
 }

@@ -108,6 +108,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		p.versionCommand(),
 		p.manCommand(),
 	)
+	p.waitForSettings(root.Commands()...)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
 	groupCommands(root)
 	if p.completes() {

@@ -71,6 +71,7 @@ func commonExperimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	profileFlag(&o.Profile, c, "")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
 	f.StringVar(&o.Show, "show", "", "show a saved run, and measure nothing")
+	waitFlag(c)
 	p.dryRunFlag(c, &o.DryRun, "print what would be set and measured, in order, and do nothing"+app.EveryCommand)
 	p.documentFlags(&o.Result, c)
 	rawCellsFlag(c, &o.Result.Report.RawCells)

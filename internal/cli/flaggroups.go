@@ -47,7 +47,7 @@ func flagGroups() []flagGroup {
 		}},
 		{"Profiles:", []string{"profile", "loads", "profile-hz", "recorder"}},
 		{"Boots:", []string{"boot-on", "boot-way", "boot-limit"}},
-		{"Safety:", []string{"dry-run", "destroy", "sampled", "max-writes", "reboot", "trust"}},
+		{"Safety:", []string{"dry-run", "wait", "destroy", "sampled", "max-writes", "reboot", "trust"}},
 		{"Saved runs:", []string{"label", "resume", "show", "since"}},
 		{"Output:", []string{"output", "format", "json", "warnings", "raw-cells", "serials", "redact",
 			"for", "published"}},

@@ -78,6 +78,7 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
 	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	eventFlagsOf(&o.Events, f, "where events happen: client, server or a target; once for all events, or once for each")
+	waitFlag(c)
 	p.completeTargets(c, "on", "event-on")
 	p.completeFlag(c, "event", experiment.EventNames)
 	p.jsonFlag(c)

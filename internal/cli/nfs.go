@@ -89,6 +89,7 @@ Loads on the server's own storage have no events.`,
 		"events, or once for each")
 	p.documentFlags(&o.Result, c)
 	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing")
+	waitFlag(c)
 	p.completeTargets(c, "on", "guest", "event-on")
 	p.completeFlag(c, "event", experiment.EventNames)
 	p.jsonFlag(c)

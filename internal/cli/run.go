@@ -124,6 +124,7 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 		"where events happen: a target or its role (default: the target under test); once for all events, or once "+
 			"for each")
 	profileFlag(&o.Profile, c, "")
+	waitFlag(c)
 	p.completeTargets(c, "on", "event-on")
 	p.completeFlag(c, "event", experiment.EventNames)
 	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)

@@ -348,6 +348,9 @@ func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 	ev.Journal = journals[u.Target]
 	if u.Factor != "" {
 		ev.Setting, err = factor.Bind(ctx, scheme.Scope{Target: ev.Target, Place: m.Place()}, u.Factor)
+		if err == nil {
+			err = ev.Journal.Lock(ctx, ev.Setting)
+		}
 	}
 	return ev, err
 }

@@ -3,6 +3,7 @@ package vary
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -97,8 +98,8 @@ func (x *Experiment) findMachines(ctx context.Context) (err error) {
 	return nil
 }
 
-// openJournals begins those of all machines: of the one that loads run on by the name of the run, of others with their
-// role behind it.
+// openJournals begins those of all machines, and locks what is varied there. The journal of the machine that loads run
+// on has the name of the run, those of others have their role behind it.
 func (x *Experiment) openJournals(ctx context.Context) error {
 	for i, m := range x.variedMachines {
 		id := x.Run.ID
@@ -107,6 +108,9 @@ func (x *Experiment) openJournals(ctx context.Context) error {
 		}
 		var err error
 		if m.Journal, err = x.App.Journal(x.Store, id, m.Where[0].Target); err != nil {
+			return errors.Join(err, x.restoreSettings(ctx))
+		}
+		if err := m.Journal.Lock(ctx, slices.Concat(slices.Collect(maps.Values(m.Settings))...)...); err != nil {
 			return errors.Join(err, x.restoreSettings(ctx))
 		}
 		for _, w := range m.Where {

@@ -43,6 +43,12 @@ type Journal struct {
 	// unsure is set when a command may still be about to write: its headroom was killed, or it was cut off.
 	unsure bool
 	atStep func(step string)
+	// command is the one that the journal is made for, as typed.
+	command string
+	// locked are the keys of the spots that are locked, and mayLock is set when locks can be there that are not among
+	// them: a killed headroom's.
+	locked  map[string]bool
+	mayLock bool
 }
 
 // ExternalChange says what Undo does where somebody else has changed a value since.
@@ -58,6 +64,9 @@ const (
 // AtStep sets a function that is called before every step of a change and of its undoing, with the step's name, so that
 // tests can kill the process there.
 func (j *Journal) AtStep(f func(step string)) { j.atStep = f }
+
+// For says which command the journal is made for, as typed. Others read it who find a setting locked.
+func (j *Journal) For(command string) { j.command = command }
 
 // OnExternalChange says what Undo does where somebody else has changed a value since. The default is Report.
 func (j *Journal) OnExternalChange(f ExternalChange) { j.externalChange = f }
@@ -90,6 +99,9 @@ func (j *Journal) Change(ctx context.Context, s scheme.Setting, level string) er
 		return err
 	}
 	if err := j.refuseKept(ctx, s); err != nil {
+		return err
+	}
+	if err := j.Lock(ctx, s); err != nil {
 		return err
 	}
 	next, err := j.newStep(ctx, s, level, wanted)

@@ -138,8 +138,15 @@ func (j *Journal) Close() error {
 	}
 	var err error
 	if len(j.open) == 0 && len(j.damaged) == 0 {
-		j.atStep("remove the journal")
-		err = errors.Join(os.Remove(j.path), safepath.SyncFolder(filepath.Dir(j.path)))
+		if len(j.locked) > 0 || j.mayLock {
+			ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
+			err = j.unlock(ctx)
+			cancel()
+		}
+		if err == nil {
+			j.atStep("remove the journal")
+			err = errors.Join(os.Remove(j.path), safepath.SyncFolder(filepath.Dir(j.path)))
+		}
 	}
 	err = errors.Join(err, j.file.Close())
 	j.file = nil

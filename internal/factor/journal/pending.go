@@ -95,7 +95,7 @@ func Load(path string, t target.Target) (*Journal, error) {
 	if name := t.Name(); j.head.Target != "" && name != j.head.Target {
 		return nil, errors.Join(fmt.Errorf("%s is about %s, not %s", path, j.head.Target, name), f.Close())
 	}
-	j.file, j.target, j.unsure, j.atStep = f, t, true, func(string) {}
+	j.file, j.target, j.unsure, j.mayLock, j.atStep = f, t, true, true, func(string) {}
 	return j, j.truncateUnfinished()
 }
 

@@ -134,7 +134,7 @@ func (m *Machine) cat(argv []string) (Output, error) {
 func (m *Machine) realpath(argv []string) (Output, error) {
 	options, names := words(argv)
 	if argv[0] == "readlink" && !strings.Contains(options, "f") {
-		return Output{}, m.unexpectedCommand(argv)
+		return m.readlink(names), nil
 	}
 	var out Output
 	for _, name := range names {
@@ -148,4 +148,19 @@ func (m *Machine) realpath(argv []string) (Output, error) {
 		out.Stdout += full + "\n"
 	}
 	return out, nil
+}
+
+func (m *Machine) readlink(names []string) Output {
+	m.tree.mu.Lock()
+	defer m.tree.mu.Unlock()
+	var out Output
+	for _, name := range names {
+		n, _, err := m.tree.find(name, false)
+		if err != nil || n.mode&fs.ModeSymlink == 0 {
+			out.Exit = 1
+			continue
+		}
+		out.Stdout += n.link + "\n"
+	}
+	return out
 }

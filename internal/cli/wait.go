@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"headroom/internal/factor/journal"
+)
+
+// waitFlag adds --wait to a command that changes settings.
+func waitFlag(c *cobra.Command) {
+	c.Flags().Bool("wait", false, "if another run is changing one of the settings, wait until it has ended")
+}
+
+// waitForSettings makes commands with --wait begin again when the run has ended that has one of their settings. All
+// that was read until then is what that run had made of the machine.
+func (p *program) waitForSettings(commands ...*cobra.Command) {
+	for _, c := range commands {
+		if wait := c.Flags().Lookup("wait"); wait != nil {
+			run := c.RunE
+			c.RunE = func(c *cobra.Command, args []string) error {
+				for {
+					err := run(c, args)
+					held, isHeld := errors.AsType[*journal.Held](err)
+					if !isHeld || wait.Value.String() != "true" || held.Dead {
+						return err
+					}
+					if err := p.WaitForSetting(c.Context(), held); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		p.waitForSettings(c.Commands()...)
+	}
+}

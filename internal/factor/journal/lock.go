@@ -1,0 +1,217 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
+	"headroom/internal/lab"
+	"headroom/internal/safepath"
+	"headroom/internal/target"
+)
+
+// Holder is the run that has locked a setting.
+type Holder struct {
+	ID      string    `json:"id"`
+	Command string    `json:"command"`
+	Started time.Time `json:"started"`
+	// Host and Process are those of the headroom that carries the run out, which need not be on the machine that the
+	// setting is of.
+	Host    string `json:"host"`
+	Process int    `json:"process"`
+	// Journal is the file there with the old values.
+	Journal string `json:"journal"`
+}
+
+// Held is the error of a setting that another run has locked.
+type Held struct {
+	Holder
+	// Lock is the path of the lock, on the target of that name: the one that the setting is of, or this machine.
+	Lock, Target string
+	// Dead says that nobody carries the run out any more, so that its recovery has to be asked for.
+	Dead bool
+}
+
+func (h *Held) Error() string {
+	return fmt.Sprintf("run %s has been changing it since %s: %s", h.ID, h.Started.Local().Format(time.DateTime),
+		h.Command)
+}
+
+// Lock keeps other runs from changing settings until the journal is closed: those of any store and of any user, on the
+// machine that the settings are of. Of settings of which another run has locked some it locks none, and returns a
+// *Held. A lock that is left by a killed run is removed when that run is recovered, and by nothing else: the setting is
+// still changed.
+func (j *Journal) Lock(ctx context.Context, settings ...scheme.Setting) error {
+	factors := map[string]string{}
+	var spots []spot.Spot
+	for _, s := range settings {
+		for _, p := range without(slices.Concat(s.Spots, s.Companions), nil) {
+			if p.Kind == spot.OnceDone || j.locked[p.Key()] {
+				continue
+			}
+			if _, twice := factors[p.Key()]; !twice {
+				factors[p.Key()] = s.Factor
+				spots = append(spots, p)
+			}
+		}
+	}
+	if len(spots) == 0 {
+		return nil
+	}
+	names, err := j.lockNames(ctx, spots)
+	if err != nil {
+		return j.unreachable(err)
+	}
+	for tries := 1; ; tries++ {
+		j.atStep("lock settings")
+		made, locks, err := j.take(ctx, names)
+		if err != nil {
+			return err
+		}
+		missing, other := j.sort(names, locks)
+		switch {
+		case other == nil && missing < 0:
+			j.noteLocked(spots)
+			return nil
+		case other == nil && tries < maxTries:
+			continue // another run had it until now
+		}
+		err = j.removeLocks(ctx, made)
+		if other == nil {
+			return errors.Join(&lab.Error{What: factors[spots[missing].Key()] + " can't be locked against other runs",
+				Target: target.RemoteName(j.target),
+				Hints:  []string{"a folder in memory that can be written to is needed there: /run or /dev/shm"}}, err)
+		}
+		is := j.stateOf(*other)
+		if is == orphaned && tries < maxTries && err == nil {
+			continue // it ends: a run removes its locks and then its journal
+		}
+		name := factors[spots[slices.Index(names, filepath.Base(other.path))].Key()]
+		return errors.Join(j.refuse(name, *other, is), err)
+	}
+}
+
+// maxTries is how often settings are locked while other runs end.
+const maxTries = 20
+
+// sort returns the first of names that nobody has locked, -1 where there is none, and the first lock of another run.
+func (j *Journal) sort(names []string, locks []lock) (missing int, other *lock) {
+	own := map[string]bool{}
+	for _, l := range locks {
+		name := filepath.Base(l.path)
+		switch {
+		case !slices.Contains(names, name):
+		case runOf(l.holder.ID) == runOf(j.head.ID):
+			own[name] = true
+		case other == nil:
+			other = &l
+		}
+	}
+	return slices.IndexFunc(names, func(name string) bool { return !own[name] }), other
+}
+
+// noteLocked takes down that spots are locked.
+func (j *Journal) noteLocked(spots []spot.Spot) {
+	if j.locked == nil {
+		j.locked = map[string]bool{}
+	}
+	for _, s := range spots {
+		j.locked[s.Key()] = true
+	}
+}
+
+// runOf is the run that a journal belongs to: a run has one for each machine.
+func runOf(id string) string {
+	run, _, _ := strings.Cut(id, "-")
+	return run
+}
+
+// state of a lock.
+type state int
+
+const (
+	inUse      state = iota // its run goes on
+	elsewhere               // its run is another machine's, which can't be asked
+	abandoned               // its run was killed, or could not put everything back
+	orphaned                // and the file with the old values is gone
+	unreadable              // what it points to was not written by headroom
+)
+
+// stateOf says whether the run of a lock goes on. A file that a lock names is opened only if the lock is this user's or
+// root's: any other may name a device that must not be opened.
+func (j *Journal) stateOf(l lock) state {
+	host, err := os.Hostname()
+	var st unix.Stat_t
+	switch {
+	case l.holder.ID == "" || l.holder.Process < 1:
+		return unreadable
+	case err != nil || l.holder.Host != host:
+		return elsewhere
+	case j.locksAreHere() && unix.Lstat(l.path, &st) == nil && (st.Uid == 0 || int(st.Uid) == os.Getuid()):
+		if safepath.Locked(l.holder.Journal) {
+			return inUse
+		}
+		if _, err := os.Stat(l.holder.Journal); err != nil {
+			return orphaned
+		}
+		return abandoned
+	case unix.Kill(l.holder.Process, 0) == unix.ESRCH:
+		return abandoned
+	}
+	return inUse
+}
+
+// locksAreHere says whether the paths of locks are paths on this machine.
+func (j *Journal) locksAreHere() bool {
+	_, here := j.keeper().(target.LocalFiles)
+	return here
+}
+
+// refuse returns the error of a factor that another run has locked, with what can be done about it.
+func (j *Journal) refuse(name string, l lock, is state) error {
+	h := l.holder
+	return &lab.Error{Kind: lab.Refused, What: name + " can't be changed", Target: target.RemoteName(j.target),
+		Err: &Held{Holder: h, Lock: l.path, Target: j.keeper().Name(), Dead: is != inUse && is != elsewhere},
+		Hints: map[state][]string{
+			inUse: {fmt.Sprintf("--wait waits until process %d has ended", h.Process)},
+			elsewhere: {fmt.Sprintf("--wait waits until process %d on %s has ended; if it was killed, there: headroom "+
+				"restore", h.Process, h.Host)},
+			abandoned: {"it was killed, or could not put everything back: headroom restore --store " +
+				filepath.Dir(filepath.Dir(h.Journal))},
+			orphaned: {"its record of the old values is gone: " + h.Journal,
+				"put back by hand what it has changed, then remove the lock: " + l.path},
+			unreadable: {"the lock can't be read; if no run goes on there, remove it: " + l.path},
+		}[is]}
+}
+
+// Wait returns when the lock is gone, or another's. The target is the one that it is on.
+func (h *Held) Wait(ctx context.Context, t target.Target) error {
+	for {
+		out, err := t.Run(ctx, "readlink", h.Lock)
+		if err != nil {
+			return err
+		}
+		var now Holder
+		if out.ExitCode != 0 || json.Unmarshal(out.Stdout, &now) != nil || now.ID != h.ID {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(waitPause):
+		}
+	}
+}
+
+// waitPause is how often a lock is looked at: runs take seconds at least.
+const waitPause = time.Second

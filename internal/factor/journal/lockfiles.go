@@ -1,0 +1,231 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"headroom/internal/factor/spot"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// locks are named after what they are of, and are symbolic links: a link is made at once, whole, and only where there
+// is none. What it points to is the holder:
+//
+//	/run/headroom/settings/5b0f… -> {"id":"7KQ4M2X9TD","command":"headroom ablate quick /srv …","started":"2026-11-28T10:02:11Z","host":"db1","process":4711,"journal":"/root/.local/share/headroom/changes/7KQ4M2X9TD.jsonl"}
+//
+// They lie in memory, so that none outlives a boot. Those of root are in /run/headroom/settings. Other users have
+// folders of their own in /dev/shm, as has root where /run can't be written to. Everybody respects the locks of all.
+
+// takeScript makes locks, and prints those that it has made and all that there are, of these names. Its arguments are
+// the holder and the names.
+const takeScript = `umask 022
+u=$(id -u) || exit
+d=/run/headroom/settings
+[ "$u" = 0 ] && mkdir -p "$d" 2>/dev/null && [ -w "$d" ] || d=/dev/shm/headroom-settings-$u
+mkdir -p "$d" || exit
+holder=$1
+shift
+for name; do
+	ln -s -n "$holder" "$d/$name" 2>/dev/null && echo "made $d/$name"
+done
+for name; do
+	for f in /run/headroom/settings/"$name" /dev/shm/headroom-settings-*/"$name"; do
+		if [ -L "$f" ]; then echo "lock $f $(readlink "$f")"; fi
+	done
+done`
+
+// releaseScript removes the locks of one holder, which begins with its argument.
+const releaseScript = `u=$(id -u) || exit
+for f in /run/headroom/settings/* /dev/shm/headroom-settings-"$u"/*; do
+	if [ -L "$f" ]; then
+		case $(readlink "$f") in "$1"*) rm -f "$f" || exit ;; esac
+	fi
+done
+rmdir /run/headroom/settings /run/headroom /dev/shm/headroom-settings-"$u" 2>/dev/null
+exit 0`
+
+// lock is one that there is.
+type lock struct {
+	path   string
+	holder Holder
+}
+
+// take makes locks, and returns the paths of those that were made, and all that there are of these names.
+func (j *Journal) take(ctx context.Context, names []string) (made []string, locks []lock, err error) {
+	out, err := j.keeper().Run(ctx, append([]string{"sh", "-c", takeScript, j.mark(), j.holder()}, names...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if out.ExitCode != 0 {
+		return nil, nil, &lab.Error{What: "settings can't be locked against other runs",
+			Target: target.RemoteName(j.keeper()), Output: strings.TrimSpace(string(out.Stderr))}
+	}
+	made, locks = parseLocks(string(out.Stdout))
+	return made, locks, nil
+}
+
+// parseLocks reads what takeScript prints:
+//
+//	made /run/headroom/settings/5b0f…
+//	lock /run/headroom/settings/5b0f… {"id":"7KQ4M2X9TD","command":"headroom ablate quick /srv …",…}
+//	lock /dev/shm/headroom-settings-1000/5b0f… {"id":"19PPM2X9TD",…}
+//
+// What a lock points to is somebody else's: of one that can't be read only the path is known.
+func parseLocks(text string) (made []string, locks []lock) {
+	for line := range strings.Lines(text) {
+		verb, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		switch verb {
+		case "made":
+			made = append(made, rest)
+		case "lock":
+			path, holder, _ := strings.Cut(rest, " ")
+			l := lock{path: path}
+			_ = json.Unmarshal([]byte(holder), &l.holder)
+			locks = append(locks, l)
+		}
+	}
+	return made, locks
+}
+
+// removeLocks removes locks that were just made.
+func (j *Journal) removeLocks(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	out, err := j.keeper().Run(context.WithoutCancel(ctx), append([]string{"rm", "-f"}, paths...)...)
+	if err == nil && out.ExitCode != 0 {
+		err = fmt.Errorf("rm: %s", strings.TrimSpace(string(out.Stderr)))
+	}
+	return err
+}
+
+// unlock removes the locks of the journal.
+func (j *Journal) unlock(ctx context.Context) error {
+	if j.unsure { // a command that locks may be about to
+		if err := j.awaitWriters(ctx); err != nil {
+			return err
+		}
+	}
+	j.atStep("unlock settings")
+	prefix, _, _ := strings.Cut(j.holder(), ",")
+	out, err := j.keeper().Run(ctx, "sh", "-c", releaseScript, j.mark(), prefix+",")
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "settings can't be unlocked", Target: target.RemoteName(j.keeper()),
+			Output: strings.TrimSpace(string(out.Stderr))}
+	}
+	if err == nil {
+		j.locked = nil
+	}
+	return err
+}
+
+// keeper is where the locks are: on the machine that the settings are of. What is in the memory of a container is seen
+// by nobody else, so that of one they are here.
+func (j *Journal) keeper() target.Target {
+	if _, container := j.target.(target.SharesKernel); container {
+		return target.NewLocal(filepath.Dir(j.path))
+	}
+	return j.target
+}
+
+// maxCommand is how much of a command a lock tells: a link points to 4,095 bytes at most.
+const maxCommand = 1000
+
+// holder is what a lock of this journal points to.
+func (j *Journal) holder() string {
+	command := strings.ToValidUTF8(j.command, "")
+	if len(command) > maxCommand {
+		command = strings.ToValidUTF8(command[:maxCommand], "") + "…"
+	}
+	host, _ := os.Hostname() // nobody is helped by an error here
+	path, err := filepath.Abs(j.path)
+	if err != nil {
+		path = j.path
+	}
+	text, _ := json.Marshal(Holder{ID: j.head.ID, Command: command, Started: j.head.Created.Truncate(time.Second),
+		Host: host, Process: j.head.Process, Journal: path})
+	return string(text)
+}
+
+// lockNames are the names of the locks of spots: what is one thing to the kernel has one name.
+func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, error) {
+	files, err := j.target.ReadFiles(ctx, target.BootIDFile)
+	if err != nil {
+		return nil, err
+	}
+	boot := strings.TrimSpace(string(files[target.BootIDFile].Data))
+	real, err := j.realPaths(ctx, spots)
+	if err != nil {
+		return nil, err
+	}
+	net, mnt, err := j.namespaces(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(spots))
+	for i, s := range spots {
+		of := []string{boot, s.Kind, s.Path, s.Name}
+		switch {
+		case s.Kind == spot.InAdapter, s.Kind == spot.InDiscipline, strings.HasPrefix(s.Path, "/proc/sys/net/"):
+			of = append(of, net)
+		case s.Kind == spot.InMount, s.Kind == spot.InNFS, s.Kind == spot.InFolder:
+			of = append(of, mnt)
+		case s.Kind == spot.InFile && real[s.Path] != "":
+			of[2] = real[s.Path]
+		case s.Kind == spot.ByCommands:
+			commands, err := json.Marshal(s.Commands)
+			if err != nil {
+				return nil, err
+			}
+			of = append(of, string(commands))
+		}
+		sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
+		names[i] = hex.EncodeToString(sum[:16])
+	}
+	return names, nil
+}
+
+// realPaths are the paths of files of /sys without links: /sys/class/block/sda is /sys/block/sda.
+func (j *Journal) realPaths(ctx context.Context, spots []spot.Spot) (map[string]string, error) {
+	var paths []string
+	for _, s := range spots {
+		if s.Kind == spot.InFile && strings.HasPrefix(s.Path, "/sys/") {
+			paths = append(paths, s.Path)
+		}
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	out, err := j.target.Run(ctx, append([]string{"realpath"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	real := map[string]string{}
+	lines := strings.Split(strings.TrimSuffix(string(out.Stdout), "\n"), "\n")
+	if out.ExitCode != 0 || len(lines) != len(paths) {
+		return nil, nil // without the program, or a file: each path is its own name
+	}
+	for i, p := range paths {
+		real[p] = lines[i]
+	}
+	return real, nil
+}
+
+// namespaces are the numbers of the network and of the mounts that the target's processes see; empty where they can't
+// be read.
+func (j *Journal) namespaces(ctx context.Context) (net, mnt string, err error) {
+	out, err := j.target.Run(ctx, "stat", "-L", "-c", "%i", "/proc/self/ns/net", "/proc/self/ns/mnt")
+	if err != nil || out.ExitCode != 0 {
+		return "", "", err
+	}
+	net, mnt, _ = strings.Cut(strings.TrimSpace(string(out.Stdout)), "\n")
+	return net, mnt, nil
+}
