@@ -3,6 +3,7 @@ package scripted
 import (
 	"fmt"
 	"io/fs"
+	"path"
 	"maps"
 	"slices"
 	"strings"
@@ -346,6 +347,7 @@ func (m *Machine) boot() {
 	}
 	m.Remove("/dev/shm")
 	m.Folder("/dev/shm")
+	m.Remove(path.Dir(settingLocks)) // the rest of /run the machine makes again
 	m.count()
 	m.showKexec()
 	m.Set("/proc/cmdline", m.own)
