@@ -127,7 +127,7 @@ func (d *device) MayWrite() error {
 	if !d.verdict.MayWrite {
 		return &lab.Error{Kind: lab.Refused, What: d.claim.Identity().Path + " was not judged to be free to write to"}
 	}
-	return d.claim.StillTheSame()
+	return d.claim.StillFree()
 }
 
 // Discard discards the whole device.

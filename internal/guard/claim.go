@@ -141,6 +141,30 @@ func (c *Claim) StillTheSame() error {
 	return nil
 }
 
+// StillFree says whether nobody else has begun to use the device, which must be StillTheSame. Ask it before each step
+// that destroys: whoever opens a device without a claim can do so at any time. Jobs of headroom's are nobody else, as
+// no second headroom can write to what this one has claimed. Errors are of kind Refused.
+func (c *Claim) StillFree() error {
+	if err := c.StillTheSame(); err != nil {
+		return err
+	}
+	var now Evidence
+	if err := c.checkUseAgain(&now, true); err != nil {
+		return err
+	}
+	var why []string
+	for _, u := range now.Uses {
+		why = append(why, u.Who+" "+u.How)
+	}
+	if why = append(why, now.UseUnknown...); len(why) == 0 {
+		return nil
+	}
+	return &lab.Error{Kind: lab.Refused,
+		What: fmt.Sprintf("%s is left as it is: it was free when it was inspected, and now %s", c.identity.Path,
+			shorten(why)),
+		Hints: []string{"what was measured until now is saved; data of a load may be left on the device"}}
+}
+
 // difference names the first property that changed.
 func difference(was, is Identity) string {
 	pairs := []struct{ what, was, is string }{
@@ -167,5 +191,5 @@ func (c *Claim) mayWrite(ctx context.Context, v Verdict) error {
 	if !v.MayWrite || v.Identity != c.identity || !c.exclusive {
 		return &lab.Error{Kind: lab.Refused, What: c.identity.Path + " was not judged to be free to write to"}
 	}
-	return c.StillTheSame()
+	return c.StillFree()
 }

@@ -131,6 +131,78 @@ func TestStillTheSameMedium(t *testing.T) {
 	}
 }
 
+// TestWhoComesDuringTheRun has others begin to use a device after it was found to be free: it is left as they have it.
+func TestWhoComesDuringTheRun(t *testing.T) {
+	needRoot(t)
+	for name, come := range map[string]func(d *disk){
+		"a program opens it":            func(d *disk) { opened(d, d.node) },
+		"a program maps it":             func(d *disk) { mapped(d, d.node) },
+		"a program opens its file":      func(d *disk) { opened(d, d.image) },
+		"a loop device is laid over it": func(d *disk) { d.attach(d.node) },
+		"a loop device is laid beside it": func(d *disk) {
+			node := d.attach(d.image, "again")
+			opened(d, node)
+		},
+		"its file becomes swap space": func(d *disk) { d.swapFile(d.image) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDisk(t, 64*mib)
+			claim, verdict := claimed(t, d.node, "")
+			if err := claim.StillFree(); err != nil {
+				t.Fatal(err)
+			}
+			come(d)
+			before := d.fingerprint()
+			_, err := claim.CleanUp(context.Background(), target.NewLocal(t.TempDir()), verdict)
+			for doing, err := range map[string]error{"free": claim.StillFree(), "discarded": claim.Discard(
+				context.Background(), verdict), "cleaned": err} {
+				if lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), " is left as it is: ") {
+					t.Errorf("%s: %v", doing, err)
+				}
+			}
+			t.Log(err)
+			if after := d.fingerprint(); after != before {
+				t.Errorf("the device changed:\nbefore %s\nafter  %s", before, after)
+			}
+		})
+	}
+}
+
+// TestOwnJobsAreNobodyElse has a job of headroom's write to a device that it has claimed.
+func TestOwnJobsAreNobodyElse(t *testing.T) {
+	needRoot(t)
+	d := newDisk(t, 64*mib)
+	here := target.NewLocal(filepath.Join(t.TempDir(), "jobs"))
+	e, claim, err := guard.Inspect(t.Context(), here, d.node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer claim.Close()
+	if _, err := guard.Judge(e, destructive(), false, guard.Consent{}); err != nil {
+		t.Fatal(err)
+	}
+	job, err := here.Start(t.Context(), target.JobSpec{ID: "own", Argv: []string{"sh", "-c",
+		`exec 3<>"$1"; echo ready; exec sleep 600`, "sh", d.node}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ready := false; !ready; {
+		out, err := job.Fetch(t.Context(), "stdout")
+		if ready = strings.Contains(string(out), "ready"); err != nil && !ready {
+			t.Fatal(err)
+		}
+	}
+	if err := claim.StillFree(); err != nil {
+		t.Error(err)
+	}
+	if err := job.Kill(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	if err := job.Remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 func relink(d *disk, to, link string) {
 	if err := os.Remove(link); err != nil {
 		d.t.Fatal(err)

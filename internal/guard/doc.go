@@ -11,7 +11,7 @@
 //	}
 //	verdict, err := guard.Judge(evidence, steps, loadOnlyReads, consent)
 //	...
-//	err = claim.StillTheSame() // before each step that writes
+//	err = claim.StillFree() // before each step that writes
 //
 // The rules:
 //

@@ -29,9 +29,10 @@ type relative struct {
 
 // backing is what a loop device lies over.
 type backing struct {
-	// device is set when it is a block device, file when it is a file: the number of its file system, and its inode.
+	// device is set when it is a block device, file when it is a file.
 	device Number
-	file   string
+	isFile bool
+	file   fileID
 }
 
 // family finds all block devices that hang together with one.
@@ -40,6 +41,10 @@ type family struct {
 	members []relative
 	seen    map[string]bool
 	loops   map[string]backing
+	// views are the mounts that programs see.
+	views []view
+	// sparesJobs leaves headroom's own jobs out of the programs that have a member open.
+	sparesJobs bool
 	// faults are what could not be read; a member may be missing then.
 	faults []string
 	// programsUnread and filesUnseen are those of Evidence.
@@ -50,6 +55,7 @@ type family struct {
 // Documentation/ABI/stable/sysfs-block of the kernel (holders, slaves), loop(4).
 func (s environment) familyOf(d blockDevice) *family {
 	f := &family{environment: s, seen: map[string]bool{}}
+	f.readViews()
 	f.readLoops()
 	f.add(d.name, itself, "it")
 	if d.disk != d.name {
@@ -135,9 +141,9 @@ func (f *family) addTwins(d blockDevice) {
 		f.fault("can't tell what "+d.disk+" is", err)
 		return
 	}
-	if own := f.loops[disk.name]; own.file != "" {
+	if own := f.loops[disk.name]; own.isFile {
 		for loop, b := range f.loops {
-			if b.file == own.file {
+			if b.isFile && f.sameFile(b.file, own.file) {
 				f.add(loop, samePathDevice, loop+" (over the same file)")
 			}
 		}
@@ -205,6 +211,7 @@ func (f *family) readLoops() {
 			f.fault("can't tell what "+name+" is laid over", err)
 			continue
 		}
+		b.file.size = f.sizeOf(name, b.file)
 		f.loops[name] = b
 	}
 }

@@ -3,6 +3,7 @@ package guard
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,14 +51,20 @@ func fixtures(t testing.TB) []fixture {
 			}
 			f.files[file.Name] = &fstest.MapFile{Mode: 0o444, Data: data}
 		}
-		f.around = environment{files: f.files, number: f.number, loopTarget: f.loopTarget, self: 4711}
+		f.around = environment{files: f.files, stat: f.stat, loopTarget: f.loopTarget, self: 4711}
 		all = append(all, f)
 	}
 	return all
 }
 
-// number does what stat does: it follows the links of the fixture to a node.
+// number of the node that a path leads to.
 func (f fixture) number(name string) (Number, bool) {
+	o, ok := f.stat(name)
+	return o.number, ok && o.isDevice
+}
+
+// stat follows the links of the fixture. A file's inode is made of its path.
+func (f fixture) stat(name string) (object, bool) {
 	name = strings.TrimPrefix(name, "/")
 	if pid, rest, ok := strings.Cut(strings.TrimPrefix(name, "proc/"), "/root/"); ok && pid != "" {
 		name = rest // every process of the fixtures has the same /dev
@@ -67,14 +74,20 @@ func (f fixture) number(name string) (Number, bool) {
 	}
 	text, err := fs.ReadFile(f.files, name)
 	if err != nil {
-		return Number{}, false
+		return object{}, false
 	}
 	number, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "block device ")
 	if !ok {
-		return Number{}, false
+		return object{file: fileNamed(name)}, true
 	}
 	n, err := parseNumber(number)
-	return n, err == nil
+	return object{isDevice: true, number: n}, err == nil
+}
+
+func fileNamed(name string) fileID {
+	h := fnv.New64a()
+	h.Write([]byte(strings.TrimPrefix(name, "/")))
+	return fileID{device: 1, inode: h.Sum64()}
 }
 
 func (f fixture) loopTarget(node string) (backing, error) {
@@ -83,7 +96,7 @@ func (f fixture) loopTarget(node string) (backing, error) {
 	if n, ok := f.number(file); ok {
 		return backing{device: n}, err
 	}
-	return backing{file: file}, err
+	return backing{isFile: true, file: fileNamed(file)}, err
 }
 
 // section is the file of a name.

@@ -156,12 +156,13 @@ func printable(s string) string {
 }
 
 // requireLocal refuses other machines: the guard opens devices itself, so it can only look at this one. To judge a
-// device of another machine by the device of the same name here would be the worst of mistakes.
-func requireLocal(t target.Target) error {
-	if _, ok := t.(target.LocalFiles); ok {
-		return nil
+// device of another machine by the device of the same name here would be the worst of mistakes. It returns the folder
+// with those of headroom's jobs.
+func requireLocal(t target.Target) (jobs string, err error) {
+	if here, ok := t.(target.LocalFiles); ok {
+		return here.LocalFiles(), nil
 	}
-	return &lab.Error{Kind: lab.Refused,
+	return "", &lab.Error{Kind: lab.Refused,
 		What:  fmt.Sprintf("devices of %s can't be inspected, only those of this machine", t.Name()),
 		Hints: []string{"measure a directory there instead"}}
 }

@@ -16,19 +16,21 @@ import (
 	"headroom/internal/target"
 )
 
-// localEnvironment is this machine.
-func localEnvironment(t target.Target) environment {
+// localEnvironment is this machine. Jobs is the folder with the folders of its jobs.
+func localEnvironment(t target.Target, jobs string) environment {
 	return environment{
 		files: t.FS(),
-		number: func(name string) (Number, bool) {
+		stat: func(name string) (object, bool) {
 			info, err := os.Stat(name)
 			if err != nil {
-				return Number{}, false
+				return object{}, false
 			}
-			return numberOf(info)
+			return objectOf(info)
 		},
-		loopTarget: loopTarget,
-		self:       os.Getpid(),
+		sharesFiles: linux.SharesFiles,
+		loopTarget:  loopTarget,
+		self:        os.Getpid(),
+		jobs:        jobs,
 	}
 }
 
@@ -47,7 +49,7 @@ func loopTarget(node string) (backing, error) {
 	if info.Rdevice != 0 {
 		return backing{device: Number{unix.Major(info.Rdevice), unix.Minor(info.Rdevice)}}, nil
 	}
-	return backing{file: fmt.Sprintf("%d:%d", info.Device, info.Inode)}, nil
+	return backing{isFile: true, file: fileID{device: info.Device, inode: info.Inode}}, nil
 }
 
 // Inspect finds out how a path is used, which signatures are on it and what a sample of its content holds, and takes
@@ -58,7 +60,8 @@ func loopTarget(node string) (backing, error) {
 // must be closed when the run has ended. An error means that the inspection itself was cut off or could not begin.
 func Inspect(ctx context.Context, t target.Target, path string) (Evidence, *Claim, error) {
 	e := Evidence{Path: path}
-	if err := requireLocal(t); err != nil {
+	jobs, err := requireLocal(t)
+	if err != nil {
 		return e, nil, err
 	}
 	info, err := os.Stat(path)
@@ -70,7 +73,7 @@ func Inspect(ctx context.Context, t target.Target, path string) (Evidence, *Clai
 		e.NotADevice = kindOf(info)
 		return e, nil, nil
 	}
-	claim, busy, err := openClaim(localEnvironment(t), path)
+	claim, busy, err := openClaim(localEnvironment(t, jobs), path)
 	if err != nil {
 		e.NotADevice = "a block device that can't be opened: " + cause(err)
 		return e, nil, nil // as above
@@ -160,7 +163,8 @@ func (f *family) describeUse(e *Evidence) {
 			e.BuiltOn = append(e.BuiltOn, m.words)
 		}
 	}
-	e.Uses = slices.Concat(f.mounted(), f.swapping(), f.held(), f.pooled(), f.exported(), f.written())
+	e.Uses = slices.Concat(f.mounted(), f.swapping(), f.held(), f.pooled(), f.exported(), f.layered(),
+		f.written())
 	e.ProgramsHidden = f.programsHidden()
 	e.UseUnknown, e.ProgramsUnread, e.FilesUnseen = f.faults, f.programsUnread, f.filesUnseen
 	e.Checks = append(e.Checks, Mounts, Swap, Layers, OtherPaths, Writers)

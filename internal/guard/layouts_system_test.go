@@ -73,7 +73,7 @@ func bytesAt(data string, places ...int64) func(*disk) string {
 
 func layouts() []layout {
 	var all []layout
-	for _, group := range [][]layout{fileSystems(), members(), tables(), inUse(), traces(), blanks()} {
+	for _, group := range [][]layout{fileSystems(), members(), tables(), inUse(), below(), traces(), blanks()} {
 		all = append(all, group...)
 	}
 	return all

@@ -14,6 +14,8 @@ type mount struct {
 	point  string
 	fstype string
 	source string
+	// options of the file system: "rw,lowerdir=/a:/b,upperdir=/c,workdir=/d".
+	options string
 }
 
 // parseMountinfo reads the mounts of one process. The fields up to the mount options are fixed; then come optional
@@ -42,7 +44,12 @@ func parseMountinfo(text string) ([]mount, error) {
 		if err != nil {
 			return nil, fmt.Errorf("mountinfo line %q: %w", strings.TrimSpace(line), err)
 		}
-		mounts = append(mounts, mount{fields[0], number, unescape(fields[4]), fields[end+1], unescape(fields[end+2])})
+		m := mount{id: fields[0], number: number, point: unescape(fields[4]), fstype: fields[end+1],
+			source: unescape(fields[end+2])}
+		if end+3 < len(fields) {
+			m.options = fields[end+3]
+		}
+		mounts = append(mounts, m)
 	}
 	return mounts, nil
 }
@@ -66,17 +73,24 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// mounted finds which members of a family are mounted, in every mount namespace that can be seen: a container's or
-// a service's mounts are not in headroom's own list. The exclusive claim covers those that can't be seen.
-func (f *family) mounted() []Use {
-	var uses []Use
+// view is what some processes see of the mounts.
+type view struct {
+	pid string
+	// where says whose they are, if they are not headroom's own.
+	where  string
+	mounts []mount
+}
+
+// readViews reads the mounts of every mount namespace that can be seen: a container's or a service's mounts are not in
+// headroom's own list. The exclusive claim covers those that can't be seen.
+func (f *family) readViews() {
 	processes := f.processes()
 	own := f.namespace("self")
-	done, seen := map[string]bool{}, map[Use]bool{}
+	done := map[string]bool{}
 	for _, pid := range append([]string{"self"}, processes...) {
 		// Processes of one namespace and one root see the same mounts; the root matters because a chroot hides some.
-		view := f.namespace(pid) + " " + f.link("proc/"+pid+"/root")
-		if done[view] {
+		seen := f.namespace(pid) + " " + f.link("proc/"+pid+"/root")
+		if done[seen] {
 			continue
 		}
 		text, err := f.text("proc/" + pid + "/mountinfo")
@@ -86,20 +100,29 @@ func (f *family) mounted() []Use {
 			}
 			continue // the process has ended, or belongs to another user
 		}
-		done[view] = view != " " // unless neither could be read
+		done[seen] = seen != " " // unless neither could be read
 		mounts, err := parseMountinfo(text)
 		if err != nil {
 			f.fault("can't read the mounts of process "+pid, err)
 			continue
 		}
-		where := ""
+		v := view{pid: pid, mounts: mounts}
 		if pid != "self" && f.namespace(pid) != own {
-			where = fmt.Sprintf(" in the mount namespace of process %s (%s)", pid, f.optional("proc/"+pid+"/comm"))
+			v.where = fmt.Sprintf(" in the mount namespace of process %s (%s)", pid, f.optional("proc/"+pid+"/comm"))
 		}
-		for _, u := range f.matching(mounts, pid) {
+		f.views = append(f.views, v)
+	}
+}
+
+// mounted finds which members of a family are mounted.
+func (f *family) mounted() []Use {
+	var uses []Use
+	seen := map[Use]bool{}
+	for _, v := range f.views {
+		for _, u := range f.matching(v.mounts, v.pid) {
 			if !seen[u] { // a namespace begins as a copy of another
 				seen[u] = true
-				uses = append(uses, Use{u.Who, u.How + where})
+				uses = append(uses, Use{u.Who, u.How + v.where})
 			}
 		}
 	}
@@ -116,6 +139,11 @@ func (f *family) matching(mounts []mount, pid string) []Use {
 		for _, n := range numbers {
 			if r, ok := f.by(n); ok {
 				uses = append(uses, Use{r.words, "is mounted on " + m.point})
+			}
+		}
+		if m.fstype == "erofs" && path.IsAbs(m.source) { // which can be mounted without a loop device
+			for _, u := range f.usesOfFile(path.Join("/proc", pid, "root", m.source)) {
+				uses = append(uses, Use{u, "is mounted on " + m.point})
 			}
 		}
 	}

@@ -12,9 +12,9 @@ func TestParseMountinfo(t *testing.T) {
 61 29 0:45 /@home /home rw - btrfs /dev/nvme0n1p3 rw
 `)
 	want := []mount{
-		{"27", Number{254, 0}, "/", "ext4", "/dev/vda"},
-		{"36", Number{98, 0}, "/mnt 2", "ext3", `/dev/my\root`},
-		{"61", Number{0, 45}, "/home", "btrfs", "/dev/nvme0n1p3"},
+		{"27", Number{254, 0}, "/", "ext4", "/dev/vda", "rw,discard"},
+		{"36", Number{98, 0}, "/mnt 2", "ext3", `/dev/my\root`, "rw,errors=continue"},
+		{"61", Number{0, 45}, "/home", "btrfs", "/dev/nvme0n1p3", "rw"},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, %v", got, err)
@@ -30,12 +30,31 @@ func TestParseMountinfo(t *testing.T) {
 func TestParseSwaps(t *testing.T) {
 	got, err := parseSwaps("Filename\t\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n/swap file 1 0 -3\n" +
 		"/dev/a\\040b\\040(deleted) partition 1 0 -4\n")
-	if want := []string{"/dev/sda2", "/dev/a b"}; err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q, %v", got, err)
+	if want := []swap{{"/dev/sda2", false}, {"/swap", true}, {"/dev/a b", false}}; err != nil ||
+		!reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, %v", got, err)
 	}
 	if got, err := parseSwaps("/dev/sda2 partition"); err == nil {
-		t.Errorf("a line cut short was read as %q", got)
+		t.Errorf("a line cut short was read as %v", got)
 	}
+}
+
+func TestOverlayLayers(t *testing.T) {
+	for options, want := range map[string][]string{
+		"rw,lowerdir=/l/A:/l/B,upperdir=/u,workdir=/w,uuid=on": {"/l/A", "/l/B", "/u", "/w"},
+		"ro,lowerdir+=/l/A:x,lowerdir+=/l/B,datadir+=/d":       {"/l/A:x", "/l/B", "/d"},
+		`rw,lowerdir=/a\134:b::/data\040x\054y,upperdir=/u`:    {"/a:b", "/data x,y", "/u"},
+		"rw": nil,
+	} {
+		if got := overlayLayers(options); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %q, want %q", options, got, want)
+		}
+	}
+}
+
+func FuzzOverlayLayers(f *testing.F) {
+	f.Add(`rw,lowerdir=/l/with\134:colon::/data,upperdir=/u,workdir=/w`)
+	f.Fuzz(func(_ *testing.T, options string) { overlayLayers(options) })
 }
 
 func TestParseWipefs(t *testing.T) {
@@ -163,7 +182,7 @@ func FuzzSwaps(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		devices, err := parseSwaps(text)
 		if err == nil && len(devices) > strings.Count(text, "\n")+1 {
-			t.Errorf("more devices than lines: %q", devices)
+			t.Errorf("more devices than lines: %v", devices)
 		}
 	})
 }

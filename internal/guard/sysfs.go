@@ -13,13 +13,16 @@ import (
 // Tests put a tree of text in its place.
 type environment struct {
 	files fs.FS
-	// number is the device number of the block device that a path leads to; false when it leads to something else
-	// or nowhere.
-	number func(name string) (Number, bool)
+	// stat says what a path leads to; false when it leads nowhere, or can't be looked at.
+	stat func(name string) (object, bool)
+	// sharesFiles says whether two threads have the same descriptors. The error says that nobody can tell; nil for a
+	// machine on which that is never known.
+	sharesFiles func(a, b int) (bool, error)
 	// loopTarget says what a loop device with a backing file is laid over.
 	loopTarget func(node string) (backing, error)
-	// self is headroom's own process ID.
+	// self is headroom's own process ID, and jobs the folder with the folders of its jobs.
 	self int
+	jobs string
 }
 
 // text reads a small file of /proc or /sys without the white space around it.

@@ -85,12 +85,18 @@ func (f *family) exported() []Use {
 			f.fault("can't list the namespaces of "+subsystem, err)
 		}
 		for _, n := range namespaces {
-			number, ok := f.number(f.optional(dir + "/" + n + "/device_path"))
-			if !ok || f.optional(dir+"/"+n+"/enable") == "0" {
+			served := f.optional(dir + "/" + n + "/device_path")
+			if served == "" || f.optional(dir+"/"+n+"/enable") == "0" {
 				continue
 			}
-			if m, ok := f.by(number); ok {
-				uses = append(uses, Use{m.words, "is served over NVMe-oF as " + subsystem})
+			who := f.usesOfFile(served)
+			if number, ok := f.number(served); ok {
+				if m, ok := f.by(number); ok {
+					who = append(who, m.words)
+				}
+			}
+			for _, w := range who {
+				uses = append(uses, Use{w, "is served over NVMe-oF as " + subsystem})
 			}
 		}
 	}

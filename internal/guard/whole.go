@@ -39,7 +39,7 @@ func (c *Claim) ReadAll(ctx context.Context, e *Evidence, tell func(Progress)) e
 	if err := c.readAll(ctx, r, e, tell); err != nil {
 		return err
 	}
-	return c.checkUseAgain(e)
+	return c.checkUseAgain(e, false)
 }
 
 // readAll reads what is to be read, and puts down what it found.
@@ -86,14 +86,17 @@ func (c *Claim) chooseFill(s *scan) error {
 	return nil
 }
 
-// checkUseAgain adds what has begun to use the device since it was inspected.
-func (c *Claim) checkUseAgain(e *Evidence) error {
+// checkUseAgain adds what has begun to use the device since it was inspected; of programs those that are no jobs of
+// headroom's, if they are spared.
+func (c *Claim) checkUseAgain(e *Evidence, sparesJobs bool) error {
 	d, err := c.device(c.identity.Name)
 	if err != nil {
 		return err
 	}
 	now := Evidence{Identity: c.identity}
-	c.familyOf(d).describeUse(&now)
+	f := c.familyOf(d)
+	f.sparesJobs = sparesJobs
+	f.describeUse(&now)
 	e.Uses = union(e.Uses, now.Uses)
 	e.UseUnknown = union(e.UseUnknown, now.UseUnknown)
 	e.Partitions = union(e.Partitions, now.Partitions)

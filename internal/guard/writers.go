@@ -15,17 +15,23 @@ import (
 // be.
 //
 // What a program has open is compared by device number, whatever the node is called and wherever it is: in a chroot,
-// made by mknod, removed since. Its mappings count too, which stay when the file is closed. What can't be seen is a
-// device that the kernel keeps open on its own for a program: on the way through a socket, or registered with io_uring.
+// made by mknod, removed since. A file under a loop device is compared by its file system and inode. Mappings count
+// too, which stay when the file is closed. What can't be seen is a device that the kernel keeps open on its own for a
+// program: on the way through a socket, or registered with io_uring.
 func (f *family) written() []Use {
 	w := writers{family: f, remote: map[string]bool{}}
 	for _, pid := range f.processes() {
-		if pid != strconv.Itoa(f.self) {
+		if pid != strconv.Itoa(f.self) && !(f.sparesJobs && f.isJob(pid)) {
 			w.look(pid)
 		}
 	}
 	f.programsUnread, f.filesUnseen = w.hidden, w.skipped
 	return w.uses
+}
+
+// isJob says whether a program works in the folder of one of headroom's jobs.
+func (f *family) isJob(pid string) bool {
+	return f.jobs != "" && strings.HasPrefix(f.link("proc/"+pid+"/cwd"), f.jobs+"/")
 }
 
 // writers looks at what programs have open.
@@ -39,14 +45,53 @@ type writers struct {
 	hidden, skipped int
 }
 
+// look looks at what a program has open, and has mapped. A thread can have descriptors of its own, and those of a
+// program whose first thread has ended are its other threads'.
 func (w *writers) look(pid string) {
-	dir := "proc/" + pid
+	tables := w.tables(pid)
+	mountsRead := false
+	for _, thread := range tables {
+		mountsRead = w.lookAtDescriptors(pid, thread, mountsRead)
+	}
+	w.lookAtMappings(pid, mountsRead)
+}
+
+// tables are threads of a program of which no two have the same descriptors.
+func (w *writers) tables(pid string) []string {
+	tables := []string{pid}
+	for _, thread := range w.threads(pid) {
+		if !slices.ContainsFunc(tables, func(t string) bool { return t == thread || w.sameFiles(t, thread) }) {
+			tables = append(tables, thread)
+		}
+	}
+	return tables
+}
+
+// threads of a program, its first among them. All have a folder in /proc, though it lists only programs.
+func (w *writers) threads(pid string) []string {
+	names, _ := w.entries("proc/" + pid + "/task") // none of one that has ended
+	return names
+}
+
+func (w *writers) sameFiles(a, b string) bool {
+	x, err := strconv.Atoi(a)
+	y, err2 := strconv.Atoi(b)
+	if err != nil || err2 != nil || w.sharesFiles == nil {
+		return false
+	}
+	same, err := w.sharesFiles(x, y)
+	// Whoever may not compare them may not read them either, which the first thread shows.
+	return same || errors.Is(err, fs.ErrPermission)
+}
+
+// lookAtDescriptors looks at what a thread of a program has open, and returns whether the program's mounts were read.
+func (w *writers) lookAtDescriptors(pid, thread string, mountsRead bool) bool {
+	dir := "proc/" + thread
 	descriptors, err := fs.ReadDir(w.files, dir+"/fd")
 	// without one it is a thread of the kernel
 	if errors.Is(err, fs.ErrPermission) && w.optional(dir+"/cmdline") != "" {
 		w.hidden++
 	}
-	mountsRead := false
 	for _, d := range descriptors {
 		fd := dir + "/fd/" + d.Name()
 		target := w.link(fd)
@@ -60,12 +105,12 @@ func (w *writers) look(pid string) {
 		remote, known := w.remote[info.mount]
 		if !known && !mountsRead {
 			mountsRead = true
-			w.readMounts(pid)
+			w.readMounts(thread)
 			remote, known = w.remote[info.mount]
 		}
 		w.follow(pid, fd, target, remote, known)
 	}
-	w.lookAtMappings(pid, mountsRead)
+	return mountsRead
 }
 
 // follow finds out whether a link of /proc leads to a member. A file on a server that is gone would hang, and so might
@@ -77,12 +122,16 @@ func (w *writers) follow(pid, link, target string, remote, known bool) {
 		}
 		return
 	}
-	number, ok := w.number("/" + link)
+	o, ok := w.stat("/" + link)
 	if !ok {
 		return
 	}
-	if m, ok := w.by(number); ok && m.relation != underneath {
-		u := Use{m.words, fmt.Sprintf("is open for writing in process %s (%s)", pid, w.optional("proc/"+pid+"/comm"))}
+	who := w.below(o)
+	if m, ok := w.by(o.number); ok && o.isDevice && m.relation != underneath {
+		who = append(who, m.words)
+	}
+	for _, words := range who {
+		u := Use{words, fmt.Sprintf("is open for writing in process %s (%s)", pid, w.optional("proc/"+pid+"/comm"))}
 		if !slices.Contains(w.uses, u) { // by several descriptors
 			w.uses = append(w.uses, u)
 		}
@@ -129,14 +178,19 @@ func asksOthers(fstype string) bool {
 // the program waits for a page, which may be on a server that is gone.
 const mapsWithin = time.Second
 
-// lookAtMappings finds devices that a program has mapped, which it may have closed since.
+// lookAtMappings finds devices and files that a program has mapped, which it may have closed since. All threads have
+// the same memory, but for a first one that has ended, which has none.
 func (w *writers) lookAtMappings(pid string, mountsRead bool) {
-	answer := make(chan string, 1)
-	go func() { answer <- w.optional("proc/" + pid + "/maps") }()
-	var maps string
-	select {
-	case maps = <-answer:
-	case <-time.After(mapsWithin):
+	thread := pid
+	maps, ok := w.mapsOf(thread)
+	if ok && maps == "" {
+		for _, thread = range w.threads(pid) {
+			if maps, ok = w.mapsOf(thread); !ok || maps != "" {
+				break
+			}
+		}
+	}
+	if !ok {
 		w.hidden++
 		return
 	}
@@ -144,7 +198,7 @@ func (w *writers) lookAtMappings(pid string, mountsRead bool) {
 		if !leadsToFile(m.target) {
 			continue
 		}
-		link := "proc/" + pid + "/map_files/" + m.addresses
+		link := "proc/" + thread + "/map_files/" + m.addresses
 		info, err := fs.Lstat(w.files, link)
 		if err != nil || info.Mode()&0o200 == 0 {
 			continue // gone, or from a file that is open for reading only
@@ -156,6 +210,18 @@ func (w *writers) lookAtMappings(pid string, mountsRead bool) {
 			remote, known = w.remote[m.device]
 		}
 		w.follow(pid, link, m.target, remote, known)
+	}
+}
+
+// mapsOf are the mappings of a thread; false if they are not to be had.
+func (w *writers) mapsOf(thread string) (string, bool) {
+	answer := make(chan string, 1)
+	go func() { answer <- w.optional("proc/" + thread + "/maps") }()
+	select {
+	case maps := <-answer:
+		return maps, true
+	case <-time.After(mapsWithin):
+		return "", false
 	}
 }
 

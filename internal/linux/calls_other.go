@@ -52,3 +52,6 @@ func SetDevice(s *syscall.Stat_t, major, minor uint32) { s.Rdev = int32(major<<m
 func Device(s *syscall.Stat_t) (major, minor uint32) {
 	return uint32(s.Rdev) >> minorBits, uint32(s.Rdev) & (1<<minorBits - 1)
 }
+
+// SharesFiles can't be told here.
+func SharesFiles(int, int) (bool, error) { return false, errors.ErrUnsupported }

@@ -122,7 +122,8 @@ type Closer interface {
 
 // LocalFiles is a target whose files this process can open itself, by the same paths: this machine.
 type LocalFiles interface {
-	LocalFiles()
+	// LocalFiles is the folder with the folders of its jobs.
+	LocalFiles() (jobs string)
 }
 
 // SharesKernel is a target inside a machine whose kernel it shares: a container. What the kernel says of itself, such

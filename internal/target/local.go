@@ -32,8 +32,8 @@ func NewLocal(jobs string) *Local { return &Local{jobs: jobs} }
 // Name is "local".
 func (l *Local) Name() string { return LocalName }
 
-// LocalFiles says that its files are those of this process.
-func (l *Local) LocalFiles() {}
+// LocalFiles says that its files are those of this process, and where its jobs have their folders.
+func (l *Local) LocalFiles() (jobs string) { return l.jobs }
 
 // FS is the whole file system of this machine.
 func (l *Local) FS() fs.FS { return os.DirFS("/") }

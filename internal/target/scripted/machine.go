@@ -3,8 +3,8 @@ package scripted
 import (
 	"fmt"
 	"io/fs"
-	"path"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"sync"
