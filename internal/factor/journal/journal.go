@@ -49,6 +49,8 @@ type Journal struct {
 	// them: a killed headroom's.
 	locked  map[string]bool
 	mayLock bool
+	// namespaces are the numbers of the target's, by their kinds.
+	namespaces map[string]string
 }
 
 // ExternalChange says what Undo does where somebody else has changed a value since.
@@ -128,11 +130,11 @@ func (j *Journal) Change(ctx context.Context, s scheme.Setting, level string) er
 // undoFailed undoes a step that failed.
 func (j *Journal) undoFailed(ctx context.Context, failed *step) error {
 	ctx = context.WithoutCancel(ctx)
-	if err := j.undoStep(ctx, failed); err != nil {
-		return err
+	done, err := j.undoStep(ctx, failed)
+	if done {
+		j.open = j.open[:len(j.open)-1]
 	}
-	j.open = j.open[:len(j.open)-1]
-	return nil
+	return err
 }
 
 // newStep reads what is there and makes the record of a change; nil where nothing has to be changed.
@@ -142,6 +144,15 @@ func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, w
 	readings, err := spot.Read(ctx, j.target, all)
 	if err != nil {
 		return nil, j.unreachable(err)
+	}
+	identities, err := spot.Identities(ctx, j.target, all)
+	if err != nil {
+		return nil, j.unreachable(err)
+	}
+	for i, of := range identities {
+		if of == spot.Unknown {
+			identities[i] = ""
+		}
 	}
 	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.Factor, Level: level,
 		Boot: readings[len(all)-1].Value}
@@ -157,14 +168,16 @@ func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, w
 					"was", s.Factor, place)}
 		}
 		differs = differs || readings[i].Err != nil || !spot.Same(readings[i].Value, wanted[i])
-		next.Spots = append(next.Spots, position{place, readings[i].Value, wanted[i]})
+		next.Spots = append(next.Spots,
+			position{Spot: place, Of: identities[i], Old: readings[i].Value, New: wanted[i]})
 	}
 	if !differs {
 		return nil, nil
 	}
 	for i, place := range along {
-		if r := readings[len(s.Spots)+i]; r.Err == nil && storable(r.Value) {
-			next.Companions = append(next.Companions, position{Spot: place, Old: r.Value})
+		if at := len(s.Spots) + i; readings[at].Err == nil && storable(readings[at].Value) {
+			next.Companions = append(next.Companions,
+				position{Spot: place, Of: identities[at], Old: readings[at].Value})
 		}
 	}
 	return next, nil

@@ -435,7 +435,8 @@ func TestAnotherBootHasUndoneWhatTheKernelHeld(t *testing.T) {
 	b := newBench(t)
 	j := b.journal()
 	b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
-	kernels := position{spot.Spot{Kind: spot.InFile, Path: "/proc/sys/vm/swappiness"}, "no such value", "neither"}
+	kernels := position{Spot: spot.Spot{Kind: spot.InFile, Path: "/proc/sys/vm/swappiness"}, Old: "no such value",
+		New: "neither"}
 	j.open = append(j.open, &step{Seq: 2, Factor: "sysctl:vm.swappiness", Boot: "of yesterday",
 		Spots: []position{kernels}})
 	j.open[0].Boot = "of yesterday"

@@ -52,6 +52,8 @@ type step struct {
 // position is a spot with its value before and after.
 type position struct {
 	spot.Spot
+	// Of is what the place is (spot.Identities).
+	Of  string `json:"of,omitempty"`
 	Old string `json:"old"`
 	New string `json:"new,omitempty"`
 }
@@ -69,6 +71,7 @@ const (
 	undone   = "undone"   // the old values were read back
 	rebooted = "rebooted" // the machine was started again, and nothing of it outlived that
 	accepted = "accepted" // the user keeps the present value
+	replaced = "lost"     // what was changed is not there any more
 )
 
 // Create makes a journal in a folder, which is made if it is not there. The id must be unique in it, and fit for a file

@@ -28,9 +28,15 @@ import (
 // the holder and the names.
 const takeScript = `umask 022
 u=$(id -u) || exit
+make() { # another run may be removing it
+	for i in 1 2 3 4 5 6 7 8 9; do
+		mkdir -p "$1" 2>/dev/null && return
+	done
+	mkdir -p "$1"
+}
 d=/run/headroom/settings
-[ "$u" = 0 ] && mkdir -p "$d" 2>/dev/null && [ -w "$d" ] || d=/dev/shm/headroom-settings-$u
-mkdir -p "$d" || exit
+[ "$u" = 0 ] && make "$d" 2>/dev/null && [ -w "$d" ] || d=/dev/shm/headroom-settings-$u
+make "$d" || exit
 holder=$1
 shift
 for name; do
@@ -166,31 +172,48 @@ func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	net, mnt, err := j.namespaces(ctx)
-	if err != nil {
-		return nil, err
-	}
 	names := make([]string, len(spots))
 	for i, s := range spots {
 		of := []string{boot, s.Kind, s.Path, s.Name}
 		switch {
 		case s.Kind == spot.InAdapter, s.Kind == spot.InDiscipline, strings.HasPrefix(s.Path, "/proc/sys/net/"):
-			of = append(of, net)
+			of, err = j.withNamespace(ctx, of, "net")
 		case s.Kind == spot.InMount, s.Kind == spot.InNFS, s.Kind == spot.InFolder:
-			of = append(of, mnt)
+			of, err = j.withNamespace(ctx, of, "mnt")
 		case s.Kind == spot.InFile && real[s.Path] != "":
 			of[2] = real[s.Path]
 		case s.Kind == spot.ByCommands:
-			commands, err := json.Marshal(s.Commands)
-			if err != nil {
-				return nil, err
-			}
+			var commands []byte
+			commands, err = json.Marshal(s.Commands)
 			of = append(of, string(commands))
+		}
+		if err != nil {
+			return nil, err
 		}
 		sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 		names[i] = hex.EncodeToString(sum[:16])
 	}
 	return names, nil
+}
+
+// withNamespace adds the number of a namespace that the target's processes are in, which other processes on the machine
+// need not be; nothing where it can't be read.
+func (j *Journal) withNamespace(ctx context.Context, of []string, kind string) ([]string, error) {
+	number, known := j.namespaces[kind]
+	if !known {
+		out, err := j.target.Run(ctx, spot.Marked(j.mark(), "stat", "-L", "-c", "%i", "/proc/self/ns/"+kind)...)
+		if err != nil {
+			return nil, err
+		}
+		if out.ExitCode == 0 {
+			number = strings.TrimSpace(string(out.Stdout))
+		}
+		if j.namespaces == nil {
+			j.namespaces = map[string]string{}
+		}
+		j.namespaces[kind] = number
+	}
+	return append(of, number), nil
 }
 
 // realPaths are the paths of files of /sys without links: /sys/class/block/sda is /sys/block/sda.
@@ -204,7 +227,7 @@ func (j *Journal) realPaths(ctx context.Context, spots []spot.Spot) (map[string]
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := j.target.Run(ctx, append([]string{"realpath"}, paths...)...)
+	out, err := j.target.Run(ctx, spot.Marked(j.mark(), append([]string{"realpath"}, paths...)...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -217,15 +240,4 @@ func (j *Journal) realPaths(ctx context.Context, spots []spot.Spot) (map[string]
 		real[p] = lines[i]
 	}
 	return real, nil
-}
-
-// namespaces are the numbers of the network and of the mounts that the target's processes see; empty where they can't
-// be read.
-func (j *Journal) namespaces(ctx context.Context) (net, mnt string, err error) {
-	out, err := j.target.Run(ctx, "stat", "-L", "-c", "%i", "/proc/self/ns/net", "/proc/self/ns/mnt")
-	if err != nil || out.ExitCode != 0 {
-		return "", "", err
-	}
-	net, mnt, _ = strings.Cut(strings.TrimSpace(string(out.Stdout)), "\n")
-	return net, mnt, nil
 }

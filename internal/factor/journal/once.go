@@ -41,11 +41,11 @@ func (j *Journal) UndoOf(ctx context.Context, factor string) error {
 		if j.open[i].Factor != factor {
 			continue
 		}
-		if err := j.undoStep(context.WithoutCancel(ctx), j.open[i]); err != nil {
-			return err
+		done, err := j.undoStep(context.WithoutCancel(ctx), j.open[i])
+		if done {
+			j.open = slices.Delete(j.open, i, i+1)
 		}
-		j.open = slices.Delete(j.open, i, i+1)
-		return nil
+		return err
 	}
 	return nil
 }

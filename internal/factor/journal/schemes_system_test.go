@@ -147,7 +147,7 @@ func usualSysctls(t *testing.T) {
 	t.Helper()
 	targettest.Exclusive(t, "sysctls")
 	w := here(t)
-	j, err := Create(filepath.Join(t.TempDir(), "changes"), "GIVEN", w.Target)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1-given", w.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestQueue(t *testing.T) {
 	tried(t, w, "sysfs:"+queue+"/scheduler", other, queue)
 	needs(t, "busybox")
 	bin := t.TempDir()
-	for _, tool := range []string{"sh", "dd", "realpath"} {
+	for _, tool := range []string{"sh", "dd", "realpath", "id", "mkdir", "ln", "readlink", "rm", "rmdir"} {
 		if err := os.Symlink(command(t, "which", "busybox"), filepath.Join(bin, tool)); err != nil {
 			t.Fatal(err)
 		}

@@ -27,12 +27,12 @@ func (j *Journal) Undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
 	for i := len(j.open) - 1; i >= 0; i-- {
-		err := j.undoStep(ctx, j.open[i])
-		if err == nil {
+		done, err := j.undoStep(ctx, j.open[i])
+		errs = append(errs, err)
+		if done {
 			j.open = slices.Delete(j.open, i, i+1)
 			continue
 		}
-		errs = append(errs, err)
 		if errors.Is(err, errLost) {
 			break
 		}
@@ -46,24 +46,37 @@ func (j *Journal) Undo(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// Lost is the error of a setting that is not put back, because what it was of is not there any more. It is forgotten:
+// what is there now is something else, whose settings others have chosen.
+type Lost struct{ Was, Is string } // spot.Identities
+
+func (l *Lost) Error() string {
+	if l.Is == "" {
+		return "it was of " + l.Was + ", which is gone"
+	}
+	return fmt.Sprintf("it was of %s; what is there now is %s, and is left alone", l.Was, l.Is)
+}
+
 // errLost marks an error after which going on is pointless: the target does not answer.
 var errLost = errors.New("the target does not answer; its settings stay changed until headroom restore reaches it")
 
 // commandLimit is how long one step of undoing may take, for targets that hang.
 const commandLimit = 2 * time.Minute
 
-func (j *Journal) undoStep(ctx context.Context, s *step) error {
+// undoStep undoes a step. Done says that nothing of it is left to undo, which can be so beside an error.
+func (j *Journal) undoStep(ctx context.Context, s *step) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
 	j.atStep("undo " + s.Factor)
 	if j.unsure {
 		if err := j.awaitWriters(ctx); err != nil {
-			return err
+			return false, err
 		}
 		j.unsure = false
 	}
 	if s.isOnce() {
-		return j.undoOnce(ctx, s)
+		err := j.undoOnce(ctx, s)
+		return err == nil, err
 	}
 	spots := []spot.Spot{{Kind: spot.InFile, Path: target.BootIDFile}}
 	for _, p := range s.Spots {
@@ -71,33 +84,74 @@ func (j *Journal) undoStep(ctx context.Context, s *step) error {
 	}
 	readings, err := spot.Read(ctx, j.target, spots)
 	if err != nil {
-		return errors.Join(j.unreachable(err), errLost)
+		return false, errors.Join(j.unreachable(err), errLost)
 	}
 	back := s.Spots
 	if boot := readings[0].Value; s.Boot != "" && boot != "" && boot != s.Boot {
 		back = slices.DeleteFunc(slices.Clone(back), func(p position) bool { return !p.OutlivesBoot() })
 		if len(back) == 0 {
-			return j.note(s, rebooted)
+			return j.ended(s, rebooted, nil)
 		}
 		s.Companions = nil
 	}
+	back, gone, err := j.withoutLost(ctx, s, back)
+	if err != nil {
+		return false, err
+	}
+	if len(back) == 0 {
+		return j.ended(s, replaced, gone)
+	}
 	external, err := j.externalChanges(s, back, readings[1:])
 	if len(external) > 0 && j.externalChange == Accept {
-		return j.note(s, accepted)
+		return j.ended(s, accepted, gone)
 	}
 	if len(external) > 0 {
 		back = slices.DeleteFunc(slices.Clone(back), func(p position) bool {
 			return slices.Contains(external, p.Key())
 		})
-		return errors.Join(err, j.restore(ctx, s, back, nil))
+		return false, errors.Join(err, j.restore(ctx, s, back, nil))
 	}
 	if err := j.restore(ctx, s, back, s.Companions); err != nil {
 		if j.externalChange == Accept {
-			return j.note(s, accepted)
+			return j.ended(s, accepted, gone)
 		}
-		return err
+		return false, err
 	}
-	return j.note(s, undone)
+	return j.ended(s, undone, gone)
+}
+
+// ended writes down how a step ended.
+func (j *Journal) ended(s *step, how string, gone error) (done bool, err error) {
+	err = j.note(s, how)
+	return err == nil, errors.Join(err, gone)
+}
+
+// withoutLost leaves out what is of something that is not there any more, with the error that reports it, and drops
+// such companions of the step.
+func (j *Journal) withoutLost(ctx context.Context, s *step, back []position) (there []position, gone, err error) {
+	all := slices.Concat(back, s.Companions)
+	spots := make([]spot.Spot, len(all))
+	for i, p := range all {
+		spots[i] = p.Spot
+	}
+	identities, err := spot.Identities(ctx, j.target, spots)
+	if err != nil {
+		return nil, nil, errors.Join(j.unreachable(err), errLost)
+	}
+	s.Companions = nil
+	for i, p := range all {
+		switch is := p.Of == "" || identities[i] == p.Of || identities[i] == spot.Unknown; {
+		case is && i < len(back):
+			there = append(there, p)
+		case is:
+			s.Companions = append(s.Companions, p)
+		case i < len(back):
+			gone = errors.Join(gone, &lab.Error{Target: target.RemoteName(j.target),
+				What: fmt.Sprintf("%s was not put back from %q to %q", p.Spot, p.New, p.Old),
+				Err:  &Lost{p.Of, identities[i]}})
+		}
+	}
+	return there, gone, nil
 }
 
 // externalChanges are the spots whose value somebody else has set, with the error that reports them.

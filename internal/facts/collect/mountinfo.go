@@ -11,7 +11,8 @@ const MountInfoPath = "/proc/self/mountinfo"
 
 // Mount is a line of mountinfo.
 type Mount struct {
-	id, parent string
+	// ID of the mount, which is no other's on the machine while it is there, and that of the mount it is on.
+	ID, parent string
 	// Device is "major:minor" as a file's device number shows it; the major is 0 for what has no single block device.
 	Device string
 	// Root is the folder of the file system that is mounted (not "/" for a bind mount or a btrfs subvolume).
@@ -53,7 +54,7 @@ func ParseMounts(data []byte) []Mount {
 		if dash+2 >= len(f) || !path.IsAbs(f[4]) || f[dash+1] == "" {
 			continue
 		}
-		m := Mount{id: f[0], parent: f[1], Device: f[2], Root: Unescape(f[3]), Point: path.Clean(Unescape(f[4])),
+		m := Mount{ID: f[0], parent: f[1], Device: f[2], Root: Unescape(f[3]), Point: path.Clean(Unescape(f[4])),
 			Options: Unescape(f[5]), Kind: f[dash+1], Source: Unescape(f[dash+2])}
 		if dash+3 < len(f) {
 			m.Super = Unescape(f[dash+3])
@@ -96,14 +97,14 @@ func NewMountTable(mounts []Mount) MountTable {
 	t := MountTable{mounts: mounts, index: make(map[string]int, len(mounts)),
 		over: make(map[[2]string]int, len(mounts)), root: -1}
 	for i, m := range mounts {
-		t.index[m.id] = i
+		t.index[m.ID] = i
 	}
 	for i, m := range mounts {
-		if m.parent != m.id {
+		if m.parent != m.ID {
 			t.over[[2]string{m.parent, m.Point}] = i
 		}
 		// The mount on "/" whose own parent is out of sight.
-		if _, seen := t.index[m.parent]; t.root < 0 && m.Point == "/" && (m.parent == m.id || !seen) {
+		if _, seen := t.index[m.parent]; t.root < 0 && m.Point == "/" && (m.parent == m.ID || !seen) {
 			t.root = i
 		}
 	}
@@ -143,7 +144,7 @@ const maxOver = 256
 // descend enters what is mounted at a point of a mount, and what is mounted over that, and so on.
 func (t MountTable) descend(at int, point string) int {
 	for range maxOver {
-		child, ok := t.over[[2]string{t.mounts[at].id, point}]
+		child, ok := t.over[[2]string{t.mounts[at].ID, point}]
 		if !ok {
 			break
 		}
@@ -156,7 +157,7 @@ func (t MountTable) descend(at int, point string) int {
 func (t MountTable) Above(m Mount, wanted func(Mount) bool) (Mount, bool) {
 	for range maxOver {
 		i, ok := t.index[m.parent]
-		if !ok || t.mounts[i].id == m.id {
+		if !ok || t.mounts[i].ID == m.ID {
 			break
 		}
 		if m = t.mounts[i]; wanted(m) {
