@@ -104,6 +104,8 @@ type killCounts struct {
 	whole  map[string]time.Duration
 	step   map[string]int
 	stride int
+	// beside is what came of the second experiment of every other round that changes settings.
+	beside besideCounts
 }
 
 type killWorker struct {
@@ -209,9 +211,10 @@ func (a *killCounts) say(took time.Duration) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return fmt.Sprintf("%d kills (%v) in %s, %.1f a second; %d found settings changed, %d a load going on, %d a file "+
-		"or folder in the place; %d ended before; %d failures",
+		"or folder in the place; %d ended before; beside them %d experiments on the same settings were killed, %d "+
+		"refused and %d finished; %d failures",
 		a.total, a.kills, took.Round(time.Second), float64(a.total)/took.Seconds(), a.changed, a.loaded, a.placed,
-		a.ended, a.failures)
+		a.ended, a.beside.killed, a.beside.refused, a.beside.finished, a.failures)
 }
 
 // recover makes the surroundings of a worker: network and mounts that nobody else has, all of it in memory.
@@ -281,10 +284,15 @@ func (w *killWorker) runOnce() {
 	commands := killedCommands(w.fixture)
 	c := commands[w.round%len(commands)]
 	w.moments = nil
+	endOther := func() []string { return nil }
+	if changes := c.args[0] == "ablate" || c.args[0] == "sweep"; changes && (w.round/len(commands))%2 == 0 {
+		endOther = w.beside(random)
+	}
 	printed, wrong := w.kill(random, c.name, c.args...)
 	if c.restored && len(wrong) == 0 {
 		_, wrong = w.kill(random, "restore", "restore")
 	}
+	wrong = append(wrong, endOther()...)
 	if len(wrong) == 0 {
 		wrong = w.leftovers(printed)
 	}
@@ -373,6 +381,8 @@ func (w *killWorker) kill(random *rand.Rand, name string, args ...string) (print
 		} else {
 			a.step[name] = 0
 		}
+	case strings.Contains(stderr.String(), "can't be changed: run "): // by the experiment beside it
+		a.ended++
 	default:
 		wrong = []string{fmt.Sprintf("%v: it failed instead of dying: %v", args, err)}
 	}
@@ -437,6 +447,9 @@ func (w *killWorker) endAll() {
 		_ = os.WriteFile("/proc/sys/"+strings.ReplaceAll(name, ".", "/"), []byte(value), 0o644)
 	}
 	_ = os.RemoveAll(filepath.Join("/dev/shm", "headroom-"+strconv.Itoa(os.Getuid())))
+	for _, lock := range w.locks() {
+		_ = os.Remove(lock)
+	}
 }
 
 // did carries out a command that must succeed.
@@ -487,6 +500,9 @@ func (w *killWorker) leftovers(stderr string) (wrong []string) {
 		if err != nil || len(left) > 0 {
 			add("left: %v, %v", left, err)
 		}
+	}
+	if left := w.locks(); len(left) > 0 {
+		add("settings are locked: %v", left)
 	}
 	mounts, err := os.ReadFile("/proc/thread-self/mountinfo")
 	if err != nil || strings.Count(string(mounts), filepath.Dir(w.place)) != 1 {
