@@ -210,7 +210,7 @@ func readArchive(name string, yield func(lab.RawFile, error) bool) bool {
 		return fail(err)
 	}
 	defer f.Close()
-	dec, err := unpack(f)
+	dec, err := unpack(f, maxUnpacked)
 	if err != nil {
 		return fail(err)
 	}

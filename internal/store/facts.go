@@ -12,7 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"time"
 
+	"github.com/go-faster/jx"
 	"github.com/klauspost/compress/zstd"
 
 	"headroom/internal/facts"
@@ -41,8 +43,11 @@ func factsName(role string, when SnapshotTime) string {
 // headroom takes is taken from the machine that is measured.
 const factsWindow = 64 << 10
 
-// maxFacts bounds what a snapshot of a bundle from elsewhere may unpack to.
-const maxFacts = 256 << 20
+// The bounds of a snapshot. Those of most machines have less than 5 MB; one with 4,000 disks has 26 MB, 215,000 facts.
+const (
+	maxFacts  = 32 << 20
+	mostFacts = 300_000
+)
 
 // Facts keeps a snapshot of the target with a role. A later one takes the place of an earlier one.
 func (w *Writer) Facts(role string, when SnapshotTime, d facts.Document) error {
@@ -56,14 +61,31 @@ func (w *Writer) Facts(role string, when SnapshotTime, d facts.Document) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(writeDocument(encoder, d), encoder.Close()); err != nil {
+	plain := counter{to: encoder}
+	if err := errors.Join(writeDocument(&plain, d), encoder.Close()); err != nil {
 		return err
+	}
+	if len(d.Facts) > mostFacts || plain.bytes > maxFacts {
+		return fmt.Errorf("a snapshot of %d facts with %d MiB can't be kept: at most %d facts with %d MiB are",
+			len(d.Facts), plain.bytes>>20, mostFacts, maxFacts>>20)
 	}
 	// A run that was begun by an older headroom has no such folder yet.
 	if err := os.MkdirAll(filepath.Join(w.dir, "facts"), 0o755); err != nil {
 		return err
 	}
 	return w.store.writeFile(filepath.Join(w.dir, filepath.FromSlash(name)), packed.Bytes())
+}
+
+// counter counts the bytes that it passes on.
+type counter struct {
+	to    io.Writer
+	bytes int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.bytes += int64(n)
+	return n, err
 }
 
 // writeDocument writes a snapshot fact by fact, because the whole as text would take more memory than the facts
@@ -113,77 +135,135 @@ func (b *Bundle) Known(when SnapshotTime) []string {
 // Facts reads a snapshot. A run that was imported, or measured before snapshots were kept apart, has the facts of its
 // header; ok is false when there are none at all.
 func (b *Bundle) Facts(role string, when SnapshotTime) (d facts.Document, ok bool, err error) {
-	name := filepath.Join(b.dir, filepath.FromSlash(factsName(b.role(role), when)))
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		d, ok = b.headerFacts(role, when)
-		return d, ok, nil
-	}
-	if err != nil {
-		return d, false, err
-	}
-	defer f.Close()
-	damaged := func(err error) error {
-		return &lab.Error{What: "the facts of run " + b.Run.ID + " are damaged", Err: fmt.Errorf("%s: %w", name, err)}
-	}
-	decoder, err := unpack(f)
-	if err != nil {
-		return d, false, damaged(err)
-	}
-	defer decoder.Close()
-	if err := json.NewDecoder(io.LimitReader(decoder, maxFacts)).Decode(&d); err != nil {
-		return d, false, damaged(err)
-	}
-	if d.Schema != facts.DocumentSchema {
-		return d, false, damaged(fmt.Errorf("the schema is %q, this headroom reads %q", d.Schema, facts.DocumentSchema))
-	}
-	return d, true, nil
+	var all []lab.Fact
+	d, ok, err = b.snapshot(role, when, func(f lab.Fact) bool {
+		all = append(all, f)
+		return true
+	})
+	d.Facts = all
+	return d, ok, err
 }
 
 // EachFact reads the facts of a snapshot one by one, as Facts does all at once: beside a measurement the whole would
 // take memory from the machine. It yields nothing when there is no such snapshot.
 func (b *Bundle) EachFact(role string, when SnapshotTime) iter.Seq2[lab.Fact, error] {
 	return func(yield func(lab.Fact, error) bool) {
-		f, err := os.Open(filepath.Join(b.dir, filepath.FromSlash(factsName(b.role(role), when))))
-		if errors.Is(err, fs.ErrNotExist) {
-			d, _ := b.headerFacts(role, when)
-			for _, f := range d.Facts {
-				if !yield(f, nil) {
-					return
-				}
-			}
-			return
-		}
-		if err != nil {
+		stopped := false
+		_, _, err := b.snapshot(role, when, func(f lab.Fact) bool {
+			stopped = !yield(f, nil)
+			return !stopped
+		})
+		if err != nil && !stopped {
 			yield(lab.Fact{}, err)
-			return
-		}
-		defer f.Close()
-		decoder, err := unpack(f)
-		if err != nil {
-			yield(lab.Fact{}, err)
-			return
-		}
-		defer decoder.Close()
-		in := json.NewDecoder(io.LimitReader(decoder, maxFacts))
-		// the only list is that of the facts
-		for token, err := in.Token(); token != json.Delim('['); token, err = in.Token() {
-			if err != nil {
-				yield(lab.Fact{}, &lab.Error{What: "the facts of run " + b.Run.ID + " are damaged", Err: err})
-				return
-			}
-		}
-		for in.More() {
-			var f lab.Fact
-			if err := in.Decode(&f); err != nil {
-				yield(lab.Fact{}, &lab.Error{What: "the facts of run " + b.Run.ID + " are damaged", Err: err})
-				return
-			}
-			if !yield(f, nil) {
-				return
-			}
 		}
 	}
+}
+
+// snapshot reads a snapshot and passes its facts to each, until that returns false. The document has none.
+func (b *Bundle) snapshot(role string, when SnapshotTime, each func(lab.Fact) bool) (d facts.Document, ok bool,
+	err error) {
+	name := filepath.Join(b.dir, filepath.FromSlash(factsName(b.role(role), when)))
+	f, err := openHead(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		d, ok = b.headerFacts(role, when)
+		for _, f := range d.Facts {
+			if !each(f) {
+				break
+			}
+		}
+		d.Facts = nil
+		return d, ok, nil
+	}
+	if err != nil {
+		return d, false, err
+	}
+	defer f.Close()
+	if d, err = readSnapshot(f, each); err != nil {
+		return d, false, &lab.Error{What: "the facts of run " + b.Run.ID + " are damaged",
+			Err: fmt.Errorf("%s: %w", name, err)}
+	}
+	return d, true, nil
+}
+
+// errEnough ends the reading of a snapshot of which no more facts are wanted.
+var errEnough = errors.New("no more facts are wanted")
+
+// readSnapshot reads a packed snapshot in little memory and passes its facts to each, until that returns false.
+func readSnapshot(r io.Reader, each func(lab.Fact) bool) (d facts.Document, err error) {
+	plain, err := unpack(r, maxFacts)
+	if err != nil {
+		return d, err
+	}
+	defer plain.Close()
+	in, n := jx.Decode(plain, 64<<10), 0
+	err = in.ObjBytes(func(in *jx.Decoder, key []byte) error {
+		if string(key) != "facts" {
+			return decodeHead(in, key, &d)
+		}
+		if in.Next() == jx.Null {
+			return in.Null()
+		}
+		return in.Arr(func(in *jx.Decoder) error {
+			if n++; n > mostFacts {
+				return fmt.Errorf("it has more than %d facts", mostFacts)
+			}
+			f, err := decodeFact(in)
+			if err == nil && !each(f) {
+				err = errEnough
+			}
+			return err
+		})
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		return d, nil
+	case err == nil && d.Schema != facts.DocumentSchema:
+		return d, fmt.Errorf("the schema is %q, this headroom reads %q", d.Schema, facts.DocumentSchema)
+	}
+	return d, err
+}
+
+// decodeHead reads a field of a snapshot that is not its facts.
+func decodeHead(in *jx.Decoder, key []byte, d *facts.Document) (err error) {
+	switch string(key) {
+	case "schema":
+		d.Schema, err = in.Str()
+	case "target":
+		d.Target, err = in.Str()
+	case "version":
+		d.Version, err = in.Str()
+	case "taken":
+		text, err := in.Str()
+		if err != nil {
+			return err
+		}
+		d.Taken, err = time.Parse(time.RFC3339Nano, text)
+		return err
+	default:
+		return in.Skip()
+	}
+	return err
+}
+
+func decodeFact(in *jx.Decoder) (f lab.Fact, err error) {
+	err = in.ObjBytes(func(in *jx.Decoder, key []byte) (err error) {
+		switch string(key) {
+		case "fact":
+			f.Key, err = in.Str()
+		case "about":
+			f.About, err = in.Str()
+		case "value":
+			f.Value, err = in.Str()
+		case "source":
+			f.Source, err = in.Str()
+		case "unknown":
+			f.Unknown, err = in.Str()
+		default:
+			return in.Skip()
+		}
+		return err
+	})
+	return f, err
 }
 
 func (b *Bundle) headerFacts(role string, when SnapshotTime) (facts.Document, bool) {

@@ -2,13 +2,17 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"headroom/internal/facts"
 	"headroom/internal/lab"
@@ -170,5 +174,91 @@ func TestExportRedacted(t *testing.T) {
 	}
 	if n := strings.Count(text.String(), "hidden-"); n < 8 {
 		t.Errorf("only %d names are hidden in\n%s", n, text.String())
+	}
+}
+
+// packedBytes is what an encoder makes of a text, whatever its size.
+func packedBytes(t *testing.T, text io.Reader) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	encoder, err := zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(factsWindow))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(encoder, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := encoder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// endless repeats a text without end.
+type endless struct {
+	text string
+	at   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.text[e.at:])
+	e.at = (e.at + n) % len(e.text)
+	return n, nil
+}
+
+// A snapshot of a few kilobytes that unpacks to more than one has is refused by all that read it, and by an import.
+func TestFactsThatUnpackToTooMuch(t *testing.T) {
+	const head, size = `{"schema":"` + facts.DocumentSchema + `","facts":[`, maxFacts + 1<<20
+	for name, c := range map[string]struct{ begin, text, want string }{
+		"blanks":          {"", " ", "unpacks to more than 32 MiB"},
+		"blanks at facts": {head, " ", "unpacks to more than 32 MiB"},
+		"empty facts":     {head, "{},", "more than 300000 facts"},
+		"a long fact":     {head + `{"fact":"`, "a", "unpacks to more than 32 MiB"},
+		"deep facts":      {head, `{"x":`, "depth"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := Open(t.TempDir())
+			b := save(t, s, "ABCDEFGH01", 1)
+			role := b.Run.Targets[0].Role
+			file := filepath.Join(b.Dir(), filepath.FromSlash(factsName(role, Before)))
+			bomb := packedBytes(t, io.MultiReader(strings.NewReader(c.begin), io.LimitReader(&endless{text: strings.Repeat(c.text, 4096)}, size)))
+			if err := os.WriteFile(file, bomb, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			_, _, whole := b.Facts(role, Before)
+			var oneByOne error
+			for _, err := range b.EachFact(role, Before) {
+				oneByOne = err
+			}
+			_, imported := Open(t.TempDir()).Adopt(b.Dir())
+			for how, err := range map[string]error{"Facts": whole, "EachFact": oneByOne, "Adopt": imported,
+				"ExportRedacted": b.ExportRedacted(io.Discard)} {
+				if err == nil || !strings.Contains(fmt.Sprint(err, errors.Unwrap(err)), c.want) {
+					t.Errorf("%s: %v", how, err)
+				}
+			}
+		})
+	}
+}
+
+// A snapshot that could not be read again is not kept, and the bounds leave room for machines with 4,000 disks.
+func TestFactsThatAreTooManyAreNotKept(t *testing.T) {
+	w, err := Open(t.TempDir()).Create(exampleRun("ABCDEFGH01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abandon(func(*lab.Run) {})
+	d := facts.Document{Schema: facts.DocumentSchema, Facts: make([]lab.Fact, mostFacts)}
+	if err := w.Facts("storage", Before, d); err != nil {
+		t.Errorf("as many as there may be: %v", err)
+	}
+	d.Facts = append(d.Facts, lab.Fact{})
+	if err := w.Facts("storage", Before, d); err == nil {
+		t.Error("one more is kept")
+	}
+	d.Facts = []lab.Fact{{Value: strings.Repeat("a", maxFacts)}}
+	if err := w.Facts("storage", Before, d); err == nil {
+		t.Error("more text than can be read is kept")
 	}
 }

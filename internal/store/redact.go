@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path"
@@ -110,23 +109,24 @@ func hideAll(r facts.Redactor, all []lab.Fact) []lab.Fact {
 }
 
 func redactedFacts(r facts.Redactor, data []byte) ([]byte, error) {
-	plain, err := unpacked(data, maxFacts)
+	var all []lab.Fact
+	d, err := readSnapshot(bytes.NewReader(data), func(f lab.Fact) bool {
+		all = append(all, r.Fact(f))
+		return true
+	})
 	if err != nil {
 		return nil, err
 	}
-	var d facts.Document
-	if err := json.Unmarshal(plain, &d); err != nil {
-		return nil, err
-	}
-	d.Target, d.Facts = r.Text(d.Target), hideAll(r, d.Facts)
-	if plain, err = json.Marshal(d); err != nil {
+	d.Target, d.Facts = r.Text(d.Target), all
+	plain, err := json.Marshal(d)
+	if err != nil {
 		return nil, err
 	}
 	return packed(plain)
 }
 
 func redactedRaw(r facts.Redactor, data []byte) ([]byte, error) {
-	plain, err := unpack(bytes.NewReader(data))
+	plain, err := unpack(bytes.NewReader(data), maxUnpacked)
 	if err != nil {
 		return nil, err
 	}
@@ -158,20 +158,6 @@ func redactedRaw(r facts.Redactor, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	return packed(out.Bytes())
-}
-
-// unpacked is what a file holds, which may be at most so many bytes.
-func unpacked(data []byte, most int64) ([]byte, error) {
-	decoder, err := unpack(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	defer decoder.Close()
-	plain, err := io.ReadAll(io.LimitReader(decoder, most+1))
-	if err == nil && int64(len(plain)) > most {
-		err = fmt.Errorf("it unpacks to more than %d MiB", most>>20)
-	}
-	return plain, err
 }
 
 func packed(plain []byte) ([]byte, error) {

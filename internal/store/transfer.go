@@ -168,6 +168,9 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 			return nil, err
 		}
 	}
+	if err := b.checkSnapshots(); err != nil {
+		return nil, err
+	}
 	if s.Has(id) {
 		return nil, &lab.Error{Kind: lab.Usage, What: "run " + id + " is in the store already",
 			Hints: []string{"headroom show " + id + " shows it; headroom rm " + id + " makes room"}}
@@ -185,6 +188,23 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 		return nil, err
 	}
 	return s.bundle(id)
+}
+
+// checkSnapshots reads all snapshots, also those of roles that the header does not name.
+func (b *Bundle) checkSnapshots() error {
+	names, err := filepath.Glob(filepath.Join(b.dir, "facts", "*"))
+	for _, name := range names {
+		f, openErr := openHead(name)
+		if openErr != nil {
+			return openErr
+		}
+		_, err = readSnapshot(f, func(lab.Fact) bool { return true })
+		_ = f.Close()
+		if err != nil {
+			return &lab.Error{What: "damaged: " + name, Err: err}
+		}
+	}
+	return err
 }
 
 // unpack writes the files of an archive below dir. Only names that a bundle has are accepted, so an archive can't

@@ -2,6 +2,7 @@ package store
 
 import (
 	"archive/tar"
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -20,28 +21,38 @@ const (
 	maxUnpacked = 4 << 30
 )
 
-// unpack reads what zstd has compressed, as far as a bundle's file can be.
-func unpack(r io.Reader) (io.ReadCloser, error) {
+// unpack reads what zstd has compressed, and fails beyond as many bytes as such a file may unpack to.
+func unpack(r io.Reader, most int64) (io.ReadCloser, error) {
 	dec, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, err
 	}
-	return &limited{dec.IOReadCloser(), maxUnpacked}, nil
+	return &limited{dec.IOReadCloser(), most, most}, nil
 }
 
 // limited fails where a file unpacks to more than it may.
 type limited struct {
 	io.ReadCloser
-	left int64
+	most, left int64
 }
 
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.ReadCloser.Read(p)
 	if l.left -= int64(n); l.left < 0 {
-		return 0, fmt.Errorf("it unpacks to more than %d GiB", maxUnpacked>>30)
+		return 0, fmt.Errorf("it unpacks to more than %d MiB", l.most>>20)
 	}
 	return n, err
+}
+
+// unpacked is what a file holds, which may be at most so many bytes.
+func unpacked(data []byte, most int64) ([]byte, error) {
+	plain, err := unpack(bytes.NewReader(data), most)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	return io.ReadAll(plain)
 }
 
 // readMember reads a file of a raw archive.
