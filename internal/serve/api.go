@@ -28,29 +28,30 @@ var apiFiles embed.FS
 
 // apiDocument is one of the published documents, each with its schema.
 type apiDocument struct {
-	path string
-	of   func(http.Header, *http.Request) ([]byte, error)
+	path  string
+	turns turns
+	of    func(http.Header, *http.Request) ([]byte, error)
 	// parameters are those that a request may have.
 	parameters []string
 }
 
 func (s *Server) apiDocuments() []apiDocument {
 	return []apiDocument{
-		{"runs", s.apiRuns, runParameters()},
-		{"runs/{run}", s.apiRun, nil},
-		{"runs/{run}/result", s.apiResult, nil},
-		{"runs/{run}/facts", s.apiFacts, []string{"role"}},
-		{"runs/{run}/doctor", s.apiDoctor, []string{"role"}},
-		{"runs/{run}/profile", s.apiProfile, nil},
-		{"compare", s.apiCompare, []string{"run", "margin", "anyway"}},
-		{"history/{suite}", s.apiHistory, []string{"cell", "metric", "since", "margin"}},
+		{"runs", s.light, s.apiRuns, runParameters()},
+		{"runs/{run}", s.heavy, s.apiRun, nil},
+		{"runs/{run}/result", s.heavy, s.apiResult, nil},
+		{"runs/{run}/facts", s.heavy, s.apiFacts, []string{"role"}},
+		{"runs/{run}/doctor", s.heavy, s.apiDoctor, []string{"role"}},
+		{"runs/{run}/profile", s.heavy, s.apiProfile, nil},
+		{"compare", s.heavy, s.apiCompare, []string{"run", "margin", "anyway"}},
+		{"history/{suite}", s.heavy, s.apiHistory, []string{"cell", "metric", "since", "margin"}},
 	}
 }
 
 // apiRoutes are what programs ask for.
 func (s *Server) apiRoutes(mux *http.ServeMux) {
 	for _, d := range s.apiDocuments() {
-		mux.HandleFunc("GET /api/v1/"+d.path, s.document(func(h http.Header, r *http.Request) ([]byte, error) {
+		mux.HandleFunc("GET /api/v1/"+d.path, published(d.turns, func(h http.Header, r *http.Request) ([]byte, error) {
 			if err := d.refuse(r); err != nil {
 				return nil, err
 			}
@@ -61,7 +62,7 @@ func (s *Server) apiRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/schemas/{name}", func(w http.ResponseWriter, r *http.Request) {
 		fileOf(schemas.Files, "application/schema+json", r.PathValue("name"))(w, r)
 	})
-	mux.HandleFunc("GET /api/", s.document(func(http.Header, *http.Request) ([]byte, error) {
+	mux.HandleFunc("GET /api/", published(s.light, func(http.Header, *http.Request) ([]byte, error) {
 		return nil, notFound{"there is no such document", "/api/v1/openapi.yaml lists them"}
 	}))
 }
@@ -93,19 +94,10 @@ func fileOf(files fs.FS, kind, name string) http.HandlerFunc {
 	}
 }
 
-// document answers with a document that is made for a request, or with what is wrong.
-func (s *Server) document(of func(http.Header, *http.Request) ([]byte, error)) http.HandlerFunc {
+// published answers with a document that is made for a request, or with what is wrong.
+func published(t turns, of func(http.Header, *http.Request) ([]byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		status := http.StatusOK
-		var text []byte
-		err := s.work(r.Context(), func() (err error) {
-			text, err = of(w.Header(), r)
-			return err
-		})
-		if err != nil {
-			status, text = statusOf(err), problem(err)
-		}
-		send(w, r, status, "application/json", text)
+		t.answer(w, r, content{"application/json", func() ([]byte, error) { return of(w.Header(), r) }, problem})
 	}
 }
 

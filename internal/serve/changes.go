@@ -20,17 +20,17 @@ const (
 //	event: changed
 //	data: 10 1795772503549560163 80808 1795772462633558956 2026-11-27T18:20:14.251Z
 func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
-	b, err := s.find(r.PathValue("run"))
-	if err != nil {
-		refuse(w, r, statusOf(err), err.Error())
-		return
-	}
 	select {
 	case s.watching <- struct{}{}:
 		defer func() { <-s.watching }()
 	default:
 		w.Header().Set("Retry-After", "60")
 		refuse(w, r, http.StatusServiceUnavailable, "too many browsers follow runs")
+		return
+	}
+	b, err := s.find(r.PathValue("run"))
+	if err != nil {
+		refuse(w, r, statusOf(err), err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -3,7 +3,6 @@ package serve
 import (
 	"net/http"
 	"testing"
-	"time"
 )
 
 // A probe gets the same two letters whatever it asks by, and nothing else of the server is to be had that way.
@@ -26,27 +25,4 @@ func TestHealth(t *testing.T) {
 	if got, _ := answer(t, at, http.MethodPost, "/healthz"); got.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %s", got.Status)
 	}
-}
-
-// Probes are answered while all turns are taken.
-func TestHealthOfABusyServer(t *testing.T) {
-	a, _ := saved(t, 1, nil)
-	st, err := a.OpenStore()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(Options{App: a, Store: st})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := servedBy(t, s)
-	for range mostWorking {
-		s.working <- struct{}{}
-	}
-	client := &http.Client{Timeout: 20 * time.Second}
-	got, err := client.Get(at.URL + healthPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = got.Body.Close()
 }

@@ -27,8 +27,8 @@ import (
 
 // historyRoutes are the pages that follow suites over their runs.
 func (s *Server) historyRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /history", s.page(s.suites))
-	mux.HandleFunc("GET /history/{suite}", s.page(s.history))
+	mux.HandleFunc("GET /history", s.page(s.light, s.suites))
+	mux.HandleFunc("GET /history/{suite}", s.page(s.heavy, s.history))
 }
 
 // followedSuite is a suite in the list of those that can be followed.

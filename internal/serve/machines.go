@@ -20,9 +20,9 @@ import (
 
 // machineRoutes are the pages of the machines that runs know something of.
 func (s *Server) machineRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /machines", s.page(s.machines))
-	mux.HandleFunc("GET /machines/{run}", s.page(s.machine))
-	mux.HandleFunc("GET /machines/difference", s.page(s.machineDifferences))
+	mux.HandleFunc("GET /machines", s.page(s.light, s.machines))
+	mux.HandleFunc("GET /machines/{run}", s.page(s.heavy, s.machine))
+	mux.HandleFunc("GET /machines/difference", s.page(s.heavy, s.machineDifferences))
 }
 
 // machineRow is a target with its newest run, whose facts stand for it.

@@ -28,18 +28,16 @@ const (
 // metrics answers Prometheus: the figures of the newest run of each suite, target and place, and of the store. What
 // went before is in Prometheus, which has asked before.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
-	var body bytes.Buffer
-	if err := s.work(r.Context(), func() error { return s.writeMetrics(&body) }); err != nil {
-		said := errorPage(err).Title
-		send(w, r, statusOf(err), "text/plain; charset=utf-8", []byte(said+"\n"))
-		return
-	}
 	kind := textType + "; version=" + textFormat + "; charset=utf-8"
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if q := wanted(accept, openMetricsType, openMetrics); q > 0 && q >= wanted(accept, textType, textFormat) {
 		kind = openMetricsType + "; version=" + openMetrics + "; charset=utf-8"
 	}
-	send(w, r, http.StatusOK, kind, body.Bytes())
+	s.scrapes.answer(w, r, content{kind, func() ([]byte, error) {
+		var body bytes.Buffer
+		err := s.writeMetrics(&body)
+		return body.Bytes(), err
+	}, func(err error) []byte { return []byte(errorPage(err).Title + "\n") }})
 }
 
 // wanted is how much an Accept header asks for a format by name, from 0 to 1. Of a version that isn't ours nothing is.

@@ -14,8 +14,8 @@ import (
 
 // profileRoutes are the pages of what each I/O costs.
 func (s *Server) profileRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /profiles/{run}", s.page(s.profile))
-	mux.HandleFunc("GET /profiles/difference", s.page(s.profileDifference))
+	mux.HandleFunc("GET /profiles/{run}", s.page(s.heavy, s.profile))
+	mux.HandleFunc("GET /profiles/difference", s.page(s.heavy, s.profileDifference))
 }
 
 func profileAddress(id string) string { return "/profiles/" + url.PathEscape(id) }

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"html/template"
 	"net/http"
@@ -34,8 +33,8 @@ type Options struct {
 type Server struct {
 	Options
 	pages *template.Template
-	// working bounds how many pages are made at once: each may read a whole run.
-	working chan struct{}
+	// Each kind of page has turns of its own, so that none waits for another.
+	light, heavy, scrapes turns
 	// watching bounds how many browsers follow runs.
 	watching chan struct{}
 	// rendered is what Prometheus was told of runs, by their IDs.
@@ -44,34 +43,32 @@ type Server struct {
 	histories cache[followedHistory]
 }
 
-// How many requests are answered at once. More of them wait.
-const (
-	mostWorking  = 4
-	mostWatching = 64
-)
+// mostWatching is how many browsers follow runs.
+const mostWatching = 64
 
 // New makes a server.
 func New(o Options) (*Server, error) {
 	pages, err := parsePages()
-	return &Server{Options: o, pages: pages, working: make(chan struct{}, mostWorking),
+	return &Server{Options: o, pages: pages, light: newTurns(lightWorkers, lightWaiting),
+		heavy: newTurns(heavyWorkers, heavyWaiting), scrapes: newTurns(scrapeWorkers, scrapeWaiting),
 		watching: make(chan struct{}, mostWatching)}, err
 }
 
 // Handler answers all requests.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.page(s.runs))
-	mux.HandleFunc("GET /runs/{run}", s.page(s.run))
+	mux.HandleFunc("GET /{$}", s.page(s.light, s.runs))
+	mux.HandleFunc("GET /runs/{run}", s.page(s.heavy, s.run))
 	mux.HandleFunc("GET /runs/{run}/changes", s.changes)
-	mux.HandleFunc("GET /runs/{run}/cells/{cell}", s.page(s.overTime))
-	mux.HandleFunc("GET /compare", s.page(s.comparison))
+	mux.HandleFunc("GET /runs/{run}/cells/{cell}", s.page(s.heavy, s.overTime))
+	mux.HandleFunc("GET /compare", s.page(s.heavy, s.comparison))
 	s.historyRoutes(mux)
 	s.machineRoutes(mux)
 	s.profileRoutes(mux)
 	s.apiRoutes(mux)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.Handle("GET /static/{file}", staticFiles())
-	mux.HandleFunc("GET /", s.page(func(*http.Request) (page, error) {
+	mux.HandleFunc("GET /", s.page(s.light, func(*http.Request) (page, error) {
 		return page{}, notFound{"there is no such page", ""}
 	}))
 	return s.guard(mux)
@@ -94,47 +91,42 @@ type notFound struct{ what, hint string }
 
 func (e notFound) Error() string { return e.what }
 
-// timeLimit is how long a page may take: one that compares runs of tens of thousands of repetitions takes seconds.
-const timeLimit = 2 * time.Minute
-
 // page answers with a page that is made for a request, or with one that says what is wrong.
-func (s *Server) page(of func(*http.Request) (page, error)) http.HandlerFunc {
+func (s *Server) page(t turns, of func(*http.Request) (page, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		status, p := http.StatusOK, page{}
-		err := s.work(r.Context(), func() (err error) {
-			p, err = of(r)
-			return err
-		})
-		if err != nil {
-			status, p = statusOf(err), errorPage(err)
-		}
-		var body bytes.Buffer
-		if err := s.pages.ExecuteTemplate(&body, "page", layout{p}); err != nil {
-			http.Error(w, "the page can't be made: "+err.Error(), http.StatusInternalServerError)
-			return
-		}
-		// What turns the direction of writing, or speaks to a terminal, is shown rather than sent.
-		send(w, r, status, "text/html; charset=utf-8", []byte(visible.Text(body.String())))
+		t.answer(w, r, content{"text/html; charset=utf-8", func() ([]byte, error) {
+			p, err := of(r)
+			if err != nil {
+				return nil, err
+			}
+			return s.filledIn(p)
+		}, func(err error) []byte {
+			body, err := s.filledIn(errorPage(err))
+			if err != nil {
+				return []byte("the page can't be made")
+			}
+			return body
+		}})
 	}
 }
 
-// work does something that takes much, when it is its turn.
-func (s *Server) work(ctx context.Context, do func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, timeLimit)
-	defer cancel()
-	select {
-	case s.working <- struct{}{}:
-	case <-ctx.Done():
-		return &lab.Error{What: "too much is asked of headroom serve at the moment", Hints: []string{"try again later"}}
-	}
-	defer func() { <-s.working }()
-	return do()
+// filledIn is a page as it is sent. What turns the direction of writing, or speaks to a terminal, is shown instead.
+func (s *Server) filledIn(p page) ([]byte, error) {
+	var body bytes.Buffer
+	err := s.pages.ExecuteTemplate(&body, "page", layout{p})
+	return []byte(visible.Text(body.String())), err
 }
+
+// sendLimit is how long a client may take to read an answer.
+const sendLimit = 2 * time.Minute
 
 func send(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Cache-Control", "no-store") // it may be about to change, and is for whoever knows the token
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(timeLimit))
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendLimit))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body)
@@ -144,9 +136,12 @@ func send(w http.ResponseWriter, r *http.Request, status int, kind string, body 
 // statusOf is how HTTP calls an error.
 func statusOf(err error) int {
 	_, missing := errors.AsType[notFound](err)
+	_, noTurn := errors.AsType[busy](err)
 	switch {
 	case missing:
 		return http.StatusNotFound
+	case noTurn:
+		return http.StatusServiceUnavailable
 	case lab.KindOf(err) == lab.Usage:
 		return http.StatusBadRequest
 	}
@@ -164,6 +159,9 @@ func saidOf(err error) *lab.Error {
 	}
 	if said, ok := errors.AsType[*lab.Error](err); ok {
 		return said
+	}
+	if _, noTurn := errors.AsType[busy](err); noTurn {
+		return &lab.Error{What: err.Error(), Hints: []string{"try again later"}}
 	}
 	return &lab.Error{What: err.Error()}
 }
