@@ -24,6 +24,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer") // labels and machines are nobody else's business
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		if r.URL.Path == healthPath || s.open.crowded(r.RemoteAddr) {
+			h.Set("Connection", "close")
+		}
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
@@ -50,11 +53,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 // token, so this comes before either is looked at. That gives nothing away. The answer is the same words for everybody,
 // made here and not where pages are: of the store nothing is read, no cookie is set and no token compared. Whoever
 // gets it, be it a page under a name that was made to lead here, learns that a port answers, which a connection that is
-// accepted says as well. Nor can probes, however many, take the turn of a reader.
+// accepted says as well. Nor can probes, however many, take the turn of a reader, or keep a connection.
 const healthPath = "/healthz"
 
-// refuse says why nothing else is answered, to programs as their other errors.
+// refuse says why nothing else is answered, to programs as their other errors, and closes the connection.
 func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
+	w.Header().Set("Connection", "close")
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		send(w, r, status, "application/json", problem(&lab.Error{What: why}))
 		return

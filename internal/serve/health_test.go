@@ -12,7 +12,7 @@ func TestHealth(t *testing.T) {
 	for _, headers := range [][]string{nil, {"Host: 10.0.0.7:8765"}, {"Host: evil.example"},
 		{"Authorization: Bearer SECRET"}} {
 		got, body := answer(t, at, http.MethodGet, "/healthz?token=SECRET", headers...)
-		if got.StatusCode != http.StatusOK || body != "ok\n" || got.Header.Get("Set-Cookie") != "" {
+		if got.StatusCode != http.StatusOK || body != "ok\n" || got.Header.Get("Set-Cookie") != "" || !got.Close {
 			t.Errorf("%v: %s, %q, %v", headers, got.Status, body, got.Header)
 		}
 	}

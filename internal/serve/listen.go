@@ -13,22 +13,17 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// mostConnections are open at once, some 12 kB each; more of them wait to be accepted. One that does not say in
-// helloLimit what it wants is closed, so that thousands of them are gone in seconds.
-const (
-	mostConnections = 2048
-	helloLimit      = 2 * time.Second
-)
-
 // lastWords is how long answers may take that are being sent when the server ends.
 const lastWords = 2 * time.Second
 
 // Serve answers connections until ctx is done. With a certificate and a key, files in PEM, they are encrypted.
 func (s *Server) Serve(ctx context.Context, l net.Listener, certificate, key string) error {
 	server := &http.Server{Handler: s.Handler(), ReadHeaderTimeout: helloLimit, ReadTimeout: 2 * helloLimit,
-		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		WriteTimeout: hurriedLimit, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Protocols: new(http.Protocols), ConnState: s.open.changed,
 		BaseContext: func(net.Listener) context.Context { return ctx }, // ends those that follow a run, too
 		ErrorLog:    log.New(io.Discard, "", 0)}                        // what strangers send is no news
+	server.Protocols.SetHTTP1(true) // one request at a time, so that connections bound them
 	ended := make(chan error, 1)
 	l = netutil.LimitListener(l, mostConnections)
 	go func() {

@@ -35,6 +35,8 @@ type Server struct {
 	pages *template.Template
 	// Each kind of page has turns of its own, so that none waits for another.
 	light, heavy, scrapes turns
+	// open are the connections of Serve.
+	open connections
 	// watching bounds how many browsers follow runs.
 	watching chan struct{}
 	// rendered is what Prometheus was told of runs, by their IDs.
@@ -117,7 +119,7 @@ func (s *Server) filledIn(p page) ([]byte, error) {
 	return []byte(visible.Text(body.String())), err
 }
 
-// sendLimit is how long a client may take to read an answer.
+// sendLimit is how long a client may take to read an answer on a connection that it may keep.
 const sendLimit = 2 * time.Minute
 
 func send(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
@@ -126,7 +128,11 @@ func send(w http.ResponseWriter, r *http.Request, status int, kind string, body 
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", retryAfter)
 	}
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(sendLimit))
+	limit := sendLimit
+	if w.Header().Get("Connection") == "close" {
+		limit = hurriedLimit
+	}
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(limit))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body)
