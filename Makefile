@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube test-release test-arm64 image build bench site release install clean
+.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube test-release test-arm64 image build bench attack site release install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -57,6 +57,9 @@ image: ## a container image from the Containerfile, without a registry; as root
 
 bench: ## measure the figures that the docs quote, into build/figures.json; hours (scripts/bench list: what there is)
 	@scripts/bench
+
+attack: ## flood headroom serve on this machine, and print who was served; some minutes (SECONDS=15 of each flood)
+	@scripts/attack "$(or $(SECONDS),15)"
 
 site: ## the documentation as a site with search, into build/site; open build/site/index.html
 	@rm -rf build/site
