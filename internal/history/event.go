@@ -89,7 +89,8 @@ func (e *Event) explain(s Series, at int, facts FactsOf, knowledge *diff.Knowled
 		d := knowledge.Compare(diff.Side{Name: s.Runs[before].ID, Facts: a},
 			diff.Side{Name: s.Runs[after].ID, Facts: b})
 		if len(d.Differences) > 0 {
-			e.Differences, e.Near = d.Differences[:min(len(d.Differences), maxDifferences)], around > 0
+			shown := d.Differences[:min(len(d.Differences), maxDifferences)]
+			e.Differences, e.Near = slices.Clone(shown), around > 0 // without the others, which may be many
 			return nil
 		}
 	}
