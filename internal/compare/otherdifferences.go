@@ -25,7 +25,7 @@ func otherDifferences(knowledge *diff.Knowledge, base, next Run, pairs []match) 
 	d := knowledge.Compare(diff.Side{Name: base.Name, Facts: base.Facts}, diff.Side{Name: next.Name, Facts: next.Facts})
 	counts := DifferenceCounts{d.Counts.Options, d.Counts.Arguments, d.Counts.Sysctls, d.Counts.Facts,
 		d.Counts.NotComparable}
-	all := conditions(base, next, pairs)
+	all := slices.Grow(conditions(base, next, pairs), len(d.Differences))
 	sides := map[string]string{"a": "base", "b": "new"}
 	for _, x := range d.Differences {
 		all = append(all, Difference{Fact: x.Fact, Name: x.Name, About: about(x.About), Kind: x.Kind, Base: x.A,

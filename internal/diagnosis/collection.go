@@ -42,6 +42,15 @@ func (c *Collection) Add(i int, name, target string, d facts.Document) {
 	c.facts[i] = facts.Differing(c.facts[c.first], d.Facts)
 }
 
+// Memory estimates how many bytes the facts of the machines take.
+func (c *Collection) Memory() int {
+	bytes := 0
+	for _, all := range c.facts {
+		bytes += facts.Memory(all)
+	}
+	return bytes
+}
+
 // Miss says why nothing is known of a machine, which is reached as a target.
 func (c *Collection) Miss(i int, name, target, why string) {
 	c.machines[i], c.targets[i] = Machine{Name: name, Error: why}, target

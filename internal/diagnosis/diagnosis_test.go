@@ -31,6 +31,9 @@ func TestCollectionKeepsFacts(t *testing.T) {
 			t.Errorf("machine %d: %+v, want %+v", i, got, want)
 		}
 	}
+	if got, most := c.Memory(), facts.Memory(slices.Concat(machines...)); got <= 0 || got > 2*most {
+		t.Errorf("the facts take %d bytes; the machines have %d", got, most)
+	}
 	c.Add(3, "4", "", facts.Document{Facts: machines[1]})
 	if len(c.facts[3]) > 0 {
 		t.Errorf("held of a machine like the first: %+v", c.facts[3])

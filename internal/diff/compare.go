@@ -195,7 +195,7 @@ func (c *comparison) incomparable(key, about string, notA, notB bool, why string
 }
 
 func (c *comparison) document(a, b string) Document {
-	d := Document{Schema: Schema, A: a, B: b, Differences: []Difference{}, Counts: c.counts,
+	d := Document{Schema: Schema, A: a, B: b, Differences: make([]Difference, 0, len(c.found)), Counts: c.counts,
 		NotComparable: []NotComparable{}}
 	for _, f := range c.found {
 		if f.under == nil {

@@ -23,6 +23,16 @@ type Document struct {
 	Facts   []lab.Fact `json:"facts"`
 }
 
+// Memory estimates how many bytes facts take.
+func Memory(all []lab.Fact) int {
+	const fact = 80 // five texts, without their letters
+	bytes := fact * len(all)
+	for _, f := range all {
+		bytes += len(f.Key) + len(f.About) + len(f.Value) + len(f.Source) + len(f.Unknown)
+	}
+	return bytes
+}
+
 // bulk are the families that have thousands of members. They are stored and compared, but a page or a table that showed
 // them would show nothing else.
 func bulk() []string { return []string{"kernel.config.", "sysctl.", "module."} }

@@ -210,9 +210,12 @@ func compareSides(p *app.App, sides []comparedSide, o CompareOptions, settings c
 	hide bool) (compare.Document, error) {
 	var runs []compare.Run
 	var failed []error
-	counters := map[string]bool{}
+	counters, known := map[string]bool{}, 0
 	for _, side := range sides {
 		r, moved, err := comparableRun(p, side, hide)
+		if known += facts.Memory(r.Facts); known > MostKnown {
+			return compare.Document{}, tooMuchKnown("compare fewer runs at once")
+		}
 		for _, key := range moved {
 			counters[key] = true
 		}
@@ -239,6 +242,14 @@ func compareSides(p *app.App, sides []comparedSide, o CompareOptions, settings c
 	settings.Others = otherSessions(p, runs, o.Anyway)
 	d := compare.Compare(knowledge, runs[0], runs[1:], settings)
 	return d, addFunctions(&d, sides)
+}
+
+// MostKnown is how much memory the facts that one result is made of may take, in bytes. Those of a machine with 4,000
+// disks take 40 MB, of most machines less than 2 MB.
+const MostKnown = 128 << 20
+
+func tooMuchKnown(hint string) error {
+	return app.Usage(fmt.Sprintf("the facts of these machines take more than %d MiB", MostKnown>>20), hint)
 }
 
 // commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them, and
@@ -348,10 +359,12 @@ func disambiguateNames(p *app.App, runs []compare.Run) {
 // allFacts are those of a run's machine: the whole snapshot, with what the header alone knows (the versions that an
 // import names); and the keys of those that turned out to be counters by its end.
 func allFacts(b *store.Bundle) (all []lab.Fact, counters []string, err error) {
-	known := map[string]bool{}
+	type name struct{ key, about string }
+	known := map[name]bool{}
 	add := func(list []lab.Fact) {
+		all = slices.Grow(all, len(list))
 		for _, f := range list {
-			if id := f.Key + "\x00" + f.About; !known[id] {
+			if id := (name{f.Key, f.About}); !known[id] {
 				known[id] = true
 				all = append(all, f)
 			}

@@ -62,6 +62,9 @@ func DiagnosesForOthers(b *store.Bundle) (diagnosis.Several, error) {
 			return diagnosis.Several{}, err
 		}
 		all.Add(i, role, b.Run.ID+":"+role, d)
+		if all.Memory() > MostKnown {
+			return diagnosis.Several{}, tooMuchKnown("name one machine: " + b.Run.ID + ":" + role)
+		}
 	}
 	return all.Redacted().Document(knowledge), nil
 }

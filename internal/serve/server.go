@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
@@ -206,5 +207,22 @@ func (s *Server) find(ref string) (*store.Bundle, error) {
 	if lab.KindOf(err) == lab.Usage {
 		return nil, noRun(ref)
 	}
-	return b, err
+	if err != nil {
+		return nil, err
+	}
+	return b, mayShow(b)
+}
+
+// mostOfProfiles is how much memory the profiled loads of a run may take that pages show, in bytes: a load of a hundred
+// CPUs takes some tens of megabytes.
+const mostOfProfiles = 128 << 20
+
+// mayShow refuses a run whose profiles take more memory than a page may.
+func mayShow(b *store.Bundle) error {
+	memory, err := b.ProfileMemory(mostOfProfiles)
+	if err == nil && memory > mostOfProfiles {
+		what := fmt.Sprintf("the profiles of run %s take more than %d MiB", b.Run.ID, mostOfProfiles>>20)
+		err = &lab.Error{What: what, Hints: []string{"headroom profile show " + b.Run.ID + " shows them"}}
+	}
+	return err
 }

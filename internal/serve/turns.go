@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"headroom/internal/results"
 )
 
 // How many pages of a kind are made at the same time, and how many requests wait for their turn. A heavy page reads
@@ -14,6 +16,11 @@ const (
 	lightWorkers, lightWaiting   = 4, 256
 	scrapeWorkers, scrapeWaiting = 1, 4
 )
+
+// mostOfPage is how much memory a heavy page may take: a comparison of facts that all differ takes six times theirs
+// (scripts/attack measures it), before it reads profiles. heavyWorkers such pages are within the memory of
+// deploy/serve.yaml, with a quarter left for all else.
+const mostOfPage = 6 * results.MostKnown
 
 // longestWait is how long a request waits for its turn.
 const longestWait = 30 * time.Second

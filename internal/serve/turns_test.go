@@ -4,11 +4,18 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"headroom/internal/facts"
 	"headroom/internal/lab"
+	"headroom/internal/profile"
+	"headroom/internal/store"
 )
 
 // occupied is a server all of whose turns for heavy pages are taken, and all places of those that wait for one.
@@ -152,4 +159,69 @@ func (u unread) Write(p []byte) (int, error) {
 	close(u.writing)
 	<-u.read
 	return len(p), nil
+}
+
+// Heavy pages that are made at the same time have room in the container of deploy/serve.yaml, and Go collects garbage
+// before its limit.
+func TestHeavyPagesFitTheContainer(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/serve.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`GOMEMLIMIT, value: (\d+)MiB[\s\S]*limits: {memory: (\d+)Gi}`).FindSubmatch(text)
+	if found == nil {
+		t.Fatal("it has no limits")
+	}
+	soft, errSoft := strconv.Atoi(string(found[1]))
+	limit, errLimit := strconv.Atoi(string(found[2]))
+	if err := errors.Join(errSoft, errLimit); err != nil {
+		t.Fatal(err)
+	}
+	soft, limit = soft<<20, limit<<30
+	if pages := heavyWorkers * mostOfPage; pages > limit*3/4 || pages > soft || soft >= limit {
+		t.Errorf("%d pages of %d MiB, of %d MiB, garbage within %d MiB", heavyWorkers, mostOfPage>>20, limit>>20,
+			soft>>20)
+	}
+}
+
+// Runs whose facts or profiles would take more memory than a page may are refused.
+func TestPagesOfTooMuchAreRefused(t *testing.T) {
+	a, all := saved(t, 5, nil)
+	large := facts.Document{Schema: facts.DocumentSchema, Facts: []lab.Fact{{Key: "machine.product",
+		Value: strings.Repeat("a", 30<<20)}}}
+	stacks := profile.Load{Cell: "1", Recording: profile.Recording{Sampled: &profile.Sampled{
+		Stacks: make([]profile.Stack, 1_000_000)}}}
+	for i, run := range all {
+		st := store.Open(a.StoreDir)
+		b, err := st.Find(run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := st.Resume(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = w.Facts(run.Targets[0].Role, store.Before, large)
+		if i == 4 {
+			err = errors.Join(err, w.Profile(stacks))
+		}
+		if err := errors.Join(err, w.Close(func(*lab.Run) {})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := served(t, Options{App: a})
+	query := "?anyway"
+	for _, run := range all[:4] {
+		query += "&run=" + run.ID
+	}
+	for path, want := range map[string]string{"/compare" + query + "&run=" + all[4].ID: "profiles of run",
+		"/runs/" + all[4].ID:                            "profiles of run",
+		"/api/v1/compare" + query + "&run=" + all[0].ID: "facts of these machines"} {
+		if got, body := answer(t, at, http.MethodGet, path); got.StatusCode == 200 || !strings.Contains(body, want) {
+			t.Errorf("%s: %s\n%s", path, got.Status, body)
+		}
+	}
+	if got, body := answer(t, at, http.MethodGet, "/"); got.StatusCode != 200 {
+		t.Errorf("%s\n%s", got.Status, body)
+	}
 }

@@ -222,7 +222,8 @@ func TestFactsThatUnpackToTooMuch(t *testing.T) {
 			b := save(t, s, "ABCDEFGH01", 1)
 			role := b.Run.Targets[0].Role
 			file := filepath.Join(b.Dir(), filepath.FromSlash(factsName(role, Before)))
-			bomb := packedBytes(t, io.MultiReader(strings.NewReader(c.begin), io.LimitReader(&endless{text: strings.Repeat(c.text, 4096)}, size)))
+			text := io.LimitReader(&endless{text: strings.Repeat(c.text, 4096)}, size)
+			bomb := packedBytes(t, io.MultiReader(strings.NewReader(c.begin), text))
 			if err := os.WriteFile(file, bomb, 0o644); err != nil {
 				t.Fatal(err)
 			}

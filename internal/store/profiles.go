@@ -1,9 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -100,6 +102,51 @@ func (b *Bundle) Profiles() iter.Seq2[profile.Load, error] {
 func (b *Bundle) Profiled() bool {
 	numbers, err := profilesOf(b.dir)
 	return err == nil && len(numbers) > 0
+}
+
+// ProfileMemory estimates how many bytes all profiled loads of the run take when they are read. It reads them in little
+// memory, and stops beyond most bytes.
+func (b *Bundle) ProfileMemory(most int64) (int64, error) {
+	numbers, err := profilesOf(b.dir)
+	var all jsonMemory
+	for _, n := range numbers {
+		if err := all.add(profileName(b.dir, n), most); err != nil {
+			return 0, err
+		}
+	}
+	return int64(all), err
+}
+
+// jsonMemory estimates how many bytes the values of JSON take: its text, and what Go adds to an object, an array and an
+// element.
+type jsonMemory int64
+
+func (m *jsonMemory) Write(p []byte) (int, error) {
+	const object, array, element = 128, 24, 16
+	count := func(c byte) int { return bytes.Count(p, []byte{c}) }
+	*m += jsonMemory(len(p) + object*count('{') + array*count('[') + element*count(','))
+	return len(p), nil
+}
+
+// add adds a packed file, as far as the whole is not more than most bytes.
+func (m *jsonMemory) add(name string, most int64) error {
+	f, err := openHead(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	plain, err := unpack(f, maxProfile)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	for err == nil && int64(*m) <= most {
+		_, err = io.CopyN(m, plain, 64<<10)
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return &lab.Error{What: "damaged: " + name, Err: err}
+	}
+	return nil
 }
 
 // profilesOfPart are those of an arm, by the names of its cells alone.

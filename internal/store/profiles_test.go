@@ -206,3 +206,40 @@ func TestAProfileCutOffIsRemoved(t *testing.T) {
 		t.Errorf("an older run has %+v", got)
 	}
 }
+
+// The memory of profiled loads is estimated by what they hold, and no further than it is asked for.
+func TestMemoryOfProfiles(t *testing.T) {
+	s := Open(t.TempDir())
+	w, err := s.Create(exampleRun("ABCDEFGH01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, large := exampleProfile(1), exampleProfile(2)
+	const stacks, perStack, most = 100_000, 128, 1 << 20
+	large.Sampled = &profile.Sampled{Stacks: make([]profile.Stack, stacks)}
+	for _, l := range []profile.Load{small, large} {
+		if err := w.Profile(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(func(r *lab.Run) { r.Status = lab.Complete }); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Find("ABCDEFGH01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ most, least, greatest int64 }{
+		{1 << 40, stacks * perStack, 4 * stacks * perStack}, {most, most, 8 * most}, {0, 1, most},
+	} {
+		if got, err := b.ProfileMemory(c.most); err != nil || got < c.least || got > c.greatest {
+			t.Errorf("at most %d: %d bytes, %v", c.most, got, err)
+		}
+	}
+	if err := os.WriteFile(profileName(b.Dir(), 1), []byte("no archive"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.ProfileMemory(most); err == nil {
+		t.Errorf("a damaged one takes %d bytes", got)
+	}
+}
