@@ -135,13 +135,16 @@ func (b *Bundle) Known(when SnapshotTime) []string {
 // Facts reads a snapshot. A run that was imported, or measured before snapshots were kept apart, has the facts of its
 // header; ok is false when there are none at all.
 func (b *Bundle) Facts(role string, when SnapshotTime) (d facts.Document, ok bool, err error) {
-	var all []lab.Fact
+	all := []lab.Fact{}
 	d, ok, err = b.snapshot(role, when, func(f lab.Fact) bool {
 		all = append(all, f)
 		return true
 	})
+	if err != nil || !ok {
+		return facts.Document{}, false, err
+	}
 	d.Facts = all
-	return d, ok, err
+	return d, true, nil
 }
 
 // EachFact reads the facts of a snapshot one by one, as Facts does all at once: beside a measurement the whole would

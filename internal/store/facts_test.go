@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -262,4 +263,35 @@ func TestFactsThatAreTooManyAreNotKept(t *testing.T) {
 	if err := w.Facts("storage", Before, d); err == nil {
 		t.Error("more text than can be read is kept")
 	}
+}
+
+// What is written reads back as encoding/json has it, and what others write is read or refused.
+func FuzzSnapshot(f *testing.F) {
+	f.Add("6.12 <ü>\n\x00\xff\u2028", []byte(`{"schema":"headroom/facts/v1","facts":[{"fact":"a","more":[1]},{}]}`))
+	f.Add("", []byte(`{"facts":null,"taken":"2026-11-28T08:00:00Z","schema":"headroom/facts/v1"}`))
+	f.Fuzz(func(t *testing.T, value string, others []byte) {
+		var text bytes.Buffer
+		written := facts.Document{Schema: facts.DocumentSchema, Target: value, Facts: []lab.Fact{
+			{Key: value, About: "a", Value: value, Source: value}, {Key: "b", Unknown: value}}}
+		if err := writeDocument(&text, written); err != nil {
+			t.Fatal(err)
+		}
+		var want facts.Document
+		if err := json.Unmarshal(text.Bytes(), &want); err != nil {
+			t.Fatal(err)
+		}
+		var got []lab.Fact
+		keep := func(f lab.Fact) bool {
+			got = append(got, f)
+			return true
+		}
+		d, err := readSnapshot(bytes.NewReader(packedBytes(t, &text)), keep)
+		if err != nil || d.Target != want.Target || !slices.Equal(got, want.Facts) {
+			t.Errorf("%+v, %+v, %v; want %+v", d, got, err, want)
+		}
+		d, err = readSnapshot(bytes.NewReader(packedBytes(t, bytes.NewReader(others))), keep)
+		if err == nil && d.Schema != facts.DocumentSchema {
+			t.Errorf("it was read as %+v", d)
+		}
+	})
 }

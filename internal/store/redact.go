@@ -109,7 +109,7 @@ func hideAll(r facts.Redactor, all []lab.Fact) []lab.Fact {
 }
 
 func redactedFacts(r facts.Redactor, data []byte) ([]byte, error) {
-	var all []lab.Fact
+	all := []lab.Fact{}
 	d, err := readSnapshot(bytes.NewReader(data), func(f lab.Fact) bool {
 		all = append(all, r.Fact(f))
 		return true
