@@ -58,8 +58,8 @@ image: ## a container image from the Containerfile, without a registry; as root
 bench: ## measure the figures that the docs quote, into build/figures.json; hours (scripts/bench list: what there is)
 	@scripts/bench
 
-attack: ## flood headroom serve on this machine, and print who was served; some minutes (SECONDS=15 of each flood)
-	@scripts/attack "$(or $(SECONDS),15)"
+attack: ## flood headroom serve on this machine, and print who was served; some minutes (SECONDS=30 of each flood)
+	@scripts/attack "$(or $(SECONDS),30)"
 
 site: ## the documentation as a site with search, into build/site; open build/site/index.html
 	@rm -rf build/site

@@ -89,6 +89,7 @@ func stay(path string) func(context.Context, *floods, int) string {
 		at := strings.Trim(strings.TrimPrefix(f.address, "http:"), "/")
 		c, err := new(net.Dialer).DialContext(ctx, "tcp", at)
 		if err != nil {
+			pause(ctx, time.Second)
 			return "not connected"
 		}
 		defer c.Close()
