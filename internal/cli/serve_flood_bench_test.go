@@ -202,7 +202,10 @@ func TestFloodsOfServe(t *testing.T) {
 			got, list, health := f.run(t, attack, time.Duration(seconds)*time.Second)
 			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%.0f\n", attack.clients, attack.name, got, list, list.waits(),
 				health, health.waits(), peakMemory(t, server.Process.Pid)/1e6)
-			if status := asked(t.Context(), address); status != "200" {
+			t.Logf("/ got %s, /healthz got %s", list, health)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if status := asked(ctx, address); status != "200" {
 				t.Errorf("afterwards: %s", status)
 			}
 		})
