@@ -51,7 +51,7 @@ func CommonMetrics() []string {
 func (o CompareOptions) Settings() (compare.Options, error) {
 	s := compare.Options{Margin: compare.DefaultMargin, Margins: map[string]float64{}, Alpha: o.Alpha,
 		Metrics: o.Metrics, Anyway: o.Anyway}
-	if !(o.Alpha > 0 && o.Alpha < 1) {
+	if !unit.IsShare(o.Alpha) {
 		return s, app.Usage(fmt.Sprintf("--alpha %g is no probability", o.Alpha), "0.05 is one wrong table in twenty")
 	}
 	if o.FailOn != "" && !slices.Contains(FailOns(), o.FailOn) {

@@ -36,7 +36,7 @@ func (o *HistoryOptions) Check() error {
 	if o.FailOn != "" && o.FailOn != FailOnRegression {
 		return app.Usage("--fail-on knows no "+strconv.Quote(o.FailOn), "--fail-on regression")
 	}
-	if !(o.Alpha > 0 && o.Alpha < 1) {
+	if !unit.IsShare(o.Alpha) {
 		return app.Usage(fmt.Sprintf("--alpha %g is no probability", o.Alpha),
 			"0.05 is one false alarm in twenty looks")
 	}

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/report"
 	"headroom/internal/report/profiled"
 	"headroom/internal/store"
+	"headroom/internal/unit"
 )
 
 // ProfileAlpha bounds the probability of a wrong statement about two profiles unless asked otherwise.
@@ -30,7 +31,7 @@ func CompareProfiles(p *app.App, refs []string, o ProfileDiffOptions) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err
 	}
-	if !(o.Alpha > 0 && o.Alpha < 1) {
+	if !unit.IsShare(o.Alpha) {
 		return app.Usage(fmt.Sprintf("--alpha %g is no probability between 0 and 1", o.Alpha),
 			"for example --alpha 0.01")
 	}

@@ -144,6 +144,20 @@ func TestHistory(t *testing.T) {
 }
 
 // What names are made of is no part of pages and addresses.
+// A margin is a share that can be told from nothing, in pages and in the API.
+func TestMarginsOfAddresses(t *testing.T) {
+	a, ids := followed(t, 3, "nightly", 1, nil)
+	at := served(t, Options{App: a})
+	for _, of := range []string{"/history/nightly?", "/api/v1/history/nightly?",
+		"/compare?run=" + ids[0] + "&run=" + ids[1] + "&", "/api/v1/compare?run=" + ids[0] + "&run=" + ids[1] + "&"} {
+		for _, margin := range []string{"1e-17", "1e-300", "NaN", "Inf", "-1", "0", "1"} {
+			if got, _ := answer(t, at, http.MethodGet, of+"margin="+margin); got.StatusCode != http.StatusBadRequest {
+				t.Errorf("%smargin=%s: %s", of, margin, got.Status)
+			}
+		}
+	}
+}
+
 func TestHistoryOfHostileNames(t *testing.T) {
 	for _, suite := range []string{`<script>alert("x")</script>`, `a/b//../c`, `"onmouseover="alert(1)`,
 		"%2e%2e/?cell=x#y",

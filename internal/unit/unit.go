@@ -220,6 +220,13 @@ func ParseIEC(s string) (float64, error) {
 	return v, nil
 }
 
+// LeastShare is the smallest part of a whole that ParseShare takes. No measurement is as exact, and numbers lose their
+// last digits where much less is added to one.
+const LeastShare = 1e-6
+
+// IsShare reports whether a number is such a part.
+func IsShare(v float64) bool { return v >= LeastShare && v < 1 }
+
 // ParseShare reads a part of a whole, above none and below all of it: 3% or 0.03.
 func ParseShare(s string) (float64, error) {
 	digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
@@ -227,8 +234,11 @@ func ParseShare(s string) (float64, error) {
 	if percent {
 		v /= 100
 	}
-	if err != nil || !(v > 0 && v < 1) {
+	switch {
+	case err != nil || !(v > 0 && v < 1):
 		return 0, fmt.Errorf("%q is no share above 0 and below 100%%", s)
+	case v < LeastShare:
+		return 0, fmt.Errorf("%q is less than a millionth, the smallest share", s)
 	}
 	return v, nil
 }

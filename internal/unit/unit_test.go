@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"math"
 	"testing"
 	"time"
 )
@@ -72,6 +73,20 @@ func TestParseDuration(t *testing.T) {
 	for _, in := range []string{"", "s", "-3", "4x", "NaN"} {
 		if got, err := ParseDuration(in); err == nil {
 			t.Errorf("ParseDuration(%q) = %v, want an error", in, got)
+		}
+	}
+}
+
+func TestParseShare(t *testing.T) {
+	for in, want := range map[string]float64{"3%": 0.03, "0.03": 0.03, " 50% ": 0.5, "1e-6": 1e-6, "99.9999%": 0.999999} {
+		if got, err := ParseShare(in); err != nil || math.Abs(got-want) > 1e-15 {
+			t.Errorf("ParseShare(%q) = %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "%", "0", "-3%", "100%", "1", "NaN", "NaN%", "Inf", "-Inf", "1e-17", "1e-300%",
+		"9e-7", "0x1p-60"} {
+		if got, err := ParseShare(in); err == nil {
+			t.Errorf("ParseShare(%q) = %v, want an error", in, got)
 		}
 	}
 }

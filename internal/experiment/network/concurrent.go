@@ -81,7 +81,7 @@ func TermsOf(margin string, alpha float64, passes int) (terms lab.Terms, err err
 		return terms, app.Usage("--margin "+margin+": "+err.Error(), "write something like 5%")
 	}
 	switch {
-	case !(alpha > 0 && alpha < 1):
+	case !unit.IsShare(alpha):
 		return terms, app.Usage(fmt.Sprintf("--alpha %g is no probability", alpha),
 			"0.05 is one wrong answer in twenty")
 	case passes < 2:

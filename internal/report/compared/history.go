@@ -139,7 +139,7 @@ func sparkline(t history.Track, room int, margin float64) string {
 			b.WriteRune('│')
 		}
 		share := 0.0
-		if points[i].Center > 0 {
+		if points[i].Center > 0 && hi > lo { // a margin from elsewhere can be too small to part them
 			share = (math.Log(points[i].Center) - lo) / (hi - lo)
 		}
 		b.WriteRune(levels[min(int(share*float64(len(levels))), len(levels)-1)])

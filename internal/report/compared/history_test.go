@@ -151,3 +151,18 @@ func TestPointsInCSV(t *testing.T) {
 		t.Error(line)
 	}
 }
+
+// A margin from a saved file can be too small to part two ends of a scale, and values can all be the same.
+func TestSparklineOfAnyMargin(t *testing.T) {
+	for _, centers := range [][]float64{{1000, 1000, 1000}, {1000, 1001, 1500}, {0, 0}, {1000}, {0, 5}, {1e-300, 1e300}} {
+		var track history.Track
+		for _, c := range centers {
+			track.Points = append(track.Points, history.Point{Center: c})
+		}
+		for _, margin := range []float64{0, 1e-300, 1e-17, 1e-6, 0.03, 0.999999} {
+			if line := sparkline(track, 40, margin); len([]rune(line)) != len(centers) {
+				t.Errorf("%v at a margin of %g: %q", centers, margin, line)
+			}
+		}
+	}
+}
