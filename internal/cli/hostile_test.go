@@ -18,6 +18,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"headroom/internal/visible"
 )
 
 // hostileText is a name as somebody gives it who wants to trick the reader: a title, a line that is painted over, a
@@ -77,6 +79,9 @@ func TestNothingOfOthersReachesTheTerminal(t *testing.T) {
 		must("export", runs.Runs[0].ID, "--store", at("sender"), "--format", "run", "--serials", "-o",
 			at(side+".headroom"))
 		must("import", at(side+".headroom"))
+		// Names that an import refuses were accepted by older versions.
+		header = at("store/runs/" + runs.Runs[0].ID + "/run.json")
+		rewriteJSON(t, header, header, func(d map[string]any) { spoilNames(d["run"].(map[string]any)) })
 	}
 	for _, name := range []string{"a", "b"} {
 		facts := []map[string]string{
@@ -278,9 +283,35 @@ func checkTables(t *testing.T, name, text string) {
 	}
 }
 
+// hostileName is a name without what an import refuses in one.
+func hostileName() string {
+	return strings.Map(func(r rune) rune {
+		if visible.HasControl(string(r)) {
+			return -1
+		}
+		return r
+	}, hostileText)
+}
+
+// spoilNames puts the name where an import takes no control characters.
+func spoilNames(run map[string]any) {
+	for _, w := range run["warnings"].([]any) {
+		w.(map[string]any)["code"], w.(map[string]any)["taints"] = hostileText, []string{hostileText, "*"}
+	}
+	for _, t := range run["targets"].([]any) {
+		facts := t.(map[string]any)["facts"].([]any)
+		facts[len(facts)-1].(map[string]any)["fact"] = hostileText
+	}
+	for _, c := range run["cells"].([]any) {
+		cell := c.(map[string]any)
+		cell["params"].(map[string]any)[hostileText] = hostileText
+		cell["metrics"] = map[string]any{hostileText: map[string]any{"unit": hostileText, "better": hostileText}}
+	}
+}
+
 // spoil puts the name into all that the header of a run says.
 func spoil(run map[string]any) {
-	warning := map[string]any{"code": hostileText, "text": strings.Repeat(hostileText, 100_000/len(hostileText)),
+	warning := map[string]any{"code": hostileName(), "text": strings.Repeat(hostileText, 100_000/len(hostileText)),
 		"taints": []string{"*"}}
 	known := map[string]any{"code": "kernel-log", "text": hostileText, "taints": []string{}}
 	run["label"] = run["label"].(string) + hostileLabel()
@@ -293,7 +324,7 @@ func spoil(run map[string]any) {
 			map[string]any{"fact": "host.name", "value": "host" + hostileText, "source": hostileText},
 			map[string]any{"fact": "kernel.release", "value": "6.1" + hostileText},
 			map[string]any{"fact": "disk.model", "about": hostileText, "value": hostileText},
-			map[string]any{"fact": hostileText, "unknown": hostileText},
+			map[string]any{"fact": hostileName(), "unknown": hostileText},
 		}}}
 	for _, c := range run["cells"].([]any) {
 		cell := c.(map[string]any)

@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/lab"
+	"headroom/internal/store"
 	"headroom/internal/summary"
 )
 
@@ -63,6 +64,9 @@ func TestOlderBundlesAreShown(t *testing.T) {
 		for _, id := range ids {
 			listed.says(id[:3])
 			l.run("show", id).ends(0)
+			if _, err := store.Open(l.TempDir()).Adopt(filepath.Join(l.dir, "store", "runs", id)); err != nil {
+				l.Errorf("another store refuses the run: %v", err)
+			}
 		}
 		l.run("show", last, "--cells", "--warnings").ends(0)
 		l.run("show", last, "--raw").ends(0)

@@ -104,7 +104,8 @@ func TestExportRedacted(t *testing.T) {
 		{Key: "nic.addresses", About: "eth0", Value: "192.0.2.17, fe80::1"}}
 	run := lab.Run{ID: NewID(), Status: lab.Running, Label: "before on " + host,
 		Targets: []lab.RunTarget{{Role: host, Target: "local", Facts: secret,
-			Place: lab.Place{Kind: lab.Device, Path: "/dev/disk/by-id/nvme-MODEL_" + serial}}}}
+			Place: lab.Place{Kind: lab.Device, Path: "/dev/disk/by-id/nvme-MODEL_" + serial}}},
+		Arms: []lab.Arm{{ID: "only", Role: host}}, Cells: []lab.Cell{{ID: "read", Arm: "only"}}}
 	w, err := s.Create(run)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func TestExportRedacted(t *testing.T) {
 			Facts: append(secret, lab.Fact{Key: "sysctl.kernel.hostname", Value: host})}),
 		w.Raw("read@"+host+"/1.json",
 			[]byte(`{"hostname": "`+host+`", "filename": "/dev/disk/by-id/nvme-MODEL_`+serial+`"}`)),
-		w.Repetition(lab.Repetition{Cell: "1", Number: 1, Command: []string{"fio",
+		w.Repetition(lab.Repetition{Cell: "read", Number: 1, Command: []string{"fio",
 			"--filename=/dev/disk/by-id/nvme-MODEL_" + serial}, Raw: []string{"read@" + host + "/1.json"},
 			Values: map[string]float64{"read.iops": 1000}}),
 		w.Commit(),

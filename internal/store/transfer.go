@@ -158,15 +158,8 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("the archive says run %q and holds run %q", id,
 			b.Run.ID)}
 	}
-	for _, err := range b.Repetitions() {
-		if err != nil {
-			return nil, err
-		}
-	}
-	for _, err := range b.Profiles() {
-		if err != nil {
-			return nil, err
-		}
+	if err := b.checkContents(); err != nil {
+		return nil, err
 	}
 	if err := b.checkSnapshots(); err != nil {
 		return nil, err

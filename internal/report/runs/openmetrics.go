@@ -65,7 +65,7 @@ func (fs *Families) Write(w io.Writer) error {
 		if f.unit != "" {
 			fmt.Fprintf(out, "# UNIT %s %s\n", f.name, f.unit)
 		}
-		fmt.Fprintf(out, "# HELP %s %s\n", f.name, f.help)
+		fmt.Fprintf(out, "# HELP %s %s\n", f.name, escapeHelp(f.help))
 		for _, sample := range f.samples {
 			out.WriteString(sample + "\n")
 		}
@@ -198,14 +198,28 @@ func openMetricsName(quantity string, u lab.Unit) (name, unit, help string) {
 type label struct{ name, value string }
 
 // labelText writes labels in braces. One with an empty value is the same as none in both formats, so it is left out.
+// Readers refuse a file with a label that comes twice in a sample, as those of the parameters "a.b" and "a-b" would:
+// the later one gets a number.
 func labelText(labels []label) string {
 	var words []string
+	used := map[string]bool{}
 	for _, l := range labels {
-		if l.value != "" {
-			words = append(words, sanitize(l.name)+"="+`"`+escapeLabel(l.value)+`"`)
+		if l.value == "" {
+			continue
 		}
+		name := sanitize(l.name)
+		for n := 2; used[name]; n++ {
+			name = sanitize(l.name) + "_" + strconv.Itoa(n)
+		}
+		used[name] = true
+		words = append(words, name+"="+`"`+escapeLabel(l.value)+`"`)
 	}
 	return "{" + strings.Join(words, ",") + "}"
+}
+
+// escapeHelp keeps a description within its line: a line end in the name of a metric would begin a sample of its own.
+func escapeHelp(text string) string {
+	return strings.ReplaceAll(visible.Line(strings.ToValidUTF8(text, "�")), `\`, `\\`)
 }
 
 // escapeLabel knows the three characters that the formats escape. Bytes that are no UTF-8 make a reader refuse the

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -416,6 +417,43 @@ func TestCostsAreExported(t *testing.T) {
 	if got := unit.Value(lab.Metric(lab.EnergyPerIO).Unit, 2e-4) + " " + unit.Value(lab.Metric(lab.HostCPUPerIO).Unit,
 		5e-6); got != "200 µJ/op 5.00 µs/op" {
 		t.Errorf("people read %q", got)
+	}
+}
+
+// Whoever wrote a run has named its metrics and parameters. No name begins a line of its own, and none comes twice.
+func TestNamesForgeNoSamples(t *testing.T) {
+	const forged = "a\nforged{host=\"db1\"} 9e9\n# b\\"
+	runs := fixtures(t)
+	for i := range runs {
+		for j := range runs[i].Cells {
+			c := &runs[i].Cells[j]
+			metrics := maps.Clone(c.Metrics)
+			for _, m := range c.Metrics {
+				metrics[forged], metrics["read."+forged+"."+forged] = m, m
+				break
+			}
+			c.Metrics, c.Params = metrics, map[string]string{"a-b": forged, "a.b": "1", "a b": "2", forged: forged}
+			c.Levels = map[string]string{forged: forged}
+			c.Job, c.Role, c.Target = forged, forged, forged
+		}
+		runs[i].Label, runs[i].Suite = forged, forged
+	}
+	text := written(t, "openmetrics", runs, report.Options{})
+	if !strings.Contains(text, `param_a_b="2",param_a_b_2="`) {
+		t.Errorf("parameters whose names become the same are one label:\n%.2000s", text)
+	}
+	for line := range strings.Lines(text) {
+		known := strings.HasPrefix(line, "headroom_") || line == "# EOF\n"
+		for _, head := range []string{"# TYPE headroom_", "# UNIT headroom_", "# HELP headroom_"} {
+			known = known || strings.HasPrefix(line, head)
+		}
+		if !known || strings.Contains(line, "\r") {
+			t.Fatalf("a name wrote the line %q", line)
+		}
+	}
+	help := regexp.MustCompile(`(?m)^# HELP \S+ (?:[^\\]|\\\\)*$`)
+	if n := strings.Count(text, "# HELP "); len(help.FindAllString(text, -1)) != n {
+		t.Errorf("of %d descriptions not all are escaped", n)
 	}
 }
 
