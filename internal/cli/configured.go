@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/config"
 	"headroom/internal/experiment/vary"
+	"headroom/internal/store"
 	"headroom/internal/unit"
 )
 
@@ -44,6 +45,11 @@ func (p *program) applyConfig(c *cobra.Command, args []string) error {
 	if c.Name() == "version" || c.Name() == "help" || strings.HasPrefix(c.Name(), "__") ||
 		c.HasParent() && c.Parent().Name() == "completion" {
 		return nil
+	}
+	if f := c.Flags().Lookup("label"); f != nil && c.Name() != "list" { // which looks for labels
+		if err := store.CheckLabel(f.Value.String()); err != nil {
+			return err
+		}
 	}
 	settings, _, err := p.Config()
 	if err != nil {

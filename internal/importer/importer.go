@@ -49,6 +49,9 @@ func MemoryFor(sources []ingest.Source) int64 {
 // ImportFiles makes one run of the files given, or takes back a run that was exported.
 func ImportFiles(ctx context.Context, p *app.App, s *store.Store, sources []ingest.Source, order []string,
 	label string, known *facts.Document) (*store.Bundle, error) {
+	if label != "" {
+		s.Relabels()
+	}
 	open := func(name string) (fs.File, error) { return app.OpenInput(name) }
 	if len(sources) == 1 && sources[0].Name == app.StandardInput {
 		in := bufio.NewReaderSize(p.Stdin, 64<<10)

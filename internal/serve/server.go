@@ -199,11 +199,7 @@ func (s *Server) find(ref string) (*store.Bundle, error) {
 	if !store.MayBeID(id) || ok && arm == "" {
 		return nil, noRun(ref)
 	}
-	id = strings.ToUpper(id)
-	if ok {
-		id += ":" + arm
-	}
-	b, err := s.Store.Find(id)
+	b, err := s.Store.FindID(ref)
 	if lab.KindOf(err) == lab.Usage {
 		return nil, noRun(ref)
 	}

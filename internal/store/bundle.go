@@ -236,6 +236,9 @@ func readArchive(name string, yield func(lab.RawFile, error) bool) bool {
 
 // SetLabel gives a finished run another label.
 func (s *Store) SetLabel(b *Bundle, label string) error {
+	if err := CheckLabel(label); err != nil {
+		return err
+	}
 	return s.change(b, func(r *lab.Run) { r.Label = label })
 }
 

@@ -97,13 +97,18 @@ func (s *Store) findPart(ref string) (*Bundle, error) {
 	if err != nil {
 		return nil, nil
 	}
+	return b.named(arm)
+}
+
+// named is an arm of the bundle.
+func (b *Bundle) named(arm string) (*Bundle, error) {
 	arms := b.Run.PartNames()
 	switch {
 	case slices.Contains(arms, arm):
 		return b.Part(arm), nil
 	case len(arms) == 0:
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no arms that could be named", b.Run.ID),
-			Hints: []string{"name the run: " + run}}
+			Hints: []string{"name the run: " + b.Run.ID}}
 	}
 	return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("run %s has no arm %q", b.Run.ID, arm),
 		Hints: []string{"it has " + strings.Join(arms, ", ")}}

@@ -48,6 +48,8 @@ type Store struct {
 	unpacking []string
 	// accepted are imported runs with which the user wants to go on, by their ids.
 	accepted []string
+	// relabels is set where imported runs get other labels than they have.
+	relabels bool
 }
 
 // Open returns the store in dir, which is made when something is first saved.
@@ -102,7 +104,8 @@ func (s *Store) unreadable(err error) error {
 }
 
 // Find returns the bundle that the user means by ref: an id or a unique prefix of one, a label, "last", or the
-// path of a bundle's folder.
+// path of a bundle's folder. A label never takes the place of another run's id, or of one as short as headroom shows it:
+// who made the run may have chosen the label for that.
 func (s *Store) Find(ref string) (*Bundle, error) {
 	if ref == "" { // it would name every run without a label
 		return nil, &lab.Error{Kind: lab.Usage, What: "an empty name names no run",
@@ -130,13 +133,13 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 	if id := strings.ToUpper(ref); validID(id) && s.Has(id) {
 		return s.bundle(id)
 	}
-	if run, _ := lab.CutArm(ref); validID(run) {
-		if b, err := s.findPart(ref); b != nil || err != nil {
-			return b, err
+	if run, _ := lab.CutArm(ref); len(run) >= shortID && MayBeID(run) {
+		if _, err := s.FindID(run); err == nil {
+			return s.FindID(ref)
 		}
 	}
 	rows, newest, damaged := s.list() // one damaged run must not hide the others
-	if ref == "last" {
+	if ref == lastRun {
 		if len(rows) == 0 {
 			if damaged != nil {
 				return nil, damaged
@@ -158,7 +161,11 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 			prefixed = append(prefixed, r.ID)
 		}
 	}
-	for _, found := range [][]string{labelled, prefixed} {
+	candidates := [][]string{labelled, prefixed}
+	if len(ref) >= shortID {
+		candidates = [][]string{prefixed, labelled}
+	}
+	for _, found := range candidates {
 		switch len(found) {
 		case 0:
 			continue
@@ -181,6 +188,30 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one, " +
 			"RUN:ARM an arm of one"}},
 		damaged)
+}
+
+// FindID returns the bundle of an id, or of a unique prefix of one, with ":ARM" behind it for an arm. Labels and paths
+// name none.
+func (s *Store) FindID(ref string) (*Bundle, error) {
+	id, arm, isPart := strings.Cut(ref, ":")
+	if !MayBeID(id) {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is not the id of a run", ref)}
+	}
+	ids, err := s.ids()
+	if err != nil {
+		return nil, err
+	}
+	id = strings.ToUpper(id)
+	found := slices.DeleteFunc(ids, func(other string) bool { return !strings.HasPrefix(other, id) })
+	if len(found) != 1 {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is the start of %d ids", ref, len(found)),
+			Hints: []string{"headroom list shows the runs"}}
+	}
+	b, err := s.bundle(found[0])
+	if err != nil || !isPart {
+		return b, err
+	}
+	return b.named(arm)
 }
 
 // FindAll is Find for commands that take several runs: a label that runs have which were measured together (the stages
@@ -258,6 +289,9 @@ func (s *Store) Remove(id string) error {
 	return os.RemoveAll(to)
 }
 
+// shortID is how long the starts of ids are at least by which runs are called.
+const shortID = 4
+
 // ShortID is the shortest start of id, of at least four characters, that no other run in the store shares.
 func (s *Store) ShortID(id string) string { return s.ShortIDs()(id) }
 
@@ -273,7 +307,7 @@ func (s *Store) ShortIDs() func(id string) string {
 			id, arm = run, ":"+of
 		}
 		at, _ := slices.BinarySearch(ids, id)
-		n := 4
+		n := shortID
 		for _, other := range ids[max(at-1, 0):min(at+2, len(ids))] { // those before and after it share most
 			if other != id {
 				n = max(n, sharedStart(id, other)+1)

@@ -148,6 +148,9 @@ func (s *Store) Adopt(name string) (*Bundle, error) {
 	return adopted, errors.Join(err, r.Close())
 }
 
+// Relabels says that imported runs get labels of the user's, so that theirs don't matter.
+func (s *Store) Relabels() { s.relabels = true }
+
 // adopt checks the bundle in dir from end to end and moves it to its place in the store.
 func (s *Store) adopt(dir, id string) (*Bundle, error) {
 	b, err := OpenBundle(dir)
@@ -163,6 +166,10 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 	}
 	if err := b.checkSnapshots(); err != nil {
 		return nil, err
+	}
+	if err := CheckLabel(b.Run.Label); err != nil && !s.relabels {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't import the run " + id, Err: err,
+			Hints: []string{"give it another label: headroom import FILE --label TEXT"}}
 	}
 	if s.Has(id) {
 		return nil, &lab.Error{Kind: lab.Usage, What: "run " + id + " is in the store already",

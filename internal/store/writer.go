@@ -50,6 +50,9 @@ func NewID() string {
 // Create begins a bundle for run, whose ID must be new. The bundle appears in the store whole, header and lock
 // included, by one rename.
 func (s *Store) Create(run lab.Run) (*Writer, error) {
+	if err := CheckLabel(run.Label); err != nil {
+		return nil, err
+	}
 	if err := s.makeRuns(); err != nil {
 		return nil, err
 	}
