@@ -1,5 +1,13 @@
 package target
 
+import "time"
+
+// Within is a host to which making a connection may take so long.
+func (o SSHOptions) Within(limit time.Duration) SSHOptions {
+	o.limit = limit
+	return o
+}
+
 // ThroughTheShell has files read as on a host without SFTP.
 func (s *SSH) ThroughTheShell() { s.plain = true }
 

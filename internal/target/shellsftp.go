@@ -192,7 +192,7 @@ func (f *sftpFiles) readMany(ctx context.Context, names []string) (map[string]Fi
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	files := make(map[string]File, len(names))
-	lost := error(nil)
+	lost, done := error(nil), make(chan struct{})
 	for _, name := range names {
 		all.Go(func() {
 			data, err := f.read(name)
@@ -207,8 +207,16 @@ func (f *sftpFiles) readMany(ctx context.Context, names []string) (map[string]Fi
 			files[name] = File{Data: data, Err: err}
 		})
 	}
-	all.Wait()
-	return files, lost
+	go func() {
+		all.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return files, lost
+	case <-ctx.Done(): // of a host that does not answer, reads fail when the connection is given up
+		return nil, ctx.Err()
+	}
 }
 
 func (f *sftpFiles) fetch(name string) ([]byte, error) {

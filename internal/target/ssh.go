@@ -27,6 +27,8 @@ type SSHOptions struct {
 	// Gone says before each connection that the machine is gone for good, by an error that is ErrGone; nil where nobody
 	// knows.
 	Gone func(ctx context.Context) error
+	// limit is how long making a connection may take; 0 for connectLimit.
+	limit time.Duration
 }
 
 // SSH is a host that is reached with the user's own OpenSSH client: with their configuration, keys, agent and jump

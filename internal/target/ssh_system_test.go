@@ -526,3 +526,34 @@ func TestNothingIsLeftHere(t *testing.T) {
 		t.Error("a closed target carries out a command")
 	}
 }
+
+// A host can take the login and then say nothing: with its output open, closed, or with ssh's own programs still there.
+// Making the connection ends at its limit, and at once where the caller gives up.
+func TestHostsThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string]string{"closes its output": "exec >&- 2>&-; exec sleep 60",
+		"closes standard output": "exec >&-; exec sleep 60", "is silent": "exec sleep 60",
+		"prints without end": "exec yes"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := sshtest.Start(t, "ForceCommand "+command)
+			const limit = 3 * time.Second
+			start := time.Now()
+			host := opened(t, server.Options("").Within(limit))
+			err := host.Connect(t.Context())
+			if took := time.Since(start); err == nil || took > 40*time.Second || !strings.Contains(err.Error(), "can't connect") {
+				t.Errorf("after %s: %v", took, err)
+			}
+
+			host = opened(t, server.Options(""))
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(3*time.Second, cancel)
+			start = time.Now()
+			err = host.Connect(ctx)
+			if took := time.Since(start); took > 40*time.Second || err == nil || name == "is silent" &&
+				!errors.Is(err, context.Canceled) {
+				t.Errorf("given up after %s: %v", took, err)
+			}
+		})
+	}
+}

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -30,6 +31,7 @@ type sshConnection struct {
 	socket string
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
+	stdout io.Closer
 	stderr *tailBuffer
 	gone   chan struct{} // closed when the master has ended
 	// uid of the user there, and home folder.
@@ -40,6 +42,9 @@ type sshConnection struct {
 // connectLimit is how long making a connection may take in all: a guest that is emulated takes seconds to agree on
 // keys.
 const connectLimit = time.Minute
+
+// masterGrace is how long ssh may take to end when it has nothing more to do.
+const masterGrace = 5 * time.Second
 
 // aliveSeconds times aliveCount is when a peer that does not answer is given up. Under a heavy load sshd can be late.
 const (
@@ -72,6 +77,7 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	// what runs there.
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	l.cmd.Stderr = l.stderr
+	l.cmd.WaitDelay = closeTimeout // a program of ssh's own, such as a ProxyCommand, may outlive it with its output
 	if l.stdin, err = l.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -79,6 +85,7 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.stdout = stdout
 	failed := func(what string, err error) error {
 		e := &lab.Error{What: what, Target: o.Name,
 			Command: slices.Concat([]string{"ssh"}, o.Args, []string{o.Destination, "true"}),
@@ -102,21 +109,38 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 		close(l.gone)
 	}()
 	_, _ = io.WriteString(l.stdin, "m="+mark+`;printf '\n%s %s %s\n' $m "$(id -u)" "$HOME";exec cat >/dev/null`+"\n")
-	timer := time.NewTimer(connectLimit)
+	limit := cmp.Or(o.limit, connectLimit)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case text, ok := <-ready:
-		if !ok {
-			<-l.gone
-			return nil, errors.Join(failed("can't connect", nil), l.Close())
+		if ok {
+			return l, l.parseHello(text)
 		}
-		return l, l.parseHello(text)
+		err = l.outputEnded(ctx, timer.C, failed)
 	case <-timer.C:
-		err = failed("can't connect", fmt.Errorf("no answer within %s", connectLimit))
+		err = failed("can't connect", fmt.Errorf("no answer within %s", limit))
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
 	return nil, errors.Join(err, l.Close())
+}
+
+// outputEnded says why nothing more comes from a host that has not answered. ssh ends, and has said why, unless the host
+// has closed its output and goes on.
+func (l *sshConnection) outputEnded(ctx context.Context, late <-chan time.Time,
+	failed func(string, error) error) error {
+	grace := time.NewTimer(masterGrace)
+	defer grace.Stop()
+	select {
+	case <-l.gone:
+		return failed("can't connect", nil)
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-late:
+	case <-grace.C:
+	}
+	return failed("can't connect", errors.New("the host has closed its output before it answered"))
 }
 
 // parseHello reads what the host said of itself.
@@ -222,12 +246,13 @@ func (l *sshConnection) session(arguments ...string) *exec.Cmd {
 // Close ends the connection and removes the socket.
 func (l *sshConnection) Close() error {
 	_ = l.stdin.Close()
-	timer := time.NewTimer(5 * time.Second)
+	timer := time.NewTimer(masterGrace)
 	defer timer.Stop()
 	select {
 	case <-l.gone:
 	case <-timer.C:
 		_ = l.cmd.Process.Kill()
+		_ = l.stdout.Close() // nobody reads to its end any more, which another program may hold open
 		<-l.gone
 	}
 	return os.RemoveAll(filepath.Dir(l.socket)) // ssh has removed its socket, unless it was killed
