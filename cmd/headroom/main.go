@@ -21,7 +21,7 @@ var (
 
 func main() {
 	signals := make(chan os.Signal, 8) // none of several that come at once is lost
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, app.StopSignals()...)
 	// A reader that goes away (| head) must not end the process in the midst of a run: the write fails instead.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(cli.Run(context.Background(), app.Environment{

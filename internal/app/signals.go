@@ -13,6 +13,14 @@ import (
 	"headroom/internal/store"
 )
 
+// StopSignals are those that ask the program to stop, so that it puts back what it has changed: all that would end it
+// otherwise and can be caught. Those behind SIGABRT are faults of the program itself, which end it as ever, unless
+// somebody has sent them. The runtime ignores all others that end a program by default: SIGALRM, SIGXCPU, SIGPWR.
+func StopSignals() []os.Signal {
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGILL,
+		syscall.SIGTRAP, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSYS, syscall.SIGSTKFLT}
+}
+
 // RepeatedSignalWindow is how long a second signal counts as the first one come again: timeout(1) sends its own to the
 // process and to the process's group, and so do others who want to be sure.
 const RepeatedSignalWindow = 2 * time.Second

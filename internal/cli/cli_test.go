@@ -29,7 +29,7 @@ const systemConfig = "HEADROOM_TEST_SYSTEM_CONFIG"
 func TestMain(m *testing.M) {
 	headroom := func() {
 		signals := make(chan os.Signal, 8)
-		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		signal.Notify(signals, app.StopSignals()...)
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // as cmd/headroom does
 		os.Exit(Run(context.Background(), app.Environment{
 			Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: "test",

@@ -79,6 +79,46 @@ func TestTwoSignalsAreOneWish(t *testing.T) {
 	})
 }
 
+// Whatever signal would end the process, all is put back.
+func TestEverySignalPutsAllBack(t *testing.T) {
+	t.Parallel()
+	for _, sig := range app.StopSignals() {
+		t.Run(sig.String(), func(t *testing.T) {
+			stopped(t, nil, func(cmd *exec.Cmd) {
+				if err := cmd.Process.Signal(sig); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// No other signal that can be caught ends the process: the one that asks it to stop comes last. SIGTSTP, SIGTTIN and
+// SIGTTOU stop it, and it goes on.
+func TestNoOtherSignalEndsARun(t *testing.T) {
+	stopped(t, nil, func(cmd *exec.Cmd) {
+		// The C libraries keep those before it, and Go's runtime leaves them alone: after 34, as after SIGKILL, the next
+		// command puts all back.
+		const firstRealTime, lastRealTime = 35, 64
+		for n := syscall.Signal(1); n <= lastRealTime; n++ {
+			switch {
+			case slices.Contains(app.StopSignals(), os.Signal(n)), n == syscall.SIGKILL, n == syscall.SIGSTOP,
+				n > syscall.SIGSYS && n < firstRealTime:
+				continue
+			}
+			if err := cmd.Process.Signal(n); err != nil {
+				t.Errorf("%d: %v", n, err)
+			}
+			if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+				t.Errorf("%d has ended it: %v", n, err)
+			}
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // timeout(1) sends its signal to the process, and then to the process's group.
 func TestTimeoutPutsAllBack(t *testing.T) {
 	t.Parallel()

@@ -56,7 +56,7 @@ func Guard(recorder io.Reader, name string) error {
 	if !instanceName.MatchString(name) {
 		return fmt.Errorf("%q is no name of an instance of headroom", name)
 	}
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
 	root, err := os.OpenRoot(fmt.Sprintf("/proc/self/fd/%d", guardRoot))
 	if err != nil {
 		return err
