@@ -2,7 +2,9 @@ package headroom
 
 import (
 	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +18,7 @@ import (
 type githubStep struct {
 	Uses, Run string
 	With      map[string]any
+	Env       map[string]string
 }
 
 // githubFile is a workflow, whose jobs have steps, or an action, which has steps itself.
@@ -26,6 +29,7 @@ type githubFile struct {
 	Jobs        map[string]struct {
 		Permissions map[string]string
 		Timeout     int `yaml:"timeout-minutes"`
+		Env         map[string]string
 		Steps       []githubStep
 	}
 	Runs struct{ Steps []githubStep }
@@ -166,6 +170,75 @@ func TestWorkflowsAreBounded(t *testing.T) {
 					t.Errorf("%s: job %s gives a pull request %s: %s", f.name, name, access, right)
 				}
 			}
+		}
+	}
+}
+
+// A secret is in the step alone that signs, in a job that can write nothing and builds nothing. What can write only
+// publishes.
+func TestSecretsAndRightsAreApart(t *testing.T) {
+	signs := 0
+	for _, f := range githubFiles(t) {
+		secrets := strings.Count(f.text, "secrets.")
+		for name, job := range f.Jobs {
+			writes := slices.Contains(slices.Collect(maps.Values(job.Permissions)), "write")
+			for _, step := range job.Steps {
+				held := strings.Count(strings.Join(slices.Collect(maps.Values(step.Env)), " "), "secrets.")
+				secrets -= held
+				switch {
+				case held > 0 && (step.Run != "scripts/sign build/release" || writes):
+					t.Errorf("%s: job %s has a secret for %q, or can write", f.name, name, step.Run)
+				case held > 0:
+					signs++
+					for _, other := range job.Steps {
+						if other.Run != "" && other.Run != step.Run || strings.HasPrefix(other.Uses, "actions/setup-go@") {
+							t.Errorf("%s: job %s, which has the key, runs %s%s as well", f.name, name, other.Run, other.Uses)
+						}
+					}
+				case writes && step.Run != "" && step.Run != "scripts/publish build/release":
+					t.Errorf("%s: job %s can write, and runs %q", f.name, name, step.Run)
+				}
+			}
+		}
+		if secrets != 0 {
+			t.Errorf("%s has %d secrets beyond the steps that sign", f.name, secrets)
+		}
+	}
+	if signs != 1 {
+		t.Errorf("%d steps sign", signs)
+	}
+}
+
+// A release that is not signed fails, where it is signed and where it is published.
+func TestUnsignedReleasesFail(t *testing.T) {
+	programs := t.TempDir()
+	for _, name := range []string{"cosign", "gh", "skopeo"} {
+		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\necho \"$0 was run\"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		script, key string
+		files       map[string]string
+		want        string
+	}{
+		{"sign", "", map[string]string{"checksums.txt": ""}, "COSIGN_KEY is not set"},
+		{"sign", "a.key", map[string]string{"checksums.txt": strings.Repeat("0", 64) + "  a\n", "a": "a"}, "FAILED"},
+		{"publish", "", map[string]string{"checksums.txt": ""}, "no checksums.txt.sig"},
+		{"publish", "", map[string]string{"checksums.txt": "", "checksums.txt.sig": ""}, "no checksums.txt.sig"},
+	} {
+		dir := t.TempDir()
+		for name, text := range c.files {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command("scripts/"+c.script, dir)
+		cmd.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "COSIGN_KEY=" + c.key, "GITHUB_REF_NAME=v1.2.3",
+			"GITHUB_REPOSITORY=o/r", "GH_TOKEN=", "REGISTRY_USER="}
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "was run") {
+			t.Errorf("scripts/%s with %v: %v\n%s", c.script, c.files, err, out)
 		}
 	}
 }

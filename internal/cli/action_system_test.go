@@ -5,9 +5,16 @@ package cli
 import (
 	"archive/tar"
 	"compress/gzip"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -190,6 +197,8 @@ type comments struct {
 	mu     sync.Mutex
 	bodies []string
 	posts  int
+	// forged begins as the action's own comments do, and is somebody else's.
+	forged string
 }
 
 func (c *comments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -198,11 +207,16 @@ func (c *comments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var sent struct{ Body string }
 	switch r.Method + " " + r.URL.Path {
 	case "GET /repos/o/r/issues/7/comments":
-		found := []map[string]any{{"id": 1, "body": "looks good"}}
+		by := func(login string) map[string]any { return map[string]any{"login": login} }
+		found := []map[string]any{{"id": 1, "body": "looks good", "user": by("ann")},
+			{"id": 2, "body": c.forged, "user": by("mallory")}}
 		for i, b := range c.bodies {
-			found = append(found, map[string]any{"id": 100 + i, "body": b})
+			found = append(found, map[string]any{"id": 100 + i, "body": b, "user": by("github-actions[bot]")})
 		}
 		_ = json.NewEncoder(w).Encode(found)
+		return
+	case "POST /graphql":
+		_, _ = io.WriteString(w, `{"data": {"viewer": {"login": "github-actions[bot]"}}}`)
 		return
 	case "POST /repos/o/r/issues/7/comments":
 		c.posts++
@@ -219,8 +233,34 @@ func (c *comments) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.bodies[len(c.bodies)-1] = sent.Body
 }
 
-// release packs a binary as a release has it, with its checksum, and returns where releases are downloaded from.
-func release(t *testing.T, binary string) string {
+// releaseKey is a key that signs releases, and its public half as a file has it.
+func releaseKey(t *testing.T) (key *ecdsa.PrivateKey, public string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
+}
+
+// signed is a signature as cosign sign-blob writes it.
+func signed(t *testing.T, key *ecdsa.PrivateKey, text string) string {
+	t.Helper()
+	sum := sha256.Sum256([]byte(text))
+	signature, err := ecdsa.SignASN1(rand.Reader, key, sum[:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(signature)
+}
+
+// release packs a binary as a release has it, with its checksum and a signature, and returns where releases are
+// downloaded from.
+func release(t *testing.T, binary string, key *ecdsa.PrivateKey) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "v1.2.3")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -238,7 +278,8 @@ func release(t *testing.T, binary string) string {
 	_, _ = archive.Write(data)
 	_, _ = archive.Close(), zip.Close()
 	sums := fmt.Sprintf("%x  %s.tar.gz\n", sha256.Sum256([]byte(packed.String())), name)
-	for file, text := range map[string]string{name + ".tar.gz": packed.String(), "checksums.txt": sums} {
+	for file, text := range map[string]string{name + ".tar.gz": packed.String(), "checksums.txt": sums,
+		"checksums.txt.sig": signed(t, key, sums)} {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -250,18 +291,19 @@ func release(t *testing.T, binary string) string {
 // is slower. What is measured prints the same number each time, so that the verdict is sure. Tests that make devices
 // beside it would change the machine while a run goes on, which rightly makes it incomparable: it runs by itself.
 func TestTheActionFindsARegression(t *testing.T) {
-	for _, program := range []string{"bash", "jq", "curl", "fio"} {
+	for _, program := range []string{"bash", "jq", "curl", "fio", "openssl"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skip(program, "is not installed")
 		}
 	}
-	api := &comments{}
+	api := &comments{forged: "<!-- headroom: work.yaml --> mine"}
 	server := httptest.NewServer(api)
 	defer server.Close()
 	w := &workflow{t: t, place: t.TempDir(), cache: t.TempDir(), values: map[string]string{"api": server.URL,
 		"github.token": "secret", "github.base_ref": "main", "github.event.pull_request.number": "7"}}
-	inputs := map[string]string{"suite": "work.yaml", "version": "1.2.3", "releases": release(t, binary(t)),
-		"arguments": "--repeat\n6\n"}
+	key, public := releaseKey(t)
+	inputs := map[string]string{"suite": "work.yaml", "version": "1.2.3", "releases": release(t, binary(t), key),
+		"key": public, "arguments": "--repeat\n6\n"}
 	commits := 0
 	run := func(event, took, failOn string) (string, error) {
 		suite := "version: 1\nname: work\njobs:\n  - name: work\n    exec: [cat, " +
@@ -303,13 +345,95 @@ func TestTheActionFindsARegression(t *testing.T) {
 	pull("50", "undecided", "same", "same", false)
 	pull("150", "slower", "slower", "worse", true)
 
-	// A download that is not what its checksum says is not unpacked.
-	name := strings.TrimPrefix(inputs["releases"], "file://") + "/v1.2.3/checksums.txt"
-	sums, _ := os.ReadFile(name)
-	if err := os.WriteFile(name, []byte("00"+string(sums[2:])), 0o644); err != nil {
+	// Whatever event a pull request's code comes with, it is compared, or ignored, and never becomes a base.
+	kept := len(folderNames(t, w.cache))
+	for _, event := range []string{"pull_request_target", "workflow_run", "issue_comment"} {
+		if out, err := run(event, "150", "slower"); (err != nil) != (event == "pull_request_target") {
+			t.Errorf("%s: %v\n%s", event, err, out)
+		}
+	}
+	if now := len(folderNames(t, w.cache)); now != kept {
+		t.Errorf("%d runs are kept, and were %d", now, kept)
+	}
+	if api.posts != 1 {
+		t.Errorf("%d comments: %s", api.posts, api.bodies)
+	}
+}
+
+// folderNames are the names in a folder.
+func folderNames(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run("push", "50", "slower"); err == nil || !strings.Contains(out, "FAILED") {
-		t.Error(err, out)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// A release is installed if its checksums are signed with the key, and its archive is what they say: whoever can put
+// another archive where releases are can put other checksums there, too.
+func TestTheActionInstallsWhatIsSigned(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"bash", "curl", "fio", "openssl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(program, "is not installed")
+		}
+	}
+	key, public := releaseKey(t)
+	other, _ := releaseKey(t)
+	replace := func(file string, with func(string) string) func(dir string) {
+		return func(dir string) {
+			name := filepath.Join(dir, "v1.2.3", file)
+			text, err := os.ReadFile(name)
+			if err == nil {
+				err = os.WriteFile(name, []byte(with(string(text))), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	script := filepath.Join(t.TempDir(), "headroom")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\necho headroom was run\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		key    string
+		change func(dir string)
+		want   string
+	}{
+		"as it is": {public, func(string) {}, "headroom was run"},
+		"another archive": {public, replace("headroom_1.2.3_linux_"+runtime.GOARCH+".tar.gz",
+			func(text string) string { return text + "x" }), "FAILED"},
+		"other checksums": {public, replace("checksums.txt", func(text string) string { return "00" + text[2:] }),
+			"are not signed with the key"},
+		"another key's signature": {public, func(dir string) {
+			replace("checksums.txt", func(text string) string {
+				replace("checksums.txt.sig", func(string) string { return signed(t, other, text) })(dir)
+				return text
+			})(dir)
+		}, "are not signed with the key"},
+		"an empty signature": {public, replace("checksums.txt.sig", func(string) string { return "" }),
+			"are not signed with the key"},
+		"no signature": {public, func(dir string) { _ = os.Remove(filepath.Join(dir, "v1.2.3/checksums.txt.sig")) },
+			"curl"},
+		"a key that is none": {"key", func(string) {}, "are not signed with the key"},
+		"no key":             {"", func(string) {}, "no public key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			from := release(t, script, key)
+			c.change(strings.TrimPrefix(from, "file://"))
+			w := &workflow{t: t, dir: t.TempDir(), place: t.TempDir(), values: map[string]string{
+				"inputs.version": "1.2.3", "inputs.releases": from, "inputs.key": c.key}}
+			out, err := w.step(readAction(t).Runs.Steps[0])
+			if !strings.Contains(out, c.want) || (err == nil) != (name == "as it is") ||
+				err != nil && strings.Contains(out, "headroom was run") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
