@@ -97,8 +97,8 @@ func TestEverySignalPutsAllBack(t *testing.T) {
 // SIGTTOU stop it, and it goes on.
 func TestNoOtherSignalEndsARun(t *testing.T) {
 	stopped(t, nil, func(cmd *exec.Cmd) {
-		// The C libraries keep those before it, and Go's runtime leaves them alone: after 34, as after SIGKILL, the next
-		// command puts all back.
+		// The C libraries keep those before it, and Go's runtime leaves them alone: after 34, as after SIGKILL, the
+		// next command puts all back.
 		const firstRealTime, lastRealTime = 35, 64
 		for n := syscall.Signal(1); n <= lastRealTime; n++ {
 			switch {

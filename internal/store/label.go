@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"headroom/internal/lab"
@@ -28,4 +30,28 @@ func CheckLabel(label string) error {
 		return nil
 	}
 	return e
+}
+
+// FindID returns the bundle of an id, or of a unique prefix of one, with ":ARM" behind it for an arm. Labels and paths
+// name none.
+func (s *Store) FindID(ref string) (*Bundle, error) {
+	id, arm, isPart := strings.Cut(ref, ":")
+	if !MayBeID(id) {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is not the id of a run", ref)}
+	}
+	ids, err := s.ids()
+	if err != nil {
+		return nil, err
+	}
+	id = strings.ToUpper(id)
+	found := slices.DeleteFunc(ids, func(other string) bool { return !strings.HasPrefix(other, id) })
+	if len(found) != 1 {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is the start of %d ids", ref, len(found)),
+			Hints: []string{"headroom list shows the runs"}}
+	}
+	b, err := s.bundle(found[0])
+	if err != nil || !isPart {
+		return b, err
+	}
+	return b.named(arm)
 }

@@ -104,8 +104,8 @@ func (s *Store) unreadable(err error) error {
 }
 
 // Find returns the bundle that the user means by ref: an id or a unique prefix of one, a label, "last", or the
-// path of a bundle's folder. A label never takes the place of another run's id, or of one as short as headroom shows it:
-// who made the run may have chosen the label for that.
+// path of a bundle's folder. A label never takes the place of another run's id, or of one as short as headroom shows
+// it: who made the run may have chosen the label for that.
 func (s *Store) Find(ref string) (*Bundle, error) {
 	if ref == "" { // it would name every run without a label
 		return nil, &lab.Error{Kind: lab.Usage, What: "an empty name names no run",
@@ -188,30 +188,6 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 		Hints: []string{"headroom list shows the runs; an id, the start of one, a label, last, or ./FOLDER names one, " +
 			"RUN:ARM an arm of one"}},
 		damaged)
-}
-
-// FindID returns the bundle of an id, or of a unique prefix of one, with ":ARM" behind it for an arm. Labels and paths
-// name none.
-func (s *Store) FindID(ref string) (*Bundle, error) {
-	id, arm, isPart := strings.Cut(ref, ":")
-	if !MayBeID(id) {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is not the id of a run", ref)}
-	}
-	ids, err := s.ids()
-	if err != nil {
-		return nil, err
-	}
-	id = strings.ToUpper(id)
-	found := slices.DeleteFunc(ids, func(other string) bool { return !strings.HasPrefix(other, id) })
-	if len(found) != 1 {
-		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is the start of %d ids", ref, len(found)),
-			Hints: []string{"headroom list shows the runs"}}
-	}
-	b, err := s.bundle(found[0])
-	if err != nil || !isPart {
-		return b, err
-	}
-	return b.named(arm)
 }
 
 // FindAll is Find for commands that take several runs: a label that runs have which were measured together (the stages

@@ -126,8 +126,8 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	return nil, errors.Join(err, l.Close())
 }
 
-// outputEnded says why nothing more comes from a host that has not answered. ssh ends, and has said why, unless the host
-// has closed its output and goes on.
+// outputEnded says why nothing more comes from a host that has not answered. ssh ends, and has said why, unless the
+// host has closed its output and goes on.
 func (l *sshConnection) outputEnded(ctx context.Context, late <-chan time.Time,
 	failed func(string, error) error) error {
 	grace := time.NewTimer(masterGrace)

@@ -78,7 +78,8 @@ func TestParseDuration(t *testing.T) {
 }
 
 func TestParseShare(t *testing.T) {
-	for in, want := range map[string]float64{"3%": 0.03, "0.03": 0.03, " 50% ": 0.5, "1e-6": 1e-6, "99.9999%": 0.999999} {
+	for in, want := range map[string]float64{"3%": 0.03, "0.03": 0.03, " 50% ": 0.5, "1e-6": 1e-6,
+		"99.9999%": 0.999999} {
 		if got, err := ParseShare(in); err != nil || math.Abs(got-want) > 1e-15 {
 			t.Errorf("ParseShare(%q) = %v, %v; want %v", in, got, err, want)
 		}

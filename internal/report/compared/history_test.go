@@ -154,7 +154,8 @@ func TestPointsInCSV(t *testing.T) {
 
 // A margin from a saved file can be too small to part two ends of a scale, and values can all be the same.
 func TestSparklineOfAnyMargin(t *testing.T) {
-	for _, centers := range [][]float64{{1000, 1000, 1000}, {1000, 1001, 1500}, {0, 0}, {1000}, {0, 5}, {1e-300, 1e300}} {
+	for _, centers := range [][]float64{{1000, 1000, 1000}, {1000, 1001, 1500}, {0, 0}, {1000}, {0, 5},
+		{1e-300, 1e300}} {
 		var track history.Track
 		for _, c := range centers {
 			track.Points = append(track.Points, history.Point{Center: c})
