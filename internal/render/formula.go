@@ -8,8 +8,9 @@ import (
 // plainNumber is one in either notation, which a spreadsheet takes for a number also behind a sign.
 var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// endOfInterval is the end of one of headroom's own, such as "[-7.3, -6.7]", behind its comma.
-var endOfInterval = regexp.MustCompile(`^ ?[+-][0-9.]+%?\]$`)
+// endOfInterval is the end of one of headroom's own behind its comma, such as "[-7.3, -6.7]" or "[+28.4 µs, +31.6 µs]".
+// It has no name of a function and no operator.
+var endOfInterval = regexp.MustCompile(`^ ?[+-][0-9.]+ ?[%A-Za-zµ/]*\]$`)
 
 // cellSeparators are what parts cells for a spreadsheet that reads a file by another separator than its own. Quotes do
 // not help there: they are characters like others in the midst of a cell.

@@ -14,7 +14,8 @@ func TestWithoutFormula(t *testing.T) {
 		// behind what another spreadsheet, or the same one with other settings, takes for the end of a cell
 		"a;=1": "a;'=1", "a,=1": "a,'=1", "a\t@x": "a\t'@x", "a\n+x": "a\n'+x", "a; =1": "a;' =1", ";;=1": ";;'=1",
 		"a;-1": "a;-1", "a;b,＝1": "a;b,'＝1", "a;\t=1": "a;\t'=1", "=1;=1": "'=1;'=1", "a;": "a;", ";": ";",
-		"5% [-7.3, -6.7]": "5% [-7.3, -6.7]", "[+1,+2%]": "[+1,+2%]", "[1, -6.7]=1": "[1,' -6.7]=1",
+		"5% [-7.3, -6.7]": "5% [-7.3, -6.7]", "[+1,+2%]": "[+1,+2%]",
+		"[+28.4 µs, +31.6 µs]": "[+28.4 µs, +31.6 µs]", "a,-1+A1]": "a,'-1+A1]", "[1, -6.7]=1": "[1,' -6.7]=1",
 	} {
 		if got := withoutFormula(cell); got != want {
 			t.Errorf("%q became %q, not %q", cell, got, want)

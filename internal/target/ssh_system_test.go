@@ -527,17 +527,17 @@ func TestNothingIsLeftHere(t *testing.T) {
 	}
 }
 
-// A host can take the login and then say nothing, with its output open or closed, or say too much. Making the connection
-// ends at its limit, and at once where the caller gives up; the host's own end is later than both.
+// A host can take the login and then say nothing, with its output open or closed, or say too much. Making the
+// connection ends at its limit, and at once where the caller gives up; the host's own end is later than both.
 func TestHostsThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
-	const closed, late = "closed its output before it answered", "no answer within 10s"
+	const closed, late = "closed its output before it answered", "no answer within 5s"
 	for command, want := range map[string]string{"exec >&- 2>&-; exec sleep 60": closed,
 		"exec >&-; exec sleep 60": closed, "exec sleep 60": late, "exec timeout 60 yes": late} {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			server := sshtest.Start(t, "ForceCommand "+command)
-			err := opened(t, server.Options("").Within(10*time.Second)).Connect(t.Context())
+			err := opened(t, server.Options("").Within(5*time.Second)).Connect(t.Context())
 			if err == nil || !strings.Contains(err.Error(), want) && !strings.Contains(err.Error(), late) {
 				t.Errorf("%v, want %q in it", err, want)
 			}
