@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/linux"
 	"headroom/internal/store"
 )
 
@@ -17,8 +18,9 @@ import (
 // otherwise and can be caught. Those behind SIGABRT are faults of the program itself, which end it as ever, unless
 // somebody has sent them. The runtime ignores all others that end a program by default: SIGALRM, SIGXCPU, SIGPWR.
 func StopSignals() []os.Signal {
-	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGILL,
-		syscall.SIGTRAP, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSYS, syscall.SIGSTKFLT}
+	return append([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT,
+		syscall.SIGILL, syscall.SIGTRAP, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSYS},
+		linux.Signals()...)
 }
 
 // RepeatedSignalWindow is how long a second signal counts as the first one come again: timeout(1) sends its own to the

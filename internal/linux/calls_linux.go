@@ -3,6 +3,7 @@
 package linux
 
 import (
+	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -52,6 +53,9 @@ func SetDevice(s *syscall.Stat_t, major, minor uint32) { s.Rdev = unix.Mkdev(maj
 
 // Device is the number of a device.
 func Device(s *syscall.Stat_t) (major, minor uint32) { return unix.Major(s.Rdev), unix.Minor(s.Rdev) }
+
+// Signals are those that other systems do not have, and that end a program.
+func Signals() []os.Signal { return []os.Signal{syscall.SIGSTKFLT} }
 
 // SharesFiles says whether two threads have the same table of descriptors. Source: kcmp(2).
 func SharesFiles(a, b int) (bool, error) {

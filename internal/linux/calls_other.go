@@ -4,6 +4,7 @@ package linux
 
 import (
 	"errors"
+	"os"
 	"syscall"
 )
 
@@ -52,6 +53,9 @@ func SetDevice(s *syscall.Stat_t, major, minor uint32) { s.Rdev = int32(major<<m
 func Device(s *syscall.Stat_t) (major, minor uint32) {
 	return uint32(s.Rdev) >> minorBits, uint32(s.Rdev) & (1<<minorBits - 1)
 }
+
+// Signals are none.
+func Signals() []os.Signal { return nil }
 
 // SharesFiles can't be told here.
 func SharesFiles(int, int) (bool, error) { return false, errors.ErrUnsupported }
