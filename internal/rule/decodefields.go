@@ -100,7 +100,7 @@ func fields(of string) []string {
 	case "source":
 		return []string{"title", "url"}
 	}
-	return []string{"text", "set", "only", "reboot", "destroys", "cost"}
+	return []string{"text", "set", "only", "certain", "reboot", "destroys", "cost"}
 }
 
 // lineOf is the line of a field, or of the mapping that lacks it.

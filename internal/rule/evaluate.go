@@ -20,6 +20,7 @@ type outcome struct {
 // Evaluate asks every rule about the machine whose facts are given.
 func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 	m := newMachine(s.vocabulary, snapshot)
+	m.tellSystem(o.Systems)
 	kept := parseKeep(o.Keep)
 	to := systems{names: o.Systems}
 	if len(o.Systems) == 0 {

@@ -85,6 +85,11 @@ func (f *Finding) addRemedies(r *Rule, m *machine, kept []keepSetting, to system
 		if !offered {
 			continue
 		}
+		if only != "" && remedy.Certain {
+			f.Kept = append(f.Kept, "not offered: "+remedy.Set+", which can keep the machine from starting; "+only+
+				"; --for names the system")
+			continue
+		}
 		if i := slices.IndexFunc(kept, func(k keepSetting) bool { return k.forbids(remedy) }); i >= 0 {
 			what := remedy.Set
 			if what == "" {

@@ -220,7 +220,11 @@ func detect(m *machine) systems {
 	if version := m.text("os.pve"); version != "" && version != "none" {
 		add("proxmox")
 	}
-	switch m.text("os.boot_loader") {
+	loader := m.text("os.boot_loader")
+	if id := m.text("os.id"); loader == "" && (id == "flatcar" || id == "bottlerocket") {
+		loader = "grub" // the only one that they have
+	}
+	switch loader {
 	case "grub":
 		add("grub")
 	case "systemd-boot", "uki":

@@ -37,6 +37,10 @@ func grub(s setting, c remedyContext) (text, undo string, ok bool) {
 		}
 		return "a MachineConfig with spec.kernelArguments: [" + argument + "], which boots the pool's nodes one by one",
 			"delete the MachineConfig", true
+	case id == "flatcar":
+		return flatcarGrub(s)
+	case id == "bottlerocket":
+		return bottlerocket(s)
 	case slices.Contains([]string{"rhel", "centos", "rocky", "almalinux", "ol", "fedora", "amzn"}, id):
 		add, remove := fmt.Sprintf(`grubby --update-kernel=ALL --args="%s"`, argument),
 			fmt.Sprintf(`grubby --update-kernel=ALL --remove-args="%s"`, argument)
@@ -50,6 +54,27 @@ func grub(s setting, c remedyContext) (text, undo string, ok bool) {
 		return grubFile(s, "grub-mkconfig -o /boot/grub/grub.cfg")
 	}
 	return grubFile(s, "update-grub")
+}
+
+// flatcarGrub writes for Flatcar, whose own grub.cfg reads the one of the OEM partition. Source: Flatcar's
+// documentation, "Kernel modules and other settings".
+func flatcarGrub(s setting) (text, undo string, ok bool) {
+	if s.removed {
+		return "remove " + s.argument() + " from linux_append in /oem/grub.cfg, and boot", "put the argument back", true
+	}
+	return fmt.Sprintf(`add set linux_append="$linux_append %s" to /oem/grub.cfg, and boot`, s.argument()),
+		"remove the line", true
+}
+
+// bottlerocket writes for Bottlerocket, whose boot arguments are settings of its API. Source: its documentation,
+// settings.boot.
+func bottlerocket(s setting) (text, undo string, ok bool) {
+	name, value, _ := strings.Cut(s.argument(), "=")
+	if s.removed {
+		return "remove " + name + " from settings.boot.kernel-parameters, and boot", "put the argument back", true
+	}
+	return fmt.Sprintf("apiclient set --json '{\"boot\": {\"kernel-parameters\": {%q: [%q]}}}', and boot", name, value),
+		"remove the setting", true
 }
 
 func grubFile(s setting, update string) (text, undo string, ok bool) {

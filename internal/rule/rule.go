@@ -88,6 +88,9 @@ type Remedy struct {
 	// Only is a condition like When for offering the remedy: "iommu.vfio_groups == 0". When it is false the remedy is
 	// withheld; when facts are missing it is shown with the condition.
 	Only string `yaml:"only"`
+	// Certain says that the remedy can keep a machine from starting for which Only is not true: when facts are missing
+	// it is not offered.
+	Certain bool `yaml:"certain"`
 	// Reboot says that it takes a boot to come into force; Destroys that data is lost on the way.
 	Reboot   bool `yaml:"reboot"`
 	Destroys bool `yaml:"destroys"`
