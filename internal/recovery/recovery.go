@@ -243,15 +243,15 @@ func undoAbandoned(ctx context.Context, p *app.App, s *store.Store, wanted func(
 			continue
 		}
 		if !wanted(left.Target) {
-			fmt.Fprintf(p.Stderr, "settings on %s are still changed (%s); to put them back: headroom restore\n",
-				left.Target, app.Names(left.Factors))
+			fmt.Fprintf(p.Stderr, "settings on %s are still %s; to put that right: headroom restore\n",
+				left.Target, stateOf(left))
 			continue
 		}
 		t, err := p.OpenTarget(ctx, left.Target)
 		if err != nil {
 			errs = append(errs,
-				&lab.Error{What: fmt.Sprintf("settings on %s are still changed (%s), and it can't be reached",
-					left.Target, app.Names(left.Factors)),
+				&lab.Error{What: fmt.Sprintf("settings on %s are still %s, and it can't be reached",
+					left.Target, stateOf(left)),
 					Hints: []string{"when it can be: headroom restore"}}, err)
 			continue
 		}
@@ -259,6 +259,14 @@ func undoAbandoned(ctx context.Context, p *app.App, s *store.Store, wanted func(
 		p.CloseTarget(t)
 	}
 	return len(pending), errors.Join(errs...)
+}
+
+// stateOf is what a journal that was left says of the settings: some are changed, or all are back and only locked.
+func stateOf(left journal.Leftover) string {
+	if len(left.Factors) == 0 {
+		return "locked against other runs"
+	}
+	return "changed (" + app.Names(left.Factors) + ")"
 }
 
 func undoChanges(ctx context.Context, p *app.App, left journal.Leftover, t target.Target,

@@ -123,14 +123,13 @@ func (j *Journal) unlock(ctx context.Context) error {
 	j.atStep("unlock settings")
 	prefix, _, _ := strings.Cut(j.holder(), ",")
 	out, err := j.keeper().Run(ctx, "sh", "-c", releaseScript, j.mark(), prefix+",")
-	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "settings can't be unlocked", Target: target.RemoteName(j.keeper()),
-			Output: strings.TrimSpace(string(out.Stderr))}
+	if err != nil || out.ExitCode != 0 {
+		return &lab.Error{What: "settings are as they were, and stay locked against other runs",
+			Target: target.RemoteName(j.keeper()), Output: strings.TrimSpace(string(out.Stderr)), Err: err,
+			Hints: []string{"when it can be reached: headroom restore"}}
 	}
-	if err == nil {
-		j.locked = nil
-	}
-	return err
+	j.locked = nil
+	return nil
 }
 
 // keeper is where the locks are: on the machine that the settings are of. What is in the memory of a container is seen
