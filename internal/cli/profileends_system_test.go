@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,7 +93,12 @@ func checkCosts(t *testing.T, loads []profile.Load) {
 		t.Fatalf("%+v, %v", costs, err)
 	}
 	c := costs[0]
-	if c.TimeLoads != 1 || c.CallLoads != 1 || c.WaitLoads != 1 || c.CPU == nil || c.Rates[profile.Time].Mean <= 0 {
+	// Functions are traced for some milliseconds, in which a busy machine may give a load no CPU.
+	idle := slices.ContainsFunc(c.Missing, func(m profile.Missing) bool {
+		return strings.Contains(m.Why, "I/Os were done while functions were traced")
+	})
+	if c.TimeLoads != 1 || c.CallLoads != 1 && !idle || c.WaitLoads != 1 || c.CPU == nil ||
+		c.Rates[profile.Time].Mean <= 0 {
 		t.Errorf("of the time there are %d loads, of calls %d, of waits %d; missing is %+v", c.TimeLoads, c.CallLoads,
 			c.WaitLoads, c.Missing)
 	}
