@@ -65,6 +65,14 @@ func loopDisk(t *testing.T) string {
 	return filepath.Base(device)
 }
 
+// closing closes a journal: what it has locked is locked for every run on this machine.
+func closing(t *testing.T, j *Journal) {
+	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 // tried changes a factor to a level, sees that it is in effect, undoes it, and holds all files given against what they
 // were.
 func tried(t *testing.T, w scheme.Scope, factorName, level string, watched ...string) {
@@ -361,6 +369,7 @@ func TestNIC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer closing(t, j)
 	if err := j.Change(t.Context(), s, "1000"); lab.KindOf(err) != lab.Refused {
 		t.Errorf("an MTU that takes IPv6 away: %v", err)
 	}
@@ -437,6 +446,7 @@ func TestCPUs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer closing(t, j)
 	for level, kind := range map[string]lab.Kind{"0-8000": lab.Usage, "7999": lab.Usage} {
 		if err := j.Change(t.Context(), s, level); lab.KindOf(err) != kind {
 			t.Errorf("%s: %v", level, err)
@@ -511,6 +521,7 @@ func TestTheKernelsReasonIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer closing(t, j)
 	for _, c := range []struct{ name, level, reason string }{
 		{"sysctl:vm.dirty_background_ratio", "101", "Invalid argument"},
 		{"sysctl:kernel.osrelease", "7", "Permission denied"},
