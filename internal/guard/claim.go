@@ -141,9 +141,9 @@ func (c *Claim) StillTheSame() error {
 	return nil
 }
 
-// StillFree says whether nobody else has begun to use the device, which must be StillTheSame. Ask it before each step
-// that destroys: whoever opens a device without a claim can do so at any time. Jobs of headroom's are nobody else, as
-// no second headroom can write to what this one has claimed. Errors are of kind Refused.
+// StillFree returns an error of kind Refused if the device is not StillTheSame, or if another program has begun to use
+// it. Call it before each step that destroys: a program can open a device without a claim at any time. headroom's own
+// jobs are ignored, since no second headroom can write to a claimed device.
 func (c *Claim) StillFree() error {
 	if err := c.StillTheSame(); err != nil {
 		return err

@@ -29,10 +29,11 @@ type relative struct {
 
 // backing is what a loop device lies over.
 type backing struct {
-	// device is set when it is a block device, file when it is a file.
+	// device is set when it is a block device, file and its path when it is a file.
 	device Number
 	isFile bool
 	file   fileID
+	path   string
 }
 
 // family finds all block devices that hang together with one.
@@ -211,7 +212,10 @@ func (f *family) readLoops() {
 			f.fault("can't tell what "+name+" is laid over", err)
 			continue
 		}
-		b.file.size = f.sizeOf(name, b.file)
+		if b.isFile {
+			b.path = strings.TrimSuffix(f.optional(classDir(name)+"/loop/backing_file"), " (deleted)")
+			b.file.size = f.sizeOf(b)
+		}
 		f.loops[name] = b
 	}
 }

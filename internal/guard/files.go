@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// object is what a path leads to.
+// object is a device or a file.
 type object struct {
 	// number of a block device.
 	isDevice bool
@@ -27,7 +27,7 @@ type fileID struct {
 	size          int64
 }
 
-// objectOf reads what stat(2) says.
+// objectOf returns the device or file that stat(2) describes.
 func objectOf(info fs.FileInfo) (object, bool) {
 	if n, ok := numberOf(info); ok {
 		return object{isDevice: true, number: n}, true
@@ -65,17 +65,17 @@ func (f *family) filesBelow() []fileBelow {
 		if m.relation == underneath {
 			words = "the file under " + m.words
 		}
-		at := strings.TrimSuffix(f.optional(classDir(m.name)+"/loop/backing_file"), " (deleted)")
-		files = append(files, fileBelow{words, at, b.file})
+		files = append(files, fileBelow{words, b.path, b.file})
 	}
 	return files
 }
 
-// sizeOf is the size of the file under a loop device: the device can be shorter.
-func (f *family) sizeOf(loop string, file fileID) int64 {
-	o, ok := f.stat(strings.TrimSuffix(f.optional(classDir(loop)+"/loop/backing_file"), " (deleted)"))
-	if !ok || o.file.device != file.device || o.file.inode != file.inode {
-		return 0 // of another mount namespace, deleted, replaced
+// sizeOf returns the size of the file under a loop device, which can be larger than the device; 0 if its path leads to
+// another file, as in another mount namespace, or after it was deleted or replaced.
+func (f *family) sizeOf(b backing) int64 {
+	o, ok := f.statWithin(b.path)
+	if !ok || o.file.device != b.file.device || o.file.inode != b.file.inode {
+		return 0
 	}
 	return o.file.size
 }
@@ -119,13 +119,13 @@ func (f *family) statWithin(name string) (object, bool) {
 	select {
 	case a := <-answers:
 		return a.o, a.ok
-	case <-time.After(mapsWithin):
+	case <-time.After(answerWithin):
 		return object{}, false
 	}
 }
 
-// sameFile says whether two files are one. An overlay shows files of its layers as its own: with another number of the
-// file system, and mostly with the inode that they have in their layer.
+// sameFile reports whether two files are one. An overlay shows files of its layers as its own: with another number of
+// the file system, and mostly with the inode that they have in their layer.
 func (f *family) sameFile(a, b fileID) bool {
 	if a.device == b.device && a.inode == b.inode {
 		return true
@@ -133,7 +133,7 @@ func (f *family) sameFile(a, b fileID) bool {
 	return a.inode == b.inode && a.size == b.size && a.size > 0 && (f.overlaid(a.device) || f.overlaid(b.device))
 }
 
-// overlaid says whether a file system may be an overlay: it is one, or its number is that of no mount, as are those
+// overlaid reports whether a file system may be an overlay: it is one, or its number is that of no mount, as are those
 // that an overlay makes up for its layers.
 func (f *family) overlaid(device uint64) bool {
 	number := Number{unix.Major(device), unix.Minor(device)}

@@ -29,7 +29,7 @@ func (f *family) written() []Use {
 	return w.uses
 }
 
-// isJob says whether a program works in the folder of one of headroom's jobs.
+// isJob reports whether a program works in the folder of one of headroom's jobs.
 func (f *family) isJob(pid string) bool {
 	return f.jobs != "" && strings.HasPrefix(f.link("proc/"+pid+"/cwd"), f.jobs+"/")
 }
@@ -174,9 +174,9 @@ func asksOthers(fstype string) bool {
 		"virtiofs", "autofs", "pvfs2", "beegfs", "vboxsf", "prl_fs", "ncpfs"}, kind)
 }
 
-// mapsWithin is how long the mappings of one program are waited for. The kernel gives them to nobody while a thread of
-// the program waits for a page, which may be on a server that is gone.
-const mapsWithin = time.Second
+// answerWithin limits the wait for the mappings of a program, and for a path. The kernel shows no mappings while a
+// thread of the program waits for a page, and that page, or the path, may be on a server that is gone.
+const answerWithin = time.Second
 
 // lookAtMappings finds devices and files that a program has mapped, which it may have closed since. All threads have
 // the same memory, but for a first one that has ended, which has none.
@@ -220,7 +220,7 @@ func (w *writers) mapsOf(thread string) (string, bool) {
 	select {
 	case maps := <-answer:
 		return maps, true
-	case <-time.After(mapsWithin):
+	case <-time.After(answerWithin):
 		return "", false
 	}
 }

@@ -147,7 +147,7 @@ const (
 	unreadable              // what it points to was not written by headroom
 )
 
-// stateOf says whether the run of a lock goes on. A file that a lock names is opened only if the lock is this user's or
+// stateOf reports whether the run of a lock continues. A file that a lock names is opened only if the lock is this user's or
 // root's: any other may name a device that must not be opened.
 func (j *Journal) stateOf(l lock) state {
 	host, err := os.Hostname()
@@ -171,7 +171,7 @@ func (j *Journal) stateOf(l lock) state {
 	return inUse
 }
 
-// locksAreHere says whether the paths of locks are paths on this machine.
+// locksAreHere reports whether the paths of locks are paths on this machine.
 func (j *Journal) locksAreHere() bool {
 	_, here := j.keeper().(target.LocalFiles)
 	return here
