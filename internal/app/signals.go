@@ -14,9 +14,9 @@ import (
 	"headroom/internal/store"
 )
 
-// StopSignals are those that ask the program to stop, so that it puts back what it has changed: all that would end it
-// otherwise and can be caught. Those behind SIGABRT are faults of the program itself, which end it as ever, unless
-// somebody has sent them. The runtime ignores all others that end a program by default: SIGALRM, SIGXCPU, SIGPWR.
+// StopSignals returns the signals on which the program stops and restores settings: all that can be caught and would
+// end it otherwise. The signals after SIGABRT stop it only if another process sent them; as faults of the program
+// itself they end it at once. The Go runtime ignores the remaining ones, such as SIGALRM, SIGXCPU and SIGPWR.
 func StopSignals() []os.Signal {
 	return append([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT,
 		syscall.SIGILL, syscall.SIGTRAP, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSYS},

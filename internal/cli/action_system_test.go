@@ -197,7 +197,7 @@ type comments struct {
 	mu     sync.Mutex
 	bodies []string
 	posts  int
-	// forged begins as the action's own comments do, and is somebody else's.
+	// forged is another user's comment that begins with the action's mark.
 	forged string
 }
 

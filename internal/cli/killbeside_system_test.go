@@ -89,7 +89,7 @@ func (w *killWorker) locks() (left []string) {
 	const folder = "/run/headroom/settings"
 	f, err := os.Open(folder)
 	if err != nil {
-		return nil // nobody has any
+		return nil // without the folder there are no locks
 	}
 	defer f.Close()
 	names, err := f.Readdirnames(-1)

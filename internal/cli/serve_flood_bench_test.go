@@ -46,11 +46,11 @@ type floods struct {
 	full  []string
 }
 
-// allFloods are those of an attack on the server, each with all that one user of this machine can open.
+// allFloods returns the floods of an attack, each with as many connections as one local user can open.
 func allFloods() []flood {
 	const connections, clients = 2100, 64
 	return []flood{
-		{"nobody", 0, nil},
+		{"no flood", 0, nil},
 		{"connections that say nothing", connections, stay("")},
 		{"connections that ask /healthz and stay", connections, stay("/healthz")},
 		{"connections that ask / and stay", connections, stay("/")},
@@ -78,7 +78,7 @@ func allFloods() []flood {
 
 func (f *floods) query(runs []string) string { return url.Values{"run": runs}.Encode() }
 
-// share is one that nobody has asked with yet, so that no answer is cached.
+// share returns a share that no earlier request used, so that no answer is cached.
 func share() string {
 	return strconv.FormatFloat(0.01+float64(time.Now().UnixNano()%1e9)/1e11, 'f', -1, 64)
 }

@@ -13,8 +13,8 @@ func waitFlag(c *cobra.Command) {
 	c.Flags().Bool("wait", false, "if another run is changing one of the settings, wait until it has ended")
 }
 
-// waitForSettings makes commands with --wait begin again when the run has ended that has one of their settings. All
-// that was read until then is what that run had made of the machine.
+// waitForSettings makes commands with --wait start again once the run that holds one of their settings has ended. They
+// start from the beginning because facts read earlier include that run's changes.
 func (p *program) waitForSettings(commands ...*cobra.Command) {
 	for _, c := range commands {
 		if wait := c.Flags().Lookup("wait"); wait != nil {

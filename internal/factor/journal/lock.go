@@ -140,15 +140,15 @@ func runOf(id string) string {
 type state int
 
 const (
-	inUse      state = iota // its run goes on
-	elsewhere               // its run is another machine's, which can't be asked
-	abandoned               // its run was killed, or could not put everything back
-	orphaned                // and the file with the old values is gone
-	unreadable              // what it points to was not written by headroom
+	inUse      state = iota // its run continues
+	elsewhere               // its run belongs to another machine; whether it continues is unknown
+	abandoned               // its run was killed, or could not restore everything
+	orphaned                // like abandoned, and the journal is gone
+	unreadable              // its target is not a holder's JSON
 )
 
-// stateOf reports whether the run of a lock continues. A file that a lock names is opened only if the lock is this user's or
-// root's: any other may name a device that must not be opened.
+// stateOf reports whether the run of a lock continues. A file that a lock names is opened only if the lock is this
+// user's or root's: any other may name a device that must not be opened.
 func (j *Journal) stateOf(l lock) state {
 	host, err := os.Hostname()
 	var st unix.Stat_t
