@@ -96,3 +96,15 @@ func TestRemediesThatKeepAMachineFromStarting(t *testing.T) {
 		t.Errorf("only %d remedies change such an argument", found)
 	}
 }
+
+// Bottlerocket takes a list of values, which is empty for an argument without one.
+func TestBottlerocketsArguments(t *testing.T) {
+	for set, want := range map[string]string{
+		"cmdline:iommu.strict=0": `"iommu.strict" = ["0"] below`, "cmdline:nosmt": `"nosmt" = [] below`,
+		"cmdline:pti=absent": "remove pti from settings.boot.kernel-parameters",
+	} {
+		if text, undo, ok := bottlerocket(parseSetting(set)); !ok || undo == "" || !strings.Contains(text, want) {
+			t.Errorf("%s: %q, want %q", set, text, want)
+		}
+	}
+}

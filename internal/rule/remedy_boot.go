@@ -3,6 +3,7 @@ package rule
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -56,8 +57,8 @@ func grub(s setting, c remedyContext) (text, undo string, ok bool) {
 	return grubFile(s, "update-grub")
 }
 
-// flatcarGrub writes for Flatcar, whose own grub.cfg reads the one of the OEM partition. Source: Flatcar's
-// documentation, "Kernel modules and other settings".
+// flatcarGrub writes for Flatcar, whose grub.cfg reads the OEM partition's and appends linux_append to the arguments.
+// Source: flatcar/scripts, build_library/grub.cfg.
 func flatcarGrub(s setting) (text, undo string, ok bool) {
 	if s.removed {
 		return "remove " + s.argument() + " from linux_append in /oem/grub.cfg, and boot", "put the argument back", true
@@ -66,15 +67,18 @@ func flatcarGrub(s setting) (text, undo string, ok bool) {
 		"remove the line", true
 }
 
-// bottlerocket writes for Bottlerocket, whose boot arguments are settings of its API. Source: its documentation,
-// settings.boot.
+// bottlerocket writes for Bottlerocket, whose boot arguments are settings of its API: a list of values for each name,
+// empty for an argument without one. Source: https://bottlerocket.dev/en/os/1.45.x/api/settings/boot.
 func bottlerocket(s setting) (text, undo string, ok bool) {
-	name, value, _ := strings.Cut(s.argument(), "=")
+	name, value, hasValue := strings.Cut(s.argument(), "=")
+	if hasValue {
+		value = strconv.Quote(value)
+	}
 	if s.removed {
 		return "remove " + name + " from settings.boot.kernel-parameters, and boot", "put the argument back", true
 	}
-	return fmt.Sprintf("apiclient set --json '{\"boot\": {\"kernel-parameters\": {%q: [%q]}}}', and boot", name, value),
-		"remove the setting", true
+	return fmt.Sprintf("apiclient apply with [settings.boot.kernel-parameters] and %q = [%s] below it, and boot", name,
+		value), "remove the setting", true
 }
 
 func grubFile(s setting, update string) (text, undo string, ok bool) {
