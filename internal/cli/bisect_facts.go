@@ -114,14 +114,30 @@ func differencesWithout(chosen map[string]bool, a, b facts.Document) ([]diff.Dif
 	if err != nil {
 		return nil, err
 	}
+	setter := factor.Setters(b.Facts)
 	return slices.DeleteFunc(knowledge.Compare(side(a, false), side(b, false)).Differences,
 		func(d diff.Difference) bool {
-			name, settable := factor.OfFact(d.Fact)
 			if argument, is := strings.CutPrefix(d.Fact, "kernel.cmdline."); is {
-				name, settable = "cmdline:"+argument, true
+				return chosen["cmdline:"+argument]
 			}
-			return settable && chosen[name]
+			return slices.ContainsFunc(keysOf(d), func(key string) bool {
+				name, settable := setter(key)
+				return settable && chosen[name]
+			})
 		}), nil
+}
+
+// keysOf are the keys of the facts in which a difference was seen: "volume.under-test.2.queue.scheduler" where it is
+// one of the second volume under the place.
+func keysOf(d diff.Difference) []string {
+	keys := []string{d.Fact}
+	class, rest, _ := strings.Cut(d.Fact, ".")
+	for _, pair := range d.About {
+		if "."+pair.B == catalogue.UnderTestRole || strings.HasPrefix("."+pair.B, catalogue.UnderTestRole+".") {
+			keys = append(keys, class+"."+pair.B+"."+rest)
+		}
+	}
+	return keys
 }
 
 // settingsOf are the facts that are a machine's settings: no counters, no names, nothing that was not read.

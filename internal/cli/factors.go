@@ -84,7 +84,8 @@ func completeFactors(_ *cobra.Command, args []string, _ string) ([]string, cobra
 }
 
 func rowOfScheme(s scheme.Scheme) factorRow {
-	return factorRow{Scheme: s.Name, Title: s.Title, Class: s.Class.String(), Needs: s.Needs, Syntax: s.Syntax,
+	plain, _, _ := strings.Cut(s.Name, "@") // queue@md0 is of the scheme queue
+	return factorRow{Scheme: plain, Title: s.Title, Class: s.Class.String(), Needs: s.Needs, Syntax: s.Syntax,
 		Levels: s.Levels, Verified: s.Verified,
 		Examples: s.Examples}
 }

@@ -114,7 +114,7 @@ func TestGuestWithVolumes(t *testing.T) {
 		modules: []string{"virtio_pci", "raid0", "dm_crypt", "dm_multipath", "dm_service_time", "xts", "aesni_intel",
 			"sch_fq", "virtio_scsi", "sd_mod", "virtio_blk", "virtio_net", "bonding"},
 		programs: []string{"mdadm", "dmsetup", "ip", "tc", "ethtool"},
-		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp; $b ln -s /bin/busybox /bin/stat
+		setup: `export PATH=/bin:/sbin:/usr/bin:/usr/sbin; $b mkdir -p /run /tmp; for t in stat realpath dd; do $b ln -s /bin/busybox /bin/$t; done
 for d in nvme0n1 nvme1n1 sda sdb vda; do until [ -b /dev/$d ]; do $b sleep 0.2; done; done
 for d in eth0 eth1; do until [ -e /sys/class/net/$d ]; do $b sleep 0.2; done; done
 mdadm --create /dev/md0 --run --level=0 --chunk=64 --raid-devices=2 /dev/nvme0n1 /dev/nvme1n1 >/dev/null 2>&1
@@ -124,10 +124,34 @@ dmsetup create many --uuid mpath-many --table "0 65536 multipath 0 0 1 1 service
 echo 802.3ad > /sys/class/net/bond0/bonding/mode; echo layer3+4 > /sys/class/net/bond0/bonding/xmit_hash_policy
 /usr/sbin/ip link set eth0 down; /usr/sbin/ip link set eth1 down; echo +eth0 > /sys/class/net/bond0/bonding/slaves; echo +eth1 > /sys/class/net/bond0/bonding/slaves
 /usr/sbin/ip link set bond0 up; /usr/sbin/tc qdisc add dev eth0 root fq; echo none > /sys/block/nvme0n1/queue/scheduler`}
+	// queue: is about the device under test, whatever carries it, and queue@ about the one that is named.
+	queues := []struct{ command, want string }{
+		{"queue:read_ahead_kb /dev/md0", "/sys/block/md0/queue/read_ahead_kb"},
+		{"queue@disks:read_ahead_kb /dev/md0", "/sys/block/nvme0n1/queue/read_ahead_kb, /sys/block/nvme1n1/queue/read_ahead_kb"},
+		{"queue@nvme1n1:scheduler /dev/md0", "/sys/block/nvme1n1/queue/scheduler"},
+		{"queue:scheduler /dev/md0", "of the disks under it: queue@disks:scheduler"},
+		{"queue:read_ahead_kb /dev/dm-1", "/sys/block/dm-1/queue/read_ahead_kb"},
+		{"queue@striped:max_sectors_kb /dev/dm-1", "/sys/block/dm-0/queue/max_sectors_kb"},
+		{"queue@disks:scheduler /dev/dm-1", "/sys/block/sda/queue/scheduler, /sys/block/sdb/queue/scheduler"},
+		{"queue:scheduler /dev/dm-1", "of the disks under it: queue@disks:scheduler"},
+		{"queue:nr_requests /dev/dm-2", "/sys/block/dm-2/queue/nr_requests"}, // multipath has requests of its own
+		{"queue@vda:nr_requests /dev/dm-2", "/sys/block/vda/queue/nr_requests"},
+		{"queue@sda:nr_requests /dev/dm-2", "there are queue@dm-2:, queue@vda:"},
+	}
+	var asked strings.Builder
+	for _, q := range queues {
+		asked.WriteString("\necho " + guestNext + "\n/bin/headroom factors " + q.command + " 2>&1")
+	}
 	printed := g.boot(t, "/bin/headroom facts --timeout 10m --json --only volume --only multipath --only nic --only "+
-		"disk --only mount")
+		"disk --only mount"+asked.String())
+	answers := strings.Split(printed, guestNext+"\n")
+	for i, q := range queues {
+		if i+1 >= len(answers) || !strings.Contains(strings.Join(strings.Fields(answers[i+1]), " "), q.want) {
+			t.Errorf("factors %s does not say %s", q.command, q.want)
+		}
+	}
 	var d facts.Document
-	if err := json.Unmarshal([]byte(printed), &d); err != nil {
+	if err := json.Unmarshal([]byte(answers[0]), &d); err != nil {
 		t.Fatalf("%v:\n%s", err, printed)
 	}
 	seen := map[string]string{}
@@ -155,8 +179,10 @@ echo 802.3ad > /sys/class/net/bond0/bonding/mode; echo layer3+4 > /sys/class/net
 		"disk.serial of nvme0n1": "second", "disk.driver of sda": "sd", "disk.rotational of " + seen["path-a"]: "0",
 		"disk.rotational of " + seen["path-b"]: "1",
 		"disk.host.driver of sda":              "virtio_scsi", "disk.driver of vda": "virtio_blk",
-		"disk.queue.hardware of vda": "2",
-		"disk.holders of nvme0n1":    "md0",
+		"disk.queue.hardware of vda":                  "2",
+		"volume.queue.read_ahead_kb of md0":           "256", // twice a stripe: two chunks of 64 KiB
+		"volume.queue.nr_requests of " + seen["many"]: seen["disk.queue.nr_requests of vda"],
+		"disk.holders of nvme0n1":                     "md0",
 	} {
 		if seen[key] != want {
 			t.Errorf("%s is %q, want %q", key, seen[key], want)

@@ -114,7 +114,8 @@ func TestSchemesAreComplete(t *testing.T) {
 			t.Errorf("%s has no example", s.Name)
 		}
 		for _, e := range s.Examples {
-			if c, err := Parse(e); err != nil || c.Scheme.Name != s.Name || len(c.Levels) < 2 && s.Name != "env" {
+			if c, err := Parse(e); err != nil || WithoutDevice(c.Factor()) != s.Name+":"+c.Name ||
+				len(c.Levels) < 2 && s.Name != "env" {
 				t.Errorf("the example %s: %q, %v", e, c.Levels, err)
 			}
 		}
@@ -153,6 +154,36 @@ func TestOrder(t *testing.T) {
 	want := []string{"queue:scheduler", "cpu:online", "queue:nr_requests", "cpu:governor", "nic:eth0/mtu",
 		"nic:eth0/ring-rx", "sysctl:vm.x"}
 	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A device is part of the scheme's name, wherever one can be named.
+func TestFactorOfADevice(t *testing.T) {
+	c, err := Parse("server:queue@md0:scheduler=none,bfq")
+	if err != nil || c.Factor() != "server:queue@md0:scheduler" || c.Scheme.Name != "queue@md0" ||
+		c.Name != "scheduler" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if got := WithoutDevice(c.Factor()); got != "server:queue:scheduler" {
+		t.Errorf("without its device it is %q", got)
+	}
+	if got := WithoutDevice("sysfs:/sys/a@b"); got != "sysfs:/sys/a@b" {
+		t.Errorf("a name with @ became %q", got)
+	}
+	for _, wrong := range []string{"sysctl@md0:vm.swappiness=1", "queue@:scheduler=none", "queue@a b:scheduler=none",
+		"queue@md0:../x=1", "queue@../x:scheduler=none"} {
+		if _, err := Parse(wrong); lab.KindOf(err) != lab.Usage {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	for keep, kept := range map[string]bool{"queue:scheduler": true, "queue@md0:scheduler": true, "queue:*": true,
+		"queue@sda:scheduler": false, "queue:nr_requests": false} {
+		if IsKept([]string{keep}, "queue@md0:scheduler") != kept {
+			t.Errorf("--keep %s: %v", keep, !kept)
+		}
+	}
+	if got := Order([]string{"queue@md0:nr_requests", "queue@disks:scheduler"}); got[0] != "queue@disks:scheduler" {
 		t.Errorf("%q", got)
 	}
 }

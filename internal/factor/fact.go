@@ -20,8 +20,13 @@ func OfFact(key string) (factorName string, ok bool) {
 	return factorName, ok
 }
 
-// FactOf is the fact that reports what a factor sets, the inverse of OfFact.
+// FactOf is the fact that reports what a factor sets, the inverse of OfFact. A queue's is that of a disk, whichever
+// device it belongs to.
 func FactOf(factorName string) (key string, ok bool) {
+	if WithoutDevice(factorName) != factorName || strings.HasPrefix(factorName, "queue:") {
+		_, attribute, _ := strings.Cut(factorName, ":")
+		return "disk.queue." + attribute, true
+	}
 	for _, f := range factSchemes() {
 		if name, is := strings.CutPrefix(factorName, f.factors); is {
 			return f.facts + name, true
@@ -37,7 +42,8 @@ func FactOf(factorName string) (key string, ok bool) {
 
 // factSchemes pair the prefixes of facts with those of the factors that set them.
 func factSchemes() []struct{ facts, factors string } {
-	return []struct{ facts, factors string }{{"sysctl.", "sysctl:"}, {"module.", "module:"}, {"disk.queue.", "queue:"}}
+	return []struct{ facts, factors string }{{"sysctl.", "sysctl:"}, {"module.", "module:"},
+		{"disk.queue.", "queue@disks:"}}
 }
 
 // factFactors are the factors that set what single facts report.
@@ -56,19 +62,21 @@ func factFactors() map[string]string {
 }
 
 // DifferingFactors are the settings in which two machines differ, as choices of two levels, the first machine's and the
-// second's; those of disks are of the place that was measured, else only where all disks of a machine have the same.
-// Facts that are unknown on one machine are left out, and so is what no factor sets.
+// second's, where the settings are tried on the second; those of queues are of the place that was measured, else only
+// where all disks of a machine have the same. Facts that are unknown on one machine are left out, and so is what no
+// factor sets.
 func DifferingFactors(good, bad []lab.Fact) []string {
-	good, bad = withDisksOfPlace(good), withDisksOfPlace(bad)
-	fast, slow := levelsOfFacts(good), levelsOfFacts(bad)
+	setter := Setters(bad)
+	good, bad = withQueuesOfPlace(good), withQueuesOfPlace(bad)
+	fast, slow := levelsOfFacts(setter, good), levelsOfFacts(setter, bad)
 	var list []string
 	for _, f := range good {
-		name, ok := OfFact(f.Key)
+		name, ok := setter(f.Key)
 		a, b := fast[name], slow[name]
 		if !ok || len(a) != 1 || len(b) != 1 || Equal(schemeOf(name), a[0], b[0]) {
 			continue
 		}
-		delete(fast, name) // of several disks the first has spoken for all
+		delete(fast, name) // of several devices the first has spoken for all
 		choice := name + "=" + levels(a[0], b[0])
 		if _, err := Parse(choice); err == nil {
 			list = append(list, choice)
@@ -77,27 +85,61 @@ func DifferingFactors(good, bad []lab.Fact) []string {
 	return list
 }
 
-// diskUnderTest is how facts about the disks of a place begin: "disk.under-test.queue.scheduler", of several
-// "disk.under-test.2.queue.scheduler".
-var diskUnderTest = regexp.MustCompile(`^disk\.under-test(\.[0-9]+)?\.`)
+// queueUnderTest is a fact about the queue of a device of the place: "disk.under-test.queue.scheduler", of several
+// "disk.under-test.2.queue.scheduler", and of those on others "volume.under-test.queue.scheduler".
+var queueUnderTest = regexp.MustCompile(`^((disk|volume)\.under-test(\.[0-9]+)?)\.queue\.(.+)$`)
 
-// withDisksOfPlace leaves out what is known of other disks where some are known to be those of the place under test:
-// queue: sets these alone.
-func withDisksOfPlace(facts []lab.Fact) []lab.Fact {
-	ofPlace := func(f lab.Fact) bool { return diskUnderTest.MatchString(f.Key) }
+// Setters tells by which factor each fact can be set on a machine. It is OfFact, and knows the stack of the place under
+// test: the device that loads address, those on the way down by their names, and the disks.
+func Setters(machine []lab.Fact) func(key string) (factorName string, ok bool) {
+	devices := map[string]string{} // by role: "volume.under-test.2" → "md0"
+	var underTest, disks []string
+	measured := false
+	for _, f := range machine {
+		role, last := f.Key[:max(0, strings.LastIndexByte(f.Key, '.'))], f.Key[strings.LastIndexByte(f.Key, '.')+1:]
+		switch {
+		case f.Unknown != "":
+		case f.Key == "device.under-test.name":
+			underTest = strings.Split(f.Value, ",")
+		case last == "device":
+			devices[role] = f.Value
+		case last == "name" && strings.HasPrefix(role, "disk.under-test"):
+			disks = append(disks, f.Value)
+		}
+		measured = measured || queueUnderTest.MatchString(f.Key)
+	}
+	// A partition's name begins with that of its disk.
+	stacked := slices.ContainsFunc(underTest, func(top string) bool {
+		return !slices.ContainsFunc(disks, func(d string) bool { return strings.HasPrefix(top, d) })
+	})
+	return func(key string) (string, bool) {
+		role, class, attribute := "", "disk", strings.TrimPrefix(key, "disk.queue.")
+		if m := queueUnderTest.FindStringSubmatch(key); m != nil {
+			role, class, attribute = m[1], m[2], m[4]
+		} else if attribute == key {
+			return OfFact(key)
+		}
+		device := devices[role]
+		switch {
+		case class == "disk" && measured && !stacked, device != "" && slices.Contains(underTest, device):
+			return "queue:" + attribute, true
+		case class == "disk":
+			return "queue@disks:" + attribute, true
+		}
+		return "queue@" + device + ":" + attribute, device != "" // empty: this machine has no such device
+	}
+}
+
+// withQueuesOfPlace leaves out what is known of other devices' queues where some are known to be those of the place
+// under test.
+func withQueuesOfPlace(facts []lab.Fact) []lab.Fact {
+	ofPlace := func(f lab.Fact) bool { return queueUnderTest.MatchString(f.Key) }
 	if !slices.ContainsFunc(facts, ofPlace) {
 		return facts
 	}
-	var kept []lab.Fact
-	for _, f := range facts {
-		if ofPlace(f) {
-			f.Key = diskUnderTest.ReplaceAllString(f.Key, "disk.")
-		} else if strings.HasPrefix(f.Key, "disk.") {
-			continue
-		}
-		kept = append(kept, f)
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(facts), func(f lab.Fact) bool {
+		return strings.HasPrefix(f.Key, "disk.") && !ofPlace(f)
+	})
 }
 
 func schemeOf(factorName string) string {
@@ -106,10 +148,10 @@ func schemeOf(factorName string) string {
 }
 
 // levelsOfFacts are the different values of each factor.
-func levelsOfFacts(facts []lab.Fact) map[string][]string {
+func levelsOfFacts(setter func(string) (string, bool), facts []lab.Fact) map[string][]string {
 	all := map[string][]string{}
 	for _, f := range facts {
-		if name, ok := OfFact(f.Key); ok && f.Unknown == "" && !slices.Contains(all[name], f.Value) {
+		if name, ok := setter(f.Key); ok && f.Unknown == "" && !slices.Contains(all[name], f.Value) {
 			all[name] = append(all[name], f.Value)
 		}
 	}

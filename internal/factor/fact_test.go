@@ -26,7 +26,8 @@ func TestDifferingFactors(t *testing.T) {
 		fact("memory.transparent_hugepage", "", "madvise"), fact("kernel.release", "", "6.12"),
 		{Key: "sysctl.vm.not_read", Unknown: "permission denied"},
 	}
-	want := []string{"sysctl:vm.swappiness=60,10", "module:nvme_core.io_timeout=30,60", "queue:scheduler=none,bfq",
+	want := []string{"sysctl:vm.swappiness=60,10", "module:nvme_core.io_timeout=30,60",
+		"queue@disks:scheduler=none,bfq",
 		"sysfs:/sys/kernel/mm/transparent_hugepage/enabled=always,madvise"}
 	if got := DifferingFactors(good, bad); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
@@ -50,6 +51,46 @@ func TestDifferingFactorsOfAPlace(t *testing.T) {
 	two := append(side("4", "512"), lab.Fact{Key: "disk.under-test.2.queue.max_sectors_kb", Value: "8"})
 	if got := DifferingFactors(side("1280", "4096"), two); got != nil {
 		t.Errorf("of disks that differ among themselves: %q", got)
+	}
+}
+
+// A setting of a device in the middle of a stack is tried on the device that has its place in the second machine.
+func TestDifferingFactorsOfAStack(t *testing.T) {
+	side := func(top, middle string, scheduler, readAhead, depth, diskDepth string) []lab.Fact {
+		return []lab.Fact{
+			{Key: "device.under-test.name", Value: top},
+			{Key: "volume.under-test.device", Value: top},
+			{Key: "volume.under-test.queue.scheduler", Value: scheduler},
+			{Key: "volume.under-test.2.device", Value: middle},
+			{Key: "volume.under-test.2.queue.read_ahead_kb", Value: readAhead},
+			{Key: "volume.queue.nr_requests", About: top, Value: depth},
+			{Key: "disk.under-test.name", Value: "sda"},
+			{Key: "disk.under-test.queue.nr_requests", Value: diskDepth},
+		}
+	}
+	if got, want := DifferingFactors(side("dm-0", "md0", "none", "128", "1", "256"),
+		side("dm-3", "md127", "bfq", "0", "2", "2")), []string{"queue:scheduler=none,bfq",
+		"queue@md127:read_ahead_kb=128,0", "queue@disks:nr_requests=256,2"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
+	}
+	// A partition has its disk's queue.
+	partition := func(depth string) []lab.Fact {
+		return []lab.Fact{{Key: "device.under-test.name", Value: "sda1"}, {Key: "disk.under-test.name", Value: "sda"},
+			{Key: "disk.under-test.queue.nr_requests", Value: depth}}
+	}
+	if got := DifferingFactors(partition("256"), partition("2")); !slices.Equal(got,
+		[]string{"queue:nr_requests=256,2"}) {
+		t.Errorf("%q", got)
+	}
+	// Snapshots of another machine, where no place was named, and of runs before stacks were recorded.
+	whole := []lab.Fact{{Key: "disk.queue.nr_requests", About: "vda", Value: "64"}}
+	if got := DifferingFactors(whole, partition("2")); !slices.Equal(got, []string{"queue:nr_requests=64,2"}) {
+		t.Errorf("%q", got)
+	}
+	old := []lab.Fact{{Key: "device.under-test.name", Value: "dm-0"}, {Key: "disk.under-test.name", Value: "sda"},
+		{Key: "disk.under-test.queue.nr_requests", Value: "2"}}
+	if got := DifferingFactors(whole, old); !slices.Equal(got, []string{"queue@disks:nr_requests=64,2"}) {
+		t.Errorf("%q", got)
 	}
 }
 

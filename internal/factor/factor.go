@@ -19,16 +19,39 @@ import (
 	"headroom/internal/lab"
 )
 
-// Find is the scheme of a factor and the rest of its name, whichever end of a network it is about.
+// Find is the scheme of a factor and the rest of its name, whichever end of a network it is about. The scheme is that
+// of a device where one is named: "queue@md0:scheduler".
 func Find(factorName string) (scheme.Scheme, string, error) {
 	_, bare := SplitRole(factorName)
 	word, name, ok := strings.Cut(bare, ":")
+	word, device, named := strings.Cut(word, "@")
 	for _, s := range Schemes() {
-		if ok && s.Name == word {
-			return s, name, nil
+		if !ok || s.Name != word || named && s.OfDevice == nil {
+			continue
 		}
+		if named {
+			var err error
+			if s, err = s.OfDevice(device); err != nil {
+				return scheme.Scheme{}, "", err
+			}
+		}
+		return s, name, nil
 	}
 	return scheme.Scheme{}, "", unknown(factorName, "")
+}
+
+// WithoutDevice is the factor without the device that it names: queue:scheduler for queue@md0:scheduler.
+func WithoutDevice(factorName string) string {
+	role, bare := SplitRole(factorName)
+	word, name, _ := strings.Cut(bare, ":")
+	plain, _, named := strings.Cut(word, "@")
+	if !named {
+		return factorName
+	}
+	if role != "" {
+		role += ":"
+	}
+	return role + plain + ":" + name
 }
 
 // Check refuses a factor, or a level of it, that can't be right on any target. An empty level is not looked at.

@@ -7,13 +7,15 @@ import (
 	"headroom/internal/factor/scheme"
 )
 
-// IsKept says whether a factor must stay as it is, by its name; the journal's Keep takes texts of the same form. It
-// serves factors that no journal changes, and refusals before anything is done.
+// IsKept says whether a factor must stay as it is, by its name; the journal's Keep takes texts of the same form. One
+// that names no device is about all of them: queue:scheduler keeps queue@md0:scheduler. It serves factors that no
+// journal changes, and refusals before anything is done.
 func IsKept(texts []string, factorName string) bool {
 	return slices.ContainsFunc(texts, func(text string) bool {
 		name, _, _ := strings.Cut(text, "=")
 		_, own := SplitRole(name)
 		_, bare := SplitRole(factorName)
-		return concerns(name, factorName) && scheme.Wildcard(own).MatchString(bare)
+		match := scheme.Wildcard(own)
+		return concerns(name, factorName) && (match.MatchString(bare) || match.MatchString(WithoutDevice(bare)))
 	})
 }

@@ -14,7 +14,7 @@ func Order(factorNames []string) []string {
 }
 
 func rank(factorName string) int {
-	_, factorName = SplitRole(factorName)
+	_, factorName = SplitRole(WithoutDevice(factorName))
 	for i, group := range [][]string{
 		{"cpu:smt", "cpu:online", "queue:scheduler"},
 		{"cpu:governor", "queue:nr_requests", "/mtu", "/channels", "/channels-rx", "/channels-tx"},

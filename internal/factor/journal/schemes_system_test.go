@@ -20,6 +20,7 @@ import (
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/target"
 	"headroom/internal/target/targettest"
@@ -52,12 +53,18 @@ func loopDisk(t *testing.T) string {
 	if os.Getuid() != 0 {
 		t.Skip("loop devices need root")
 	}
+	return loopDiskIn(t, t.TempDir())
+}
+
+// loopDiskIn attaches a loop device to a new file in a folder.
+func loopDiskIn(t *testing.T, folder string) string {
+	t.Helper()
 	needs(t, "losetup")
-	file := filepath.Join(t.TempDir(), "disk")
+	file := filepath.Join(folder, "disk")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(file, 64<<20); err != nil {
+	if err := os.Truncate(file, 32<<20); err != nil {
 		t.Fatal(err)
 	}
 	device := command(t, "losetup", "--find", "--show", file)
@@ -149,6 +156,17 @@ func here(t *testing.T) scheme.Scope {
 	return scheme.Scope{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs"))}
 }
 
+// on is the scope of a place that is found as commands find it.
+func on(t *testing.T, place string) scheme.Scope {
+	t.Helper()
+	w := here(t)
+	var err error
+	if w.Place, err = undertest.Resolve(t.Context(), w.Target, place); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // usualSysctls gives what these tests change other levels than theirs, for as long as a test runs: what a test changed
 // that was killed before it put it back may still be in effect. Another run of the tests waits until then.
 func usualSysctls(t *testing.T) {
@@ -191,8 +209,7 @@ func TestSysctl(t *testing.T) {
 func TestQueue(t *testing.T) {
 	disk := loopDisk(t)
 	queue := "/sys/block/" + disk + "/queue"
-	w := here(t)
-	w.Place.Disks = []string{disk}
+	w := on(t, "/dev/"+disk)
 	s, err := factor.Bind(t.Context(), w, "queue:scheduler")
 	if err != nil {
 		t.Fatal(err)
@@ -233,18 +250,103 @@ func TestQueue(t *testing.T) {
 
 func TestQueueOfDisksThatDiffer(t *testing.T) {
 	w := here(t)
-	w.Place.Disks = []string{loopDisk(t), loopDisk(t)}
-	first := "/sys/block/" + w.Place.Disks[0] + "/queue/read_ahead_kb"
-	if err := os.WriteFile(first, []byte("512"), 0o644); err != nil {
+	w.Place.Members = []string{"/dev/" + loopDisk(t), "/dev/" + loopDisk(t)}
+	file := func(i int) string {
+		return "/sys/block/" + filepath.Base(w.Place.Members[i]) + "/queue/read_ahead_kb"
+	}
+	if err := os.WriteFile(file(0), []byte("512"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	tried(t, w, "queue:read_ahead_kb", "64", first, "/sys/block/"+w.Place.Disks[1]+"/queue/read_ahead_kb")
+	tried(t, w, "queue:read_ahead_kb", "64", file(0), file(1))
+}
+
+// queue: changes the device under test and no other of its stack: here a loop device over a file, on an ext4 on another
+// loop device. queue@ changes the one that is named.
+func TestQueueOfOneDeviceOfAStack(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounts need root")
+	}
+	needs(t, "mkfs.ext4", "mount")
+	memory, err := os.MkdirTemp("/dev/shm", "headroom-queue") // a loop device over memory is a disk
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(memory); err != nil {
+			t.Error(err)
+		}
+	})
+	bottom := loopDiskIn(t, memory)
+	command(t, "mkfs.ext4", "-q", "/dev/"+bottom)
+	dir := t.TempDir()
+	mountOn(t, "/dev/"+bottom, dir, "defaults")
+	if err := os.Mkdir(filepath.Join(dir, "images"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	top := loopDiskIn(t, filepath.Join(dir, "images"))
+	for _, c := range []struct{ place, factor, changed, other string }{
+		{"/dev/" + top, "queue:read_ahead_kb", top, bottom},
+		{"/dev/" + top, "queue@disks:read_ahead_kb", bottom, top},
+		{"/dev/" + top, "queue@" + bottom + ":read_ahead_kb", bottom, top},
+		{"/dev/" + top, "queue@/dev/" + bottom + ":read_ahead_kb", bottom, top},
+		{dir, "queue:read_ahead_kb", bottom, top},
+	} {
+		w := on(t, c.place)
+		s, err := factor.Bind(t.Context(), w, c.factor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := contents(t, readAhead(c.other))[readAhead(c.other)]
+		tried(t, w, c.factor, "64", readAhead(c.changed))
+		j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+		if err == nil {
+			err = j.Change(t.Context(), s, "68")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := contents(t, readAhead(c.changed), readAhead(c.other))
+		if got, other := after[readAhead(c.changed)], after[readAhead(c.other)]; got != "68\n" || other != before {
+			t.Errorf("%s of %s: %s has %q, and %s %q, was %q", c.factor, c.place, c.changed, got, c.other, other,
+				before)
+		}
+		if err := errors.Join(j.Undo(t.Context()), j.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	// What lies above the place is none of its devices.
+	for name, place := range map[string]string{"queue@" + top + ":read_ahead_kb": dir,
+		"queue@nosuch:read_ahead_kb": "/dev/" + top, "queue@disks:no_such_setting": "/dev/" + top} {
+		if _, err := factor.Bind(t.Context(), on(t, place), name); lab.KindOf(err) != lab.Refused {
+			t.Errorf("%s on %s: %v", name, place, err)
+		}
+	}
+	// A device is kept whichever way it is reached, and no other one with it.
+	w := on(t, "/dev/"+top)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+	if err == nil {
+		err = j.Keep(t.Context(), []string{"queue@" + bottom + ":read_ahead_kb"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, kept := range map[string]bool{"queue@disks:read_ahead_kb": true, "queue:read_ahead_kb": false} {
+		s, err := factor.Bind(t.Context(), w, name)
+		if err == nil {
+			err = j.Change(t.Context(), s, "72")
+		}
+		if kept != (err != nil) || kept && lab.KindOf(err) != lab.Refused {
+			t.Errorf("%s beside a kept one: %v", name, err)
+		}
+	}
+	if err := errors.Join(j.Undo(t.Context()), j.Close()); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestWhatIsKeptIsRefusedByAnyName(t *testing.T) {
 	disk := loopDisk(t)
-	w := here(t)
-	w.Place.Disks = []string{disk}
+	w := on(t, "/dev/"+disk)
 	for _, c := range []struct{ keep, change, level string }{
 		{"queue:read_ahead_kb", "queue:read_ahead_kb", "64"},
 		{"queue:read_ahead_kb=128", "sysfs:/sys/block/" + disk + "/queue/read_ahead_kb", "64"},

@@ -59,12 +59,15 @@ type Scheme struct {
 	// Holds says which spots a name stands for on any place, so that a setting that must stay is found by whatever
 	// factor it is reached; nil where no journal changes any.
 	Holds func(ctx context.Context, t target.Target, name string) Holds
+	// OfDevice is the scheme of a named device, "queue@md0"; nil where none can be named. The error is one of kind
+	// lab.Usage.
+	OfDevice func(device string) (Scheme, error)
 }
 
 // Scope is the place that settings are found on.
 type Scope struct {
 	Target target.Target
-	// Place under test: queue: is about its disks, mount: about its mount.
+	// Place under test: queue: is about its devices, mount: about its mount.
 	Place lab.Place
 	// Adapter is the one that a network's tests take, which factors call under-test; empty where there is none, or it
 	// is not known.

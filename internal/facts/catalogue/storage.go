@@ -1,5 +1,7 @@
 package catalogue
 
+import "slices"
+
 func placeFacts() []Definition {
 	return []Definition{
 		{"place.kind", Text, "", "directory or device", Setting},
@@ -34,7 +36,7 @@ func placeFacts() []Definition {
 }
 
 func diskFacts() []Definition {
-	return []Definition{
+	return slices.Concat([]Definition{
 		{"disk.name", Text, "", "the kernel's name", Setting},
 		{"disk.model", Text, "", "model", Setting},
 		{"disk.serial", Text, "", "serial number", Identity},
@@ -51,33 +53,8 @@ func diskFacts() []Definition {
 		{"disk.rotational", Flag, "", "what the kernel thinks", Setting},
 		{"disk.removable", Flag, "", "removable", Setting},
 		{"disk.holders", List, "", "what lies on it: partitions mounted, md, dm, …", Setting},
-		{"disk.queue.scheduler", Text, "", "I/O scheduler in use", Setting},
 		{"disk.queue.hardware", Whole, "", "hardware queues", Setting},
 		{"disk.queue_depth", Whole, "", "commands the device takes (SCSI)", Setting},
-		{"disk.queue.nr_requests", Whole, "", "requests the queue holds", Setting},
-		{"disk.queue.logical_block_size", Whole, "bytes", "smallest addressable block", Setting},
-		{"disk.queue.physical_block_size", Whole, "bytes", "smallest write without a read",
-			Setting},
-		{"disk.queue.minimum_io_size", Whole, "bytes", "smallest preferred request", Setting},
-		{"disk.queue.optimal_io_size", Whole, "bytes", "preferred request; 0 when unknown", Setting},
-		{"disk.queue.write_cache", Text, "", "write back or write through", Setting},
-		{"disk.queue.fua", Flag, "", "forced unit access is used", Setting},
-		{"disk.queue.max_sectors_kb", Whole, "KiB", "largest request", Setting},
-		{"disk.queue.max_hw_sectors_kb", Whole, "KiB", "largest request that the hardware takes", Setting},
-		{"disk.queue.max_segments", Whole, "", "pieces in a request", Setting},
-		{"disk.queue.discard_granularity", Whole, "bytes", "smallest discard; 0 for none",
-			Setting},
-		{"disk.queue.discard_max_bytes", Whole, "bytes", "largest discard of one request", Setting},
-		{"disk.queue.read_ahead_kb", Whole, "KiB", "read-ahead", Setting},
-		{"disk.queue.nomerges", Whole, "", "0: merge, 1: simple merges only, 2: none", Setting},
-		{"disk.queue.rq_affinity", Whole, "", "0: anywhere, 1: same group, 2: same CPU", Setting},
-		{"disk.queue.io_poll", Flag, "", "polling is possible", Setting},
-		{"disk.queue.io_poll_delay", Whole, "", "polling: -1 classic, 0 adaptive", Setting},
-		{"disk.queue.wbt_lat_usec", Whole, "", "writeback throttling target; 0 is off", Setting},
-		{"disk.queue.iostats", Flag, "", "statistics are kept", Setting},
-		{"disk.queue.add_random", Flag, "", "feeds the entropy pool", Setting},
-		{"disk.queue.stable_writes", Flag, "", "pages may not change during write-back", Setting},
-		{"disk.queue.zoned", Text, "", "none, host-aware, host-managed", Setting},
 		{"disk.integrity", Text, "", "protection information format", Setting},
 		{"disk.alignment_offset", Whole, "bytes", "offset from physical blocks", Setting},
 		{"disk.partitions.misaligned", List, "", "partitions that start off the optimal size", Setting},
@@ -104,6 +81,7 @@ func diskFacts() []Definition {
 			Setting},
 		{"disk.nvme.io_policy", Text, "", "multipath policy of its subsystem: numa, round-robin, queue-depth", Setting},
 		{"volume.name", Text, "", "name as users know it: vg0/data, luks-home, md0", Setting},
+		{"volume.device", Text, "", "the kernel's name of one under the place: dm-3", Setting},
 		{"volume.kind", Text, "", "md, lvm, crypt, thin, snapshot, cache, multipath, drbd, bcache, zfs, loop, …",
 			Setting},
 		{"volume.members", List, "", "devices it is made of", Setting},
@@ -127,10 +105,39 @@ func diskFacts() []Definition {
 		{"volume.drbd.role", Text, "", "Primary or Secondary", Setting},
 		{"volume.drbd.disk", Text, "", "UpToDate, Diskless, Inconsistent, …", Setting},
 		{"volume.drbd.replication", Text, "", "Established, SyncSource, …", Setting},
-		{"volume.queue.scheduler", Text, "", "I/O scheduler in use", Setting},
-		{"volume.queue.logical_block_size", Whole, "bytes", "smallest addressable block", Setting},
 		{"zfs.arc_max", Whole, "bytes", "largest ARC", Setting},
 		{"zfs.version", Text, "", "version of ZFS", Setting},
+	}, queueFacts("disk"), queueFacts("volume"))
+}
+
+// queueFacts are the settings of the request queue of a disk, or of a device that is made of others.
+func queueFacts(prefix string) []Definition {
+	return []Definition{
+		{prefix + ".queue.scheduler", Text, "", "I/O scheduler in use", Setting},
+		{prefix + ".queue.nr_requests", Whole, "", "requests the queue holds", Setting},
+		{prefix + ".queue.logical_block_size", Whole, "bytes", "smallest addressable block", Setting},
+		{prefix + ".queue.physical_block_size", Whole, "bytes", "smallest write without a read",
+			Setting},
+		{prefix + ".queue.minimum_io_size", Whole, "bytes", "smallest preferred request", Setting},
+		{prefix + ".queue.optimal_io_size", Whole, "bytes", "preferred request; 0 when unknown", Setting},
+		{prefix + ".queue.write_cache", Text, "", "write back or write through", Setting},
+		{prefix + ".queue.fua", Flag, "", "forced unit access is used", Setting},
+		{prefix + ".queue.max_sectors_kb", Whole, "KiB", "largest request", Setting},
+		{prefix + ".queue.max_hw_sectors_kb", Whole, "KiB", "largest request that the hardware takes", Setting},
+		{prefix + ".queue.max_segments", Whole, "", "pieces in a request", Setting},
+		{prefix + ".queue.discard_granularity", Whole, "bytes", "smallest discard; 0 for none",
+			Setting},
+		{prefix + ".queue.discard_max_bytes", Whole, "bytes", "largest discard of one request", Setting},
+		{prefix + ".queue.read_ahead_kb", Whole, "KiB", "read-ahead", Setting},
+		{prefix + ".queue.nomerges", Whole, "", "0: merge, 1: simple merges only, 2: none", Setting},
+		{prefix + ".queue.rq_affinity", Whole, "", "0: anywhere, 1: same group, 2: same CPU", Setting},
+		{prefix + ".queue.io_poll", Flag, "", "polling is possible", Setting},
+		{prefix + ".queue.io_poll_delay", Whole, "", "polling: -1 classic, 0 adaptive", Setting},
+		{prefix + ".queue.wbt_lat_usec", Whole, "", "writeback throttling target; 0 is off", Setting},
+		{prefix + ".queue.iostats", Flag, "", "statistics are kept", Setting},
+		{prefix + ".queue.add_random", Flag, "", "feeds the entropy pool", Setting},
+		{prefix + ".queue.stable_writes", Flag, "", "pages may not change during write-back", Setting},
+		{prefix + ".queue.zoned", Text, "", "none, host-aware, host-managed", Setting},
 	}
 }
 

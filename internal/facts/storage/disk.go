@@ -2,6 +2,7 @@ package storage
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -59,7 +60,51 @@ func CollectPlace(r collect.Reader, in collect.Scope) []lab.Fact {
 			facts = append(facts, s.Fact("device.under-test.loop.direct_io", dir+"/loop/dio"))
 		}
 	}
-	return once(facts)
+	return append(once(facts), s.volumesUnder(tops)...)
+}
+
+// volumesUnder describes the devices of a place that are made of others, from the top down, the first as
+// volume.under-test and the others with their number: volume.under-test.2. Its disks are in CollectDisks.
+func (s Stack) volumesUnder(tops []string) []lab.Fact {
+	var facts []lab.Fact
+	n := 0
+	for _, l := range s.Layers(tops...) {
+		if l.Kind == "partition" || len(l.Below) == 0 {
+			continue
+		}
+		role := "volume" + catalogue.UnderTestRole
+		if n++; n > 1 {
+			role += "." + strconv.Itoa(n)
+		}
+		if l.Kind == "disk" {
+			l.Kind = VirtualKind(l.Name) // DRBD's devices look like disks
+		}
+		kind := s.volumeKind(l)
+		kind.Key = role + ".kind"
+		facts = append(facts, collect.Known(role+".device", l.Name, "/sys/class/block"), kind)
+		facts = append(facts, s.volumeQueue(role, l.Name)...)
+	}
+	return facts
+}
+
+// volumeQueue reads the settings that the queue of a volume has: one that only passes requests on has no scheduler, for
+// example.
+func (s Stack) volumeQueue(role, device string) []lab.Fact {
+	facts := append([]lab.Fact{s.scheduler(role, device)}, s.queue(role, device)...)
+	return slices.DeleteFunc(facts, func(f lab.Fact) bool { return f.Unknown != "" })
+}
+
+func (s Stack) scheduler(role, device string) lab.Fact {
+	return collect.Chosen(s.Fact(role+".queue.scheduler", Class(device)+"/queue/scheduler"))
+}
+
+// queue reads the settings of a device's request queue but for its scheduler.
+func (s Stack) queue(role, device string) []lab.Fact {
+	var facts []lab.Fact
+	for _, a := range queueAttributes() {
+		facts = append(facts, s.Fact(role+".queue."+a, Class(device)+"/queue/"+a))
+	}
+	return facts
 }
 
 // once keeps the first fact of each key: a stack can hold two partitions or two arrays.
@@ -75,8 +120,17 @@ func once(facts []lab.Fact) []lab.Fact {
 	return kept
 }
 
-// Tops are the block devices that a place lies on directly.
+// Tops are the block devices that a place lies on directly; of a place of several devices these.
 func (s Stack) Tops(place lab.Place) []string {
+	if len(place.Members) > 0 {
+		var tops []string
+		for _, member := range place.Members {
+			if name, ok := s.ByInode(member); ok {
+				tops = append(tops, name)
+			}
+		}
+		return tops
+	}
 	where := place.Resolved
 	if where == "" {
 		where = place.Path
@@ -153,13 +207,11 @@ func (s Stack) disk(role, disk string) []lab.Fact {
 		s.transport(role, disk),
 		s.Fact(role+".rotational", dir+"/queue/rotational"),
 		s.Fact(role+".removable", dir+"/removable"),
-		collect.Chosen(s.Fact(role+".queue.scheduler", dir+"/queue/scheduler")),
+		s.scheduler(role, disk),
 		s.hardwareQueues(role, disk),
 		s.First(role+".queue_depth", dev+"/queue_depth"),
 	}
-	for _, a := range queueAttributes() {
-		facts = append(facts, s.Fact(role+".queue."+a, dir+"/queue/"+a))
-	}
+	facts = append(facts, s.queue(role, disk)...)
 	return append(facts, s.pci(role, disk)...)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/factstest"
+	"headroom/internal/lab"
 )
 
 const drbd8 = `version: 8.4.11 (api:1/proto:86-101)
@@ -85,7 +86,7 @@ func TestLVMKind(t *testing.T) {
 		}
 		machine.Link("/sys/devices/virtual/block/dm-0/slaves/dm-1", "../../dm-1")
 		s := newInventory(collect.Reader{FS: machine})
-		if got := s.volumeKind(s.known.devices[0]).Value; got != c[2] {
+		if got := s.volumeKind(s.known.devices[0].layer).Value; got != c[2] {
 			t.Errorf("%s on %s: %s, not %s", c[0], c[1], got, c[2])
 		}
 	}
@@ -292,6 +293,38 @@ func TestMountsBelowAServerAreNotAsked(t *testing.T) {
 	for _, m := range mounts {
 		if want := strings.HasPrefix(m.Point, "/net/"); (m.Under == "nfs4") != want {
 			t.Errorf("%s lies under %q", m.Point, m.Under)
+		}
+	}
+}
+
+func TestQueues(t *testing.T) {
+	for _, c := range []struct{ machine, device, want string }{
+		{"stacked", "/dev/dm-1", "dm-1*, dm-0, md0, sdc!, sdd!"},
+		{"stacked", "/dev/loop3", "loop3*, dm-1, dm-0, md0, sdc!, sdd!"},
+		{"stacked", "/dev/sda2", "sda*!"}, // a partition uses its disk's
+		{"epyc", "/dev/nvme0n1p1", "nvme0n1*!"},
+	} {
+		s := NewStack(collect.Reader{FS: factstest.Saved(t, c.machine).FS()})
+		var got []string
+		for _, q := range s.Queues(lab.Place{Kind: lab.Device, Path: c.device, Resolved: c.device}) {
+			text := q.Device
+			if q.UnderTest {
+				text += "*"
+			}
+			if q.Disk {
+				text += "!"
+			}
+			got = append(got, text)
+		}
+		if text := strings.Join(got, ", "); text != c.want {
+			t.Errorf("%s of %s: %s, not %s", c.device, c.machine, text, c.want)
+		}
+	}
+	s := NewStack(collect.Reader{FS: factstest.Saved(t, "stacked").FS()})
+	for typed, want := range map[string]string{"md0": "md0", "/dev/md0": "md0", "dm-1": "dm-1", "vg-data": "dm-1",
+		"/dev/mapper/vg-data": "dm-1", "nosuch": "", "": ""} {
+		if got, ok := s.Named(typed); got != want && ok || ok != (want != "") {
+			t.Errorf("%q is %q, %v", typed, got, ok)
 		}
 	}
 }

@@ -71,16 +71,15 @@ func (s Stack) volume(d blockDevice, used map[string]bool, mapped string) []lab.
 		members = collect.Unknown(members.Key, members.Source, zfsHidden)
 		disks = collect.Unknown(disks.Key, disks.Source, zfsHidden)
 	}
-	return []lab.Fact{
+	facts := []lab.Fact{
 		name,
-		s.volumeKind(d),
+		s.volumeKind(d.layer),
 		members,
 		disks,
 		collect.ListOf("volume.holders", s.holders(d.Name, used), dir+"/holders"),
 		s.sizeFact("volume.size", d.Name),
-		collect.Chosen(s.Fact("volume.queue.scheduler", dir+"/queue/scheduler")),
-		s.Fact("volume.queue.logical_block_size", dir+"/queue/logical_block_size"),
 	}
+	return append(facts, s.volumeQueue("volume", d.Name)...)
 }
 
 // disksUnder are the disks under a device; none for one that hides what it is made of (a volume of ZFS).
@@ -94,7 +93,7 @@ func (s Stack) disksUnder(name string) []string {
 //	CRYPT-LUKS2-0a1b2c3d4e5f60718293a4b5c6d7e8f9-md0_crypt
 //	LVM-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab-tpool
 //	part1-mpath-360014051234567890abcdef012345678
-func (s Stack) volumeKind(d blockDevice) lab.Fact {
+func (s Stack) volumeKind(d layer) lab.Fact {
 	const key = "volume.kind"
 	file := Class(d.Name) + "/dm/uuid"
 	if d.Kind != "dm" {
@@ -119,7 +118,7 @@ func (s Stack) volumeKind(d blockDevice) lab.Fact {
 	return collect.Known(key, kind, file)
 }
 
-func (s Stack) lvmKind(d blockDevice) string {
+func (s Stack) lvmKind(d layer) string {
 	layers := map[string]string{
 		"tpool": "thin-pool", "pool": "thin-pool", "tdata": "thin-pool data", "tmeta": "thin-pool metadata",
 		"cow": "snapshot data", "cdata": "cache data", "cmeta": "cache metadata", "cpool_cdata": "cache data",
@@ -228,7 +227,7 @@ func (s Stack) mapped(d blockDevice, name string, tables, status dmOutput) []lab
 		}
 	}
 	put("volume.dm.table", true, strings.Join(kindsOf(targets), ", "))
-	kind := s.volumeKind(d).Value
+	kind := s.volumeKind(d.layer).Value
 	switch kind {
 	case "crypt":
 		var c crypt
