@@ -172,7 +172,8 @@ func TestARunDoesNotLockItselfOut(t *testing.T) {
 	b.holds("depth", "64")
 }
 
-// Of many that want a setting at the same moment never two have it, and it is as it was in the end.
+// Of many that want a setting at the same moment never two have it, and it is as it was in the end. Each other one is
+// told which run has it, also where that one is just ending: none of them is ever taken for killed.
 func TestManyAtOnce(t *testing.T) {
 	b := newBench(t)
 	s := b.setting("depth", "64")
@@ -188,8 +189,10 @@ func TestManyAtOnce(t *testing.T) {
 					return
 				}
 				err = j.Change(t.Context(), s, string(rune('0'+i)))
-				_, held := errors.AsType[*Held](err)
+				by, held := errors.AsType[*Held](err)
 				switch {
+				case held && (by.ID == "" || by.Dead):
+					t.Errorf("a run that goes on or ends well is not known, or taken for killed: %v", err)
 				case err == nil:
 					if changes.Add(1); at.Add(1) != 1 {
 						t.Error("two have it at the same time")

@@ -44,7 +44,7 @@ for name; do
 done
 for name; do
 	for f in /run/headroom/settings/"$name" /dev/shm/headroom-settings-*/"$name"; do
-		if [ -L "$f" ]; then echo "lock $f $(readlink "$f")"; fi
+		if to=$(readlink "$f" 2>/dev/null); then echo "lock $f $to"; fi # else there is none, or none any more
 	done
 done`
 
