@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,7 +69,10 @@ func TestScriptedAblationOverEightPairs(t *testing.T) {
 		l.slowSecondPort("4194304", "client")
 		l.machine("client").Noise = 0.004
 		large := map[string]bool{}
+		var mutex sync.Mutex // loads of several pairs start at the same time
 		l.machine("client").AtLoad("--client", 0, func(*scripted.Event) {
+			mutex.Lock()
+			defer mutex.Unlock()
 			for _, end := range []string{"client", "server"} {
 				for _, port := range []string{"eth0", "eth1", "eth2"} {
 					if l.machine(end).Get("/sys/class/net/"+port+"/mtu") == "9000" {
