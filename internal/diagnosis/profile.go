@@ -71,6 +71,11 @@ func (p *profiled) machine(loads []profile.Load) {
 	} else {
 		p.unknown("profile.waits", p.why("waiting threads"))
 	}
+	if busy, why := p.busy(loads); why == "" {
+		p.add("profile.busy", busy, p.TimeLoads)
+	} else {
+		p.unknown("profile.busy", why)
+	}
 	if p.CPU == nil {
 		p.unknown("profile.cpu_ns", p.why("samples"))
 		return
@@ -82,6 +87,27 @@ func (p *profiled) machine(loads []profile.Load) {
 	if share, known := busiestInterrupts(loads, p.Cell, p.Arm); known {
 		p.add("profile.interrupts.busiest_cpu", share, p.TimeLoads)
 	}
+}
+
+// busy is the CPU time of an I/O, in the time that the load's threads have for one: at the rate at which it was sampled
+// and with the threads that were seen to wait or run.
+func (p *profiled) busy(loads []profile.Load) (share float64, unknown string) {
+	threads := 0
+	for _, l := range loads {
+		if l.Cell == p.Cell && l.Arm == p.Arm && l.Waits != nil {
+			threads = max(threads, l.Waits.Threads)
+		}
+	}
+	rate := p.Rates[profile.Time]
+	switch {
+	case p.CPU == nil || rate == nil:
+		return 0, p.why("samples")
+	case p.Emulated:
+		return 0, "the CPU is emulated"
+	case threads == 0:
+		return 0, p.why("waiting threads")
+	}
+	return min(1, p.CPU.Mean*rate.Mean/1e9/float64(threads)), ""
 }
 
 // calls per I/O of all functions together; false where the function tracer did not run. Static tracepoints, whose names

@@ -149,3 +149,56 @@ func TestBusiestInterruptCPU(t *testing.T) {
 		t.Errorf("of a cell that was not sampled: %q", got)
 	}
 }
+
+// A mitigation of a CPU flaw is never what stands first for a slow disk: only where a profile shows that the load is
+// bound by CPUs, and that the mitigation takes a part of their time, it is ordered by its severity.
+func TestMitigationsComeLastUnlessMeasured(t *testing.T) {
+	rules, err := rule.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := rule.Compile(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine := []lab.Fact{{Key: "cpu.vendor", Value: "AuthenticAMD"}, {Key: "cpu.bugs", Value: "srso, spectre_v2"},
+		{Key: "cpu.vulnerability.spec_rstack_overflow", Value: "Mitigation: Safe RET"},
+		{Key: "disk.name", About: "sda", Value: "sda"}, {Key: "disk.rotational", About: "sda", Value: "0"},
+		{Key: "disk.queue.nr_requests", About: "sda", Value: "32"},
+		{Key: "disk.queue.rq_affinity", About: "sda", Value: "0"}}
+	// rate is that of one thread: 40,000 I/Os a second of 20 microseconds of CPU time keep it busy for 80%.
+	profiled := func(rate, share float64) []lab.Fact {
+		p := strict("rand-read", "", 0)
+		p.Rates = map[profile.Part]*cost.Estimate{profile.Time: estimate(rate)}
+		p.Functions = append(p.Functions, cost.Function{Name: "srso_alias_safe_ret", Self: estimate(20000 * share),
+			Total: estimate(20000 * share)})
+		load := idle("")
+		load.Cell, load.Waits = "rand-read", &profile.Waits{Threads: 1}
+		return append(slices.Clone(machine), diagnosis.FactsOfProfiles([]cost.Profile{p}, []profile.Load{load})...)
+	}
+	for _, c := range []struct {
+		name  string
+		facts []lab.Fact
+		first bool
+	}{
+		{"nothing was profiled", machine, false},
+		{"a fast disk, of which the mitigation takes a tenth of the time", profiled(40000, 0.12), true},
+		{"a slow disk, for which the CPU waits", profiled(200, 0.12), false},
+		{"a fast disk, and a mitigation that hardly runs", profiled(40000, 0.01), false},
+	} {
+		report := diagnosis.Ask(set, facts.Document{Facts: c.facts}, rule.Options{})
+		var found []rule.Finding
+		for _, f := range report.Findings {
+			if f.Verdict == rule.Found {
+				found = append(found, f)
+			}
+		}
+		at := slices.IndexFunc(found, func(f rule.Finding) bool { return f.Rule == "srso-safe-ret" })
+		if at < 0 || len(found) < 2 {
+			t.Fatalf("%s: %d findings, the mitigation at %d", c.name, len(found), at)
+		}
+		if first := at == 0; first != c.first || !first && at != len(found)-1 {
+			t.Errorf("%s: it stands at %d of %d", c.name, at+1, len(found))
+		}
+	}
+}

@@ -3,6 +3,7 @@ package rule
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -231,7 +232,8 @@ func group(rule *Rule, outcomes []outcome) []Finding {
 }
 
 // byWeight orders findings before unknowns before the rest, and findings by their severity, the highest published
-// figure and their class.
+// figure and their class. Mitigations of CPU flaws that no profile has shown to cost anything here come last: what they
+// cost others says little of a disk, and taking them away gives up security.
 func byWeight(a, b Finding) int {
 	high := func(f Finding) float64 {
 		var most float64
@@ -244,10 +246,54 @@ func byWeight(a, b Finding) int {
 	verdicts := []string{string(Found), string(Unknown), string(Clear), string(NotApplicable)}
 	return cmp.Or(
 		cmp.Compare(place(verdicts, string(a.Verdict)), place(verdicts, string(b.Verdict))),
+		compareBool(a.Unmeasured(), b.Unmeasured()),
 		cmp.Compare(place(Severities(), a.Severity), place(Severities(), b.Severity)),
 		cmp.Compare(high(b), high(a)),
 		cmp.Compare(place(ruleClasses(), a.Class), place(ruleClasses(), b.Class)),
 		cmp.Compare(a.Rule, b.Rule))
+}
+
+func compareBool(a, b bool) int {
+	if a == b {
+		return 0
+	}
+	if b {
+		return -1
+	}
+	return 1
+}
+
+// leastShare of the time of a load that a mitigation must take for its cost to count as measured.
+const leastShare = 0.03
+
+// Unmeasured reports whether a finding is a mitigation of a CPU flaw of whose cost on this machine nothing is known: no
+// profile shows that it takes a part of the time in which the threads of a load have CPUs to wait for.
+func (f Finding) Unmeasured() bool {
+	share, busy := map[string]float64{}, map[string]float64{}
+	for _, e := range f.Evidence {
+		value, err := strconv.ParseFloat(e.Value, 64)
+		if err != nil {
+			continue
+		}
+		loads := e.About
+		if len(loads) == 0 {
+			loads = f.About // of a rule that is asked of each load
+		}
+		for _, load := range loads {
+			switch {
+			case e.Fact == "profile.busy":
+				busy[load] = value
+			case strings.HasPrefix(e.Fact, "profile.function.") && strings.HasSuffix(e.Fact, ".share"):
+				share[load] += value
+			}
+		}
+	}
+	for load := range share {
+		if share[load]*busy[load] >= leastShare {
+			return false
+		}
+	}
+	return f.Class == "mitigation" && len(f.Metrics) > 0 // else it is a risk, which costs nothing
 }
 
 // with adds things that are not there yet: what stands with each of several findings is the same fact each time.

@@ -53,6 +53,7 @@ func Share(names []string, reports []*Report) []Shared {
 	order := []Verdict{Found, Unknown, Clear, NotApplicable}
 	slices.SortStableFunc(all, func(a, b *Shared) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Verdict), slices.Index(order, b.Verdict)),
+			compareBool(a.Unmeasured(), b.Unmeasured()),
 			cmp.Compare(slices.Index(Severities(), a.Severity), slices.Index(Severities(), b.Severity)),
 			cmp.Compare(len(b.On), len(a.On)), cmp.Compare(rank[a], rank[b]), cmp.Compare(a.Rule, b.Rule))
 	})
@@ -61,6 +62,16 @@ func Share(names []string, reports []*Report) []Shared {
 		shared[i] = *s
 	}
 	return shared
+}
+
+// Unmeasured reports whether it is a mitigation of a CPU flaw of whose cost nothing is known on any of the machines.
+func (s *Shared) Unmeasured() bool {
+	for _, of := range s.Each {
+		if slices.ContainsFunc(of, func(f Finding) bool { return !f.Unmeasured() }) {
+			return false
+		}
+	}
+	return true
 }
 
 func worse(a, b string) bool { return slices.Index(Severities(), a) < slices.Index(Severities(), b) }

@@ -46,12 +46,13 @@ func Diagnosis(d diagnosis.Document, o DiagnosisOptions) document.Document {
 // doctorAnswer counts rules, not rules times things: a rule about each of forty disks is one line to a reader.
 func doctorAnswer(r rule.Report) []document.Block {
 	found, unknown := map[string]bool{}, map[string]bool{}
-	severities := map[string]int{}
+	severities, unmeasured := map[string]int{}, 0
 	for _, f := range r.Findings {
 		switch f.Verdict {
 		case rule.Found:
 			if !found[f.Rule] {
 				severities[f.Severity]++
+				unmeasured += countIf(f.Unmeasured())
 			}
 			found[f.Rule] = true
 		case rule.Unknown:
@@ -70,12 +71,20 @@ func doctorAnswer(r rule.Report) []document.Block {
 		counts += fmt.Sprintf("; as root %d more could be checked", r.PrivilegedWouldAnswer)
 	}
 	return []document.Block{
-		document.Sentence{Role: document.Answer, Text: r.Target + ": " + findingsText(severities, "this machine")},
+		document.Sentence{Role: document.Answer,
+			Text: r.Target + ": " + findingsText(severities, unmeasured, "this machine")},
 		document.Sentence{Role: document.Detail, Text: counts}}
 }
 
-// findingsText counts findings by severity.
-func findingsText(severities map[string]int, of string) string {
+func countIf(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// findingsText counts findings by severity, and says which come last: mitigations whose cost is not measured.
+func findingsText(severities map[string]int, unmeasured int, of string) string {
 	n := 0
 	var counts []string
 	for _, s := range rule.Severities() {
@@ -88,8 +97,15 @@ func findingsText(severities map[string]int, of string) string {
 		return "nothing found that holds the I/O of " + of + " back"
 	}
 	text := fmt.Sprintf("%s (%s)", prose.Count(n, "finding"), strings.Join(counts, ", "))
-	if n > 1 {
+	const mitigations = "mitigations of the CPU, whose cost is not measured here"
+	switch {
+	case unmeasured == n:
+		return text + ", all of them " + mitigations
+	case n > 1:
 		text += ", the one most likely to matter first"
+	}
+	if unmeasured > 0 {
+		text += "; " + mitigations + ", last"
 	}
 	return text
 }

@@ -52,11 +52,12 @@ func Diagnoses(d diagnosis.Several, o DiagnosisOptions) document.Document {
 // severalAnswer counts rules, as that of one machine does.
 func severalAnswer(d diagnosis.Several) []document.Block {
 	severities := map[string]int{}
-	unknown := 0
+	unknown, unmeasured := 0, 0
 	for _, s := range d.Findings {
 		switch s.Verdict {
 		case rule.Found:
 			severities[s.Severity]++
+			unmeasured += countIf(s.Unmeasured())
 		case rule.Unknown:
 			unknown++
 		}
@@ -70,7 +71,8 @@ func severalAnswer(d diagnosis.Several) []document.Block {
 		return []document.Block{document.Sentence{Role: document.Answer, Text: title + ": none could be diagnosed"}}
 	}
 	return []document.Block{
-		document.Sentence{Role: document.Answer, Text: title + ": " + findingsText(severities, "any of them")},
+		document.Sentence{Role: document.Answer,
+			Text: title + ": " + findingsText(severities, unmeasured, "any of them")},
 		document.Sentence{Role: document.Detail, Text: fmt.Sprintf("%d are unknown on all of them", unknown)}}
 }
 
