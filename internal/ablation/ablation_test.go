@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
-	"headroom/internal/rule"
 )
 
 func usual() Terms { return Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, MinBlocks: 3} }
@@ -420,14 +419,6 @@ func TestSettingsAreWrittenAsRemedies(t *testing.T) {
 		"cmdline:-quiet": {"cmdline:quiet", "absent"}} {
 		if s.String() != want {
 			t.Errorf("%+v is written %s, want %s", s, s, want)
-		}
-	}
-}
-
-func TestCostText(t *testing.T) {
-	for want, c := range map[string]rule.Cost{"a": {With: "a", Without: "b"}, "Without it: b": {Without: "b"}, "": {}} {
-		if got := costText(c); got != want {
-			t.Errorf("%+v is %q, want %q", c, got, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/profile/difference"
+	"headroom/internal/rule"
 	"headroom/internal/stat"
 )
 
@@ -72,9 +73,9 @@ type SettingEffect struct {
 	// NotVerified is why nothing shows whether the setting was in effect at all; empty where something does, and a
 	// difference that was measured does.
 	NotVerified string `json:"not_verified,omitempty"`
-	// Cost is what having the setting costs in security, durability, power or money, or what doing without it does;
+	// Price is what having the setting costs in security, durability, power or money, or what doing without it does;
 	// empty where no rule tells.
-	Cost string `json:"cost,omitempty"`
+	rule.Price
 	// Functions of the kernel that differ most without it (a) and with it (b), where both were profiled, by load.
 	Functions []difference.CellFunctions `json:"functions,omitempty"`
 	Cells     []CellEffect               `json:"cells"`

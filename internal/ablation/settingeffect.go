@@ -23,11 +23,7 @@ func FromRun(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Document, error
 	if err != nil {
 		return Document{}, err
 	}
-	rules, err := rule.BuiltIn()
-	if err != nil {
-		return Document{}, err
-	}
-	set, err := rule.Compile(rules)
+	set, err := rule.BuiltInSet()
 	if err != nil {
 		return Document{}, err
 	}
@@ -55,7 +51,7 @@ func Compute(d Design, measured []Measured, t Terms, cost func(setting string) r
 	for i, s := range d.Settings {
 		p := e.settingEffect(i+1, s)
 		if cost != nil {
-			p.Cost = costText(cost(s.String()))
+			p.Price = cost(s.String()).Price()
 		}
 		out.Settings = append(out.Settings, p)
 	}
@@ -138,17 +134,6 @@ func (a *analysis) each(do func(of number, m lab.MetricInfo)) {
 			do(number{c.ID, m}, lab.MetricOf(c.Own, m))
 		}
 	}
-}
-
-// costText is a cost in a sentence.
-func costText(c rule.Cost) string {
-	switch {
-	case c.With != "":
-		return c.With
-	case c.Without != "":
-		return "Without it: " + c.Without
-	}
-	return ""
 }
 
 // MaxPairs is how many pairs are suspected at most: a pair takes as many blocks as all that came before.

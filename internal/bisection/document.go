@@ -11,6 +11,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/lab"
 	"headroom/internal/profile/difference"
+	"headroom/internal/rule"
 	"headroom/internal/search"
 )
 
@@ -129,6 +130,8 @@ type Culprit struct {
 	// Mechanism is what profiles say of it: whether the functions that it is known to make run did, in the states with
 	// it (b) and not in those without (a). Absent where nothing was profiled or nothing is known.
 	Mechanism *diff.Mechanism `json:"mechanism,omitempty"`
+	// Price is what the faster of its two levels costs besides speed; empty where no rule tells.
+	rule.Price
 	// Functions are those that differ most between the same states, without it (a) and with it (b), by cell.
 	Functions []difference.CellFunctions `json:"functions,omitempty"`
 }
@@ -141,6 +144,23 @@ const (
 	Slower Direction = "slower"
 	Faster Direction = "faster"
 )
+
+// Faster is the level of a culprit with which the result is better.
+func (c Culprit) Faster() string {
+	if c.Direction == Faster {
+		return c.Bad
+	}
+	return c.Good
+}
+
+// AddPrices says what it costs besides speed to have the culprits as they are fast.
+func (d *Document) AddPrices(set *rule.Set) {
+	for i := range d.Culprits {
+		c := &d.Culprits[i]
+		levels := []string{c.Good, c.Bad}
+		c.Price = set.Prices(c.Factor, levels)[slices.Index(levels, c.Faster())]
+	}
+}
 
 // directionOf a culprit.
 func directionOf(role search.Role) Direction {

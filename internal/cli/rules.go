@@ -35,6 +35,16 @@ type ruleRow struct {
 	Derivation string    `json:"derivation,omitempty"`
 	Remedies   []ruleFix `json:"remedies,omitempty"`
 	Conflicts  []string  `json:"conflicts,omitempty"`
+	// Trades buy speed with what the rule is about, and are never recommended.
+	Trades []ruleTrade `json:"trades,omitempty"`
+}
+
+// ruleTrade is what settings give up, of those above a number where there is one.
+type ruleTrade struct {
+	Set     []string `json:"set"`
+	Above   *float64 `json:"above,omitempty"`
+	Cost    string   `json:"cost"`
+	GivesUp string   `json:"gives_up"`
 }
 
 // ruleFix is a remedy of a rule, before it is written for a system.
@@ -110,6 +120,9 @@ func rowOf(r rule.Rule) ruleRow {
 	for _, m := range r.Remedies {
 		row.Remedies = append(row.Remedies, ruleFix{m.Set, strings.TrimSpace(m.Text), m.Only, m.Reboot,
 			m.Destroys, m.Cost})
+	}
+	for _, t := range r.Trades {
+		row.Trades = append(row.Trades, ruleTrade{t.Set, t.Above, t.Cost, rule.GivesUp(t.Cost)})
 	}
 	return row
 }
@@ -205,6 +218,14 @@ func printRule(w *app.Wrapper, r rule.Rule) {
 		}
 		row("change", text)
 		row("  cost", m.Cost)
+	}
+	for _, t := range r.Trades {
+		text := strings.Join(t.Set, ", ")
+		if t.Above != nil {
+			text += fmt.Sprintf(" above %g", *t.Above)
+		}
+		row("trade", text)
+		row("  cost", t.Cost)
 	}
 	row("conflicts", strings.Join(r.Conflicts, "; "))
 	for i, command := range strings.Split(r.Measuring(), "\n") {

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/report/varied"
+	"headroom/internal/rule"
 	"headroom/internal/store"
 	"headroom/internal/summary"
 	"headroom/internal/sweep"
@@ -76,7 +77,13 @@ func BisectionOf(b *store.Bundle, o report.Options) (bisection.Document, error) 
 	if progress.Costs, err = Costs(b); err != nil {
 		return bisection.Document{}, err
 	}
-	return progress.Document(), nil
+	rules, err := rule.BuiltInSet()
+	if err != nil {
+		return bisection.Document{}, err
+	}
+	d := progress.Document()
+	d.AddPrices(rules)
+	return d, nil
 }
 
 // ArmRole names the snapshot of the machine as it was in an arm of a sweep.

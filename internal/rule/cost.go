@@ -2,6 +2,7 @@ package rule
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -14,17 +15,85 @@ type Cost struct {
 	With, Without string
 }
 
+// Price is what one level of a setting costs besides speed, as documents publish it.
+type Price struct {
+	Cost string `json:"cost,omitempty"`
+	// GivesUp is what the level gives up, in a word: durability, security or integrity. Empty for other costs.
+	GivesUp string `json:"gives_up,omitempty"`
+	// Protects is what doing without the level would give up.
+	Protects string `json:"protects,omitempty"`
+}
+
+// givenUp are the words that a cost begins with which can't be counted in money: what was written is lost, or others
+// may read or change it.
+func givenUp() []string { return []string{"durability", "security", "integrity"} }
+
+// GivesUp is what somebody gives up at such a cost, in a word; empty for costs of other kinds, and where there is none:
+// "Security: none against Meltdown, which this CPU does not have."
+func GivesUp(cost string) string {
+	word, what, ok := strings.Cut(strings.ToLower(cost), ":")
+	if what = strings.TrimSpace(what); !ok || what == "none" || strings.HasPrefix(what, "none ") {
+		return ""
+	}
+	if slices.Contains(givenUp(), word) {
+		return word
+	}
+	return ""
+}
+
+// Prices are those of the levels of a factor, held against each other: where one of them protects something, each other
+// one gives that up.
+func (s *Set) Prices(factor string, levels []string) []Price {
+	costs := make([]Cost, len(levels))
+	for i, level := range levels {
+		costs[i] = s.CostOf(factor + "=" + level)
+	}
+	prices := make([]Price, len(levels))
+	for i, c := range costs {
+		prices[i] = c.Price()
+		for j, other := range costs {
+			if protects := GivesUp(other.Without); j != i && c == (Cost{}) && protects != "" {
+				prices[i] = Price{Cost: other.Without, GivesUp: protects}
+			}
+		}
+	}
+	return prices
+}
+
+// Price is the cost of having the setting, or, where that is nothing, of doing without it.
+func (c Cost) Price() Price {
+	switch {
+	case c.With != "":
+		return Price{Cost: c.With, GivesUp: GivesUp(c.With)}
+	case c.Without != "":
+		return Price{Cost: "Without it: " + c.Without, Protects: GivesUp(c.Without)}
+	}
+	return Price{}
+}
+
 // CostOf looks a setting up, written as a remedy's Set is: "cmdline:init_on_free=1", "cpu:governor=performance". A
-// setting that a remedy recommends costs what that remedy costs. A boot argument that is a rule's whole reason to find
-// something costs the risk that the rule tells; where the rule is about a loss, doing without the argument costs what
-// its remedy does.
+// setting that a remedy recommends costs what that remedy costs, one that a rule lists as a trade what the rule says. A
+// boot argument that is a rule's whole reason to find something costs the risk that the rule tells; where the rule is
+// about a loss, doing without the argument costs what its remedy does.
 func (s *Set) CostOf(text string) Cost {
 	var cost Cost
 	wanted := parseSetting(text)
 	for _, r := range s.rules {
 		for _, remedy := range r.Remedies {
-			if remedy.Set != "" && cost.With == "" && wanted.is(parseSetting(remedy.Set)) {
+			if remedy.Set == "" || !wanted.is(parseSetting(remedy.Set)) {
+				continue
+			}
+			// What is a loss after one state can be a gain after another: mitigations=auto after auto,nosmt and after
+			// off.
+			if cost.With == "" || GivesUp(cost.With) != "" && GivesUp(remedy.Cost) == "" {
 				cost.With = remedy.Cost
+			}
+		}
+	}
+	for _, r := range s.rules {
+		for _, t := range r.Trades {
+			if cost.With == "" && t.is(wanted) {
+				cost.With = t.Cost
 			}
 		}
 	}
@@ -37,7 +106,9 @@ func (s *Set) CostOf(text string) Cost {
 			continue
 		}
 		if i := slices.IndexFunc(s.rules, func(r Rule) bool { return r.ID == id }); s.rules[i].Risk {
-			cost.With = f.Title
+			if cost.With == "" {
+				cost.With = "Security: " + strings.ToLower(f.Title[:1]) + f.Title[1:]
+			}
 			continue
 		}
 		for _, remedy := range f.Remedies {
@@ -61,8 +132,39 @@ func (s *Set) findings(arguments string) map[string]Finding {
 	return found
 }
 
-// is says whether both are one setting to the same value.
+// is reports whether both are one setting to the same value.
 func (s setting) is(other setting) bool {
 	return (keepSetting{setting: s}).same(other) && s.removed == other.removed &&
-		strings.EqualFold(s.meaning(), other.meaning())
+		strings.EqualFold(s.level(), other.level())
+}
+
+// level is the value, of a mount option that is a flag in one of the two words for it.
+func (s setting) level() string {
+	if s.kind != "mount" {
+		return s.value
+	}
+	switch value := s.meaning(); value {
+	case "0":
+		return "off"
+	case "1":
+		return "on"
+	default:
+		return value
+	}
+}
+
+// is reports whether a setting is one of those that buy speed.
+func (t Trade) is(wanted setting) bool {
+	return slices.ContainsFunc(t.Set, func(text string) bool {
+		s := parseSetting(text)
+		if prefix, any := strings.CutSuffix(s.name, "*"); any && s.kind == wanted.kind &&
+			strings.HasPrefix(wanted.name, prefix) {
+			s.name = wanted.name
+		}
+		if t.Above == nil {
+			return wanted.is(s)
+		}
+		n, err := strconv.ParseFloat(wanted.value, 64)
+		return err == nil && n > *t.Above && (keepSetting{setting: wanted}).same(s)
+	})
 }

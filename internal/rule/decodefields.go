@@ -75,7 +75,7 @@ func (r *reporter) unknownFields(n *yaml.Node, of string) {
 			continue
 		}
 		inside := map[string]string{"effects": "effect", "sources": "source", "source": "source",
-			"remedies": "remedy"}[key.Value]
+			"remedies": "remedy", "trades": "trade"}[key.Value]
 		switch {
 		case inside == "":
 		case v.Kind == yaml.SequenceNode:
@@ -93,12 +93,14 @@ func fields(of string) []string {
 	switch of {
 	case "rule":
 		return []string{"id", "title", "class", "scope", "severity", "applies", "when", "because", "metrics", "effects",
-			"derivation", "sources", "remedies", "conflicts", "measure", "silent_if", "shows", "guard", "risk",
-			"unpriced"}
+			"derivation", "sources", "remedies", "trades", "conflicts", "measure", "silent_if", "shows", "guard",
+			"risk", "unpriced"}
 	case "effect":
 		return []string{"text", "low", "high", "where", "source"}
 	case "source":
 		return []string{"title", "url"}
+	case "trade":
+		return []string{"set", "above", "cost"}
 	}
 	return []string{"text", "set", "only", "certain", "reboot", "destroys", "cost"}
 }

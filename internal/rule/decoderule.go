@@ -83,6 +83,21 @@ func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	for i := range rule.Remedies {
 		r.remedy(l, rule, i, n)
 	}
+	for i, t := range rule.Trades {
+		line := elementLine(n, "trades", i)
+		if GivesUp(t.Cost) == "" {
+			r.Add(line, 0, "begin it with one of "+strings.Join(givenUp(), ", ")+" and a colon",
+				"the cost of a trade is %q", t.Cost)
+		}
+		for _, set := range t.Set {
+			if s := parseSetting(set); s.kind == "" || s.name == "" || t.Above != nil && s.value != "" {
+				r.Add(line, 0, "", "%q is no setting that a trade can be", set)
+			}
+		}
+		if len(t.Set) == 0 {
+			r.Add(line, 0, "add set: and a list", "a trade names no setting")
+		}
+	}
 }
 
 func (r *reporter) source(line int, s Source) {

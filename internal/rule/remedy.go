@@ -19,6 +19,8 @@ type Instruction struct {
 	Destroys bool   `json:"destroys,omitempty"`
 	// Cost in security, durability, power, capacity or money.
 	Cost string `json:"cost"`
+	// GivesUp is what is given up at that cost, in a word: durability, security or integrity. Empty for other costs.
+	GivesUp string `json:"gives_up,omitempty"`
 }
 
 // BySetting puts together what is one change on several systems.
@@ -116,7 +118,8 @@ func (s systems) serves(system, kind string, already []Instruction) bool {
 
 // render writes a remedy for the systems. When none has a place for it, that is reported.
 func render(r Remedy, about []string, m *machine, to systems) []Instruction {
-	in := Instruction{System: "plain", Set: r.Set, Text: r.Text, Reboot: r.Reboot, Destroys: r.Destroys, Cost: r.Cost}
+	in := Instruction{System: "plain", Set: r.Set, Text: r.Text, Reboot: r.Reboot, Destroys: r.Destroys, Cost: r.Cost,
+		GivesUp: GivesUp(r.Cost)}
 	s := parseSetting(r.Set)
 	if s.removed && s.value == "" {
 		s.value = m.typed(s.name)

@@ -33,6 +33,9 @@ type Rule struct {
 	Sources []Source `yaml:"sources"`
 	// Remedies, the best first.
 	Remedies []Remedy `yaml:"remedies"`
+	// Trades are settings that buy speed with what the rule is about: "mount:barrier=0" of a rule about flushes. They
+	// are never recommended; whoever varies them is told what they give up.
+	Trades []Trade `yaml:"trades"`
 	// Conflicts names advice that says the opposite: "kernel-hardening-checker: iommu.strict=1".
 	Conflicts []string `yaml:"conflicts"`
 	// Measure is the command that would price it: "headroom ablate nvme DEVICE --setting queue:scheduler=none". Where
@@ -73,6 +76,17 @@ type Effect struct {
 type Source struct {
 	Title string `yaml:"title" json:"title"`
 	URL   string `yaml:"url" json:"url,omitempty"`
+}
+
+// Trade is a setting, or several alike, that buys speed with durability, security or integrity.
+type Trade struct {
+	// Set are settings in the words of a Remedy, or "option:NAME=n" for one of a kernel's build. A * at the end of a
+	// name stands for any text.
+	Set []string `yaml:"set"`
+	// Above makes it all levels that are greater numbers; Set has none then.
+	Above *float64 `yaml:"above"`
+	// Cost is what is given up: one of the words of GivesUp, a colon, and what that means.
+	Cost string `yaml:"cost"`
 }
 
 // Remedy is one way to change it.

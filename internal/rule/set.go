@@ -12,6 +12,15 @@ type Set struct {
 	rules []Rule
 }
 
+// BuiltInSet are the built-in rules, compiled.
+func BuiltInSet() (*Set, error) {
+	rules, err := BuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	return Compile(rules)
+}
+
 // Compile puts rules of one or more files together: their ids must differ, those that a rule is silent for must be
 // there, and none may silence itself on a detour.
 func Compile(rules []Rule) (*Set, error) {

@@ -24,7 +24,7 @@ const absent = "absent"
 func parseSetting(text string) setting {
 	kind, rest, ok := strings.Cut(text, ":")
 	kind, _, _ = strings.Cut(kind, "@") // queue@sda:
-	if !ok || !slices.Contains(settingKinds(), kind) {
+	if !ok || !slices.Contains(settingKinds(), kind) && kind != "option" {
 		kind, rest = "", text
 	}
 	if kind == "exec" || kind == "irq" {

@@ -3,6 +3,7 @@ package sweep
 import (
 	"headroom/internal/lab"
 	"headroom/internal/plan"
+	"headroom/internal/rule"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -64,6 +65,8 @@ type Level struct {
 	// NotVerified is why nothing shows whether the level was in effect at all; empty where something does, and a
 	// difference that was measured does. Where a level has one, nothing is called the same.
 	NotVerified string `json:"not_verified,omitempty"`
+	// Price is what the level costs besides speed; empty where no rule tells.
+	rule.Price
 }
 
 // Verdict on a difference between two levels.

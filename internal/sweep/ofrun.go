@@ -15,7 +15,8 @@ func OfRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], facts map[
 	if err != nil {
 		return Document{}, err
 	}
-	return Analyze(in), nil
+	d := Analyze(in)
+	return d, d.addPrices(run)
 }
 
 // OfLevels analyses a saved run that was not measured as a sweep, by one of the factors that its loads differ in.

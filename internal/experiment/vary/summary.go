@@ -9,9 +9,11 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/prose"
 	"headroom/internal/report/varied"
+	"headroom/internal/rule"
 	"headroom/internal/suite"
 	"headroom/internal/unit"
 )
@@ -52,8 +54,22 @@ func (x *Experiment) PrintSummary(context.Context) {
 		if v.Needs != "" && v.Needs != "nothing" {
 			line += "; needs a " + v.Needs
 		}
+		for i, price := range prices(v) {
+			if price.GivesUp != "" {
+				line += "; " + levelWords(v.Levels)[i] + " gives up " + price.GivesUp
+			}
+		}
 		x.Print("  ", line)
 	}
+}
+
+// prices are what the levels of a factor cost besides speed; none where the rules can't be read, which their tests see.
+func prices(v lab.VariedFactor) []rule.Price {
+	rules, err := rule.BuiltInSet()
+	if err != nil {
+		return nil
+	}
+	return rules.Prices(v.Factor, v.Levels)
 }
 
 // printPlace says what is measured: one place, several at the same time, or the pairs of a network.

@@ -100,6 +100,7 @@ func (t ablationText) effects(n ablationNumber, o report.Options) document.Table
 		{Title: inSet, Kind: document.Number, DropInterval: drop},
 		{Title: "verdict", Kind: document.Verdict},
 		{Title: "visible from", Kind: document.Number, Drop: 2, Optional: true},
+		{Title: "gives up", Kind: document.Verdict, Optional: true}, // beside the gain, however narrow the terminal is
 		{Title: "besides speed", Kind: document.Verdict, Drop: 3, Optional: true},
 	}}
 	names := t.names()
@@ -107,7 +108,7 @@ func (t ablationText) effects(n ablationNumber, o report.Options) document.Table
 		if p := t.effect(s, n); p != nil {
 			table.Rows = append(table.Rows, document.Row{Cells: []document.Cell{{Text: names[s.Number]},
 				estimateCell(p.Alone), estimateCell(p.Removed), {Text: t.verdict(s, p)},
-				{Text: visibleText(detectable(p))}, {Text: costWord(s.Cost)}}})
+				{Text: visibleText(detectable(p))}, {Text: s.GivesUp}, {Text: costWord(s.Price)}}})
 		}
 	}
 	return table

@@ -14,6 +14,7 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/render"
 	"headroom/internal/report"
+	"headroom/internal/rule"
 	"headroom/internal/unit"
 )
 
@@ -103,7 +104,20 @@ func (t ablationText) does(name string, s ablation.SettingEffect) string {
 		}
 		parts = append(parts, effectText(e, p, t.short(n))+where)
 	}
-	return name + " " + strings.Join(parts, " and ")
+	return name + " " + strings.Join(parts, " and ") + givenUp(s)
+}
+
+// givenUp says what is lost besides speed by having a setting that gains, or by doing without one that costs.
+func givenUp(s ablation.SettingEffect) string {
+	gains := slices.ContainsFunc(s.Cells, func(c ablation.CellEffect) bool { return c.Verdict == ablation.Faster })
+	costs := slices.ContainsFunc(s.Cells, func(c ablation.CellEffect) bool { return c.Verdict == ablation.Slower })
+	switch {
+	case gains && s.GivesUp != "":
+		return ", but gives up " + s.GivesUp
+	case costs && s.Protects != "":
+		return ", and to do without gives up " + s.Protects
+	}
+	return ""
 }
 
 func decided(e *ablation.Estimate) bool {
@@ -285,9 +299,14 @@ func (t ablationText) controls() (lines []string, broken bool) {
 	return lines, broken
 }
 
-// costWord is a cost in a word or two, for a table: "security, without it".
-func costWord(cost string) string {
+// costWord is a cost in a word or two, for a table: "CPU time", "without it: security". What is given up has a column
+// of its own.
+func costWord(price rule.Price) string {
+	if price.GivesUp != "" {
+		return ""
+	}
 	const most = 48
+	cost := price.Cost
 	rest, without := strings.CutPrefix(cost, "Without it: ")
 	if end := strings.IndexAny(rest, ":.;,"); end >= 0 {
 		rest = rest[:end]

@@ -47,8 +47,22 @@ func (t bisectionText) answer() []string {
 	if len(t.Culprits) > 1 {
 		lines = append(lines, t.roles())
 	}
+	lines = append(lines, t.prices()...)
 	if len(t.Opposing) > 0 {
 		lines = append(lines, t.opposing())
+	}
+	return lines
+}
+
+// prices say what is given up for the faster levels of the culprits.
+func (t bisectionText) prices() []string {
+	var lines []string
+	for _, c := range t.Culprits {
+		if c.GivesUp != "" {
+			_, what, _ := strings.Cut(c.Cost, ":")
+			lines = append(lines, fmt.Sprintf("The fast state gives up %s (%s):%s.", c.GivesUp,
+				t.name(c.Factor, c.Faster()), strings.TrimRight(what, ".")))
+		}
 	}
 	return lines
 }
@@ -78,8 +92,8 @@ func (t bisectionText) stepsFound() []string {
 			parts = append(parts, t.step(c.Good, c.Bad)+" "+t.valueTitle()+" "+t.change(c.Effect))
 		}
 	}
-	return []string{prose.Capital(prose.List(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).",
-		prose.Count(t.Measurements, "measurement"), t.Proofs)}
+	return append([]string{prose.Capital(prose.List(parts)) + fmt.Sprintf(" (%s, and %d more to prove it).",
+		prose.Count(t.Measurements, "measurement"), t.Proofs)}, t.prices()...)
 }
 
 // notMeasured are the states that can't be measured, and what that leaves open.

@@ -32,6 +32,7 @@ func Sweep(d sweep.Document, o report.Options) document.Document {
 		add(curveTable(&d, &d.Curves[i])...)
 	}
 	add(costTable(&d)...)
+	add(levelPrices(&d)...)
 	add(publishedLoads(&d)...)
 	add(harmList(&d)...)
 	add(report.WarningBlocks(all)...)
@@ -81,6 +82,37 @@ func sweepMarks(d *sweep.Document) []report.Mark {
 
 // setting is a level as one types it: "guest:iothreads=4".
 func setting(d *sweep.Document, level string) string { return d.Factor + "=" + level }
+
+// priced is a level as one types it, with what it gives up: "mount:barrier=0 (gives up durability)".
+func priced(d *sweep.Document, level string) string {
+	text := setting(d, level)
+	if given := givenUpBy(d, level); given != "" {
+		text += " (gives up " + given + ")"
+	}
+	return text
+}
+
+func givenUpBy(d *sweep.Document, level string) string {
+	i := slices.IndexFunc(d.Levels, func(l sweep.Level) bool { return l.Name == level })
+	if i < 0 {
+		return "" // the reference
+	}
+	return d.Levels[i].GivesUp
+}
+
+// levelPrices are what levels cost besides speed.
+func levelPrices(d *sweep.Document) []document.Block {
+	var list document.List
+	for _, l := range d.Levels {
+		if l.Cost != "" && l.Cost != "none" {
+			list.Items = append(list.Items, document.Item{Text: setting(d, l.Name) + ": " + l.Cost})
+		}
+	}
+	if len(list.Items) == 0 {
+		return nil
+	}
+	return []document.Block{document.Heading{Text: "What levels cost besides speed"}, list}
+}
 
 // sweepNoun is what the cells of a sweep are called: a load that reads and writes has two numbers.
 func sweepNoun(d *sweep.Document) string {

@@ -58,7 +58,7 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 		}
 		return text + ceiling
 	}
-	text := fmt.Sprintf("%s: %s is best", c.Title, setting(d, c.Best))
+	text := fmt.Sprintf("%s: %s is best", c.Title, priced(d, c.Best))
 	if others := c.BestSet[1:]; len(others) > 0 {
 		text += ", tied with " + prose.List(others)
 	}
@@ -87,7 +87,7 @@ func meansAnswer(d *sweep.Document) string {
 	switch {
 	case len(d.Cells) == 1:
 		c := &d.Cells[0]
-		text := fmt.Sprintf("%s: by the means %s is best", c.Title, setting(d, c.Top))
+		text := fmt.Sprintf("%s: by the means %s is best", c.Title, priced(d, c.Top))
 		if c.Gain != nil && c.Top != d.Baseline {
 			text += fmt.Sprintf(", %s over %s", report.ChangeText(c.Gain.Ratio), d.Baseline)
 		}
@@ -98,7 +98,7 @@ func meansAnswer(d *sweep.Document) string {
 	case r == nil:
 		return d.Factor + ": no level was measured with every load, so there is no single choice for all of them"
 	}
-	text := fmt.Sprintf("by the means %s is the best single choice for %s: %s", setting(d, r.Level),
+	text := fmt.Sprintf("by the means %s is the best single choice for %s: %s", priced(d, r.Level),
 		prose.Count(len(d.Cells), sweepNoun(d)), atWorst(d, r.Loss))
 	if r.Gain != nil && r.Level != d.Baseline {
 		text += fmt.Sprintf(", %s against %s on average", report.ChangeText(r.Gain.Ratio), d.Baseline)
@@ -133,11 +133,11 @@ func choiceAnswer(d *sweep.Document) string {
 	}
 	if slices.Contains(r.Set, d.Baseline) && r.Level != d.Baseline {
 		return fmt.Sprintf("%s is the best single choice by the means, %s, but the baseline %s may be as good",
-			setting(d, r.Level), atWorst(d, r.Loss), d.Baseline)
+			priced(d, r.Level), atWorst(d, r.Loss), d.Baseline)
 	}
-	text := fmt.Sprintf("%s is the best single choice", setting(d, r.Level))
+	text := fmt.Sprintf("%s is the best single choice", priced(d, r.Level))
 	if r.Level == d.Baseline {
-		text = fmt.Sprintf("the baseline, %s, is the best single choice", setting(d, r.Level))
+		text = fmt.Sprintf("the baseline, %s, is the best single choice", priced(d, r.Level))
 	}
 	text += ": " + atWorst(d, r.Loss)
 	if r.Level != d.Baseline && r.Gain != nil {

@@ -29,6 +29,7 @@ func sweepCells(d *sweep.Document, all []report.Mark, mapped bool) []document.Bl
 		{Title: "metric", Kind: document.Words, Optional: true},
 		{Title: "at best", Kind: document.Number, Drop: 5},
 		{Title: "best", Kind: document.Verdict},
+		{Title: "gives up", Kind: document.Verdict, Optional: true},
 		{Title: bare(d.Share) + "% from", Kind: document.Verdict},
 		{Title: "surely", Kind: document.Verdict, Drop: 8, Optional: true},
 		{Title: "over " + d.Baseline, Kind: document.Number, DropInterval: 4},
@@ -53,7 +54,7 @@ func sweepCells(d *sweep.Document, all []report.Mark, mapped bool) []document.Bl
 		}
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: c.Title}, {Text: metric(c)},
 			{Text: unit.Value(c.Unit, *topPoint(c).Value), Signs: report.Signs(all, cellCodes(c))},
-			{Text: bestLevels(d, c)},
+			{Text: bestLevels(d, c)}, {Text: givenUpBy(d, c.Best)},
 			{Text: enoughText(d, c)}, {Text: surelyLevels(d, c)}, ratioCell(c.Gain), {Text: stops}, reference,
 			{Text: reached}}})
 	}

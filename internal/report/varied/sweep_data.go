@@ -22,7 +22,7 @@ func sweepData(d *sweep.Document) *document.Data {
 		Columns: slices.Concat([]string{"factor", "level", "cell", "job"}, params, []string{"metric", "unit", "better",
 			"value", "lo", "hi", "n", "to_baseline", "to_baseline_lo", "to_baseline_hi", "verdict", "to_top",
 			"to_top_lo", "to_top_hi", "top", "best", "enough", "harm", "at_ceiling", "cpu_per_io", "host_cpu_per_io",
-			"energy_per_io", "warnings"}),
+			"energy_per_io", "warnings", "gives_up"}),
 		Rows: func(yield func([]document.Field) bool) {
 			for i := range d.Cells {
 				c := &d.Cells[i]
@@ -53,7 +53,7 @@ func levelData(d *sweep.Document, c *sweep.Cell, p *sweep.Point, params []string
 		document.Texts(string(cmp.Or(p.ToBaseline, none).Verdict)), ratioData(p.ToTop),
 		document.Texts(oneOrNone(p.Level == c.Top), oneOrNone(slices.Contains(c.BestSet, p.Level)),
 			oneOrNone(p.Level == c.SmallestForShare), oneOrNone(harmful), oneOrNone(c.AtCeiling)),
-		costData(p.Costs), document.Texts(strings.Join(p.Warnings, " ")))
+		costData(p.Costs), document.Texts(strings.Join(p.Warnings, " "), givenUpBy(d, p.Level)))
 }
 
 func curveData(d *sweep.Document) *document.Data {
