@@ -5,7 +5,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 GO := go
 BINARY := build/headroom
 
-.PHONY: help run test fast lint fuzz system kills test-guests test-kernel test-kube test-release test-arm64 image build bench attack site release install clean
+.PHONY: help run test fast lint fuzz system kills planted test-guests test-kernel test-kube test-release test-arm64 image build bench attack site release install clean
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -e 's/:.*##/\t/' | expand -t 12
@@ -36,6 +36,9 @@ system: ## the tests with real disks, file systems and browsers; as root
 
 kills: ## COUNT times (10,000): kill it with SIGKILL, restore, and check that nothing is left or lost; as root, an hour
 	@scripts/kills "$(or $(COUNT),10000)" $(MINUTES)
+
+planted: ## plant the faults of test/planted.tsv one by one, and check that tests see each of them; as root, half an hour
+	@scripts/planted
 
 test-guests: ## longer experiments in guests: emulated where KVM does not work
 	@scripts/test guests
