@@ -45,8 +45,9 @@
 //
 // The place of a run is described once more by its role, because "sda" on one machine is "nvme0n1" on another:
 // "disk.under-test.queue.scheduler" is the same setting as "disk.queue.scheduler", of the disk that is measured.
-// Several disks under one place are "disk.under-test.1.…", "disk.under-test.2.…". The device and the file system of the
-// place are "device.under-test.…" and "filesystem.…".
+// Several disks under one place are "disk.under-test.1.…", "disk.under-test.2.…". Devices of its stack that are made of
+// others (LVM, LUKS, md, loop devices) are "volume.under-test.…" from the top, "volume.under-test.2.…" and so on. The
+// device and the file system of the place are "device.under-test.…" and "filesystem.…".
 //
 // Values are what the kernel printed, on one line. Amounts that headroom computes are in base units (bytes, seconds,
 // hertz); an attribute that carries its unit in the kernel's own name (read_ahead_kb) keeps both. "none" stands for a

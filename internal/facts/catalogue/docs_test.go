@@ -67,7 +67,8 @@ for standard input. Two that have no fact in common are an error. '-o FILE' writ
 suffix.
 
 - A fact of one thing among several names it: 'disk.queue.scheduler' of 'nvme0n1'. The disk that a run measures has keys
-  of its own, 'disk.under-test.queue.scheduler': runs compare whatever their disks are called.
+  of its own, 'disk.under-test.queue.scheduler', and so have the devices above it, 'volume.under-test.queue.scheduler'
+  and 'volume.under-test.2.…': runs compare whatever their disks are called.
 - Behind a text stands how its value is written: a unit; *whole* or *fraction*, a number without one; *flag*, on or off;
   *list*, words separated by a comma and a space, or "none". Without any, it is text.
 - *Moving* facts change by themselves and are never a difference; counters count since boot. *Hidden* ones name a
