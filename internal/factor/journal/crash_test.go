@@ -117,10 +117,18 @@ func (p plan) carryOut() {
 func (p plan) run(t *testing.T) (printed string, ended bool) {
 	t.Helper()
 	out, err := p.command(t).CombinedOutput()
-	if strings.Contains(string(out), "failed:") {
-		t.Fatalf("it failed instead of dying:\n%s", out)
-	}
+	p.mustDie(t, string(out))
 	return string(out), err == nil
+}
+
+// mustDie fails where the process failed before it was killed, and puts back what it has changed: the machine is not
+// the test's alone.
+func (p plan) mustDie(t *testing.T, printed string) {
+	t.Helper()
+	if strings.Contains(printed, "failed:") {
+		p.restore(t, "after it failed")
+		t.Fatalf("it failed instead of dying:\n%s", printed)
+	}
 }
 
 func (p plan) command(t *testing.T) *exec.Cmd {

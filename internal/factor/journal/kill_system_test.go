@@ -108,9 +108,7 @@ func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 		time.Sleep(time.Duration(random.Int64N(int64(longest))))
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if strings.Contains(printed.String(), "failed:") {
-			t.Fatalf("it failed instead of dying:\n%s", printed.String())
-		}
+		p.mustDie(t, printed.String())
 		where := fmt.Sprintf("kill %d", kills)
 		if left, err := Pending(filepath.Join(p.Dir, "changes"), anyFile); err == nil && len(left) == 1 &&
 			len(left[0].Factors) > 0 {
