@@ -23,8 +23,7 @@ func OfFact(key string) (factorName string, ok bool) {
 // FactOf is the fact that reports what a factor sets, the inverse of OfFact. A queue's is that of a disk, whichever
 // device it belongs to.
 func FactOf(factorName string) (key string, ok bool) {
-	if WithoutDevice(factorName) != factorName || strings.HasPrefix(factorName, "queue:") {
-		_, attribute, _ := strings.Cut(factorName, ":")
+	if attribute, is := strings.CutPrefix(WithoutDevice(factorName), "queue:"); is {
 		return "disk.queue." + attribute, true
 	}
 	for _, f := range factSchemes() {

@@ -102,7 +102,12 @@ func TestFactOfIsOfFactTheOtherWayRound(t *testing.T) {
 			t.Errorf("%s is set by %q, of which %q tells", key, name, back)
 		}
 	}
-	for _, name := range []string{"env:A", "guest:iothreads", "cmdline:quiet"} {
+	for _, name := range []string{"queue:scheduler", "queue@md0:scheduler"} {
+		if key, ok := FactOf(name); !ok || key != "disk.queue.scheduler" {
+			t.Errorf("%s: %s", name, key)
+		}
+	}
+	for _, name := range []string{"env:A", "guest:iothreads", "cmdline:quiet", "server:queue@md0:scheduler"} {
 		if key, ok := FactOf(name); ok {
 			t.Errorf("%s: %s", name, key)
 		}

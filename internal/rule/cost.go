@@ -74,9 +74,13 @@ func (c Cost) Price() Price {
 // CostOf looks a setting up, written as a remedy's Set is: "cmdline:init_on_free=1", "cpu:governor=performance". A
 // setting that a remedy recommends costs what that remedy costs, one that a rule lists as a trade what the rule says. A
 // boot argument that is a rule's whole reason to find something costs the risk that the rule tells; where the rule is
-// about a loss, doing without the argument costs what its remedy does.
+// about a loss, doing without the argument costs what its remedy does, and so does taking it away. Of a network it
+// makes no difference which end the setting is of: "server:sysctl:…".
 func (s *Set) CostOf(text string) Cost {
 	var cost Cost
+	for _, end := range []string{"client:", "server:"} {
+		text = strings.TrimPrefix(text, end)
+	}
 	wanted := parseSetting(text)
 	for _, r := range s.rules {
 		for _, remedy := range r.Remedies {
@@ -97,7 +101,15 @@ func (s *Set) CostOf(text string) Cost {
 			}
 		}
 	}
-	if wanted.kind != "cmdline" || wanted.removed {
+	if wanted.kind != "cmdline" {
+		return cost
+	}
+	if wanted.removed {
+		for _, value := range []string{"=1", "=on", ""} {
+			if cost.With == "" {
+				cost.With = s.CostOf("cmdline:" + wanted.name + value).Without
+			}
+		}
 		return cost
 	}
 	before := s.findings("")

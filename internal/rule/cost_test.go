@@ -50,7 +50,10 @@ func TestWhatSettingsGiveUp(t *testing.T) {
 		"sysctl:kernel.stack_erasing=0": "security", "cmdline:quiet": "", "cmdline:slub_debug=FZPU": "",
 		"option:MITIGATION_RETPOLINE=n": "security", "option:MITIGATION_RETPOLINE=y": "",
 		"option:INIT_ON_FREE_DEFAULT_ON=n": "security", "option:IOMMU_DEFAULT_PASSTHROUGH=y": "security",
-		"option:HZ=1000": "", "option:STACKPROTECTOR_STRONG=n": "security",
+		"cmdline:init_on_free=absent": "security", "cmdline:-init_on_alloc": "security",
+		"cmdline:-quiet": "", "cmdline:-mitigations": "", "server:sysctl:vm.dirty_ratio=80": "durability",
+		"client:cmdline:mitigations=off": "security", "option:HZ=1000": "",
+		"option:STACKPROTECTOR_STRONG=n": "security",
 	} {
 		if got := set.CostOf(setting).Price(); got.GivesUp != want {
 			t.Errorf("%s gives up %q, not %q: %+v", setting, got.GivesUp, want, got)
