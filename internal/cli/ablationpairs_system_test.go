@@ -44,10 +44,10 @@ settings:
   - client:exec:second-link=10Mbit
   - server:sysctl:net.ipv4.tcp_rmem=4096 131072 6000000
   - nic:under-test/mtu=1400
-commands:
+commands: # equal ones are one setting of this machine, for whoever runs these tests, too
   second-link:
     apply: [tc, qdisc, change, dev, headroom1, root, tbf, rate, "{level}", burst, 64kb, latency, 50ms]
-    verify: [sh, -c, "tc qdisc show dev headroom1 | grep -o 'rate [^ ]*' | cut -d ' ' -f 2"]
+    verify: [sh, -c, "tc qdisc show dev headroom1 | grep -o 'rate [^ ]*' | cut -d ' ' -f 2 # in ` + h.client + `"]
     undo: [tc, qdisc, change, dev, headroom1, root, tbf, rate, "{old}", burst, 64kb, latency, 50ms]
 `} {
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {

@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -121,11 +122,19 @@ func TestALadderOfANetworkStopped(t *testing.T) {
 		atMost(t, name, rungCalled(t, d, name).Center, goodputOf(mbit))
 	}
 	rungCalled(t, d, "all 2 ports")
-	if one, loop := rungCalled(t, d, "one flow").Center, rungCalled(t, d, "loopback of").Center; one == nil ||
-		loop == nil || *one > 1.25*goodputOf(40) || *loop <= 0 {
-		t.Errorf("one flow: %+v, the loopback: %+v\n%+v", rungCalled(t, d, "one flow"), rungCalled(t, d, "loopback of"),
-			d.Warnings)
+	atMost(t, "one flow", rungCalled(t, d, "one flow").Center, goodputOf(40))
+	// The streams of a busy machine may start so far apart that no second is of all: then that is reported.
+	if loop := rungCalled(t, d, "loopback of").Center; loop == nil && !notSummed(d, "loopback of") ||
+		loop != nil && *loop <= 0 {
+		t.Errorf("the loopback: %+v\n%+v", rungCalled(t, d, "loopback of"), d.Warnings)
 	}
+}
+
+// notSummed reports whether a rung says that its loads were not added up.
+func notSummed(d ladder.Document, name string) bool {
+	return slices.ContainsFunc(d.Warnings, func(w ladder.Warning) bool {
+		return w.Code == "no-sum" && strings.HasPrefix(d.Rungs[w.Rung].Name, name)
+	})
 }
 
 // Whichever of its rungs a ladder of a network is killed on, and when it fails, the hosts are as they were once it was

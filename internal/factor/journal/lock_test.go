@@ -193,8 +193,8 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range 8 {
 		wait.Go(func() {
 			for range 10 {
-				j, err := Create(filepath.Join(b.dir, "changes of "+string(rune('A'+i))), own("RUN"+string(rune('A'+i))),
-					b.target)
+				id := own("RUN" + string(rune('A'+i)))
+				j, err := Create(filepath.Join(b.dir, "changes of "+id), id, b.target)
 				if err != nil {
 					t.Error(err)
 					return
