@@ -167,6 +167,19 @@ func TestWhatIsOneThingHasOneLock(t *testing.T) {
 		t.Errorf("different settings have one lock: %q", names)
 	}
 	b.must(j.Close())
+
+	// Each network namespace has adapters of its own, by the same names.
+	elsewhere := b.other("ELSEWHERE")
+	elsewhere.namespaces = map[string]string{"net": "another"}
+	others, err := elsewhere.lockNames(t.Context(), []spot.Spot{{Kind: spot.InFile, Path: "/sys/class/net/lo/mtu"},
+		{Kind: spot.InFile, Path: "/sys/kernel/mm/ksm/run"}})
+	b.must(err)
+	same, err := j.lockNames(t.Context(), []spot.Spot{{Kind: spot.InFile, Path: "/sys/kernel/mm/ksm/run"}})
+	b.must(err)
+	if others[0] == names[0] || others[1] != same[0] {
+		t.Error("adapters of two namespaces have one lock, or a setting of the machine has two")
+	}
+	b.must(elsewhere.Close())
 }
 
 // A run has a journal for each of its machines, which can be one.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -180,7 +181,9 @@ func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, e
 		case s.Kind == spot.InMount, s.Kind == spot.InNFS, s.Kind == spot.InFolder:
 			of, err = j.withNamespace(ctx, of, "mnt")
 		case s.Kind == spot.InFile && real[s.Path] != "":
-			of[2] = real[s.Path]
+			if of[2] = real[s.Path]; adapterFile.MatchString(of[2]) {
+				of, err = j.withNamespace(ctx, of, "net")
+			}
 		case s.Kind == spot.ByCommands:
 			var commands []byte
 			commands, err = json.Marshal(s.Commands)
@@ -194,6 +197,12 @@ func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, e
 	}
 	return names, nil
 }
+
+// adapterFile is a file of /sys about an adapter, which each network namespace has its own of:
+//
+//	/sys/devices/virtual/net/eth0/mtu
+//	/sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/queues/rx-0/rps_cpus
+var adapterFile = regexp.MustCompile(`^/sys/devices/.+/net/[^/]+/`)
 
 // withNamespace adds the number of a namespace that the target's processes are in, which other processes on the machine
 // need not be; nothing where it can't be read.
