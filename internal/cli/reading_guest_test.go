@@ -124,16 +124,16 @@ dmsetup create many --uuid mpath-many --table "0 65536 multipath 0 0 1 1 service
 echo 802.3ad > /sys/class/net/bond0/bonding/mode; echo layer3+4 > /sys/class/net/bond0/bonding/xmit_hash_policy
 /usr/sbin/ip link set eth0 down; /usr/sbin/ip link set eth1 down; echo +eth0 > /sys/class/net/bond0/bonding/slaves; echo +eth1 > /sys/class/net/bond0/bonding/slaves
 /usr/sbin/ip link set bond0 up; /usr/sbin/tc qdisc add dev eth0 root fq; echo none > /sys/block/nvme0n1/queue/scheduler`}
-	// queue: is about the device under test, whatever carries it, and queue@ about the one that is named.
+	// queue: sets the device under test, and queue@DEVICE: the named device of its stack.
 	queues := []struct{ command, want string }{
 		{"queue:read_ahead_kb /dev/md0", "/sys/block/md0/queue/read_ahead_kb"},
 		{"queue@disks:read_ahead_kb /dev/md0", "/sys/block/nvme0n1/queue/read_ahead_kb, /sys/block/nvme1n1/queue/read_ahead_kb"},
 		{"queue@nvme1n1:scheduler /dev/md0", "/sys/block/nvme1n1/queue/scheduler"},
-		{"queue:scheduler /dev/md0", "of the disks under it: queue@disks:scheduler"},
+		{"queue:scheduler /dev/md0", "for the disks under it: queue@disks:scheduler"},
 		{"queue:read_ahead_kb /dev/dm-1", "/sys/block/dm-1/queue/read_ahead_kb"},
 		{"queue@striped:max_sectors_kb /dev/dm-1", "/sys/block/dm-0/queue/max_sectors_kb"},
 		{"queue@disks:scheduler /dev/dm-1", "/sys/block/sda/queue/scheduler, /sys/block/sdb/queue/scheduler"},
-		{"queue:scheduler /dev/dm-1", "of the disks under it: queue@disks:scheduler"},
+		{"queue:scheduler /dev/dm-1", "for the disks under it: queue@disks:scheduler"},
 		{"queue:nr_requests /dev/dm-2", "/sys/block/dm-2/queue/nr_requests"}, // multipath has requests of its own
 		{"queue@vda:nr_requests /dev/dm-2", "/sys/block/vda/queue/nr_requests"},
 		{"queue@sda:nr_requests /dev/dm-2", "there are queue@dm-2:, queue@vda:"},

@@ -37,11 +37,7 @@ func idle(arm string) profile.Load {
 
 func ask(t *testing.T, machine []lab.Fact) map[string]rule.Finding {
 	t.Helper()
-	rules, err := rule.BuiltIn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := rule.Compile(rules)
+	set, err := rule.BuiltInSet()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,11 +149,7 @@ func TestBusiestInterruptCPU(t *testing.T) {
 // A mitigation of a CPU flaw is never what stands first for a slow disk: only where a profile shows that the load is
 // bound by CPUs, and that the mitigation takes a part of their time, it is ordered by its severity.
 func TestMitigationsComeLastUnlessMeasured(t *testing.T) {
-	rules, err := rule.BuiltIn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := rule.Compile(rules)
+	set, err := rule.BuiltInSet()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -231,9 +231,16 @@ func group(rule *Rule, outcomes []outcome) []Finding {
 	return findings
 }
 
-// byWeight orders findings before unknowns before the rest, and findings by their severity, the highest published
-// figure and their class. Mitigations of CPU flaws that no profile has shown to cost anything here come last: what they
-// cost others says little of a disk, and taking them away gives up security.
+// rank orders findings before unmeasured mitigations, unknowns and the rest. Published costs of a mitigation say little
+// about a disk, and removing it gives up security.
+func rank(v Verdict, unmeasured bool) int {
+	if v == Found && !unmeasured {
+		return -1
+	}
+	return slices.Index([]Verdict{Found, Unknown, Clear, NotApplicable}, v)
+}
+
+// byWeight orders findings by rank, severity, the highest published figure and class.
 func byWeight(a, b Finding) int {
 	high := func(f Finding) float64 {
 		var most float64
@@ -243,31 +250,19 @@ func byWeight(a, b Finding) int {
 		return most
 	}
 	place := func(list []string, s string) int { return slices.Index(list, s) }
-	verdicts := []string{string(Found), string(Unknown), string(Clear), string(NotApplicable)}
 	return cmp.Or(
-		cmp.Compare(place(verdicts, string(a.Verdict)), place(verdicts, string(b.Verdict))),
-		compareBool(a.Unmeasured(), b.Unmeasured()),
+		cmp.Compare(rank(a.Verdict, a.Unmeasured()), rank(b.Verdict, b.Unmeasured())),
 		cmp.Compare(place(Severities(), a.Severity), place(Severities(), b.Severity)),
 		cmp.Compare(high(b), high(a)),
 		cmp.Compare(place(ruleClasses(), a.Class), place(ruleClasses(), b.Class)),
 		cmp.Compare(a.Rule, b.Rule))
 }
 
-func compareBool(a, b bool) int {
-	if a == b {
-		return 0
-	}
-	if b {
-		return -1
-	}
-	return 1
-}
-
-// leastShare of the time of a load that a mitigation must take for its cost to count as measured.
+// leastShare is the share of a load's time from which on a mitigation's cost counts as measured.
 const leastShare = 0.03
 
-// Unmeasured reports whether a finding is a mitigation of a CPU flaw of whose cost on this machine nothing is known: no
-// profile shows that it takes a part of the time in which the threads of a load have CPUs to wait for.
+// Unmeasured reports whether a finding is a mitigation of a CPU flaw whose cost on this machine is unknown: no profile
+// has a load in which its functions take leastShare of the threads' time.
 func (f Finding) Unmeasured() bool {
 	share, busy := map[string]float64{}, map[string]float64{}
 	for _, e := range f.Evidence {

@@ -97,11 +97,7 @@ func TestReports(t *testing.T) {
 
 func builtInSet(t *testing.T) *Set {
 	t.Helper()
-	rules, err := BuiltIn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := Compile(rules)
+	set, err := BuiltInSet()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func Share(names []string, reports []*Report) []Shared {
 	}
 	all := []*Shared{}
 	at := map[key]*Shared{}
-	rank := map[*Shared]int{} // the best place that it has in any report
+	best := map[*Shared]int{} // its best place in any report
 	for i, r := range reports {
 		if r == nil {
 			continue
@@ -38,9 +38,9 @@ func Share(names []string, reports []*Report) []Shared {
 			s := at[k]
 			if s == nil {
 				s = &Shared{Rule: f.Rule, Verdict: f.Verdict, Title: f.Title, Severity: f.Severity, Class: f.Class}
-				at[k], all, rank[s] = s, append(all, s), place
+				at[k], all, best[s] = s, append(all, s), place
 			}
-			rank[s] = min(rank[s], place)
+			best[s] = min(best[s], place)
 			if worse(f.Severity, s.Severity) {
 				s.Severity = f.Severity
 			}
@@ -50,12 +50,10 @@ func Share(names []string, reports []*Report) []Shared {
 			s.Each[len(s.Each)-1] = append(s.Each[len(s.Each)-1], f)
 		}
 	}
-	order := []Verdict{Found, Unknown, Clear, NotApplicable}
 	slices.SortStableFunc(all, func(a, b *Shared) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Verdict), slices.Index(order, b.Verdict)),
-			compareBool(a.Unmeasured(), b.Unmeasured()),
+		return cmp.Or(cmp.Compare(rank(a.Verdict, a.Unmeasured()), rank(b.Verdict, b.Unmeasured())),
 			cmp.Compare(slices.Index(Severities(), a.Severity), slices.Index(Severities(), b.Severity)),
-			cmp.Compare(len(b.On), len(a.On)), cmp.Compare(rank[a], rank[b]), cmp.Compare(a.Rule, b.Rule))
+			cmp.Compare(len(b.On), len(a.On)), cmp.Compare(best[a], best[b]), cmp.Compare(a.Rule, b.Rule))
 	})
 	shared := make([]Shared, len(all))
 	for i, s := range all {
@@ -64,7 +62,7 @@ func Share(names []string, reports []*Report) []Shared {
 	return shared
 }
 
-// Unmeasured reports whether it is a mitigation of a CPU flaw of whose cost nothing is known on any of the machines.
+// Unmeasured reports whether it is a mitigation of a CPU flaw whose cost is unknown on all of the machines.
 func (s *Shared) Unmeasured() bool {
 	for _, of := range s.Each {
 		if slices.ContainsFunc(of, func(f Finding) bool { return !f.Unmeasured() }) {

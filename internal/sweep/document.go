@@ -65,7 +65,7 @@ type Level struct {
 	// NotVerified is why nothing shows whether the level was in effect at all; empty where something does, and a
 	// difference that was measured does. Where a level has one, nothing is called the same.
 	NotVerified string `json:"not_verified,omitempty"`
-	// Price is what the level costs besides speed; empty where no rule tells.
+	// Price is the cost of the level other than speed; empty if no rule has one.
 	rule.Price
 }
 

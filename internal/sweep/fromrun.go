@@ -132,7 +132,7 @@ func levelName(a lab.Arm, factors []lab.VariedFactor) string {
 	for _, f := range factors {
 		level, ok := a.Levels[f.Factor]
 		if !ok || level == "" {
-			level = found
+			level = "found"
 		}
 		names = append(names, level)
 	}

@@ -1,33 +1,26 @@
 package sweep
 
 import (
-	"cmp"
 	"slices"
 
 	"headroom/internal/lab"
 	"headroom/internal/rule"
 )
 
-// addPrices says what each level costs besides speed. Of several factors that are varied together, a level that gives
-// something up speaks for all.
+// addPrices adds the cost of each level other than speed. If several factors vary together, a level that gives
+// something up takes precedence over one with another cost.
 func (d *Document) addPrices(run lab.Run) error {
 	set, err := rule.BuiltInSet()
 	if err != nil {
 		return err
 	}
 	for _, f := range run.Experiment.Factors {
-		levelOf := func(l Level) string {
-			i := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == l.Arm })
-			if i < 0 {
-				return found
-			}
-			return cmp.Or(run.Arms[i].Levels[f.Factor], found)
-		}
-		var names []string
+		var levels []string
 		for _, l := range d.Levels {
-			names = append(names, levelOf(l))
+			arm := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == l.Arm })
+			levels = append(levels, levelName(run.Arms[arm], []lab.VariedFactor{f}))
 		}
-		for i, p := range set.Prices(f.Factor, names) {
+		for i, p := range set.Prices(f.Factor, levels) {
 			if at := &d.Levels[i].Price; at.GivesUp == "" && (p.GivesUp != "" || at.Cost == "") {
 				*at = p
 			}
@@ -35,6 +28,3 @@ func (d *Document) addPrices(run lab.Run) error {
 	}
 	return nil
 }
-
-// found is the level of a factor that an arm leaves alone.
-const found = "found"

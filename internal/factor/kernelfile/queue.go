@@ -22,12 +22,12 @@ var (
 	queueDevice    = regexp.MustCompile(`^[A-Za-z0-9/][A-Za-z0-9_./+!-]*$`)
 )
 
-// allDisks stands for the whole disks at the bottom of a stack: queue@disks:scheduler.
+// allDisks means the whole disks at the bottom of a stack: queue@disks:scheduler.
 const allDisks = "disks"
 
-// Queue is queue:, a setting of the queue of the device under test. It is the device that loads address: of a
-// directory the one that its file system lies on, of a partition its disk. queue@DEVICE: is another device of its
-// stack, queue@disks: the disks at its bottom.
+// Queue is queue:, a setting of the queue of the device under test: the block device that the directory's file system is
+// on, or the disk of a partition. queue@DEVICE: sets another device of its stack, and queue@disks: the disks at its
+// bottom.
 func Queue() scheme.Scheme {
 	s := queueOf("")
 	s.OfDevice = func(device string) (scheme.Scheme, error) {
@@ -40,13 +40,13 @@ func Queue() scheme.Scheme {
 	return s
 }
 
-// queueOf is queue: where the device is empty, and queue@DEVICE: elsewhere.
+// queueOf returns the scheme queue@DEVICE:, or queue: if the device is empty.
 func queueOf(device string) scheme.Scheme {
 	name := "queue"
 	if device != "" {
 		name += "@" + device
 	}
-	return scheme.Scheme{Name: name, Title: "a setting of the queue of the device under test, or of one under it",
+	return scheme.Scheme{Name: name, Title: "a queue setting of the device under test, or of a device under it",
 		Class: scheme.Live, Needs: "nothing",
 		Syntax: "queue:ATTRIBUTE, queue@DEVICE:ATTRIBUTE or queue@disks:ATTRIBUTE",
 		Examples: []string{"queue:scheduler=none,mq-deadline", "queue:read_ahead_kb=128,4096",
@@ -59,8 +59,8 @@ func queueOf(device string) scheme.Scheme {
 		}}
 }
 
-// heldDevice is the part of a pattern that stands for a device; empty for any, which holds more than it must where
-// the disks of a stack are meant.
+// heldDevice returns the device's part of a pattern. It is empty, and so matches all devices, for queue: and
+// queue@disks:, since the place is unknown here.
 func heldDevice(t target.Target, device string) string {
 	if device == "" || device == allDisks {
 		return ""
@@ -78,13 +78,13 @@ func checkQueue(name, _ string) error {
 	return nil
 }
 
-// bindQueue is an attribute of the queue of the device under test, or of a named device of its stack.
+// bindQueue binds an attribute of the queue of the device under test, or of a named device of its stack.
 func bindQueue(ctx context.Context, w scheme.Scope, device, attribute string) (scheme.Setting, error) {
 	stack := storage.NewStack(collect.Reader{FS: w.Target.FS()})
 	queues := stack.Queues(w.Place)
 	if len(queues) == 0 {
-		return scheme.Setting{}, refused(w, "queue:"+attribute+" is about the device under test, and there is none",
-			"name a place on a block device: tmpfs and file systems over the network have no queue here")
+		return scheme.Setting{}, refused(w, "queue:"+attribute+": "+w.Place.Path+" is not on a block device",
+			"choose a place on one: tmpfs and network file systems have no queue on this machine")
 	}
 	chosen, err := chooseQueues(w, stack, queues, device)
 	if err != nil {
@@ -100,7 +100,7 @@ func bindQueue(ctx context.Context, w scheme.Scope, device, attribute string) (s
 	}
 	for i, place := range s.Spots {
 		file := read[place.Path]
-		if errors.Is(file.Err, fs.ErrNotExist) || attribute == "scheduler" && noScheduler(file.Data) {
+		if !hasAttribute(attribute, file.Data, file.Err) {
 			return scheme.Setting{}, lacking(w, stack, queues, chosen[i], attribute)
 		}
 		_, choices := spot.Chosen(string(file.Data))
@@ -119,7 +119,7 @@ func bindQueue(ctx context.Context, w scheme.Scope, device, attribute string) (s
 	return s.Readable(ctx, w.Target)
 }
 
-// chooseQueues are the queues of a stack that a factor is about.
+// chooseQueues returns the queues of a stack that a factor sets.
 func chooseQueues(w scheme.Scope, stack storage.Stack, queues []storage.Queue, device string) ([]storage.Queue, error) {
 	name, _ := stack.Named(device)
 	chosen := slices.DeleteFunc(slices.Clone(queues), func(q storage.Queue) bool {
@@ -145,37 +145,37 @@ func queueFile(device, attribute string) string {
 	return "/sys/block/" + device + "/queue/" + attribute
 }
 
-// noScheduler reports whether a file says that a queue can have no scheduler. Where it can, the one in use stands in
-// brackets. Source: block/elevator.c, elv_iosched_show.
+// hasAttribute reports whether a queue has an attribute, given its file or the error of reading it. A queue that can't
+// have a scheduler prints "none" without brackets. Source: block/elevator.c, elv_iosched_show.
 //
 //	none
 //	[none] mq-deadline
-func noScheduler(file []byte) bool { return strings.TrimSpace(string(file)) == "none" }
+func hasAttribute(attribute string, file []byte, err error) bool {
+	return !errors.Is(err, fs.ErrNotExist) && (attribute != "scheduler" || strings.TrimSpace(string(file)) != "none")
+}
 
-// lacking is the error of a device whose queue lacks an attribute, with the devices of its stack that have it.
+// lacking returns the error for a device whose queue lacks an attribute. Its hints name the devices of the stack that
+// have it.
 func lacking(w scheme.Scope, stack storage.Stack, queues []storage.Queue, of storage.Queue, attribute string) error {
-	e := &lab.Error{Kind: lab.Refused, What: "the queue of " + of.Device + " has no " + attribute,
-		Target: target.RemoteName(w.Target)}
 	var others []string
-	disks := true
+	disks := !of.Disk
 	for _, q := range queues {
 		data, err := stack.Bytes(queueFile(q.Device, attribute))
-		has := err == nil && (attribute != "scheduler" || !noScheduler(data))
+		has := hasAttribute(attribute, data, err)
 		if has {
 			others = append(others, "queue@"+q.Device+":"+attribute)
 		}
 		disks = disks && (has || !q.Disk)
 	}
-	switch {
-	case len(others) == 0:
-		e.Hints = []string{"ls /sys/block/" + of.Device + "/queue lists what it has"}
-	case disks && !of.Disk:
-		e.Hints = []string{"of the disks under it: queue@" + allDisks + ":" + attribute}
-		fallthrough
-	default:
-		e.Hints = append(e.Hints, "there are "+strings.Join(others, ", "))
+	what := "the queue of " + of.Device + " has no " + attribute
+	if len(others) == 0 {
+		return refused(w, what, "ls /sys/block/"+of.Device+"/queue lists its attributes")
 	}
-	return e
+	hints := []string{"there are " + strings.Join(others, ", ")}
+	if disks {
+		hints = append([]string{"for the disks under it: queue@" + allDisks + ":" + attribute}, hints...)
+	}
+	return refused(w, what, hints...)
 }
 
 func refused(w scheme.Scope, what string, hints ...string) error {

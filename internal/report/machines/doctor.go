@@ -52,7 +52,9 @@ func doctorAnswer(r rule.Report) []document.Block {
 		case rule.Found:
 			if !found[f.Rule] {
 				severities[f.Severity]++
-				unmeasured += countIf(f.Unmeasured())
+				if f.Unmeasured() {
+					unmeasured++
+				}
 			}
 			found[f.Rule] = true
 		case rule.Unknown:
@@ -76,14 +78,7 @@ func doctorAnswer(r rule.Report) []document.Block {
 		document.Sentence{Role: document.Detail, Text: counts}}
 }
 
-func countIf(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
-// findingsText counts findings by severity, and says which come last: mitigations whose cost is not measured.
+// findingsText counts findings by severity, and names those that come last: mitigations with an unmeasured cost.
 func findingsText(severities map[string]int, unmeasured int, of string) string {
 	n := 0
 	var counts []string

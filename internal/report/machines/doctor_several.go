@@ -57,7 +57,9 @@ func severalAnswer(d diagnosis.Several) []document.Block {
 		switch s.Verdict {
 		case rule.Found:
 			severities[s.Severity]++
-			unmeasured += countIf(s.Unmeasured())
+			if s.Unmeasured() {
+				unmeasured++
+			}
 		case rule.Unknown:
 			unknown++
 		}

@@ -28,11 +28,7 @@ func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Susp
 		return nil, nil
 	}
 	run := b.Run
-	rules, err := rule.BuiltIn()
-	if err != nil {
-		return nil, err
-	}
-	set, err := rule.Compile(rules)
+	set, err := rule.BuiltInSet()
 	if err != nil {
 		return nil, err
 	}
