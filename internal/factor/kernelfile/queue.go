@@ -25,8 +25,8 @@ var (
 // allDisks means the whole disks at the bottom of a stack: queue@disks:scheduler.
 const allDisks = "disks"
 
-// Queue is queue:, a setting of the queue of the device under test: the block device that the directory's file system is
-// on, or the disk of a partition. queue@DEVICE: sets another device of its stack, and queue@disks: the disks at its
+// Queue is queue:, a setting of the queue of the device under test: the block device that the directory's file system
+// is on, or the disk of a partition. queue@DEVICE: sets another device of its stack, and queue@disks: the disks at its
 // bottom.
 func Queue() scheme.Scheme {
 	s := queueOf("")
