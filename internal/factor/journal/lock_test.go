@@ -168,16 +168,21 @@ func TestWhatIsOneThingHasOneLock(t *testing.T) {
 	}
 	b.must(j.Close())
 
-	// Each network namespace has adapters of its own, by the same names.
+	// Each network namespace has adapters of its own, by the same names. The last path does not exist, so that it has
+	// no other name.
 	elsewhere := b.other("ELSEWHERE")
 	elsewhere.namespaces = map[string]string{"net": "another"}
-	others, err := elsewhere.lockNames(t.Context(), []spot.Spot{{Kind: spot.InFile, Path: "/sys/class/net/lo/mtu"},
-		{Kind: spot.InFile, Path: "/sys/kernel/mm/ksm/run"}})
-	b.must(err)
-	same, err := j.lockNames(t.Context(), []spot.Spot{{Kind: spot.InFile, Path: "/sys/kernel/mm/ksm/run"}})
-	b.must(err)
-	if others[0] == names[0] || others[1] != same[0] {
-		t.Error("adapters of two namespaces have one lock, or a setting of the machine has two")
+	for path, shared := range map[string]bool{"/sys/class/net/lo/mtu": false, "/sys/devices/virtual/net/lo/mtu": false,
+		"/sys/class/net/none/mtu": false, "/sys/kernel/mm/ksm/run": true,
+		"/sys/class/block/none/queue/scheduler": true} {
+		file := []spot.Spot{{Kind: spot.InFile, Path: path}}
+		here, err := j.lockNames(t.Context(), file)
+		b.must(err)
+		there, err := elsewhere.lockNames(t.Context(), file)
+		b.must(err)
+		if slices.Equal(here, there) != shared {
+			t.Errorf("%s in two network namespaces: one lock is %v", path, !shared)
+		}
 	}
 	b.must(elsewhere.Close())
 }

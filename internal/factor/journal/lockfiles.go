@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -180,8 +181,8 @@ func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, e
 			of, err = j.withNamespace(ctx, of, "net")
 		case s.Kind == spot.InMount, s.Kind == spot.InNFS, s.Kind == spot.InFolder:
 			of, err = j.withNamespace(ctx, of, "mnt")
-		case s.Kind == spot.InFile && real[s.Path] != "":
-			if of[2] = real[s.Path]; adapterFile.MatchString(of[2]) {
+		case s.Kind == spot.InFile:
+			if of[2] = cmp.Or(real[s.Path], s.Path); adapterFile.MatchString(of[2]) {
 				of, err = j.withNamespace(ctx, of, "net")
 			}
 		case s.Kind == spot.ByCommands:
@@ -198,11 +199,13 @@ func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, e
 	return names, nil
 }
 
-// adapterFile is a file of /sys about an adapter, which each network namespace has its own of:
+// adapterFile matches files of network adapters in /sys. Each network namespace has adapters of its own, so the same
+// path can mean another adapter:
 //
+//	/sys/class/net/eth0/mtu
 //	/sys/devices/virtual/net/eth0/mtu
 //	/sys/devices/pci0000:00/0000:00:03.0/virtio0/net/eth0/queues/rx-0/rps_cpus
-var adapterFile = regexp.MustCompile(`^/sys/devices/.+/net/[^/]+/`)
+var adapterFile = regexp.MustCompile(`^/sys/(class|devices/.+)/net/[^/]+/`)
 
 // withNamespace adds the number of a namespace that the target's processes are in, which other processes on the machine
 // need not be; nothing where it can't be read.
