@@ -15,6 +15,7 @@ import (
 
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/lab"
 	"headroom/internal/target"
 )
 
@@ -28,7 +29,7 @@ type plan struct {
 	Dir string
 	// Levels by factor; a factor that begins with file: is a file with a path.
 	Factors, Levels []string
-	Place           []string // disks
+	Place           lab.Place
 	// DieAt is the number of the step before which it dies; DieInWrite that of the write in the midst of which it does.
 	DieAt, DieInWrite int
 	Blocks            int
@@ -78,9 +79,7 @@ func (p plan) bind(t target.Target, name string) (scheme.Setting, error) {
 		s.Factor, s.Target = "exec:"+filepath.Base(file), t
 		return s, nil
 	}
-	w := scheme.Scope{Target: t}
-	w.Place.Disks = p.Place
-	return factor.Bind(context.Background(), w, name)
+	return factor.Bind(context.Background(), scheme.Scope{Target: t, Place: p.Place}, name)
 }
 
 func (p plan) carryOut() {
@@ -121,8 +120,8 @@ func (p plan) run(t *testing.T) (printed string, ended bool) {
 	return string(out), err == nil
 }
 
-// mustDie fails where the process failed before it was killed, and puts back what it has changed: the machine is not
-// the test's alone.
+// mustDie fails the test if the process failed instead of being killed. It restores the settings first, since other
+// tests use the same machine.
 func (p plan) mustDie(t *testing.T, printed string) {
 	t.Helper()
 	if strings.Contains(printed, "failed:") {

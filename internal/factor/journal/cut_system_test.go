@@ -66,8 +66,7 @@ func TestConnectionCut(t *testing.T) {
 				cutConnections(t)
 			}
 		})
-		w := scheme.Scope{Target: host}
-		w.Place.Disks = []string{disk}
+		w := scheme.Scope{Target: host, Place: on(t, "/dev/"+disk).Place}
 		var failed error
 		for _, c := range [][2]string{{"sysctl:vm.dirty_expire_centisecs", "2900"}, {"queue:read_ahead_kb", "64"}} {
 			s, err := factor.Bind(t.Context(), w, c[0])

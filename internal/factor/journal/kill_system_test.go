@@ -29,10 +29,9 @@ func realPlan(t *testing.T) (p plan, watched []string) {
 	usualSysctls(t)
 	disk := loopDisk(t)
 	queue := "/sys/block/" + disk + "/queue"
-	p = plan{Dir: t.TempDir(), Place: []string{disk}}
+	w := on(t, "/dev/"+disk)
+	p = plan{Dir: t.TempDir(), Place: w.Place}
 	add := func(name, level string) { p.Factors, p.Levels = append(p.Factors, name), append(p.Levels, level) }
-	w := here(t)
-	w.Place.Disks = p.Place
 	if s, err := factor.Bind(t.Context(), w, "queue:scheduler"); err == nil && len(s.Possible) > 1 {
 		found, _ := s.Read(t.Context())
 		add("queue:scheduler", s.Possible[(slices.Index(s.Possible, found)+1)%len(s.Possible)])
@@ -57,23 +56,21 @@ func realPlan(t *testing.T) (p plan, watched []string) {
 	return p, append(watched, "/proc/sys/net/ipv4/udp_mem")
 }
 
-// snapshot is all that facts knows of this machine and of the disk.
-func snapshot(t *testing.T, disk string) []lab.Fact {
+// snapshot returns the facts about this machine and the place.
+func snapshot(t *testing.T, place lab.Place) []lab.Fact {
 	t.Helper()
-	all, err := facts.SnapshotWithin(t.Context(), 5*time.Minute, here(t).Target,
-		lab.Place{Kind: lab.Device, Path: "/dev/" + disk, Resolved: "/dev/" + disk, Disks: []string{disk}})
+	all, err := facts.SnapshotWithin(t.Context(), 5*time.Minute, here(t).Target, place)
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d facts, %v", len(all), err)
 	}
 	return all
 }
 
-// unchanged holds the machine against a snapshot by what facts calls a changed setting. Other disks, and what is made
-// of them, are not this test's business.
-func unchanged(t *testing.T, before []lab.Fact, disk string) {
+// unchanged compares the machine with a snapshot. Devices that the place is not on are ignored.
+func unchanged(t *testing.T, before []lab.Fact, place lab.Place) {
 	t.Helper()
-	for _, c := range facts.Changes(slices.Values(before), snapshot(t, disk)) {
-		if about := c.After.About; about == "" || about == disk {
+	for _, c := range facts.Changes(slices.Values(before), snapshot(t, place)) {
+		if about := c.After.About; about == "" || about == filepath.Base(place.Path) {
 			t.Errorf("%s %s is %q and was %q", c.After.Key, about, c.After.Value, c.Before.Value)
 		}
 	}
@@ -81,16 +78,16 @@ func unchanged(t *testing.T, before []lab.Fact, disk string) {
 
 func TestKilledAtEachStepOfChangingSettings(t *testing.T) {
 	p, watched := realPlan(t)
-	facts := snapshot(t, p.Place[0])
+	facts := snapshot(t, p.Place)
 	before := contents(t, watched...)
 	p.atEachStep(t, 50, func() string { return differ(before, contents(t, watched...)) })
-	unchanged(t, facts, p.Place[0])
+	unchanged(t, facts, p.Place)
 	t.Logf("%d facts and %d files are as they were; changed were %q", len(facts), len(before), p.Factors)
 }
 
 func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 	p, watched := realPlan(t)
-	facts := snapshot(t, p.Place[0])
+	facts := snapshot(t, p.Place)
 	before := contents(t, watched...)
 	p.Blocks = 1000 // far more than there is time for
 	// Each step is killed by itself above; this is for what lies between two of them.
@@ -119,7 +116,7 @@ func TestKilledAtRandomWhileChangingSettings(t *testing.T) {
 			t.Fatalf("%s: %s", where, d)
 		}
 	}
-	unchanged(t, facts, p.Place[0])
+	unchanged(t, facts, p.Place)
 	t.Logf("%d kills, %d of them with changes to put back; %d facts are as they were", kills, changed, len(facts))
 }
 

@@ -250,7 +250,7 @@ func TestQueue(t *testing.T) {
 
 func TestQueueOfDisksThatDiffer(t *testing.T) {
 	w := here(t)
-	w.Place.Members = []string{"/dev/" + loopDisk(t), "/dev/" + loopDisk(t)}
+	w.Place = lab.Place{Kind: lab.Device, Members: []string{"/dev/" + loopDisk(t), "/dev/" + loopDisk(t)}}
 	file := func(i int) string {
 		return "/sys/block/" + filepath.Base(w.Place.Members[i]) + "/queue/read_ahead_kb"
 	}
@@ -314,7 +314,15 @@ func TestQueueOfOneDeviceOfAStack(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// What lies above the place is none of its devices.
+	// Without a place there is no device, and never the root disk.
+	for _, none := range []lab.Place{{}, {Kind: lab.NoPlace}} {
+		w := here(t)
+		w.Place = none
+		if _, err := factor.Bind(t.Context(), w, "queue:read_ahead_kb"); lab.KindOf(err) != lab.Refused {
+			t.Errorf("without a place: %v", err)
+		}
+	}
+	// A device above the place is none of its devices.
 	for name, place := range map[string]string{"queue@" + top + ":read_ahead_kb": dir,
 		"queue@nosuch:read_ahead_kb": "/dev/" + top, "queue@disks:no_such_setting": "/dev/" + top} {
 		if _, err := factor.Bind(t.Context(), on(t, place), name); lab.KindOf(err) != lab.Refused {
@@ -617,8 +625,7 @@ func TestExec(t *testing.T) {
 
 func TestTheKernelsReasonIsTold(t *testing.T) {
 	disk := loopDisk(t)
-	w := here(t)
-	w.Place.Disks = []string{disk}
+	w := on(t, "/dev/"+disk)
 	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
 	if err != nil {
 		t.Fatal(err)

@@ -83,8 +83,8 @@ func bindQueue(ctx context.Context, w scheme.Scope, device, attribute string) (s
 	stack := storage.NewStack(collect.Reader{FS: w.Target.FS()})
 	queues := stack.Queues(w.Place)
 	if len(queues) == 0 {
-		return scheme.Setting{}, refused(w, "queue:"+attribute+": "+w.Place.Path+" is not on a block device",
-			"choose a place on one: tmpfs and network file systems have no queue on this machine")
+		return scheme.Setting{}, refused(w, "queue:"+attribute+" needs a place on a block device",
+			"tmpfs, network file systems and tests of networks have no queue on this machine")
 	}
 	chosen, err := chooseQueues(w, stack, queues, device)
 	if err != nil {

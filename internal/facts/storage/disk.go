@@ -63,8 +63,8 @@ func CollectPlace(r collect.Reader, in collect.Scope) []lab.Fact {
 	return append(once(facts), s.volumesUnder(tops)...)
 }
 
-// volumesUnder describes the devices of a place that are made of others, from the top down, the first as
-// volume.under-test and the others with their number: volume.under-test.2. Its disks are in CollectDisks.
+// volumesUnder describes the devices of a stack that are made of others, from the top down: volume.under-test,
+// volume.under-test.2 and so on. CollectDisks describes the disks.
 func (s Stack) volumesUnder(tops []string) []lab.Fact {
 	var facts []lab.Fact
 	n := 0
@@ -87,8 +87,8 @@ func (s Stack) volumesUnder(tops []string) []lab.Fact {
 	return facts
 }
 
-// volumeQueue reads the settings that the queue of a volume has: one that only passes requests on has no scheduler, for
-// example.
+// volumeQueue reads the queue settings of a volume, without those that it lacks. A volume that only passes requests on
+// lacks a scheduler, for example.
 func (s Stack) volumeQueue(role, device string) []lab.Fact {
 	facts := append([]lab.Fact{s.scheduler(role, device)}, s.queue(role, device)...)
 	return slices.DeleteFunc(facts, func(f lab.Fact) bool { return f.Unknown != "" })
@@ -120,8 +120,12 @@ func once(facts []lab.Fact) []lab.Fact {
 	return kept
 }
 
-// Tops are the block devices that a place lies on directly; of a place of several devices these.
+// Tops returns the block devices that a place is directly on. For a place of several devices it returns these devices,
+// and none for a place that is neither a directory nor a device: an empty path would be on the root file system.
 func (s Stack) Tops(place lab.Place) []string {
+	if place.Kind != lab.Directory && place.Kind != lab.Device {
+		return nil
+	}
 	if len(place.Members) > 0 {
 		var tops []string
 		for _, member := range place.Members {

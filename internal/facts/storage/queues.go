@@ -7,16 +7,17 @@ import (
 	"headroom/internal/lab"
 )
 
-// Queue is a block device of a stack that has a request queue of its own.
+// Queue is a block device of a stack that has a request queue.
 type Queue struct {
 	// Device is its name in /sys: "dm-3", "nvme0n1", "cciss!c0d0".
 	Device string
-	// UnderTest says that loads address the device, Disk that nothing lies under it. A plain disk is both.
+	// UnderTest is true if loads address the device, Disk if no other device is under it. Both are true for a plain
+	// disk.
 	UnderTest, Disk bool
 }
 
-// Queues are the queues of a place, from the top down. A partition has none: that of its disk is used, and if loads
-// address the partition, the disk is under test.
+// Queues returns the queues of a place, from the top down. A partition uses the queue of its disk, so for a load on a
+// partition the disk is under test.
 func (s Stack) Queues(place lab.Place) []Queue {
 	tops := s.Tops(place)
 	for i, name := range tops {
@@ -35,7 +36,8 @@ func (s Stack) Queues(place lab.Place) []Queue {
 	return queues
 }
 
-// Named is the device that a user types: "md0", "/dev/md0", "vg0-data", "/dev/mapper/vg0-data", "/dev/vg0/data".
+// Named returns the kernel's name of a device that a user names: "md0", "/dev/md0", "vg0-data", "/dev/mapper/vg0-data",
+// "/dev/vg0/data".
 func (s Stack) Named(typed string) (device string, ok bool) {
 	if typed == "" {
 		return "", false

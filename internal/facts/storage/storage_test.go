@@ -321,6 +321,12 @@ func TestQueues(t *testing.T) {
 		}
 	}
 	s := NewStack(collect.Reader{FS: factstest.Saved(t, "stacked").FS()})
+	// Without a place, or for loads of a network, there is no device: never the one of the root file system.
+	for _, none := range []lab.Place{{}, {Kind: lab.NoPlace}, {Kind: lab.NoPlace, Path: "/"}} {
+		if queues := s.Queues(none); len(queues) > 0 {
+			t.Errorf("%+v has the queues %+v", none, queues)
+		}
+	}
 	for typed, want := range map[string]string{"md0": "md0", "/dev/md0": "md0", "dm-1": "dm-1", "vg-data": "dm-1",
 		"/dev/mapper/vg-data": "dm-1", "nosuch": "", "": ""} {
 		if got, ok := s.Named(typed); got != want && ok || ok != (want != "") {
