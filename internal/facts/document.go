@@ -80,17 +80,26 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 		mounted = after[i].Value
 	}
 	var changes []Change
+	// A device under test has its facts twice: first by its role, then by its name. Both were read from one file.
+	type reading struct{ definition, source string }
+	underTest := map[reading]bool{}
 	for then := range before {
 		i, ok := at[name{then.Key, then.About}]
 		if !ok || then.Unknown != "" || after[i].Unknown != "" || then.Value == after[i].Value {
 			continue
 		}
-		if d, _ := index.Lookup(then.Key); d.Mark == catalogue.Moving ||
-			strings.HasSuffix(after[i].Source, kernel.SetAtLoad) {
+		d, _ := index.Lookup(then.Key)
+		if d.Mark == catalogue.Moving || strings.HasSuffix(after[i].Source, kernel.SetAtLoad) {
 			continue
 		}
 		switch class := catalogue.ClassOf(then.Key); {
 		case class == "mount" && then.About != mounted, class == "guest", class == "drive":
+			continue
+		}
+		r := reading{d.Key, then.Source}
+		if strings.Contains(then.Key, catalogue.UnderTestRole) {
+			underTest[r] = true
+		} else if underTest[r] {
 			continue
 		}
 		changes = append(changes, Change{then, after[i]})

@@ -2,6 +2,7 @@ package facts
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/facts/kernel"
@@ -75,5 +76,24 @@ func TestBrief(t *testing.T) {
 		{Key: "sysctl.vm.swappiness"}, {Key: "module.nvme.poll_queues"}}
 	if brief := Brief(all); len(brief) != 2 || brief[1].Key != "kernel.config" {
 		t.Errorf("brief is %v", brief)
+	}
+}
+
+// A device under test has its facts by its role and by its name. One change of it is one change.
+func TestAChangeOfADeviceUnderTestIsReportedOnce(t *testing.T) {
+	snapshot := func(underTest, other string) []lab.Fact {
+		file := func(device string) string { return "/sys/class/block/" + device + "/queue/scheduler" }
+		return []lab.Fact{
+			{Key: "volume.under-test.queue.scheduler", Value: underTest, Source: file("loop3")},
+			{Key: "volume.queue.scheduler", About: "loop3", Value: underTest, Source: file("loop3")},
+			{Key: "volume.queue.scheduler", About: "loop4", Value: other, Source: file("loop4")},
+		}
+	}
+	var got []string
+	for _, c := range Changes(slices.Values(snapshot("none", "none")), snapshot("bfq", "bfq")) {
+		got = append(got, strings.TrimSpace(c.After.Key+" "+c.After.About))
+	}
+	if want := []string{"volume.under-test.queue.scheduler", "volume.queue.scheduler loop4"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
