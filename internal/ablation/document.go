@@ -73,8 +73,8 @@ type SettingEffect struct {
 	// NotVerified is why nothing shows whether the setting was in effect at all; empty where something does, and a
 	// difference that was measured does.
 	NotVerified string `json:"not_verified,omitempty"`
-	// Price is what having the setting costs in security, durability, power or money, or what doing without it does;
-	// empty where no rule tells.
+	// Price is the cost of the setting other than speed: security, durability, power or money. It is empty if no rule
+	// has one.
 	rule.Price
 	// Functions of the kernel that differ most without it (a) and with it (b), where both were profiled, by load.
 	Functions []difference.CellFunctions `json:"functions,omitempty"`

@@ -130,7 +130,7 @@ type Culprit struct {
 	// Mechanism is what profiles say of it: whether the functions that it is known to make run did, in the states with
 	// it (b) and not in those without (a). Absent where nothing was profiled or nothing is known.
 	Mechanism *diff.Mechanism `json:"mechanism,omitempty"`
-	// Price is what the faster of its two levels costs besides speed; empty where no rule tells.
+	// Price is the cost of its faster level other than speed. It is empty if no rule has one.
 	rule.Price
 	// Functions are those that differ most between the same states, without it (a) and with it (b), by cell.
 	Functions []difference.CellFunctions `json:"functions,omitempty"`
@@ -145,7 +145,7 @@ const (
 	Faster Direction = "faster"
 )
 
-// Faster is the level of a culprit with which the result is better.
+// Faster returns the faster of the culprit's two levels.
 func (c Culprit) Faster() string {
 	if c.Direction == Faster {
 		return c.Bad
@@ -153,7 +153,7 @@ func (c Culprit) Faster() string {
 	return c.Good
 }
 
-// AddPrices says what it costs besides speed to have the culprits as they are fast.
+// AddPrices adds the cost, other than speed, of each culprit's faster level.
 func (d *Document) AddPrices(set *rule.Set) {
 	for i := range d.Culprits {
 		c := &d.Culprits[i]

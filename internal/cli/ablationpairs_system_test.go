@@ -44,7 +44,7 @@ settings:
   - client:exec:second-link=10Mbit
   - server:sysctl:net.ipv4.tcp_rmem=4096 131072 6000000
   - nic:under-test/mtu=1400
-commands: # equal ones are one setting of this machine, for whoever runs these tests, too
+commands: # unique, since equal commands of another test process are locked as the same setting
   second-link:
     apply: [tc, qdisc, change, dev, headroom1, root, tbf, rate, "{level}", burst, 64kb, latency, 50ms]
     verify: [sh, -c, "tc qdisc show dev headroom1 | grep -o 'rate [^ ]*' | cut -d ' ' -f 2 # in ` + h.client + `"]

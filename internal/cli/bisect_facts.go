@@ -127,8 +127,8 @@ func differencesWithout(chosen map[string]bool, a, b facts.Document) ([]diff.Dif
 		}), nil
 }
 
-// keysOf are the keys of the facts in which a difference was seen: "volume.under-test.2.queue.scheduler" where it is
-// one of the second volume under the place.
+// keysOf returns the keys of the facts behind a difference: "volume.under-test.2.queue.scheduler" for the second volume
+// under the place.
 func keysOf(d diff.Difference) []string {
 	keys := []string{d.Fact}
 	class, rest, _ := strings.Cut(d.Fact, ".")

@@ -123,7 +123,7 @@ func TestALadderOfANetworkStopped(t *testing.T) {
 	}
 	rungCalled(t, d, "all 2 ports")
 	atMost(t, "one flow", rungCalled(t, d, "one flow").Center, goodputOf(40))
-	// The streams of a busy machine may start so far apart that no second is of all: then that is reported.
+	// On a busy machine the streams can start so far apart that no second has all of them. The ladder reports that.
 	if loop := rungCalled(t, d, "loopback of").Center; loop == nil && !notSummed(d, "loopback of") ||
 		loop != nil && *loop <= 0 {
 		t.Errorf("the loopback: %+v\n%+v", rungCalled(t, d, "loopback of"), d.Warnings)

@@ -35,11 +35,11 @@ type ruleRow struct {
 	Derivation string    `json:"derivation,omitempty"`
 	Remedies   []ruleFix `json:"remedies,omitempty"`
 	Conflicts  []string  `json:"conflicts,omitempty"`
-	// Trades buy speed with what the rule is about, and are never recommended.
+	// Trades are settings that gain speed at a cost that the rule warns of.
 	Trades []ruleTrade `json:"trades,omitempty"`
 }
 
-// ruleTrade is what settings give up, of those above a number where there is one.
+// ruleTrade is a trade of a rule. With Above it covers greater numbers only.
 type ruleTrade struct {
 	Set     []string `json:"set"`
 	Above   *float64 `json:"above,omitempty"`

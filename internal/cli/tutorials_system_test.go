@@ -160,7 +160,7 @@ func TestTutorialSetting(t *testing.T) {
 // The link carries 50 Mbit/s or a gigabit. No disk is too slow for it, and no machine is fast enough to matter.
 func TestTutorialNetwork(t *testing.T) {
 	besideOthers(t)
-	targettest.Exclusive(t, "port-limit") // its commands are one setting of the machine for all who try the tutorial
+	targettest.Exclusive(t, "port-limit") // another test process uses the same commands, and so locks the same setting
 	tutorial(t, "network.md", finding{answer: "large-reads on /tmp/practice/disk of ssh://a .*read 1m [0-9]"},
 		finding{answer: "loopback of ssh://b .*one flow to 198.18.0.2 .*198.18.0.2 "},
 		finding{answer: "client:exec:port-limit=1Gbit gains"})

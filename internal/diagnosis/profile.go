@@ -89,8 +89,8 @@ func (p *profiled) machine(loads []profile.Load) {
 	}
 }
 
-// busy is the CPU time of an I/O, in the time that the load's threads have for one: at the rate at which it was sampled
-// and with the threads that were seen to wait or run.
+// busy returns the share of its threads' time that a load spends on CPUs: CPU time per I/O, times I/Os per second,
+// divided by the number of threads. The reason is empty if the share is known.
 func (p *profiled) busy(loads []profile.Load) (share float64, unknown string) {
 	threads := 0
 	for _, l := range loads {

@@ -146,8 +146,8 @@ func TestBusiestInterruptCPU(t *testing.T) {
 	}
 }
 
-// A mitigation of a CPU flaw is never what stands first for a slow disk: only where a profile shows that the load is
-// bound by CPUs, and that the mitigation takes a part of their time, it is ordered by its severity.
+// TestMitigationsComeLastUnlessMeasured checks that a mitigation of a CPU flaw never comes first for a slow disk. It is
+// ordered by severity only if a profile shows a load that is bound by CPUs and the mitigation's part of that time.
 func TestMitigationsComeLastUnlessMeasured(t *testing.T) {
 	set, err := rule.BuiltInSet()
 	if err != nil {
@@ -158,7 +158,7 @@ func TestMitigationsComeLastUnlessMeasured(t *testing.T) {
 		{Key: "disk.name", About: "sda", Value: "sda"}, {Key: "disk.rotational", About: "sda", Value: "0"},
 		{Key: "disk.queue.nr_requests", About: "sda", Value: "32"},
 		{Key: "disk.queue.rq_affinity", About: "sda", Value: "0"}}
-	// rate is that of one thread: 40,000 I/Os a second of 20 microseconds of CPU time keep it busy for 80%.
+	// One thread does rate I/Os per second, of 20 microseconds of CPU time each: it is 80% busy at 40,000.
 	profiled := func(rate, share float64) []lab.Fact {
 		p := strict("rand-read", "", 0)
 		p.Rates = map[profile.Part]*cost.Estimate{profile.Time: estimate(rate)}

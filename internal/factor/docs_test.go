@@ -80,8 +80,8 @@ journal.
 - **After a reboot** nothing is written: /proc, /sys, mounts and adapters have lost the change.
 - **A killed run's command that may still write** carries the journal's id; undoing waits for it.
 - **'--keep'** settings are not touched, by any name: 'sysctl:vm.swappiness' protects 'sysfs:/proc/sys/vm/swappiness',
-  'queue:scheduler' every device's, 'queue@md0:scheduler' one's; '*' is any text. If the kernel would change one along, it is held, or the change
-  refused.
+  'queue:scheduler' every device's scheduler, 'queue@md0:scheduler' md0's; '*' is any text. If the kernel would change
+  one along, it is held, or the change refused.
 - **Refused**: files that can't be read, values that the kernel takes once (kernel.modules_disabled), and actions
   (vm.drop_caches, /sys/…/remove, delete, reset, rescan, bind, unbind, power/…).
 
@@ -117,11 +117,11 @@ func moreAbout(scheme string) string {
 		return "Options: " + strings.Join(names, ", ") +
 			". Others are refused: a remount can't change them, or mountinfo doesn't show them."
 	case "queue":
-		return "`queue:` is the device that loads address: of a directory the one that its file system lies on, of a " +
-			"partition its disk. `queue@DEVICE:` is another device of its stack, by the kernel's name or device " +
-			"mapper's (`queue@dm-3:`, `queue@vg0-data:`), and `queue@disks:` all disks at its bottom. A device that only " +
-			"passes requests on (LVM, LUKS, md) has no scheduler: `queue@disks:scheduler`. Read-ahead of files is that " +
-			"of the device under test. `device.under-test.stack` of `headroom facts DIR` names the devices."
+		return "`queue:` sets the device under test: for a directory the block device of its file system, for a partition " +
+			"its disk. `queue@DEVICE:` sets another device of its stack, by the kernel's name or device mapper's " +
+			"(`queue@dm-3:`, `queue@vg0-data:`), and `queue@disks:` sets all disks at its bottom. LVM, LUKS and md pass " +
+			"requests on and have no scheduler: use `queue@disks:scheduler`. For files, the read-ahead of the device " +
+			"under test counts. A run's fact `device.under-test.stack` names the devices (`headroom facts RUN`)."
 	case "nic":
 		names := []string{"`" + spot.MTU + "`"}
 		for _, p := range spot.AdapterParameters() {

@@ -20,8 +20,8 @@ func OfFact(key string) (factorName string, ok bool) {
 	return factorName, ok
 }
 
-// FactOf is the fact that reports what a factor sets, the inverse of OfFact. A queue's is that of a disk, whichever
-// device it belongs to.
+// FactOf returns the fact that reports a factor's setting, the inverse of OfFact. For each queue: and queue@DEVICE: it
+// is the fact of disks.
 func FactOf(factorName string) (key string, ok bool) {
 	if attribute, is := strings.CutPrefix(WithoutDevice(factorName), "queue:"); is {
 		return "disk.queue." + attribute, true
@@ -60,10 +60,10 @@ func factFactors() map[string]string {
 	}
 }
 
-// DifferingFactors are the settings in which two machines differ, as choices of two levels, the first machine's and the
-// second's, where the settings are tried on the second; those of queues are of the place that was measured, else only
-// where all disks of a machine have the same. Facts that are unknown on one machine are left out, and so is what no
-// factor sets.
+// DifferingFactors returns the settings that differ between two machines, as choices of two levels: the first machine's
+// and the second's. Factors are named for the second machine. If a place was measured, only its devices count;
+// otherwise a queue setting counts if all disks of a machine have the same value. Facts that are unknown on one
+// machine, and facts that no factor sets, are left out.
 func DifferingFactors(good, bad []lab.Fact) []string {
 	setter := Setters(bad)
 	good, bad = withQueuesOfPlace(good), withQueuesOfPlace(bad)
@@ -84,12 +84,13 @@ func DifferingFactors(good, bad []lab.Fact) []string {
 	return list
 }
 
-// queueUnderTest is a fact about the queue of a device of the place: "disk.under-test.queue.scheduler", of several
-// "disk.under-test.2.queue.scheduler", and of those on others "volume.under-test.queue.scheduler".
+// queueUnderTest matches facts about the queues of a place's devices: "disk.under-test.queue.scheduler",
+// "disk.under-test.2.queue.scheduler" for the second of several disks, "volume.under-test.queue.scheduler" for a device
+// that is made of others.
 var queueUnderTest = regexp.MustCompile(`^((disk|volume)\.under-test(\.[0-9]+)?)\.queue\.(.+)$`)
 
-// Setters tells by which factor each fact can be set on a machine. It is OfFact, and knows the stack of the place under
-// test: the device that loads address, those on the way down by their names, and the disks.
+// Setters returns a function that names the factor for each fact of a machine. It is OfFact with the names of the
+// devices that the place under test is stacked on.
 func Setters(machine []lab.Fact) func(key string) (factorName string, ok bool) {
 	devices := map[string]string{} // by role: "volume.under-test.2" → "md0"
 	var underTest, disks []string
@@ -107,7 +108,7 @@ func Setters(machine []lab.Fact) func(key string) (factorName string, ok bool) {
 		}
 		measured = measured || queueUnderTest.MatchString(f.Key)
 	}
-	// A partition's name begins with that of its disk.
+	// The name of a partition starts with the name of its disk: sda1 is on sda.
 	stacked := slices.ContainsFunc(underTest, func(top string) bool {
 		return !slices.ContainsFunc(disks, func(d string) bool { return strings.HasPrefix(top, d) })
 	})
@@ -129,8 +130,7 @@ func Setters(machine []lab.Fact) func(key string) (factorName string, ok bool) {
 	}
 }
 
-// withQueuesOfPlace leaves out what is known of other devices' queues where some are known to be those of the place
-// under test.
+// withQueuesOfPlace removes facts about disks outside the place under test, if there are facts about its own.
 func withQueuesOfPlace(facts []lab.Fact) []lab.Fact {
 	ofPlace := func(f lab.Fact) bool { return queueUnderTest.MatchString(f.Key) }
 	if !slices.ContainsFunc(facts, ofPlace) {

@@ -19,8 +19,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// Find is the scheme of a factor and the rest of its name, whichever end of a network it is about. The scheme is that
-// of a device where one is named: "queue@md0:scheduler".
+// Find returns the scheme of a factor and the rest of its name, without the end of a network. For "queue@md0:scheduler"
+// the scheme is queue@md0.
 func Find(factorName string) (scheme.Scheme, string, error) {
 	_, bare := SplitRole(factorName)
 	word, name, ok := strings.Cut(bare, ":")
@@ -40,7 +40,7 @@ func Find(factorName string) (scheme.Scheme, string, error) {
 	return scheme.Scheme{}, "", unknown(factorName, "")
 }
 
-// WithoutDevice is the factor without the device that it names: queue:scheduler for queue@md0:scheduler.
+// WithoutDevice removes the device from a factor's name: queue@md0:scheduler becomes queue:scheduler.
 func WithoutDevice(factorName string) string {
 	role, bare := SplitRole(factorName)
 	word, name, _ := strings.Cut(bare, ":")

@@ -15,21 +15,20 @@ type Cost struct {
 	With, Without string
 }
 
-// Price is what one level of a setting costs besides speed, as documents publish it.
+// Price is the cost of one level of a setting, other than speed. Documents publish it.
 type Price struct {
 	Cost string `json:"cost,omitempty"`
-	// GivesUp is what the level gives up, in a word: durability, security or integrity. Empty for other costs.
+	// GivesUp is durability, security or integrity if the level gives that up, else empty.
 	GivesUp string `json:"gives_up,omitempty"`
-	// Protects is what doing without the level would give up.
+	// Protects is durability, security or integrity if other levels give that up, else empty.
 	Protects string `json:"protects,omitempty"`
 }
 
-// givenUp are the words that a cost begins with which can't be counted in money: what was written is lost, or others
-// may read or change it.
+// givenUp returns the kinds of costs that are risks to data. Costs in a rule start with their kind.
 func givenUp() []string { return []string{"durability", "security", "integrity"} }
 
-// GivesUp is what somebody gives up at such a cost, in a word; empty for costs of other kinds, and where there is none:
-// "Security: none against Meltdown, which this CPU does not have."
+// GivesUp returns durability, security or integrity if a cost is of that kind. It returns an empty string for other
+// kinds, and for a cost of none: "Security: none against Meltdown, which this CPU does not have."
 func GivesUp(cost string) string {
 	word, what, ok := strings.Cut(strings.ToLower(cost), ":")
 	if what = strings.TrimSpace(what); !ok || what == "none" || strings.HasPrefix(what, "none ") {
@@ -41,8 +40,8 @@ func GivesUp(cost string) string {
 	return ""
 }
 
-// Prices are those of the levels of a factor, held against each other: where one of them protects something, each other
-// one gives that up.
+// Prices returns the prices of a factor's levels. If one level protects something, the levels without a cost of their
+// own give that up.
 func (s *Set) Prices(factor string, levels []string) []Price {
 	costs := make([]Cost, len(levels))
 	for i, level := range levels {
@@ -60,7 +59,7 @@ func (s *Set) Prices(factor string, levels []string) []Price {
 	return prices
 }
 
-// Price is the cost of having the setting, or, where that is nothing, of doing without it.
+// Price returns the cost of the setting. If it has none, it returns the cost of removing the setting.
 func (c Cost) Price() Price {
 	switch {
 	case c.With != "":
@@ -71,11 +70,14 @@ func (c Cost) Price() Price {
 	return Price{}
 }
 
-// CostOf looks a setting up, written as a remedy's Set is: "cmdline:init_on_free=1", "cpu:governor=performance". A
-// setting that a remedy recommends costs what that remedy costs, one that a rule lists as a trade what the rule says. A
-// boot argument that is a rule's whole reason to find something costs the risk that the rule tells; where the rule is
-// about a loss, doing without the argument costs what its remedy does, and so does taking it away. Of a network it
-// makes no difference which end the setting is of: "server:sysctl:…".
+// CostOf returns the cost of a setting in the form of a remedy's Set: "cmdline:init_on_free=1",
+// "cpu:governor=performance". An end of a network before it is ignored: "server:sysctl:...". The sources, in this
+// order:
+//
+//   - a remedy with that setting
+//   - a trade with that setting
+//   - for a boot argument, the rules that have a finding with this argument only: a risk is the cost of the argument,
+//     and the remedy of a loss has the cost of removing it
 func (s *Set) CostOf(text string) Cost {
 	var cost Cost
 	for _, end := range []string{"client:", "server:"} {
@@ -87,8 +89,7 @@ func (s *Set) CostOf(text string) Cost {
 			if remedy.Set == "" || !wanted.is(parseSetting(remedy.Set)) {
 				continue
 			}
-			// What is a loss after one state can be a gain after another: mitigations=auto after auto,nosmt and after
-			// off.
+			// mitigations=auto gives up security only compared with auto,nosmt: prefer the remedy without that cost.
 			if cost.With == "" || GivesUp(cost.With) != "" && GivesUp(remedy.Cost) == "" {
 				cost.With = remedy.Cost
 			}
@@ -150,7 +151,7 @@ func (s setting) is(other setting) bool {
 		strings.EqualFold(s.level(), other.level())
 }
 
-// level is the value, of a mount option that is a flag in one of the two words for it.
+// level returns the value of the setting. For the flags among mount options 0 is off, and 1 is on.
 func (s setting) level() string {
 	if s.kind != "mount" {
 		return s.value
@@ -165,7 +166,7 @@ func (s setting) level() string {
 	}
 }
 
-// is reports whether a setting is one of those that buy speed.
+// is reports whether the trade covers a setting.
 func (t Trade) is(wanted setting) bool {
 	return slices.ContainsFunc(t.Set, func(text string) bool {
 		s := parseSetting(text)

@@ -19,7 +19,7 @@ type Instruction struct {
 	Destroys bool   `json:"destroys,omitempty"`
 	// Cost in security, durability, power, capacity or money.
 	Cost string `json:"cost"`
-	// GivesUp is what is given up at that cost, in a word: durability, security or integrity. Empty for other costs.
+	// GivesUp is durability, security or integrity if the cost is one of these, else empty.
 	GivesUp string `json:"gives_up,omitempty"`
 }
 

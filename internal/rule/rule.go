@@ -33,8 +33,8 @@ type Rule struct {
 	Sources []Source `yaml:"sources"`
 	// Remedies, the best first.
 	Remedies []Remedy `yaml:"remedies"`
-	// Trades are settings that buy speed with what the rule is about: "mount:barrier=0" of a rule about flushes. They
-	// are never recommended; whoever varies them is told what they give up.
+	// Trades are settings that gain speed at a cost that the rule warns of: "mount:barrier=0" in a rule about flushes.
+	// They are never recommended. Experiments that vary them report the cost.
 	Trades []Trade `yaml:"trades"`
 	// Conflicts names advice that says the opposite: "kernel-hardening-checker: iommu.strict=1".
 	Conflicts []string `yaml:"conflicts"`
@@ -78,14 +78,14 @@ type Source struct {
 	URL   string `yaml:"url" json:"url,omitempty"`
 }
 
-// Trade is a setting, or several alike, that buys speed with durability, security or integrity.
+// Trade is one or more settings that gain speed and give up durability, security or integrity.
 type Trade struct {
 	// Set are settings in the words of a Remedy, or "option:NAME=n" for one of a kernel's build. A * at the end of a
 	// name stands for any text.
 	Set []string `yaml:"set"`
-	// Above makes it all levels that are greater numbers; Set has none then.
+	// Above limits the trade to levels that are greater numbers. Set has no levels then.
 	Above *float64 `yaml:"above"`
-	// Cost is what is given up: one of the words of GivesUp, a colon, and what that means.
+	// Cost is a word of GivesUp, a colon, and the consequence: "Durability: synced data is lost ...".
 	Cost string `yaml:"cost"`
 }
 

@@ -12,7 +12,7 @@ type Set struct {
 	rules []Rule
 }
 
-// BuiltInSet are the built-in rules, compiled.
+// BuiltInSet returns the built-in rules, compiled.
 func BuiltInSet() (*Set, error) {
 	rules, err := BuiltIn()
 	if err != nil {

@@ -63,7 +63,8 @@ func (x *Experiment) PrintSummary(context.Context) {
 	}
 }
 
-// prices are what the levels of a factor cost besides speed; none where the rules can't be read, which their tests see.
+// prices returns the costs of a factor's levels other than speed. Without rules there are none; that the built-in rules
+// compile is tested with them.
 func prices(v lab.VariedFactor) []rule.Price {
 	rules, err := rule.BuiltInSet()
 	if err != nil {

@@ -93,8 +93,8 @@ func (j *Journal) Lock(ctx context.Context, settings ...scheme.Setting) error {
 				Hints:  []string{"a folder in memory that can be written to is needed there: /run or /dev/shm"}}, err)
 		}
 		is := j.stateOf(*other)
-		if err == nil && (is == orphaned && tries < maxTries || is == abandoned && tries < sureOfDeath) {
-			continue // it may be ending: a run removes first its locks and then its journal
+		if err == nil && (is == orphaned && tries < maxTries || is == abandoned && tries < killedAfter) {
+			continue // it may be ending: a run removes its locks, then its journal
 		}
 		name := factors[spots[slices.Index(names, filepath.Base(other.path))].Key()]
 		return errors.Join(j.refuse(name, *other, is), err)
@@ -104,9 +104,9 @@ func (j *Journal) Lock(ctx context.Context, settings ...scheme.Setting) error {
 // maxTries is how often settings are locked while other runs end.
 const maxTries = 20
 
-// sureOfDeath is how often a lock is seen whose run is gone before it is taken for one that was killed: a run that
-// ended well may have removed its lock since it was listed.
-const sureOfDeath = 3
+// killedAfter is the number of tries after which a lock without a process counts as one of a killed run. A run that
+// ended normally may have removed its lock after the lock was listed.
+const killedAfter = 3
 
 // sort returns the first of names that nobody has locked, -1 where there is none, and the first lock of another run.
 func (j *Journal) sort(names []string, locks []lock) (missing int, other *lock) {

@@ -17,8 +17,8 @@ import (
 	"headroom/internal/lab"
 )
 
-// own is an ID that no other process uses: locks are removed by the ID of their run, and those of another process that
-// runs these tests are in the same folder.
+// own returns an ID that is unique to this process. Locks are removed by run ID, and another process that runs these
+// tests has its locks in the same folder.
 func own(id string) string {
 	run, role, several := strings.Cut(id, "-")
 	run = fmt.Sprintf("%s%d", run, os.Getpid())
@@ -201,8 +201,8 @@ func TestARunDoesNotLockItselfOut(t *testing.T) {
 	b.holds("depth", "64")
 }
 
-// Of many that want a setting at the same moment never two have it, and it is as it was in the end. Each other one is
-// told which run has it, also where that one is just ending: none of them is ever taken for killed.
+// TestManyAtOnce lets many runs change a setting at the same time. At most one has it, and its value is restored at the
+// end. Each refused run gets the ID of the holder, which never counts as killed.
 func TestManyAtOnce(t *testing.T) {
 	b := newBench(t)
 	s := b.setting("depth", "64")

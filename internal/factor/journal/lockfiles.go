@@ -46,7 +46,7 @@ for name; do
 done
 for name; do
 	for f in /run/headroom/settings/"$name" /dev/shm/headroom-settings-*/"$name"; do
-		if to=$(readlink "$f" 2>/dev/null); then echo "lock $f $to"; fi # else there is none, or none any more
+		if to=$(readlink "$f" 2>/dev/null); then echo "lock $f $to"; fi # else another run has removed it
 	done
 done`
 

@@ -59,8 +59,8 @@ type Scheme struct {
 	// Holds says which spots a name stands for on any place, so that a setting that must stay is found by whatever
 	// factor it is reached; nil where no journal changes any.
 	Holds func(ctx context.Context, t target.Target, name string) Holds
-	// OfDevice is the scheme of a named device, "queue@md0"; nil where none can be named. The error is one of kind
-	// lab.Usage.
+	// OfDevice returns the scheme for a device, "queue@md0". It is nil for schemes without devices; its error has the
+	// kind lab.Usage.
 	OfDevice func(device string) (Scheme, error)
 }
 

@@ -7,7 +7,7 @@ func profileFacts() []Definition {
 		{"profile.waits", Fraction, "", "how often per I/O threads of the load wait, off the CPU", Computed},
 		{"profile.cpu_ns", Fraction, Nanoseconds, "CPU time per I/O", Computed},
 		{"profile.busy", Fraction, Share,
-			"CPU time of the load over the time of its threads: near 1 they are bound by CPUs, near 0 by the device",
+			"CPU time of the load divided by the time of its threads: near 1 it is bound by CPUs, near 0 by the device",
 			Computed},
 		{"profile.function.*", Fraction, "",
 			"of a function, by its name: its `calls` per I/O, `waits` of the load in it, `ns` of CPU time in it alone, and " +

@@ -81,7 +81,7 @@ func diskFacts() []Definition {
 			Setting},
 		{"disk.nvme.io_policy", Text, "", "multipath policy of its subsystem: numa, round-robin, queue-depth", Setting},
 		{"volume.name", Text, "", "name as users know it: vg0/data, luks-home, md0", Setting},
-		{"volume.device", Text, "", "the kernel's name of one under the place: dm-3", Setting},
+		{"volume.device", Text, "", "the kernel's name, of a device under test: dm-3", Setting},
 		{"volume.kind", Text, "", "md, lvm, crypt, thin, snapshot, cache, multipath, drbd, bcache, zfs, loop, …",
 			Setting},
 		{"volume.members", List, "", "devices it is made of", Setting},
@@ -110,7 +110,7 @@ func diskFacts() []Definition {
 	}, queueFacts("disk"), queueFacts("volume"))
 }
 
-// queueFacts are the settings of the request queue of a disk, or of a device that is made of others.
+// queueFacts returns the facts about the request queue of a disk or of a volume.
 func queueFacts(prefix string) []Definition {
 	return []Definition{
 		{prefix + ".queue.scheduler", Text, "", "I/O scheduler in use", Setting},

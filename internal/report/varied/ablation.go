@@ -100,7 +100,7 @@ func (t ablationText) effects(n ablationNumber, o report.Options) document.Table
 		{Title: inSet, Kind: document.Number, DropInterval: drop},
 		{Title: "verdict", Kind: document.Verdict},
 		{Title: "visible from", Kind: document.Number, Drop: 2, Optional: true},
-		{Title: "gives up", Kind: document.Verdict, Optional: true}, // beside the gain, however narrow the terminal is
+		{Title: "gives up", Kind: document.Verdict, Optional: true}, // stays in a narrow terminal
 		{Title: "besides speed", Kind: document.Verdict, Drop: 3, Optional: true},
 	}}
 	names := t.names()

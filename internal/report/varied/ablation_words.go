@@ -107,7 +107,7 @@ func (t ablationText) does(name string, s ablation.SettingEffect) string {
 	return name + " " + strings.Join(parts, " and ") + givenUp(s)
 }
 
-// givenUp says what is lost besides speed by having a setting that gains, or by doing without one that costs.
+// givenUp returns the end of a sentence about a setting: what a gain gives up, or what removing a costly setting does.
 func givenUp(s ablation.SettingEffect) string {
 	gains := slices.ContainsFunc(s.Cells, func(c ablation.CellEffect) bool { return c.Verdict == ablation.Faster })
 	costs := slices.ContainsFunc(s.Cells, func(c ablation.CellEffect) bool { return c.Verdict == ablation.Slower })
@@ -115,7 +115,7 @@ func givenUp(s ablation.SettingEffect) string {
 	case gains && s.GivesUp != "":
 		return ", but gives up " + s.GivesUp
 	case costs && s.Protects != "":
-		return ", and to do without gives up " + s.Protects
+		return ", and removing it gives up " + s.Protects
 	}
 	return ""
 }
@@ -299,8 +299,8 @@ func (t ablationText) controls() (lines []string, broken bool) {
 	return lines, broken
 }
 
-// costWord is a cost in a word or two, for a table: "CPU time", "without it: security". What is given up has a column
-// of its own.
+// costWord returns a cost in a word or two, for a table: "CPU time", "without it: security". It is empty for a price
+// with GivesUp, which has a separate column.
 func costWord(price rule.Price) string {
 	if price.GivesUp != "" {
 		return ""

@@ -54,7 +54,7 @@ func (t bisectionText) answer() []string {
 	return lines
 }
 
-// prices say what is given up for the faster levels of the culprits.
+// prices returns a sentence for each culprit whose faster level gives something up.
 func (t bisectionText) prices() []string {
 	var lines []string
 	for _, c := range t.Culprits {

@@ -19,7 +19,7 @@ import (
 	"headroom/internal/sweep"
 )
 
-// flushesOff is an ablation that measured what it gains not to flush.
+// flushesOff is an ablation in which barrier=0 gains and init_on_free=1 costs.
 func flushesOff(set *rule.Set) ablation.Document {
 	design := ablation.Design{Settings: []ablation.Setting{{Factor: "mount:barrier", Level: "0"},
 		{Factor: "cmdline:init_on_free", Level: "1"}, {Factor: "sysctl:vm.swappiness", Level: "1"}},
@@ -45,7 +45,7 @@ func flushesOff(set *rule.Set) ablation.Document {
 		set.CostOf)
 }
 
-// sweptCache is a sweep over the cache modes of a guest, of which the one that ignores flushes is the best.
+// sweptCache is a sweep over cache modes of a guest in which the mode without flushes is the fastest.
 func sweptCache(t *testing.T) sweep.Document {
 	t.Helper()
 	run := lab.Run{ID: "7KQ4M2X9TD", Experiment: &lab.Experiment{Kind: "sweep", Baseline: "none", Margin: 0.03,
@@ -76,8 +76,8 @@ func sweptCache(t *testing.T) sweep.Document {
 	return d
 }
 
-// What is given up for speed stands in the first sentences, in a table of 80 columns and in the published document,
-// wherever a setting is priced, swept or found.
+// TestWhatIsGivenUpIsSaid checks that ablations, sweeps and searches report what a setting gives up: in the first
+// sentences, in a table of 80 columns and in JSON.
 func TestWhatIsGivenUpIsSaid(t *testing.T) {
 	set, err := rule.BuiltInSet()
 	if err != nil {
@@ -99,7 +99,7 @@ func TestWhatIsGivenUpIsSaid(t *testing.T) {
 		json      []string
 	}{
 		{"ablation", Ablation(priced, options), priced,
-			[]string{"on randread, but gives up durability", "of randread, and to do without gives up security",
+			[]string{"on randread, but gives up durability", "of randread, and removing it gives up security",
 				"verdict gives up", "faster durability",
 				"barrier=0: Durability: what programs synced is lost"},
 			[]string{`"gives_up":"durability"`, `"protects":"security"`}},

@@ -83,7 +83,7 @@ func sweepMarks(d *sweep.Document) []report.Mark {
 // setting is a level as one types it: "guest:iothreads=4".
 func setting(d *sweep.Document, level string) string { return d.Factor + "=" + level }
 
-// priced is a level as one types it, with what it gives up: "mount:barrier=0 (gives up durability)".
+// priced returns a level as users type it, with what it gives up: "mount:barrier=0 (gives up durability)".
 func priced(d *sweep.Document, level string) string {
 	text := setting(d, level)
 	if given := givenUpBy(d, level); given != "" {
@@ -100,7 +100,7 @@ func givenUpBy(d *sweep.Document, level string) string {
 	return d.Levels[i].GivesUp
 }
 
-// levelPrices are what levels cost besides speed.
+// levelPrices lists the costs of levels other than speed.
 func levelPrices(d *sweep.Document) []document.Block {
 	var list document.List
 	for _, l := range d.Levels {
