@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"headroom/internal/facts/collect"
 )
 
 // written finds programs that have a member open for writing: a virtual machine whose disk it is, a database on a raw
@@ -161,17 +163,9 @@ func (w *writers) readMounts(pid string) {
 		return // mounted has made that a fault
 	}
 	for _, m := range mounts {
-		remote := asksOthers(m.fstype)
+		remote := collect.AsksOthers(m.fstype)
 		w.remote[m.id], w.remote[m.number.String()] = remote, remote
 	}
-}
-
-// asksOthers says whether a file system asks another machine, or a program, about its files.
-func asksOthers(fstype string) bool {
-	kind, _, _ := strings.Cut(fstype, ".") // fuse.sshfs
-	return slices.Contains([]string{"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse", "fuseblk", "9p", "ceph", "afs",
-		"coda", "orangefs", "lustre", "gfs2", "ocfs2",
-		"virtiofs", "autofs", "pvfs2", "beegfs", "vboxsf", "prl_fs", "ncpfs"}, kind)
 }
 
 // answerWithin limits the wait for the mappings of a program, and for a path. The kernel shows no mappings while a

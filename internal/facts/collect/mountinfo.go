@@ -3,6 +3,7 @@ package collect
 import (
 	"bytes"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -62,6 +63,15 @@ func ParseMounts(data []byte) []Mount {
 		mounts = append(mounts, m)
 	}
 	return mounts
+}
+
+// AsksOthers reports whether a type of file system asks another machine, or a program, about its files. Whoever asks it
+// may wait for ever.
+func AsksOthers(kind string) bool {
+	kind, _, _ = strings.Cut(kind, ".") // fuse.sshfs
+	return slices.Contains([]string{"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse", "fuseblk", "9p", "ceph", "afs",
+		"coda", "orangefs", "lustre", "gfs2", "ocfs2",
+		"virtiofs", "autofs", "pvfs2", "beegfs", "vboxsf", "prl_fs", "ncpfs"}, kind)
 }
 
 // Unescape undoes what the kernel does to white space and backslashes in paths: three octal digits, "\040".
