@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"headroom/internal/config"
 	"headroom/internal/configfile"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -57,7 +59,10 @@ type App struct {
 	configFiles []configfile.File
 	configErr   error
 	configOnce  sync.Once
-	JSON        bool
+	// storeErr says why the store doesn't answer.
+	storeErr  error
+	storeOnce sync.Once
+	JSON      bool
 	// Key marks the program's own control characters on Stdout and Stderr, which show all others; RawStdout is
 	// the standard output that sends what it gets.
 	Key       visible.Key
@@ -97,7 +102,8 @@ func EncodeJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// OpenStore returns the store of the flag, of the configuration, or the user's own.
+// OpenStore returns the store of the flag, of the configuration, or the user's own. It returns an error when the file
+// system that the store is on doesn't answer.
 func (p *App) OpenStore() (*store.Store, error) {
 	settings, _, err := p.Config()
 	dir := cmp.Or(p.StoreDir, settings.Text(config.Store), p.DefaultStore())
@@ -109,6 +115,12 @@ func (p *App) OpenStore() (*store.Store, error) {
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
+	}
+	p.storeOnce.Do(func() {
+		p.storeErr = undertest.FileSystemAnswers(context.Background(), p.Local(), dir, undertest.AnswerWithin)
+	})
+	if p.storeErr != nil {
+		return nil, p.storeErr
 	}
 	s := store.Open(dir)
 	s.Remember(p.Index)

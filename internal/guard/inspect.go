@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/linux"
 	"headroom/internal/target"
@@ -72,6 +73,12 @@ func Inspect(ctx context.Context, t target.Target, path string) (Evidence, *Clai
 	if _, ok := numberOf(info); !ok {
 		e.NotADevice = kindOf(info)
 		return e, nil, nil
+	}
+	if err := undertest.LoopDevicesAnswer(ctx, t, undertest.AnswerWithin); err != nil {
+		return e, nil, err
+	}
+	if err := undertest.DeviceAnswers(ctx, t, path, undertest.AnswerWithin); err != nil {
+		return e, nil, err
 	}
 	claim, busy, err := openClaim(localEnvironment(t, jobs), path)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/safepath"
@@ -126,6 +127,9 @@ func (s *Session) removeScratch(ctx context.Context) error {
 		}
 		_, failed := workspace.RemoveScratch(ctx, s.Target, s.scratch)
 		return errors.Join(err, failed)
+	}
+	if err := undertest.FileSystemAnswers(ctx, s.Target, s.scratch, undertest.AnswerWithin); err != nil {
+		return err
 	}
 	h := s.held
 	s.held = nil

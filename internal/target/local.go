@@ -38,13 +38,26 @@ func (l *Local) LocalFiles() (jobs string) { return l.jobs }
 // FS is the whole file system of this machine.
 func (l *Local) FS() fs.FS { return os.DirFS("/") }
 
-// Run carries out a short command with an empty standard input, in the C locale.
+// Run carries out a short command with an empty standard input, in the C locale. A command that not even SIGKILL ends,
+// because it waits in the kernel for a file system or a device that doesn't answer, is left behind when ctx is done.
 func (l *Local) Run(ctx context.Context, argv ...string) (Output, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Env = environment(os.Environ())
-	err := cmd.Run()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Run() }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		select {
+		case err = <-ended:
+		case <-time.After(killedWithin):
+			return Output{}, &lab.Error{What: argv[0] + " waits in the kernel, where it can't be ended", Command: argv,
+				Err: ctx.Err()}
+		}
+	}
 	out := Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
 		out.ExitCode = exit.ExitCode()
@@ -56,6 +69,9 @@ func (l *Local) Run(ctx context.Context, argv ...string) (Output, error) {
 	}
 	return out, nil
 }
+
+// killedWithin is how long a command may take to end after SIGKILL. One that ends at all takes milliseconds.
+const killedWithin = 2 * time.Second
 
 // environment is the user's with the locale set to C, so that what tools print can be parsed, and with the
 // folders that system tools live in on the path, which a plain user's path lacks on Debian.

@@ -33,6 +33,9 @@ func Resolve(ctx context.Context, t target.Target, name string) (lab.Place, erro
 	if err != nil {
 		return lab.Place{}, &lab.Error{What: "can't make " + name + " an absolute path", Err: err}
 	}
+	if err := FileSystemAnswers(ctx, t, full, AnswerWithin); err != nil {
+		return lab.Place{}, err
+	}
 	s := storage.NewStack(collect.Reader{FS: t.FS()})
 	resolved, err := s.Resolve(full)
 	if err != nil {

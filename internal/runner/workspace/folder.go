@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
 	"headroom/internal/target"
@@ -66,11 +67,14 @@ func inFolder(name string, do func(*safepath.Folder) error) error {
 	return errors.Join(do(f), f.Close())
 }
 
-// RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and says whether
-// there was one.
+// RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and reports whether
+// there was one. On a file system that doesn't answer it leaves the folder and returns an error.
 func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool, error) {
 	if err := EndProcesses(ctx, t, of); err != nil {
 		return false, err
+	}
+	if err := undertest.FileSystemAnswers(ctx, t, of.Folder, undertest.AnswerWithin); err != nil {
+		return false, leftBehind(of.Folder, err)
 	}
 	out, err := t.Run(ctx, "test", "-d", of.Folder)
 	if err != nil || out.ExitCode != 0 {

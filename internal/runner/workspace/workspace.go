@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
 	"headroom/internal/target"
@@ -31,8 +32,12 @@ func ScratchFile(dir, runID string) string {
 	return filepath.Join(dir, "headroom-"+runID+".scratch")
 }
 
-// RemoveScratch deletes a scratch file and says whether there was one.
+// RemoveScratch deletes a scratch file and reports whether there was one. On a file system that doesn't answer it
+// leaves the file and returns an error.
 func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, error) {
+	if err := undertest.FileSystemAnswers(ctx, t, path, undertest.AnswerWithin); err != nil {
+		return false, leftBehind(path, err)
+	}
 	if _, here := t.(target.LocalFiles); here {
 		removed := false
 		err := inFolder(filepath.Dir(path), func(f *safepath.Folder) (err error) {
@@ -56,4 +61,12 @@ func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, err
 			Hints:  []string{"headroom restore tries it again; or remove it by hand"}}
 	}
 	return len(out.Stdout) > 0, err
+}
+
+// leftBehind adds to an error what it leaves on the target.
+func leftBehind(path string, err error) error {
+	if e, ok := errors.AsType[*lab.Error](err); ok {
+		e.Hints = append(e.Hints, path+" is left; headroom restore removes it when the file system answers again")
+	}
+	return err
 }

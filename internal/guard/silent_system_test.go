@@ -1,0 +1,41 @@
+//go:build system
+
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"headroom/internal/guard"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+	"headroom/internal/target/targettest"
+)
+
+// TestLoopDeviceThatDoesNotAnswer inspects a device while another loop device lies over a file that is gone. To know
+// which devices are one, all are asked for their files, and whoever asks in vain can't be ended.
+func TestLoopDeviceThatDoesNotAnswer(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("it takes root to mount")
+	}
+	var gone atomic.Bool
+	point := targettest.SilentMount(t, nil, func(request uint32) bool {
+		return gone.Load() || request == targettest.FUSERead
+	})
+	d := newDisk(t, 64<<20)
+	d.attach(point + "/image")
+	gone.Store(true)
+	_, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), d.node)
+	e, ok := errors.AsType[*lab.Error](err)
+	if !ok || e.What != "a loop device has not answered for 30 s" ||
+		!strings.Contains(strings.Join(e.Hints, ""), "loop/backing_file") {
+		t.Errorf("%v", err)
+	}
+	if claim != nil {
+		t.Error("the device is held:", claim.Close())
+	}
+}
