@@ -44,6 +44,24 @@ func recoverBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(t
 	return len(pending), errors.Join(errs...)
 }
 
+// locksBoots reports whether a journal locks the boots of a host.
+func locksBoots(left journal.Leftover) bool { return strings.HasSuffix(left.ID, BootLock) }
+
+// unlockBoots removes the locks that a killed headroom left on hosts, but for those that are not yet back at their own
+// boot arguments.
+func unlockBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
+	external journal.ExternalChange) (int, error) {
+	pending, err := bootloader.Pending(s.Changes(), store.Trust)
+	if err != nil {
+		return 0, nil // recoverBoots has returned it
+	}
+	return undoAbandoned(ctx, p, s, wanted, external, func(left journal.Leftover) bool {
+		return locksBoots(left) && !slices.ContainsFunc(pending, func(b bootloader.Leftover) bool {
+			return b.ID+BootLock == left.ID
+		})
+	})
+}
+
 func undoBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t target.Target, allowed bool,
 	external journal.ExternalChange) error {
 	kept, err := bootloader.Resume(left)

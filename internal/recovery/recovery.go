@@ -23,7 +23,8 @@ import (
 // RecoverRuns ends and removes what a killed headroom left behind on targets that are wanted, puts back the
 // settings that it had changed there, and says what it was. Events are undone first: while a link is cut or a file
 // system frozen, a load may not end and a scratch file not be removed. Loads are ended before other settings are put
-// back under them, and boots come last. Targets that are allowed may be started again.
+// back under them, and boots come last; hosts stay locked until they run as they start by themselves. Targets that are
+// allowed may be started again.
 func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
 	allowed []string, external journal.ExternalChange) (int, error) {
 	ofEvent := func(left journal.Leftover) bool { return strings.Contains(left.ID, EventJournal) }
@@ -39,11 +40,13 @@ func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(ta
 	built, err := RecoverBuilds(ctx, p, s)
 	errs = append(errs, err)
 	changed, err := undoAbandoned(ctx, p, s, wanted, external, func(left journal.Leftover) bool {
-		return !ofEvent(left)
+		return !ofEvent(left) && !locksBoots(left)
 	})
 	errs = append(errs, err)
 	booted, err := recoverBoots(ctx, p, s, wanted, allowed, external)
-	return ev + taken + len(abandoned) + built + changed + booted, errors.Join(append(errs, err)...)
+	errs = append(errs, err)
+	unlocked, err := unlockBoots(ctx, p, s, wanted, external)
+	return ev + taken + len(abandoned) + built + changed + booted + unlocked, errors.Join(append(errs, err)...)
 }
 
 // RecoverLeftovers recovers what can be recovered on this machine and on targets, one that is empty for all of them,

@@ -19,6 +19,9 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 	if err := x.openJournals(ctx); err != nil {
 		return m, err
 	}
+	if err := x.lockBoots(ctx); err != nil {
+		return m, errors.Join(err, x.restoreSettings(ctx))
+	}
 	show := progress.New(x.Measurement.App, x.schedule())
 	x.report = show.Print
 	w, err := x.beginAfterTrials(ctx)

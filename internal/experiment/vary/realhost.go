@@ -1,9 +1,11 @@
 package vary
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -11,9 +13,12 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/factor"
+	"headroom/internal/factor/journal"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/factor/spot"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
+	"headroom/internal/recovery"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/target"
@@ -28,7 +33,10 @@ type realHost struct {
 	// opened is set for a target that is not the one where loads run, which must be closed.
 	opened  target.Target
 	journal *bootloader.BootJournal
-	limit   time.Duration
+	// lock is the journal that keeps other runs from starting the host, and bootID that of the host's boot before them.
+	lock   *journal.Journal
+	bootID string
+	limit  time.Duration
 	// doing is the step that goes on.
 	doing string
 	// notReachable is set while nobody knows how the host runs: a boot failed or was interrupted.
@@ -143,6 +151,7 @@ func (x *Experiment) openHost(ctx context.Context, name string) error {
 		h.opened = t
 	}
 	x.host = h
+	h.bootID = h.read(ctx, t, target.BootIDFile)
 	left, err := bootloader.Pending(x.Store.Changes(), store.Trust)
 	if err != nil {
 		return err
@@ -161,6 +170,46 @@ func (x *Experiment) openHost(ctx context.Context, name string) error {
 		}}
 	h.Booter, h.method, err = app.Bootable(ctx, t, o)
 	return err
+}
+
+// machineIDFile has a number that a machine keeps from boot to boot. Source: machine-id(5).
+const machineIDFile = "/etc/machine-id"
+
+// read returns the text of a file of the host; empty where it can't be read, as on Talos.
+func (h *realHost) read(ctx context.Context, t target.Target, name string) string {
+	files, err := t.ReadFiles(ctx, name)
+	if err != nil || files[name].Err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(files[name].Data))
+}
+
+// lockBoots keeps other runs, also those of other stores and users, from starting the host until it runs as it starts
+// by itself. The lock is on this machine: what is in the memory of the host is gone after a boot.
+func (x *Experiment) lockBoots(ctx context.Context) error {
+	h := x.host
+	if h == nil || runtime.GOOS != "linux" { // others have no /run or /dev/shm
+		return nil
+	}
+	here, err := x.OpenTarget(ctx, app.LocalTarget)
+	if err != nil {
+		return err
+	}
+	j, err := x.App.Journal(x.Store, x.Run.ID+recovery.BootLock, here)
+	if err != nil {
+		return err
+	}
+	of := cmp.Or(h.read(ctx, x.bootedTarget(), machineIDFile), h.name)
+	if err := j.Lock(ctx, scheme.Setting{Factor: "the boot of " + h.name,
+		Spots: []spot.Spot{{Kind: spot.InBoot, Path: of}}}); err != nil {
+		return errors.Join(err, j.Close())
+	}
+	h.lock = j
+	if now := h.read(ctx, x.bootedTarget(), target.BootIDFile); now != h.bootID {
+		return &lab.Error{Kind: lab.Refused, What: "it was started again by somebody else since this command looked at it",
+			Target: h.name, Hints: []string{"find out who did, then start again"}}
+	}
+	return nil
 }
 
 // unfinished is the error about a host that an earlier experiment may have left changed.
@@ -284,8 +333,18 @@ func (x *Experiment) releaseHost() {
 	if x.host == nil {
 		return
 	}
+	held := x.host.journal != nil && x.host.journal.Held()
 	if x.host.journal != nil {
 		if err := x.host.journal.Close(); err != nil {
+			x.PrintError(err)
+		}
+	}
+	if x.host.lock != nil {
+		release := x.host.lock.Close
+		if held {
+			release = x.host.lock.Leave
+		}
+		if err := release(); err != nil {
 			x.PrintError(err)
 		}
 	}

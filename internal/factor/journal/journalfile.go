@@ -156,6 +156,16 @@ func (j *Journal) Close() error {
 	return err
 }
 
+// Leave ends the work with the journal and keeps its file and its locks for recovery.
+func (j *Journal) Leave() error {
+	if j.file == nil {
+		return nil
+	}
+	f := j.file
+	j.file = nil
+	return f.Close()
+}
+
 // append writes a line and flushes it. A line that could not be written leaves nothing of it behind, so that the next
 // one is whole.
 func (j *Journal) append(line any) error {

@@ -25,6 +25,7 @@ const (
 	InFolder     = "folder"   // the folder on which it is seen
 	InModules    = "modules"  // a module that is loaded for it
 	ByCommands   = "commands" // the user's own commands
+	InBoot       = "boot"     // how a machine is started, which is only locked
 )
 
 // Absent is the value of what is not there: a kernel argument, a mount, a module.

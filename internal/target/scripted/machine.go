@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -114,6 +115,7 @@ func (n *Network) New(name string) *Machine {
 	if err := m.load(server, fill); err != nil {
 		panic(err) // the file is part of the program
 	}
+	m.Set("/etc/machine-id", strings.ToLower(rand.Text())) // no other machine has it
 	m.own = m.Get("/proc/cmdline")
 	for _, tool := range []string{"bpftool", "dmsetup", "drbdsetup", "ethtool", "nvme", "perccli", "qm", "rdma",
 		"smartctl", "ssacli", "storcli", "lctl", "zpool"} {
