@@ -52,6 +52,16 @@ func TestWhatIsAnotherThingNowIsLeftAlone(t *testing.T) {
 					command(t, "mount", "-o", "noatime", device, point)
 				}
 			}, optionsOfMount},
+		"the same device, formatted anew and mounted again": {"mount:atime", "noatime",
+			func(t *testing.T) (lab.Place, func()) {
+				point, device := t.TempDir(), formatted(t)
+				mountOn(t, device, point, "relatime")
+				return lab.Place{Kind: lab.Directory, Path: point}, func() {
+					command(t, "umount", point)
+					command(t, "mkfs.ext4", "-q", "-F", device)
+					command(t, "mount", "-o", "noatime", device, point)
+				}
+			}, optionsOfMount},
 		"another disk of the same name": {"queue:read_ahead_kb", "512", func(t *testing.T) (lab.Place, func()) {
 			disk := loopDisk(t)
 			device := "/dev/" + disk

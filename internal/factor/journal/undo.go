@@ -140,7 +140,7 @@ func (j *Journal) withoutLost(ctx context.Context, s *step, back []position) (th
 	}
 	s.Companions = nil
 	for i, p := range all {
-		switch is := p.Of == "" || identities[i] == p.Of || identities[i] == spot.Unknown; {
+		switch is := p.Of == "" || identities[i] == spot.Unknown || spot.SameIdentity(p.Of, identities[i]); {
 		case is && i < len(back):
 			there = append(there, p)
 		case is:

@@ -43,11 +43,55 @@ func Identities(ctx context.Context, t target.Target, spots []Spot) ([]string, e
 		}
 		maps.Copy(files, more)
 	}
+	births, err := fileSystemBirths(ctx, t, spots)
+	if err != nil {
+		return nil, err
+	}
 	identities := make([]string, len(spots))
 	for i, s := range spots {
 		identities[i] = s.identity(files)
+		mounted := s.Kind == InMount && identities[i] != "" && identities[i] != Unknown
+		if birth := births[s.Path]; mounted && birth != "" {
+			identities[i] += ", " + birth
+		}
 	}
 	return identities, nil
+}
+
+// SameIdentity reports whether a place is what it was. An older version may have recorded fewer parts of its identity.
+func SameIdentity(was, is string) bool { return is == was || strings.HasPrefix(is, was+", ") }
+
+// fileSystemBirths returns what tells file systems on one device apart, by mount point: the ID of the file system,
+// which ext4 and btrfs derive from the UUID, and when its top folder was made. A disk can be formatted anew and be
+// mounted again with the number and the mount ID that it had. The commands print, for the file systems that there are:
+//
+//	c923321433c7c40 /srv
+//	1795882875 /srv
+func fileSystemBirths(ctx context.Context, t target.Target, spots []Spot) (map[string]string, error) {
+	var points []string
+	for _, s := range spots {
+		if s.Kind == InMount && !slices.Contains(points, s.Path) {
+			points = append(points, s.Path)
+		}
+	}
+	if len(points) == 0 {
+		return nil, nil
+	}
+	births := map[string]string{}
+	for _, command := range [][]string{{"stat", "-f", "-c", "%i %n", "--"}, {"stat", "-c", "%W %n", "--"}} {
+		out, err := t.Run(ctx, append(command, points...)...)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(out.Stdout)) {
+			number, point, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			births[point] = strings.TrimPrefix(births[point]+" "+number, " ")
+		}
+	}
+	for point, birth := range births {
+		births[point] = "file system " + birth
+	}
+	return births, nil
 }
 
 // Unknown is the identity of what can't be read, though it may be there.
@@ -83,16 +127,20 @@ func sequencesOf(device string) []string {
 	return []string{"/sys/dev/block/" + device + "/diskseq", "/sys/dev/block/" + device + "/../diskseq"}
 }
 
-// ofDisk, ofAdapter and ofPCI are files that belong to a disk, to a network adapter and to a PCI device, by its name.
+// ofDisk, ofAdapter, ofPCI and ofInterrupt are files that belong to a disk, to a network adapter, to a PCI device and
+// to an interrupt, by its name.
 var (
 	ofDisk    = regexp.MustCompile(`^/sys/(?:block|class/block|devices/.*/block)/([^/]+)/`)
 	ofAdapter = regexp.MustCompile(`^/sys/(?:class/net|devices/.*/net)/([^/]+)/|^/proc/sys/net/ipv[46]/(?:conf|neigh)/([^/]+)/`)
 	ofPCI     = regexp.MustCompile(`^(/sys/bus/pci/devices/[^/]+)/`)
+
+	ofInterrupt = regexp.MustCompile(`^/proc/irq/([0-9]+)/`)
 )
 
 // identityFiles are the files that tell what the place of a spot is. A disk has a number that no other one gets as long
 // as the machine runs, and so has an adapter. Sources: Documentation/ABI/testing/sysfs-block (diskseq),
-// Documentation/ABI/testing/sysfs-class-net (ifindex, address).
+// Documentation/ABI/testing/sysfs-class-net (ifindex, address). An interrupt is one of its chip's, whose name has the
+// PCI device for MSI. Source: Documentation/ABI/testing/sysfs-kernel-irq.
 func (s Spot) identityFiles() []string {
 	adapter := func(name string) []string {
 		return []string{"/sys/class/net/" + name + "/ifindex", "/sys/class/net/" + name + "/address"}
@@ -111,6 +159,9 @@ func (s Spot) identityFiles() []string {
 		}
 		if m := ofPCI.FindStringSubmatch(s.Path); m != nil {
 			return []string{m[1] + "/vendor", m[1] + "/device", m[1] + "/subsystem_device"}
+		}
+		if m := ofInterrupt.FindStringSubmatch(s.Path); m != nil {
+			return []string{"/sys/kernel/irq/" + m[1] + "/chip_name", "/sys/kernel/irq/" + m[1] + "/hwirq"}
 		}
 	}
 	return nil

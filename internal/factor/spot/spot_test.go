@@ -110,3 +110,31 @@ func FuzzAdapterPages(f *testing.F) {
 		}
 	})
 }
+
+func TestSameIdentity(t *testing.T) {
+	for _, c := range []struct {
+		was, is string
+		same    bool
+	}{
+		{"mount 27 of device 254:0", "mount 27 of device 254:0", true},
+		// of an older version
+		{"mount 27 of device 254:0", "mount 27 of device 254:0, file system 1f73 1795882938", true},
+		{"mount 27 of device 254:0, file system 1f73 1795882938", "mount 27 of device 254:0", false},
+		{"mount 27 of device 254:0", "mount 27 of device 254:01", false},
+		{"dev 7:0, diskseq 9", "dev 7:0, diskseq 91", false},
+		{"chip_name PCI-MSIX-0000:00:02.0, hwirq 1", "chip_name PCI-MSIX-0000:00:03.0, hwirq 1", false},
+		{"dev 7:0", "", false},
+	} {
+		if SameIdentity(c.was, c.is) != c.same {
+			t.Errorf("%q and %q: %v", c.was, c.is, !c.same)
+		}
+	}
+}
+
+func TestIdentityOfAnInterrupt(t *testing.T) {
+	s := Spot{Kind: InFile, Path: "/proc/irq/36/smp_affinity_list"}
+	if files := s.identityFiles(); !slices.Equal(files, []string{"/sys/kernel/irq/36/chip_name",
+		"/sys/kernel/irq/36/hwirq"}) {
+		t.Errorf("%q", files)
+	}
+}
