@@ -206,7 +206,7 @@ func (x *Experiment) lockBoots(ctx context.Context) error {
 	}
 	h.lock = j
 	if now := h.read(ctx, x.bootedTarget(), target.BootIDFile); now != h.bootID {
-		return &lab.Error{Kind: lab.Refused, What: "it was started again by somebody else since this command looked at it",
+		return &lab.Error{Kind: lab.Refused, What: "it was started again since this command looked at it",
 			Target: h.name, Hints: []string{"find out who did, then start again"}}
 	}
 	return nil
