@@ -226,6 +226,7 @@ func (h *host) system(dir string) string {
 			"nobody:*:65534:65534::/:/bin/false\n",
 		"etc/group":               "root:x:0:\nnogroup:x:65534:\n",
 		"etc/nsswitch.conf":       "hosts: files\n",
+		"etc/machine-id":          fmt.Sprintf("%016x%016x\n", rand.Uint64(), rand.Uint64()),
 		"etc/inittab":             "::ctrlaltdel:/bin/true\n::shutdown:/bin/umount /boot\n",
 		"etc/ssh/authorized_keys": string(read(t, filepath.Join(dir, "user.pub"))),
 		"etc/ssh/sshd_config": "HostKey /etc/ssh/host_key\nAuthorizedKeysFile /etc/ssh/authorized_keys\nStrictModes " +

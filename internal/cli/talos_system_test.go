@@ -4,7 +4,9 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +18,6 @@ import (
 )
 
 const (
-	talosNode    = "talos://10.5.0.2"
 	talosSecret  = "secret.of-the-cluster"
 	talosOwn     = "talos.platform=metal console=tty0 init_on_alloc=1"
 	talosMachine = "version: v1alpha1\nmachine:\n    token: " + talosSecret +
@@ -73,8 +74,10 @@ func (v fixture) holding(text string) (names []string) {
 	return names
 }
 
-func talosFixture(t *testing.T) (v fixture, dir string, args []string) {
+// talosFixture returns an ablation of a node that has a name of its own: the boots of one node are locked.
+func talosFixture(t *testing.T) (v fixture, node, dir string, args []string) {
 	t.Helper()
+	node = fmt.Sprintf("talos://node-%x", rand.Uint64())
 	v = newFixture(t)
 	dir, v.env = talosNodeStandIn(t)
 	text := "version: 1\njobs:\n  - {name: idle, fio: {rw: randread, bs: 4k, ioengine: \"null\", size: 1g, runtime: " +
@@ -82,26 +85,26 @@ func talosFixture(t *testing.T) (v fixture, dir string, args []string) {
 	if err := os.WriteFile(v.suite, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return v, dir, []string{"ablate", v.suite, "--boot-on", talosNode, "--setting", "cmdline:mitigations=off",
+	return v, node, dir, []string{"ablate", v.suite, "--boot-on", node, "--setting", "cmdline:mitigations=off",
 		"--setting", "cmdline:init_on_alloc=absent",
 		"--alone", "--blocks", "1", "--seed", "1"}
 }
 
 func TestAnAblationBootsATalosNode(t *testing.T) {
 	t.Parallel()
-	v, dir, args := talosFixture(t)
+	v, node, dir, args := talosFixture(t)
 	out, err := v.command(args...).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "--reboot "+talosNode) {
+	if err == nil || !strings.Contains(string(out), "--reboot "+node) {
 		t.Fatalf("not allowed: %v\n%s", err, out)
 	}
-	out, err = v.command("ablate", v.suite, "--on", talosNode, "--reboot", talosNode, "--setting",
+	out, err = v.command("ablate", v.suite, "--on", node, "--reboot", node, "--setting",
 		"cmdline:mitigations=off").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "--boot-on "+talosNode) {
+	if err == nil || !strings.Contains(string(out), "--boot-on "+node) {
 		t.Fatalf("loads on the node: %v\n%s", err, out)
 	}
-	args = append(args, "--reboot", talosNode)
+	args = append(args, "--reboot", node)
 	if out, err = v.command(append(args, "--dry-run")...).CombinedOutput(); err != nil ||
-		!strings.Contains(string(out), "start "+talosNode+" by itself") {
+		!strings.Contains(string(out), "start "+node+" by itself") {
 		t.Fatalf("dry run: %v\n%s", err, out)
 	}
 	if log := string(read(t, filepath.Join(dir, "log"))); strings.Contains(log, "upgrade") ||
@@ -123,7 +126,7 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 		"boot without init_on_alloc"}; !slices.Equal(did, want) {
 		t.Errorf("did %q\n%s", did, out)
 	}
-	if e := v.onlyRun().Run.Experiment; e.BootOn != talosNode || v.onlyRun().Run.Status != lab.Complete {
+	if e := v.onlyRun().Run.Experiment; e.BootOn != node || v.onlyRun().Run.Status != lab.Complete {
 		t.Errorf("%+v, %s", e, v.onlyRun().Run.Status)
 	}
 	v.ownTalos(dir, "at the end")
@@ -136,8 +139,8 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 // to install.
 func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
 	t.Parallel()
-	v, dir, args := talosFixture(t)
-	args = append(args, "--reboot", talosNode)
+	v, node, dir, args := talosFixture(t)
+	args = append(args, "--reboot", node)
 	changed, kept := 0, 0
 	for step := 1; ; step += 6 {
 		out, err := with(v.command(args...), exitBefore+"="+strconv.Itoa(step)).CombinedOutput()
@@ -168,7 +171,7 @@ func TestAKilledAblationOfATalosNodeIsPutBack(t *testing.T) {
 		if err := os.Remove(filepath.Join(dir, "down")); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := v.command("restore", "--reboot", talosNode).CombinedOutput(); err != nil {
+		if out, err := v.command("restore", "--reboot", node).CombinedOutput(); err != nil {
 			t.Fatalf("step %d: restore: %v\n%s", step, err, out)
 		}
 		v.ownTalos(dir, "step "+strconv.Itoa(step))
