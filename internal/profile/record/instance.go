@@ -108,11 +108,12 @@ func (i *instance) remove() error {
 // removeLimit is how long the processes that use an instance have to end.
 const removeLimit = 30 * time.Second
 
-// removeInstance removes an instance, which ends its tracer. None is no error.
+// removeInstance removes an instance, which ends its tracer. None is no error, nor is one that its recorder removes at
+// the same time: the kernel returns ENODEV then. Source: instance_rmdir in kernel/trace/trace.c.
 func removeInstance(tracefs *os.Root, name string) error {
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		err := tracefs.Remove(path.Join("instances", name))
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
+		if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV) {
 			return nil
 		}
 		if !errors.Is(err, syscall.EBUSY) || time.Since(begun) > removeLimit {
