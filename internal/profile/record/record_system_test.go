@@ -292,6 +292,32 @@ func TestRemoveInstances(t *testing.T) {
 	}
 }
 
+// TestRemoveInstancesSideBySide removes an instance twice at the same time, as a recorder that ends and the clean-up of
+// a killed run do.
+func TestRemoveInstancesSideBySide(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("tracing takes root")
+	}
+	tracefs, err := openTracefs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tracefs.Close()
+	prefix := fmt.Sprintf("headroom-TWICE%d-", os.Getpid())
+	for range 50 {
+		if err := tracefs.Mkdir("instances/"+prefix+"1", 0o750); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		for range 2 {
+			go func() { ended <- RemoveInstances(prefix) }()
+		}
+		if err := errors.Join(<-ended, <-ended); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestNoLoad(t *testing.T) {
 	r := startRecorder(t, func(q *profile.Request) { q.WaitFor = 0 })
 	r.said(t, profile.Ready)
