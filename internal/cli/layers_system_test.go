@@ -43,11 +43,12 @@ func newLayersFixture(t *testing.T) layersFixture {
 	return p
 }
 
-func loopOver(t *testing.T, device string) string {
+// loopOver attaches a loop device to a file or to another device.
+func loopOver(t *testing.T, below string) string {
 	t.Helper()
-	out, err := exec.Command("losetup", "--find", "--show", device).CombinedOutput()
+	out, err := exec.Command("losetup", "--find", "--show", below).CombinedOutput()
 	if err != nil {
-		t.Skipf("no loop device over a loop device: %s", out)
+		t.Skipf("no loop device over %s: %s", below, out)
 	}
 	upper := strings.TrimSpace(string(out))
 	t.Cleanup(func() {

@@ -74,10 +74,10 @@ func TestPlacesThatDoNotAnswer(t *testing.T) {
 			return with(v.command("run", v.suite, point, "--on", "ssh://under-test"), ssh)
 		}, files},
 		"a device that is written to": {onlyReads, func(t *testing.T, v fixture, point string) *exec.Cmd {
-			return v.command("run", "nvme", loopDevice(t, point+"/image"))
+			return v.command("run", "nvme", loopOver(t, point+"/image"))
 		}, device},
 		"a device that is read": {onlyReads, func(t *testing.T, v fixture, point string) *exec.Cmd {
-			return v.command("ladder", loopDevice(t, point+"/image"))
+			return v.command("ladder", loopOver(t, point+"/image"))
 		}, device},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,18 +120,6 @@ func endedWithout(t *testing.T, cmd *exec.Cmd, point string) error {
 	}
 }
 
-// loopDevice lays a device over a file.
-func loopDevice(t *testing.T, file string) string {
-	t.Helper()
-	out, err := exec.Command("losetup", "--find", "--show", file).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	device := strings.TrimSpace(string(out))
-	t.Cleanup(func() { _ = exec.Command("losetup", "--detach", device).Run() })
-	return device
-}
-
 // TestPlaceThatDoesNotAnswerIsLeftBySignal sends a signal while the place is waited for.
 func TestPlaceThatDoesNotAnswerIsLeftBySignal(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -139,7 +127,7 @@ func TestPlaceThatDoesNotAnswerIsLeftBySignal(t *testing.T) {
 	}
 	t.Parallel()
 	v := newFixture(t)
-	asked := make(chan uint32)
+	asked := make(chan uint32, 1)
 	point := targettest.SilentMount(t, asked, func(uint32) bool { return true })
 	cmd := v.command("run", v.suite, point)
 	var said bytes.Buffer

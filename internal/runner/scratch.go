@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"syscall"
 
-	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/safepath"
@@ -128,7 +127,7 @@ func (s *Session) removeScratch(ctx context.Context) error {
 		_, failed := workspace.RemoveScratch(ctx, s.Target, s.scratch)
 		return errors.Join(err, failed)
 	}
-	if err := undertest.FileSystemAnswers(ctx, s.Target, s.scratch, undertest.AnswerWithin); err != nil {
+	if err := workspace.Answers(ctx, s.Target, s.scratch); err != nil {
 		return err
 	}
 	h := s.held

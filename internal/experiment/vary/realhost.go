@@ -33,7 +33,8 @@ type realHost struct {
 	// opened is set for a target that is not the one where loads run, which must be closed.
 	opened  target.Target
 	journal *bootloader.BootJournal
-	// lock is the journal that keeps other runs from starting the host, and bootID that of the host's boot before them.
+	// lock is the journal that locks the host's boots against other runs. bootID is the host's boot_id when this run
+	// first looked at it; empty where it can't be read.
 	lock   *journal.Journal
 	bootID string
 	limit  time.Duration
@@ -184,8 +185,8 @@ func (h *realHost) read(ctx context.Context, t target.Target, name string) strin
 	return strings.TrimSpace(string(files[name].Data))
 }
 
-// lockBoots keeps other runs, also those of other stores and users, from starting the host until it runs as it starts
-// by itself. The lock is on this machine: what is in the memory of the host is gone after a boot.
+// lockBoots prevents other runs, including those of other stores and users, from rebooting the host until it runs with
+// its own boot arguments again. The lock is on this machine because the host's memory does not survive a reboot.
 func (x *Experiment) lockBoots(ctx context.Context) error {
 	h := x.host
 	if h == nil || runtime.GOOS != "linux" { // others have no /run or /dev/shm
@@ -205,9 +206,10 @@ func (x *Experiment) lockBoots(ctx context.Context) error {
 		return errors.Join(err, j.Close())
 	}
 	h.lock = j
-	if now := h.read(ctx, x.bootedTarget(), target.BootIDFile); now != h.bootID {
-		return &lab.Error{Kind: lab.Refused, What: "it was started again since this command looked at it",
-			Target: h.name, Hints: []string{"find out who did, then start again"}}
+	now := h.read(ctx, x.bootedTarget(), target.BootIDFile)
+	if now != "" && h.bootID != "" && now != h.bootID {
+		return &lab.Error{Kind: lab.Refused, What: "it was rebooted while this command was starting",
+			Target: h.name, Hints: []string{"find out who rebooted it, then run the command again"}}
 	}
 	return nil
 }

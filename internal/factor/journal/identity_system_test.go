@@ -52,7 +52,7 @@ func TestWhatIsAnotherThingNowIsLeftAlone(t *testing.T) {
 					command(t, "mount", "-o", "noatime", device, point)
 				}
 			}, optionsOfMount},
-		"the same device, formatted anew and mounted again": {"mount:atime", "noatime",
+		"the same device, reformatted and mounted again": {"mount:atime", "noatime",
 			func(t *testing.T) (lab.Place, func()) {
 				point, device := t.TempDir(), formatted(t)
 				mountOn(t, device, point, "relatime")

@@ -61,9 +61,9 @@ func Identities(ctx context.Context, t target.Target, spots []Spot) ([]string, e
 // SameIdentity reports whether a place is what it was. An older version may have recorded fewer parts of its identity.
 func SameIdentity(was, is string) bool { return is == was || strings.HasPrefix(is, was+", ") }
 
-// fileSystemBirths returns what tells file systems on one device apart, by mount point: the ID of the file system,
-// which ext4 and btrfs derive from the UUID, and when its top folder was made. A disk can be formatted anew and be
-// mounted again with the number and the mount ID that it had. The commands print, for the file systems that there are:
+// fileSystemBirths returns what tells file systems on one device apart, by mount point: the file system's ID, which
+// ext4 and btrfs derive from the UUID, and when its root directory was made. A reformatted disk can be mounted again
+// with the device number and mount ID that it had before. The commands print, for the file systems that there are:
 //
 //	c923321433c7c40 /srv
 //	1795882875 /srv

@@ -54,7 +54,7 @@ func FileSystemAnswers(ctx context.Context, t target.Target, name string, within
 func DeviceAnswers(ctx context.Context, t target.Target, device string, within time.Duration) error {
 	err := answers(ctx, t, device, within, "dd", "if="+device, "of=/dev/null", "bs=4096", "count=1", "iflag=direct")
 	if silent, ok := errors.AsType[*lab.Error](err); ok {
-		silent.Hints = []string{"dmesg tells what the kernel waits for; lsblk and dmsetup info show what the device lies on"}
+		silent.Hints = []string{"dmesg shows what the kernel is waiting for; lsblk and dmsetup info show the devices below"}
 	}
 	return err
 }

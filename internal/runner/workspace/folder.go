@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
 	"headroom/internal/target"
@@ -73,8 +72,8 @@ func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool
 	if err := EndProcesses(ctx, t, of); err != nil {
 		return false, err
 	}
-	if err := undertest.FileSystemAnswers(ctx, t, of.Folder, undertest.AnswerWithin); err != nil {
-		return false, leftBehind(of.Folder, err)
+	if err := Answers(ctx, t, of.Folder); err != nil {
+		return false, err
 	}
 	out, err := t.Run(ctx, "test", "-d", of.Folder)
 	if err != nil || out.ExitCode != 0 {
@@ -110,8 +109,12 @@ func StartedBy(ctx context.Context, t target.Target, cells []lab.Cell, owner, fo
 	return of, nil
 }
 
-// RemoveTree deletes a folder of ours. A command may have mounted something in it, which is not ours to delete.
+// RemoveTree deletes a folder of ours. A command may have mounted something in it, which is not ours to delete. On a
+// file system that doesn't respond it leaves the folder and returns an error.
 func RemoveTree(ctx context.Context, t target.Target, folder string) error {
+	if err := Answers(ctx, t, folder); err != nil {
+		return err
+	}
 	files, err := t.ReadFiles(ctx, collect.MountInfoPath)
 	if err != nil {
 		return err

@@ -35,8 +35,8 @@ func ScratchFile(dir, runID string) string {
 // RemoveScratch deletes a scratch file and reports whether there was one. On a file system that doesn't answer it
 // leaves the file and returns an error.
 func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, error) {
-	if err := undertest.FileSystemAnswers(ctx, t, path, undertest.AnswerWithin); err != nil {
-		return false, leftBehind(path, err)
+	if err := Answers(ctx, t, path); err != nil {
+		return false, err
 	}
 	if _, here := t.(target.LocalFiles); here {
 		removed := false
@@ -63,10 +63,12 @@ func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, err
 	return len(out.Stdout) > 0, err
 }
 
-// leftBehind adds to an error what it leaves on the target.
-func leftBehind(path string, err error) error {
+// Answers returns an error when the file system of a file or folder of a run doesn't respond, so that it can't be
+// removed now.
+func Answers(ctx context.Context, t target.Target, path string) error {
+	err := undertest.FileSystemAnswers(ctx, t, path, undertest.AnswerWithin)
 	if e, ok := errors.AsType[*lab.Error](err); ok {
-		e.Hints = append(e.Hints, path+" is left; headroom restore removes it when the file system answers again")
+		e.Hints = append(e.Hints, path+" is left; headroom restore removes it once the file system responds")
 	}
 	return err
 }

@@ -27,8 +27,8 @@ const (
 )
 
 // SilentMount mounts a FUSE file system whose program takes all requests and doesn't answer the silent ones, where only
-// this test's thread and what it starts see it. It has one file, image, of a MiB. A request that isn't answered is sent
-// to asked when somebody receives there.
+// this test's thread and what it starts see it. It has one file, image, of 1 MiB. Requests that aren't answered are
+// sent to asked, unless the channel is full or nil.
 func SilentMount(t *testing.T, asked chan<- uint32, silent func(request uint32) bool) (point string) {
 	t.Helper()
 	runtime.LockOSThread()
