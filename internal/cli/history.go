@@ -20,12 +20,14 @@ A cell is the same job with the same parameters; if a parameter changes, a new h
 have no suite: those with the same label form a history.
 
 --fail-on regression makes it a gate. It exits with
-  3  if the newest run is worse than those before it, or the last change of
-     a cell was for the worse (--since RUN, the first one at the new level,
-     accepts it)
-  5  if that is undecided: too few runs, or too much noise for the margin
+  3  if the newest run is worse than those before it, if one of its loads
+     failed or measured 0, or if the last change of a cell was for the worse
+     (--since RUN, the first one at the new level, accepts it)
+  5  if that is undecided: too few runs, too much noise for the margin, a run
+     that was cut off, a load of which some repetitions failed
   0  otherwise: a loss of more than the margin is excluded, with 95%
-     confidence for each cell`,
+     confidence for each cell. A load that was left out of the newest run is
+     not judged.`,
 		Example: `  headroom history nvme
   headroom history nvme --since 90d --cell randread
   headroom history nvme --metric read.latency.p99

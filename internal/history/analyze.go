@@ -78,9 +78,17 @@ func comparableRuns(runs []Run, since time.Time) [][]Run {
 // newSeries makes the series of runs that are alike.
 func newSeries(runs []Run, o Options) Series {
 	newest := runs[len(runs)-1]
-	s := Series{Host: newest.Host, Target: newest.Target, Place: newest.Place, Cells: tracks(runs, o), Verdict: None}
+	s := Series{Host: newest.Host, Target: newest.Target, Place: newest.Place, Verdict: None}
+	s.Cells, s.Unmeasured = tracks(runs, o)
 	for _, r := range runs {
 		s.Runs = append(s.Runs, RunInfo{ID: r.ID, Label: r.Label, Created: r.Created, Complete: r.Complete})
+	}
+	for _, u := range s.Unmeasured {
+		s.Verdict = worseVerdict(s.Verdict, u.Verdict)
+	}
+	if len(s.Cells) == 0 {
+		s.Cells = []Track{}
+		return s
 	}
 	search := changepoint.NewChangeSearch(o.Alpha, len(s.Cells))
 	s.FewestAfter = search.FewestAfter(len(runs))
@@ -90,7 +98,7 @@ func newSeries(runs []Run, o Options) Series {
 		t.Changes = changes(t, points, o.Margin)
 		t.Lag1 = residualCorrelation(t, points)
 		t.Ended = t.Points[len(t.Points)-1].Run != newest.ID
-		t.judge(newest, s.FewestAfter, o.Alpha/float64(len(s.Cells)), o.Margin)
+		t.judge(s.Runs, s.FewestAfter, o.Alpha/float64(len(s.Cells)), o.Margin)
 		s.Verdict = worseVerdict(s.Verdict, t.Newest.Verdict)
 	}
 	return s

@@ -44,6 +44,8 @@ type Series struct {
 	Cells   []Track   `json:"cells"`
 	Events  []Event   `json:"events"`
 	Verdict Verdict   `json:"verdict"`
+	// Unmeasured are the loads that no run has measured.
+	Unmeasured []Unmeasured `json:"unmeasured,omitempty"`
 	// FewestAfter is how many runs must follow a change before it can be found: 0 when no number would do yet. Until
 	// then the newest run alone is compared with those before it.
 	FewestAfter int `json:"fewest_after"`
@@ -69,6 +71,8 @@ type Track struct {
 	Unit   lab.Unit   `json:"unit"`
 	Better lab.Better `json:"better"`
 	Points []Point    `json:"points"`
+	// Absences are the runs that have the load and no level of it, in the order of time.
+	Absences []Absence `json:"absences,omitempty"`
 	// Changes of the level, in the order of time.
 	Changes []Change `json:"changes"`
 	// Lag1 is the correlation of neighbouring runs around the levels between proved changes, corrected for the number
@@ -76,7 +80,7 @@ type Track struct {
 	Lag1 *float64 `json:"lag1,omitempty"`
 	// Newest is the newest run against those since the last change.
 	Newest Newest `json:"newest"`
-	// Ended is set when the newest run does not have the cell.
+	// Ended is set when the newest run has no point: it has not the load, or an absence.
 	Ended bool `json:"ended,omitempty"`
 }
 
@@ -87,8 +91,46 @@ type Point struct {
 	Lo     *float64 `json:"lo,omitempty"`
 	Hi     *float64 `json:"hi,omitempty"`
 	N      int      `json:"n"`
+	// Failed is how many of the load's other repetitions measured nothing that counts, Zero how many of N measured 0.
+	Failed int `json:"failed,omitempty"`
+	Zero   int `json:"zero,omitempty"`
 	// Warnings are the codes of those that taint it.
 	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Absence is a run that has a load and no level of it.
+type Absence struct {
+	Run  string      `json:"run"`
+	Kind AbsenceKind `json:"kind"`
+}
+
+// AbsenceKind says why there is no level.
+type AbsenceKind string
+
+// The kinds of absences. What a run was not meant to measure is none.
+const (
+	// LoadFailed: each of its repetitions failed.
+	LoadFailed AbsenceKind = "failed"
+	// MeasuredZero: it did nothing in the time that it had.
+	MeasuredZero AbsenceKind = "zero"
+	// Least: it measured 0 of something that is better the less there is, other than a time.
+	Least AbsenceKind = "least"
+	// CutOff: the run ended before it.
+	CutOff AbsenceKind = "cut-off"
+	// NoValue: it was measured, and has no value of the metric.
+	NoValue AbsenceKind = "no-value"
+)
+
+// Unmeasured is a load of which no run has a level.
+type Unmeasured struct {
+	Job      string            `json:"job"`
+	Params   map[string]string `json:"params"`
+	Levels   map[string]string `json:"levels"`
+	Role     string            `json:"role,omitempty"`
+	Name     string            `json:"name"`
+	Absences []Absence         `json:"absences"`
+	// Verdict is undecided where the newest run has the load.
+	Verdict Verdict `json:"verdict"`
 }
 
 // Estimate is how many times a level is the one before, with an interval; without one where too little is known.

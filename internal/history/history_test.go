@@ -164,13 +164,14 @@ func TestNewestRun(t *testing.T) {
 			worse, undecided := 0, 0
 			for range trials {
 				var all []Track
-				for _, c := range tracks(fleet(r, weeks, cells, noise.draw, 0.01, func(run, cell int) float64 {
+				followed, _ := tracks(fleet(r, weeks, cells, noise.draw, 0.01, func(run, cell int) float64 {
 					if run == weeks-1 && cell == 0 {
 						return 1 - loss
 					}
 					return 1
-				}), Options{}) {
-					c.judge(Run{Complete: true}, 6, DefaultAlpha/cells, 0.05)
+				}), Options{})
+				for _, c := range followed {
+					c.judge([]RunInfo{{Complete: true}}, 6, DefaultAlpha/cells, 0.05)
 					all = append(all, c)
 				}
 				verdict := None

@@ -21,7 +21,7 @@ const cleared = 0.90
 // change was for the worse. The newest run is compared with runs before it, but for the last few: those are too few to
 // have been found a change themselves, and must not make a regression that began with them look like scatter. Alpha is
 // that of one track.
-func (t *Track) judge(newest Run, fewestAfter int, alpha, margin float64) {
+func (t *Track) judge(all []RunInfo, fewestAfter int, alpha, margin float64) {
 	last := len(t.Points) - 1
 	segment := t.centers()[t.edges()[len(t.Changes)]:last]
 	leave := max(0, min(max(fewestAfter, changepoint.MinBesides)-1, len(segment)-minBefore))
@@ -35,16 +35,17 @@ func (t *Track) judge(newest Run, fewestAfter int, alpha, margin float64) {
 	}
 	n.Verdict, n.Why, n.Margin = t.newestVerdict(alarm, clear, margin)
 	switch {
-	case t.Ended && newest.Complete:
-		n.Verdict, n.Why, n.Margin = None, "no longer measured", nil
 	case t.Ended:
-		n.Verdict, n.Why, n.Margin = Undecided, "the newest run was cut off before it", nil
+		n.Verdict, n.Why = t.absentVerdict(all, all[len(all)-1].Complete)
+		n.Margin = nil
 	case n.Verdict != Regression && t.likelyWorse():
 		n.Verdict, n.Margin = Undecided, nil
 		n.Why = "likely worse since run " + t.Changes[len(t.Changes)-1].Run + ", not proved"
 	case n.Verdict != Regression && len(t.Changes) > 0 && t.Changes[len(t.Changes)-1].Verdict == worse:
 		n.Verdict, n.Margin = Regression, nil
 		n.Why = "worse since run " + t.Changes[len(t.Changes)-1].Run
+	case n.Verdict == None && t.Points[last].partly() != "":
+		n.Verdict, n.Why, n.Margin = Undecided, t.Points[last].partly(), nil
 	}
 	t.Newest = n
 }

@@ -12,7 +12,7 @@ import (
 type Run struct {
 	ID, Label string
 	Created   time.Time
-	// Complete is false for a run that was cut off.
+	// Complete is false for a run that was cut off, or of which every load failed.
 	Complete bool
 	// Host names the machine; Target is how it was reached, for the machines that don't say their name.
 	Host, Target string
@@ -31,7 +31,9 @@ type Cell struct {
 	Params map[string]string
 	Levels map[string]string
 	Role   string
+	// Values by metric of the repetitions that did not fail, and how many did.
 	Values map[string][]float64
+	Failed int
 	// Own are the metrics of a cell that runs a command.
 	Own map[string]lab.MetricInfo
 	// Warnings of the cell as a whole, and of its repetitions, to mark what they taint.

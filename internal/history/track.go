@@ -9,8 +9,9 @@ import (
 	"headroom/internal/stat"
 )
 
-// tracks are the cells of all runs with one track a metric, in the order in which the newest run that has them does.
-func tracks(runs []Run, o Options) []Track {
+// tracks are the cells of all runs with one track a metric, in the order in which the newest run that has them does;
+// and the loads of which no run has a level.
+func tracks(runs []Run, o Options) ([]Track, []Unmeasured) {
 	var out []Track
 	at := map[string]int{}
 	for _, r := range slices.Backward(runs) {
@@ -37,7 +38,9 @@ func tracks(runs []Run, o Options) []Track {
 	}
 	out = slices.DeleteFunc(out, func(t Track) bool { return len(t.Points) == 0 })
 	nameAll(out)
-	return slices.DeleteFunc(out, func(t Track) bool { return !strings.Contains(t.Name+" "+t.Metric, o.Cell) })
+	never := addAbsences(out, runs)
+	out = slices.DeleteFunc(out, func(t Track) bool { return !strings.Contains(t.Name+" "+t.Metric, o.Cell) })
+	return out, slices.DeleteFunc(never, func(u Unmeasured) bool { return !strings.Contains(u.Name, o.Cell) })
 }
 
 func orEmpty(m map[string]string) map[string]string {
@@ -56,6 +59,16 @@ func trackedMetrics(c Cell, metric string) []string {
 		return nil
 	}
 	return []string{metric}
+}
+
+func zeros(values []float64) int {
+	n := 0
+	for _, v := range values {
+		if v == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // key is the same for cells that may be compared: the same job with the same parameters.
@@ -80,7 +93,7 @@ func point(run string, c Cell, metric string) (Point, bool) {
 	if !(i.Center > 0) { // a level of zero has no ratio to any other
 		return Point{}, false
 	}
-	p := Point{Run: run, Center: i.Center, N: len(values)}
+	p := Point{Run: run, Center: i.Center, N: len(values), Failed: c.Failed, Zero: zeros(values)}
 	if i.Known() {
 		p.Lo, p.Hi = &i.Lo, &i.Hi
 	}
@@ -109,17 +122,23 @@ func (t *Track) edges() []int {
 	return append(edges, len(t.Points))
 }
 
+// sizedName is the words of a job's name and its sizes: randread, 4k, q32.
+func sizedName(job string, params map[string]string) []string {
+	words := []string{job}
+	for _, p := range []struct{ param, prefix string }{{"bs", ""}, {"iodepth", "q"}, {"numjobs", "x"}} {
+		if v := params[p.param]; v != "" && !(p.param == "numjobs" && v == "1") {
+			words = append(words, p.prefix+v)
+		}
+	}
+	return words
+}
+
 // nameAll gives each track a name that no other has: the job, the sizes as engineers write them, what else differs
 // between tracks of the same job, and the metric where a cell has several.
 func nameAll(all []Track) {
 	for i := range all {
 		t := &all[i]
-		words := []string{t.Job}
-		for _, p := range []struct{ param, prefix string }{{"bs", ""}, {"iodepth", "q"}, {"numjobs", "x"}} {
-			if v := t.Params[p.param]; v != "" && !(p.param == "numjobs" && v == "1") {
-				words = append(words, p.prefix+v)
-			}
-		}
+		words := sizedName(t.Job, t.Params)
 		several := false
 		extra := map[string]bool{}
 		for _, other := range all {

@@ -111,7 +111,9 @@ func History(p *app.App, suite string, o HistoryOptions) (r ResultDocument, dama
 	if len(doc.Series) == 0 {
 		return r, nil, app.Usage("no run of "+suite+" is as new as that", "leave --since out, or take it further back")
 	}
-	if !slices.ContainsFunc(doc.Series, func(s history.Series) bool { return len(s.Cells) > 0 }) {
+	if !slices.ContainsFunc(doc.Series, func(s history.Series) bool {
+		return len(s.Cells) > 0 || o.Metric == "" && len(s.Unmeasured) > 0
+	}) {
 		return r, nil, app.Usage("no cell of "+suite+" has that in its name, or that metric",
 			"headroom history "+suite+" shows the names; headroom show last --json the metrics")
 	}
@@ -139,6 +141,11 @@ func gateOf(st *store.Store, doc history.Document) error {
 					why = strings.ReplaceAll(why, r.ID, st.ShortID(r.ID))
 				}
 				named = append(named, t.Name+": "+why)
+			}
+		}
+		for _, u := range s.Unmeasured {
+			if u.Verdict == doc.Verdict {
+				named = append(named, u.Name+": no run has measured it")
 			}
 		}
 	}
@@ -242,7 +249,7 @@ func historyOf(suite string, bundles []*store.Bundle, o history.Options) (histor
 	return history.Analyze(suite, runs, known, knowledge, o)
 }
 
-// historyRun is a saved run as history takes it: cells of which nothing was measured are left out.
+// historyRun is a saved run as history takes it.
 func historyRun(b *store.Bundle) (history.Run, error) {
 	r := history.Run{ID: b.Run.ID, Label: b.Run.Label, Created: b.Run.Created, Complete: b.Run.Status == lab.Complete}
 	if len(b.Run.Targets) > 0 {
@@ -274,15 +281,17 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 		if cell == nil {
 			continue
 		}
-		for metric, v := range rep.Values {
-			cell.Values[metric] = append(cell.Values[metric], v)
+		if rep.Failed() {
+			cell.Failed++
+		} else {
+			for metric, v := range rep.Values {
+				cell.Values[metric] = append(cell.Values[metric], v)
+			}
 		}
 		cell.OfRepetitions = append(cell.OfRepetitions, rep.Warnings...)
 	}
 	for _, c := range cells {
-		if len(c.Values) > 0 {
-			r.Cells = append(r.Cells, *c)
-		}
+		r.Cells = append(r.Cells, *c)
 	}
 	return r, nil
 }

@@ -69,6 +69,10 @@ func (h historyText) table() document.Table {
 	for _, of := range h.s.Cells {
 		t.Rows = append(t.Rows, h.row(of, room))
 	}
+	for _, u := range h.s.Unmeasured {
+		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: u.Name},
+			{Text: strings.Repeat(gap, min(len(u.Absences), room))}, {}, {}, {}, {}, {Text: "never measured"}}})
+	}
 	return t
 }
 
@@ -83,7 +87,8 @@ func (h historyText) row(t history.Track, room int) document.Row {
 		c := t.Changes[n-1]
 		change, since = changeCell(c.Estimate), document.Cell{Text: h.id(c.Run)}
 	}
-	return document.Row{Cells: []document.Cell{{Text: t.Name}, {Text: sparkline(t, room, h.Margin)},
+	return document.Row{Cells: []document.Cell{{Text: t.Name},
+		{Text: sparkline(t, h.s.Runs, room, h.Margin)},
 		{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}, scatter, change,
 		since,
 		{Text: h.newestText(t)}}}
@@ -112,15 +117,18 @@ func centers(points []history.Point) []float64 {
 	return values
 }
 
-// sparkline draws the newest points that have room, with a bar where the level changed. Its scale is never finer than
-// the margin on either side of the middle, so that scatter does not look like an event.
-func sparkline(t history.Track, room int, margin float64) string {
+// gap stands in a sparkline for a run of which the load failed, or measured 0.
+const gap = "×"
+
+// sparkline draws the newest runs that have room, with a bar where the level changed and a gap where the load failed.
+// Its scale is never finer than the margin on either side of the middle, so that scatter does not look like an event.
+func sparkline(t history.Track, runs []history.RunInfo, room int, margin float64) string {
 	const blocks = "▁▂▃▄▅▆▇█"
 	levels := []rune(blocks)
-	points := t.Points
-	bars := map[int]bool{}
+	points := pointsAndGaps(t, runs)
+	bars := map[string]bool{}
 	for _, c := range t.Changes {
-		bars[c.Index] = true
+		bars[c.Run] = true
 	}
 	from := max(0, len(points)+len(bars)-room)
 	lo, hi := math.Inf(1), math.Inf(-1)
@@ -135,8 +143,12 @@ func sparkline(t history.Track, room int, margin float64) string {
 	}
 	var b strings.Builder
 	for i := from; i < len(points); i++ {
-		if bars[i] && i > from {
+		if bars[points[i].Run] && i > from {
 			b.WriteRune('│')
+		}
+		if points[i].Center == 0 {
+			b.WriteString(gap)
+			continue
 		}
 		share := 0.0
 		if points[i].Center > 0 && hi > lo { // a margin from elsewhere can be too small to part them
@@ -145,6 +157,28 @@ func sparkline(t history.Track, room int, margin float64) string {
 		b.WriteRune(levels[min(int(share*float64(len(levels))), len(levels)-1)])
 	}
 	return b.String()
+}
+
+// pointsAndGaps are the points of a track, and among them one without a level for each run of which the load failed or
+// measured 0.
+func pointsAndGaps(t history.Track, runs []history.RunInfo) []history.Point {
+	if len(t.Absences) == 0 {
+		return t.Points
+	}
+	gaps := map[string]bool{}
+	for _, a := range t.Absences {
+		gaps[a.Run] = a.Outage()
+	}
+	points, next := []history.Point{}, 0
+	for _, r := range runs {
+		for ; next < len(t.Points) && t.Points[next].Run == r.ID; next++ {
+			points = append(points, t.Points[next])
+		}
+		if gaps[r.ID] {
+			points = append(points, history.Point{Run: r.ID})
+		}
+	}
+	return points
 }
 
 // maxExplained is how many differences of an event are listed on a terminal: compare has all.

@@ -161,7 +161,7 @@ func TestSparklineOfAnyMargin(t *testing.T) {
 			track.Points = append(track.Points, history.Point{Center: c})
 		}
 		for _, margin := range []float64{0, 1e-300, 1e-17, 1e-6, 0.03, 0.999999} {
-			if line := sparkline(track, 40, margin); len([]rune(line)) != len(centers) {
+			if line := sparkline(track, nil, 40, margin); len([]rune(line)) != len(centers) {
 				t.Errorf("%v at a margin of %g: %q", centers, margin, line)
 			}
 		}

@@ -75,6 +75,8 @@ func spanText(d time.Duration) string {
 func (h historyText) answer() []string {
 	var lines []string
 	switch n := len(h.s.Events); {
+	case len(h.s.Cells) == 0:
+		lines = append(lines, "No load has been measured in any of these runs.")
 	case n == 0 && h.s.FewestAfter == 0:
 		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.",
 			prose.Count(len(h.s.Cells), "figure")))
@@ -155,6 +157,12 @@ func StepText(e history.Estimate) string {
 func (h historyText) newestSentence() string {
 	var bad, open []string
 	measured := 0
+	for _, u := range h.s.Unmeasured {
+		if u.Verdict == history.Undecided {
+			measured++
+			open = append(open, u.Name+" (no run has measured it)")
+		}
+	}
 	for _, t := range h.s.Cells {
 		if !t.Ended || t.Newest.Verdict != history.None {
 			measured++ // what the newest run was not meant to have is no news
@@ -197,13 +205,15 @@ func (h historyText) shortenIDs(text string) string {
 func (h historyText) newestText(t history.Track) string {
 	switch n := t.Newest; {
 	case t.Ended:
-		return n.Why
+		return h.shortenIDs(n.Why)
 	case n.Verdict == history.Regression:
 		return h.shortenIDs(strings.TrimSuffix(n.Why, " before it"))
 	case n.Verdict == history.Undecided && n.Margin != nil:
 		return "? margin " + unit.Percent(*n.Margin)
-	case n.Verdict == history.Undecided:
+	case n.Verdict == history.Undecided && n.Against < changepoint.MinBesides:
 		return "? too few runs"
+	case n.Verdict == history.Undecided:
+		return "? " + h.shortenIDs(n.Why)
 	default:
 		return "as before"
 	}
@@ -288,9 +298,12 @@ func (h historyText) reading() []string {
 		lines = append(lines, "Neighbouring runs are alike ("+report.FirstNames(wander)+"): the level wanders, so "+
 			"changes come out by chance more often than said.")
 	}
+	if text := h.outages(); text != "" {
+		lines = append(lines, text)
+	}
 	var ended []string
 	for _, t := range h.s.Cells {
-		if t.Ended {
+		if n := len(t.Absences); t.Ended && (n == 0 || t.Absences[n-1].Run != h.s.Runs[len(h.s.Runs)-1].ID) {
 			ended = append(ended, t.Name+" (last in "+h.id(t.Points[len(t.Points)-1].Run)+")")
 		}
 	}
@@ -298,17 +311,41 @@ func (h historyText) reading() []string {
 		lines = append(lines,
 			"Not in the newest run, because the load is another or was left out: "+report.FirstNames(ended)+".")
 	}
-	if h.s.FewestAfter > 0 {
+	switch {
+	case len(h.s.Cells) == 0:
+	case h.s.FewestAfter > 0:
 		lines = append(lines,
 			fmt.Sprintf("A run counts with its median. When nothing changes, at most one such history in %.0f shows "+
 				"a change at one look; a change must have %s after it to be found, and until then the newest run is "+
 				"compared alone.",
 				1/h.Alpha, prose.Count(h.s.FewestAfter, "run")))
-	} else {
+	default:
 		lines = append(lines, "A run counts with its median. So few runs can't show a change for certain; the newest "+
 			"is compared with those before it.")
 	}
 	return lines
+}
+
+// outages names the loads that failed or measured 0, and when they did last; empty where none did.
+func (h historyText) outages() string {
+	var names []string
+	add := func(name string, absences []history.Absence) {
+		absences = slices.DeleteFunc(slices.Clone(absences), func(a history.Absence) bool { return !a.Outage() })
+		if n := len(absences); n > 0 {
+			names = append(names, name+" in "+prose.Count(n, "run")+" (the newest of them "+
+				h.id(absences[n-1].Run)+")")
+		}
+	}
+	for _, t := range h.s.Cells {
+		add(t.Name, t.Absences)
+	}
+	for _, u := range h.s.Unmeasured {
+		add(u.Name, u.Absences)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "Failed, or measured 0 (" + gap + "), and so without a level: " + report.FirstNames(names) + "."
 }
 
 // warned counts the runs by the code of their warnings.
