@@ -100,7 +100,7 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 		}
 		all = append(all, list)
 		doc.New = append(doc.New, ComparedRun{RunInfo: infoOf(run), Jobs: len(pairs), Counts: map[Verdict]int{},
-			Means: []Mean{}})
+			Means: []Mean{}, Outages: outages(pairs, onlyBase, onlyNew, o.Metrics)})
 		doc.Unmatched = append(doc.Unmatched, unmatched(run.ID, base.ID, onlyBase)...)
 		doc.Unmatched = append(doc.Unmatched, unmatched(run.ID, run.ID, onlyNew)...)
 		differences, counts := otherDifferences(knowledge, base, run, pairs)

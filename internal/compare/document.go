@@ -62,6 +62,8 @@ type ComparedRun struct {
 	// Functions of the kernel that differ most between the base (a) and this run (b), by load; of profiled runs.
 	Functions []difference.CellFunctions `json:"functions,omitempty"`
 	Means     []Mean                     `json:"means"`
+	// Outages are the loads of the base that the new run was meant to measure and has no number of.
+	Outages []Outage `json:"outages,omitempty"`
 	// Probably is how many of the numbers that are undecided, or differ, suggest each verdict.
 	Probably map[Verdict]int `json:"probably,omitempty"`
 	// Decide is what to measure for a verdict on what has none; nil where all have one, and where nobody knows.

@@ -18,6 +18,16 @@ func compareGate(d compare.Document, failOn string) error {
 		counts[c.Verdict]++
 		total++
 	}
+	var stopped, unknown []string
+	for _, n := range d.New {
+		for _, o := range n.Outages {
+			if o.Kind.Proved() {
+				stopped = append(stopped, o.Job)
+			} else {
+				unknown = append(unknown, o.Job)
+			}
+		}
+	}
 	bad := counts[compare.Slower] + counts[compare.Worse]
 	uncertainty := counts[compare.Undecided] + counts[compare.Differs] + counts[compare.Incomparable]
 	what := "slower or worse"
@@ -27,12 +37,17 @@ func compareGate(d compare.Document, failOn string) error {
 	case "different":
 		bad, what = bad+counts[compare.Faster]+counts[compare.Better], "different"
 	case "undecided":
-		bad = 0
+		bad, stopped, unknown = 0, nil, append(stopped, unknown...)
 	}
 	switch {
+	case len(stopped) > 0:
+		return &lab.Error{Kind: lab.Gate, What: prose.List(stopped) + " failed, or measured 0",
+			Hints: []string{"headroom show says why a load failed"}}
 	case bad > 0:
 		return &lab.Error{Kind: lab.Gate,
 			What: fmt.Sprintf("%d of %s %s", bad, prose.Count(total, "number"), verbal(bad, what))}
+	case len(unknown) > 0:
+		return &lab.Error{Kind: lab.Undecided, What: "no number is known of " + prose.List(unknown)}
 	case total == 0:
 		return &lab.Error{Kind: lab.Undecided, What: "the runs have no number in common"}
 	case uncertainty > 0:

@@ -33,10 +33,12 @@ func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 	}
 	text := fmt.Sprintf("%s against %s, %s", n.Name, d.Base.Name, prose.Count(n.Jobs, "job"))
 	switch {
+	case n.Jobs == 0 && len(n.Outages) > 0:
+		return fmt.Sprintf("%s has no number of %s", n.Name, d.Base.Name) + outageText(n)
 	case n.Jobs == 0:
 		return fmt.Sprintf("%s and %s have no load in common", n.Name, d.Base.Name)
 	case total == 0:
-		return text + ": no number in common"
+		return text + ": no number in common" + outageText(n)
 	case total != n.Jobs:
 		text += ", " + prose.Count(total, "number")
 	}
@@ -50,7 +52,7 @@ func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 	} else {
 		text += ": " + strings.Join(parts, ", ")
 	}
-	text += doubtfulText(n)
+	text += doubtfulText(n) + outageText(n)
 	for _, m := range n.Means {
 		if m.Cells > 1 && m.Known() { // a mean without an interval is no answer
 			name := "mean"
@@ -58,6 +60,26 @@ func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 				name = "mean " + m.Of
 			}
 			text += fmt.Sprintf("; %s %s", name, ratioText(m.Ratio, m.Bounds))
+		}
+	}
+	return text
+}
+
+// outageText names the loads that the new run has no number of though it was meant to, by what befell them.
+func outageText(n *compare.ComparedRun) string {
+	words := map[compare.OutageKind]string{compare.LoadFailed: "failed", compare.MeasuredZero: "measured 0",
+		compare.NotReached: "not reached", compare.NoValue: "without a number of the base's kind",
+		compare.SomeFailed: "failed in some repetitions"}
+	text := ""
+	for _, kind := range compare.OutageKinds() {
+		var names []string
+		for _, o := range n.Outages {
+			if o.Kind == kind {
+				names = append(names, o.Job)
+			}
+		}
+		if len(names) > 0 {
+			text += "; " + words[kind] + ": " + report.FirstNames(names)
 		}
 	}
 	return text

@@ -1,0 +1,118 @@
+package compare
+
+import (
+	"slices"
+
+	"headroom/internal/lab"
+)
+
+// Outage is a load that the base has a number of, and the new run was meant to have one of: it has none, or did not get
+// it each time.
+type Outage struct {
+	Job    string            `json:"job"`
+	Params map[string]string `json:"params"`
+	Levels map[string]string `json:"levels"`
+	Kind   OutageKind        `json:"kind"`
+}
+
+// OutageKind says how a load came to have no number.
+type OutageKind string
+
+// The kinds of outages.
+const (
+	// LoadFailed: each of its repetitions failed.
+	LoadFailed OutageKind = "failed"
+	// MeasuredZero: it did nothing in the time that it had.
+	MeasuredZero OutageKind = "zero"
+	// NotReached: the run ended before it.
+	NotReached OutageKind = "not-reached"
+	// NoValue: it has other numbers than the base.
+	NoValue OutageKind = "no-value"
+	// SomeFailed: more of its repetitions failed than of the base's.
+	SomeFailed OutageKind = "some-failed"
+)
+
+// OutageKinds are the kinds, the gravest first.
+func OutageKinds() []OutageKind {
+	return []OutageKind{LoadFailed, MeasuredZero, NotReached, NoValue, SomeFailed}
+}
+
+// Proved reports whether the load did nothing, rather than that nothing is known of it.
+func (k OutageKind) Proved() bool { return k == LoadFailed || k == MeasuredZero }
+
+// outages are those of a new run. The cells that are left over on each side have no partner with a number.
+func outages(pairs []match, onlyBase, onlyNext []Cell, asked []string) []Outage {
+	var out []Outage
+	add := func(c Cell, kind OutageKind) {
+		out = append(out, Outage{Job: c.Job, Params: orEmpty(c.Params), Levels: orEmpty(c.Levels), Kind: kind})
+	}
+	for _, m := range pairs {
+		switch {
+		case slices.ContainsFunc(metricsOf(m, asked), m.stands):
+			add(m.base, MeasuredZero)
+		case len(asked) == 0 && m.losesValue():
+			add(m.base, NoValue)
+		case failed(m.next)*m.base.N > failed(m.base)*m.next.N:
+			add(m.base, SomeFailed)
+		}
+	}
+	for _, c := range onlyBase {
+		if len(c.Values) == 0 {
+			continue
+		}
+		if i := sameLoad(c, onlyNext); i >= 0 {
+			add(c, kindOf(onlyNext[i]))
+		}
+	}
+	return out
+}
+
+// stands reports whether the new side of a metric is 0, the base is not, and more of it is better.
+func (m match) stands(metric string) bool {
+	return lab.MetricOf(m.base.Own, metric).Better == lab.Higher &&
+		center(m.base.Values[metric]) > 0 && center(m.next.Values[metric]) == 0
+}
+
+// losesValue reports whether the new side lacks what decides about a direction of the base, or a metric of its own.
+func (m match) losesValue() bool {
+	of := func(name string) string {
+		if direction, _, _ := lab.CutMetric(name); direction != "" {
+			return direction
+		}
+		return name
+	}
+	var kept []string
+	for _, name := range metricsOf(m, nil) {
+		kept = append(kept, of(name))
+	}
+	return slices.ContainsFunc(lab.Deciding(m.base.Own, m.base.Params, m.base.Values), func(name string) bool {
+		return !slices.Contains(kept, of(name))
+	})
+}
+
+// sameLoad is the index of the one cell that is the same load by its name or, renamed, by its parameters; -1 where none
+// or several are.
+func sameLoad(c Cell, among []Cell) int {
+	for _, p := range pairings()[:2] {
+		found, n := -1, 0
+		for i, other := range among {
+			if p.by(other) == p.by(c) {
+				found, n = i, n+1
+			}
+		}
+		if n == 1 {
+			return found
+		}
+	}
+	return -1
+}
+
+func kindOf(c Cell) OutageKind {
+	switch {
+	case len(c.Values) > 0:
+		return NoValue
+	case c.N == 0:
+		return NotReached
+	}
+	return LoadFailed
+}
