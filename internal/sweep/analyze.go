@@ -33,7 +33,9 @@ func Analyze(in Input) Document {
 	}
 	blocks := map[int]bool{}
 	for _, m := range in.Measured {
-		blocks[m.Block] = true
+		if !m.failed() {
+			blocks[m.Block] = true
+		}
 	}
 	d.Blocks = len(blocks)
 	for _, w := range in.Warnings {
@@ -44,6 +46,7 @@ func Analyze(in Input) Document {
 	if isRate(in.Factor) {
 		return d // how much was asked for is no merit
 	}
+	d.Outages = in.outages()
 	rows := in.rows()
 	d.Claims = len(rows) * in.pairs()
 	d.Looks = s.Looks
@@ -109,8 +112,11 @@ func (in *Input) rows() []*row {
 		for _, metric := range metricsOf(c, in.byCell[c.ID]) {
 			r := newRow(in, c, metric, named(metric))
 			measured := 0
-			for i := range in.Levels {
-				if r.measured(i) {
+			for i := range r.values {
+				if in.zeros(c, metric, i) > 0 { // without these the level would look as if it never stood still
+					r.values[i] = map[int]float64{}
+				}
+				if i < len(in.Levels) && r.measured(i) {
 					measured++
 				}
 			}

@@ -38,6 +38,8 @@ type Document struct {
 	// Cells are one for each primary metric of each cell; none where the factor is the rate of the load itself.
 	Cells       []Cell       `json:"cells"`
 	Recommended *Recommended `json:"recommended,omitempty"`
+	// Outages are the loads that have no figure at a level where they were run.
+	Outages []Outage `json:"outages,omitempty"`
 	// Groups are the cells that have a value of a parameter in common, for each parameter that differs between cells.
 	Groups []Group `json:"groups"`
 	// Totals are over the operations (rw), for each combination of the other parameters.

@@ -81,16 +81,16 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 			return Input{}, err
 		}
 		place, ok := l.places[r.Cell]
-		switch {
-		case !ok:
-		case r.Failed():
-			counts.add(place, r.Warnings)
-			failed++
-		default:
-			counts.add(place, r.Warnings)
-			in.Measured = append(in.Measured,
-				Measured{Level: place.level, Cell: place.cell, Block: 1, Values: r.Values})
+		if !ok {
+			continue
 		}
+		counts.add(place, r.Warnings)
+		m := Measured{Level: place.level, Cell: place.cell, Block: 1, Values: r.Values}
+		if r.Failed() {
+			failed++
+			m.Values = nil
+		}
+		in.Measured = append(in.Measured, m)
 	}
 	in.addWarnings(run, l.places, counts)
 	if left := len(run.Cells) - len(l.places); left > 0 {

@@ -56,14 +56,16 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 		}
 		counts.add(place, r.Warnings)
 		visits.Add(r, r.Failed())
+		m := Measured{Level: place.level, Cell: place.cell, Block: r.Block, Values: r.Values}
 		switch {
 		case r.Failed():
 			failures++
+			m.Values = nil
+			in.Measured = append(in.Measured, m)
 		case r.Block < 1:
 			blockless++
 		default:
-			in.Measured = append(in.Measured, Measured{Level: place.level, Cell: place.cell, Block: r.Block,
-				Values: r.Values})
+			in.Measured = append(in.Measured, m)
 		}
 	}
 	in.addWarnings(run, cells, counts)

@@ -80,7 +80,7 @@ func TestFromRun(t *testing.T) {
 		t.Errorf("levels %v, %+v", levels, in)
 	}
 	if len(in.Cells) != 2 || in.Cells[0].ID != "randread-4k" || in.Cells[0].Title != "randread 4k" ||
-		len(in.Measured) != 2*4*4-2 || len(in.Notes) != 2 {
+		len(in.Measured) != 2*4*4-1 || len(in.Notes) != 2 {
 		t.Errorf("%+v, %d measured, notes %v", in.Cells, len(in.Measured), in.Notes)
 	}
 	d := Analyze(in)

@@ -63,7 +63,8 @@ type Ceiling struct {
 	Limiter string  `json:"limiter"`
 }
 
-// Measured is one repetition. Those of one level, cell and block count as one value, their geometric mean.
+// Measured is one repetition, without values where it failed. Those of one level, cell and block count as one value,
+// their geometric mean.
 type Measured struct {
 	Level  int
 	Cell   string

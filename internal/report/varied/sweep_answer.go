@@ -11,8 +11,47 @@ import (
 	"headroom/internal/unit"
 )
 
-// sweepAnswer is what there is to know, the best choice first.
+// sweepAnswer is what there is to know, the best choice first, with the levels that have no figure.
 func sweepAnswer(d *sweep.Document) []string {
+	lines := choicesAnswer(d)
+	lines[0] += outagesText(d)
+	return lines
+}
+
+// outagesText names the levels at which a load failed or measured 0; empty where none did.
+func outagesText(d *sweep.Document) string {
+	var loads []string // and what befell each, at which levels
+	levels := map[string][]string{}
+	for _, o := range d.Outages {
+		text := o.Title + " failed"
+		if o.Zero > 0 {
+			text = o.Title + " measured 0"
+			if o.Zero < o.N {
+				text += fmt.Sprintf(" in %d of %d repetitions", o.Zero, o.N)
+			}
+		}
+		if len(levels[text]) == 0 {
+			loads = append(loads, text)
+		}
+		if !slices.Contains(levels[text], o.Level) {
+			levels[text] = append(levels[text], o.Level)
+		}
+	}
+	if len(loads) == 0 {
+		return ""
+	}
+	for i, text := range loads {
+		if len(levels[text]) >= len(d.Levels) {
+			loads[i] += " at every level"
+		} else {
+			loads[i] += " at " + report.FirstNames(levels[text])
+		}
+	}
+	return "; not compared: " + report.FirstNames(loads)
+}
+
+// choicesAnswer says which level is the best, or what else the levels show.
+func choicesAnswer(d *sweep.Document) []string {
 	var lines []string
 	if d.Chain != nil {
 		lines = append(lines, chainAnswer(d)...)
