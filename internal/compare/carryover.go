@@ -34,11 +34,15 @@ func carryOver(base, next Run) map[string]stat.CarryOver {
 	}
 	slices.SortStableFunc(all, func(a, b period) int { return a.start.Compare(b.start) })
 	loads := map[string]map[int]*stat.Periods{} // by metric and load
-	var before, now *period
+	var before []bool                           // of the runs before this one, the last one first, which were of the new side
+	var now *period
 	for i := range all {
 		t := &all[i]
 		if now == nil || !t.start.Equal(now.start) || t.next != now.next {
-			before, now = now, t
+			if now != nil {
+				before = append([]bool{now.next}, before[:min(len(before), stat.MostCarried-1)]...)
+			}
+			now = t
 		}
 		if loads[t.metric] == nil {
 			loads[t.metric] = map[int]*stat.Periods{}
@@ -50,8 +54,8 @@ func carryOver(base, next Run) map[string]stat.CarryOver {
 		if t.next {
 			of = &loads[t.metric][t.load].New
 		}
-		if before != nil {
-			*of = append(*of, stat.Period{Value: t.value, AfterNew: before.next})
+		if len(before) > 0 {
+			*of = append(*of, stat.Period{Value: t.value, AfterNew: before})
 		}
 	}
 	found := map[string]stat.CarryOver{}

@@ -3,6 +3,7 @@ package stat
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -17,7 +18,7 @@ func TestCarryOverIsFoundAndTakenOff(t *testing.T) {
 			if a {
 				v *= 1 - left
 			}
-			list[i] = Period{v, a}
+			list[i] = Period{v, []bool{a}}
 		}
 		return list
 	}
@@ -45,5 +46,33 @@ func TestCarryOverIsFoundAndTakenOff(t *testing.T) {
 	}
 	if unknown := (Change{Lo: math.NaN(), Hi: math.NaN()}).AdjustedFor(c); unknown.Known() {
 		t.Errorf("%+v", unknown)
+	}
+}
+
+// What slows the second run after the new side, too, is found as that; a run of which too few came before says nothing.
+func TestCarryOverOverTwoRunsIsFound(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	var of Periods
+	var before []bool
+	for range 12 {
+		for _, newSide := range []bool{false, true, true, false, false} {
+			v := 1000 * math.Exp(0.01*r.NormFloat64())
+			if slices.Contains(before, true) {
+				v *= 0.85
+			}
+			side := &of.Base
+			if newSide {
+				side = &of.New
+			}
+			*side = append(*side, Period{v, before})
+			before = append([]bool{newSide}, before[:min(len(before), MostCarried-1)]...)
+		}
+	}
+	c := FindCarryOver([]Periods{of})
+	if !c.Found() || c.Runs != 2 || math.Abs(c.Ratio-0.85) > 0.02 {
+		t.Errorf("%+v", c)
+	}
+	if first := (Period{1, nil}); !math.IsNaN(FindCarryOver([]Periods{{Base: []Period{first, first}}}).P) {
+		t.Error("runs that nothing came before were taken as runs after the base")
 	}
 }
