@@ -311,10 +311,10 @@ func TestScriptedLiveRefusals(t *testing.T) {
 			"direct: 1}\njobs:\n  - {name: read, fio: {rw: randread, bs: 4k}, matrix: {iodepth: [1, 2, 4, 8, 16, 32, "+
 			"64, 128]}}\n")
 		live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "4", "--dry-run").ends(0).says(
-			"--pairs 4 is too few for any verdict of 8 numbers", "6 are the least")
+			"--pairs 4 is too few for any verdict of 8 numbers", "12 are the least")
 		live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs",
-			"2").ends(2).says("--pairs 2 is too few for any verdict of 8 numbers", "6 are the least")
-		if o := live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "6",
+			"2").ends(2).says("--pairs 2 is too few for any verdict of 8 numbers", "12 are the least")
+		if o := live(eight, "/srv/a", "/srv/b", "scripted://db1", "--pairs", "12",
 			"--dry-run").ends(0); strings.Contains(o.stderr, "too few") {
 			t.Error(o.stderr)
 		}

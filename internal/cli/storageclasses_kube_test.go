@@ -86,7 +86,7 @@ func twoClassesAreComparedLive(t *testing.T) {
 	r := newClassRun(t)
 	live := func(base, next string) map[string]string {
 		return r.verdicts("compare", "--live", r.suite, r.class(base), r.class(next), "--metrics", "write.iops",
-			"--pairs", "6", "--confirm", "0")
+			"--pairs", "8", "--confirm", "0")
 	}
 	r.expect(live("fast", "slow"), "slower")
 	kubetest.Start(t).ReleaseNamespace(t, r.namespace)

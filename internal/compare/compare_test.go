@@ -523,7 +523,7 @@ func TestPairsAreDecidedAsTheyWereMeasured(t *testing.T) {
 	for _, level := range []float64{1000, 1030, 1e6 / 3, 123457, 0.0021} {
 		var logs []float64
 		base, next := run("BASE", reads), run("NEXT", reads)
-		for i := range 4 {
+		for i := range 8 {
 			base.Cells[0].Values["read.iops"] = append(base.Cells[0].Values["read.iops"],
 				Value{Value: level, Block: i + 1})
 			next.Cells[0].Values["read.iops"] = append(next.Cells[0].Values["read.iops"],
@@ -531,7 +531,7 @@ func TestPairsAreDecidedAsTheyWereMeasured(t *testing.T) {
 			logs = append(logs, math.Log(level*1.03/level))
 		}
 		base.Pair, next.Pair = "P", "P"
-		base.Cells[0].N, next.Cells[0].N = 4, 4
+		base.Cells[0].N, next.Cells[0].N = 8, 8
 		want := stat.PairedChange(logs, DefaultAlpha)
 		if got := only(t, Compare(knowledge(t), base, []Run{next}, Options{})); *got.Change.Lo != want.Lo ||
 			*got.Change.Hi != want.Hi {

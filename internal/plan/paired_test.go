@@ -125,7 +125,7 @@ func TestACellWithItsVerdictIsDroppedAndConfirmed(t *testing.T) {
 			confirming[d.Cell]++
 		}
 	}
-	if want := map[string]int{"clear": 2 * (6 + 4), "noisy": 2 * 8}; !reflect.DeepEqual(count, want) {
+	if want := map[string]int{"clear": 2 * (10 + 4), "noisy": 2 * 10}; !reflect.DeepEqual(count, want) {
 		t.Errorf("%v repetitions, want %v", count, want)
 	}
 	if want := map[string]int{"clear": 2 * 4}; !reflect.DeepEqual(confirming, want) {
@@ -136,7 +136,7 @@ func TestACellWithItsVerdictIsDroppedAndConfirmed(t *testing.T) {
 		t.Fatalf("%+v, %q", metrics, ending)
 	}
 	s := metrics[0]
-	if s.Decision != stat.Below || s.Change.N != 6 || s.Confirmed.N != 4 || math.Abs(s.Confirmed.Ratio-0.5) > 0.02 {
+	if s.Decision != stat.Below || s.Change.N != 10 || s.Confirmed.N != 4 || math.Abs(s.Confirmed.Ratio-0.5) > 0.02 {
 		t.Errorf("%+v", s)
 	}
 	if metrics, ending := p.Verdicts("noisy", done); metrics[0].Decision != stat.Undecided || ending != Futile {
@@ -186,7 +186,7 @@ func TestMorePairsLeaveVerdictsAlone(t *testing.T) {
 	decidedAtTheEnd, reopened := 0, 0
 	for seed := range uint64(300) {
 		before := terms(2)
-		before.Pairs, before.Confirm = 6, int(seed%2)*2
+		before.Pairs, before.Confirm = 10, int(seed%2)*2
 		p := Paired(named("a", "b"), before, 0, seed)
 		measure := noisyPairs(rand.New(rand.NewPCG(6, seed)), 0.85, 0.08)
 		done := followPairs(t, p, measure)
@@ -240,7 +240,7 @@ func TestAFailedLoadMakesNoPair(t *testing.T) {
 		return measure(r, n)
 	})
 	metrics, ending := p.Verdicts("a", done)
-	if metrics[0].Change.N != 4 || metrics[0].Decision != stat.Same || ending != Decided {
+	if metrics[0].Change.N != 8 || metrics[0].Decision != stat.Same || ending != Decided {
 		t.Errorf("%+v, %q", metrics[0], ending)
 	}
 }
@@ -381,7 +381,7 @@ func TestAChangeIsFoundEarly(t *testing.T) {
 	for _, c := range []struct {
 		effect, noise float64
 		most          int // pairs, median
-	}{{1.10, 0.01, 4}, {0.80, 0.03, 6}, {1.00, 0.01, 8}} {
+	}{{1.10, 0.01, 8}, {0.80, 0.03, 8}, {1.00, 0.01, 8}} {
 		var pairs []int
 		wrong := 0
 		for seed := range uint64(100) {

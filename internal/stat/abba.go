@@ -28,7 +28,10 @@ func (b ABBA) contrasts() (side, position, half float64) {
 // Change estimates the ratio from blocks in the order in which they were measured. They are taken as level of the block
 // and side and position in the pair and noise, so that neither what drifts from block to block nor a second run that is
 // slower on both sides widens the interval. The noise is the larger of two estimates: of all that is left, and without
-// what the halves of a block differ by, which is more where neighbours are alike.
+// what the halves of a block differ by, which is more where neighbours are alike. Where one side alone is noisy, the
+// position and the half of a block say the same, and t has fewer degrees of freedom than it is taken to have; where it
+// jumps between two levels, the spread is too small by chance. So the signs of the pairs, without what the position
+// does, must bear the interval out.
 func (g *GroupSequential) Change(blocks []ABBA) Change {
 	sides, positions, halves := make([]float64, 0, len(blocks)), make([]float64, 0, len(blocks)), 0.0
 	for _, b := range blocks {
@@ -48,10 +51,16 @@ func (g *GroupSequential) Change(blocks []ABBA) Change {
 	if c.Ratio = math.Exp(mean); n == 1 {
 		return c
 	}
+	position := stat.Mean(positions, nil)
+	differences := make([]float64, 0, 2*n)
+	for i := range sides {
+		differences = append(differences, sides[i]+positions[i]-position, sides[i]-positions[i]+position)
+	}
 	near := (stat.Variance(sides, nil) + stat.Variance(positions, nil)) / 2
 	all := (near*float64(2*n-2) + halves) / freedomOf(n)
 	c.Spread = math.Sqrt(2 * max(near, all))
-	return c.around(mean, g.after(n), 1-g.alpha)
+	critical := g.after(n)
+	return c.around(mean, critical, 1-g.alpha).heldBySigns(differences, beyond(critical, freedomOf(n)))
 }
 
 // Futile says that most pairs (a cap, or what a budget allows) will hardly be enough for a verdict at this margin on
@@ -80,7 +89,7 @@ func (g *GroupSequential) chanceToDecide(c Change, margin float64, most int) flo
 // many pairs; spread is that of the logarithm of a pair. NaN where so few pairs decide nothing.
 func (g *GroupSequential) Detectable(spread float64, pairs int) float64 {
 	critical := g.after(pairs / 2)
-	if math.IsNaN(spread) || math.IsInf(critical, 1) {
+	if math.IsNaN(spread) || math.IsInf(critical, 1) || pairs < FewestPairs(g.alpha) {
 		return math.NaN()
 	}
 	return math.Exp(detectableErrors(critical, freedomOf(pairs/2)) * spread / math.Sqrt(float64(pairs)))

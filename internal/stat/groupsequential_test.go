@@ -57,7 +57,7 @@ func TestCriticalValuesOfAPlan(t *testing.T) {
 					t.Errorf("alpha %g: %v after %d blocks", alpha, got, n)
 				}
 			case n <= 10:
-				if n > 6 && got >= pairs || got >= g.after(n-1) {
+				if n > 6 && 2*n > FewestPairs(alpha)+2 && got >= pairs || got >= g.after(n-1) {
 					t.Errorf("alpha %g: %v after %d blocks, %v without a plan, %v before", alpha, got, n,
 						pairs, g.after(n-1))
 				}
@@ -205,11 +205,11 @@ func TestPairsOfAPlanFor(t *testing.T) {
 		if share := decided(pairs); share < 0.72 || pairs > 80 {
 			t.Errorf("%v spreads: %.2f are decided after %d pairs", d, share, pairs)
 		}
-		if fewer := pairs * 2 / 3 / 2 * 2; fewer >= 4 && pairs <= 20 && decided(fewer) > 0.8 {
+		if fewer := pairs * 2 / 3 / 2 * 2; fewer >= 8 && pairs <= 20 && decided(fewer) > 0.8 {
 			t.Errorf("%v spreads: %d pairs, but %d are enough", d, pairs, fewer)
 		}
 	}
-	if got := g.PairsFor(0, 1.5); got != 4 {
+	if got := g.PairsFor(0, 1.5); got != 8 {
 		t.Errorf("no spread: %d pairs", got)
 	}
 	if got := g.PairsFor(0.02, 1); got != 0 {

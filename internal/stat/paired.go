@@ -21,7 +21,8 @@ func PairedChange(logs []float64, alpha float64) Change {
 	if c.N < FewestPairs(alpha) {
 		return c
 	}
-	return c.around(mean, criticalT(c.N, alpha), 1-alpha)
+	critical := criticalT(c.N, alpha)
+	return c.around(mean, critical, 1-alpha).heldBySigns(logs, beyond(critical, float64(c.N-1)))
 }
 
 // PairedOnce estimates the ratio as PairedChange does, for a number of pairs that was fixed before the first one: the
@@ -68,12 +69,22 @@ func (c Change) around(mean, errors, confidence float64) Change {
 	return c
 }
 
-// FewestPairs is how many pairs there must be before anything is claimed of them. A disk that jumps between two levels
-// gives n pairs in a row that all differ by the same jump, as if it were a change measured without noise, at most 2·4⁻ⁿ
-// of the time (a pair's second run is up and its first one down at most once in four times). That may take a quarter of
-// alpha: 4 pairs at 5%, 6 where 8 comparisons share it, 8 where 144 do.
-func FewestPairs(alpha float64) int {
-	return max(4, int(math.Ceil(math.Log(8/alpha)/math.Log(4))))
+// FewestPairs is how many pairs there must be before anything is claimed of them. One side may jump between two levels
+// beside a steady one, as a kernel does that places its interrupts in two ways, and then n pairs in a row agree by chance
+// (FewestAgreeing), on a difference or, where one of the levels is the other side's, on none. That may take a quarter of
+// alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
+func FewestPairs(alpha float64) int { return max(4, FewestAgreeing(alpha/4)) }
+
+// heldBySigns widens an interval to what a test of the signs holds at the same level. That all agree, as soon as there
+// are FewestPairs, is always enough for one: it has been paid for.
+func (c Change) heldBySigns(logs []float64, level float64) Change {
+	if !c.Known() {
+		return c
+	}
+	level = max(level, math.Pow(2, float64(1-c.N)))
+	lo, hi := widenedBySigns(Present(logs), math.Log(c.Lo), math.Log(c.Hi), level)
+	c.Lo, c.Hi = math.Exp(lo), math.Exp(hi)
+	return c
 }
 
 // effectVariance is the square of the effect that PairedChange is sharpest for, in standard deviations of a pair: two.

@@ -102,7 +102,7 @@ func TestPairedChangeWaitsForEnoughPairs(t *testing.T) {
 	for _, c := range []struct {
 		alpha float64
 		want  int
-	}{{0.05, 4}, {0.05 / 8, 6}, {0.05 / 144, 8}, {0.5, 4}} {
+	}{{0.05, 8}, {0.05 / 8, 11}, {0.05 / 144, 15}, {0.5, 4}} {
 		same := make([]float64, c.want)
 		for i := range same {
 			same[i] = math.Log(0.8)

@@ -105,3 +105,11 @@ func hill(p, n float64) float64 {
 	y = (((((0.4*y+6.3)*y+36)*y+94.5)/c-y-3)/b + 1) * x
 	return math.Sqrt(n * math.Expm1(a*y*y))
 }
+
+// beyond is the probability of a |t| beyond this one with so many degrees of freedom.
+func beyond(t, freedom float64) float64 {
+	if math.IsInf(t, 1) {
+		return 0
+	}
+	return mathext.RegIncBeta(freedom/2, 0.5, freedom/(freedom+t*t))
+}

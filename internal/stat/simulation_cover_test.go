@@ -185,7 +185,7 @@ func TestSimulatedRareSlowRuns(t *testing.T) {
 		"").Saying("%g%% of the new runs %g%% slower, the others alike: called same", 100*slow, 100*gap))
 	figure.Record(t, figure.Share("decisions/rare-slow/slower", lower, n,
 		"").Saying("%g%% of the new runs %g%% slower, the others alike: called slower", 100*slow, 100*gap))
-	if percent(same, n) < 50 {
+	if percent(same, n) < 30 {
 		t.Errorf("called same %.1f%%: the page says that this is not seen", percent(same, n))
 	}
 }
