@@ -34,7 +34,7 @@ func carryOver(base, next Run) map[string]stat.CarryOver {
 	}
 	slices.SortStableFunc(all, func(a, b period) int { return a.start.Compare(b.start) })
 	loads := map[string]map[int]*stat.Periods{} // by metric and load
-	var before []bool                           // of the runs before this one, the last one first, which were of the new side
+	var before []bool                           // which runs before this one were of the new side, the last one first
 	var now *period
 	for i := range all {
 		t := &all[i]

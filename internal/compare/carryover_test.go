@@ -119,8 +119,8 @@ func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
 	}
 }
 
-// What the new side leaves behind may slow two runs after it, so that the base, which seldom follows itself twice, looks
-// slower in nearly all of its runs.
+// What the new side leaves behind may slow two runs after it, so that the base, which seldom follows itself twice,
+// looks slower in nearly all of its runs.
 func TestWhatLastsTwoRunsIsNotChargedToTheOther(t *testing.T) {
 	wrong, _, withheld, asItWas := carriedVerdicts(t, 40, 1, leaving{left: 0.15, noise: 0.01, runs: 2})
 	if wrong > 2 || withheld < 20 || asItWas < 20 {

@@ -10,8 +10,8 @@ import (
 // MostCarried is after how many further runs what a run leaves behind is still looked for.
 const MostCarried = 2
 
-// Period is a value of one side of a comparison in turns. AfterNew says of the runs before it, whatever their loads, the
-// last one first, whether they were of the new side: of MostCarried runs, or of as many as there were.
+// Period is a value of one side of a comparison in turns. AfterNew says of the runs before it, whatever their loads,
+// the last one first, whether they were of the new side: of MostCarried runs, or of as many as there were.
 type Period struct {
 	Value    float64
 	AfterNew []bool

@@ -70,9 +70,9 @@ func (c Change) around(mean, errors, confidence float64) Change {
 }
 
 // FewestPairs is how many pairs there must be before anything is claimed of them. One side may jump between two levels
-// beside a steady one, as a kernel does that places its interrupts in two ways, and then n pairs in a row agree by chance
-// (FewestAgreeing), on a difference or, where one of the levels is the other side's, on none. That may take a quarter of
-// alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
+// beside a steady one, as a kernel does that places its interrupts in two ways, and then n pairs in a row agree by
+// chance (FewestAgreeing), on a difference or, where one of the levels is the other side's, on none. That may take a
+// quarter of alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
 func FewestPairs(alpha float64) int { return max(4, FewestAgreeing(alpha/4)) }
 
 // heldBySigns widens an interval to what a test of the signs holds at the same level. That all agree, as soon as there
