@@ -230,7 +230,7 @@ func TestCompareGateOnOutages(t *testing.T) {
 		{"failed", base, []measuredLoad{failed, writeLoad()}, 3, "; failed: randread"},
 		{"failed before", []measuredLoad{failed, writeLoad()}, base, 0, "1 job: same"},
 		{"all loads failed", base, []measuredLoad{failed, writeLoad().notReached().failing(3)}, 3,
-			"has no number of RUN00; failed: randread and write"},
+			"has no number of RUN14; failed: randread and write"},
 		{"failed under another name", base, []measuredLoad{failed.named("reads"), writeLoad()}, 3,
 			"; failed: randread"},
 		{"0 in one of ten", base, []measuredLoad{readLoad(append(times(9, 1e5), 0)...), writeLoad()}, 5,
@@ -250,9 +250,9 @@ func TestCompareGateOnOutages(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			saveRuns(t, dir, [][]measuredLoad{c.base, c.new})
+			saveRuns(t, dir, append(goodRuns(14), c.base, c.new)) // which tell how far sessions differ
 			for _, failOn := range []string{"slower", "different", "undecided"} {
-				code, out, errs := typed([]string{"compare", "RUN00AAAAA", "RUN01AAAAA", "--fail-on", failOn}, dir)
+				code, out, errs := typed([]string{"compare", "RUN14AAAAA", "RUN15AAAAA", "--fail-on", failOn}, dir)
 				want := c.code
 				if failOn == "undecided" && want == 3 {
 					want = 5

@@ -142,7 +142,7 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 					"follows itself, so that the difference in turns is not that of the sides; have each load wash " +
 					"it out before it counts, for as long as that takes: --set ramp_time=30s"})
 		}
-		if doc.New[i].Counts[Differs] > 0 {
+		if doc.New[i].Counts[Differs]+doc.New[i].Counts[Agrees] > 0 {
 			doc.Warnings = append(doc.Warnings, sessionsUnknown(base, runs[i]))
 		}
 		doc.New[i].Means = append(doc.New[i].Means, means(list, 1-o.Alpha)...)
@@ -280,10 +280,10 @@ func unmatched(run, only string, cells []Cell) []Unmatched {
 	return out
 }
 
-// sessionsUnknown says why what differs has no other verdict.
+// sessionsUnknown says why what differs, or agrees, has no other verdict.
 func sessionsUnknown(base, run Run) RunWarning {
 	return RunWarning{Run: run.ID, Code: "sessions-unknown",
-		Text: fmt.Sprintf("%s and %s are one session each, and how much a load that differs here varies between "+
+		Text: fmt.Sprintf("%s and %s are one session each, and how much these loads vary between "+
 			"sessions is unknown: that takes %d more saved runs of it, or two boots on each side; or measure both "+
 			"alternately with headroom compare --live", base.Name, run.Name, stat.MinSessions)}
 }

@@ -335,7 +335,7 @@ func TestIncomparable(t *testing.T) {
 
 // Latency in whole microseconds is a break where it is short, and none for rates.
 func TestFioBreakConcernsShortLatencies(t *testing.T) {
-	for latency, want := range map[float64]Verdict{20e-6: Incomparable, 5e-3: Same} {
+	for latency, want := range map[float64]Verdict{20e-6: Incomparable, 5e-3: Agrees} {
 		base, next := run("BASE", reads+" rate_iops=500"), run("NEXT", reads+" rate_iops=500")
 		for i, r := range []*Run{&base, &next} {
 			r.Facts = []lab.Fact{{Key: "fio.version", Value: []string{"fio-2.21", "fio-3.33"}[i]}}
@@ -549,13 +549,13 @@ func TestConfidenceIsSharedOut(t *testing.T) {
 		base.Cells = append(base.Cells, cell("j", load, noisy(r, 5, 1000, 0.01)...))
 		next.Cells = append(next.Cells, cell("j", load, noisy(r, 5, 900, 0.01)...))
 	}
-	d := Compare(knowledge(t), base, []Run{next, next}, Options{})
+	d := Compare(knowledge(t), base, []Run{next, next}, steady())
 	if d.Comparisons != 20 || math.Abs(d.Confidence-0.9975) > 1e-12 || d.Cells[0].Change.Confidence != d.Confidence {
 		t.Errorf("%d comparisons at %v, the first at %v", d.Comparisons, d.Confidence, d.Cells[0].Change.Confidence)
 	}
 	m := d.New[0].Means
 	if len(m) != 1 || m[0].Cells != 10 || !m[0].Known() || !(*m[0].Lo < 0.9 && 0.9 < *m[0].Hi) ||
-		*m[0].Hi-*m[0].Lo > 0.02 {
+		*m[0].Hi-*m[0].Lo > 0.05 {
 		t.Errorf("means %+v", m)
 	}
 }

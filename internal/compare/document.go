@@ -113,7 +113,9 @@ const (
 	Worse  Verdict = "worse"
 	// Differs is said of two sessions where nobody knows how far sessions of the load differ: the numbers do, and it
 	// may be no more than that.
-	Differs      Verdict = "differs"
+	Differs Verdict = "differs"
+	// Agrees is the same of two sessions that are alike: a third may be far from both, and hide a loss of as much.
+	Agrees       Verdict = "agrees"
 	Same         Verdict = "same"
 	Undecided    Verdict = "undecided"
 	Incomparable Verdict = "incomparable"
@@ -121,7 +123,7 @@ const (
 
 // Verdicts in the order in which they are counted out.
 func Verdicts() []Verdict {
-	return []Verdict{Slower, Worse, Faster, Better, Differs, Same, Undecided, Incomparable}
+	return []Verdict{Slower, Worse, Faster, Better, Differs, Agrees, Same, Undecided, Incomparable}
 }
 
 // ComparedMetric is one metric of one pair of cells.

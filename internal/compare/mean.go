@@ -10,9 +10,13 @@ import (
 // meanChange is the geometric mean of the changes of several numbers. What moves all of them in a repetition, a boot or
 // a pair (a busy neighbour, another layout of memory) makes them dependent, so they are averaged within it first, where
 // enough of it is common to all of them, and the averages are compared as those of one number. Otherwise the mean has
-// an interval that holds however they depend on each other.
+// an interval that holds however they depend on each other. Of two sessions it includes what sessions differ by, or has
+// no interval where that is not known of all of them.
 func meanChange(samples []sample, confidence float64) stat.Change {
 	p := newPower(confidence)
+	if slices.ContainsFunc(samples, func(s sample) bool { return s.sessions }) {
+		return meanOverSessions(samples, p)
+	}
 	if joint, ok := averaged(samples); ok {
 		return joint.change(p)
 	}
@@ -21,6 +25,33 @@ func meanChange(samples []sample, confidence float64) stat.Change {
 		changes[i] = s.change(p)
 	}
 	return stat.GeometricMean(changes)
+}
+
+// meanOverSessions is the mean of changes that each include what sessions differ by.
+func meanOverSessions(samples []sample, p *power) stat.Change {
+	changes, all := make([]stat.Change, len(samples)), true
+	for i, s := range samples {
+		var known bool
+		changes[i], known = s.overSessions(s.change(p))
+		all = all && (known || !s.sessions)
+	}
+	mean := stat.GeometricMean(changes)
+	if !all {
+		mean.Lo, mean.Hi, mean.Confidence = math.NaN(), math.NaN(), 0
+	}
+	return mean
+}
+
+// overSessions is a change with what sessions differ by, where enough of them are known.
+func (s sample) overSessions(c stat.Change) (wide stat.Change, known bool) {
+	if !s.sessions {
+		return c, false
+	}
+	var levels []float64
+	for _, session := range s.others() {
+		levels = append(levels, stat.Median(session))
+	}
+	return c.OverSessions(levels)
 }
 
 // averaged is the sample of the means over all samples within each repetition, boot or pair that all have. It is none

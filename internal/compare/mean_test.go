@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/figure"
+	"headroom/internal/lab"
 	"headroom/internal/stat"
 )
 
@@ -114,6 +115,71 @@ func TestMeanOfUnmatchedCells(t *testing.T) {
 		}
 		if m := meanChange(c.samples, 0.95); !m.Known() || math.Abs(m.Ratio-2) > 0.05 {
 			t.Errorf("%+v: %+v", c.samples, m)
+		}
+	}
+}
+
+// A machine against itself, in two sessions that move all loads: where others are known, an interval of the mean
+// excludes "no change" in at most 5%, and without them there is none. The mean of the sessions as they are is the
+// negative control. Nor are they called the same.
+func TestMeanOfTwoSessions(t *testing.T) {
+	know, trials := knowledge(t), figure.Times(40, 2000)
+	for i, moves := range []float64{0.01, 0.03} {
+		r := rand.New(rand.NewPCG(41, uint64(i)))
+		missed, bare, known, same := 0, 0, 0, 0
+		session := func(id string) Run {
+			out := Run{Run: lab.Run{ID: id}, Name: id}
+			common := moves * r.NormFloat64()
+			for load := range 8 {
+				out.Cells = append(out.Cells, cell("j", fmt.Sprintf("rw=randread bs=4k iodepth=%d", load+1),
+					noisy(r, 5, 1000*math.Exp(common), 0.005)...))
+			}
+			return out
+		}
+		for range trials {
+			var others []Run
+			for range 15 {
+				others = append(others, session("OTHER"))
+			}
+			with := Options{Others: func(_ Run, c Cell, metric string) (levels [][]float64) {
+				for _, o := range others {
+					for _, of := range o.Cells {
+						if of.Params["iodepth"] == c.Params["iodepth"] {
+							levels = append(levels, figures(of.Values[metric]).Values)
+						}
+					}
+				}
+				return levels
+			}}
+			base, next := session("BASE"), session("NEXT")
+			if m := Compare(know, base, []Run{next}, with).New[0].Means[0]; *m.Lo > 1 || *m.Hi < 1 {
+				missed++
+			}
+			d := Compare(know, base, []Run{next}, Options{})
+			if d.New[0].Means[0].Known() {
+				known++
+			}
+			same += d.New[0].Counts[Same]
+			var samples []sample
+			for k, c := range base.Cells {
+				samples = append(samples, sampleOf(c.Values["read.iops"], next.Cells[k].Values["read.iops"], false))
+			}
+			if m := meanChange(samples, 0.95); m.Lo > 1 || m.Hi < 1 {
+				bare++
+			}
+		}
+		what := fmt.Sprintf("8 loads, sessions differ by %g%%", 100*moves)
+		figure.Record(t, figure.Share(figure.Name("decisions/mean/sessions", what), missed, trials,
+			figure.Lower).Saying("intervals of the mean that miss, with 15 other sessions: %s", what))
+		figure.Record(t, figure.Share(figure.Name("decisions/mean/sessions-bare", what), bare, trials,
+			"").Saying("the same without what sessions differ by: %s", what))
+		if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(trials)); float64(missed) > limit*float64(trials) ||
+			known > 0 || same > 0 {
+			t.Errorf("%s: %d of %d miss; without others %d have an interval, %d numbers are the same", what, missed,
+				trials, known, same)
+		}
+		if bare < trials/3 {
+			t.Errorf("%s: only %d of %d miss as they are; this simulation can't tell", what, bare, trials)
 		}
 	}
 }

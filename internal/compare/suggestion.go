@@ -72,7 +72,7 @@ func decision(base, next Run, list []pending) *Decision {
 		case p.sample.per != perRepetition:
 		case p.cell.Verdict == Undecided && p.cell.More > 0 && (more == 0 || p.cell.More < more):
 			more, of = p.cell.More, p.cell.Job
-		case p.cell.Verdict == Differs:
+		case p.cell.Verdict == Differs || p.cell.Verdict == Agrees:
 			sessions = min(sessions, len(p.sample.others()))
 		}
 	}

@@ -93,12 +93,8 @@ func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 	}
 	change, others := two, 0
 	if s.sessions && two.Decide(c.Margin) != stat.Undecided {
-		var levels []float64
-		for _, session := range s.others() {
-			levels = append(levels, stat.Median(session))
-		}
-		if wide, known := two.OverSessions(levels); known {
-			change, others = wide, len(levels)
+		if wide, known := s.overSessions(two); known {
+			change, others = wide, len(s.others())
 		}
 	}
 	c.Change = newChange(s, change)
@@ -120,14 +116,22 @@ func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 		decision = stat.Undecided
 	}
 	c.Verdict = c.verdictOf(decision)
-	if s.sessions && others == 0 && (decision == stat.Above || decision == stat.Below) {
-		c.Verdict = Differs
+	if s.sessions && others == 0 {
+		switch decision {
+		case stat.Above, stat.Below:
+			c.Verdict = Differs
+		case stat.Same:
+			c.Verdict = Agrees
+		}
 	}
 	switch decision {
 	case stat.Same:
 		c.Why = "within " + unit.RoundPercent(c.Margin)
 		if change.Lo > 1 || change.Hi < 1 {
 			c.Why = c.direction(change.Ratio) + ", within the margin of " + unit.RoundPercent(c.Margin)
+		}
+		if c.Verdict == Agrees {
+			c.Why += " in these two sessions"
 		}
 	case stat.Above, stat.Below:
 		least, most := share(change.Lo), share(change.Hi)

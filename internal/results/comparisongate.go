@@ -29,7 +29,8 @@ func compareGate(d compare.Document, failOn string) error {
 		}
 	}
 	bad := counts[compare.Slower] + counts[compare.Worse]
-	uncertainty := counts[compare.Undecided] + counts[compare.Differs] + counts[compare.Incomparable]
+	uncertainty := counts[compare.Undecided] + counts[compare.Differs] + counts[compare.Agrees] +
+		counts[compare.Incomparable]
 	what := "slower or worse"
 	switch failOn {
 	case "":
@@ -65,9 +66,9 @@ func gateHints(counts map[compare.Verdict]int, runs []compare.ComparedRun) []str
 		hints = append(hints, "undecided: measure both with more repetitions (headroom run --repeat), or in turns "+
 			"until it is decided (headroom compare --live); a wider --margin takes fewer")
 	}
-	if counts[compare.Differs] > 0 {
+	if counts[compare.Differs]+counts[compare.Agrees] > 0 {
 		hints = append(hints,
-			fmt.Sprintf("differs: how far sessions of this load differ is not known; measure in turns (headroom "+
+			fmt.Sprintf("differs, agrees: how far sessions of this load differ is not known; measure in turns (headroom "+
 				"compare --live), each side in two boots, or the suite %d times more", stat.MinSessions))
 	}
 	doubtful := 0

@@ -53,7 +53,7 @@ func toneOf(c *compare.ComparedMetric) document.Tone {
 		return document.Bad
 	case compare.Faster, compare.Better:
 		return document.Good
-	case compare.Same:
+	case compare.Same, compare.Agrees:
 		return ""
 	}
 	return document.Doubtful
