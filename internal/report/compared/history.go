@@ -79,6 +79,10 @@ func (h historyText) table() document.Table {
 func (h historyText) row(t history.Track, room int) document.Row {
 	now := lastSegment(t)
 	level := stat.Median(now)
+	last := document.Cell{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}
+	if slices.Contains(outagesOf(t.Absences), h.s.Runs[len(h.s.Runs)-1].ID) {
+		last = document.Cell{Text: "no result"}
+	}
 	var scatter, change, since document.Cell
 	if c := changepoint.NextChange(now, level, 0.95); len(now) > 2 && !math.IsNaN(c.Spread) {
 		scatter = document.Cell{Text: "±" + unit.Percent(c.Spread), Value: &c.Spread, Unit: string(lab.Share)}
@@ -89,9 +93,7 @@ func (h historyText) row(t history.Track, room int) document.Row {
 	}
 	return document.Row{Cells: []document.Cell{{Text: t.Name},
 		{Text: sparkline(t, h.s.Runs, room, h.Margin)},
-		{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}, scatter, change,
-		since,
-		{Text: h.newestText(t)}}}
+		last, scatter, change, since, {Text: h.newestText(t)}}}
 }
 
 // changeCell is a ratio as a change, -7.1% [-8.0, -6.2]; its value is the ratio.
@@ -165,16 +167,13 @@ func pointsAndGaps(t history.Track, runs []history.RunInfo) []history.Point {
 	if len(t.Absences) == 0 {
 		return t.Points
 	}
-	gaps := map[string]bool{}
-	for _, a := range t.Absences {
-		gaps[a.Run] = a.Outage()
-	}
+	gaps := outagesOf(t.Absences)
 	points, next := []history.Point{}, 0
 	for _, r := range runs {
 		for ; next < len(t.Points) && t.Points[next].Run == r.ID; next++ {
 			points = append(points, t.Points[next])
 		}
-		if gaps[r.ID] {
+		if slices.Contains(gaps, r.ID) {
 			points = append(points, history.Point{Run: r.ID})
 		}
 	}

@@ -87,7 +87,29 @@ func (h historyText) answer() []string {
 			lines = append(lines, h.changeSentence(e))
 		}
 	}
+	if h.newestOutage() {
+		return append([]string{h.newestSentence()}, lines...)
+	}
 	return append(lines, h.newestSentence())
+}
+
+// newestOutage reports whether a load of the newest run failed or measured 0, which is what there is to know first.
+func (h historyText) newestOutage() bool {
+	newest := h.s.Runs[len(h.s.Runs)-1].ID
+	return slices.ContainsFunc(h.s.Cells, func(t history.Track) bool {
+		return slices.Contains(outagesOf(t.Absences), newest)
+	})
+}
+
+// outagesOf are the runs of which the load failed or measured 0.
+func outagesOf(absences []history.Absence) []string {
+	var runs []string
+	for _, a := range absences {
+		if a.Outage() {
+			runs = append(runs, a.Run)
+		}
+	}
+	return runs
 }
 
 // changeSentence names what changed most, by how much, since when, and with which update.
@@ -330,10 +352,13 @@ func (h historyText) reading() []string {
 func (h historyText) outages() string {
 	var names []string
 	add := func(name string, absences []history.Absence) {
-		absences = slices.DeleteFunc(slices.Clone(absences), func(a history.Absence) bool { return !a.Outage() })
-		if n := len(absences); n > 0 {
-			names = append(names, name+" in "+prose.Count(n, "run")+" (the newest of them "+
-				h.id(absences[n-1].Run)+")")
+		switch runs := outagesOf(absences); len(runs) {
+		case 0:
+		case 1:
+			names = append(names, name+" in "+h.id(runs[0]))
+		default:
+			names = append(names, name+" in "+prose.Count(len(runs), "run")+", the last of them "+
+				h.id(runs[len(runs)-1]))
 		}
 	}
 	for _, t := range h.s.Cells {
@@ -345,7 +370,7 @@ func (h historyText) outages() string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "Failed, or measured 0 (" + gap + "), and so without a level: " + report.FirstNames(names) + "."
+	return "Failed, or measured 0, and so without a level: " + strings.Join(names, "; ") + "."
 }
 
 // warned counts the runs by the code of their warnings.
