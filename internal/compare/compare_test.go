@@ -87,7 +87,7 @@ func TestVerdicts(t *testing.T) {
 		{"a difference within the margin", "read.iops", []float64{1000, 1001, 999, 1000, 1000.5, 999.5},
 			[]float64{1019, 1020, 1019.5, 1020.5, 1019, 1020}, Same, "2% faster, within the margin of 3%"},
 		{"too noisy", "read.iops", []float64{100, 110, 95, 105}, []float64{101, 93, 108, 99}, Undecided,
-			"3% takes "},
+			"more repetitions, those above 1.5%"},
 		{"measured once", "read.iops", []float64{100}, []float64{50}, Undecided,
 			"one repetition says nothing of the spread"},
 		{"a longer latency", "read.latency.mean", []float64{1e-3, 1.01e-3, 0.99e-3, 1e-3},

@@ -159,10 +159,11 @@ type ComparedMetric struct {
 	Why     string  `json:"why"`
 	Margin  float64 `json:"margin"`
 	// Smallest change, as a share, that would have been seen in four of five such comparisons; More is how many more
-	// repetitions (boots, pairs) each side needs for a verdict, if they are like these. Both are there for what is
-	// undecided and has a spread.
+	// repetitions (boots, pairs) each side needs for a verdict, if they are like these, and Decides the smallest change
+	// that so many tell. All are there for what is undecided and has a spread.
 	Smallest float64 `json:"smallest,omitempty"`
 	More     int     `json:"more,omitempty"`
+	Decides  float64 `json:"decides,omitempty"`
 	// Reasons why it is incomparable, or would have been without --anyway.
 	Reasons []Reason `json:"reasons,omitempty"`
 	Anyway  bool     `json:"anyway,omitempty"`

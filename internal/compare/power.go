@@ -66,10 +66,16 @@ const maxAdditional = 1000
 // more is how many further values each side needs for a verdict, in four of five cases, if the spread stays what it is:
 // to tell the change from none, or to show that it lies within the margin, whichever takes fewer. The change that was
 // seen is not taken for the true one: it lies as near to the next decision as chance put it, so that half of the margin
-// is always allowed for. 0 when that is out of reach.
-func (p *power) more(s sample, change stat.Change, margin float64) int {
+// is always allowed for. 0 when that is out of reach. decides is the smallest change, as a share, that so many values
+// tell from none: of a large change that was seen they tell nothing smaller.
+func (p *power) more(s sample, change stat.Change, margin float64) (n int, decides float64) {
 	m, d := math.Log1p(margin), math.Abs(math.Log(change.Ratio))
 	wanted := max(m/2, m-d, d-m/2)
+	return p.moreFor(s, change, wanted), math.Expm1(wanted)
+}
+
+// moreFor is how many further values each side needs to tell a change whose logarithm this is.
+func (p *power) moreFor(s sample, change stat.Change, wanted float64) int {
 	if s.per == perPair {
 		needed := stat.PairsFor(change.Spread, math.Exp(wanted), 1-p.confidence)
 		if s.planned > 0 {

@@ -149,7 +149,7 @@ func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 	default:
 		c.undecided(s, p, change)
 		if others > 0 {
-			c.Smallest, c.More = 0, 0
+			c.Smallest, c.More, c.Decides = 0, 0, 0
 			c.Why = fmt.Sprintf("%s in these two sessions; %d others of this load spread so far that it may be chance",
 				c.direction(change.Ratio), others)
 		}
@@ -191,13 +191,12 @@ func (c *ComparedMetric) undecided(s sample, p *power, change stat.Change) {
 		c.Why = fmt.Sprintf("%d %ss are too few for an interval", change.N, s.per)
 	default:
 		c.Smallest = p.smallest(s, change)
-		c.More = p.more(s, change, c.Margin)
-		takes := prose.Count(c.More, "more "+s.per)
+		c.More, c.Decides = p.more(s, change, c.Margin)
+		further := "with " + prose.Count(c.More, "more "+s.per) + ", those above " + amount(c.Decides)
 		if c.More == 0 {
-			takes = "over " + prose.Count(maxAdditional, "more "+s.per)
+			further = "those above " + amount(c.Decides) + " take over " + prose.Count(maxAdditional, "more "+s.per)
 		}
-		c.Why = fmt.Sprintf("only changes above %s were detectable; %s takes %s", amount(c.Smallest),
-			unit.RoundPercent(c.Margin), takes)
+		c.Why = fmt.Sprintf("only changes above %s were detectable; %s", amount(c.Smallest), further)
 	}
 }
 

@@ -100,7 +100,7 @@ func undecidedBySpread(c *compare.ComparedMetric) bool {
 func undecidedText(rows []*compare.ComparedMetric) string {
 	const few = 2
 	var least, most *compare.ComparedMetric
-	n, fewest := 0, 0
+	n, fewest, decides := 0, 0, 0.0
 	for _, c := range rows {
 		if !undecidedBySpread(c) {
 			continue
@@ -113,7 +113,7 @@ func undecidedText(rows []*compare.ComparedMetric) string {
 			most = c
 		}
 		if c.More > 0 && (fewest == 0 || c.More < fewest) {
-			fewest = c.More
+			fewest, decides = c.More, c.Decides
 		}
 	}
 	if n <= few {
@@ -122,8 +122,8 @@ func undecidedText(rows []*compare.ComparedMetric) string {
 	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) were detectable", n,
 		unit.RoundPercent(least.Smallest), least.Job, unit.RoundPercent(most.Smallest), most.Job)
 	if fewest > 0 {
-		text += fmt.Sprintf("; %s takes at least %s", unit.RoundPercent(least.Margin),
-			prose.Count(fewest, "more repetition"))
+		text += fmt.Sprintf("; with at least %s, those above %s", prose.Count(fewest, "more repetition"),
+			unit.RoundPercent(decides))
 	}
 	return text
 }
