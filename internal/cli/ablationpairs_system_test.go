@@ -88,7 +88,9 @@ func TestAnAblationOverEightPairsAndTwoAddresses(t *testing.T) {
 		t.Fatalf("before\n%s\nafter\n%s", before, now)
 	}
 	h.checkNothingLeft()
-	if out, err := h.command("ablate", "--resume", "last").CombinedOutput(); err != nil {
+	// Loads that can't be added up count as failed; why they are is asked below.
+	if out, err := h.command("ablate", "--resume", "last").CombinedOutput(); err != nil &&
+		!strings.Contains(string(out), "of 5 loads failed") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	d := documentOf[ablation.Document](h, h.command("ablate", "--show", "last", "--json"))
