@@ -147,7 +147,7 @@ func TestHistoryGateOnOutages(t *testing.T) {
 		name string
 		runs [][]measuredLoad
 		code int
-		want string // in what is printed, blanks in rows aside
+		want string // part of the output, with single spaces
 	}{
 		{"as before", goodRuns(12), 0, "has no regression"},
 		{"measured 0", append(goodRuns(12), []measuredLoad{stood, writeLoad()}), 3, "randread 4k q32 (it measured 0)"},

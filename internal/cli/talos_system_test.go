@@ -104,7 +104,7 @@ func TestAnAblationBootsATalosNode(t *testing.T) {
 	}
 	args = append(args, "--reboot", node)
 	if out, err = v.command(append(args, "--dry-run")...).CombinedOutput(); err != nil ||
-		!strings.Contains(string(out), "start "+node+" by itself") {
+		!strings.Contains(string(out), "boot "+node+" with its own arguments") {
 		t.Fatalf("dry run: %v\n%s", err, out)
 	}
 	if log := string(read(t, filepath.Join(dir, "log"))); strings.Contains(log, "upgrade") ||

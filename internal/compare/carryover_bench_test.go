@@ -40,8 +40,8 @@ func recordCarried(t *testing.T, name string, loads int, of leaving) {
 		n          int
 		better     string
 	}{
-		{"wrong", "verdicts that are wrong of what each side does by itself", wrong, figure.Lower},
-		{"right", "verdicts that are right of what each side does by itself", right, figure.Higher},
+		{"wrong", "verdicts that are wrong about the sides measured alone", wrong, figure.Lower},
+		{"right", "verdicts that are right about the sides measured alone", right, figure.Higher},
 		{"withheld", "verdicts withheld", withheld, ""},
 		{"faster-in-turns", "intervals of a change in turns that say faster", before, ""},
 	} {

@@ -12,9 +12,9 @@ import (
 	"headroom/internal/plan"
 )
 
-// leaving is a machine on which the new side is alone as fast as the base, but for what it leaves: the next runs, one
-// unless another number is set, are slower by this share, those of the new side too. So by itself it is slower by as
-// much. It may leave something behind sometimes only.
+// leaving is a machine on which both sides are as fast, but each run of the new side slows the runs after it, of either
+// side, by the share left. So a run of the new side alone is slower by that share. runs is how many runs it slows; 0
+// stands for one.
 type leaving struct {
 	random      *rand.Rand
 	left, noise float64

@@ -40,7 +40,8 @@ func OutageKinds() []OutageKind {
 // Proved reports whether the load did nothing, rather than that nothing is known of it.
 func (k OutageKind) Proved() bool { return k == LoadFailed || k == MeasuredZero }
 
-// outages are those of a new run. The cells that are left over on each side have no partner with a number.
+// outages returns those of a new run. onlyBase and onlyNext are the cells of each side that have no number in common
+// with the other side.
 func outages(pairs []match, onlyBase, onlyNext []Cell, asked []string) []Outage {
 	var out []Outage
 	add := func(c Cell, kind OutageKind) {
@@ -107,6 +108,7 @@ func sameLoad(c Cell, among []Cell) int {
 	return -1
 }
 
+// kindOf returns why a cell of the new run has no number in common with the base.
 func kindOf(c Cell) OutageKind {
 	switch {
 	case len(c.Values) > 0:

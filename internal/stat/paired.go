@@ -69,14 +69,14 @@ func (c Change) around(mean, errors, confidence float64) Change {
 	return c
 }
 
-// FewestPairs is how many pairs there must be before anything is claimed of them. One side may jump between two levels
-// beside a steady one, as a kernel does that places its interrupts in two ways, and then n pairs in a row agree by
-// chance (FewestAgreeing), on a difference or, where one of the levels is the other side's, on none. That may take a
-// quarter of alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
+// FewestPairs returns how many pairs a claim takes. One side may jump between two levels while the other is steady, as a
+// kernel does that places its interrupts in two ways. Then n pairs can agree by chance (see FewestAgreeing): on a
+// difference or, if one of the levels is that of the other side, on none. The probability of that is at most a quarter
+// of alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
 func FewestPairs(alpha float64) int { return max(4, FewestAgreeing(alpha/4)) }
 
-// heldBySigns widens an interval to what a test of the signs holds at the same level. That all agree, as soon as there
-// are FewestPairs, is always enough for one: it has been paid for.
+// heldBySigns widens an interval to that of the sign test at the same level. The level is never below 2·2⁻ⁿ, so that n
+// pairs that all agree are enough; FewestPairs accounts for that probability.
 func (c Change) heldBySigns(logs []float64, level float64) Change {
 	if !c.Known() {
 		return c

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// FewestAgreeing is how many values in a row must agree before they are taken for a change, so that by chance they do
-// with this probability at most. Where one side stays and the other jumps between two levels, n pairs all differ by the
-// same jump, as if it were a change measured without noise, 2·2⁻ⁿ of the time: 8 pairs for 1%.
+// FewestAgreeing returns how many values must agree before they count as a change, so that they agree by chance with
+// this probability at most. Where one side is steady and the other jumps between two levels, n pairs all show the same
+// difference with probability 2·2⁻ⁿ: 8 pairs for 1%.
 func FewestAgreeing(probability float64) int { return max(1, int(math.Ceil(math.Log2(2/probability)))) }
 
-// mostFlipped is how many values a test of signs is made of at most: with more, the tails of Student's t are right for
-// two levels, too.
+// mostFlipped is the largest number of values that the sign test is made of. With more values, the tails of Student's t
+// are right for two levels, too.
 const mostFlipped = 40
 
-// widenedBySigns widens an interval of the mean of values, given as logarithms, to that of a test of signs at the same
-// level: under "no change" the differences of independent pairs are as likely to have either sign, however they are
-// distributed, so that of all 2ⁿ ways to put the signs so many have a sum as far from 0. Student's t counts on a
-// spread that the values tell, and where a side jumps between two levels, those that lie on one of them by chance tell
-// too small a one.
+// widenedBySigns returns the interval from lo to hi of the mean of logarithms, widened where a sign test at the same level
+// has a wider one. The sign test assumes only that the differences of pairs are independent and, if nothing changed,
+// symmetric about 0. Then all 2ⁿ combinations of signs are equally likely, and the test counts those whose sum is at
+// least as far from 0. Student's t estimates the spread from the same values: where one side jumps between two levels,
+// and most of the values are on one level by chance, that estimate is too small.
 //
 // Source: J. A. Hartigan, "Using subsample values as typical values", Journal of the American Statistical Association
-// 64 (1969): of all means of subsets, as many lie below the true mean as their rank says.
+// 64 (1969).
 func widenedBySigns(values []float64, lo, hi, level float64) (float64, float64) {
 	if len(values) < 2 || len(values) > mostFlipped || math.IsNaN(lo) {
 		return lo, hi
@@ -33,7 +33,7 @@ func widenedBySigns(values []float64, lo, hi, level float64) (float64, float64) 
 	return lowerBySigns(values, lo, level/2), -lowerBySigns(opposite, -hi, level/2)
 }
 
-// lowerBySigns lowers a bound until so few sums are as large by chance, if all signs are drawn.
+// lowerBySigns lowers a bound until the probability of a sum as large, with random signs, is at most level.
 func lowerBySigns(values []float64, bound, level float64) float64 {
 	if chanceOfSigns(values, bound) <= level {
 		return bound
@@ -56,10 +56,11 @@ func lowerBySigns(values []float64, bound, level float64) float64 {
 	return below
 }
 
-// chanceOfSigns is the probability that the sum of the values less a bound is as large as it is where each of them is
-// as likely to have the other sign: that of drawing a subset whose sum is not above 0, and with the negative values
-// taken the other way round, one whose sum is not above what these come to. Sums are counted on a grid; they are
-// rounded so that the probability is too large rather than too small.
+// chanceOfSigns returns the probability that the sum of values[i]-bound with random signs is at least as large as the
+// sum that was measured. A combination of signs flips a subset of the values, and its sum is as large if the sum of
+// that subset is at most 0. Take the negative values that are not flipped, and the others that are: these are drawn as
+// well, and their absolute values must sum to at most those of all negative values (reach). The sums are counted on a
+// grid. Steps are rounded down, so that the probability is never too small.
 func chanceOfSigns(values []float64, bound float64) float64 {
 	const grid = 256
 	reach := 0.0

@@ -185,8 +185,8 @@ func (h *realHost) read(ctx context.Context, t target.Target, name string) strin
 	return strings.TrimSpace(string(files[name].Data))
 }
 
-// lockBoots prevents other runs, including those of other stores and users, from rebooting the host until it runs with
-// its own boot arguments again. The lock is on this machine because the host's memory does not survive a reboot.
+// lockBoots prevents other runs from rebooting the host until it has its own boot arguments again. This holds for the
+// runs of all stores and users. The lock is on this machine because the host's memory does not survive a reboot.
 func (x *Experiment) lockBoots(ctx context.Context) error {
 	h := x.host
 	if h == nil || runtime.GOOS != "linux" { // others have no /run or /dev/shm
@@ -306,7 +306,7 @@ func placeWords(p lab.Place) string {
 	return text + ", disks " + strings.Join(p.Disks, ", ")
 }
 
-// bootDefault has a real host run as it starts by itself, also after an error or an interruption.
+// bootDefault boots a real host with its own arguments, also after an error or an interruption.
 func (x *Experiment) bootDefault(ctx context.Context) error {
 	if x.host == nil || !x.host.notReachable && (x.host.journal == nil || !x.host.journal.Held()) {
 		return nil
@@ -321,7 +321,7 @@ func (x *Experiment) bootDefault(ctx context.Context) error {
 }
 
 func (h *realHost) restoreText() string {
-	return "start " + h.name + " by itself, and verify its own arguments"
+	return "boot " + h.name + " with its own arguments, and verify them"
 }
 
 // text says how the host is started again, for the summary.
