@@ -375,7 +375,7 @@ func TestAnAblationBootsARealHost(t *testing.T) {
 	if out, err = h.experiment(v, "--reboot", hostName, "--dry-run=full").CombinedOutput(); err != nil ||
 		len(h.boots()) != 1 ||
 		!strings.Contains(string(out), "boot without quiet\n") || !strings.Contains(string(out),
-		"start "+hostName+" by itself") || !strings.Contains(string(out), " by grub") {
+		"boot "+hostName+" with its own arguments") || !strings.Contains(string(out), " by grub") {
 		t.Fatalf("dry run: %v, %d boots\n%s", err, len(h.boots()), out)
 	}
 	h.untouched(v, own, "before the experiment")

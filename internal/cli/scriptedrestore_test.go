@@ -212,7 +212,7 @@ func TestScriptedSweepOfARealHost(t *testing.T) {
 		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
 			"cmdline:mitigations=auto,off", "--blocks", "2", "--seed", "1"}
 		l.run(append(args, "--reboot", "scripted://db1", "--dry-run")...).ends(0).says("scripted://db1 is restarted "+
-			"by kexec at every visit", "start scripted://db1 by itself, and verify its own arguments")
+			"by kexec at every visit", "boot scripted://db1 with its own arguments, and verify them")
 		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "lilo")...).ends(2).says(
 			"there is no boot method called lilo")
 		l.run(append(args, "--reboot", "scripted://db1", "--boot-way", "grub")...).ends(4).says("grub: ")

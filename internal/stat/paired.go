@@ -69,8 +69,8 @@ func (c Change) around(mean, errors, confidence float64) Change {
 	return c
 }
 
-// FewestPairs returns how many pairs a claim takes. One side may jump between two levels while the other is steady, as a
-// kernel does that places its interrupts in two ways. Then n pairs can agree by chance (see FewestAgreeing): on a
+// FewestPairs returns how many pairs a claim takes. One side may jump between two levels while the other is steady, as
+// a kernel does that places its interrupts in two ways. Then n pairs can agree by chance (see FewestAgreeing): on a
 // difference or, if one of the levels is that of the other side, on none. The probability of that is at most a quarter
 // of alpha: 8 pairs at 5%, 11 where 8 comparisons share it, 15 where 144 do.
 func FewestPairs(alpha float64) int { return max(4, FewestAgreeing(alpha/4)) }
