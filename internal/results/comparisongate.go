@@ -21,10 +21,11 @@ func compareGate(d compare.Document, failOn string) error {
 	var stopped, unknown []string
 	for _, n := range d.New {
 		for _, o := range n.Outages {
+			name := o.Job + " in " + n.Name
 			if o.Kind.Proved() {
-				stopped = append(stopped, o.Job)
+				stopped = append(stopped, name)
 			} else {
-				unknown = append(unknown, o.Job)
+				unknown = append(unknown, name)
 			}
 		}
 	}
@@ -42,13 +43,13 @@ func compareGate(d compare.Document, failOn string) error {
 	}
 	switch {
 	case len(stopped) > 0:
-		return &lab.Error{Kind: lab.Gate, What: prose.List(stopped) + " failed, or measured 0",
-			Hints: []string{"headroom show says why a load failed"}}
+		return &lab.Error{Kind: lab.Gate, What: "no result: " + prose.List(stopped),
+			Hints: []string{"headroom show RUN says whether it failed, and why; or it measured 0"}}
 	case bad > 0:
 		return &lab.Error{Kind: lab.Gate,
 			What: fmt.Sprintf("%d of %s %s", bad, prose.Count(total, "number"), verbal(bad, what))}
 	case len(unknown) > 0:
-		return &lab.Error{Kind: lab.Undecided, What: "no number is known of " + prose.List(unknown)}
+		return &lab.Error{Kind: lab.Undecided, What: "not all repetitions have a number: " + prose.List(unknown)}
 	case total == 0:
 		return &lab.Error{Kind: lab.Undecided, What: "the runs have no number in common"}
 	case uncertainty > 0:

@@ -15,10 +15,10 @@ func FewestAgreeing(probability float64) int { return max(1, int(math.Ceil(math.
 const mostFlipped = 40
 
 // widenedBySigns returns the interval from lo to hi of the mean of logarithms, widened where a sign test at the same
-// level has a wider one. The sign test assumes only that the differences of pairs are independent and, if nothing changed,
-// symmetric about 0. Then all 2ⁿ combinations of signs are equally likely, and the test counts those whose sum is at
-// least as far from 0. Student's t estimates the spread from the same values: where one side jumps between two levels,
-// and most of the values are on one level by chance, that estimate is too small.
+// level has a wider one. The sign test assumes only that the differences of pairs are independent and, if nothing
+// changed, symmetric about 0. Then all 2ⁿ combinations of signs are equally likely, and the test counts those whose sum
+// is at least as far from 0. Student's t estimates the spread from the same values: where one side jumps between two
+// levels, and most of the values are on one level by chance, that estimate is too small.
 //
 // Source: J. A. Hartigan, "Using subsample values as typical values", Journal of the American Statistical Association
 // 64 (1969).

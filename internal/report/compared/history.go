@@ -80,7 +80,7 @@ func (h historyText) row(t history.Track, room int) document.Row {
 	now := lastSegment(t)
 	level := stat.Median(now)
 	last := document.Cell{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}
-	if slices.Contains(outagesOf(t.Absences), h.s.Runs[len(h.s.Runs)-1].ID) {
+	if h.stopped(t) {
 		last = document.Cell{Text: "no result"}
 	}
 	var scatter, change, since document.Cell
@@ -173,7 +173,7 @@ func pointsAndGaps(t history.Track, runs []history.RunInfo) []history.Point {
 		for ; next < len(t.Points) && t.Points[next].Run == r.ID; next++ {
 			points = append(points, t.Points[next])
 		}
-		if slices.Contains(gaps, r.ID) {
+		if gaps[r.ID] {
 			points = append(points, history.Point{Run: r.ID})
 		}
 	}

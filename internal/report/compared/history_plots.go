@@ -55,11 +55,12 @@ func (h historyText) plot(t history.Track) document.Plot {
 		s.Levels = append(s.Levels, h.level(t.Points[from:to], at))
 		from = to
 	}
-	for i, run := range runs { // where they begin
-		outages := outagesOf(t.Absences)
-		if slices.Contains(outages, run.ID) && (i == 0 || !slices.Contains(outages, runs[i-1].ID)) {
+	stopped, before := outagesOf(t.Absences), false
+	for _, run := range runs { // a mark where each outage begins
+		if stopped[run.ID] && !before {
 			p.Marks = append(p.Marks, document.Mark{At: at(run.ID), Text: "no result"})
 		}
+		before = stopped[run.ID]
 	}
 	p.Series = []document.Series{s}
 	p.Y.From, p.Y.To, p.Y.Scale = h.reach(t)

@@ -95,18 +95,21 @@ func (h historyText) answer() []string {
 
 // newestOutage reports whether a load of the newest run failed or measured 0, which is what there is to know first.
 func (h historyText) newestOutage() bool {
-	newest := h.s.Runs[len(h.s.Runs)-1].ID
-	return slices.ContainsFunc(h.s.Cells, func(t history.Track) bool {
-		return slices.Contains(outagesOf(t.Absences), newest)
-	})
+	return slices.ContainsFunc(h.s.Cells, h.stopped)
 }
 
-// outagesOf are the runs of which the load failed or measured 0.
-func outagesOf(absences []history.Absence) []string {
-	var runs []string
+// stopped reports whether a load failed or measured 0 in the newest run.
+func (h historyText) stopped(t history.Track) bool {
+	n := len(t.Absences)
+	return n > 0 && t.Absences[n-1].Outage() && t.Absences[n-1].Run == h.s.Runs[len(h.s.Runs)-1].ID
+}
+
+// outagesOf returns the IDs of the runs of which the load failed or measured 0.
+func outagesOf(absences []history.Absence) map[string]bool {
+	runs := map[string]bool{}
 	for _, a := range absences {
 		if a.Outage() {
-			runs = append(runs, a.Run)
+			runs[a.Run] = true
 		}
 	}
 	return runs
@@ -352,13 +355,18 @@ func (h historyText) reading() []string {
 func (h historyText) outages() string {
 	var names []string
 	add := func(name string, absences []history.Absence) {
-		switch runs := outagesOf(absences); len(runs) {
+		n, last := 0, ""
+		for _, a := range absences {
+			if a.Outage() {
+				n, last = n+1, h.id(a.Run)
+			}
+		}
+		switch n {
 		case 0:
 		case 1:
-			names = append(names, name+" in "+h.id(runs[0]))
+			names = append(names, name+" in "+last)
 		default:
-			names = append(names, name+" in "+prose.Count(len(runs), "run")+", the last of them "+
-				h.id(runs[len(runs)-1]))
+			names = append(names, name+" in "+prose.Count(n, "run")+", the last of them "+last)
 		}
 	}
 	for _, t := range h.s.Cells {
