@@ -12,49 +12,24 @@ type Outage struct {
 	Job    string            `json:"job"`
 	Params map[string]string `json:"params"`
 	Levels map[string]string `json:"levels"`
-	Kind   OutageKind        `json:"kind"`
+	Kind   lab.Absence       `json:"kind"`
 }
-
-// OutageKind says how a load came to have no number.
-type OutageKind string
-
-// The kinds of outages.
-const (
-	// LoadFailed: each of its repetitions failed.
-	LoadFailed OutageKind = "failed"
-	// MeasuredZero: it did nothing in the time that it had.
-	MeasuredZero OutageKind = "zero"
-	// NotReached: the run ended before it.
-	NotReached OutageKind = "not-reached"
-	// NoValue: it has other numbers than the base.
-	NoValue OutageKind = "no-value"
-	// SomeFailed: more of its repetitions failed than of the base's.
-	SomeFailed OutageKind = "some-failed"
-)
-
-// OutageKinds are the kinds, the gravest first.
-func OutageKinds() []OutageKind {
-	return []OutageKind{LoadFailed, MeasuredZero, NotReached, NoValue, SomeFailed}
-}
-
-// Proved reports whether the load did nothing, rather than that nothing is known of it.
-func (k OutageKind) Proved() bool { return k == LoadFailed || k == MeasuredZero }
 
 // outages returns those of a new run. onlyBase and onlyNext are the cells of each side that have no number in common
 // with the other side.
 func outages(pairs []match, onlyBase, onlyNext []Cell, asked []string) []Outage {
 	var out []Outage
-	add := func(c Cell, kind OutageKind) {
+	add := func(c Cell, kind lab.Absence) {
 		out = append(out, Outage{Job: c.Job, Params: orEmpty(c.Params), Levels: orEmpty(c.Levels), Kind: kind})
 	}
 	for _, m := range pairs {
 		switch {
 		case slices.ContainsFunc(metricsOf(m, asked), m.stands):
-			add(m.base, MeasuredZero)
+			add(m.base, lab.MeasuredZero)
 		case len(asked) == 0 && m.losesValue():
-			add(m.base, NoValue)
+			add(m.base, lab.NoValue)
 		case failed(m.next)*m.base.N > failed(m.base)*m.next.N:
-			add(m.base, SomeFailed)
+			add(m.base, lab.SomeFailed)
 		}
 	}
 	for _, c := range onlyBase {
@@ -109,12 +84,12 @@ func sameLoad(c Cell, among []Cell) int {
 }
 
 // kindOf returns why a cell of the new run has no number in common with the base.
-func kindOf(c Cell) OutageKind {
+func kindOf(c Cell) lab.Absence {
 	switch {
 	case len(c.Values) > 0:
-		return NoValue
+		return lab.NoValue
 	case c.N == 0:
-		return NotReached
+		return lab.NotReached
 	}
-	return LoadFailed
+	return lab.LoadFailed
 }

@@ -33,7 +33,7 @@ func addAbsences(all []Track, runs []Run) []Unmeasured {
 				}
 			}
 			kind := absence(c, "")
-			if len(tracksOf[k]) > 0 || kind == NoValue { // of the metric that was asked for
+			if len(tracksOf[k]) > 0 || kind == lab.NoValue { // of the metric that was asked for
 				continue
 			}
 			i, known := neverAt[k]
@@ -52,37 +52,26 @@ func addAbsences(all []Track, runs []Run) []Unmeasured {
 	return never
 }
 
-// absence is why a cell that a run has gives no level of a metric.
-func absence(c Cell, metric string) AbsenceKind {
+// absence returns why a cell that a run has gives no level of a metric.
+func absence(c Cell, metric string) lab.Absence {
 	if len(c.Values) == 0 {
 		if c.Failed > 0 {
-			return LoadFailed
+			return lab.LoadFailed
 		}
-		return CutOff
+		return lab.NotReached
 	}
-	if values := c.Values[metric]; len(values) > 0 {
-		info := lab.MetricOf(c.Own, metric)
-		switch {
-		case info.Better == lab.Higher:
-			return MeasuredZero
-		case info.Unit != lab.Seconds:
-			return Least
-		}
+	medians := map[string]float64{}
+	for name, values := range c.Values {
+		medians[name] = stat.Median(values)
 	}
-	// A load that does nothing has no latency; one that sets its own pace is followed by that.
-	direction, _, _ := lab.CutMetric(metric)
-	for _, name := range lab.Deciding(c.Own, nil, c.Values) {
-		of, _, _ := lab.CutMetric(name)
-		if (direction == "" || of == direction) && lab.MetricOf(c.Own, name).Better == lab.Higher &&
-			stat.Median(c.Values[name]) == 0 {
-			return MeasuredZero
-		}
+	if lab.DidNothing(c.Own, metric, medians) {
+		return lab.MeasuredZero
 	}
-	return NoValue
+	if v, ok := medians[metric]; ok && v == 0 && lab.MetricOf(c.Own, metric).Unit != lab.Seconds {
+		return lab.ZeroIsBest
+	}
+	return lab.NoValue
 }
-
-// Outage reports whether the run was meant to measure the load, and the load did nothing.
-func (a Absence) Outage() bool { return a.Kind == LoadFailed || a.Kind == MeasuredZero }
 
 // sinceLastPoint is the newest absence after a track's last point; ok is false where there is none.
 func (t *Track) sinceLastPoint(runs []RunInfo) (a Absence, ok bool) {
@@ -99,24 +88,24 @@ func (t *Track) absentVerdict(runs []RunInfo, complete bool) (Verdict, string) {
 	last, ok := t.sinceLastPoint(runs)
 	if ok && last.Run == runs[len(runs)-1].ID {
 		switch last.Kind {
-		case LoadFailed:
+		case lab.LoadFailed:
 			return Regression, "the load failed"
-		case MeasuredZero:
+		case lab.MeasuredZero:
 			return Regression, "it measured 0"
-		case Least:
+		case lab.ZeroIsBest:
 			return None, "measured 0"
-		case NoValue:
+		case lab.NoValue:
 			return Undecided, "the newest run has no value of it"
-		case CutOff:
+		case lab.NotReached:
 			return Undecided, "the newest run ended before it"
 		}
 	}
 	switch {
 	case !complete:
 		return Undecided, "the newest run was cut off before it"
-	case ok && last.Kind == LoadFailed:
+	case ok && last.Kind == lab.LoadFailed:
 		return Undecided, "no longer measured; the load failed in run " + last.Run
-	case ok && last.Kind == MeasuredZero:
+	case ok && last.Kind == lab.MeasuredZero:
 		return Undecided, "no longer measured; it measured 0 in run " + last.Run
 	}
 	return None, "no longer measured"

@@ -98,28 +98,11 @@ type Point struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Absence is a run that has a load and no level of it.
+// Absence is a run that has a load and no level of it. A load that a run was not meant to measure is none.
 type Absence struct {
 	Run  string      `json:"run"`
-	Kind AbsenceKind `json:"kind"`
+	Kind lab.Absence `json:"kind"`
 }
-
-// AbsenceKind says why there is no level.
-type AbsenceKind string
-
-// The kinds of absences. What a run was not meant to measure is none.
-const (
-	// LoadFailed: each of its repetitions failed.
-	LoadFailed AbsenceKind = "failed"
-	// MeasuredZero: it did nothing in the time that it had.
-	MeasuredZero AbsenceKind = "zero"
-	// Least: it measured 0 of something that is better the less there is, other than a time.
-	Least AbsenceKind = "least"
-	// CutOff: the run ended before it.
-	CutOff AbsenceKind = "cut-off"
-	// NoValue: it was measured, and has no value of the metric.
-	NoValue AbsenceKind = "no-value"
-)
 
 // Unmeasured is a load of which no run has a level.
 type Unmeasured struct {

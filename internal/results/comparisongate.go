@@ -22,7 +22,7 @@ func compareGate(d compare.Document, failOn string) error {
 	for _, n := range d.New {
 		for _, o := range n.Outages {
 			name := o.Job + " in " + n.Name
-			if o.Kind.Proved() {
+			if o.Kind.Outage() {
 				stopped = append(stopped, name)
 			} else {
 				unknown = append(unknown, name)

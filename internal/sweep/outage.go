@@ -1,10 +1,6 @@
 package sweep
 
-import (
-	"slices"
-
-	"headroom/internal/lab"
-)
+import "headroom/internal/lab"
 
 // Outage is a load that has no figure at a level where it was run: it failed each time, or measured 0, which has no
 // ratio to anything.
@@ -79,12 +75,8 @@ func (m Measured) stands(cell CellInput, metric string) bool {
 	if m.failed() {
 		return false
 	}
-	if v, ok := m.Values[metric]; ok {
-		return v == 0
+	if v, ok := m.Values[metric]; ok && v == 0 {
+		return true // also where less is better: it has no ratio
 	}
-	direction, _, _ := lab.CutMetric(metric)
-	return slices.ContainsFunc(lab.Deciding(cell.Metrics, nil, m.Values), func(name string) bool {
-		of, _, _ := lab.CutMetric(name)
-		return of == direction && m.Values[name] == 0 && cell.Metric(name).Better == lab.Higher
-	})
+	return lab.DidNothing(cell.Metrics, metric, m.Values)
 }

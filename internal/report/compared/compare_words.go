@@ -67,11 +67,11 @@ func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 
 // outageText names the loads that the new run has no number of though it was meant to, by what befell them.
 func outageText(n *compare.ComparedRun) string {
-	words := map[compare.OutageKind]string{compare.LoadFailed: "failed", compare.MeasuredZero: "measured 0",
-		compare.NotReached: "not reached", compare.NoValue: "without a number of the base's kind",
-		compare.SomeFailed: "failed in some repetitions"}
+	words := map[lab.Absence]string{lab.LoadFailed: "failed", lab.MeasuredZero: "measured 0",
+		lab.NotReached: "not reached", lab.NoValue: "without a number of the base's kind",
+		lab.SomeFailed: "failed in some repetitions"}
 	text := ""
-	for _, kind := range compare.OutageKinds() {
+	for _, kind := range lab.Absences() {
 		var names []string
 		for _, o := range n.Outages {
 			if o.Kind == kind {

@@ -161,25 +161,6 @@ func sparkline(t history.Track, runs []history.RunInfo, room int, margin float64
 	return b.String()
 }
 
-// pointsAndGaps are the points of a track, and among them one without a level for each run of which the load failed or
-// measured 0.
-func pointsAndGaps(t history.Track, runs []history.RunInfo) []history.Point {
-	if len(t.Absences) == 0 {
-		return t.Points
-	}
-	gaps := outagesOf(t.Absences)
-	points, next := []history.Point{}, 0
-	for _, r := range runs {
-		for ; next < len(t.Points) && t.Points[next].Run == r.ID; next++ {
-			points = append(points, t.Points[next])
-		}
-		if gaps[r.ID] {
-			points = append(points, history.Point{Run: r.ID})
-		}
-	}
-	return points
-}
-
 // maxExplained is how many differences of an event are listed on a terminal: compare has all.
 const maxExplained = 5
 

@@ -93,28 +93,6 @@ func (h historyText) answer() []string {
 	return append(lines, h.newestSentence())
 }
 
-// newestOutage reports whether a load of the newest run failed or measured 0, which is what there is to know first.
-func (h historyText) newestOutage() bool {
-	return slices.ContainsFunc(h.s.Cells, h.stopped)
-}
-
-// stopped reports whether a load failed or measured 0 in the newest run.
-func (h historyText) stopped(t history.Track) bool {
-	n := len(t.Absences)
-	return n > 0 && t.Absences[n-1].Outage() && t.Absences[n-1].Run == h.s.Runs[len(h.s.Runs)-1].ID
-}
-
-// outagesOf returns the IDs of the runs of which the load failed or measured 0.
-func outagesOf(absences []history.Absence) map[string]bool {
-	runs := map[string]bool{}
-	for _, a := range absences {
-		if a.Outage() {
-			runs[a.Run] = true
-		}
-	}
-	return runs
-}
-
 // changeSentence names what changed most, by how much, since when, and with which update.
 func (h historyText) changeSentence(e history.Event) string {
 	track, c := h.largest(e)
@@ -349,36 +327,6 @@ func (h historyText) reading() []string {
 			"is compared with those before it.")
 	}
 	return lines
-}
-
-// outages names the loads that failed or measured 0, and when they did last; empty where none did.
-func (h historyText) outages() string {
-	var names []string
-	add := func(name string, absences []history.Absence) {
-		n, last := 0, ""
-		for _, a := range absences {
-			if a.Outage() {
-				n, last = n+1, h.id(a.Run)
-			}
-		}
-		switch n {
-		case 0:
-		case 1:
-			names = append(names, name+" in "+last)
-		default:
-			names = append(names, name+" in "+prose.Count(n, "run")+", the last of them "+last)
-		}
-	}
-	for _, t := range h.s.Cells {
-		add(t.Name, t.Absences)
-	}
-	for _, u := range h.s.Unmeasured {
-		add(u.Name, u.Absences)
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return "Failed, or measured 0, and so without a level: " + strings.Join(names, "; ") + "."
 }
 
 // warned counts the runs by the code of their warnings.
