@@ -1,6 +1,7 @@
 package paired
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -11,6 +12,7 @@ import (
 	"headroom/internal/compare"
 	"headroom/internal/experiment"
 	"headroom/internal/lab"
+	"headroom/internal/load/fio"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
 	"headroom/internal/results"
@@ -186,7 +188,7 @@ func dropUnshared(run, other *lab.Run) int {
 
 // decidedMetrics is how many metrics of a cell are decided about: the user's, or one for each direction.
 func (c *pairedComparison) decidedMetrics(cell lab.Cell) int {
-	directions := directionsOf(cell.Params)
+	directions := fio.Directions(cmp.Or(cell.Params["rw"], lab.Read))
 	if len(c.terms.Metrics) == 0 {
 		return len(directions)
 	}
@@ -198,21 +200,6 @@ func (c *pairedComparison) decidedMetrics(cell lab.Cell) int {
 		}
 	}
 	return n
-}
-
-// directionsOf are those that a load moves data in.
-func directionsOf(params map[string]string) []string {
-	switch kind, _, _ := strings.Cut(params["rw"], ":"); kind {
-	case "rw", "readwrite", "randrw":
-		return []string{lab.Read, lab.Write}
-	case "trimwrite", "randtrimwrite":
-		return []string{lab.Trim, lab.Write}
-	case "write", "randwrite":
-		return []string{lab.Write}
-	case "trim", "randtrim":
-		return []string{lab.Trim}
-	}
-	return []string{lab.Read}
 }
 
 func (c *pairedComparison) setPlan() {
