@@ -19,8 +19,8 @@ func experimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	countVar(f, &o.Repeat, "repeat",
 		"repetitions of every cell in a visit (default 1); with 2 the report says how many pay off")
 	f.DurationVar(&o.Budget, "budget", 0, "time limit, like 30m: no block starts that would end later; the first is "+
-		"always finished. A sweep leaves out levels and loads that don't fit four times, and names them; loads that "+
-		"four blocks have decided get no more")
+		"always finished. A sweep leaves out levels and loads that don't fit six times, and names them; loads that "+
+		"six blocks have decided get no more")
 	f.StringVar(&o.Margin, "margin", "", "levels that differ by less are the same (default 3%)")
 	f.StringVar(&o.Alpha, "alpha", "", "probability that any verdict is wrong (default 5%)")
 	commonExperimentFlags(o, p, c)

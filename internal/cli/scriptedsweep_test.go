@@ -72,7 +72,7 @@ func TestScriptedSweepAgainstItsBest(t *testing.T) {
 		readAheadHelps(m)
 		d := decoded[sweep.Document](l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1",
 			"--factor", "queue:read_ahead_kb=16,32,found", "--seed", "1",
-			"--baseline", "found", "--share", "50%", "--blocks", "5", "--json").ends(0))
+			"--baseline", "found", "--share", "50%", "--blocks", "6", "--json").ends(0))
 		c := d.Cells[0]
 		var harm []string
 		for _, h := range c.Harm {
@@ -215,8 +215,8 @@ func TestScriptedSweepEndsOnItsBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		args := []string{"sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--factor",
 			"queue:read_ahead_kb=16,32,64", "--seed", "1"}
-		// four show that no level makes a difference
-		for budget, blocks := range map[string]int{"1ms": 1, "100s": 3, "1h": 4} {
+		// six show that no level makes a difference
+		for budget, blocks := range map[string]int{"1ms": 1, "100s": 3, "1h": 6} {
 			l.run(append(args, "--budget", budget)...).ends(0)
 			if d := l.saved("last"); d.Status != lab.Complete || len(l.repetitions("last")) != 3*blocks {
 				t.Errorf("with %s the run is %s, with %d repetitions", budget, d.Status, len(l.repetitions("last")))
@@ -299,7 +299,7 @@ func TestScriptedSweepWithALevelThatDoesNotBoot(t *testing.T) {
 	})
 }
 
-// A budget in which four blocks of all levels do not fit is spent on a coarse grid of them, and then on fewer loads;
+// A budget in which six blocks of all levels do not fit is spent on a coarse grid of them, and then on fewer loads;
 // what is left out is said, and the baseline is not.
 func TestScriptedSweepFitsItsBudget(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
@@ -315,19 +315,19 @@ func TestScriptedSweepFitsItsBudget(t *testing.T) {
 			}
 			return all
 		}
-		l.run(args(one, "4m")...).ends(0).says("left out, since 4 blocks of everything take", "5 levels of 9")
+		l.run(args(one, "6m")...).ends(0).says("left out, since 6 blocks of everything take", "5 levels of 9")
 		if got := levels(); !slices.Equal(got, []string{"1", "3", "6", "32"}) {
 			t.Errorf("levels %v", got)
 		}
-		if d := l.saved("last"); !slices.Contains(codes(d), "left-out-for-budget") || d.Cells[0].N < 4 {
+		if d := l.saved("last"); !slices.Contains(codes(d), "left-out-for-budget") || d.Cells[0].N < 6 {
 			t.Errorf("%v, %d repetitions", codes(d), d.Cells[0].N)
 		}
-		l.run(args(one, "4m", "--baseline", "12", "--dry-run")...).ends(0).says("job:iodepth: 1, 4, 12, 32")
+		l.run(args(one, "6m", "--baseline", "12", "--dry-run")...).ends(0).says("job:iodepth: 1, 4, 12, 32")
 		l.run(args(one, "2h", "--dry-run")...).ends(0).says("1, 2, 3, 4, 6, 8, 12, 16, 32")
 
 		many := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}",
 			"fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k, 64k, 128k]}", 1))
-		l.run(args(many, "560s")...).ends(0).says("6 levels of 9 and 3 loads of 6")
+		l.run(args(many, "840s")...).ends(0).says("6 levels of 9 and 3 loads of 6")
 		sizes := map[string]bool{}
 		for _, c := range l.saved("last").Cells {
 			sizes[c.Params["bs"]] = true
@@ -339,7 +339,7 @@ func TestScriptedSweepFitsItsBudget(t *testing.T) {
 	})
 }
 
-// Loads that are decided after four blocks get no more of a budget: what they would have taken goes to the one that is
+// Loads that are decided after six blocks get no more of a budget: what they would have taken goes to the one that is
 // open, and the run ends within it.
 func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
@@ -359,14 +359,14 @@ func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 		suite := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}",
 			"fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k]}", 1))
 		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=32,128",
-			"--seed", "1", "--budget", "12m"}
+			"--seed", "1", "--budget", "15m"}
 		o := l.run(args...).ends(0)
 		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		visits := map[string]int{}
 		for _, c := range d.Cells {
 			visits[c.Params["bs"]] = c.Levels[0].N
 		}
-		if visits["4k"] != 4 || visits["8k"] != 4 || visits["16k"] != 4 || visits["32k"] < 10 || d.Settled != 3 ||
+		if visits["4k"] != 6 || visits["8k"] != 6 || visits["16k"] != 6 || visits["32k"] < 10 || d.Settled != 3 ||
 			d.Looks != 2 {
 			t.Errorf("blocks by load %v, %d settled, %d looks", visits, d.Settled, d.Looks)
 		}
@@ -379,14 +379,14 @@ func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 			}
 		}
 		if !strings.Contains(strings.Join(strings.Fields(o.stdout), " "),
-			"Decided after 4 blocks, so that the rest of the budget went to the others: 3 loads of 4") {
+			"Decided after 6 blocks, so that the rest of the budget went to the others: 3 loads of 4") {
 			t.Errorf("it does not say which loads got no more: %s", o.stdout)
 		}
 		taken := time.Duration(0)
 		for _, r := range l.repetitions("last") {
 			taken += unit.SecondsToDuration(r.Took)
 		}
-		if taken > 12*time.Minute {
+		if taken > 15*time.Minute {
 			t.Errorf("it took %s", taken)
 		}
 		l.asFound("db1")

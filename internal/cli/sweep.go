@@ -29,7 +29,7 @@ headroom factors lists what can be varied, and how each change is verified.
 (headroom import), or stages. --factor names the level that they differ in, --reference the loads that are
 not levels of it.`,
 		Example: `  headroom sweep quick /srv --factor queue:scheduler=none,mq-deadline,bfq
-  headroom sweep quick /srv --factor job:iodepth=1,4,16,64 --blocks 4
+  headroom sweep quick /srv --factor job:iodepth=1,4,16,64 --blocks 10
   headroom sweep quick /srv --factor job:rate_iops=1k,2k,4k,8k,16k --limit p99=2ms
   headroom sweep quick /srv --factor sysctl:vm.dirty_ratio=5,20,40 --dry-run
   headroom sweep quick /dev/vda --on qemu:guest.yaml --factor guest:iothreads=0,1,2,4 --reference /srv

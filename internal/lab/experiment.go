@@ -19,7 +19,8 @@ type Experiment struct {
 	// Margin within which two levels are the same, Alpha bounds the probability that any claim is wrong.
 	Margin float64 `json:"margin"`
 	Alpha  float64 `json:"alpha"`
-	// Blocks is how many times all arms are visited at most, MinBlocks how many times at least.
+	// Blocks is how many times all arms are visited at most, MinBlocks how many times at least: a sweep with Looks
+	// looks after so many.
 	Blocks    int `json:"blocks"`
 	MinBlocks int `json:"fewest,omitempty"`
 	// Looks is how many times what was measured is looked at to decide which loads are worth more blocks: each

@@ -48,6 +48,17 @@ func (c Change) Decide(margin float64) Decision {
 // Known says whether there is an interval at all.
 func (c Change) Known() bool { return !math.IsNaN(c.Lo) && !math.IsNaN(c.Hi) }
 
+// UnseenJump is how far, as a ratio, a result that jumps between two levels may be from its mean where nothing is known
+// of the jump. With too few values it may not be seen: all of them happened at one level.
+const UnseenJump = 2.0
+
+// AllowingForJump returns the change with an interval that allows for a jump by a ratio that was not seen, so that only
+// larger differences can be claimed.
+func (c Change) AllowingForJump(ratio float64) Change {
+	c.Lo, c.Hi = c.Lo/ratio, c.Hi*ratio
+	return c
+}
+
 // FamilyWise is the confidence that each of m intervals needs for all of them together to hold with probability
 // 1-alpha, however they depend on each other: 1 - alpha/m (Bonferroni). A suite that asks eight questions at 95% each
 // answers one of them wrongly in a third of all suites.

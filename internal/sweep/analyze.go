@@ -49,12 +49,14 @@ func Analyze(in Input) Document {
 	d.Outages = in.outages()
 	rows := in.rows()
 	d.Claims = len(rows) * in.pairs()
-	d.Looks = s.Looks
+	d.Looks, d.LookedAt = s.Looks, s.LookedAt
 	d.Confidence = stat.FamilyWise(s.Alpha, d.Claims*max(1, s.Looks))
+	unseen := jumpsOf(rows, s.Alpha, s.Margin)
 	for _, r := range rows {
-		r.compare(d.Confidence)
+		r.compare(d.Confidence, unseen)
 		d.Cells = append(d.Cells, in.cell(r))
 	}
+	d.MinBlocks = unseen.allowed
 	d.withhold()
 	d.countSettled()
 	d.Recommended = in.recommend(rows)
@@ -68,13 +70,13 @@ func Analyze(in Input) Document {
 // countSettled counts the loads that were left out of the blocks after the look: they have as many as it took, and all
 // of their numbers are settled. Where a run was interrupted others have as few, and are open.
 func (d *Document) countSettled() {
-	if d.Looks < 2 || d.Blocks <= MinBlocks {
+	if d.Looks < 2 || d.Blocks <= d.LookedAt {
 		return
 	}
 	open := map[string]bool{}
 	for i := range d.Cells {
 		c := &d.Cells[i]
-		more := slices.ContainsFunc(c.Levels, func(p Point) bool { return p.N > MinBlocks })
+		more := slices.ContainsFunc(c.Levels, func(p Point) bool { return p.N > d.LookedAt })
 		open[c.Cell] = open[c.Cell] || more || !c.Settled()
 	}
 	for _, o := range open {

@@ -121,8 +121,13 @@ func curves(in *Input) []Curve {
 	}
 	points := stat.FamilyWise(in.Settings.Alpha, len(out)*len(in.Levels))
 	pairs := stat.FamilyWise(in.Settings.Alpha, len(out)*len(in.Levels)*(len(in.Levels)-1)/2)
+	var power []*row
+	for _, r := range rows {
+		power = append(power, r.power)
+	}
+	unseen := jumpsOf(power, in.Settings.Alpha, in.Settings.Margin)
 	for i := range out {
-		in.fill(&out[i], rows[i], points, pairs)
+		in.fill(&out[i], rows[i], points, pairs, unseen)
 	}
 	return out
 }
@@ -133,7 +138,7 @@ type curveRows struct {
 	costs                   []*row
 }
 
-func (in *Input) fill(c *Curve, r curveRows, points, pairs float64) {
+func (in *Input) fill(c *Curve, r curveRows, points, pairs float64, unseen *jumps) {
 	c.Confidence = points
 	for i, l := range in.Levels {
 		p := CurvePoint{Level: l.Name, Offered: in.offered(l.Name, c), Reached: r.rate.estimated(i, points),
@@ -152,7 +157,7 @@ func (in *Input) fill(c *Curve, r curveRows, points, pairs float64) {
 	if in.Settings.Limit > 0 {
 		c.Limit = limitOf(c.Points, in.Settings.Limit)
 	}
-	r.power.compare(pairs)
+	r.power.compare(pairs, unseen)
 	top := topOf(r.power.score[:r.power.levels])
 	if top < 0 {
 		return

@@ -28,10 +28,14 @@ type Document struct {
 	Claims     int     `json:"claims"`
 	Confidence float64 `json:"confidence"`
 	Blocks     int     `json:"blocks"`
+	// MinBlocks is how many blocks it takes until no interval has to allow for a jump that was not seen; absent where
+	// none has to.
+	MinBlocks int `json:"fewest,omitempty"`
 	// Looks is how many times it was decided which loads are worth more blocks: every interval bears the risk of that
-	// many. Settled is how many loads got no more because of it.
-	Looks   int `json:"looks,omitempty"`
-	Settled int `json:"settled,omitempty"`
+	// many. LookedAt is the block after which it was decided, Settled how many loads got no more because of it.
+	Looks    int `json:"looks,omitempty"`
+	LookedAt int `json:"looked_at,omitempty"`
+	Settled  int `json:"settled,omitempty"`
 	// MeansOnly says that the levels were not visited in turn: figures are those of means, none has an interval, and
 	// no level is shown to be better.
 	MeansOnly bool `json:"means_only,omitempty"`

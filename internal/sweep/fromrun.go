@@ -33,7 +33,9 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 	in := Input{Run: run.ID, Factor: factorName(e.Factors), Settings: known.Settings, Baseline: -1}
 	in.Settings.Margin, in.Settings.Alpha, in.Settings.Share, in.Settings.Anytime = e.Margin, e.Alpha,
 		e.Share, run.Anytime
-	in.Settings.Looks = e.Looks
+	if in.Settings.Looks = e.Looks; e.Looks > 0 {
+		in.Settings.LookedAt = max(MinBlocks, e.MinBlocks) // runs of older versions looked after MinBlocks
+	}
 	if e.Limit > 0 {
 		in.Settings.Limit, in.Settings.Quantile = e.Limit, e.Quantile
 	}

@@ -25,7 +25,7 @@ func sweepRun(factor string, levels ...string) (lab.Run, []lab.Repetition) {
 				params["iodepth"] = level
 			}
 			run.Cells = append(run.Cells, lab.Cell{ID: id, Arm: arm, Job: "randread", Params: params})
-			for b := 1; b <= 4; b++ {
+			for b := 1; b <= 6; b++ {
 				reps = append(reps, lab.Repetition{Cell: id, Block: b, Number: b,
 					Values: map[string]float64{"read.iops": rate + float64(b), "read.bandwidth": 4096 * rate}})
 			}
@@ -80,7 +80,7 @@ func TestFromRun(t *testing.T) {
 		t.Errorf("levels %v, %+v", levels, in)
 	}
 	if len(in.Cells) != 2 || in.Cells[0].ID != "randread-4k" || in.Cells[0].Title != "randread 4k" ||
-		len(in.Measured) != 2*4*4-1 || len(in.Notes) != 2 {
+		len(in.Measured) != 2*4*6-1 || len(in.Notes) != 2 {
 		t.Errorf("%+v, %d measured, notes %v", in.Cells, len(in.Measured), in.Notes)
 	}
 	d := Analyze(in)
@@ -222,7 +222,7 @@ func TestVisitsThatRepeat(t *testing.T) {
 		metrics = append(metrics, n.Cell+" "+n.Metric)
 	}
 	slices.Sort(metrics)
-	if p := d.PerVisit; !p.Boots || p.Visits != 8 || p.Repetitions != 2 || p.Repeat != 0 ||
+	if p := d.PerVisit; !p.Boots || p.Visits != 12 || p.Repetitions != 2 || p.Repeat != 0 ||
 		!slices.Equal(metrics, []string{"randread-1m read.bandwidth", "randread-4k read.iops"}) {
 		t.Errorf("%+v", p)
 	}

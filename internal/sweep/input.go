@@ -94,6 +94,8 @@ type Settings struct {
 	Anytime bool
 	// Looks is how many times it was decided which cells are worth more blocks; 0 where all have as many.
 	Looks int
+	// LookedAt is the block after which that was decided first; 0 where all have as many.
+	LookedAt int
 	// MeansOnly says that the levels were not visited in turn, so that no interval covers what moved between one and
 	// the next.
 	MeansOnly bool

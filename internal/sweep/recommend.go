@@ -105,6 +105,8 @@ func (in *Input) meanGain(level int, rows []*row) *Ratio {
 	}
 	if c.N < MinBlocks {
 		c.Lo, c.Hi = math.NaN(), math.NaN()
+	} else if c.N < FewestBlocks(in.Settings.Alpha) {
+		c = c.AllowingForJump(stat.UnseenJump)
 	}
 	return of.published(c)
 }

@@ -21,7 +21,7 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 	sweeps := figure.Times(20, 2000)
 	levels := threads("0", "1", "2", "4", "8")
 	for _, model := range models {
-		for _, blocks := range []int{4, 10} {
+		for _, blocks := range []int{6, 10} {
 			r, wrong := rand.New(rand.NewPCG(34, uint64(blocks))), 0
 			for range sweeps {
 				in := Input{Factor: "sysctl:x", Levels: levels}

@@ -30,7 +30,8 @@ type row struct {
 	score       []float64         // goodness by level, NaN where nothing was measured
 	margin      float64
 	anytime     bool
-	spreadFloor *float64 // made by minSpread
+	spreads     [][]float64 // made by spread
+	spreadFloor *float64    // made by minSpread
 }
 
 // newRow collects the values of a metric, by a function that takes it from those of a repetition.
@@ -63,18 +64,40 @@ func newRow(in *Input, cell CellInput, metric string, of func(map[string]float64
 	return r
 }
 
+// pairSpreads returns how much the logarithms of all pairs of levels scatter from block to block: of level i against
+// level j < i, NaN below MinBlocks.
+func (r *row) pairSpreads() [][]float64 {
+	if r.spreads == nil {
+		r.spreads = make([][]float64, len(r.values))
+		for i := range r.values {
+			for j := range i {
+				c := stat.PairedOnce(r.logRatios(i, j), singleConfidence)
+				if c.N < MinBlocks {
+					c.Spread = math.NaN()
+				}
+				r.spreads[i] = append(r.spreads[i], c.Spread)
+			}
+		}
+	}
+	return r.spreads
+}
+
 // named takes a metric by its name.
 func named(metric string) func(map[string]float64) (float64, bool) {
 	return func(values map[string]float64) (float64, bool) { v, ok := values[metric]; return v, ok }
 }
 
-// compare estimates all pairs, each at the confidence.
-func (r *row) compare(confidence float64) {
+// compare estimates all pairs, each at the confidence. The intervals allow for the jumps that so few blocks may not
+// show.
+func (r *row) compare(confidence float64, unseen *jumps) {
 	r.ratios = make([][]stat.Change, len(r.values))
 	for i := range r.values {
 		r.ratios[i] = make([]stat.Change, len(r.values))
 		for j := range i + 1 {
 			r.ratios[i][j] = r.estimate(i, j, confidence)
+			if i != j && r.ratios[i][j].Known() {
+				r.ratios[i][j] = unseen.allowFor(r.ratios[i][j], r.pairSpreads()[i][j])
+			}
 			r.ratios[j][i] = inverse(r.ratios[i][j])
 		}
 	}
@@ -115,14 +138,7 @@ const spreadFloorShare = 0.7
 // not hide what these show.
 func (r *row) minSpread() float64 {
 	if r.spreadFloor == nil {
-		var spreads []float64
-		for i := range r.values {
-			for j := range i {
-				if c := stat.PairedOnce(r.logRatios(i, j), singleConfidence); c.N >= MinBlocks {
-					spreads = append(spreads, c.Spread)
-				}
-			}
-		}
+		spreads := slices.DeleteFunc(slices.Concat(r.pairSpreads()...), math.IsNaN)
 		slices.Sort(spreads)
 		quiet := 0.0
 		if len(spreads) > 0 {

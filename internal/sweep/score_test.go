@@ -193,7 +193,7 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 			return v
 		}},
 	} {
-		for _, blocks := range []int{4, 5, 10} {
+		for _, blocks := range []int{6, 10} {
 			wrong, recommended := 0, 0
 			for range trials {
 				in := Input{Factor: "sysctl:x", Levels: threads("0", "1", "2", "4", "8")}
@@ -229,13 +229,15 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 	}
 }
 
-// Loads that are settled after four blocks get no more, and the others eight: what is measured decides, so both looks
-// share the risk. Every other load is so quiet that four blocks show that nothing makes a difference.
+// Loads that are settled after six blocks get no more, and the others twelve: what is measured decides, so both looks
+// share the risk. Every other load is so quiet that six blocks show that nothing makes a difference.
 func TestNothingIsFoundAtTwoLooks(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 2))
 	trials, cells, wrong, settled := figure.Times(100, 4000), 6, 0, 0
+	fewest := FewestBlocks(DefaultAlpha)
 	for range trials {
-		in := Input{Factor: "sysctl:x", Levels: threads("0", "1", "2", "4", "8"), Settings: Settings{Looks: 2}}
+		in := Input{Factor: "sysctl:x", Levels: threads("0", "1", "2", "4", "8"),
+			Settings: Settings{Looks: 2, LookedAt: fewest}}
 		for c := range cells {
 			in.Cells = append(in.Cells, cellOf(fmt.Sprint("cell", c)))
 		}
@@ -253,9 +255,9 @@ func TestNothingIsFoundAtTwoLooks(t *testing.T) {
 				}
 			}
 		}
-		more(1, MinBlocks, func(string) bool { return true })
+		more(1, fewest, func(string) bool { return true })
 		first := Analyze(in)
-		more(MinBlocks+1, 12, func(id string) bool {
+		more(fewest+1, 12, func(id string) bool {
 			return !first.Cells[slices.IndexFunc(first.Cells, func(c Cell) bool { return c.Cell == id })].Settled()
 		})
 		d := Analyze(in)
@@ -266,26 +268,26 @@ func TestNothingIsFoundAtTwoLooks(t *testing.T) {
 	}
 	figure.Record(t, figure.Share("sweep/wrong/two-looks", wrong, trials, figure.Lower).
 		Saying("sweeps of 6 cells x 5 levels without any difference that claim something, where loads that are "+
-			"settled after 4 blocks get no more of 12"))
+			"settled after 6 blocks get no more of 12"))
 	if wrong > trials*5/100 || settled == 0 || settled == trials*cells {
 		t.Errorf("%d of %d sweeps claim something; %d loads of %d were settled early", wrong, trials,
 			settled, trials*cells)
 	}
 }
 
-// A run that was interrupted in its fifth block has loads of four blocks that nothing was decided about.
+// A run that was interrupted in its seventh block has loads of six blocks that nothing was decided about.
 func TestInterruptedLoadsAreNotSettled(t *testing.T) {
 	in := Input{Factor: "sysctl:x", Levels: threads("0", "1"), Cells: []CellInput{cellOf("quiet"), cellOf("open"),
-		cellOf("unvisited")}, Settings: Settings{Looks: 2}}
-	for b := 1; b <= 5; b++ {
+		cellOf("unvisited")}, Settings: Settings{Looks: 2, LookedAt: 6}}
+	for b := 1; b <= 7; b++ {
 		noise := 1 + 0.2*float64(b%3)
-		if b <= MinBlocks {
+		if b <= 6 {
 			in.Measured = append(in.Measured, once("quiet", "read.iops", b, 100, 100+0.01*float64(b))...)
 			in.Measured = append(in.Measured, once("unvisited", "read.iops", b, 100, 100*noise)...)
 		}
 		in.Measured = append(in.Measured, once("open", "read.iops", b, 100, 100*noise)...)
 	}
-	if d := Analyze(in); d.Blocks != 5 || d.Settled != 1 {
+	if d := Analyze(in); d.Blocks != 7 || d.Settled != 1 {
 		t.Errorf("%d loads are settled in %d blocks, want the quiet one", d.Settled, d.Blocks)
 	}
 }
@@ -294,7 +296,7 @@ func TestInterruptedLoadsAreNotSettled(t *testing.T) {
 func TestHowLargeAnEffectIsFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	trials, cells := figure.Times(20, 400), 12
-	for _, blocks := range []int{5, 10, 20} {
+	for _, blocks := range []int{6, 10, 20} {
 		for _, gain := range []float64{0.05, 0.1, 0.3} {
 			found := 0
 			for range trials {
@@ -339,10 +341,10 @@ func TestMissingLevels(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	in := Input{Factor: "guest:iothreads", Levels: threads("0", "1", "2"),
 		Cells: []CellInput{cellOf("a"), cellOf("b"), cellOf("none")}}
-	in.Measured = noisy(r, "a", "read.iops", 6, 0.001, 100, 0, 200)
-	in.Measured = append(in.Measured, noisy(r, "b", "read.iops", 6, 0.001, 100, 150, 200)...)
+	in.Measured = noisy(r, "a", "read.iops", 8, 0.001, 100, 0, 200)
+	in.Measured = append(in.Measured, noisy(r, "b", "read.iops", 8, 0.001, 100, 150, 200)...)
 	in.Measured = slices.DeleteFunc(in.Measured, func(m Measured) bool {
-		return m.Cell == "b" && m.Level == 1 && m.Block > 4
+		return m.Cell == "b" && m.Level == 1 && m.Block > 6
 	})
 	d := Analyze(in)
 	if len(d.Cells) != 2 {
@@ -352,7 +354,7 @@ func TestMissingLevels(t *testing.T) {
 	if a.Levels[1].Value != nil || a.Levels[1].ToBaseline != nil || a.Best != "2" || len(a.BestSet) != 1 {
 		t.Errorf("%+v", a)
 	}
-	if b.Levels[1].N != 4 || b.Levels[1].ToTop.N != 4 || b.Levels[2].N != 6 || b.Best != "2" {
+	if b.Levels[1].N != 6 || b.Levels[1].ToTop.N != 6 || b.Levels[2].N != 8 || b.Best != "2" {
 		t.Errorf("%+v", b)
 	}
 	if d.Recommended.Level != "2" || len(d.Recommended.Losses) != 2 {

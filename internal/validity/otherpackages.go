@@ -39,7 +39,7 @@ func experimentChecks() []Check {
 			Title:  "Levels or loads of a sweep were left out to keep its budget",
 			By:     "run",
 			Taints: "nothing",
-			When:   "four blocks of all levels and loads don't fit into --budget: levels are left out first",
+			When:   "six blocks of all levels and loads don't fit into --budget: levels are left out first",
 			Do:     "sweep around the best level, or raise the budget",
 			Source: "docs/howto/sweep.md",
 		},

@@ -38,12 +38,13 @@ func (x *Experiment) fitBudget() {
 	if visit <= 0 || len(cells) == 0 {
 		return // nobody knows how long it takes
 	}
-	blocks := min(sweep.MinBlocks, x.Run.Experiment.Blocks)
+	e := x.Run.Experiment
 	if x.options.Blocks == 0 {
-		x.Run.Experiment.Blocks = blocksInBudget
+		e.Blocks = blocksInBudget
 	}
-	if x.Run.Experiment.Blocks > sweep.MinBlocks {
-		x.Run.Experiment.Looks = 2
+	blocks := min(sweep.FewestBlocks(e.Alpha), e.Blocks)
+	if e.Blocks > blocks {
+		e.Looks, e.MinBlocks = 2, blocks
 	}
 	levels := x.choices[0].Levels
 	room := int(x.options.Budget.Seconds() / (float64(blocks) * visit.Seconds()))
@@ -51,7 +52,7 @@ func (x *Experiment) fitBudget() {
 		return
 	}
 	budget := x.options.Budget.Seconds()
-	if x.Run.Experiment.Looks > 0 {
+	if e.Looks > 0 {
 		budget *= budgetShareForAll
 		room = int(budget / (float64(blocks) * visit.Seconds()))
 	}
@@ -61,7 +62,7 @@ func (x *Experiment) fitBudget() {
 	if left := len(levels) - len(kept); left > 0 {
 		without = append(without, fmt.Sprintf("%s of %d", prose.Count(left, "level"), len(levels)))
 	}
-	x.choices[0].Levels, x.Run.Experiment.Factors[0].Levels = kept, kept
+	x.choices[0].Levels, e.Factors[0].Levels = kept, kept
 	each := visit.Seconds() / float64(len(cells))
 	if most := int(budget / (float64(blocks*len(kept)) * each)); most < len(cells) {
 		var fewer []lab.Cell
@@ -94,19 +95,19 @@ func levelsAt(levels []string, at []int) []string {
 	return kept
 }
 
-// settledLoads says which cells of a sweep need no further visit, at one look, when the fewest blocks that say anything
-// are done. The plan asks again and again.
-func settledLoads(run lab.Run, arms []plan.VisitedArm) func([]plan.Done) []string {
+// settledLoads says which cells of a sweep need no further visit, at one look, when fewest blocks are done. The plan
+// asks again and again.
+func settledLoads(run lab.Run, arms []plan.VisitedArm, fewest int) func([]plan.Done) []string {
 	whole := 0
 	for _, a := range arms {
 		for _, c := range a.Cells {
-			whole += sweep.MinBlocks * c.Repetitions
+			whole += fewest * c.Repetitions
 		}
 	}
 	looked := false
 	var names []string
 	return func(done []plan.Done) []string {
-		early := slices.DeleteFunc(slices.Clone(done), func(d plan.Done) bool { return d.Block > sweep.MinBlocks })
+		early := slices.DeleteFunc(slices.Clone(done), func(d plan.Done) bool { return d.Block > fewest })
 		if looked || len(early) < whole {
 			return names
 		}

@@ -23,7 +23,8 @@ func (x *Experiment) plan() error {
 	case x.kind == app.AblateKind:
 		settled = settledArms(x.Run)
 	case x.Run.Experiment.Looks > 0:
-		terms.MinBlocks, settled = sweep.MinBlocks, settledLoads(x.Run, arms)
+		terms.MinBlocks = max(sweep.MinBlocks, terms.MinBlocks) // runs of older versions don't say how many
+		settled = settledLoads(x.Run, arms, terms.MinBlocks)
 	}
 	x.visits = plan.InVisits(arms, terms, settled, x.Run.Seed)
 	if len(x.Run.Experiment.Pairs) > 0 {

@@ -92,9 +92,7 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 			unit.RoundPercent(d.Margin), c.Title, ceiling)
 	case !c.Distinguishable:
 		text := fmt.Sprintf("no level of %s is clearly below the best for %s", d.Factor, c.Title)
-		if d.Blocks < sweep.MinBlocks {
-			text += ": " + tooFewBlocks(d.Blocks)
-		}
+		text += tooFewBlocks(d)
 		return text + ceiling
 	}
 	text := fmt.Sprintf("%s: %s is best", c.Title, priced(d, c.Best))
@@ -145,12 +143,18 @@ func meansAnswer(d *sweep.Document) string {
 	return text
 }
 
-// tooFewBlocks says that there are too few blocks to tell levels apart.
-func tooFewBlocks(blocks int) string {
-	if blocks == 1 {
-		return "1 block says nothing of noise"
+// tooFewBlocks returns what so few blocks can't show; empty where there are enough.
+func tooFewBlocks(d *sweep.Document) string {
+	switch {
+	case d.Blocks == 1:
+		return ": 1 block says nothing of noise"
+	case d.Blocks < sweep.MinBlocks:
+		return ": " + prose.Count(d.Blocks, "block") + " say nothing of noise"
+	case d.Blocks < sweep.FewestBlocks(d.Alpha):
+		return fmt.Sprintf(": %s show only differences of more than twofold; smaller ones take at least %d",
+			prose.Count(d.Blocks, "block"), sweep.FewestBlocks(d.Alpha))
 	}
-	return prose.Count(blocks, "block") + " say nothing of noise"
+	return ""
 }
 
 // choiceAnswer is about one level for all loads.
@@ -165,9 +169,7 @@ func choiceAnswer(d *sweep.Document) string {
 	}
 	if !r.Distinguishable {
 		text := fmt.Sprintf("no level of %s is clearly a better single choice than another", d.Factor)
-		if d.Blocks < sweep.MinBlocks {
-			text += ": " + tooFewBlocks(d.Blocks)
-		}
+		text += tooFewBlocks(d)
 		return text + fmt.Sprintf("; by the means %s loses least, %s", r.Level, atWorst(d, r.Loss))
 	}
 	if slices.Contains(r.Set, d.Baseline) && r.Level != d.Baseline {

@@ -61,10 +61,19 @@ func sweepSureness(d *sweep.Document) []string {
 		lines = append(lines,
 			fmt.Sprintf("Decided after %s, so that the rest of the budget went to the others: %s of %d. Both looks "+
 				"share the risk.",
-				prose.Count(sweep.MinBlocks, "block"), prose.Count(d.Settled, "load"), loadCount(d)))
+				prose.Count(d.LookedAt, "block"), prose.Count(d.Settled, "load"), loadCount(d)))
+	}
+	switch fewest := sweep.FewestBlocks(d.Alpha); {
+	case d.Blocks >= sweep.MinBlocks && d.Blocks < fewest:
+		lines = append(lines, fmt.Sprintf("In fewer than %d blocks, a level that jumps between two rates may happen to "+
+			"show one of them. Intervals allow for that: only differences of more than twofold are claimed.", fewest))
+	case d.MinBlocks > 0:
+		lines = append(lines, fmt.Sprintf("In so few blocks, a level that jumps between two rates may happen to show "+
+			"one of them. The intervals of the steadiest levels allow for that; with %s none has to.",
+			prose.Count(d.MinBlocks, "block")))
 	}
 	if d.Blocks < fewBlocks && d.Blocks > 0 {
-		lines = append(lines, "So few blocks make wide intervals: where noise is 2%, five show a gain of 30%, ten "+
+		lines = append(lines, "So few blocks make wide intervals: where noise is 2%, six show a gain of 30%, ten "+
 			"one of 10%, twenty one of 5%.")
 	}
 	return lines
