@@ -110,11 +110,11 @@ func TestADroppedArmKeepsItsVerdict(t *testing.T) {
 			measured = append(measured, Measured{arm, "randread", "read.iops", block, plain(arm, block)["read.iops"]})
 		}
 	}
-	for block := 1; block <= 3; block++ {
+	for block := 1; block <= 4; block++ {
 		visit(block, d.Arms)
 	}
 	before := Compute(d, measured, usual(), nil).Settings[0].Alone
-	for block := 4; block <= 8; block++ {
+	for block := 5; block <= 8; block++ {
 		visit(block, slices.DeleteFunc(slices.Clone(d.Arms), func(a string) bool { return a == "+1" }))
 	}
 	after := Compute(d, measured, usual(), nil).Settings[0].Alone
@@ -128,12 +128,12 @@ func TestSettled(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	quiet := plainMachine(r, []float64{math.Log(0.7), math.Log(0.9)}, 0.005)
 	var measured []Measured
-	for block := 1; block <= 3; block++ {
-		if slices.Contains(Settled(d, measured, usual()), true) {
+	for block := 1; block <= 6; block++ {
+		if block <= 4 && slices.Contains(Settled(d, measured, usual()), true) {
 			t.Errorf("settled after %d blocks", block-1)
 		}
 		for _, arm := range d.Arms {
-			if arm != "-2" || block > 1 { // one visit of it failed
+			if arm != "-2" || block > 4 { // the visits before failed
 				measured = append(measured,
 					Measured{arm, "randread", "read.iops", block, quiet(arm, block)["read.iops"]})
 			}
@@ -142,7 +142,7 @@ func TestSettled(t *testing.T) {
 	got := Settled(d, measured, usual())
 	for i, arm := range d.Arms {
 		if want := arm != "-2" && arm != Tuned; got[i] != want {
-			t.Errorf("after 3 blocks %s settled: %v", arm, got[i])
+			t.Errorf("after 6 blocks %s settled: %v", arm, got[i])
 		}
 	}
 	unknown := d

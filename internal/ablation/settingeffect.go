@@ -78,9 +78,10 @@ func (a *analysis) settingEffect(n int, s Setting) SettingEffect {
 	p := SettingEffect{Setting: s, Number: n, Cells: []CellEffect{}}
 	var verdicts []Verdict
 	a.each(func(of number, m lab.MetricInfo) {
+		alone, removed := a.effects(of, n)
 		c := CellEffect{Cell: of.cell, Metric: of.metric, Unit: m.Unit, Better: m.Better,
-			Alone:   a.estimate(a.alone(of, n), m.Better),
-			Removed: a.estimate(a.removed(of, n), m.Better)}
+			Alone:   a.estimate(alone, m.Better),
+			Removed: a.estimate(removed, m.Better)}
 		var both []Verdict
 		for _, x := range []*Estimate{c.Alone, c.Removed} {
 			if x != nil {

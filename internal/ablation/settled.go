@@ -49,12 +49,14 @@ func (a *analysis) settled(arm string) bool {
 func (a *analysis) about(of number, arm string) (stat.BlockedChange, bool) {
 	for n := range a.Settings {
 		if arm == RemovedArm(n+1) {
-			return a.removed(of, n+1), true
+			_, removed := a.effects(of, n+1)
+			return removed, true
 		}
 	}
 	switch added := settingsOf(arm); len(added) {
 	case 1:
-		return a.alone(of, added[0]), true
+		alone, _ := a.effects(of, added[0])
+		return alone, true
 	case 2:
 		return a.pair(of, added[0], added[1]), true
 	}
