@@ -339,9 +339,11 @@ func TestTheActionFindsARegression(t *testing.T) {
 	}
 	pull("50", "slower", "no-base", "no run of `main` yet", false)
 	push(1)
+	pull("150", "probably", "undecided", "differs", false)
+	push(4)
 	pull("150", "slower", "probably", "probably worse", false)
 	pull("150", "probably", "probably", "probably worse", true)
-	push(14)
+	push(10)
 	pull("50", "undecided", "same", "same", false)
 	pull("150", "slower", "slower", "worse", true)
 

@@ -209,10 +209,9 @@ type Suggestion struct {
 	// Chance is the probability, by the model, that the change has this sign.
 	Chance float64 `json:"chance"`
 	Model  string  `json:"model"`
-	// Sessions is how many other sessions of the load tell its noise, and Assumed is set where how far sessions differ
-	// is taken to be as usual.
-	Sessions int  `json:"sessions,omitempty"`
-	Assumed  bool `json:"assumed,omitempty"`
+	// Sessions is how many other sessions of the load tell its noise; 0 where no sessions are compared, but pairs or
+	// boots.
+	Sessions int `json:"sessions,omitempty"`
 }
 
 // Decision is a command that would bring a verdict in four of five cases, if the noise stays what it is.

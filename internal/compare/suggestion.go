@@ -24,8 +24,7 @@ func (p *pending) suggestion(change stat.Change) *Suggestion {
 	if !(by.Chance >= stat.ClearChance) || !sameSign || !exceeds(share(max(ratio, 1/ratio)), c.Margin) {
 		return nil
 	}
-	// The model's interval around the ratio that is printed. At the chance that makes a change probable, an interval of
-	// 90% excludes none.
+	// The model's interval around the ratio that is printed.
 	shift := ratio / by.Ratio
 	lo, hi := by.Lo*shift, by.Hi*shift
 	seen := stat.Change{Ratio: ratio, Lo: min(lo, ratio), Hi: max(hi, ratio), Confidence: shownConfidence}
@@ -33,7 +32,7 @@ func (p *pending) suggestion(change stat.Change) *Suggestion {
 		return nil
 	}
 	s := &Suggestion{Verdict: c.verdictOf(stat.Above), Ratio: ratio, Bounds: bounds(lo, hi, shownConfidence),
-		Chance: by.Chance, Model: "Student's t of logarithms", Sessions: sessions, Assumed: by.Assumed}
+		Chance: by.Chance, Model: "Student's t of logarithms", Sessions: sessions}
 	if ratio < 1 {
 		s.Verdict = c.verdictOf(stat.Below)
 	}

@@ -16,8 +16,6 @@ type Suggestion struct {
 	Ratio, Lo, Hi, Confidence float64
 	// Chance is the probability, by the model, that the change has the sign that was seen.
 	Chance float64
-	// Assumed is set where it is not known how far sessions differ.
-	Assumed bool
 }
 
 const (
@@ -27,34 +25,32 @@ const (
 	// usualSpread is how far repetitions usually differ, as the scale of Student's t, and counts as one value. With it
 	// one value a side suggests something, and two that happen to agree do not suggest too much.
 	usualSpread = 0.023
-	// minSpread is how many sessions tell how far sessions differ. Below that the levels of sessions are taken to
-	// have a standard deviation of sessionsWider times the scale of repetitions, and usualBetween at least.
-	minSpread     = 3
-	sessionsWider = 2.5
-	usualBetween  = 0.045
-	// ClearChance is from when on a change is called probable.
-	ClearChance = 0.95
+	// MinSuggestingSessions is how many other sessions must be known before two sessions suggest anything. A rate that
+	// lasts for minutes makes the repetitions of a session alike where sessions differ most, so that two sessions say
+	// nothing of others.
+	MinSuggestingSessions = 4
+	// ClearChance is from when on a change is called probable: an interval of 95% does not reach to "no change".
+	ClearChance = 0.975
 )
 
 // Suggest is what two sets of repetitions suggest, one session each. sessions are the values of the same load in other
-// sessions on the same machine: they tell how far repetitions differ, and how far sessions do.
+// sessions on the same machine: they tell how far repetitions differ, and how far sessions do. Where these are fewer
+// than [MinSuggestingSessions], nothing is suggested: all fields are NaN.
 func Suggest(base, next []float64, sessions [][]float64, confidence float64) Suggestion {
 	var levels []float64
 	others := logsOfAll(sessions)
 	for _, l := range others {
 		levels = append(levels, Median(l))
 	}
-	m := noiseModel{others: others, between: func(scale float64) float64 {
-		return max(sessionsWider*scale, usualBetween)
-	}, freedom: math.Inf(1)}
-	known := len(levels) >= minSpread
-	if known {
-		between := stat.StdDev(levels, nil)
-		m.between, m.freedom = func(float64) float64 { return between }, float64(len(levels)-1)
+	if len(levels) < MinSuggestingSessions {
+		return noSuggestion(confidence)
 	}
-	s := m.suggest(confidence, LogsOf(base), LogsOf(next))
-	s.Assumed = !known
-	return s
+	m := noiseModel{others: others, between: stat.StdDev(levels, nil), freedom: float64(len(levels) - 1)}
+	return m.suggest(confidence, LogsOf(base), LogsOf(next))
+}
+
+func noSuggestion(confidence float64) Suggestion {
+	return Suggestion{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Confidence: confidence, Chance: math.NaN()}
 }
 
 // SuggestBoots is what values suggest that were each measured in a session of its own.
@@ -71,10 +67,9 @@ func SuggestPairs(logs []float64, confidence float64) Suggestion {
 type noiseModel struct {
 	// others are logarithms of values of other sessions, which tell the scale of repetitions, too.
 	others [][]float64
-	// between is the standard deviation of the levels of sessions, given the scale of repetitions; nil where the values
-	// are of no sessions. It is known with so many degrees of freedom.
-	between func(scale float64) float64
-	freedom float64
+	// between is the standard deviation of the levels of sessions; 0 where the values are of no sessions. It is known
+	// with so many degrees of freedom.
+	between, freedom float64
 }
 
 // scales are those that repetitions may have, as logarithms evenly apart: from 0.3% to threefold.
@@ -89,7 +84,7 @@ func scales() []float64 {
 // suggest weighs each scale of the noise by how well it explains all values, and mixes what the levels of the two sides
 // differ by at each. One side alone is of ratios already.
 func (m noiseModel) suggest(confidence float64, sides ...[]float64) Suggestion {
-	s := Suggestion{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Confidence: confidence}
+	s := noSuggestion(confidence)
 	if slices.ContainsFunc(sides, func(values []float64) bool { return len(values) == 0 }) {
 		return s
 	}
@@ -105,10 +100,7 @@ func (m noiseModel) suggest(confidence float64, sides ...[]float64) Suggestion {
 			l := levelOf(values, scale)
 			change, variance, evidence = l.mean-change, variance+l.variance, evidence+l.evidence
 		}
-		if m.between != nil {
-			between := m.between(scale)
-			variance += 2 * between * between
-		}
+		variance += 2 * m.between * m.between
 		changes.add(evidence, distuv.StudentsT{Mu: change, Sigma: math.Sqrt(variance), Nu: m.freedom})
 	}
 	below := changes.below(0)

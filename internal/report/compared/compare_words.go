@@ -193,7 +193,7 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Suggests != nil }) {
-		lines = append(lines, "Probably is no proof: of ten such rows where nothing changed, one says it. Its "+
+		lines = append(lines, "Probably is no proof: of twenty such rows where nothing changed, one says it. Its "+
 			"interval is that of a model, noise with heavy tails.")
 	}
 	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Would != nil }) {
