@@ -20,6 +20,10 @@ import (
 type Chain struct {
 	Kernels []Kernel      `json:"kernels"`
 	Changes []ChainChange `json:"changes"`
+	// Compared is how many numbers of neighbours were compared, and Undecided of how many it is shown neither that they
+	// differ nor that they are the same.
+	Compared  int `json:"compared,omitempty"`
+	Undecided int `json:"undecided,omitempty"`
 }
 
 // Kernel is what the name of a level says.
@@ -231,7 +235,12 @@ func (in *Input) chain(rows []*row) *Chain {
 				continue
 			}
 			if last >= 0 {
-				if d := r.ratios[i][last].Decide(r.margin); d == stat.Above || d == stat.Below {
+				out.Compared++
+				d := r.ratios[i][last].Decide(r.margin)
+				if d == stat.Undecided {
+					out.Undecided++
+				}
+				if d == stat.Above || d == stat.Below {
 					better, worse := i, last
 					if d == stat.Below {
 						better, worse = last, i

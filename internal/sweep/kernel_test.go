@@ -92,6 +92,9 @@ func TestFasterForLackOfAFix(t *testing.T) {
 		len(d.Cells[0].Levels[3].Warnings) != 1 {
 		t.Errorf("levels went astray: %+v", d.Cells[0])
 	}
+	if d.Chain.Compared != 5 || d.Chain.Undecided != 0 {
+		t.Errorf("%d numbers of neighbours compared, %d undecided", d.Chain.Compared, d.Chain.Undecided)
+	}
 	var changes []string
 	for _, c := range d.Chain.Changes {
 		text := c.From + " to " + c.To + " " + string(c.Verdict)

@@ -23,7 +23,8 @@ func (in *Input) recommend(rows []*row) *Recommended {
 	out := &Recommended{Set: []string{}, Cells: len(rows), Losses: losses}
 	chosen := -1
 	for at, l := range losses {
-		if chosen < 0 && l.Loss <= least.Loss+in.Settings.Margin {
+		// The margin is one of what a level keeps: 2% kept is far less than 4%, though two points less are lost.
+		if chosen < 0 && (1-l.Loss)*(1+in.Settings.Margin) >= 1-least.Loss {
 			chosen = levels[at]
 			out.Loss = l
 		}

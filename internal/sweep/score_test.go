@@ -174,6 +174,27 @@ func TestAKnownEffectIsFound(t *testing.T) {
 	}
 }
 
+// A level that keeps twice as much of the worst load is the better choice, however much both lose.
+func TestTheMarginIsOfWhatIsKept(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 3))
+	for _, c := range []struct {
+		kept [2]float64 // of the best of a load, by the first two of three levels
+		want string
+	}{
+		{[2]float64{0.017, 0.039}, "2"},
+		{[2]float64{0.0385, 0.039}, "1"}, // within the margin the smaller one
+		{[2]float64{0.85, 0.9}, "2"},
+		{[2]float64{0.89, 0.9}, "1"},
+	} {
+		in := Input{Factor: "job:numjobs", Levels: threads("1", "2", "4"), Cells: []CellInput{cellOf("a"), cellOf("b")}}
+		in.Measured = append(noisy(r, "a", "read.iops", 8, 0.0001, c.kept[0], c.kept[1], 1),
+			noisy(r, "b", "read.iops", 8, 0.0001, 1, 1, 0.001)...)
+		if got := Analyze(in).Recommended.Level; got != c.want {
+			t.Errorf("%v kept: %s is recommended, want %s", c.kept, got, c.want)
+		}
+	}
+}
+
 // When no level differs from another, at most one sweep in twenty calls any level of any cell better or harmful, leaves
 // any out of the best set, or bounds the smallest level from below.
 func TestNothingIsFoundWhereNothingIs(t *testing.T) {

@@ -3,6 +3,7 @@ package boot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -126,6 +127,32 @@ func TestEffectsOfRealKernels(t *testing.T) {
 		}
 		if len(got) != len(want) {
 			t.Errorf("%s: %d effects of %d arguments: %v", name, len(got), len(want), got)
+		}
+	}
+}
+
+// Of an AMD processor, whose file of Meltdown says "Not affected" in any case, the flag tells whether isolation is on.
+func TestPageTableIsolation(t *testing.T) {
+	const cmdline, meltdown = "proc/cmdline", "sys/devices/system/cpu/vulnerabilities/meltdown"
+	const flags = "processor\t: %d\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu vme svm ibpb%s fsgsbase bmi1\nbugs\t\t: spectre_v1\n\n"
+	for _, c := range []struct {
+		argument, flag   string
+		verified, missed bool
+	}{
+		{"pti=on", " pti", true, false},
+		{"pti=on", " ptid", false, true},
+		{"pti=on", "", false, true},
+		{"pti=off", "", true, false},
+		{"pti=off", " pti", false, true},
+		{"nopti", "", true, false},
+		{"nopti", " pti", false, true},
+	} {
+		k := saved(t, "single-mitigations").with(map[string]string{cmdline: "quiet " + c.argument,
+			meltdown: "Not affected", "proc/cpuinfo": fmt.Sprintf(flags, 0, c.flag) + fmt.Sprintf(flags, 1, c.flag)})
+		name, _, _ := strings.Cut(c.argument, "=")
+		effects, err := Effects(t.Context(), k, name)
+		if e := effects[name]; err != nil || e.Verified != c.verified || e.Missed != c.missed {
+			t.Errorf("%s with the flag %q: %+v, %v", c.argument, c.flag, e, err)
 		}
 	}
 }

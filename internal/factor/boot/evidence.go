@@ -35,6 +35,11 @@ const (
 	groupTypes      = "/sys/kernel/iommu_groups/*/type"
 	oneSlab         = "/sys/kernel/slab/kmalloc-64/"
 	lsms            = "/sys/kernel/security/lsm"
+	cpuInfo         = "/proc/cpuinfo"
+	// isolated finds the flag of page-table isolation, or nothing, in the flags of an x86 processor:
+	//
+	//	flags		: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat ibrs ibpb stibp pti fsgsbase
+	isolated = `(?m)^flags\s*:(?:.*\s(pti)\b)?`
 )
 
 // evidences are the table.
@@ -43,6 +48,7 @@ func evidences() []evidence {
 	const iommuABI = "Documentation/ABI/testing/sysfs-kernel-iommu_groups"
 	const cpuABI = "Documentation/ABI/testing/sysfs-devices-system-cpu"
 	const arm64 = "Documentation/admin-guide/kernel-parameters.txt, arch/arm64/kernel/proton-pack.c and cpufeature.c"
+	const pti = "Documentation/arch/x86/pti.rst, pti_check_boottime_disable in arch/x86/mm/pti.c"
 	const slub = "Documentation/mm/slub.rst, Documentation/ABI/testing/sysfs-kernel-slab"
 	const sysctl = "Documentation/admin-guide/sysctl/kernel.rst"
 	all := []evidence{
@@ -58,12 +64,10 @@ func evidences() []evidence {
 			source: hwVuln + "/spectre.rst"},
 		{argument: "spectre_v2", value: "off", in: vulnerability("spectre_v2"), holds: mitigationOff,
 			source: hwVuln + "/spectre.rst"},
-		{argument: "nopti", in: vulnerability("meltdown"), holds: mitigationOff,
-			source: "Documentation/arch/x86/pti.rst"},
-		{argument: "pti", value: "off", in: vulnerability("meltdown"), holds: mitigationOff,
-			source: "Documentation/arch/x86/pti.rst"},
-		{argument: "pti", value: "on", in: vulnerability("meltdown"), holds: mitigated,
-			source: "Documentation/arch/x86/pti.rst"},
+		// Of a processor without the flaw vulnerabilities/meltdown says "Not affected", whether isolation is on or not.
+		{argument: "nopti", in: []string{cpuInfo}, find: isolated, holds: no, source: pti},
+		{argument: "pti", value: "off", in: []string{cpuInfo}, find: isolated, holds: no, source: pti},
+		{argument: "pti", value: "on", in: []string{cpuInfo}, find: isolated, holds: some, source: pti},
 		{argument: "kpti", value: "0", in: vulnerability("meltdown"), holds: mitigationOff, source: arm64},
 		{argument: "kpti", value: "1", in: vulnerability("meltdown"), holds: mitigated, source: arm64},
 		{argument: "nospectre_bhb", in: vulnerability("spectre_v2"), holds: branchHistoryLeft, source: arm64},

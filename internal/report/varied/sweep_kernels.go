@@ -10,6 +10,7 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/sweep"
+	"headroom/internal/unit"
 )
 
 // largestChange is the largest of the changes between a kernel and the one before it, and how many there are.
@@ -47,9 +48,22 @@ func chainAnswer(d *sweep.Document) []string {
 		lines = append(lines, text)
 	}
 	if len(lines) == 0 {
-		return []string{fmt.Sprintf("no change between neighbours of %s", prose.Count(len(d.Chain.Kernels), "kernel"))}
+		return []string{noChange(d)}
 	}
 	return lines
+}
+
+// noChange says whether it is shown that neighbours are the same.
+func noChange(d *sweep.Document) string {
+	of := "neighbours of " + prose.Count(len(d.Chain.Kernels), "kernel")
+	switch {
+	case d.Chain.Compared == 0:
+		return of + " can't be compared"
+	case d.Chain.Undecided == 0:
+		return fmt.Sprintf("no change of more than %s between %s", unit.RoundPercent(d.Margin), of)
+	}
+	return fmt.Sprintf("no change is shown between %s; undecided in %d of %s", of, d.Chain.Undecided,
+		prose.Count(d.Chain.Compared, "comparison"))
 }
 
 // kernelTable has the kernels in their order, each with its branch, and what changed on the way to it.
