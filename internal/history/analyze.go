@@ -95,8 +95,14 @@ func newSeries(runs []Run, o Options) Series {
 	for i := range s.Cells {
 		t := &s.Cells[i]
 		points := search.ChangePoints(t.centers())
+		if c, ok := search.Slope(t.centers(), points); ok {
+			t.Slope = &Slope{estimate(c), verdict(c.Decide(o.Margin), t.Better)}
+			points = nil // none is proved, and an even slope explains them better
+		}
 		t.Changes = changes(t, points, o.Margin)
-		t.Lag1 = residualCorrelation(t, points)
+		if t.Slope == nil {
+			t.Lag1 = residualCorrelation(t, points)
+		}
 		t.Ended = t.Points[len(t.Points)-1].Run != newest.ID
 		t.judge(s.Runs, s.FewestAfter, o.Alpha/float64(len(s.Cells)), o.Margin)
 		s.Verdict = worseVerdict(s.Verdict, t.Newest.Verdict)

@@ -75,6 +75,8 @@ type Track struct {
 	Absences []Absence `json:"absences,omitempty"`
 	// Changes of the level, in the order of time.
 	Changes []Change `json:"changes"`
+	// Slope is set where the level rises or falls evenly over all runs, rather than in steps or at random.
+	Slope *Slope `json:"slope,omitempty"`
 	// Lag1 is the correlation of neighbouring runs around the levels between proved changes, corrected for the number
 	// of levels. Well above zero, the level wanders, and changes come out by chance. Absent with too few runs.
 	Lag1 *float64 `json:"lag1,omitempty"`
@@ -136,6 +138,13 @@ type Change struct {
 	// Likely is set where a level that wanders from run to run explains the runs nearly as well: the change is not
 	// proved, and P is too small.
 	Likely bool `json:"likely,omitempty"`
+	// Verdict is better, worse, or same when the interval lies within the margin.
+	Verdict string `json:"verdict"`
+}
+
+// Slope is how many times the level of the first run that of the last one is, by a straight line of logarithms.
+type Slope struct {
+	Estimate
 	// Verdict is better, worse, or same when the interval lies within the margin.
 	Verdict string `json:"verdict"`
 }

@@ -263,3 +263,28 @@ func BenchmarkAnalyze(b *testing.B) {
 			})
 	}
 }
+
+// A level that falls a little from run to run has a slope and no change with a date, and its newest run is a
+// regression; one that rises is none.
+func TestRampIsASlope(t *testing.T) {
+	for rise, want := range map[float64]struct {
+		slope  string
+		newest Verdict
+	}{-0.1: {worse, Regression}, 0.1: {better, None}, 0: {"", None}} {
+		r := rand.New(rand.NewPCG(45, 6))
+		runs := fleet(r, 40, 1, (*rand.Rand).NormFloat64, 0.01, func(run, _ int) float64 {
+			return 1 + rise*float64(run)/39
+		})
+		track := analyze(t, runs, nil, Options{Margin: 0.05}).Series[0].Cells[0]
+		if want.slope == "" {
+			if track.Slope != nil || track.Lag1 == nil {
+				t.Errorf("no rise: %+v", track.Slope)
+			}
+			continue
+		}
+		if s := track.Slope; s == nil || s.Verdict != want.slope || *s.Lo > 1+rise || *s.Hi < 1+rise ||
+			len(track.Changes) != 0 || track.Newest.Verdict != want.newest {
+			t.Errorf("%g: slope %+v, changes %+v, newest %+v", rise, s, track.Changes, track.Newest)
+		}
+	}
+}

@@ -38,6 +38,9 @@ func (t *Track) judge(all []RunInfo, fewestAfter int, alpha, margin float64) {
 	case t.Ended:
 		n.Verdict, n.Why = t.absentVerdict(all, all[len(all)-1].Complete)
 		n.Margin = nil
+	case n.Verdict != Regression && t.Slope != nil && t.Slope.Verdict == worse:
+		n.Verdict, n.Margin = Regression, nil
+		n.Why = "the level gets worse evenly over " + runs(len(t.Points))
 	case n.Verdict != Regression && t.likelyWorse():
 		n.Verdict, n.Margin = Undecided, nil
 		n.Why = "likely worse since run " + t.Changes[len(t.Changes)-1].Run + ", not proved"

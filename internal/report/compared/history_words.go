@@ -77,6 +77,7 @@ func (h historyText) answer() []string {
 	switch n := len(h.s.Events); {
 	case len(h.s.Cells) == 0:
 		lines = append(lines, "No load has been measured in any of these runs.")
+	case n == 0 && len(h.slopes()) > 0:
 	case n == 0 && h.s.FewestAfter == 0:
 		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.",
 			prose.Count(len(h.s.Cells), "figure")))
@@ -87,10 +88,28 @@ func (h historyText) answer() []string {
 			lines = append(lines, h.changeSentence(e))
 		}
 	}
+	lines = append(lines, h.slopes()...)
 	if h.newestOutage() {
 		return append([]string{h.newestSentence()}, lines...)
 	}
 	return append(lines, h.newestSentence())
+}
+
+// slopes are the levels that rise or fall evenly.
+func (h historyText) slopes() []string {
+	var lines []string
+	for _, t := range h.s.Cells {
+		if t.Slope == nil {
+			continue
+		}
+		word := "Rises"
+		if t.Slope.Ratio < 1 {
+			word = "Falls"
+		}
+		lines = append(lines, fmt.Sprintf("%s evenly: %s %s over %s, %s.", word, t.Name, StepText(t.Slope.Estimate),
+			prose.Count(len(t.Points), "run"), t.Slope.Verdict))
+	}
+	return lines
 }
 
 // changeSentence names what changed most, by how much, since when, and with which update.

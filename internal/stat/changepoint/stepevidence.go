@@ -6,22 +6,46 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// stepEvidence is the logarithm of the Bayes factor of a step in a series against a level that only wanders: how many
-// times likelier the values are if their level changed once, anywhere, than if each value merely resembles the one
-// before.
+// stepEvidence is the logarithm of the Bayes factor of a step in a series against a level that only wanders, or that
+// rises or falls evenly: how many times likelier the values are if their level changed once, anywhere, than if each
+// value merely resembles the one before, around a level or a slope.
 //
-// Both hypotheses take the values as normal with an unknown mean, scale and lag-1 correlation, and average over all of
-// them; the step's place and size are averaged over, too. With flat priors of mean and scale, and normal priors of the
-// size, all but the sums over the grids below is in closed form.
+// All hypotheses take the values as normal with an unknown mean, scale and lag-1 correlation, and average over all of
+// them; the step's place and size, and the size of the slope, are averaged over, too. With flat priors of mean and
+// scale, and normal priors of the sizes, all but the sums over the grids below is in closed form.
 //
 // Source: the linear model with autocorrelated errors, A. Zellner, An Introduction to Bayesian Inference in
 // Econometrics (1971), chapters 3 and 4; normal priors of the size in units of the noise, A. Zellner, "On assessing
 // prior distributions and Bayesian regression analysis with g-prior distributions" (1986).
-func stepEvidence(values []float64) float64 { return evidenceOf(values, false) }
+func stepEvidence(values []float64) float64 {
+	e := evidenceOf(values, false)
+	return e.change - e.none()
+}
 
 // changeEvidence is the same for any change: for a step, and with a share of the prior for a stretch that was put right
 // again, which hardly shows in any single step.
-func changeEvidence(values []float64) float64 { return evidenceOf(values, true) }
+func changeEvidence(values []float64) float64 {
+	e := evidenceOf(values, true)
+	return e.change - e.none()
+}
+
+// slopeEvidence is the logarithm of the Bayes factor of an even slope over the whole series against the likelier of a
+// change and a level that wanders.
+func slopeEvidence(values []float64) float64 {
+	e := evidenceOf(values, true)
+	return e.slope - max(e.change, e.wander)
+}
+
+// evidence is how likely the values are by each hypothesis, as logarithms up to a constant.
+type evidence struct{ change, wander, slope float64 }
+
+// none is that of no change: the level wanders, or it is a slope.
+func (e evidence) none() float64 {
+	var either logSum
+	either.add(e.wander + math.Log(1-slopeShare))
+	either.add(e.slope + math.Log(slopeShare))
+	return either.log()
+}
 
 const (
 	// clearEvidence is what proves a change in one series at a level of 5%, as a logarithm. With it and these priors,
@@ -30,6 +54,8 @@ const (
 	clearEvidence = 1
 	// stretchShare of the prior of a change is for stretches.
 	stretchShare = 0.25
+	// slopeShare of the prior of no change is for slopes.
+	slopeShare = 0.25
 	// maxStretchEnds is how many ends stretches are tried with in a long series: more of them cost time, and tell
 	// little more.
 	maxStretchEnds = 200
@@ -50,23 +76,23 @@ func correlationPriors() []correlationPrior {
 	}
 }
 
-// stepVariances are the variances of the priors of the step's size, in those of the values around it, all equally
-// likely.
+// stepVariances are the variances of the priors of the step's size, and of what a slope rises over the series, in those
+// of the values around it, all equally likely.
 func stepVariances() [variances]float64 { return [variances]float64{1, 4, 16, 64} }
 
 const variances = 4
 
-func evidenceOf(values []float64, stretches bool) float64 {
+func evidenceOf(values []float64, stretches bool) evidence {
 	n := len(values)
 	if n < 2*MinBesides {
-		return math.Inf(-1)
+		return evidence{change: math.Inf(-1), slope: math.Inf(-1)}
 	}
 	centre := floats.Sum(values) / float64(n)
-	var wander, step, stretch logSum
+	var wander, step, stretch, slope logSum
 	for _, prior := range correlationPriors() {
 		m := newStepModel(values, centre, prior.correlation)
 		if !(m.squares > 0) {
-			return math.Inf(-1) // they are all equal
+			return evidence{change: math.Inf(-1), slope: math.Inf(-1)} // they are all equal
 		}
 		wander.add(m.alone() + math.Log(prior.wandering))
 		if prior.stepping == 0 {
@@ -75,6 +101,8 @@ func evidenceOf(values []float64, stretches bool) float64 {
 		for first := MinBesides; first <= n-MinBesides; first++ {
 			m.add(&step, first, n, math.Log(prior.stepping))
 		}
+		common, square := m.alongSlope()
+		m.addAlong(&slope, common, square, math.Log(prior.stepping))
 		if !stretches {
 			continue
 		}
@@ -92,7 +120,7 @@ func evidenceOf(values []float64, stretches bool) float64 {
 		either.add(stretch.mean() + math.Log(stretchShare))
 		change = either.log()
 	}
-	return change - wander.log()
+	return evidence{change: change, wander: wander.log(), slope: slope.mean()}
 }
 
 // stepModel is a series with one correlation: its values less that share of the one before, and less their mean.
@@ -131,6 +159,11 @@ func (m *stepModel) alone() float64 { return m.scale + m.power*math.Log(m.square
 // as a logarithm.
 func (m *stepModel) add(sum *logSum, first, end int, weight float64) {
 	along, length := m.along(first, end)
+	m.addAlong(sum, along, length, weight)
+}
+
+// addAlong is add for anything that has so much in common with the values, and with itself.
+func (m *stepModel) addAlong(sum *logSum, along, length, weight float64) {
 	for _, variance := range stepVariances() {
 		variance /= 1 - m.correlation*m.correlation
 		left := max(m.squares-along*along/(length+1/variance), 1e-12*m.squares) // where the step explains all
@@ -150,6 +183,22 @@ func (m *stepModel) along(first, end int) (common, square float64) {
 		common -= m.correlation * m.rest[end]
 		onto -= m.correlation * m.unit[end]
 		square += m.correlation * m.correlation
+	}
+	return common, square - onto*onto/m.units
+}
+
+// alongSlope is what the values have in common with a slope that rises by one over the series, and its square with
+// itself.
+func (m *stepModel) alongSlope() (common, square float64) {
+	onto, before := 0.0, 0.0
+	for i := range m.rest {
+		at := float64(i)/float64(len(m.rest)-1) - 0.5
+		left := at - m.correlation*before
+		if i == 0 {
+			left = at * m.unit[0]
+		}
+		common, square, onto = common+m.rest[i]*left, square+left*left, onto+m.unit[i]*left
+		before = at
 	}
 	return common, square - onto*onto/m.units
 }
