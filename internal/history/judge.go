@@ -40,7 +40,7 @@ func (t *Track) judge(all []RunInfo, fewestAfter int, alpha, margin float64) {
 		n.Margin = nil
 	case n.Verdict != Regression && t.Slope != nil && t.Slope.Verdict == worse:
 		n.Verdict, n.Margin = Regression, nil
-		n.Why = "the level gets worse evenly over " + runs(len(t.Points))
+		n.Why = "worse, evenly over " + runs(len(t.Points))
 	case n.Verdict != Regression && t.likelyWorse():
 		n.Verdict, n.Margin = Undecided, nil
 		n.Why = "likely worse since run " + t.Changes[len(t.Changes)-1].Run + ", not proved"

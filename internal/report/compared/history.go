@@ -103,8 +103,13 @@ func changeCell(e history.Estimate) document.Cell {
 		Value:    &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
 }
 
+// lastSegment returns the values at the present level: those since the last change or, where the level rises or falls
+// evenly, the newest.
 func lastSegment(t history.Track) []float64 {
 	from := 0
+	if t.Slope != nil {
+		from = len(t.Points) - changepoint.MinBesides
+	}
 	if n := len(t.Changes); n > 0 {
 		from = t.Changes[n-1].Index
 	}

@@ -95,19 +95,38 @@ func (h historyText) answer() []string {
 	return append(lines, h.newestSentence())
 }
 
-// slopes are the levels that rise or fall evenly.
+// slopes names the levels that rise or fall evenly, in a sentence for each verdict: the steepest, and how many more
+// there are.
 func (h historyText) slopes() []string {
-	var lines []string
-	for _, t := range h.s.Cells {
+	var verdicts []string
+	steepest, count := map[string]*history.Track{}, map[string]int{}
+	for i := range h.s.Cells {
+		t := &h.s.Cells[i]
 		if t.Slope == nil {
 			continue
 		}
-		word := "Rises"
+		verdict := t.Slope.Verdict
+		if count[verdict]++; count[verdict] == 1 {
+			verdicts = append(verdicts, verdict)
+		}
+		steeper := steepest[verdict] == nil ||
+			math.Abs(math.Log(t.Slope.Ratio)) > math.Abs(math.Log(steepest[verdict].Slope.Ratio))
+		if steeper {
+			steepest[verdict] = t
+		}
+	}
+	var lines []string
+	for _, verdict := range verdicts {
+		t, word := steepest[verdict], "Rises"
 		if t.Slope.Ratio < 1 {
 			word = "Falls"
 		}
-		lines = append(lines, fmt.Sprintf("%s evenly: %s %s over %s, %s.", word, t.Name, StepText(t.Slope.Estimate),
-			prose.Count(len(t.Points), "run"), t.Slope.Verdict))
+		text := fmt.Sprintf("%s evenly: %s %s over %s, %s", word, t.Name, StepText(t.Slope.Estimate),
+			prose.Count(len(t.Points), "run"), verdict)
+		if more := count[verdict] - 1; more > 0 {
+			text += fmt.Sprintf(", and %d more of %s", more, prose.Count(len(h.s.Cells), "figure"))
+		}
+		lines = append(lines, text+".")
 	}
 	return lines
 }
