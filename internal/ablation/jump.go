@@ -8,8 +8,8 @@ import (
 )
 
 // claim returns a change with an interval that allows for a jump that was not seen, where it would be a difference.
-// Visits of the other arms that the setting is measured in count where they show
-// the same. That there is no difference is claimed sooner: most settings make none, and boots are expensive.
+// Visits of the other arms that the setting is measured in count where they show the same. That there is no difference
+// is claimed sooner: most settings make none, and boots are expensive.
 func (a *analysis) claim(of number, arm string, c, other stat.BlockedChange) stat.BlockedChange {
 	decision, n := c.Decide(a.Margin), c.N
 	if decision != stat.Above && decision != stat.Below {

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/render"
 	"headroom/internal/report"
 	"headroom/internal/rule"
+	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
 
@@ -330,6 +331,10 @@ func (t ablationText) reading() []string {
 			"with %s. A change within %s counts as none.",
 			report.Confidence(t.Confidence), t.Claims, report.Confidence(1-t.Alpha),
 			unit.RoundPercent(t.Margin))
+	}
+	if fewest := stat.FewestAgreeing(t.Alpha); t.Claims > 0 && t.Blocks < fewest {
+		text += fmt.Sprintf(" A difference of less than twofold takes %d blocks, or %d in which the setting shows it "+
+			"alone and in the set: an arm may jump between two rates.", fewest, fewest/2+1)
 	}
 	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitMetric) string {
 		return t.short(ablationNumber{n.Cell, n.Metric})
