@@ -93,7 +93,7 @@ func TestScriptedSeveral(t *testing.T) {
 		if got := valuesOf(d, runner.AllTargets, "reads", lab.StartSkew); !slices.Equal(got, []float64{0, 0, 0}) {
 			t.Errorf("they began apart by %v", got)
 		}
-		l.run("compare", "last:a", "last:c").ends(0).says("a", "c", "faster")
+		l.run("compare", "last:a", "last:c").ends(0).says("a", "c", "differs")
 		l.run("show", "last:b", "--cells").ends(0).says("scripted on /srv of scripted://b", "2.00k")
 		l.run("export", "last:c", "--format", "csv").ends(0).says(":c")
 		l.run("report", "last:a", "-o", l.dir+"/arm.html").ends(0)
