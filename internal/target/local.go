@@ -261,10 +261,7 @@ func (j *localJob) Remove(context.Context) error { return os.RemoveAll(j.dir) }
 func (l *Local) ClearJob(_ context.Context, id string) error {
 	folders, err := l.folders(id)
 	for _, dir := range folders {
-		if err := KillBelow(dir); err != nil {
-			return err
-		}
-		if err := os.RemoveAll(dir); err != nil {
+		if err := RemoveFolder(dir); err != nil {
 			return err
 		}
 	}

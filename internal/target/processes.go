@@ -198,6 +198,19 @@ const (
 	processorLimit = time.Minute
 )
 
+// RemoveFolder kills every process whose working directory is dir or below it, and removes dir with all that it holds.
+// A process that was being started when its parent was killed enters its folder only later. So processes are looked for
+// again when the folder is gone and none can enter it.
+func RemoveFolder(dir string) error {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	if err := KillBelow(dir); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(dir), KillBelow(dir))
+}
+
 // KillBelow kills every process whose working directory is dir or below it, a folder that no other user can enter. A
 // job's processes are found this way and not by a recorded process ID because the record could not be written before
 // the process exists, and because IDs are used again. It looks again until none is found: a process may be forking

@@ -149,6 +149,10 @@ func (s *Shell) ClearJob(ctx context.Context, id string) error {
 		if _, err := s.script(ctx, "can't remove "+dir, removeScript, dir); err != nil {
 			return err
 		}
+		// What was being started when headroom was killed may have entered it meanwhile.
+		if err := s.kill(ctx, dir, 0, 0); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ func removeLeftovers(base string) error {
 		if err != nil {
 			return err
 		}
-		err = errors.Join(target.KillBelow(dir), os.RemoveAll(dir))
+		err = target.RemoveFolder(dir)
 		lock.Close()
 		if err != nil {
 			return err
