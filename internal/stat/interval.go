@@ -24,7 +24,7 @@ func (i Interval) Known() bool { return !math.IsNaN(i.Lo) && !math.IsNaN(i.Hi) }
 
 // MedianInterval is QuantileInterval of the median: 75% for three values, 94% for five, and 95% from six on. Values are
 // in the order in which they were measured: where neighbours are alike they say less than their number, and the
-// interval is widened around the median by what their correlation tells, as that of UnpairedChange (dependence). Fewer
+// interval is widened around the median by what their correlation tells, as that of UnpairedChange (Dependence). Fewer
 // than four values show none, and a spell as long as the series is not seen in it.
 func MedianInterval(values []float64, confidence float64) Interval {
 	out := QuantileInterval(values, 0.5, confidence)
@@ -40,13 +40,13 @@ func (i Interval) widenedFor(values []float64) Interval {
 		return i
 	}
 	if logs := LogsOf(values); len(logs) == len(Present(values)) {
-		if i.Widened = dependence(logs); i.Widened == 1 {
+		if i.Widened = Dependence(logs); i.Widened == 1 {
 			return i // to the last digit
 		}
 		i.Lo, i.Hi = i.Center*math.Pow(i.Lo/i.Center, i.Widened), i.Center*math.Pow(i.Hi/i.Center, i.Widened)
 		return i
 	}
-	i.Widened = dependence(Present(values))
+	i.Widened = Dependence(Present(values))
 	i.Lo, i.Hi = i.Center-(i.Center-i.Lo)*i.Widened, i.Center+(i.Hi-i.Center)*i.Widened
 	return i
 }

@@ -34,7 +34,7 @@ const minWithoutModes = 4
 //     it is up to three times as wide as by ranks.
 //
 // Neighbours that are alike, because the noise comes in spells, say less than their number: the interval is widened by
-// what their correlation tells (dependence). That takes most of the error away, not all: a spell as long as the run is
+// what their correlation tells (Dependence). That takes most of the error away, not all: a spell as long as the run is
 // not seen in it.
 //
 // With fewer than four values on a side, or where ranks don't reach the confidence, both ends move by a jump between
@@ -61,13 +61,13 @@ func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 	if rank > 0 {
 		lo, hi = min(lo, differences[rank-1]), max(hi, differences[len(differences)-rank])
 	}
-	center, widened := math.Log(c.Ratio), dependence(a, b)
+	center, widened := math.Log(c.Ratio), Dependence(a, b)
 	lo, hi = center-(center-lo)*widened, center+(hi-center)*widened
+	c.Lo, c.Hi, c.Confidence = math.Exp(lo), math.Exp(hi), confidence
 	if rank == 0 || c.N < minWithoutModes {
 		c.Estimator = "Hodges-Lehmann, allowing for modes"
-		lo, hi = lo+math.Log(modeRatio), hi-math.Log(modeRatio)
+		c = c.AllowingForJump(1 / modeRatio)
 	}
-	c.Lo, c.Hi, c.Confidence = math.Exp(lo), math.Exp(hi), confidence
 	return c
 }
 
@@ -104,14 +104,14 @@ func welch(a, b []float64, confidence float64) (lo, hi float64) {
 // MinForDependence is how many values a series must have to show whether neighbours are alike.
 const MinForDependence = minWithoutModes
 
-// dependence is how many times wider an interval for the difference of two series is than if their values did not
+// Dependence returns how many times wider an interval for the difference of two series is than if their values did not
 // depend on each other: the root of (1+r)/(1-r), with r the autocorrelation at lag 1 of both series together. A short
 // series shows less of it than there is, by (1+3r)/n. Never below 1: an alternation is no gain. 1 below four values,
 // which show nothing.
 //
 // Sources: G. E. P. Box, G. M. Jenkins, G. C. Reinsel, Time Series Analysis, section 2.1; M. G. Kendall, "Note on bias
 // in the estimation of autocorrelation", Biometrika 41 (1954).
-func dependence(series ...[]float64) float64 {
+func Dependence(series ...[]float64) float64 {
 	const most = 0.9
 	var product, square, n float64
 	for _, s := range series {

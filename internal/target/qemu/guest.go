@@ -249,7 +249,7 @@ func (g *Guest) Close() error {
 	closeAll(g.blank)
 	g.links.release(g.file.Networks, g.linkEnds)
 	g.blank, g.linkEnds = nil, nil
-	err = errors.Join(err, target.KillBelow(g.dir), os.RemoveAll(g.dir))
+	err = errors.Join(err, target.RemoveFolder(g.dir))
 	for _, b := range slices.Backward(g.companions) {
 		err = errors.Join(err, b.Close())
 	}
