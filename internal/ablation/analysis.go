@@ -122,7 +122,7 @@ func (a *analysis) change(b *stat.Blocks, weights map[string]float64, alpha floa
 func (a *analysis) perClaim() float64 { return a.Alpha / float64(max(a.Claims(), 1)) }
 func (a *analysis) perSum() float64   { return a.Alpha / float64(max(a.sums(a.Terms.Pairs), 1)) }
 
-// effects are what a setting does to the baseline, and to the rest of the tuned set.
+// effects returns what a setting does to the baseline, and to the rest of the tuned set.
 func (a *analysis) effects(of number, setting int) (alone, removed stat.BlockedChange) {
 	alone = a.ratio(of, AloneArm(setting), map[string]float64{AloneArm(setting): 1, Baseline: -1}, a.perClaim())
 	removed = a.ratio(of, RemovedArm(setting), map[string]float64{Tuned: 1, RemovedArm(setting): -1}, a.perClaim())

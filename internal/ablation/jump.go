@@ -7,23 +7,30 @@ import (
 	"headroom/internal/stat/jumping"
 )
 
-// claim returns a change with an interval that allows for a jump that was not seen, where it would be a difference.
-// Visits of the other arms that the setting is measured in count where they show the same. That there is no difference
-// is claimed sooner: most settings make none, and boots are expensive.
+// FewestBlocks returns how many blocks a difference of less than twofold takes: in one arm, and in both arms that a
+// setting is measured in if both show it. One block more in both arms pays for the second way to agree by chance.
+func FewestBlocks(alpha float64) (one, both int) {
+	one = stat.FewestAgreeing(alpha)
+	return one, one/2 + 1
+}
+
+// claim returns a change with an interval that allows for an unseen jump if the change would be a difference. other is
+// what the setting does in its other arm, whose visits count if it shows the same. No difference is claimed sooner,
+// since most settings make none and boots are expensive.
 func (a *analysis) claim(of number, arm string, c, other stat.BlockedChange) stat.BlockedChange {
 	decision, n := c.Decide(a.Margin), c.N
 	if decision != stat.Above && decision != stat.Below {
 		return c
 	}
 	if other.Decide(a.Margin) == decision {
-		n += other.N - 1 // one fewer, as these are two ways to agree by chance: in one arm, and in both
+		n += other.N - 1 // see FewestBlocks
 	}
 	last := a.last(of, arm) // what was found when the arm was dropped stays found
 	c.Change = c.AllowingForJump(a.jumping(of, last).Unseen(n, c.Spread))
 	return c
 }
 
-// jumping returns the arms that may jump between two rates, by their scatter against the baseline up to the last block.
+// jumping returns the scatter of all arms with one setting added or removed, against the baseline, up to a last block.
 func (a *analysis) jumping(of number, last int) jumping.Arms {
 	arms := jumping.Arms{Alpha: a.Alpha, Margin: a.Margin}
 	for n := range a.Settings {
@@ -34,7 +41,8 @@ func (a *analysis) jumping(of number, last int) jumping.Arms {
 	return arms
 }
 
-// logs returns the logarithm of the ratio of two arms in each block that has both, up to the last one.
+// logs returns the logarithms of the ratios of two arms in the blocks that have both, up to a last block, in ascending
+// order.
 func (a *analysis) logs(of number, arm, base string, last int) []float64 {
 	sums, counts := map[int][2]float64{}, map[int][2]float64{}
 	for _, v := range a.visits[of] {
@@ -52,6 +60,6 @@ func (a *analysis) logs(of number, arm, base string, last int) []float64 {
 			logs = append(logs, sums[block][0]/n[0]-sums[block][1]/n[1])
 		}
 	}
-	slices.Sort(logs) // the order of a map would change the last digit of what they sum to
+	slices.Sort(logs) // the order of a map would change the last digit of their sum
 	return logs
 }

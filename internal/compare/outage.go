@@ -15,8 +15,8 @@ type Outage struct {
 	Kind   lab.Absence       `json:"kind"`
 }
 
-// outages returns those of a new run. onlyBase and onlyNext are the cells of each side that have no number in common
-// with the other side.
+// outages returns the outages of a new run. onlyBase and onlyNext are the cells that share no number with a cell of the
+// other run.
 func outages(pairs []match, onlyBase, onlyNext []Cell, asked []string) []Outage {
 	var out []Outage
 	add := func(c Cell, kind lab.Absence) {

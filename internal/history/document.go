@@ -142,7 +142,7 @@ type Change struct {
 	Verdict string `json:"verdict"`
 }
 
-// Slope is how many times the level of the first run that of the last one is, by a straight line of logarithms.
+// Slope is the ratio of the last run's level to the first run's, by a straight line fitted to the logarithms.
 type Slope struct {
 	Estimate
 	// Verdict is better, worse, or same when the interval lies within the margin.

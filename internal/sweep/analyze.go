@@ -56,7 +56,7 @@ func Analyze(in Input) Document {
 		r.compare(d.Confidence, unseen)
 		d.Cells = append(d.Cells, in.cell(r))
 	}
-	d.MinBlocks = unseen.allowed
+	d.BlocksNeeded = unseen.needed
 	d.withhold()
 	d.countSettled()
 	d.Recommended = in.recommend(rows)

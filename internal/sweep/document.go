@@ -28,9 +28,9 @@ type Document struct {
 	Claims     int     `json:"claims"`
 	Confidence float64 `json:"confidence"`
 	Blocks     int     `json:"blocks"`
-	// MinBlocks is how many blocks it takes until no interval has to allow for a jump that was not seen; absent where
-	// none has to.
-	MinBlocks int `json:"fewest,omitempty"`
+	// BlocksNeeded is how many blocks it takes until no interval has to allow for an unseen jump; absent if none has
+	// to.
+	BlocksNeeded int `json:"blocks_needed,omitempty"`
 	// Looks is how many times it was decided which loads are worth more blocks: every interval bears the risk of that
 	// many. LookedAt is the block after which it was decided, Settled how many loads got no more because of it.
 	Looks    int `json:"looks,omitempty"`

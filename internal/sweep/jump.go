@@ -15,12 +15,12 @@ func FewestBlocks(alpha float64) int { return max(MinBlocks, stat.FewestAgreeing
 // jumps are the levels that may jump between two rates.
 type jumps struct {
 	jumping.Arms
-	// allowed is how many blocks it takes until no interval has to allow for a jump; 0 where none did.
-	allowed int
+	// needed is how many blocks it takes until no interval has to allow for an unseen jump; 0 if none has to.
+	needed int
 }
 
-// jumpsOf collects the levels of all rows, each with its scatter against the level that it scatters least with, without
-// the steadiest level of each row.
+// jumpsOf collects the levels of all rows but the steadiest of each, which is the reference. The scatter of a level is
+// that against the level with which it scatters least.
 func jumpsOf(rows []*row, alpha, margin float64) *jumps {
 	j := &jumps{Arms: jumping.Arms{Alpha: alpha, Margin: margin}}
 	for _, r := range rows {
@@ -54,7 +54,7 @@ func (r *row) steadiest(i int) int {
 func (j *jumps) allowFor(c stat.Change, spread float64) stat.Change {
 	unseen := j.Unseen(c.N, spread)
 	if unseen > 1 {
-		j.allowed = max(j.allowed, j.Fewest(spread))
+		j.needed = max(j.needed, j.Fewest(spread))
 	}
 	return c.AllowingForJump(unseen)
 }

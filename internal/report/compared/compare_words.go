@@ -193,8 +193,8 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 		lines = append(lines, text)
 	}
 	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Suggests != nil }) {
-		lines = append(lines, "Probably is no proof: of twenty such rows where nothing changed, one says it. Its "+
-			"interval is that of a model, noise with heavy tails.")
+		lines = append(lines, "\"Probably\" is not a proof: by chance, one of twenty unchanged rows says it. Its "+
+			"interval assumes noise with heavy tails.")
 	}
 	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Would != nil }) {
 		lines = append(lines, "A change in parentheses is what it would be if the warnings did not matter: no verdict.")

@@ -1,6 +1,7 @@
 package compared
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -95,35 +96,30 @@ func (h historyText) answer() []string {
 	return append(lines, h.newestSentence())
 }
 
-// slopes names the levels that rise or fall evenly, in a sentence for each verdict: the steepest, and how many more
-// there are.
+// slopes returns a sentence for the levels that get worse evenly, and one each for those that get better or hardly
+// change: the steepest, and how many more there are.
 func (h historyText) slopes() []string {
-	var verdicts []string
-	steepest, count := map[string]*history.Track{}, map[string]int{}
-	for i := range h.s.Cells {
-		t := &h.s.Cells[i]
-		if t.Slope == nil {
+	var lines []string
+	for _, verdict := range []string{"worse", "better", "same"} {
+		var sloping []history.Track
+		for _, t := range h.s.Cells {
+			if t.Slope != nil && t.Slope.Verdict == verdict {
+				sloping = append(sloping, t)
+			}
+		}
+		if len(sloping) == 0 {
 			continue
 		}
-		verdict := t.Slope.Verdict
-		if count[verdict]++; count[verdict] == 1 {
-			verdicts = append(verdicts, verdict)
-		}
-		steeper := steepest[verdict] == nil ||
-			math.Abs(math.Log(t.Slope.Ratio)) > math.Abs(math.Log(steepest[verdict].Slope.Ratio))
-		if steeper {
-			steepest[verdict] = t
-		}
-	}
-	var lines []string
-	for _, verdict := range verdicts {
-		t, word := steepest[verdict], "Rises"
+		t := slices.MaxFunc(sloping, func(a, b history.Track) int {
+			return cmp.Compare(math.Abs(math.Log(a.Slope.Ratio)), math.Abs(math.Log(b.Slope.Ratio)))
+		})
+		word := "Rises"
 		if t.Slope.Ratio < 1 {
 			word = "Falls"
 		}
 		text := fmt.Sprintf("%s evenly: %s %s over %s, %s", word, t.Name, StepText(t.Slope.Estimate),
 			prose.Count(len(t.Points), "run"), verdict)
-		if more := count[verdict] - 1; more > 0 {
+		if more := len(sloping) - 1; more > 0 {
 			text += fmt.Sprintf(", and %d more of %s", more, prose.Count(len(h.s.Cells), "figure"))
 		}
 		lines = append(lines, text+".")

@@ -15,7 +15,6 @@ import (
 	"headroom/internal/render"
 	"headroom/internal/report"
 	"headroom/internal/rule"
-	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
 
@@ -332,9 +331,9 @@ func (t ablationText) reading() []string {
 			report.Confidence(t.Confidence), t.Claims, report.Confidence(1-t.Alpha),
 			unit.RoundPercent(t.Margin))
 	}
-	if fewest := stat.FewestAgreeing(t.Alpha); t.Claims > 0 && t.Blocks < fewest {
+	if one, both := ablation.FewestBlocks(t.Alpha); t.Claims > 0 && t.Blocks < one {
 		text += fmt.Sprintf(" A difference of less than twofold takes %d blocks, or %d in which the setting shows it "+
-			"alone and in the set: an arm may jump between two rates.", fewest, fewest/2+1)
+			"alone and in the set: an arm may jump between two rates.", one, both)
 	}
 	lines := append([]string{text}, perVisitText(t.PerVisit, func(n plan.VisitMetric) string {
 		return t.short(ablationNumber{n.Cell, n.Metric})

@@ -67,10 +67,10 @@ func sweepSureness(d *sweep.Document) []string {
 	case d.Blocks >= sweep.MinBlocks && d.Blocks < fewest:
 		lines = append(lines, fmt.Sprintf("In fewer than %d blocks, a level that jumps between two rates may happen to "+
 			"show one of them. Intervals allow for that: only differences of more than twofold are claimed.", fewest))
-	case d.MinBlocks > 0:
+	case d.BlocksNeeded > 0:
 		lines = append(lines, fmt.Sprintf("In so few blocks, a level that jumps between two rates may happen to show "+
 			"one of them. The intervals of the steadiest levels allow for that; with %s none has to.",
-			prose.Count(d.MinBlocks, "block")))
+			prose.Count(d.BlocksNeeded, "block")))
 	}
 	if d.Blocks < fewBlocks && d.Blocks > 0 {
 		lines = append(lines, "So few blocks make wide intervals: where noise is 2%, six show a gain of 30%, ten "+

@@ -36,10 +36,10 @@ func slopeEvidence(values []float64) float64 {
 	return e.slope - max(e.change, e.wander)
 }
 
-// evidence is how likely the values are by each hypothesis, as logarithms up to a constant.
+// evidence has the logarithm of the likelihood of each hypothesis, all up to the same constant.
 type evidence struct{ change, wander, slope float64 }
 
-// none is that of no change: the level wanders, or it is a slope.
+// none returns the logarithm of the likelihood of no change: of a wandering level or a slope.
 func (e evidence) none() float64 {
 	var either logSum
 	either.add(e.wander + math.Log(1-slopeShare))
@@ -162,7 +162,8 @@ func (m *stepModel) add(sum *logSum, first, end int, weight float64) {
 	m.addAlong(sum, along, length, weight)
 }
 
-// addAlong is add for anything that has so much in common with the values, and with itself.
+// addAlong does the same for any shape. along is the product of the shape and the values, length that of the shape and
+// itself.
 func (m *stepModel) addAlong(sum *logSum, along, length, weight float64) {
 	for _, variance := range stepVariances() {
 		variance /= 1 - m.correlation*m.correlation
@@ -187,8 +188,8 @@ func (m *stepModel) along(first, end int) (common, square float64) {
 	return common, square - onto*onto/m.units
 }
 
-// alongSlope is what the values have in common with a slope that rises by one over the series, and its square with
-// itself.
+// alongSlope returns the product of the values and a slope that rises by one over the series, and the product of the
+// slope and itself.
 func (m *stepModel) alongSlope() (common, square float64) {
 	onto, before := 0.0, 0.0
 	for i := range m.rest {

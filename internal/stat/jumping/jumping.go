@@ -1,8 +1,8 @@
 // Package jumping says how many values a claim takes where results may jump between two rates.
 //
-// One arm of an experiment may jump while another is steady, as a kernel does that places its interrupts in two ways.
-// With probability 2·2⁻ⁿ all of its n values happen to be at one rate. It looks steady then, and different. Of many
-// arms that jump, one or another is likely to look so; the others show it.
+// One arm of an experiment may jump while another is steady: a kernel may place its interrupts in one of two ways at
+// each boot. With probability 2·2⁻ⁿ all n values of the arm are at the same rate. The arm then looks steady, and
+// different. The more arms jump, the likelier it is that one of them looks so; the others show that they jump.
 package jumping
 
 import (
@@ -14,8 +14,8 @@ import (
 	"headroom/internal/stat"
 )
 
-// Scatter is how much the logarithms of an arm scatter against those of another: their standard deviation, and the
-// range of the half of them that is closest together.
+// Scatter describes the logarithms of the ratios of two arms: their standard deviation, and the range of the half of
+// them that is closest together.
 type Scatter struct{ Spread, Half float64 }
 
 // ScatterOf returns the scatter of logarithms of ratios, with NaN for fewer than two.
@@ -34,36 +34,36 @@ func ScatterOf(logs []float64) Scatter {
 }
 
 const (
-	// scattersMore is how many times as much as a pair of arms another scatters that may jump where the pair does not.
+	// scattersMore is the least ratio of an arm's standard deviation to that of a pair of arms at which the arm may
+	// jump and the pair does not.
 	scattersMore = 2
-	// steadyHalf is the largest range of half of the values, in standard deviations of the pair, where an arm stays at
-	// each of two rates as steadily as the pair does. Half of the values have that range even if all of them are at one
-	// rate. Noise without jumps that is six times that of the pair has a larger one.
+	// steadyHalf is the largest range of the closest half of an arm's values, in standard deviations of a pair, if the
+	// arm jumps between two rates and is as steady as the pair at each of them. The closest half of values without
+	// jumps is wider if their noise is more than about six times that of the pair.
 	steadyHalf = 4
-	// ofSpread is how far from its mean an arm may jump, in standard deviations of the one that scatters most. It is 1
-	// where an arm is at either rate equally often, and more where most of its values were at one.
+	// ofSpread is the largest distance of a rate from an arm's mean, in standard deviations of the arm. It is 1 if half
+	// of the values are at each rate, and more if most of them are at one.
 	ofSpread = 1.5
 )
 
-// Arms are those of an experiment that may jump.
+// Arms are the arms of an experiment. Any of them may jump.
 type Arms struct {
 	// Alpha bounds the probability that any claim is wrong because of a jump.
 	Alpha float64
 	// Margin is the smallest jump that matters, as a share.
 	Margin float64
-	// Scatters of the arms. An arm with whose steadiness that of the others is measured is none of them: where all
-	// jump, each shows it.
+	// Scatters of all arms but the reference, against the reference.
 	Scatters []Scatter
 }
 
-// Fewest returns how many values a claim takes about a pair of arms with a spread.
+// Fewest returns how many values a claim about a pair of arms takes. spread is the pair's standard deviation.
 func (a Arms) Fewest(spread float64) int {
 	n, _ := a.beside(spread)
 	return stat.FewestAgreeing(a.Alpha / float64(1+n))
 }
 
-// beside returns how many arms jump that are otherwise as steady as a pair with a spread, and how much they scatter at
-// most.
+// beside returns the number of arms that seem to jump and are as steady as the pair at each rate, and the largest
+// standard deviation of these arms.
 func (a Arms) beside(spread float64) (n int, most float64) {
 	least := max(scattersMore*spread, math.Log1p(a.Margin)/ofSpread)
 	for _, s := range a.Scatters {
@@ -74,8 +74,9 @@ func (a Arms) beside(spread float64) (n int, most float64) {
 	return n, most
 }
 
-// Unseen returns by what ratio a pair with a spread may have jumped unseen in n values: 1 where they are enough, as
-// much as others jump, or any usual ratio (stat.UnseenJump) where so few values of the others say nothing.
+// Unseen returns the ratio by which a pair may jump without that being seen in n values. It is 1 if n is large enough.
+// Otherwise it is the largest jump of the other arms or, if n is too small to see jumps of the others,
+// stat.UnseenJump.
 func (a Arms) Unseen(n int, spread float64) float64 {
 	switch _, most := a.beside(spread); {
 	case n >= a.Fewest(spread):
