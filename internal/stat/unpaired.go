@@ -53,13 +53,13 @@ func UnpairedChange(base, next []float64, confidence float64) Change {
 // unpairedChange is UnpairedChange of logarithms, with the rank that so many have. To find that takes longest where it
 // is asked again and again.
 func unpairedChange(a, b []float64, confidence float64, rank int) Change {
-	c, differences := rankedChange(a, b)
+	c, d := rankedChange(a, b)
 	if c.N < 2 {
 		return c
 	}
 	lo, hi := welch(a, b, confidence)
 	if rank > 0 {
-		lo, hi = min(lo, differences[rank-1]), max(hi, differences[len(differences)-rank])
+		lo, hi = min(lo, d.at(rank-1)), max(hi, d.at(d.count()-rank))
 	}
 	center, widened := math.Log(c.Ratio), Dependence(a, b)
 	lo, hi = center-(center-lo)*widened, center+(hi-center)*widened
@@ -71,20 +71,20 @@ func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 	return c
 }
 
-// rankedChange is the ratio of two samples of logarithms by Hodges and Lehmann, without an interval, with all
-// differences between the two, in order.
-func rankedChange(a, b []float64) (Change, []float64) {
+// rankedChange is the ratio of two samples of logarithms by Hodges and Lehmann, without an interval, with the
+// differences between the two.
+func rankedChange(a, b []float64) (Change, differences) {
 	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "Hodges-Lehmann", N: min(len(a), len(b)),
 		Spread: math.NaN()}
+	d := newDifferences(a, b)
 	if c.N == 0 {
-		return c, nil
+		return c, d
 	}
-	differences := Pairwise(a, b)
-	c.Ratio = math.Exp(medianOfSorted(differences))
+	c.Ratio = math.Exp((d.at((d.count()-1)/2) + d.at(d.count()/2)) / 2)
 	if c.N >= 2 {
 		c.Spread = math.Sqrt((stat.Variance(a, nil) + stat.Variance(b, nil)) / 2)
 	}
-	return c, differences
+	return c, d
 }
 
 // welch is the interval of the difference of the means, by Student's t with Welch's and Satterthwaite's degrees of
@@ -145,6 +145,61 @@ func Pairwise(a, b []float64) []float64 {
 	}
 	slices.Sort(differences)
 	return differences
+}
+
+// differences are those of Pairwise, of which only some are asked for: thousands of values a side have too many.
+type differences struct{ a, b []float64 } // in order
+
+func newDifferences(a, b []float64) differences {
+	return differences{slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))}
+}
+
+func (d differences) count() int { return len(d.a) * len(d.b) }
+
+// at returns the difference of a rank, from 0: the smallest number that more differences than the rank don't exceed. It
+// halves the range of floating-point numbers, which takes 64 steps at most, and gives one of the differences exactly.
+func (d differences) at(rank int) float64 {
+	first, last := orderOf(d.b[0]-d.a[len(d.a)-1]), orderOf(d.b[len(d.b)-1]-d.a[0])
+	for first < last {
+		middle := first + (last-first)/2
+		if d.upTo(ofOrder(middle)) > rank {
+			last = middle
+		} else {
+			first = middle + 1
+		}
+	}
+	return ofOrder(first)
+}
+
+// upTo returns how many differences do not exceed the limit.
+func (d differences) upTo(limit float64) int {
+	n, i := 0, 0
+	for _, y := range d.b {
+		for i < len(d.a) && y-d.a[i] > limit {
+			i++
+		}
+		n += len(d.a) - i
+	}
+	return n
+}
+
+const signBit = 1 << 63
+
+// orderOf returns a whole number for each floating-point number, in the same order.
+func orderOf(v float64) uint64 {
+	bits := math.Float64bits(v)
+	if bits&signBit != 0 {
+		return ^bits
+	}
+	return bits | signBit
+}
+
+// ofOrder is the inverse of orderOf.
+func ofOrder(order uint64) float64 {
+	if order&signBit != 0 {
+		return math.Float64frombits(order &^ signBit)
+	}
+	return math.Float64frombits(^order)
 }
 
 // exactLimit is the product of the numbers of values above which Mann-Whitney's U is taken as normal. At 95% ranks
@@ -257,7 +312,7 @@ func LopsidedRank(few, many int, confidence float64) int {
 // the lower one that it has: 90% for three and three.
 func ShiftChange(base, next []float64, confidence float64) Change {
 	a, b := LogsOf(base), LogsOf(next)
-	c, differences := rankedChange(a, b)
+	c, d := rankedChange(a, b)
 	if c.N < 2 {
 		return c
 	}
@@ -266,6 +321,6 @@ func ShiftChange(base, next []float64, confidence float64) Change {
 	if rank == 0 {
 		rank, c.Confidence = 1, 1-2/choose(len(a)+len(b), len(a))
 	}
-	c.Lo, c.Hi = math.Exp(differences[rank-1]), math.Exp(differences[len(differences)-rank])
+	c.Lo, c.Hi = math.Exp(d.at(rank-1)), math.Exp(d.at(d.count()-rank))
 	return c
 }

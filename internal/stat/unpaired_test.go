@@ -105,6 +105,25 @@ func TestHodgesLehmannKnown(t *testing.T) {
 	near(t, "high", differences[len(differences)-rank], 0.76, 1e-9)
 }
 
+// A difference that is looked for is the one that sorting all of them finds.
+func TestDifferencesOfARank(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 200 {
+		a, b := make([]float64, 1+r.IntN(9)), make([]float64, 1+r.IntN(9))
+		for _, values := range [][]float64{a, b} {
+			for i := range values {
+				values[i] = math.Round(4*r.NormFloat64()) / 3 // some are equal, some negative
+			}
+		}
+		d := newDifferences(a, b)
+		for rank, want := range Pairwise(a, b) {
+			if got := d.at(rank); got != want {
+				t.Fatalf("%v and %v: the difference of rank %d is %g, not %g", a, b, rank, got, want)
+			}
+		}
+	}
+}
+
 // What a reader expects of a few values.
 func TestUnpairedChange(t *testing.T) {
 	nan := math.NaN()
