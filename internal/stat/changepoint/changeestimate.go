@@ -51,24 +51,45 @@ func neighbours(points []ChangePoint, i, n int) (from, to int) {
 // a step is next to the highest one below.
 func bestSplit(logs []float64) int {
 	at, least := 0, math.Inf(1)
+	before, after := distancesUpTo(logs), distancesUpTo(reversed(logs))
 	for k := MinBesides; k <= len(logs)-MinBesides; k++ {
-		if sum := cost(logs, k); sum < least {
+		if sum := before[k] + after[len(logs)-k]; sum < least {
 			at, least = k, sum
 		}
 	}
 	return at
 }
 
-// cost is what a cut leaves unexplained.
-func cost(values []float64, at int) float64 {
-	return sumOfDistances(values[:at]) + sumOfDistances(values[at:])
+func reversed(values []float64) []float64 {
+	out := slices.Clone(values)
+	slices.Reverse(out)
+	return out
 }
 
-// sumOfDistances is the sum of the distances to the median.
-func sumOfDistances(values []float64) float64 {
-	middle, sum := stat.Median(values), 0.0
-	for _, v := range values {
-		sum += math.Abs(v - middle)
+// cost is what a cut leaves unexplained.
+func cost(values []float64, at int) float64 {
+	return distancesUpTo(values[:at])[at] + distancesUpTo(values[at:])[len(values)-at]
+}
+
+// distancesUpTo returns for each number of values from the start the sum of their distances to their median: the sum of
+// the upper half less the sum of the lower one.
+func distancesUpTo(values []float64) []float64 {
+	out, sorted := make([]float64, len(values)+1), make([]float64, 0, len(values))
+	var all, lower float64 // sums of all values, and of the lower half of them, without the one in the middle
+	for k, v := range values {
+		at, _ := slices.BinarySearch(sorted, v)
+		sorted = slices.Insert(sorted, at, v)
+		all += v
+		half := k / 2 // of the values before this one
+		if at < half {
+			lower += v - sorted[half]
+		}
+		if n := len(sorted); n%2 == 0 {
+			lower += sorted[n/2-1]
+			out[n] = all - 2*lower
+		} else {
+			out[n] = all - 2*lower - sorted[n/2]
+		}
 	}
-	return sum
+	return out
 }

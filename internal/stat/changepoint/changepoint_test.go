@@ -300,3 +300,23 @@ func TestShiftChangeCoverage(t *testing.T) {
 		}
 	}
 }
+
+// The sums of distances to a median that are kept up with each value are what adding them up gives.
+func TestDistancesUpTo(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		values := make([]float64, r.IntN(20))
+		for i := range values {
+			values[i] = math.Round(4 * r.NormFloat64())
+		}
+		for n, got := range distancesUpTo(values) {
+			want, median := 0., stat.Median(values[:n])
+			for _, v := range values[:n] {
+				want += math.Abs(v - median)
+			}
+			if math.Abs(got-want) > 1e-9 {
+				t.Fatalf("the first %d of %v: %g, not %g", n, values, got, want)
+			}
+		}
+	}
+}
