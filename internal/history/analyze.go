@@ -94,17 +94,22 @@ func newSeries(runs []Run, o Options) Series {
 	s.FewestAfter = search.FewestAfter(len(runs))
 	for i := range s.Cells {
 		t := &s.Cells[i]
-		points := search.ChangePoints(t.centers())
-		if c, ok := search.Slope(t.centers(), points); ok {
-			t.Slope = &Slope{estimate(c), verdict(c.Decide(o.Margin), t.Better)}
-			points = nil // none is proved, and an even slope explains them better
+		levels := search.Levels(t.centers())
+		t.Changes = changes(t, levels.Changes, o.Margin)
+		if c := levels.Slope; c != nil {
+			t.Slope = &Slope{estimate(*c), verdict(c.Decide(o.Margin), t.Better)}
 		}
-		t.Changes = changes(t, points, o.Margin)
-		if t.Slope == nil {
-			t.Lag1 = residualCorrelation(t, points)
+		if r := levels.Rhythm; r != nil {
+			t.Rhythm = &Rhythm{r.Period, r.Change.Ratio}
+		}
+		if m := levels.Modes; m != nil {
+			t.Modes = &Modes{estimate(m.Change), m.Upper, m.Switches}
+		}
+		if t.Slope == nil && t.Modes == nil {
+			t.Lag1 = residualCorrelation(levels)
 		}
 		t.Ended = t.Points[len(t.Points)-1].Run != newest.ID
-		t.judge(s.Runs, s.FewestAfter, o.Alpha/float64(len(s.Cells)), o.Margin)
+		t.judge(levels.Values, s.Runs, s.FewestAfter, o.Alpha/float64(len(s.Cells)), o.Margin)
 		s.Verdict = worseVerdict(s.Verdict, t.Newest.Verdict)
 	}
 	return s
@@ -164,12 +169,12 @@ const minForLag = 12
 
 // residualCorrelation is the correlation of neighbouring runs around the levels between the changes that are proved:
 // those that are not may be what it looks like.
-func residualCorrelation(t *Track, points []changepoint.ChangePoint) *float64 {
-	if len(t.Points) < minForLag {
+func residualCorrelation(levels changepoint.Levels) *float64 {
+	if len(levels.Values) < minForLag {
 		return nil
 	}
-	proved := slices.DeleteFunc(slices.Clone(points), func(p changepoint.ChangePoint) bool { return p.Likely })
-	r := changepoint.StepCorrelation(t.centers(), proved)
+	proved := slices.DeleteFunc(slices.Clone(levels.Changes), func(p changepoint.ChangePoint) bool { return p.Likely })
+	r := changepoint.StepCorrelation(levels.Values, proved)
 	if math.IsNaN(r) { // a constant series
 		return nil
 	}

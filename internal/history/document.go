@@ -77,6 +77,10 @@ type Track struct {
 	Changes []Change `json:"changes"`
 	// Slope is set where the level rises or falls evenly over all runs, rather than in steps or at random.
 	Slope *Slope `json:"slope,omitempty"`
+	// Rhythm is set where the level repeats after some runs, and Modes where it switches between two levels. Changes
+	// and Newest are of what is left without the rhythm, and Changes of what is left without the modes.
+	Rhythm *Rhythm `json:"rhythm,omitempty"`
+	Modes  *Modes  `json:"modes,omitempty"`
 	// Lag1 is the correlation of neighbouring runs around the levels between proved changes, corrected for the number
 	// of levels. Well above zero, the level wanders, and changes come out by chance. Absent with too few runs.
 	Lag1 *float64 `json:"lag1,omitempty"`
@@ -147,6 +151,20 @@ type Slope struct {
 	Estimate
 	// Verdict is better, worse, or same when the interval lies within the margin.
 	Verdict string `json:"verdict"`
+}
+
+// Rhythm is a level that repeats. Ratio is that of its lowest run over its highest one.
+type Rhythm struct {
+	Period int     `json:"period"`
+	Ratio  float64 `json:"ratio"`
+}
+
+// Modes are two levels between which runs switch again and again: the ratio of the lower one over the upper one, how
+// many runs are at the upper one, and how often neighbouring runs are at different ones.
+type Modes struct {
+	Estimate
+	Upper    int `json:"upper"`
+	Switches int `json:"switches"`
 }
 
 // Newest is the verdict about the newest run.

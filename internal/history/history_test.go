@@ -171,7 +171,7 @@ func TestNewestRun(t *testing.T) {
 					return 1
 				}), Options{})
 				for _, c := range followed {
-					c.judge([]RunInfo{{Complete: true}}, 6, DefaultAlpha/cells, 0.05)
+					c.judge(c.centers(), []RunInfo{{Complete: true}}, 6, DefaultAlpha/cells, 0.05)
 					all = append(all, c)
 				}
 				verdict := None
@@ -285,6 +285,74 @@ func TestRampIsASlope(t *testing.T) {
 		if s := track.Slope; s == nil || s.Verdict != want.slope || *s.Lo > 1+rise || *s.Hi < 1+rise ||
 			len(track.Changes) != 0 || track.Newest.Verdict != want.newest {
 			t.Errorf("%g: slope %+v, changes %+v, newest %+v", rise, s, track.Changes, track.Newest)
+		}
+	}
+}
+
+// A level that repeats, or that switches between two, is said to do so, and is no change with a date. A loss beside it
+// is found.
+func TestPatternsAreNoChanges(t *testing.T) {
+	week := func(run int) float64 {
+		if run%7 > 4 {
+			return 0.95
+		}
+		return 1
+	}
+	modes := func(run int) float64 {
+		if run*run%11 > 4 {
+			return 0.85
+		}
+		return 1
+	}
+	irregular := func(run int) float64 { return modes(run * run % 17) }
+	for name, c := range map[string]struct {
+		level         func(int) float64
+		loss          float64
+		period        int
+		switches      bool
+		changes       int
+		newestVerdict Verdict
+	}{
+		"a week":                 {week, 0, 7, false, 0, None},
+		"a week and a loss":      {week, 0.05, 7, false, 1, Regression},
+		"two levels":             {modes, 0, 11, false, 0, None},
+		"two levels at no beat":  {irregular, 0, 0, true, 0, Undecided},
+		"two levels, and a loss": {irregular, 0.05, 0, true, 1, Regression},
+	} {
+		r := rand.New(rand.NewPCG(45, 7))
+		runs := fleet(r, 60, 1, (*rand.Rand).NormFloat64, 0.01, func(run, _ int) float64 {
+			if run >= 30 {
+				return c.level(run) * (1 - c.loss)
+			}
+			return c.level(run)
+		})
+		track := analyze(t, runs, nil, Options{Margin: 0.05}).Series[0].Cells[0]
+		if rhythm := track.Rhythm; c.period == 0 && rhythm != nil || c.period > 0 && (rhythm == nil ||
+			rhythm.Period != c.period) {
+			t.Errorf("%s: rhythm %+v", name, rhythm)
+		}
+		proved := slices.DeleteFunc(slices.Clone(track.Changes), func(c Change) bool { return c.Likely })
+		if (track.Modes != nil) != c.switches || len(proved) != c.changes ||
+			track.Newest.Verdict != c.newestVerdict {
+			t.Errorf("%s: modes %+v, changes %+v, newest %+v", name, track.Modes, track.Changes, track.Newest)
+		}
+	}
+}
+
+// The newest runs that are far worse are a change as soon as there are three.
+func TestNewestRunsAreAChange(t *testing.T) {
+	for newest, want := range map[int]int{1: 0, 2: 0, 3: 1, 4: 1, 5: 1} {
+		r := rand.New(rand.NewPCG(45, 8))
+		runs := fleet(r, 60, 1, (*rand.Rand).NormFloat64, 0.01, func(run, _ int) float64 {
+			if run >= 60-newest {
+				return 0.7
+			}
+			return 1
+		})
+		track := analyze(t, runs, nil, Options{}).Series[0].Cells[0]
+		if len(track.Changes) != want || want == 1 && track.Changes[0].Index != 60-newest ||
+			track.Newest.Verdict != Regression {
+			t.Errorf("%d runs: changes %+v, newest %+v", newest, track.Changes, track.Newest)
 		}
 	}
 }

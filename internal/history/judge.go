@@ -19,16 +19,16 @@ const cleared = 0.90
 
 // judge says whether a track has a regression: its newest run is worse than those since its last change, or that last
 // change was for the worse. The newest run is compared with runs before it, but for the last few: those are too few to
-// have been found a change themselves, and must not make a regression that began with them look like scatter. Alpha is
-// that of one track.
-func (t *Track) judge(all []RunInfo, fewestAfter int, alpha, margin float64) {
+// have been found a change themselves, and must not make a regression that began with them look like scatter. Values
+// are the levels of the runs without what repeats. Alpha is that of one track.
+func (t *Track) judge(values []float64, all []RunInfo, fewestAfter int, alpha, margin float64) {
 	last := len(t.Points) - 1
-	segment := t.centers()[t.edges()[len(t.Changes)]:last]
+	segment := values[t.edges()[len(t.Changes)]:last]
 	leave := max(0, min(max(fewestAfter, changepoint.MinBesides)-1, len(segment)-minBefore))
 	base := segment[:len(segment)-leave]
 	n := Newest{Run: t.Points[last].Run, Against: len(base)}
-	alarm := changepoint.NextChange(base, t.Points[last].Center, 1-alpha)
-	clear := changepoint.NextChange(base, t.Points[last].Center, cleared)
+	alarm := changepoint.NextChange(base, values[last], 1-alpha)
+	clear := changepoint.NextChange(base, values[last], cleared)
 	if alarm.N > 0 {
 		wide, narrow := estimate(alarm), estimate(clear)
 		n.Alarm, n.Cleared = &wide, &narrow

@@ -85,6 +85,10 @@ func oddHistory() history.Document {
 	alone := track("alone 1m q8", "read.bandwidth", lab.BytesPerSecond, points(3<<30))
 	long := track(strings.Repeat("randread-of-a-long-name-", 8)+" 4k q32", "read.iops", lab.PerSecond,
 		points(1.58e6, 1.57e6, 1.6e6))
+	wide.Rhythm = &history.Rhythm{Period: 7, Ratio: 0.949}
+	lower, upper := 0.84, 0.86
+	wide.Modes = &history.Modes{Upper: 1, Switches: 2,
+		Estimate: history.Estimate{Ratio: 0.85, Lo: &lower, Hi: &upper, Confidence: 0.95}}
 	zero := track("zero 4k q1", "write.iops", lab.PerSecond, points(0, 0, 0))
 	one := track("randread 4k q32", "read.iops", lab.PerSecond, points(64.2e3))
 	one.Newest.Verdict, one.Newest.Why = history.Undecided, "no run before it at this level; it takes 3"

@@ -1,7 +1,6 @@
 package compared
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -89,42 +88,11 @@ func (h historyText) answer() []string {
 			lines = append(lines, h.changeSentence(e))
 		}
 	}
-	lines = append(lines, h.slopes()...)
+	lines = slices.Concat(lines, h.slopes(), h.patterns())
 	if h.newestOutage() {
 		return append([]string{h.newestSentence()}, lines...)
 	}
 	return append(lines, h.newestSentence())
-}
-
-// slopes returns a sentence for the levels that get worse evenly, and one each for those that get better or hardly
-// change: the steepest, and how many more there are.
-func (h historyText) slopes() []string {
-	var lines []string
-	for _, verdict := range []string{"worse", "better", "same"} {
-		var sloping []history.Track
-		for _, t := range h.s.Cells {
-			if t.Slope != nil && t.Slope.Verdict == verdict {
-				sloping = append(sloping, t)
-			}
-		}
-		if len(sloping) == 0 {
-			continue
-		}
-		t := slices.MaxFunc(sloping, func(a, b history.Track) int {
-			return cmp.Compare(math.Abs(math.Log(a.Slope.Ratio)), math.Abs(math.Log(b.Slope.Ratio)))
-		})
-		word := "Rises"
-		if t.Slope.Ratio < 1 {
-			word = "Falls"
-		}
-		text := fmt.Sprintf("%s evenly: %s %s over %s, %s", word, t.Name, StepText(t.Slope.Estimate),
-			prose.Count(len(t.Points), "run"), verdict)
-		if more := len(sloping) - 1; more > 0 {
-			text += fmt.Sprintf(", and %d more of %s", more, prose.Count(len(h.s.Cells), "figure"))
-		}
-		lines = append(lines, text+".")
-	}
-	return lines
 }
 
 // changeSentence names what changed most, by how much, since when, and with which update.
@@ -353,9 +321,8 @@ func (h historyText) reading() []string {
 	case h.s.FewestAfter > 0:
 		lines = append(lines,
 			fmt.Sprintf("A run counts with its median. When nothing changes, at most one such history in %.0f shows "+
-				"a change at one look; a change must have %s after it to be found, and until then the newest run is "+
-				"compared alone.",
-				1/h.Alpha, prose.Count(h.s.FewestAfter, "run")))
+				"a change at one look; a change must have %s after it to be found%s, and until then the newest run is "+
+				"compared alone.", 1/h.Alpha, prose.Count(h.s.FewestAfter, "run"), h.fewestIfLarge()))
 	default:
 		lines = append(lines, "A run counts with its median. So few runs can't show a change for certain; the newest "+
 			"is compared with those before it.")

@@ -91,12 +91,10 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 		return nil
 	}
 	found := s.search(values)
-	if len(found) == 0 {
-		return found
-	}
-	if phi := StepCorrelation(values, found); phi > ClearCorrelation(len(values), len(found)) {
+	if len(found) > 0 && StepCorrelation(values, found) > ClearCorrelation(len(values), len(found)) {
 		found = s.confirmed(values, found)
 	}
+	found = s.withNewest(values, found)
 	if len(found) == 0 {
 		return found
 	}
@@ -113,7 +111,8 @@ func (s *ChangeSearch) ChangePoints(values []float64) []ChangePoint {
 const provedLevel = 0.05
 
 // clampOutliers are logarithms with those that are more than three standard deviations from the level of their segment
-// put there; the deviation is estimated by the median distance.
+// put there; the deviation is estimated by the median distance. Where the values scatter more from some place on, or up
+// to it, all are made to scatter so much: a step among the scattered ones would be measured by the others' noise.
 func clampOutliers(logs []float64, points []ChangePoint) []float64 {
 	const deviations = 3
 	levels, distances := make([]float64, 0, len(logs)), make([]float64, 0, len(logs))
@@ -125,12 +124,51 @@ func clampOutliers(logs []float64, points []ChangePoint) []float64 {
 		}
 		from = to
 	}
+	at, before, after := scatter(distances)
+	for i := range distances {
+		if i < at {
+			distances[i] *= before
+		} else {
+			distances[i] *= after
+		}
+	}
 	reach := deviations * stat.Median(distances) / distuv.UnitNormal.Quantile(0.75)
 	out := make([]float64, len(logs))
 	for i, v := range logs {
-		out[i] = levels[i] + max(-reach, min(reach, v-levels[i]))
+		out[i] = levels[i] + math.Copysign(min(reach, distances[i]), v-levels[i])
 	}
 	return out
+}
+
+const (
+	// clearScatter is the logarithm of how many times likelier another scatter is, from the likeliest place on, than
+	// the same one, to be taken as such.
+	clearScatter = 8
+	// minScatter is the least number of values that say how they scatter.
+	minScatter = 6
+	// wildDistances is by how many median distances a value counts at most.
+	wildDistances = 5
+)
+
+// scatter returns where the values of a series begin to scatter more or less, by their distances from their levels, and
+// by what those before and after are multiplied so that all scatter alike: one of them is 1, the other one larger. Both
+// are 1 where nothing shows that they scatter otherwise. The distances are taken as exponential, as Laplace's are.
+func scatter(distances []float64) (at int, before, after float64) {
+	n, most, middle := len(distances), 0.0, stat.Median(distances)
+	before, after = 1, 1
+	upTo := make([]float64, n+1)
+	for i, d := range distances {
+		upTo[i+1] = upTo[i] + min(d, wildDistances*middle)
+	}
+	mean := upTo[n] / float64(n)
+	for k := minScatter; k <= n-minScatter; k++ {
+		first, second := upTo[k]/float64(k), (upTo[n]-upTo[k])/float64(n-k)
+		likelier := float64(k)*math.Log(mean/first) + float64(n-k)*math.Log(mean/second)
+		if first > 0 && second > 0 && likelier > max(most, clearScatter) {
+			at, most, before, after = k, likelier, max(1, second/first), max(1, first/second)
+		}
+	}
+	return at, before, after
 }
 
 func indexes(points []ChangePoint) []int {

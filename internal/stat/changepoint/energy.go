@@ -2,32 +2,8 @@ package changepoint
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
-
-// p is how often a permutation of n values reaches what was observed, from as many permutations as a decision at the
-// level takes.
-func (s *ChangeSearch) p(n int, observed, level float64) float64 {
-	reached := max(minReached, math.Ceil(minPermutations*level))
-	need := int(math.Ceil(reached/level)) - 1
-	null := s.nulls[n]
-	if len(null) < need {
-		order, weights := make([]int, n), newWeights(n)
-		for i := range order {
-			order[i] = i
-		}
-		for len(null) < need {
-			s.draws.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
-			_, _, most := mostDifferent(order, weights)
-			null = append(null, most)
-		}
-		slices.Sort(null)
-		s.nulls[n] = null
-	}
-	below, _ := slices.BinarySearch(null, observed)
-	return float64(1+len(null)-below) / float64(1+len(null))
-}
 
 // ranks of the values, from 0; equal ones in a random order, without which chance would be left out of the
 // permutations' count.

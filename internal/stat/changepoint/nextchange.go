@@ -4,6 +4,7 @@ import (
 	"math"
 
 	gonum "gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"headroom/internal/stat"
 )
@@ -35,4 +36,48 @@ func NextChange(base []float64, next, confidence float64) stat.Change {
 		c.Spread * math.Sqrt(1+1/n)
 	c.Lo, c.Hi, c.Confidence = math.Exp(difference-half), math.Exp(difference+half), confidence
 	return c
+}
+
+// minBeforeNewest is how many values the newest are compared with at least. Of fewer, heavy tails and two modes make
+// the prediction of one more too narrow.
+const minBeforeNewest = 6
+
+// withNewest returns the points of a series with one more where the newest values are too few for search, but all lie
+// on the same side of those since the last point, and far from them: each as far as one value in 1/√level. A single
+// one can be wild; that MinBesides are and the values behind them are not, is a change.
+func (s *ChangeSearch) withNewest(values []float64, points []ChangePoint) []ChangePoint {
+	n, from := len(values), 0
+	if len(points) > 0 {
+		from = points[len(points)-1].Index
+	}
+	few := s.FewestAfter(n) - 1
+	if few < 0 { // search finds none, however far it is
+		few = n / 2
+	}
+	for at := max(from+minBeforeNewest, n-few); at <= n-MinBesides; at++ {
+		if p := outside(values[from:at], values[at:]); p*p <= s.level {
+			return estimateChanges(values, append(points, ChangePoint{Index: at, P: min(1, p*p/s.share)}))
+		}
+	}
+	return points
+}
+
+// outside returns how likely one more value of the base is to lie as far from it as the nearest of the next ones; 1
+// where these lie on both sides of it.
+func outside(base, next []float64) float64 {
+	likely, side := 0., stat.Undecided
+	for _, v := range next {
+		c := NextChange(base, v, confidenceOfChange)
+		distance := math.Log(c.Ratio) / (c.Spread * math.Sqrt(1+1/float64(c.N)))
+		likely = max(likely, 2*distuv.StudentsT{Sigma: 1, Nu: heavyTail}.Survival(math.Abs(distance)))
+		here := stat.Above
+		if distance < 0 {
+			here = stat.Below
+		}
+		if side != stat.Undecided && here != side {
+			return 1
+		}
+		side = here
+	}
+	return likely
 }

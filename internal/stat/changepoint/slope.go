@@ -9,18 +9,11 @@ import (
 	"headroom/internal/stat"
 )
 
-// minForSlope is the least number of values of a slope. The correlation of fewer values is unknown.
-const minForSlope = 12
-
-// clearSlope is the evidence that a slope takes, as a logarithm. It is more than that of a step (clearEvidence), with
-// which a quarter of all random walks of 100 runs would be called slopes.
-const clearSlope = 3
-
-// Slope fits a straight line to the logarithms of a series and returns the ratio of the line's end to its start. It
+// slope fits a straight line to the logarithms of a series and returns the ratio of the line's end to its start. It
 // returns false if a change is proved, or if the line does not explain the values clearly better than a change or a
 // wandering level. points are the result of ChangePoints. The interval is that of least squares, widened where
 // neighbouring values are alike (stat.Dependence).
-func (s *ChangeSearch) Slope(values []float64, points []ChangePoint) (stat.Change, bool) {
+func (s *ChangeSearch) slope(values []float64, points []ChangePoint) (stat.Change, bool) {
 	for _, p := range points {
 		if !p.Likely {
 			return stat.Change{}, false
@@ -28,8 +21,8 @@ func (s *ChangeSearch) Slope(values []float64, points []ChangePoint) (stat.Chang
 	}
 	logs := stat.LogsOf(values)
 	n := float64(len(logs))
-	if len(logs) != len(values) || len(logs) < minForSlope ||
-		!(slopeEvidence(logs) > clearSlope+math.Log(provedLevel/s.level)) {
+	if len(logs) != len(values) || len(logs) < minForPattern ||
+		!(slopeEvidence(logs) > clearPattern+math.Log(provedLevel/s.level)) {
 		return stat.Change{}, false
 	}
 	at, rest := make([]float64, len(logs)), make([]float64, len(logs))

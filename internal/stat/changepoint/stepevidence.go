@@ -6,13 +6,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// stepEvidence is the logarithm of the Bayes factor of a step in a series against a level that only wanders, or that
-// rises or falls evenly: how many times likelier the values are if their level changed once, anywhere, than if each
-// value merely resembles the one before, around a level or a slope.
+// stepEvidence is the logarithm of the Bayes factor of a step in a series against a level that only wanders or walks,
+// or that rises or falls evenly: how many times likelier the values are if their level changed once, anywhere, than if
+// each value merely resembles the one before, around a level or a slope, or if the level moves a little with each
+// value.
 //
 // All hypotheses take the values as normal with an unknown mean, scale and lag-1 correlation, and average over all of
-// them; the step's place and size, and the size of the slope, are averaged over, too. With flat priors of mean and
-// scale, and normal priors of the sizes, all but the sums over the grids below is in closed form.
+// them; the step's place and size, the size of the slope, and how far the level walks, are averaged over, too. With
+// flat priors of mean and scale, and normal priors of the sizes, all but the sums over the grids below is in closed
+// form.
 //
 // Source: the linear model with autocorrelated errors, A. Zellner, An Introduction to Bayesian Inference in
 // Econometrics (1971), chapters 3 and 4; normal priors of the size in units of the noise, A. Zellner, "On assessing
@@ -30,21 +32,36 @@ func changeEvidence(values []float64) float64 {
 }
 
 // slopeEvidence is the logarithm of the Bayes factor of an even slope over the whole series against the likelier of a
-// change and a level that wanders.
+// change and a level that wanders. It is no evidence where a level that walks explains the values better.
 func slopeEvidence(values []float64) float64 {
 	e := evidenceOf(values, true)
+	if e.walk > e.slope {
+		return math.Inf(-1)
+	}
 	return e.slope - max(e.change, e.wander)
 }
 
 // evidence has the logarithm of the likelihood of each hypothesis, all up to the same constant.
-type evidence struct{ change, wander, slope float64 }
+type evidence struct {
+	change, wander, walk, slope, modes float64
+	// runs is the number of values.
+	runs float64
+}
 
-// none returns the logarithm of the likelihood of no change: of a wandering level or a slope.
+// none returns the logarithm of the likelihood of no change: of a level that wanders or walks, or of a slope. Two modes
+// are looked for before steps are.
 func (e evidence) none() float64 {
-	var either logSum
-	either.add(e.wander + math.Log(1-slopeShare))
-	either.add(e.slope + math.Log(slopeShare))
-	return either.log()
+	var any logSum
+	any.add(e.wander + math.Log(1-slopeShare-walkShare))
+	any.add(e.walk + math.Log(walkShare*max(1, e.runs/runsOfWalks)))
+	any.add(e.slope + math.Log(slopeShare))
+	return any.log()
+}
+
+// nothing returns the evidence of values that say nothing.
+func nothing() evidence {
+	none := math.Inf(-1)
+	return evidence{change: none, walk: none, slope: none, modes: none}
 }
 
 const (
@@ -54,8 +71,12 @@ const (
 	clearEvidence = 1
 	// stretchShare of the prior of a change is for stretches.
 	stretchShare = 0.25
-	// slopeShare of the prior of no change is for slopes.
-	slopeShare = 0.25
+	// Shares of the prior of no change. The rest is for a level that wanders.
+	slopeShare = 0.2
+	walkShare  = 0.2
+	// runsOfWalks is up to how many values walkShare is enough. A longer walk strays further, and looks more like
+	// steps.
+	runsOfWalks = 30
 	// maxStretchEnds is how many ends stretches are tried with in a long series: more of them cost time, and tell
 	// little more.
 	maxStretchEnds = 200
@@ -85,14 +106,15 @@ const variances = 4
 func evidenceOf(values []float64, stretches bool) evidence {
 	n := len(values)
 	if n < 2*MinBesides {
-		return evidence{change: math.Inf(-1), slope: math.Inf(-1)}
+		return nothing()
 	}
 	centre := floats.Sum(values) / float64(n)
-	var wander, step, stretch, slope logSum
+	var wander, step, stretch, slope, modes logSum
+	upper := upperMode(values)
 	for _, prior := range correlationPriors() {
 		m := newStepModel(values, centre, prior.correlation)
 		if !(m.squares > 0) {
-			return evidence{change: math.Inf(-1), slope: math.Inf(-1)} // they are all equal
+			return nothing() // they are all equal
 		}
 		wander.add(m.alone() + math.Log(prior.wandering))
 		if prior.stepping == 0 {
@@ -101,8 +123,8 @@ func evidenceOf(values []float64, stretches bool) evidence {
 		for first := MinBesides; first <= n-MinBesides; first++ {
 			m.add(&step, first, n, math.Log(prior.stepping))
 		}
-		common, square := m.alongSlope()
-		m.addAlong(&slope, common, square, math.Log(prior.stepping))
+		m.addShape(&slope, evenly(n), math.Log(prior.stepping))
+		m.addShape(&modes, upper, math.Log(prior.stepping))
 		if !stretches {
 			continue
 		}
@@ -120,7 +142,8 @@ func evidenceOf(values []float64, stretches bool) evidence {
 		either.add(stretch.mean() + math.Log(stretchShare))
 		change = either.log()
 	}
-	return evidence{change: change, wander: wander.log(), slope: slope.mean()}
+	return evidence{change: change, wander: wander.log(), walk: walkLikelihood(values), slope: slope.mean(),
+		modes: modes.mean() + upper.prior(), runs: float64(n)}
 }
 
 // stepModel is a series with one correlation: its values less that share of the one before, and less their mean.
@@ -188,21 +211,22 @@ func (m *stepModel) along(first, end int) (common, square float64) {
 	return common, square - onto*onto/m.units
 }
 
-// alongSlope returns the product of the values and a slope that rises by one over the series, and the product of the
-// slope and itself.
-func (m *stepModel) alongSlope() (common, square float64) {
-	onto, before := 0.0, 0.0
-	for i := range m.rest {
-		at := float64(i)/float64(len(m.rest)-1) - 0.5
-		left := at - m.correlation*before
+// addShape does the same for a shape of which the value of each is given.
+func (m *stepModel) addShape(sum *logSum, shape []float64, weight float64) {
+	var common, square, onto, before float64
+	for i, v := range shape {
+		left := v - m.correlation*before
 		if i == 0 {
-			left = at * m.unit[0]
+			left = v * m.unit[0]
 		}
 		common, square, onto = common+m.rest[i]*left, square+left*left, onto+m.unit[i]*left
-		before = at
+		before = v
 	}
-	return common, square - onto*onto/m.units
+	m.addAlong(sum, common, square-onto*onto/m.units, weight)
 }
+
+// evenly returns n numbers that rise by one in all.
+func evenly(n int) []float64 { return floats.Span(make([]float64, n), -0.5, 0.5) }
 
 // logSum adds numbers of which the logarithms are given, and that may be too small for a float64.
 type logSum struct {
