@@ -349,9 +349,10 @@ func disambiguateNames(p *app.App, runs []compare.Run) {
 	if err != nil {
 		return // the runs came from paths, and nothing has a short ID
 	}
+	shortID := s.ShortIDs()
 	for i, r := range runs {
 		if len(ids[r.Name]) > 1 {
-			runs[i].Name += " " + s.ShortID(r.ID)
+			runs[i].Name += " " + shortID(r.ID)
 		}
 	}
 }

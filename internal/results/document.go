@@ -63,7 +63,7 @@ func shortIDs(s *store.Store) func(id string) string {
 	if s == nil {
 		return nil
 	}
-	return s.ShortID
+	return s.ShortIDs()
 }
 
 // pipeWidth is that of a table that no terminal shows.

@@ -133,12 +133,13 @@ func historyResult(d history.Document, bundles []*store.Bundle) ResultDocument {
 // gateOf is the error that a gate answers with.
 func gateOf(st *store.Store, doc history.Document) error {
 	var named []string
+	shortID := st.ShortIDs()
 	for _, s := range doc.Series {
 		for _, t := range s.Cells {
 			if t.Newest.Verdict == doc.Verdict {
 				why := t.Newest.Why
 				for _, r := range s.Runs {
-					why = strings.ReplaceAll(why, r.ID, st.ShortID(r.ID))
+					why = strings.ReplaceAll(why, r.ID, shortID(r.ID))
 				}
 				named = append(named, t.Name+": "+why)
 			}

@@ -194,7 +194,7 @@ func ReportOptions(p *app.App, w io.Writer, o report.Options) (report.Options, e
 	if err != nil {
 		return o, err
 	}
-	o.Width, o.Colour, o.ShortID = app.Columns(p.Stdout), p.Colour(w), s.ShortID
+	o.Width, o.Colour, o.ShortID = app.Columns(p.Stdout), p.Colour(w), s.ShortIDs()
 	return o, nil
 }
 

@@ -42,7 +42,7 @@ func (p documentPage) of(d document.Document) (page, error) {
 }
 
 // options of what is shown: without serial numbers, and with IDs as short as can be.
-func (s *Server) options() report.Options { return report.Options{ShortID: s.Store.ShortID} }
+func (s *Server) options() report.Options { return report.Options{ShortID: s.Store.ShortIDs()} }
 
 // run is the page of a run: today's report, which changes as long as the run goes on.
 func (s *Server) run(r *http.Request) (page, error) {
