@@ -63,20 +63,6 @@ func logs(values []float64) []float64 {
 	return out
 }
 
-// agreeing is a change whose ratio is that of the two sides that stand beside it. Where values lie on two levels, the
-// median of all ratios may even have the other sign than the ratio of the medians; the interval takes in both then, so
-// that nothing is claimed against what can be read.
-func (c *ComparedMetric) agreeing(change stat.Change) stat.Change {
-	if !(c.Base.Center > 0) || !(c.New.Center > 0) {
-		return change
-	}
-	change.Ratio = c.New.Center / c.Base.Center
-	if change.Known() {
-		change.Lo, change.Hi = min(change.Lo, change.Ratio), max(change.Hi, change.Ratio)
-	}
-	return change
-}
-
 // bounds are absent where they are not known; infinity, which JSON has no word for, is not known either.
 func bounds(lo, hi, confidence float64) Bounds {
 	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
@@ -89,7 +75,7 @@ func bounds(lo, hi, confidence float64) Bounds {
 func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 	two := s.change(p)
 	if s.per != perPair {
-		two = c.agreeing(two)
+		two = two.Agreeing(c.Base.Center, c.New.Center)
 	}
 	change, others := two, 0
 	if s.sessions && two.Decide(c.Margin) != stat.Undecided {

@@ -139,13 +139,17 @@ func Analyse(groups []Group, measured []Measured, warnings []Warning, notes []st
 	return d
 }
 
-// rateOf is the geometric mean of rates with its interval.
-func rateOf(rates map[int]float64) Rate {
+// meanOf is the geometric mean of rates with its interval.
+func meanOf(rates map[int]float64) stat.Change {
 	var logs []float64
 	for _, b := range blocks(rates) {
 		logs = append(logs, math.Log(rates[b]))
 	}
-	mean := stat.PairedOnce(logs, confidence)
+	return stat.PairedOnce(logs, confidence)
+}
+
+func rateOf(rates map[int]float64) Rate {
+	mean := meanOf(rates)
 	r := Rate{N: mean.N}
 	if mean.N > 0 {
 		r.Value = &mean.Ratio
@@ -168,7 +172,7 @@ func ratios(of, to map[int]float64) []float64 {
 }
 
 func kept(of, to map[int]float64, margin, surely float64) Kept {
-	change := stat.PairedOnce(ratios(of, to), surely)
+	change := stat.PairedOnce(ratios(of, to), surely).Agreeing(meanOf(to).Ratio, meanOf(of).Ratio)
 	k := Kept{Verdict: Undecided}
 	if change.N > 0 {
 		k.Value = &change.Ratio

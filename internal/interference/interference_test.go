@@ -70,6 +70,21 @@ func (m machine) analyse(r *rand.Rand, passes int) Document {
 		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes})
 }
 
+// What is kept is the ratio of the two sums beside it, though a combination lacks a pass.
+func TestWhatIsKeptAgreesWithTheSumsBesideIt(t *testing.T) {
+	m := machine{alone: []float64{50 * gigabit, 100 * gigabit}, links: []link{{[]int{0, 1}, 100 * gigabit}}}
+	measured := slices.DeleteFunc(m.measure(rand.New(rand.NewPCG(4, 4)), 8), func(m Measured) bool {
+		return m.Block == 2 && len(m.Rates) == 2 || m.Block == 5 && len(m.Rates) == 1
+	})
+	d := Analyse([]Group{{Name: "a"}, {Name: "b"}}, measured, nil, nil,
+		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 8})
+	c := d.Combinations[0]
+	k := c.Whole
+	if math.Abs(*k.Value**c.Alone.Value / *c.Sum.Value - 1) > 1e-9 || *k.Lo > *k.Value || *k.Hi < *k.Value {
+		t.Errorf("%g of %g are kept, called %g [%g, %g]", *c.Sum.Value, *c.Alone.Value, *k.Value, *k.Lo, *k.Hi)
+	}
+}
+
 const gigabit = 1e9
 
 // The 200 Gbit/s report: 50, 100 and 50 alone, 100 in all together. Application and backup need no more than the

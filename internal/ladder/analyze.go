@@ -221,7 +221,7 @@ func (c *Cell) decide(logs []float64, margin, confidence float64) {
 	if c.Expected == nil {
 		return
 	}
-	change := stat.PairedOnce(logs, confidence)
+	change := stat.PairedOnce(logs, confidence).Agreeing(c.Expected.Value, *c.Center)
 	c.Reached = &Interval{Value: change.Ratio}
 	c.Verdict = Undecided
 	if !change.Known() {

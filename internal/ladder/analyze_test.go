@@ -67,6 +67,38 @@ func (m *machine) analyze(r *rand.Rand, passes int) Document {
 		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: passes, CPUs: 8})
 }
 
+// What is reached is the ratio of the rates beside it, though rungs lack passes.
+func TestWhatIsReachedAgreesWithTheRatesBesideIt(t *testing.T) {
+	m, r := fourDrives(2.4e9, 2.4e9, 2e9), rand.New(rand.NewPCG(6, 6))
+	var measured []Measured
+	for block := 1; block <= 6; block++ {
+		pass := math.Exp(0.1 * r.NormFloat64())
+		for i, rate := range m.rates {
+			if (i+block)%7 > 0 {
+				measured = append(measured, Measured{Rung: i, Cell: "read", Block: block,
+					Values: map[string]float64{"read.bandwidth": rate * pass}})
+			}
+		}
+	}
+	d := Analyze(m.steps, []Load{read1m()}, measured, nil, nil,
+		Terms{Margin: DefaultMargin, Alpha: DefaultAlpha, Passes: 6, CPUs: 8})
+	seen := 0
+	for _, rung := range d.Rungs {
+		c := rung.Cells[0]
+		if c.Expected == nil {
+			continue
+		}
+		seen++
+		if math.Abs(c.Reached.Value*c.Expected.Value / *c.Center - 1) > 1e-9 || *c.Reached.Lo > c.Reached.Value ||
+			*c.Reached.Hi < c.Reached.Value {
+			t.Errorf("%s: %g of %g, called %g", rung.Name, *c.Center, c.Expected.Value, c.Reached.Value)
+		}
+	}
+	if seen < 5 {
+		t.Errorf("%d rungs are compared", seen)
+	}
+}
+
 func TestTheFirstRungThatFallsShortIsNamed(t *testing.T) {
 	for _, c := range []struct {
 		name string

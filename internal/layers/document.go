@@ -74,7 +74,8 @@ type Step struct {
 	// Value is the mean of N repetitions.
 	Value float64 `json:"value"`
 	N     int     `json:"n"`
-	// Added is the mean difference to the layer below within a block, in the metric's unit; Ratio is how many times it.
+	// Added is the difference to the mean of the layer below, in the metric's unit, and Ratio how many times that this
+	// one is. Intervals are of the differences within a block.
 	Added *Interval `json:"added,omitempty"`
 	Ratio *Interval `json:"ratio,omitempty"`
 	// Warnings are the codes of those that taint Value. What is added is tainted by those of the layer below as well.

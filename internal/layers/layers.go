@@ -144,11 +144,7 @@ func (v values) step(cell Cell, metric string, layer int) Step {
 	info := lab.Metric(metric)
 	s := Step{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric, Unit: info.Unit,
 		Better: info.Better, Layer: layer}
-	_, here := v.pairs(layer, layer, metric, everyBlock)
-	s.N = len(here)
-	if s.N > 0 {
-		s.Value = stat.MeanInterval(here, confidence).Center // differences of means add up, those of medians do not
-	}
+	s.Value, s.N = v.mean(layer, metric)
 	if layer == 0 {
 		return s
 	}
@@ -156,17 +152,23 @@ func (v values) step(cell Cell, metric string, layer int) Step {
 	if len(below) == 0 {
 		return s
 	}
-	s.Added = intervalOf(stat.MeanInterval(differences(below, above), confidence))
-	logs := make([]float64, 0, len(below))
-	for i := range below {
-		if below[i] > 0 && above[i] > 0 {
-			logs = append(logs, math.Log(above[i]/below[i]))
-		}
-	}
-	if c := stat.PairedOnce(logs, confidence); c.N > 0 {
+	// A layer that lacks a block has a mean of other blocks than its neighbours.
+	lower, _ := v.mean(layer-1, metric)
+	s.Added = intervalOf(stat.MeanInterval(differences(below, above), confidence).Agreeing(s.Value - lower))
+	c := stat.RatioOfMeans(below, above, confidence).Agreeing(lower, s.Value)
+	if !math.IsNaN(c.Ratio) {
 		s.Ratio = intervalOf(stat.Interval{Center: c.Ratio, Lo: c.Lo, Hi: c.Hi})
 	}
 	return s
+}
+
+// mean is that of all blocks of a layer, and how many they are: differences of means add up, those of medians do not.
+func (v values) mean(layer int, metric string) (mean float64, n int) {
+	_, here := v.pairs(layer, layer, metric, everyBlock)
+	if len(here) == 0 {
+		return 0, 0
+	}
+	return stat.MeanInterval(here, confidence).Center, len(here)
 }
 
 func differences(below, above []float64) []float64 {

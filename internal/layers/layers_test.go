@@ -102,6 +102,33 @@ func TestALayerWhoseLoadsFailedIsNotCompared(t *testing.T) {
 	}
 }
 
+// What is printed beside two means is their difference and their ratio, though a layer lacks a pass and means of ratios
+// are others than ratios of means.
+func TestRatiosAgreeWithTheMeansBesideThem(t *testing.T) {
+	var all []Measured
+	for _, m := range measure(rand.New(rand.NewPCG(5, 5)), []float64{0, 2e-6, 30e-6, 5e-6}, 6) {
+		if m.Layer != 2 || m.Block != 3 {
+			all = append(all, m)
+		}
+	}
+	steps := Compare(stack(), []Cell{oneAtATime()}, all, nil, nil).Steps
+	for i, s := range steps {
+		if s.Layer == 0 {
+			continue
+		}
+		below := steps[i-1]
+		if math.Abs(s.Ratio.Value*below.Value/s.Value-1) > 1e-9 ||
+			math.Abs((below.Value+s.Added.Value)/s.Value-1) > 1e-9 {
+			t.Errorf("%s at layer %d: %g to %g, %g times, %g more", s.Metric, s.Layer, below.Value, s.Value, s.Ratio.Value,
+				s.Added.Value)
+		}
+		if *s.Ratio.Lo > s.Ratio.Value || *s.Ratio.Hi < s.Ratio.Value || *s.Added.Lo > s.Added.Value ||
+			*s.Added.Hi < s.Added.Value {
+			t.Errorf("%s at layer %d: %+v, %+v", s.Metric, s.Layer, s.Ratio, s.Added)
+		}
+	}
+}
+
 func TestAWarningTaintsItsOwnLayerAndMetrics(t *testing.T) {
 	warnings := []Warning{
 		{Layer: 1, Cell: "randread", Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"}},

@@ -51,18 +51,20 @@ func (m *Metric) judge(search *changepoint.ChangeSearch, confidence float64) {
 	for i, r := range m.Rounds {
 		values[i] = r.Value
 	}
-	from := 0
+	from, changes := 0, []stat.Change(nil)
 	for _, p := range search.ChangePoints(values) {
 		if p.Likely || math.Abs(math.Log(p.Change.Ratio)) <= math.Log(1+Margin) {
 			continue
 		}
-		m.Steps = append(m.Steps, Step{At: m.Rounds[p.Index].At, Before: stat.Median(values[from:p.Index]),
-			Change: changeOf(p.Change)})
+		m.Steps = append(m.Steps, Step{At: m.Rounds[p.Index].At, Before: stat.Median(values[from:p.Index])})
+		changes = append(changes, p.Change)
 		from = p.Index
 	}
 	ends := append(slices.Clone(m.Steps), Step{At: math.Inf(1)})
 	for i := range m.Steps {
-		m.Steps[i].After = stat.Median(m.between(m.Steps[i].At, ends[i+1].At))
+		s := &m.Steps[i]
+		s.After = stat.Median(m.between(s.At, ends[i+1].At))
+		s.Change = changeOf(changes[i].Agreeing(s.Before, s.After))
 	}
 	m.settle(values[from:], from)
 	quarter := len(values) / 4
@@ -72,7 +74,7 @@ func (m *Metric) judge(search *changepoint.ChangeSearch, confidence float64) {
 	}
 	first, last := values[:quarter], values[len(values)-quarter:]
 	a, b := stat.Median(first), stat.Median(last)
-	change := stat.UnpairedChange(first, last, confidence)
+	change := stat.UnpairedChange(first, last, confidence).Agreeing(a, b)
 	m.First, m.Last = &a, &b
 	if math.IsNaN(change.Ratio) { // it stood still
 		return

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -84,5 +85,32 @@ func TestFailedRounds(t *testing.T) {
 	}
 	if d := Analyse(run, nil, nil); len(d.Metrics) != 0 {
 		t.Errorf("of nothing: %+v", d)
+	}
+}
+
+// The changes that are printed are those of the figures beside them, also where the median of all ratios is another.
+func TestChangesAgreeWithTheFiguresBesideThem(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	m := soaked(60, func(i int) float64 {
+		rate := 1000.0
+		if i >= 20 {
+			rate = 600
+		}
+		if r.Float64() < 0.4 { // two levels
+			rate *= 0.9
+		}
+		return wobble(rate, i)
+	}).Metrics[0]
+	agree := func(what string, base, next float64, c Change) {
+		if math.Abs(c.Ratio*base/next-1) > 1e-9 || *c.Lo > c.Ratio || *c.Hi < c.Ratio {
+			t.Errorf("%s goes from %g to %g, and the change is %g [%g, %g]", what, base, next, c.Ratio, *c.Lo, *c.Hi)
+		}
+	}
+	agree("the rate", *m.First, *m.Last, *m.Change)
+	if len(m.Steps) == 0 {
+		t.Error("no step is found")
+	}
+	for _, s := range m.Steps {
+		agree("a step", s.Before, s.After, s.Change)
 	}
 }

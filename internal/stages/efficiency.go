@@ -165,8 +165,8 @@ func (d *Document) efficiency(r *Row, of string) (Efficiency, bool) {
 			logs = append(logs, math.Log(r.blocks[block]/v))
 		}
 	}
-	if c := stat.PairedOnce(logs, confidence); len(logs) > 1 && c.Known() {
-		e.Ratio, e.Lo, e.Hi, e.Pairs = c.Ratio, &c.Lo, &c.Hi, c.N
+	if c := stat.PairedOnce(logs, confidence).Agreeing(1, e.Ratio); len(logs) > 1 && c.Known() {
+		e.Lo, e.Hi, e.Pairs = &c.Lo, &c.Hi, c.N
 	}
 	return e, true
 }

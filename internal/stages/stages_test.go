@@ -72,6 +72,26 @@ func TestEfficiencyOfBlocks(t *testing.T) {
 }
 
 // Loads that are alike in everything go together, then those of one kind where it is clear which belong together.
+// The share is that of the two figures beside it, which are medians, and means of pairs are others.
+func TestSharesAgreeWithTheFiguresBesideThem(t *testing.T) {
+	run, reps := measured(6, map[string][]map[string]string{"a": {load("read", "4k", "1")},
+		"b": {load("read", "4k", "1")}}, "a", "b")
+	for i := range reps {
+		if reps[i].Cell == "b-0" && reps[i].Block == 5 {
+			reps[i].Values["read.bandwidth"] *= 1.5
+		}
+	}
+	d, err := Make(run, sequence(reps[:len(reps)-1], nil), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := d.Rows[1].Efficiency[0]
+	if math.Abs(e.Ratio*d.Rows[0].Bandwidth/d.Rows[1].Bandwidth-1) > 1e-9 || e.Pairs != 5 || *e.Lo > e.Ratio ||
+		*e.Hi < e.Ratio {
+		t.Errorf("%g of %g is called %g, %+v", d.Rows[1].Bandwidth, d.Rows[0].Bandwidth, e.Ratio, e)
+	}
+}
+
 func TestWhatGoesTogether(t *testing.T) {
 	run, reps := measured(1, map[string][]map[string]string{
 		"a": {load("randread", "8k", "1"), load("randread", "8k", "8"), load("randread", "1M", "8"),

@@ -22,6 +22,15 @@ type Interval struct {
 // Known says whether there is an interval at all; with fewer than two values there is none.
 func (i Interval) Known() bool { return !math.IsNaN(i.Lo) && !math.IsNaN(i.Hi) }
 
+// Agreeing returns the interval around a figure that is printed, which takes in both.
+func (i Interval) Agreeing(figure float64) Interval {
+	i.Center = figure
+	if i.Known() {
+		i.Lo, i.Hi = min(i.Lo, figure), max(i.Hi, figure)
+	}
+	return i
+}
+
 // MedianInterval is QuantileInterval of the median: 75% for three values, 94% for five, and 95% from six on. Values are
 // in the order in which they were measured: where neighbours are alike they say less than their number, and the
 // interval is widened around the median by what their correlation tells, as that of UnpairedChange (Dependence). Fewer

@@ -26,6 +26,41 @@ func MeanInterval(values []float64, confidence float64) Interval {
 	return i
 }
 
+// RatioOfMeans estimates the ratio of the arithmetic means of pairs, for a number of pairs that was fixed beforehand.
+// The interval has the ratios r for which Student's t does not tell the mean of next - r·base from 0, so that it
+// excludes 1 exactly where the interval of the mean difference excludes 0. There is none where the base is not told
+// from 0, or where there are fewer than two pairs.
+//
+// Source: E. C. Fieller, "Some problems in interval estimation", Journal of the Royal Statistical Society B 16 (1954).
+func RatioOfMeans(base, next []float64, confidence float64) Change {
+	n := len(base)
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "ratio of means", N: n,
+		Spread: math.NaN()}
+	if n == 0 {
+		return c
+	}
+	x, y := stat.Mean(base, nil), stat.Mean(next, nil)
+	if !(x > 0) || !(y > 0) {
+		return c
+	}
+	c.Ratio = y / x
+	if n < 2 {
+		return c
+	}
+	t := StudentQuantile(0.5+confidence/2, float64(n-1))
+	errors := t * t / float64(n) // of a mean, in variances
+	// The ends solve a·r² - 2·b·r + c = 0.
+	square := x*x - errors*stat.Variance(base, nil)
+	if !(square > 0) {
+		return c
+	}
+	product := x*y - errors*stat.Covariance(base, next, nil)
+	other := y*y - errors*stat.Variance(next, nil)
+	half := math.Sqrt(max(0, product*product-square*other))
+	c.Lo, c.Hi, c.Confidence = max(0, (product-half)/square), (product+half)/square, confidence
+	return c
+}
+
 // GeometricMean is the mean change over several cells, each with the same weight, whatever its level and its spread.
 // Changes that have no ratio are left out; where any of the rest has no interval, neither has the mean. Its confidence
 // is the least among the changes: for a mean at 95% give changes at 95%, not those widened for the family.

@@ -22,6 +22,58 @@ func TestMeanInterval(t *testing.T) {
 	}
 }
 
+func TestRatioOfMeans(t *testing.T) {
+	base, next := []float64{10, 12, 11, 13}, []float64{15, 17, 17, 19}
+	c := RatioOfMeans(base, next, 0.95)
+	near(t, "ratio", c.Ratio, 68.0/46, 1e-12)
+	for _, end := range []float64{c.Lo, c.Hi} { // there Student's t is just at its limit
+		rest := make([]float64, len(base))
+		for i := range base {
+			rest[i] = next[i] - end*base[i]
+		}
+		i := MeanInterval(rest, 0.95)
+		near(t, "the nearer end of what is left", min(math.Abs(i.Lo), math.Abs(i.Hi)), 0, 1e-9)
+	}
+	if none := RatioOfMeans(base[:1], next[:1], 0.95); none.Ratio != 1.5 || none.Known() {
+		t.Errorf("of one pair: %+v", none)
+	}
+	if none := RatioOfMeans([]float64{1, 100}, []float64{5, 6}, 0.95); math.IsNaN(none.Ratio) || none.Known() {
+		t.Errorf("of a base that is not told from 0: %+v", none)
+	}
+	if none := RatioOfMeans([]float64{0, 0}, []float64{5, 6}, 0.95); !math.IsNaN(none.Ratio) {
+		t.Errorf("of a base of 0: %+v", none)
+	}
+	if exact := RatioOfMeans(base, []float64{20, 24, 22, 26}, 0.95); exact.Lo != 2 || exact.Hi != 2 {
+		t.Errorf("of a base that is doubled: %+v", exact)
+	}
+}
+
+// The ratio of means covers as often as it says where pairs drift together, and it tells the sides apart exactly where
+// the mean difference does.
+func TestRatioOfMeansCovers(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 2))
+	const trials, ratio = 4000, 1.05
+	covered := 0
+	for range trials {
+		var base, next, differences []float64
+		for range 6 {
+			level := 100 * (1 + 0.1*r.NormFloat64())
+			a, b := level*(1+0.02*r.NormFloat64()), ratio*level*(1+0.04*r.NormFloat64())
+			base, next, differences = append(base, a), append(next, b), append(differences, b-a)
+		}
+		c, d := RatioOfMeans(base, next, 0.95), MeanInterval(differences, 0.95)
+		if c.Lo <= ratio && ratio <= c.Hi {
+			covered++
+		}
+		if (c.Lo > 1) != (d.Lo > 0) || (c.Hi < 1) != (d.Hi < 0) {
+			t.Fatalf("the ratio is %+v, and the difference %+v", c, d)
+		}
+	}
+	if share := float64(covered) / trials; share < 0.94 || share > 0.96 {
+		t.Errorf("%.3f of the intervals cover the ratio", share)
+	}
+}
+
 func TestMeanIntervalCovers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const trials = 4000

@@ -125,7 +125,7 @@ func (r *row) estimate(i, j int, confidence float64) stat.Change {
 	if c.N < MinBlocks {
 		c.Lo, c.Hi, c.Confidence = math.NaN(), math.NaN(), 0
 	}
-	return c
+	return c.Agreeing(math.Exp(r.sign()*mean(r.logs(j))), math.Exp(r.sign()*mean(r.logs(i))))
 }
 
 // spreadFloorShare of the lower quartile is what pairs scatter by at least. All of it would hide gains; with this, as
@@ -253,12 +253,17 @@ func bounds(lo, hi float64) Bounds {
 	return Bounds{Lo: &lo, Hi: &hi}
 }
 
-// level is the value at a level by itself, with Student's interval on logarithms.
-func (r *row) level(i int, confidence float64) (value float64, b Bounds) {
-	var logs []float64
+// logs are the logarithms of a level's values, in the order of the blocks.
+func (r *row) logs(i int) (logs []float64) {
 	for _, block := range slices.Sorted(maps.Keys(r.values[i])) {
 		logs = append(logs, math.Log(r.values[i][block]))
 	}
+	return logs
+}
+
+// level is the value at a level by itself, with Student's interval on logarithms.
+func (r *row) level(i int, confidence float64) (value float64, b Bounds) {
+	logs := r.logs(i)
 	e := stat.MeanInterval(logs, confidence)
 	if len(logs) < MinBlocks {
 		return math.Exp(e.Center), Bounds{}

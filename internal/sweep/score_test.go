@@ -378,6 +378,11 @@ func TestMissingLevels(t *testing.T) {
 	if b.Levels[1].N != 6 || b.Levels[1].ToTop.N != 6 || b.Levels[2].N != 8 || b.Best != "2" {
 		t.Errorf("%+v", b)
 	}
+	for _, p := range b.Levels { // the ratio is that of what is printed
+		if math.Abs(p.ToBaseline.Ratio**b.Levels[0].Value / *p.Value-1) > 1e-9 {
+			t.Errorf("%g to %g is called %g", *b.Levels[0].Value, *p.Value, p.ToBaseline.Ratio)
+		}
+	}
 	if d.Recommended.Level != "2" || len(d.Recommended.Losses) != 2 {
 		t.Errorf("level 1 lacks a cell and can't be weighed: %+v", d.Recommended)
 	}

@@ -158,8 +158,8 @@ func otherLadders(st *store.Store, b *store.Bundle, keep, beside []string) ([]la
 				t.Name = r.Name
 			}
 		}
-		change := stat.UnpairedChange(before, after, 0.95)
 		t.Before, t.After = stat.Median(before), stat.Median(after)
+		change := stat.UnpairedChange(before, after, 0.95).Agreeing(t.Before, t.After)
 		t.Change = ladder.Interval{Value: t.After / t.Before}
 		if change.Known() {
 			t.Change = ladder.Interval{Value: change.Ratio, Lo: &change.Lo, Hi: &change.Hi}
