@@ -119,8 +119,8 @@ func TestRatiosAgreeWithTheMeansBesideThem(t *testing.T) {
 		below := steps[i-1]
 		if math.Abs(s.Ratio.Value*below.Value/s.Value-1) > 1e-9 ||
 			math.Abs((below.Value+s.Added.Value)/s.Value-1) > 1e-9 {
-			t.Errorf("%s at layer %d: %g to %g, %g times, %g more", s.Metric, s.Layer, below.Value, s.Value, s.Ratio.Value,
-				s.Added.Value)
+			t.Errorf("%s at layer %d: %g to %g, %g times, %g more", s.Metric, s.Layer, below.Value, s.Value,
+				s.Ratio.Value, s.Added.Value)
 		}
 		if *s.Ratio.Lo > s.Ratio.Value || *s.Ratio.Hi < s.Ratio.Value || *s.Added.Lo > s.Added.Value ||
 			*s.Added.Hi < s.Added.Value {

@@ -48,9 +48,9 @@ func (c Change) Decide(margin float64) Decision {
 // Known says whether there is an interval at all.
 func (c Change) Known() bool { return !math.IsNaN(c.Lo) && !math.IsNaN(c.Hi) }
 
-// Agreeing returns the change with the ratio of two figures, one of each side, that are printed beside it. The estimator
-// may differ from that: the median of all ratios is not the ratio of the medians, and pairs leave out what has no
-// partner. The interval takes in both, so that nothing is claimed against what can be read. The change itself is
+// Agreeing returns the change with the ratio of two figures, one of each side, that are printed beside it. What was
+// estimated may differ from that: the median of all ratios is not the ratio of the medians, and pairs leave out what
+// has no partner. The interval takes in both, so that nothing is claimed against what can be read. The change itself is
 // returned where the two differ by rounding only, or where a figure has no ratio.
 func (c Change) Agreeing(base, next float64) Change {
 	const rounding = 1e-9

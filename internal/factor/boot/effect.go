@@ -219,13 +219,10 @@ func (k *shownKernel) judge(a kernelArgument, rows []evidence) Effect {
 		every = every || row.every
 		for _, s := range k.shown(row) {
 			v := silent
-			if s.there && k.since(row.since) {
-				v = row.holds(a.value, s.text)
-				if !a.valued && row.value == "" && row.argument == "" {
-					v = row.holds("1", s.text) // a parameter without a value is a switch
-				}
+			if k.since(row.since) {
+				v = row.verdict(a, s)
 			}
-			why[v] = append(why[v], s.String())
+			why[v] = append(why[v], row.why(v, s))
 		}
 	}
 	switch held, failed := len(why[holds]) > 0, len(why[fails]) > 0; {
@@ -343,7 +340,7 @@ func (k *shownKernel) glob(pattern string) []string {
 func (k *shownKernel) read(where, find string) showing {
 	s := showing{where: where}
 	if where == kernelLog {
-		s.text = k.kernelLog()
+		s.text, s.there = k.kernelLog(), true
 	} else {
 		text, err := k.text(where)
 		if err != nil {
@@ -351,13 +348,20 @@ func (k *shownKernel) read(where, find string) showing {
 		}
 		s.text, s.there = text, true
 	}
-	if find != "" {
-		all := regexp.MustCompile(find).FindAllStringSubmatch(s.text, -1)
-		if s.there = len(all) > 0; s.there {
-			s.text = all[len(all)-1][1]
-		}
-	}
+	s.text, s.there = part(s.text, find)
 	return s
+}
+
+// part of a text that find matches last, or the text where there is none.
+func part(text, find string) (found string, there bool) {
+	if find == "" {
+		return text, true
+	}
+	all := regexp.MustCompile(find).FindAllStringSubmatch(text, -1)
+	if len(all) == 0 {
+		return text, false
+	}
+	return all[len(all)-1][1], true
 }
 
 // text of one file, as spots are read.

@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"fmt"
 	"strings"
 
 	"headroom/internal/factor/scheme"
@@ -22,6 +23,13 @@ type evidence struct {
 	find string
 	// holds says whether what is shown is what was asked for.
 	holds func(asked, shown string) verdict
+	// needs says what the machine or the kernel must have for its place to tell; empty where it tells always. Of a
+	// processor without a flaw, the file of the flaw says the same with and without the argument.
+	needs string
+	// now is set where the place shows what is in effect now, which can be set after the start, too.
+	now bool
+	// agree is set where only what agrees is evidence: what differs may have another reason than the argument.
+	agree bool
 	// every says that one file that contradicts it is enough to refuse; otherwise one that confirms it is enough.
 	every bool
 	// since is the first version that shows it so.
@@ -40,6 +48,20 @@ const (
 	//
 	//	flags		: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat ibrs ibpb stibp pti fsgsbase
 	isolated = `(?m)^flags\s*:(?:.*\s(pti)\b)?`
+	// forced finds what arm64 makes of kpti=, in unmap_kernel_at_el0 of arch/arm64/kernel/cpufeature.c:
+	//
+	//	kernel page table isolation forced ON by command line option
+	//	kernel page table isolation disabled by kernel configuration
+	forced      = `kernel page table isolation (forced ON|forced OFF|disabled) by `
+	audited     = `audit: (disabled|enabled) \(`
+	poweredDown = `PCIe ASPM is (disabled|forcibly enabled)`
+	smtControl  = scheme.CPURoot + "/smt/control"
+
+	flawed        = "a processor with the flaw"
+	groups        = "groups of an IOMMU with a domain of their own"
+	logged        = "a log that reaches back to the start"
+	securityFiles = "a mounted securityfs"
+	slabChecks    = "CONFIG_SLUB_DEBUG, and letters of checks for all caches"
 )
 
 // evidences are the table.
@@ -51,47 +73,62 @@ func evidences() []evidence {
 	const pti = "Documentation/arch/x86/pti.rst, pti_check_boottime_disable in arch/x86/mm/pti.c"
 	const slub = "Documentation/mm/slub.rst, Documentation/ABI/testing/sysfs-kernel-slab"
 	const sysctl = "Documentation/admin-guide/sysctl/kernel.rst"
+	const watchdogs = sysctl + ", proc_watchdog_common in kernel/watchdog.c"
+	const groupShown = ", iommu_group_show_type in drivers/iommu/iommu.c"
+	passed, translated := among("identity", "DMA", "DMA-FQ"), anyOf([]string{"DMA", "DMA-FQ"}, "identity")
 	all := []evidence{
 		// Some flaws the processor does not have, and some mitigations it makes without the kernel. One that is off is
 		// enough.
-		{argument: "mitigations", value: "off", holds: mitigationOff, source: hwVuln + ", " + bugs,
+		{argument: "mitigations", value: "off", holds: mitigationOff, needs: flawed, source: hwVuln + ", " + bugs,
 			in: vulnerability("spectre_v1", "spectre_v2", "spec_store_bypass", "meltdown")},
-		{argument: "mitigations", value: "auto", holds: mitigated, source: hwVuln + ", " + bugs,
-			in: vulnerability("spectre_v1", "spectre_v2", "spec_store_bypass", "meltdown")},
-		{argument: "nospectre_v1", in: vulnerability("spectre_v1"), holds: mitigationOff,
+		{argument: "mitigations", value: "off", in: vulnerability("spectre_v2"), holds: branchHistoryLeft,
+			needs: "an arm64 processor with Spectre BHB", source: arm64},
+		// "Vulnerable" may be for want of microcode or firmware, or of CONFIG_CPU_MITIGATIONS.
+		{argument: "mitigations", value: "auto", holds: mitigated, needs: flawed, agree: true,
+			source: hwVuln + ", " + bugs + ", spec_store_bypass_disable and arch/arm64/kernel/proton-pack.c",
+			in:     vulnerability("spectre_v1", "spectre_v2", "spec_store_bypass", "meltdown")},
+		{argument: "nospectre_v1", in: vulnerability("spectre_v1"), holds: mitigationOff, needs: flawed,
 			source: hwVuln + "/spectre.rst"},
-		{argument: "nospectre_v2", in: vulnerability("spectre_v2"), holds: mitigationOff,
-			source: hwVuln + "/spectre.rst"},
-		{argument: "spectre_v2", value: "off", in: vulnerability("spectre_v2"), holds: mitigationOff,
+		{argument: "nospectre_v2", in: vulnerability("spectre_v2"), holds: mitigationOff, needs: flawed,
+			source: hwVuln + "/spectre.rst, " + arm64},
+		{argument: "spectre_v2", value: "off", in: vulnerability("spectre_v2"), holds: mitigationOff, needs: flawed,
 			source: hwVuln + "/spectre.rst"},
 		// Of a processor without the flaw vulnerabilities/meltdown says "Not affected", whether isolation is on or not.
 		{argument: "nopti", in: []string{cpuInfo}, find: isolated, holds: no, source: pti},
 		{argument: "pti", value: "off", in: []string{cpuInfo}, find: isolated, holds: no, source: pti},
 		{argument: "pti", value: "on", in: []string{cpuInfo}, find: isolated, holds: some, source: pti},
-		{argument: "kpti", value: "0", in: vulnerability("meltdown"), holds: mitigationOff, source: arm64},
-		{argument: "kpti", value: "1", in: vulnerability("meltdown"), holds: mitigated, source: arm64},
-		{argument: "nospectre_bhb", in: vulnerability("spectre_v2"), holds: branchHistoryLeft, source: arm64},
-		{argument: "ssbd", value: "force-off", in: vulnerability("spec_store_bypass"), holds: mitigationOff,
+		// The same holds of arm64, whose log says what was forced, and by what.
+		{argument: "kpti", value: "0", in: vulnerability("meltdown"), holds: mitigationOff, needs: flawed,
 			source: arm64},
+		{argument: "kpti", value: "0", in: []string{kernelLog}, find: forced, needs: logged, source: arm64,
+			holds: oneOf("forced OFF", "disabled")},
+		{argument: "kpti", value: "1", in: vulnerability("meltdown"), holds: mitigated, needs: flawed, source: arm64},
+		{argument: "kpti", value: "1", in: []string{kernelLog}, find: forced, holds: oneOf("forced ON"), needs: logged,
+			source: arm64},
+		{argument: "nospectre_bhb", in: vulnerability("spectre_v2"), holds: branchHistoryLeft, needs: flawed,
+			source: arm64},
+		{argument: "ssbd", value: "force-off", in: vulnerability("spec_store_bypass"), holds: mitigationOff,
+			needs: flawed, source: arm64},
 		{argument: "nospec_store_bypass_disable", in: vulnerability("spec_store_bypass"), holds: mitigationOff,
-			source: hwVuln + "/spectre.rst, " + bugs},
+			needs: flawed, source: hwVuln + "/spectre.rst, " + bugs},
 		{argument: "spec_store_bypass_disable", value: "off", in: vulnerability("spec_store_bypass"),
-			holds: mitigationOff, source: bugs},
+			holds: mitigationOff, needs: flawed, source: bugs},
 
-		{argument: "iommu.passthrough", value: "1", in: []string{groupTypes}, holds: oneOf("identity"),
-			source: iommuABI},
-		{argument: "iommu.passthrough", value: "0", in: []string{groupTypes}, holds: oneOf("DMA", "DMA-FQ"),
-			source: iommuABI},
-		{argument: "iommu", value: "pt", in: []string{groupTypes}, holds: oneOf("identity"), source: iommuABI +
-			", arch/x86/kernel/pci-dma.c"},
-		{argument: "iommu", value: "nopt", in: []string{groupTypes}, holds: oneOf("DMA", "DMA-FQ"), source: iommuABI +
-			", arch/x86/kernel/pci-dma.c"},
+		// A group that no driver has a domain for is of the type "unknown", and others are blocked or unmanaged.
+		{argument: "iommu.passthrough", value: "1", in: []string{groupTypes}, holds: passed, needs: groups,
+			source: iommuABI + groupShown},
+		{argument: "iommu.passthrough", value: "0", in: []string{groupTypes}, holds: translated, needs: groups,
+			source: iommuABI + groupShown},
+		{argument: "iommu", value: "pt", in: []string{groupTypes}, holds: passed, needs: groups,
+			source: iommuABI + groupShown + ", arch/x86/kernel/pci-dma.c"},
+		{argument: "iommu", value: "nopt", in: []string{groupTypes}, holds: translated, needs: groups,
+			source: iommuABI + groupShown + ", arch/x86/kernel/pci-dma.c"},
 		// Before 5.15 a group whose flushes are put off is called DMA, too. Of groups that are passed through nothing
 		// is said.
 		{argument: "iommu.strict", value: "1", in: []string{groupTypes}, holds: among("DMA", "DMA-FQ"), every: true,
-			since: "5.15", source: iommuABI},
-		{argument: "iommu.strict", value: "0", in: []string{groupTypes}, holds: among("DMA-FQ", "DMA"), since: "5.15",
-			source: iommuABI},
+			needs: groups + ", and Linux 5.15", since: "5.15", source: iommuABI},
+		{argument: "iommu.strict", value: "0", in: []string{groupTypes}, holds: among("DMA-FQ", "DMA"),
+			needs: groups + ", and Linux 5.15", since: "5.15", source: iommuABI},
 		{argument: "intel_iommu", value: "on", in: []string{"/sys/class/iommu/dmar*"}, lists: true, holds: some,
 			source: "drivers/iommu/intel/iommu.c"},
 		{argument: "intel_iommu", value: "off", in: []string{"/sys/class/iommu/dmar*"}, lists: true, holds: no,
@@ -99,88 +136,71 @@ func evidences() []evidence {
 		{argument: "amd_iommu", value: "off", in: []string{"/sys/class/iommu/ivhd*"}, lists: true, holds: no,
 			source: "drivers/iommu/amd/init.c"},
 
+		// The kernel switches huge pages off where there are less than 512 MiB, after it has read the argument.
 		{argument: "transparent_hugepage", value: "*", in: []string{"/sys/kernel/mm/transparent_hugepage/enabled"},
-			holds:  equals,
-			source: "Documentation/admin-guide/mm/transhuge.rst"},
-		{argument: "nosmt", in: []string{scheme.CPURoot + "/smt/control"}, holds: among("off", "on", "forceoff"),
-			source: cpuABI},
-		{argument: "nosmt", value: "force", in: []string{scheme.CPURoot + "/smt/control"},
-			holds: among("forceoff", "on", "off"), source: cpuABI},
+			holds: equals, now: true,
+			source: "Documentation/admin-guide/mm/transhuge.rst, hugepage_init in mm/huge_memory.c"},
+		// Mitigations may switch SMT off for good.
+		{argument: "nosmt", in: []string{smtControl}, holds: anyOf([]string{"off", "forceoff"}, "on"), needs: "SMT",
+			now: true, source: cpuABI + ", cpu_smt_disable in kernel/cpu.c"},
+		{argument: "nosmt", value: "force", in: []string{smtControl}, holds: among("forceoff", "on", "off"),
+			needs: "SMT", now: true, source: cpuABI},
 		{argument: "maxcpus", value: "*", in: []string{scheme.CPURoot + "/online"}, holds: countOfCPUs,
-			source: "Documentation/core-api/cpu_hotplug.rst"},
+			needs: "as many CPUs", now: true, source: "Documentation/core-api/cpu_hotplug.rst"},
 		{argument: "nr_cpus", value: "*", in: []string{scheme.CPURoot + "/possible"}, holds: countOfCPUs,
-			source: "Documentation/core-api/cpu_hotplug.rst"},
+			needs: "as many CPUs", source: "Documentation/core-api/cpu_hotplug.rst"},
 		{argument: "isolcpus", value: "*", in: []string{scheme.CPURoot + "/isolated"}, holds: isolatedCPUs,
-			source: cpuABI},
+			needs: "the flag domain", source: cpuABI + ", print_cpus_isolated in " +
+				"drivers/base/cpu.c"},
 		{argument: "nohz_full", value: "*", in: []string{scheme.CPURoot + "/nohz_full"}, holds: withoutTick,
-			source: cpuABI +
-				", kernel/time/tick-sched.c"},
+			needs: "CONFIG_NO_HZ_FULL", source: cpuABI + ", kernel/time/tick-sched.c"},
 		{argument: "hugepages", value: "*", in: []string{"/proc/meminfo"}, find: `(?m)^HugePages_Total:\s+(\d+)`,
-			holds:  numbers,
+			holds: numbers, needs: "CONFIG_HUGETLBFS", now: true,
 			source: "Documentation/admin-guide/mm/hugetlbpage.rst"},
-		{argument: "intel_pstate", value: "active", in: []string{scheme.CPURoot + "/intel_pstate/status"},
-			holds:  equals,
-			source: "Documentation/admin-guide/pm/intel_pstate.rst"},
-		{argument: "intel_pstate", value: "passive", in: []string{scheme.CPURoot + "/intel_pstate/status"},
-			holds:  equals,
-			source: "Documentation/admin-guide/pm/intel_pstate.rst"},
-		{argument: "amd_pstate", value: "*", in: []string{scheme.CPURoot + "/amd_pstate/status"}, holds: words,
+		{argument: "amd_pstate", value: "*", in: []string{scheme.CPURoot + "/amd_pstate/status"},
+			holds: either("active", "passive", "guided", "disable"), needs: "that driver", now: true,
 			source: "Documentation/admin-guide/pm/amd-pstate.rst"},
 		{argument: "clocksource", value: "*",
-			in: []string{"/sys/devices/system/clocksource/clocksource0/current_clocksource"}, holds: equals,
+			in: []string{"/sys/devices/system/clocksource/clocksource0/current_clocksource"}, holds: equals, now: true,
 			source: "Documentation/admin-guide/kernel-parameters.txt"},
 		{argument: "preempt", value: "*", in: []string{"/sys/kernel/debug/sched/preempt"}, find: `\((\w+)\)`,
-			holds: equals, source: "kernel/sched/debug.c"},
+			holds: equals, needs: "CONFIG_PREEMPT_DYNAMIC and a mounted debugfs", now: true,
+			source: "kernel/sched/debug.c"},
 
-		{argument: "numa_balancing", value: "enable", in: []string{"/proc/sys/kernel/numa_balancing"},
-			holds: among("1", "0"), source: sysctl},
-		{argument: "numa_balancing", value: "disable", in: []string{"/proc/sys/kernel/numa_balancing"},
-			holds: among("0", "1"), source: sysctl},
-		{argument: "nowatchdog", in: []string{"/proc/sys/kernel/watchdog"}, holds: among("0", "1"), source: sysctl},
-		{argument: "nosoftlockup", in: []string{"/proc/sys/kernel/soft_watchdog"}, holds: among("0", "1"),
+		{argument: "nowatchdog", in: []string{"/proc/sys/kernel/watchdog"}, holds: among("0", "1"), now: true,
+			needs: "CONFIG_LOCKUP_DETECTOR", source: watchdogs},
+		{argument: "nosoftlockup", in: []string{"/proc/sys/kernel/soft_watchdog"}, holds: among("0", "1"), now: true,
+			needs: "CONFIG_SOFTLOCKUP_DETECTOR", source: watchdogs},
+		{argument: "delayacct", in: []string{"/proc/sys/kernel/task_delayacct"}, holds: among("1", "0"), now: true,
+			needs: "CONFIG_TASK_DELAY_ACCT", source: sysctl},
+		// The kernel locks the file where the argument was given.
+		{argument: "printk.devkmsg", value: "*", in: []string{"/proc/sys/kernel/printk_devkmsg"},
+			holds: either("on", "off", "ratelimit"), source: sysctl + ", control_devkmsg in kernel/printk/printk.c"},
+		// Who starts after the kernel may set another level, and CONFIG_CONSOLE_LOGLEVEL_QUIET another quiet one.
+		{argument: "quiet", in: []string{"/proc/sys/kernel/printk"}, find: `^(\d+)`, holds: among("4"), agree: true,
 			source: sysctl},
-		{argument: "nmi_watchdog", value: "0", in: []string{"/proc/sys/kernel/nmi_watchdog"}, holds: equals,
-			source: sysctl},
-		{argument: "nmi_watchdog", value: "1", in: []string{"/proc/sys/kernel/nmi_watchdog"}, holds: equals,
-			source: sysctl},
-		{argument: "delayacct", in: []string{"/proc/sys/kernel/task_delayacct"}, holds: among("1", "0"),
-			source: sysctl},
-		{argument: "schedstats", value: "enable", in: []string{"/proc/sys/kernel/sched_schedstats"},
-			holds: among("1", "0"), source: sysctl},
-		{argument: "schedstats", value: "disable", in: []string{"/proc/sys/kernel/sched_schedstats"},
-			holds: among("0", "1"), source: sysctl},
-		{argument: "printk.devkmsg", value: "*", in: []string{"/proc/sys/kernel/printk_devkmsg"}, holds: equals,
-			source: sysctl},
-		// Who starts after the kernel may set another level, which says nothing of the argument.
-		{argument: "quiet", in: []string{"/proc/sys/kernel/printk"}, find: `^(\d+)`, holds: among("4"), source: sysctl},
-		{argument: "loglevel", value: "*", in: []string{"/proc/sys/kernel/printk"}, find: `^(\d+)`, holds: onlyEqual,
-			source: sysctl},
+		{argument: "loglevel", value: "*", in: []string{"/proc/sys/kernel/printk"}, find: `^(\d+)`, holds: equals,
+			agree: true, source: sysctl},
 
-		{argument: "selinux", value: "0", in: []string{lsms}, holds: lacks("selinux"),
-			source: "Documentation/admin-guide/LSM/index.rst"},
-		{argument: "selinux", value: "1", in: []string{lsms}, holds: has("selinux"),
-			source: "Documentation/admin-guide/LSM/index.rst"},
-		{argument: "apparmor", value: "0", in: []string{lsms}, holds: lacks("apparmor"),
-			source: "Documentation/admin-guide/LSM/index.rst"},
-		{argument: "apparmor", value: "1", in: []string{lsms}, holds: has("apparmor"),
-			source: "Documentation/admin-guide/LSM/index.rst"},
+		// The file shows what was asked for also where the module that locks down is not among those in use (lsm=).
 		{argument: "lockdown", value: "*", in: []string{"/sys/kernel/security/lockdown"}, holds: equals,
-			source: "security/lockdown/lockdown.c"},
+			needs: securityFiles, now: true, source: "security/lockdown/lockdown.c"},
+		{argument: "lockdown", value: "*", in: []string{lsms}, holds: lockedDown, needs: securityFiles, every: true,
+			source: "lockdown_lsm_init in security/lockdown/lockdown.c"},
 
-		{argument: "audit", value: "0", in: []string{kernelLog}, find: `audit: (disabled|enabled) \(`,
-			holds: oneOf("disabled"), source: "kernel/audit.c"},
-		{argument: "audit", value: "1", in: []string{kernelLog}, find: `audit: (disabled|enabled) \(`,
-			holds: oneOf("enabled"), source: "kernel/audit.c"},
-		{argument: "pcie_aspm", value: "off", in: []string{kernelLog}, find: `PCIe ASPM is (disabled|forcibly enabled)`,
-			holds: oneOf("disabled"), source: "drivers/pci/pcie/aspm.c"},
-		{argument: "pcie_aspm", value: "force", in: []string{kernelLog},
-			find: `PCIe ASPM is (disabled|forcibly enabled)`, holds: oneOf("forcibly enabled"),
-			source: "drivers/pci/pcie/aspm.c"},
+		{argument: "audit", value: "0", in: []string{kernelLog}, find: audited, holds: oneOf("disabled"), needs: logged,
+			source: "audit_enable in kernel/audit.c"},
+		{argument: "audit", value: "1", in: []string{kernelLog}, find: audited, holds: oneOf("enabled"), needs: logged,
+			source: "audit_enable in kernel/audit.c"},
+		{argument: "pcie_aspm", value: "off", in: []string{kernelLog}, find: poweredDown, holds: oneOf("disabled"),
+			needs: logged, source: "pcie_aspm_disable in drivers/pci/pcie/aspm.c"},
+		{argument: "pcie_aspm", value: "force", in: []string{kernelLog}, find: poweredDown,
+			holds: oneOf("forcibly enabled"), needs: logged, source: "pcie_aspm_disable in drivers/pci/pcie/aspm.c"},
 		{argument: "mem", value: "*", in: []string{kernelLog}, find: `(user-defined physical RAM map)`, holds: some,
-			source: "arch/x86/kernel/e820.c"},
+			needs: "x86, and " + logged, agree: true, source: "arch/x86/kernel/e820.c"},
 		{argument: "elevator", value: "*", in: []string{kernelLog},
 			find: `(Kernel parameter elevator= does not have any effect anymore)`, holds: no,
-			source: "block/elevator.c"},
+			needs: "Linux 5.4, and " + logged, source: "block/elevator.c"},
 	}
 	// Of flaws that are mitigated alike (mds, tsx_async_abort, mmio_stale_data, reg_file_data_sampling) all must be off
 	// for one to be, and the files say so.
@@ -188,25 +208,77 @@ func evidences() []evidence {
 		"srbds", "gather_data_sampling",
 		"spec_rstack_overflow", "indirect_target_selection"} {
 		all = append(all, evidence{argument: flaw, value: "off", in: vulnerability(flaw), holds: mitigationOff,
-			source: hwVuln + ", " + bugs})
+			needs: flawed, source: hwVuln + ", " + bugs})
+	}
+	for _, status := range []string{"active", "passive"} {
+		all = append(all, evidence{argument: "intel_pstate", value: status, needs: "that driver",
+			in: []string{scheme.CPURoot + "/intel_pstate/status"}, holds: either("active", "passive", "off"), now: true,
+			source: "Documentation/admin-guide/pm/intel_pstate.rst"})
+	}
+	for _, asked := range [][3]string{{"enable", "1", "0"}, {"disable", "0", "1"}} {
+		right := among(asked[1], asked[2])
+		all = append(all, evidence{argument: "numa_balancing", value: asked[0], holds: right, now: true,
+			in: []string{"/proc/sys/kernel/numa_balancing"}, needs: "CONFIG_NUMA_BALANCING",
+			source: sysctl + ", check_numabalancing_enable in mm/mempolicy.c"},
+			evidence{argument: "schedstats", value: asked[0], holds: right, now: true, needs: "CONFIG_SCHEDSTATS",
+				in: []string{"/proc/sys/kernel/sched_schedstats"}, source: sysctl})
+	}
+	// The file shows whether the processor is watched: without a counter for that it is not, whatever was asked for.
+	for _, value := range []string{"0", "1"} {
+		all = append(all, evidence{argument: "nmi_watchdog", value: value, holds: equals, now: true,
+			in: []string{"/proc/sys/kernel/nmi_watchdog"}, needs: "CONFIG_LOCKUP_DETECTOR", source: watchdogs})
+	}
+	for _, module := range []string{"selinux", "apparmor"} {
+		all = append(all, evidence{argument: module, value: "0", in: []string{lsms}, holds: lacks(module),
+			needs: securityFiles, source: "Documentation/admin-guide/LSM/index.rst"},
+			evidence{argument: module, value: "1", in: []string{lsms}, holds: has(module),
+				needs: securityFiles, source: "Documentation/admin-guide/LSM/index.rst"})
 	}
 	for _, heap := range []string{"alloc", "free"} {
 		find := `mem auto-init: .*heap ` + heap + `:(on|off)`
 		all = append(all, evidence{argument: "init_on_" + heap, value: "1", in: []string{kernelLog}, find: find,
-			holds: oneOf("on"), source: "mm/mm_init.c"},
+			holds: oneOf("on"), needs: logged, source: "report_meminit in mm/mm_init.c"},
 			evidence{argument: "init_on_" + heap, value: "0", in: []string{kernelLog}, find: find, holds: oneOf("off"),
-				source: "mm/mm_init.c"})
+				needs: logged, source: "report_meminit in mm/mm_init.c"})
 	}
 	for _, name := range []string{"slub_debug", "slab_debug"} { // the second since 6.9
 		for _, check := range [][2]string{{"F", "sanity_checks"}, {"Z", "red_zone"}, {"P", "poison"},
 			{"U", "store_user"}} {
 			file := []string{oneSlab + check[1]}
 			all = append(all, evidence{argument: name, value: "*", in: file, holds: checkedBy(check[0]),
-				every: true, source: slub},
-				evidence{argument: name, in: file, holds: among("1", "0"), every: true, source: slub})
+				every: true, needs: slabChecks, source: slub},
+				evidence{argument: name, in: file, holds: among("1", "0"), every: true, needs: slabChecks,
+					source: slub})
 		}
 	}
 	return all
+}
+
+// verdict of what a place shows.
+func (e evidence) verdict(a kernelArgument, s showing) verdict {
+	asked := a.value
+	if !a.valued && e.value == "" && e.argument == "" {
+		asked = "1" // a parameter without a value is a switch
+	}
+	if !s.there {
+		return silent
+	}
+	v := e.holds(asked, s.text)
+	if v == fails && e.agree {
+		return silent
+	}
+	return v
+}
+
+// why is what a place shows, with what it takes to tell more.
+func (e evidence) why(v verdict, s showing) string {
+	switch {
+	case v == silent && e.needs != "" && (s.there || s.where != kernelLog):
+		return fmt.Sprintf("%s (it takes %s to tell)", s, e.needs)
+	case v == fails && e.now:
+		return s.String() + ", which can be set after the start, too"
+	}
+	return s.String()
 }
 
 // evidenceOf are the rows about an argument. The pages of hugepages= are of the size that stands before it, and only

@@ -47,20 +47,17 @@ func numbers(asked, shown string) verdict {
 	return equals(asked, shown)
 }
 
-// words are equal or not; numbers are no evidence.
-func words(asked, shown string) verdict {
-	if isNumber(asked) {
-		return silent
+// either are words, one of which is asked for and one shown; any other is no evidence.
+func either(words ...string) func(asked, shown string) verdict {
+	return func(asked, shown string) verdict {
+		switch {
+		case !slices.Contains(words, asked) || !slices.Contains(words, shown):
+			return silent
+		case asked == shown:
+			return holds
+		}
+		return fails
 	}
-	return equals(asked, shown)
-}
-
-// onlyEqual takes texts that differ for no evidence.
-func onlyEqual(asked, shown string) verdict {
-	if spot.Same(asked, shown) {
-		return holds
-	}
-	return silent
 }
 
 // oneOf is some word out of several, and no other.
@@ -75,9 +72,14 @@ func oneOf(wanted ...string) func(asked, shown string) verdict {
 
 // among is a word that is the right one, or one of those that are not; any other is no evidence.
 func among(right string, wrong ...string) func(asked, shown string) verdict {
+	return anyOf([]string{right}, wrong...)
+}
+
+// anyOf is among with several right ones.
+func anyOf(right []string, wrong ...string) func(asked, shown string) verdict {
 	return func(_, shown string) verdict {
 		switch {
-		case shown == right:
+		case slices.Contains(right, shown):
 			return holds
 		case slices.Contains(wrong, shown):
 			return fails
@@ -105,6 +107,14 @@ func lacks(word string) func(asked, shown string) verdict {
 	}
 }
 
+// lockedDown is whether the module that locks down is in use where the kernel is to be locked down.
+func lockedDown(asked, shown string) verdict {
+	if asked == "none" || has("lockdown")(asked, shown) == holds {
+		return silent
+	}
+	return fails
+}
+
 // some is anything at all, and no is nothing.
 func some(_, shown string) verdict {
 	if shown != "" {
@@ -122,13 +132,16 @@ func no(asked, shown string) verdict {
 
 // mitigationOff reads a file of vulnerabilities. A colon after "Vulnerable" introduces a partial mitigation, or what is
 // missing for one, except for Spectre v1 of x86, whose usual mitigations can't be switched off. Other processors have
-// no switch for it.
+// no switch for it. Where the flaw can't be used anyway (TSX or SMT is off, or arm64 has CSV2), the kernel says so
+// before it looks at the argument.
 //
 //	Vulnerable; SMT vulnerable
 //	Vulnerable, IBPB: disabled, STIBP: disabled
 //	Vulnerable: __user pointer sanitization and usercopy barriers only; no swapgs barriers
 //	Vulnerable: Clear CPU buffers attempted, no microcode; SMT Host state unknown
 //	Mitigation: PTI
+//	Mitigation: TSX disabled
+//	Mitigation: CSV2, BHB
 //	Not affected
 //	Unknown: Dependent on hypervisor status
 func mitigationOff(_, shown string) verdict {
@@ -136,7 +149,8 @@ func mitigationOff(_, shown string) verdict {
 	case strings.Contains(shown, "no swapgs barriers"), shown == "Vulnerable", strings.HasPrefix(shown, "Vulnerable;"),
 		strings.HasPrefix(shown, "Vulnerable,"):
 		return holds
-	case strings.HasPrefix(shown, "Mitigation: __user pointer sanitization"):
+	case strings.HasPrefix(shown, "Mitigation: __user pointer sanitization"), shown == "Mitigation: TSX disabled",
+		shown == "Mitigation: SMT disabled", strings.HasPrefix(shown, "Mitigation: CSV2"):
 		return silent
 	case strings.HasPrefix(shown, "Mitigation:"), strings.HasPrefix(shown, "Vulnerable: Clear CPU buffers attempted"):
 		return fails
