@@ -34,7 +34,11 @@ type Effect struct {
 // and finds only effects that dwarf the noise (a factor of three against 1%), which is what such a sample can show.
 // NaN when nothing is left to estimate from. The test takes the noise of all groups as equal: a caller that asks
 // many such questions should divide its limit for P by their number.
-func OrderEffect(groups [][]Marked) Effect {
+func OrderEffect(groups [][]Marked) Effect { return OrderEffectBeside(groups, nil) }
+
+// OrderEffectBeside is OrderEffect with groups beside that tell nothing but how far values scatter within a group,
+// which is taken as equal in all of them. A single value against two has some degrees of freedom then.
+func OrderEffectBeside(groups, beside [][]Marked) Effect {
 	out := Effect{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), P: math.NaN()}
 	var marks, logs []float64 // each centred on its group
 	used := 0
@@ -63,7 +67,19 @@ func OrderEffect(groups [][]Marked) Effect {
 			logs = append(logs, y[i]-meanLog)
 		}
 	}
-	freedom := len(logs) - used - 1
+	left, freedom := 0.0, len(logs)-used-1
+	for _, group := range beside {
+		var y []float64
+		for _, v := range group {
+			if v.Value > 0 && !math.IsInf(v.Value, 1) {
+				y = append(y, math.Log(v.Value))
+			}
+		}
+		if len(y) > 1 {
+			left += stat.Variance(y, nil) * float64(len(y)-1)
+			freedom += len(y) - 1
+		}
+	}
 	if used == 0 || freedom < 1 {
 		return out
 	}
@@ -73,7 +89,6 @@ func OrderEffect(groups [][]Marked) Effect {
 		square += marks[i] * marks[i]
 	}
 	effect := product / square
-	left := 0.0
 	for i := range logs {
 		r := logs[i] - effect*marks[i]
 		left += r * r

@@ -74,8 +74,9 @@ func acrossChecks() []Check {
 			Run:    positionEffect,
 			Taints: "everything",
 			When: fmt.Sprintf("a cell is %s faster or slower after another one; or all cells are in the first "+
-				"pass, first in a pass, or after writes (P < %.2g, %d repetitions of each kind)",
-				unit.Percent(orderEffect), orderAlpha, orderTwice),
+				"pass, first in a pass, or after writes (P < %.2g, %d repetitions of each kind; a single one is "+
+				"enough where it is %g times as fast as all others, so that three repetitions tell it)",
+				unit.Percent(orderEffect), orderAlpha, orderTwice, singleEffect),
 			Do:     "compare in the same order only",
 			Source: "the Talos report's comments: swapped tests, three times the speed",
 		},
@@ -107,6 +108,11 @@ const (
 	orderAlpha  = 0.01
 	// orderTwice is how many repetitions there must be with and without a condition: a single one may have stalled.
 	orderTwice = 2
+	// singleEffect is how many times as fast a single repetition must be as all others of its cell before its place in
+	// the order is taken for the reason, and singleApart how many times further away, as a logarithm, than those are
+	// from each other.
+	singleEffect = 2.5
+	singleApart  = 3.0
 	// freshFor is how long a layout counts as fresh: what a drive keeps of it in its caches is gone or moved to its
 	// lasting place within minutes.
 	freshFor = 5 * time.Minute

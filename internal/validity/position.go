@@ -3,6 +3,7 @@ package validity
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -19,16 +20,46 @@ type question struct {
 	fewest int             // marked repetitions that it takes
 	faster bool            // whether only a gain counts
 	text   string          // a format with the place of the ratio
+	// beside are other cells, which tell how far repetitions scatter where a single one is on a side. Nil where a
+	// single one tells nothing.
+	beside [][]stat.Marked
+}
+
+// effect that a question asks for, and whether there are enough repetitions to tell it.
+func (q question) effect() (e stat.Effect, enough bool) {
+	e = stat.OrderEffect(q.groups)
+	if q.beside != nil && min(e.Marked, e.Unmarked) == 1 && max(e.Marked, e.Unmarked) >= orderTwice {
+		return stat.OrderEffectBeside(q.groups, q.beside), aheadOfAll(q.groups[0])
+	}
+	return e, e.Marked >= q.fewest && e.Unmarked >= orderTwice
+}
+
+// aheadOfAll says whether the one repetition that is marked, or the one that is not, is so much faster than all others
+// that it is no chance: a single one that is slow may have stalled.
+func aheadOfAll(group []stat.Marked) bool {
+	var sides [2][]float64
+	for _, v := range group {
+		side := 0
+		if v.Marked {
+			side = 1
+		}
+		sides[side] = append(sides[side], v.Value)
+	}
+	one, others := sides[0], sides[1]
+	if len(one) > 1 {
+		one, others = others, one
+	}
+	ahead := math.Log(one[0] / slices.Max(others))
+	return ahead >= math.Log(singleEffect) && ahead >= singleApart*math.Log(slices.Max(others)/slices.Min(others))
 }
 
 // ask answers questions of one kind. The more are asked, the surer each answer must be.
 func ask(questions []question) []Found {
 	var found []Found
 	for _, q := range questions {
-		effect := stat.OrderEffect(q.groups)
+		effect, enough := q.effect()
 		// Differences below the threshold and samples that say nothing (NaN) both fail here.
 		sure := effect.P < orderAlpha/float64(len(questions))
-		enough := effect.Marked >= q.fewest && effect.Unmarked >= orderTwice
 		gain, loss := effect.Ratio >= 1+orderEffect, effect.Ratio <= 1/(1+orderEffect)
 		if !sure || !enough || !gain && (q.faster || !loss) {
 			continue
@@ -37,7 +68,11 @@ func ask(questions []question) []Found {
 		if effect.Ratio < 1 {
 			how = "at " + unit.Percent(effect.Ratio) + " of the speed"
 		}
-		text := fmt.Sprintf(q.text, how) + fmt.Sprintf(" (%d against %d repetitions)", effect.Marked, effect.Unmarked)
+		text := fmt.Sprintf(q.text, how) + fmt.Sprintf(" (%d against %d repetitions", effect.Marked, effect.Unmarked)
+		if min(effect.Marked, effect.Unmarked) == 1 {
+			text += fmt.Sprintf("; less than %g times as fast takes %d of each to be told", singleEffect, orderTwice)
+		}
+		text += ")"
 		found = append(found,
 			Found{q.cell, lab.Warning{Taints: allMetrics(), Text: text, MostError: effectShare(effect)}})
 	}
@@ -78,6 +113,7 @@ func positionEffect(h History) []Found {
 				cell:   c.Cell.ID,
 				fewest: orderTwice,
 				groups: [][]stat.Marked{c.marked(func(r lab.Repetition) bool { return r.After == p })},
+				beside: beside(h, c),
 				text: "right after " + strings.ReplaceAll(titles[p], "%", "%%") +
 					" this ran %s; the order of the tests is part of the number, " +
 					"so compare in the same order, or put something neutral in between",
@@ -109,6 +145,17 @@ func positionEffect(h History) []Found {
 		}
 	}
 	return append(ask(alone), ask(pooled)...)
+}
+
+// beside are the speeds of all cells but one.
+func beside(h History, of CellHistory) [][]stat.Marked {
+	others := [][]stat.Marked{}
+	for _, c := range h.Cells {
+		if c.Cell.ID != of.Cell.ID {
+			others = append(others, c.marked(func(lab.Repetition) bool { return false }))
+		}
+	}
+	return others
 }
 
 // withPosition leaves out the repetitions whose place in the run is not known.
@@ -190,6 +237,7 @@ func freshLayout(h History) []Found {
 				fewest: 1,
 				faster: true,
 				groups: [][]stat.Marked{c.marked(fresh)},
+				beside: beside(h, c),
 				text: "as the first load on freshly written data this ran %s than later; leave that repetition " +
 					"out, or put a load that is not counted first",
 			})
