@@ -33,8 +33,8 @@ func CostOf(times int, all ...*Measurement) Cost {
 }
 
 // Text adds it to what is measured, with the words in which the time is said: "3 cells; about 2m; writes 1.33 GB". Most
-// is "at most " where less may be written.
-func (c Cost) Text(what, about, most string) string {
+// is set where less may be written.
+func (c Cost) Text(what, about string, most bool) string {
 	if c.Profiles != "" {
 		what += "; " + c.Profiles
 	}
@@ -42,7 +42,7 @@ func (c Cost) Text(what, about, most string) string {
 		what += "; " + fmt.Sprintf(about, unit.Duration(c.Time))
 	}
 	if c.Storage {
-		what += "; writes " + most + WrittenText(c.Writes)
+		what += "; writes " + WrittenText(c.Writes, most)
 	}
 	return what
 }

@@ -105,7 +105,8 @@ func (m *Measurement) writeLimit(cells []suite.Cell, place lab.Place) (int64, er
 	if err != nil || limit == 0 {
 		return 0, app.Usage("--max-writes "+m.Options.MaxWrites+" is not an amount", "write something like 500g")
 	}
-	if known := suite.EstimateWrites(cells, place.Size, 0).Total(); known > float64(limit) {
+	writes := suite.EstimateWrites(cells, place.Size, m.bandwidth())
+	if known := writes.Total() - writes.InTime; known > float64(limit) {
 		return 0, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("this would write %s, more than --max-writes %s",
 			unit.Capacity(known), unit.Capacity(float64(limit))),
 			Hints: []string{"raise the limit, or leave out the cells that fill the device"}}

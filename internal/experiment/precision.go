@@ -129,14 +129,15 @@ func (m *Measurement) adaptiveEnd() string {
 
 // writesAtMost bounds what the loads that are still to come write, besides layout and fill: all the time that there is
 // goes to the cell that writes fastest.
-func (m *Measurement) writesAtMost(cells []suite.Cell, size int64) suite.Writes {
-	writes := suite.EstimateWrites(cells, size, 0)
+func (m *Measurement) writesAtMost(cells []suite.Cell) suite.Writes {
+	size, bandwidth := m.Place().Size, m.bandwidth()
+	writes := suite.EstimateWrites(cells, size, bandwidth)
 	writes.Load = 0
 	once, fastest := 0.0, 0.0
 	for i, c := range m.PlanCells() {
 		cell := cells[i]
 		cell.Repetitions = 1
-		each := suite.EstimateWrites([]suite.Cell{cell}, size, 0).Load
+		each := suite.EstimateWrites([]suite.Cell{cell}, size, bandwidth).Load
 		once += each
 		writes.Load += each * float64(m.mostRepetitions())
 		if c.Seconds > 0 {

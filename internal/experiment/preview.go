@@ -3,11 +3,13 @@ package experiment
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"headroom/internal/app"
+	"headroom/internal/ceiling"
 	"headroom/internal/facts/storage"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
@@ -90,35 +92,51 @@ func (m *Measurement) estimate(ctx context.Context) []string {
 	if t := suite.EstimateTime(cells, m.Pause()); t > 0 {
 		parts = append(parts, "about "+unit.Duration(t+ProfilesTime(m)))
 	}
-	most, writes := "", m.Writes(m.withProfiles(cells))
+	writes := m.Writes(m.withProfiles(cells))
 	if m.Run.Anytime {
 		parts = m.adaptiveEstimate()
 		if text := ProfilesText(m); text != "" {
 			parts = append(parts, text+", which takes "+unit.Duration(ProfilesTime(m)))
 		}
-		most, writes = "at most ", m.writesAtMost(cells, place.Size)
+		writes = m.writesAtMost(cells)
 	}
 	if place.Kind == lab.NoPlace {
 		return parts
 	}
-	text := "writes " + most + WrittenText(writes)
+	text := "writes " + WrittenText(writes, m.Run.Anytime)
 	if place.Kind == lab.Device && writes.Total()+float64(len(writes.Unbounded)) > 0 {
-		text += m.wear(ctx, place, writes.Total())
+		text += m.wear(ctx, place, writes)
 	}
 	return append(parts, text)
 }
 
 // Writes bounds what cells write, with one layout or fill where none lies there.
 func (m *Measurement) Writes(cells []suite.Cell) suite.Writes {
-	w := suite.EstimateWrites(cells, m.Place().Size, 0)
+	w := suite.EstimateWrites(cells, m.Place().Size, m.bandwidth())
 	if m.SharedScratch != nil {
 		w.Prepare = 0
 	}
 	return w
 }
 
-// WrittenText is what is written: "1.33 GB and what 2 cells can write in the time". A cell of several arms is one.
-func WrittenText(w suite.Writes) string {
+// bandwidth returns what the place takes at most for each cell: what the way to it carries, where the facts tell, or as
+// many of the fastest links of a drive as it has disks.
+func (m *Measurement) bandwidth() func(cell string) suite.Bandwidth {
+	ceilings := ceiling.OfCells(m.Run)
+	_, fastest, _ := ceiling.PCIe(32, 4, 0) // PCIe 5.0 x4
+	assumed := suite.Bandwidth{Most: fastest * float64(max(1, len(m.Place().Disks))), Assumed: true}
+	return func(cell string) suite.Bandwidth {
+		c, known := ceiling.Tightest(ceilings[cell], lab.Bandwidth(lab.Write))
+		if !known || math.IsInf(c.Most, 1) || !(c.Most > 0) {
+			return assumed
+		}
+		return suite.Bandwidth{Most: c.Most}
+	}
+}
+
+// WrittenText is what is written: "1.33 GB and what 2 cells can write in the time". A cell of several arms is one. Less
+// than that may be written where most is set, and where a load ends with its time before it has written all.
+func WrittenText(w suite.Writes, most bool) string {
 	unbounded := map[string]bool{}
 	for _, id := range w.Unbounded {
 		cell, _, _ := strings.Cut(id, "@")
@@ -131,11 +149,15 @@ func WrittenText(w suite.Writes) string {
 	if n := len(unbounded); n > 0 {
 		parts = append(parts, "what "+prose.Count(n, "cell")+" can write in the time")
 	}
-	return strings.Join(parts, " and ")
+	text := strings.Join(parts, " and ")
+	if most || w.InTime > 0 {
+		return "at most " + text
+	}
+	return text
 }
 
 // wear says how much of a drive's life is used and how much of it the run takes, where the drive tells.
-func (m *Measurement) wear(ctx context.Context, place lab.Place, writes float64) string {
+func (m *Measurement) wear(ctx context.Context, place lab.Place, writes suite.Writes) string {
 	if len(place.Disks) == 0 {
 		return ""
 	}
@@ -145,7 +167,11 @@ func (m *Measurement) wear(ctx context.Context, place lab.Place, writes float64)
 	}
 	text := fmt.Sprintf("; %s of its rated life is used", unit.Percent(w.Used))
 	if w.Rated > 0 {
-		text += fmt.Sprintf(", and this is about %s of it", unit.Percent(writes/float64(w.Rated)))
+		about := "about"
+		if writes.InTime > 0 {
+			about = "at most"
+		}
+		text += fmt.Sprintf(", and this is %s %s of it", about, unit.Percent(writes.Total()/float64(w.Rated)))
 	}
 	return text
 }

@@ -34,6 +34,9 @@ func EstimateTime(cells []Cell, pause time.Duration) time.Duration {
 type Writes struct {
 	// Prepare is one fill or layout, Load all repetitions of all loads that have a bound.
 	Prepare, Load float64
+	// InTime is the part of Load that only the time bounds: what the place takes in it at most, whatever it really
+	// takes.
+	InTime float64
 	// Unbounded are the ids of the cells for which no bound is known: they end by time, and neither the place nor a
 	// rate of their own limits their bandwidth.
 	Unbounded []string
@@ -44,19 +47,28 @@ func (w Writes) Total() float64 { return w.Prepare + w.Load }
 
 // And is what both write.
 func (w Writes) And(o Writes) Writes {
-	return Writes{w.Prepare + o.Prepare, w.Load + o.Load, slices.Concat(w.Unbounded, o.Unbounded)}
+	return Writes{w.Prepare + o.Prepare, w.Load + o.Load, w.InTime + o.InTime,
+		slices.Concat(w.Unbounded, o.Unbounded)}
 }
 
 // Times is what is written where all loads are carried out so often, after one preparation.
 func (w Writes) Times(n int) Writes {
-	w.Load *= float64(n)
+	w.Load, w.InTime = w.Load*float64(n), w.InTime*float64(n)
 	return w
 }
 
-// EstimateWrites bounds what the cells write to a device or scratch file of size bytes that takes bandwidth bytes a
-// second at most (its link's); both are 0 when unknown. A load is bounded by the bytes that it has to move (size,
-// io_size) unless it is time_based, and by its run time at its own rate or the place's bandwidth; the lowest holds.
-func EstimateWrites(cells []Cell, size int64, bandwidth float64) Writes {
+// Bandwidth is how many bytes a second a place takes at most; 0 where it is unknown.
+type Bandwidth struct {
+	Most float64
+	// Assumed says that nothing is known of the way to the place, and that this is what the fastest of its kind take. It
+	// bounds loads that have an amount to write; of those that have none, nothing is said by it.
+	Assumed bool
+}
+
+// EstimateWrites bounds what the cells write to a device or scratch file of size bytes, 0 when unknown, with the
+// bandwidth of the place for a cell's ID. A load is bounded by the bytes that it has to move (size, io_size) unless it
+// is time_based, and by its run time at its own rate or the place's bandwidth; the lowest holds.
+func EstimateWrites(cells []Cell, size int64, bandwidth func(cell string) Bandwidth) Writes {
 	var w Writes
 	if prepares(cells) {
 		w.Prepare = float64(size)
@@ -69,15 +81,21 @@ func EstimateWrites(cells []Cell, size int64, bandwidth float64) Writes {
 		if !c.Writes() || !writesData(c.Params) {
 			continue
 		}
-		most := BySize(c.Params, size)
+		most, inTime := BySize(c.Params, size), math.Inf(1)
 		if c.Runtime > 0 {
-			most = min(most, c.Runtime.Seconds()*min(byRate(c.Params), limit(bandwidth)))
+			most = min(most, c.Runtime.Seconds()*byRate(c.Params))
+			if b := bandwidth(c.ID); !b.Assumed || !math.IsInf(most, 1) {
+				inTime = c.Runtime.Seconds() * limit(b.Most)
+			}
 		}
-		if math.IsInf(most, 1) {
+		switch {
+		case inTime < most:
+			w.Load, w.InTime = w.Load+float64(c.Repetitions)*inTime, w.InTime+float64(c.Repetitions)*inTime
+		case math.IsInf(most, 1):
 			w.Unbounded = append(w.Unbounded, c.ID)
-			continue
+		default:
+			w.Load += float64(c.Repetitions) * most
 		}
-		w.Load += float64(c.Repetitions) * most
 	}
 	return w
 }

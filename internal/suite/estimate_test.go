@@ -73,15 +73,47 @@ func TestEstimateWrites(t *testing.T) {
 		"rw: randwrite, bsrange: 4k-1m, runtime: 10, time_based: 1, rate_iops: 100":        10e9,
 	} {
 		cells := oneJob(t, "fio: {"+fio+"}")
-		w := EstimateWrites(cells, size, bandwidth)
+		w := EstimateWrites(cells, size, takes(Bandwidth{Most: bandwidth}))
 		if got := w.Load / 3; got != want || w.Unbounded != nil {
 			t.Errorf("%s: %v a repetition, unbounded %v; want %v", fio, got, w.Unbounded, want)
 		}
 	}
 
 	cells := oneJob(t, "fio: {runtime: 60, time_based: 1, ioengine: libaio}, matrix: {rw: [randread, randwrite]}")
-	w := EstimateWrites(cells, 1<<30, 0)
+	w := EstimateWrites(cells, 1<<30, takes(Bandwidth{}))
 	if w.Prepare != 1<<30 || w.Load != 0 || !slices.Equal(w.Unbounded, []string{"job-randwrite"}) {
 		t.Errorf("at an unknown bandwidth: %+v", w)
+	}
+}
+
+// takes is a place that takes as much of every cell.
+func takes(b Bandwidth) func(string) Bandwidth { return func(string) Bandwidth { return b } }
+
+// A load of a drive that has more room than can be written in the time is bounded by the time, also where the way to
+// the drive is not known; one that has no amount to write is then not.
+func TestEstimateWritesInTime(t *testing.T) {
+	const drive = 7680e9
+	cells := oneJob(t, "fio: {rw: write, runtime: 60, numjobs: 4, ioengine: libaio}") // 3 repetitions
+	for _, c := range []struct {
+		b    Bandwidth
+		size int64
+		want Writes
+	}{
+		{Bandwidth{}, drive, Writes{Load: 3 * 4 * drive}},
+		{Bandwidth{Most: 2e9}, drive, Writes{Load: 3 * 60 * 2e9, InTime: 3 * 60 * 2e9}},
+		{Bandwidth{Most: 2e9, Assumed: true}, drive, Writes{Load: 3 * 60 * 2e9, InTime: 3 * 60 * 2e9}},
+		{Bandwidth{Most: 2e9, Assumed: true}, 1e9, Writes{Load: 3 * 4 * 1e9}},
+	} {
+		got := EstimateWrites(cells, c.size, takes(c.b))
+		if got.Prepare = 0; got.Load != c.want.Load || got.InTime != c.want.InTime || got.Unbounded != nil {
+			t.Errorf("%+v on %d bytes: %+v, want %+v", c.b, c.size, got, c.want)
+		}
+		if twice := got.Times(2).And(got); twice.Load != 3*got.Load || twice.InTime != 3*got.InTime {
+			t.Errorf("three times %+v are %+v", got, twice)
+		}
+	}
+	timed := oneJob(t, "fio: {rw: write, runtime: 60, time_based: 1, ioengine: libaio}")
+	if got := EstimateWrites(timed, drive, takes(Bandwidth{Most: 2e9, Assumed: true})); len(got.Unbounded) != 1 {
+		t.Errorf("of a load without an amount: %+v", got)
 	}
 }

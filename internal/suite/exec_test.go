@@ -62,7 +62,7 @@ func TestCommandCells(t *testing.T) {
 	if got := s.ScratchSize(cells); got != 1<<20 {
 		t.Errorf("the scratch file has %d bytes", got)
 	}
-	if w := EstimateWrites(cells[:2], 0, 0); len(w.Unbounded) != 2 {
+	if w := EstimateWrites(cells[:2], 0, takes(Bandwidth{})); len(w.Unbounded) != 2 {
 		t.Errorf("what commands write is said to be known: %+v", w)
 	}
 	if !s.TouchesStorage() {

@@ -214,7 +214,7 @@ func (s *passes) PrintSummary(ctx context.Context) {
 	}
 	what := fmt.Sprintf("%s in %d passes over %s", prose.Count(len(s.First().Run.Cells), "cell"), s.count,
 		prose.Count(len(s.Names), s.level))
-	s.Print("  ", experiment.CostOf(1, s.measurements()...).Text(what, "about %s", ""))
+	s.Print("  ", experiment.CostOf(1, s.measurements()...).Text(what, "about %s", false))
 	for _, name := range slices.Sorted(maps.Keys(s.opened)) {
 		if t, ok := s.opened[name].(target.Caveats); ok {
 			for _, text := range t.Caveats(ctx) {

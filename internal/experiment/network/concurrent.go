@@ -118,7 +118,7 @@ func (s *ConcurrentNetwork) DurationText() string {
 		return c.Arm != runner.AllTargets
 	})
 	time := experiment.Cost{Time: suite.EstimateTime(all.SuiteCells(), all.Pause())}
-	return time.Text(fmt.Sprintf("%d passes", t.Run.Repetitions), "about %s", "")
+	return time.Text(fmt.Sprintf("%d passes", t.Run.Repetitions), "about %s", false)
 }
 
 // ListOrder says in which order the tests come.

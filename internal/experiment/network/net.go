@@ -156,6 +156,6 @@ func (n *pairsRun) PrintSummary(context.Context) {
 	if len(n.Pairs) > 1 {
 		text += " of each pair, all pairs at once"
 	}
-	n.Print("  ", experiment.CostOf(1, m).Text(text, "about %s", ""))
+	n.Print("  ", experiment.CostOf(1, m).Text(text, "about %s", false))
 	m.PrintEvents()
 }

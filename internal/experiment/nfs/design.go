@@ -134,7 +134,7 @@ func (x *Stages) PrintSummary(context.Context) {
 		}
 	}
 	what := prose.Count(len(all), "stage") + "; " + prose.Count(loads, "load")
-	x.Print("", experiment.CostOf(1, all...).Text(what, "about %s", "at most "))
+	x.Print("", experiment.CostOf(1, all...).Text(what, "about %s", true))
 }
 
 // PrintPlan lists the stages, and the loads of each.

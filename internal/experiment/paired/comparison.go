@@ -273,8 +273,7 @@ func (c *pairedComparison) PrintSummary(context.Context) {
 	}
 	cost.Writes = cost.Writes.Times(c.terms.Pairs + c.terms.Confirm)
 	c.Print("  ", cost.Text(fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm",
-		prose.Count(len(c.base().Run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm), "a pass takes about %s",
-		"at most "))
+		prose.Count(len(c.base().Run.Cells), "cell"), c.terms.Pairs, c.terms.Confirm), "a pass takes about %s", true))
 }
 
 // Measure measures pairs until each cell has its verdict.

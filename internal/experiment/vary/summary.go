@@ -45,7 +45,7 @@ func (x *Experiment) PrintSummary(context.Context) {
 	cost := experiment.CostOf(e.Blocks, x.measurements()...)
 	cost.Profiles = experiment.ProfilesText(x.measurements()...)
 	cost.Time = time.Duration(e.Blocks)*block + experiment.ProfilesTime(x.measurements()...)
-	x.Print("  ", cost.Text(what, about, "at most "))
+	x.Print("  ", cost.Text(what, about, true))
 	for _, v := range e.Factors {
 		line := strings.TrimSuffix(v.Factor, ":") + ": " + strings.Join(levelWords(v.Levels), ", ")
 		if v.Found != "" {
@@ -115,7 +115,7 @@ func (x *Experiment) printSearchSummary() {
 	}
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
 	one := experiment.Cost{Time: suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms))}
-	x.Print("  ", one.Text(text, "one takes about %s besides changing settings", ""))
+	x.Print("  ", one.Text(text, "one takes about %s besides changing settings", false))
 	if text := x.profilesText(); text != "" {
 		x.Print("  ", text)
 	}
