@@ -396,7 +396,8 @@ func checkExpansion(t *testing.T, s Suite, place lab.PlaceKind) {
 			t.Fatalf("fio's command line would misread %v: %v", c.Params, err)
 		}
 	}
-	if w := EstimateWrites(cells, 1<<30, takes(Bandwidth{Most: 1e9})); EstimateTime(cells, s.Interval) < 0 || !(w.Total() >= 0) {
+	w := EstimateWrites(cells, 1<<30, takes(Bandwidth{Most: 1e9}))
+	if EstimateTime(cells, s.Interval) < 0 || !(w.Total() >= 0) {
 		t.Fatalf("%v and %+v", EstimateTime(cells, s.Interval), w)
 	}
 	if _, err := s.Commands(place, false); err != nil {

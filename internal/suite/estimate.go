@@ -60,8 +60,8 @@ func (w Writes) Times(n int) Writes {
 // Bandwidth is how many bytes a second a place takes at most; 0 where it is unknown.
 type Bandwidth struct {
 	Most float64
-	// Assumed says that nothing is known of the way to the place, and that this is what the fastest of its kind take. It
-	// bounds loads that have an amount to write; of those that have none, nothing is said by it.
+	// Assumed says that nothing is known of the way to the place, and that this is what the fastest of its kind take.
+	// It bounds loads that have an amount to write; of those that have none, nothing is said by it.
 	Assumed bool
 }
 

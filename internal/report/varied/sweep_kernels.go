@@ -60,7 +60,11 @@ func noChange(d *sweep.Document) string {
 	case d.Chain.Compared == 0:
 		return of + " can't be compared"
 	case d.Chain.Undecided == 0:
-		return fmt.Sprintf("no change of more than %s between %s", unit.RoundPercent(d.Margin), of)
+		text := fmt.Sprintf("no change of more than %s between %s", unit.RoundPercent(d.Margin), of)
+		if len(d.Outages) > 0 {
+			text += " where both have a figure"
+		}
+		return text
 	}
 	return fmt.Sprintf("no change is shown between %s; undecided in %d of %s", of, d.Chain.Undecided,
 		prose.Count(d.Chain.Compared, "comparison"))

@@ -1,8 +1,10 @@
 package varied
 
 import (
+	"strings"
 	"testing"
 
+	"headroom/internal/lab"
 	"headroom/internal/sweep"
 )
 
@@ -21,6 +23,41 @@ func TestNoChangeBetweenKernels(t *testing.T) {
 			Undecided: c.undecided}}
 		if got := chainAnswer(&d); len(got) != 1 || got[0] != c.want {
 			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// Of a kernel on which loads fail, it is not said that nothing changed: each load that failed is named.
+func TestKernelsOnWhichLoadsFail(t *testing.T) {
+	for _, c := range []struct {
+		failing int // of four loads, on the second kernel
+		level   float64
+		want    string
+	}{
+		{0, 14600, "no change of more than 3% between neighbours of 2 kernels"},
+		{3, 14600, "no change of more than 3% between neighbours of 2 kernels where both have a figure; not compared: " +
+			"a failed at 6.12.117, b failed at 6.12.117 and c failed at 6.12.117"},
+		{4, 14600, "neighbours of 2 kernels can't be compared; not compared: a failed at 6.12.117, "},
+		{3, 147, "6.12.117 is slower than 6.1.56: 0.01x in d (another branch); not compared: a failed at 6.12.117, "},
+	} {
+		in := sweep.Input{Factor: "kernel:", Levels: []sweep.Arm{{Name: "6.1.56"}, {Name: "6.12.117"}},
+			Settings: sweep.Settings{Margin: 0.03, Alpha: 0.05, Share: 0.9}}
+		for i, name := range []string{"a", "b", "c", "d"} {
+			in.Cells = append(in.Cells, sweep.CellInput{Title: name, Cell: lab.Cell{ID: name, Job: name,
+				Params: map[string]string{"rw": "randread", "bs": "4k"}}})
+			for block := 1; block <= 8; block++ {
+				in.Measured = append(in.Measured, sweep.Measured{Level: 0, Cell: name, Block: block,
+					Values: map[string]float64{"read.iops": 14600}})
+				later := map[string]float64{"read.iops": c.level}
+				if i < c.failing {
+					later = nil
+				}
+				in.Measured = append(in.Measured, sweep.Measured{Level: 1, Cell: name, Block: block, Values: later})
+			}
+		}
+		d := sweep.Analyze(in)
+		if got := sweepAnswer(&d); !strings.HasPrefix(got[0], c.want) {
+			t.Errorf("%d fail: %q, want %q", c.failing, got, c.want)
 		}
 	}
 }
