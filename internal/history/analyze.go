@@ -95,7 +95,7 @@ func newSeries(runs []Run, o Options) Series {
 	for i := range s.Cells {
 		t := &s.Cells[i]
 		levels := search.Levels(t.centers())
-		t.Changes = changes(t, levels.Changes, o.Margin)
+		t.Changes = changes(t, levels, o.Margin)
 		if c := levels.Slope; c != nil {
 			t.Slope = &Slope{estimate(*c), verdict(c.Decide(o.Margin), t.Better)}
 		}
@@ -125,14 +125,19 @@ func worseVerdict(a, b Verdict) Verdict {
 }
 
 // changes are the change points as they are published.
-func changes(t *Track, points []changepoint.ChangePoint, margin float64) []Change {
-	out := []Change{}
-	for _, p := range points {
-		out = append(out, Change{
-			Run: t.Points[p.Index].Run, Before: t.Points[p.Index-1].Run, Index: p.Index, Estimate: estimate(p.Change),
-			P: p.P, Likely: p.Likely,
-			Verdict: verdict(p.Change.Decide(margin), t.Better),
-		})
+func changes(t *Track, levels changepoint.Levels, margin float64) []Change {
+	out, start := []Change{}, 0
+	for i, p := range levels.Changes {
+		end := len(levels.Levelled)
+		if i+1 < len(levels.Changes) {
+			end = levels.Changes[i+1].Index
+		}
+		from, to := stat.Median(levels.Levelled[start:p.Index]), stat.Median(levels.Levelled[p.Index:end])
+		change := p.Change.Agreeing(from, to)
+		out = append(out, Change{Run: t.Points[p.Index].Run, Before: t.Points[p.Index-1].Run, Index: p.Index,
+			From: from, To: to, Estimate: estimate(change), P: p.P, Likely: p.Likely,
+			Verdict: verdict(change.Decide(margin), t.Better)})
+		start = p.Index
 	}
 	return out
 }

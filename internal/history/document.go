@@ -136,6 +136,10 @@ type Change struct {
 	Run    string `json:"run"`
 	Before string `json:"before"`
 	Index  int    `json:"index"`
+	// From and To are the medians of the runs before and after it, up to the next changes, in the metric's unit;
+	// without the rhythm, and at the upper mode where there are two. Estimate is To over From.
+	From float64 `json:"from"`
+	To   float64 `json:"to"`
 	Estimate
 	// P is how often all the series of this machine without any change would show as much anywhere, at most.
 	P float64 `json:"p"`

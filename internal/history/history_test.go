@@ -332,6 +332,11 @@ func TestPatternsAreNoChanges(t *testing.T) {
 			t.Errorf("%s: rhythm %+v", name, rhythm)
 		}
 		proved := slices.DeleteFunc(slices.Clone(track.Changes), func(c Change) bool { return c.Likely })
+		for _, c := range track.Changes { // as printed beside each other
+			if math.Abs(c.Ratio*c.From/c.To-1) > 1e-9 || *c.Lo > c.Ratio || *c.Hi < c.Ratio {
+				t.Errorf("%s: from %g to %g is called %g [%g, %g]", name, c.From, c.To, c.Ratio, *c.Lo, *c.Hi)
+			}
+		}
 		if (track.Modes != nil) != c.switches || len(proved) != c.changes ||
 			track.Newest.Verdict != c.newestVerdict {
 			t.Errorf("%s: modes %+v, changes %+v, newest %+v", name, track.Modes, track.Changes, track.Newest)

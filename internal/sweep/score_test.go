@@ -379,7 +379,7 @@ func TestMissingLevels(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	for _, p := range b.Levels { // the ratio is that of what is printed
-		if math.Abs(p.ToBaseline.Ratio**b.Levels[0].Value / *p.Value-1) > 1e-9 {
+		if math.Abs(p.ToBaseline.Ratio**b.Levels[0].Value / *p.Value - 1) > 1e-9 {
 			t.Errorf("%g to %g is called %g", *b.Levels[0].Value, *p.Value, p.ToBaseline.Ratio)
 		}
 	}

@@ -103,7 +103,7 @@ func TestSimulatedOrdersWithoutEffect(t *testing.T) {
 			warnings, _, texts := positions(run, reps)
 			all++
 			of += min(warnings, 1)
-			ofOne += min(strings.Count(texts, "(1 against 2") + strings.Count(texts, "(2 against 1 "), 1)
+			ofOne += min(strings.Count(texts, "(1 against 2")+strings.Count(texts, "(2 against 1 "), 1)
 		}
 		single, wrong = single+ofOne, wrong+of
 		if of > 0 {

@@ -182,7 +182,7 @@ func (h historyText) event(e history.Event) []document.Block {
 	}}
 	for _, i := range e.Cells {
 		of := h.s.Cells[i]
-		for j, c := range of.Changes {
+		for _, c := range of.Changes {
 			if h.distance(c.Run, e.Run) > eventWidth {
 				continue
 			}
@@ -194,7 +194,7 @@ func (h historyText) event(e history.Event) []document.Block {
 				verdict += " at " + h.id(c.Run)
 			}
 			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: of.Name}, changeCell(c.Estimate),
-				{Text: verdict}, levelCell(of, levelBefore(of, j)), levelCell(of, levelAfter(of, j)),
+				{Text: verdict}, levelCell(of, c.From), levelCell(of, c.To),
 				{Text: atMost(c.P), Value: &c.P, Unit: "1"}}})
 		}
 	}
@@ -213,22 +213,6 @@ func (h historyText) event(e history.Event) []document.Block {
 
 func levelCell(t history.Track, level float64) document.Cell {
 	return document.Cell{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}
-}
-
-func levelBefore(t history.Track, change int) float64 {
-	from := 0
-	if change > 0 {
-		from = t.Changes[change-1].Index
-	}
-	return stat.Median(centers(t.Points[from:t.Changes[change].Index]))
-}
-
-func levelAfter(t history.Track, change int) float64 {
-	to := len(t.Points)
-	if change+1 < len(t.Changes) {
-		to = t.Changes[change+1].Index
-	}
-	return stat.Median(centers(t.Points[t.Changes[change].Index:to]))
 }
 
 // next is what to type now.

@@ -77,8 +77,8 @@ func oddHistory() history.Document {
 	}
 	rise := track("rise 4k q1", "write.iops", lab.PerSecond, points(1000, 1010, 51000))
 	lo, hi := 48.0, 53.0
-	rise.Changes = []history.Change{{Run: "CCCC", Before: "BBBB", Index: 2, Verdict: "better", P: 0.0001, Likely: true,
-		Estimate: history.Estimate{Ratio: 51, Lo: &lo, Hi: &hi, Confidence: 0.95}}}
+	rise.Changes = []history.Change{{Run: "CCCC", Before: "BBBB", Index: 2, From: 1005, To: 51000, Verdict: "better",
+		P: 0.0001, Likely: true, Estimate: history.Estimate{Ratio: 51, Lo: &lo, Hi: &hi, Confidence: 0.95}}}
 	wide := track("wide 4k q1", "read.latency.mean", lab.Seconds, points(95e-6, 99e-6, 97e-6))
 	far, low := 0.9, 1e-6
 	wide.Points[1].Hi, wide.Points[1].Lo, wide.Points[1].Warnings = &far, &low, []string{"busy"}

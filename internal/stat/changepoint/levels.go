@@ -12,8 +12,9 @@ type Levels struct {
 	// Rhythm is set where the values repeat, and Modes where their level switches between two.
 	Rhythm *Rhythm
 	Modes  *Modes
-	// Values are those of the series without its rhythm.
-	Values []float64
+	// Values are those of the series without its rhythm. Changes are found in Levelled, which are also at the level of
+	// one mode.
+	Values, Levelled []float64
 }
 
 // minForPattern is the least number of values of a slope and of two modes. The correlation of fewer values is unknown.
@@ -23,7 +24,7 @@ const minForPattern = 12
 // modes, changes are looked for in what is left when the lower one is put at the level of the upper one. If that leaves
 // no more switches than there are changes, steps alone explain the series as well.
 func (s *ChangeSearch) Levels(values []float64) Levels {
-	found := Levels{Values: values}
+	found := Levels{Values: values, Levelled: values}
 	logs := stat.LogsOf(values)
 	if len(logs) != len(values) {
 		return found
@@ -34,11 +35,11 @@ func (s *ChangeSearch) Levels(values []float64) Levels {
 	if modes, levelled, upper, ok := s.modesOf(found.Values); ok {
 		found.Changes = s.ChangePoints(levelled)
 		if upper.switchesBesides(found.Changes) >= minSwitches {
-			found.Modes = &modes
+			found.Modes, found.Levelled = &modes, levelled
 			return found
 		}
 	}
-	found.Changes = s.ChangePoints(found.Values)
+	found.Changes, found.Levelled = s.ChangePoints(found.Values), found.Values
 	if c, ok := s.slope(found.Values, found.Changes); ok {
 		found.Slope, found.Changes = &c, nil
 	}
