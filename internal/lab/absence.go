@@ -41,3 +41,58 @@ func DidNothing(own map[string]MetricInfo, metric string, values map[string]floa
 		return (direction == "" || of == direction) && values[name] == 0 && MetricOf(own, name).Better == Higher
 	})
 }
+
+// Outage is a load that has no figure in an arm where it was run: it failed each time, or measured 0, which has no ratio
+// to anything.
+type Outage struct {
+	Cell  string `json:"cell"`
+	Title string `json:"title"`
+	// Metric is empty where the load failed each time.
+	Metric string `json:"metric,omitempty"`
+	// Failed and Zero are how many of N repetitions failed, and measured 0.
+	Failed int `json:"failed,omitempty"`
+	Zero   int `json:"zero,omitempty"`
+	N      int `json:"n"`
+}
+
+// Whole reports whether no repetition had a figure.
+func (o Outage) Whole() bool { return o.Failed+o.Zero == o.N }
+
+// OutagesOf returns the outages of a load by the values of its repetitions, of which one that failed has none: one if it
+// failed each time, else one for each of the metrics that measured 0. own are the metrics that the load names itself.
+func OutagesOf(load Outage, own map[string]MetricInfo, metrics []string, repetitions []map[string]float64) []Outage {
+	load.N, load.Failed = len(repetitions), 0
+	for _, values := range repetitions {
+		if len(values) == 0 {
+			load.Failed++
+		}
+	}
+	if load.N > 0 && load.Failed == load.N {
+		return []Outage{load}
+	}
+	var out []Outage
+	for _, metric := range metrics {
+		load.Metric, load.Zero = metric, 0
+		for _, values := range repetitions {
+			if Stands(own, metric, values) {
+				load.Zero++
+			}
+		}
+		if load.Zero > 0 {
+			out = append(out, load)
+		}
+	}
+	return out
+}
+
+// Stands reports whether a repetition measured 0 of a metric, also where less of it is better, or did nothing: a load
+// that sets its own pace is judged by its latency, and has none then. One that failed has no values, and does not stand.
+func Stands(own map[string]MetricInfo, metric string, values map[string]float64) bool {
+	if len(values) == 0 {
+		return false
+	}
+	if v, ok := values[metric]; ok && v == 0 {
+		return true
+	}
+	return DidNothing(own, metric, values)
+}

@@ -115,7 +115,7 @@ func (in *Input) rows() []*row {
 			r := newRow(in, c, metric, named(metric))
 			measured := 0
 			for i := range r.values {
-				if in.zeros(c, metric, i) > 0 { // without these the level would look as if it never stood still
+				if in.stands(c, metric, i) { // without these the level would look as if it never stood still
 					r.values[i] = map[int]float64{}
 				}
 				if i < len(in.Levels) && r.measured(i) {

@@ -28,12 +28,12 @@ func TestOutagesOfLevels(t *testing.T) {
 		missing bool // its figure
 	}{
 		{"none", 2, func(*Measured) {}, nil, false},
-		{"measured 0", 2, always(zero), []Outage{{Level: "4", Metric: "read.iops", Zero: 6, N: 6}}, true},
-		{"measured 0 once", 2, inBlock(3, zero), []Outage{{Level: "4", Metric: "read.iops", Zero: 1, N: 6}}, true},
-		{"failed", 2, always(nil), []Outage{{Level: "4", Failed: 6, N: 6}}, true},
+		{"measured 0", 2, always(zero), []Outage{{"4", lab.Outage{Metric: "read.iops", Zero: 6, N: 6}}}, true},
+		{"measured 0 once", 2, inBlock(3, zero), []Outage{{"4", lab.Outage{Metric: "read.iops", Zero: 1, N: 6}}}, true},
+		{"failed", 2, always(nil), []Outage{{"4", lab.Outage{Failed: 6, N: 6}}}, true},
 		{"failed once", 2, inBlock(3, nil), nil, false},
-		{"the baseline failed", 0, always(nil), []Outage{{Level: "1", Failed: 6, N: 6}}, true},
-		{"the reference failed", 3, always(nil), []Outage{{Level: "host", Failed: 6, N: 6}}, false},
+		{"the baseline failed", 0, always(nil), []Outage{{"1", lab.Outage{Failed: 6, N: 6}}}, true},
+		{"the reference failed", 3, always(nil), []Outage{{"host", lab.Outage{Failed: 6, N: 6}}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(5, 5))
@@ -87,9 +87,9 @@ func TestOutagesWithoutFigures(t *testing.T) {
 			Measured{Level: 0, Cell: "broken", Block: block}, Measured{Level: 1, Cell: "broken", Block: block})
 	}
 	d := Analyze(in)
-	want := []Outage{{Level: "2", Cell: "paced", Title: "paced", Metric: "read.latency.mean", Zero: 4, N: 4},
-		{Level: "1", Cell: "broken", Title: "broken", Failed: 4, N: 4},
-		{Level: "2", Cell: "broken", Title: "broken", Failed: 4, N: 4}}
+	want := []Outage{{"2", lab.Outage{Cell: "paced", Title: "paced", Metric: "read.latency.mean", Zero: 4, N: 4}},
+		{"1", lab.Outage{Cell: "broken", Title: "broken", Failed: 4, N: 4}},
+		{"2", lab.Outage{Cell: "broken", Title: "broken", Failed: 4, N: 4}}}
 	if len(d.Outages) != len(want) || len(d.Cells) != 0 {
 		t.Fatalf("outages %+v, cells %+v", d.Outages, d.Cells)
 	}
