@@ -16,6 +16,8 @@ type Design struct {
 	Cells []Cell
 	// NotVerified are the levels that nothing shows the effect of.
 	NotVerified []lab.Unverified
+	// Outages are the loads without a figure in an arm.
+	Outages []Outage
 }
 
 // Setting is a factor at the level that is priced.

@@ -39,6 +39,8 @@ type Document struct {
 	Controls []Control `json:"controls"`
 	// Suspects are pairs of settings, by number from 1, whose interaction is worth measuring: arms "+1+2".
 	Suspects [][2]int `json:"suspects"`
+	// Outages are the loads that failed at each visit of an arm, or measured 0 at one. They are compared with nothing.
+	Outages []Outage `json:"outages,omitempty"`
 	// PerVisit is how many repetitions a visit is worth; absent where visits have one.
 	PerVisit *plan.PerVisit `json:"per_visit,omitempty"`
 	Warnings []Warning      `json:"warnings"`
@@ -55,6 +57,8 @@ const (
 	Undecided Verdict = "undecided"
 	// Mixed is faster in one place and slower in another: alone and in the set, or for two loads.
 	Mixed Verdict = "mixed"
+	// Stops is a setting with which the load fails, or does nothing, at each visit.
+	Stops Verdict = "stops"
 	// NotVerified is what would be same, of a setting that may not have been in effect.
 	NotVerified Verdict = "not-verified"
 )
@@ -184,6 +188,8 @@ func together(verdicts []Verdict) Verdict {
 		counts[v]++
 	}
 	switch {
+	case counts[Stops] > 0:
+		return Stops
 	case counts[Mixed] > 0 || counts[Faster] > 0 && counts[Slower] > 0:
 		return Mixed
 	case counts[Faster] > 0:

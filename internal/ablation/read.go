@@ -12,7 +12,8 @@ import (
 )
 
 // Read takes a saved run apart: its design, the values of the deciding metrics, and the warnings that weaken them.
-// Repetitions that failed are left out. The arms of the run are named as in this package, the cells "CELL@ARM".
+// Repetitions that failed are left out, and so are all of an arm in which a metric was 0 (Design.Outages). The arms of
+// the run are named as in this package, the cells "CELL@ARM".
 func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured, []Warning, error) {
 	d, err := designOf(run)
 	if err != nil {
@@ -31,6 +32,7 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 	}
 	seen := map[string]map[string]bool{} // metrics by cell of the suite
 	var all []lab.Repetition
+	values := map[string]map[string][]map[string]float64{} // of all repetitions, by arm and cell of the suite
 	for r := range repetitions {
 		c, ok := cells[r.Cell]
 		if !ok {
@@ -41,10 +43,16 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 		for _, w := range r.Warnings {
 			warnings.add(w, suiteCell(c), c.Arm, true)
 		}
+		id := suiteCell(c)
+		arm := visited(c.Arm)
+		if values[arm] == nil {
+			values[arm] = map[string][]map[string]float64{}
+		}
 		if r.Failed() {
+			values[arm][id] = append(values[arm][id], nil)
 			continue
 		}
-		id := suiteCell(c)
+		values[arm][id] = append(values[arm][id], r.Values)
 		if seen[id] == nil {
 			seen[id] = map[string]bool{}
 		}
@@ -56,11 +64,13 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 	for i, c := range d.Cells {
 		d.Cells[i].Metrics = deciding(c, seen[c.ID])
 	}
+	d.Outages = outagesOf(d, values)
 	var measured []Measured
 	for _, r := range all {
 		c := cells[r.Cell]
 		for _, metric := range d.cell(suiteCell(c)).Metrics {
-			if v, ok := r.Values[metric]; ok {
+			_, stood := d.outage(number{suiteCell(c), metric}, visited(c.Arm))
+			if v, ok := r.Values[metric]; ok && !stood { // else it would look as if it never stood still
 				measured = append(measured, Measured{Arm: c.Arm, Cell: suiteCell(c), Metric: metric, Block: r.Block,
 					Value: v})
 			}

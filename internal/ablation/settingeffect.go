@@ -38,7 +38,7 @@ func FromRun(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Document, error
 func Compute(d Design, measured []Measured, t Terms, cost func(setting string) rule.Cost) Document {
 	e := newAnalysis(d, measured, t)
 	out := Document{Schema: Schema, Margin: t.Margin, Alpha: t.Alpha, Claims: d.Claims(), Confidence: 1 - e.perClaim(),
-		Cells:    d.Cells,
+		Cells: d.Cells, Outages: d.Outages,
 		Settings: []SettingEffect{}, Interactions: []Interaction{}, Unexplained: []Unexplained{}, Controls: []Control{},
 		Suspects: [][2]int{},
 		Warnings: []Warning{}}
@@ -89,6 +89,11 @@ func (a *analysis) settingEffect(n int, s Setting) SettingEffect {
 			}
 		}
 		c.Verdict = together(both)
+		if a.stops(of, n) {
+			c.Verdict = Stops
+		} else if c.Verdict == Same && a.stoodOnlyBy(of, n) {
+			c.Verdict = Undecided // the other arm does not show it
+		}
 		verdicts = append(verdicts, c.Verdict)
 		p.Cells = append(p.Cells, c)
 	})

@@ -42,8 +42,8 @@ func DidNothing(own map[string]MetricInfo, metric string, values map[string]floa
 	})
 }
 
-// Outage is a load that has no figure in an arm where it was run: it failed each time, or measured 0, which has no ratio
-// to anything.
+// Outage is a load that has no figure in an arm where it was run: it failed each time, or measured 0, which has no
+// ratio to anything.
 type Outage struct {
 	Cell  string `json:"cell"`
 	Title string `json:"title"`
@@ -58,8 +58,9 @@ type Outage struct {
 // Whole reports whether no repetition had a figure.
 func (o Outage) Whole() bool { return o.Failed+o.Zero == o.N }
 
-// OutagesOf returns the outages of a load by the values of its repetitions, of which one that failed has none: one if it
-// failed each time, else one for each of the metrics that measured 0. own are the metrics that the load names itself.
+// OutagesOf returns the outages of a load by the values of its repetitions, of which one that failed has none: one if
+// it failed each time, else one for each of the metrics that measured 0. own are the metrics that the load names
+// itself.
 func OutagesOf(load Outage, own map[string]MetricInfo, metrics []string, repetitions []map[string]float64) []Outage {
 	load.N, load.Failed = len(repetitions), 0
 	for _, values := range repetitions {
@@ -86,7 +87,8 @@ func OutagesOf(load Outage, own map[string]MetricInfo, metrics []string, repetit
 }
 
 // Stands reports whether a repetition measured 0 of a metric, also where less of it is better, or did nothing: a load
-// that sets its own pace is judged by its latency, and has none then. One that failed has no values, and does not stand.
+// that sets its own pace is judged by its latency, and has none then. One that failed has no values, and does not
+// stand.
 func Stands(own map[string]MetricInfo, metric string, values map[string]float64) bool {
 	if len(values) == 0 {
 		return false

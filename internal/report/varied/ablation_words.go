@@ -22,7 +22,7 @@ import (
 // others.
 func (t ablationText) headline() string {
 	var parts []string
-	undecided, same := 0, 0
+	undecided, same, stopped := 0, 0, 0
 	most := 0.0
 	names := t.names()
 	var uncertainty []string
@@ -33,6 +33,10 @@ func (t ablationText) headline() string {
 		}
 		switch s.Verdict {
 		case ablation.Undecided:
+			if t.outageOf(s) { // more blocks would not help
+				stopped++
+				continue
+			}
 			undecided++
 		case ablation.Same:
 			same++
@@ -50,11 +54,11 @@ func (t ablationText) headline() string {
 	case t.Blocks == 0:
 		return "nothing was measured yet"
 	case undecided+same == 0:
-	case undecided == 0 && len(parts) == 0:
+	case undecided == 0 && len(parts)+stopped == 0:
 		rest = fmt.Sprintf("none of %s makes a difference beyond %s", t.countSettings(), percentShort(t.Margin))
 	case undecided == 0:
 		rest = fmt.Sprintf("no other of %s makes a difference beyond %s", t.countSettings(), percentShort(t.Margin))
-	case len(parts) == 0:
+	case len(parts)+stopped == 0:
 		rest = fmt.Sprintf("none of %s made a difference that could be seen", t.countSettings())
 	default:
 		rest = fmt.Sprintf("no other of %s made a difference that could be seen", t.countSettings())
@@ -69,7 +73,7 @@ func (t ablationText) headline() string {
 		notVerified = "not verified: whether " + prose.List(uncertainty) + " " + verb(len(uncertainty), "was", "were") +
 			" in effect"
 	}
-	return strings.Join(slices.DeleteFunc([]string{text, rest, notVerified}, func(part string) bool {
+	return strings.Join(slices.DeleteFunc([]string{text, t.notCompared(), rest, notVerified}, func(part string) bool {
 		return part == ""
 	}), "; ")
 }
@@ -91,6 +95,10 @@ func (t ablationText) does(name string, s ablation.SettingEffect) string {
 	for _, n := range t.numbers() {
 		p := t.effect(s, n)
 		if p == nil || p.Verdict == ablation.Undecided || p.Verdict == ablation.Same {
+			continue
+		}
+		if p.Verdict == ablation.Stops {
+			parts = append(parts, t.stopsText(s, n))
 			continue
 		}
 		if p.Verdict == ablation.Mixed {
