@@ -19,7 +19,8 @@ const (
 // Measured is one repetition of a combination: the rate of each group that was loaded in it, in bit/s.
 type Measured struct {
 	Block int
-	// Rates by the group's place, from 0. A combination is known by whose rates there are.
+	// Rates by the group's place, from 0. A combination is known by whose rates there are, and doesn't count where one
+	// of them is NaN, since its load failed.
 	Rates map[int]float64
 }
 
@@ -60,7 +61,7 @@ func recordOf(measured []Measured) record {
 	for _, m := range measured {
 		var groups []int
 		for g, rate := range m.Rates {
-			if !(rate > 0) {
+			if !(rate >= 0) {
 				groups = nil
 				break
 			}
@@ -172,6 +173,9 @@ func ratios(of, to map[int]float64) []float64 {
 }
 
 func kept(of, to map[int]float64, margin, surely float64) Kept {
+	if k, starved := starved(of, to); starved {
+		return k
+	}
 	change := stat.PairedOnce(ratios(of, to), surely).Agreeing(meanOf(to).Ratio, meanOf(of).Ratio)
 	k := Kept{Verdict: Undecided}
 	if change.N > 0 {
@@ -188,6 +192,29 @@ func kept(of, to map[int]float64, margin, surely float64) Kept {
 		k.Verdict = Keeps
 	}
 	return k
+}
+
+// starved returns what a group keeps that stood still beside others in some passes and never alone: nothing, if it did
+// in all of at least two. A zero has no logarithm, and without it the group would look as if it never stood still.
+func starved(of, to map[int]float64) (k Kept, yes bool) {
+	n, zeros, sum, base := 0, 0, 0.0, 0.0
+	for block, rate := range of {
+		if to[block] > 0 {
+			n, sum, base = n+1, sum+rate, base+to[block]
+			if rate == 0 {
+				zeros++
+			}
+		}
+	}
+	if zeros == 0 {
+		return k, false
+	}
+	share := sum / base
+	k = Kept{Value: &share, Verdict: Undecided}
+	if zeros == n && n > 1 {
+		k.Lo, k.Hi, k.Verdict = &share, &share, Loses
+	}
+	return k, true
 }
 
 // shared are the ceilings that groups have in common: those that lose together by two are one; where only all of them

@@ -196,8 +196,8 @@ func TestWhatCannotBeTold(t *testing.T) {
 	if none.Answer.Verdict != Undecided || none.Groups[0].Alone.Value != nil {
 		t.Errorf("nothing measured: %+v", none)
 	}
-	failed := Analyse(groups, []Measured{{Block: 1, Rates: map[int]float64{0: 1, 1: 0}}, {Block: 1, Rates: nil}}, nil,
-		nil, Terms{Margin: 0.05, Alpha: 0.05})
+	failed := Analyse(groups, []Measured{{Block: 1, Rates: map[int]float64{0: 1, 1: math.NaN()}}, {Block: 1}}, nil, nil,
+		Terms{Margin: 0.05, Alpha: 0.05})
 	if failed.Combinations[0].Sum.N != 0 {
 		t.Errorf("failed loads: %+v", failed)
 	}
@@ -208,6 +208,30 @@ func TestCombinations(t *testing.T) {
 		3: "[[0] [1] [2] [0 1] [0 2] [1 2] [0 1 2]]"} {
 		if got := fmt.Sprint(Combinations(n)); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// A group that stands still beside another keeps nothing of its rate.
+func TestAGroupThatStandsStill(t *testing.T) {
+	for _, c := range []struct {
+		passes, zeros int
+		want          Verdict
+		kept          float64
+	}{{4, 4, Loses, 0}, {4, 1, Undecided, 0.75}, {1, 1, Undecided, 0}} {
+		var all []Measured
+		for block := 1; block <= c.passes; block++ {
+			beside := 100.0
+			if block <= c.zeros {
+				beside = 0
+			}
+			all = append(all, Measured{block, map[int]float64{0: 100}}, Measured{block, map[int]float64{1: 100}},
+				Measured{block, map[int]float64{0: beside, 1: 100}})
+		}
+		d := Analyse([]Group{{Name: "reads"}, {Name: "writes"}}, all, nil, nil, Terms{Margin: 0.05, Alpha: 0.05,
+			Passes: c.passes})
+		if k := d.Combinations[0].Kept[0]; k.Verdict != c.want || math.Abs(*k.Value-c.kept) > 1e-9 {
+			t.Errorf("still in %d of %d passes: %s, keeps %g: %+v", c.zeros, c.passes, k.Verdict, *k.Value, d.Answer)
 		}
 	}
 }

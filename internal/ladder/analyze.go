@@ -157,7 +157,7 @@ func (a *analysis) fillCell(rung int, l Load) (cell Cell, logs []float64) {
 	here := a.series(rung, l.ID, metric)
 	cell.N = len(here)
 	if cell.N == 0 {
-		return cell, nil
+		return a.standing(cell, rung, l.ID), nil
 	}
 	mean := average(here)
 	cell.Center = &mean.Ratio
@@ -218,7 +218,7 @@ func (s Step) explained(c *Cell) bool { return s.Kind != Guest && c.Share != nil
 
 // decide judges by an interval of the confidence that is left for one claim of all.
 func (c *Cell) decide(logs []float64, margin, confidence float64) {
-	if c.Expected == nil {
+	if c.Expected == nil || c.Reached != nil {
 		return
 	}
 	change := stat.PairedOnce(logs, confidence).Agreeing(c.Expected.Value, *c.Center)

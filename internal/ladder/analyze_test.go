@@ -216,6 +216,31 @@ func TestFewAreAccusedWrongly(t *testing.T) {
 	}
 }
 
+// A rung whose load stands still is short of all that was expected.
+func TestARungThatStandsStill(t *testing.T) {
+	for _, rung := range []int{3, 8} { // one drive, and the array
+		m := fourDrives(4e9, 4e9, 4e9)
+		for _, passes := range []int{1, 4} {
+			var measured []Measured
+			for block := 1; block <= passes; block++ {
+				for i, rate := range m.rates {
+					if i == rung {
+						rate = 0
+					}
+					measured = append(measured, Measured{Rung: i, Cell: "read", Block: block,
+						Values: map[string]float64{"read.bandwidth": rate}})
+				}
+			}
+			d := Analyze(m.steps, []Load{read1m()}, measured, nil, nil, Terms{Margin: DefaultMargin, Alpha: 0.05,
+				Passes: passes})
+			name := m.steps[rung].Name
+			if told := d.Answer.Rung != nil && d.Rungs[*d.Answer.Rung].Name == name; told != (passes > 1) {
+				t.Errorf("%s stands still in %d passes: %+v, %+v", name, passes, d.Answer, d.Rungs[rung].Cells[0])
+			}
+		}
+	}
+}
+
 func TestLoadsThatFailedPromiseNothing(t *testing.T) {
 	m := fourDrives(4e9, 4e9, 4e9)
 	var measured []Measured

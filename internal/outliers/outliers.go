@@ -49,6 +49,9 @@ type Document struct {
 	Margin  float64 `json:"margin"`
 	// Found are the targets that are not like the others, the farthest first.
 	Found []Outlier `json:"found"`
+	// Outages are the targets on which a load stood still while it did something on others. A zero has no ratio to
+	// anything.
+	Outages []Outage `json:"outages,omitempty"`
 	// MinTargets is how many repetitions of each it takes for any target to be named; Lacking says that there are
 	// fewer.
 	MinTargets int  `json:"fewest,omitempty"`
@@ -127,6 +130,7 @@ func Find(samples []Sample) *Document {
 		if len(table) < MinTargets {
 			continue
 		}
+		d.Outages = append(d.Outages, outages(table)...)
 		compared := outlying.FromOthers(aligned(table), confidence)
 		d.setDependence(compared)
 		nearest := typical(table, compared.Changes)
@@ -142,7 +146,7 @@ func Find(samples []Sample) *Document {
 	slices.SortStableFunc(d.Found, func(a, b Outlier) int {
 		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
 	})
-	d.Text = d.answer()
+	d.Text = d.outageText() + d.answer()
 	return d
 }
 

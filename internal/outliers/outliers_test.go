@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,5 +129,46 @@ func TestATargetWithoutResult(t *testing.T) {
 	all[4].Values = map[int]float64{}
 	if d := Find(all); len(d.Found) != 1 || d.Found[0].Role != "node-2" {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A target that measured 0 has no ratio to the others, and is named before all else.
+func TestTargetsThatStandStill(t *testing.T) {
+	for name, c := range map[string]struct {
+		stands func(target, repetition int) bool
+		better lab.Better
+		want   string // what the answer begins with
+		zeros  []int
+	}{
+		"each time": {func(target, _ int) bool { return target == 4 }, lab.Higher,
+			"node-5 measured 0 of read.iops of read in 4 of 4 repetitions. 1 of 12 targets was not like", []int{4}},
+		"once": {func(target, repetition int) bool { return target == 4 && repetition == 3 }, lab.Higher,
+			"node-5 measured 0 of read.iops of read in 1 of 4 repetitions. 1 of 12 targets was not like", []int{1}},
+		"five of them": {func(target, _ int) bool { return target > 4 && target < 10 }, lab.Higher,
+			"node-6 measured 0 of read.iops of read in 4 of 4 repetitions, node-7 measured 0", []int{4, 4, 4, 4, 4}},
+		"all":            {func(int, int) bool { return true }, lab.Higher, "Of 12 targets none", nil},
+		"less is better": {func(target, _ int) bool { return target == 4 }, lab.Lower, "1 of 12 targets was", nil},
+		"none":           {func(int, int) bool { return false }, lab.Higher, "1 of 12 targets was not like", nil},
+	} {
+		all := samples(12, 4, 0.82)
+		for i := range all {
+			all[i].Better = c.better
+			for n := range all[i].Values {
+				if c.stands(i, n) {
+					all[i].Values[n] = 0
+				}
+			}
+		}
+		d := Find(all)
+		var zeros []int
+		for _, o := range d.Outages {
+			zeros = append(zeros, o.Zero)
+		}
+		if !strings.HasPrefix(d.Text, c.want) || !slices.Equal(zeros, c.zeros) {
+			t.Errorf("%s: %+v: %s", name, d.Outages, d.Text)
+		}
+		if len(c.zeros) > mostOutages && !strings.Contains(d.Text, "and 2 more (--json has all of them). ") {
+			t.Errorf("%s: %s", name, d.Text)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -65,7 +66,9 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 		if rates[at] == nil {
 			rates[at] = map[int]float64{}
 		}
-		rates[at][place[arm]] = bitsOf(rep.Values) // 0 where it failed, so that the whole visit does not count
+		if rates[at][place[arm]] = bitsOf(rep.Values); rep.Failed() {
+			rates[at][place[arm]] = math.NaN() // so that the whole visit does not count
+		}
 	}
 	var measured []interference.Measured
 	for at, of := range rates {
@@ -104,8 +107,21 @@ func ofRates(w lab.Warning) bool {
 			w.Tainted)
 }
 
-// bitsOf is what a load moved in bit/s, in all directions.
+// bitsOf is what a load moved in bit/s, in all directions; NaN where it has no such rate.
 func bitsOf(values map[string]float64) float64 {
-	return values[lab.Bitrate(lab.Send)] + values[lab.Bitrate(lab.Receive)] +
-		8*(values[lab.Bandwidth(lab.Read)]+values[lab.Bandwidth(lab.Write)])
+	const bits = 8 // of a byte
+	sum, known := 0.0, false
+	for _, rate := range []struct {
+		metric string
+		scale  float64
+	}{{lab.Bitrate(lab.Send), 1}, {lab.Bitrate(lab.Receive), 1}, {lab.Bandwidth(lab.Read), bits},
+		{lab.Bandwidth(lab.Write), bits}} {
+		if v, ok := values[rate.metric]; ok {
+			sum, known = sum+rate.scale*v, true
+		}
+	}
+	if !known {
+		return math.NaN()
+	}
+	return sum
 }
