@@ -19,6 +19,8 @@ type analysis struct {
 	// visits of each number: a value a visit, which is the median of its repetitions.
 	visits map[number][]stat.Visit
 	fits   map[fitted]*stat.Blocks
+	// suspected are the settings, by number, that may interact with others.
+	suspected []int
 }
 
 // fitted names a fit: of the blocks up to the last, with the visits of an arm taken together or each by itself.
@@ -96,10 +98,15 @@ func (a *analysis) last(of number, arm string) int {
 	return last
 }
 
-// ratio of some arms, as exponents that sum to 0. Blocks after the last visit of the arm that it is about don't count:
+// ratio of some arms, as exponents that sum to 0.
+func (a *analysis) ratio(of number, about string, weights map[string]float64, alpha float64) stat.BlockedChange {
+	return a.fit(of, a.upTo(of, about), false).Change(a.byIndex(weights), alpha)
+}
+
+// upTo returns the last block that counts for a statement about an arm. Blocks after the last visit of the arm don't:
 // what was found when the arm was dropped stays found, however long the others go on. Nor do those that were added for
 // the sake of pairs, but for pairs.
-func (a *analysis) ratio(of number, about string, weights map[string]float64, alpha float64) stat.BlockedChange {
+func (a *analysis) upTo(of number, about string) int {
 	last := math.MaxInt
 	if about != "" {
 		last = a.last(of, about)
@@ -107,15 +114,21 @@ func (a *analysis) ratio(of number, about string, weights map[string]float64, al
 	if a.PairsFrom > 0 && about != "" && len(settingsOf(about)) != 2 {
 		last = min(last, a.PairsFrom-1)
 	}
-	return a.change(a.fit(of, last, false), weights, alpha)
+	return last
 }
 
-func (a *analysis) change(b *stat.Blocks, weights map[string]float64, alpha float64) stat.BlockedChange {
+// interaction is how many times as much an arm does as others predict: if settings act alike alone and together, it is
+// 1. weights are exponents that sum to 0, with 1 for the arm. about is that of ratio.
+func (a *analysis) interaction(of number, about, arm string, weights map[string]float64) stat.BlockedChange {
+	return a.fit(of, a.upTo(of, about), false).Interaction(a.index(arm), a.byIndex(weights), a.perSum())
+}
+
+func (a *analysis) byIndex(weights map[string]float64) map[int]float64 {
 	byIndex := map[int]float64{}
 	for arm, w := range weights {
 		byIndex[a.index(arm)] += w
 	}
-	return b.Change(byIndex, alpha)
+	return byIndex
 }
 
 // perClaim and perSum are the shares of the error.
@@ -132,22 +145,74 @@ func (a *analysis) effects(of number, setting int) (alone, removed stat.BlockedC
 
 // disagreement is how many times as much a setting does in the tuned set as alone.
 func (a *analysis) disagreement(of number, setting int) stat.BlockedChange {
-	return a.ratio(of, "", map[string]float64{Tuned: 1, RemovedArm(setting): -1, AloneArm(setting): -1, Baseline: 1},
-		a.perSum())
+	return a.interaction(of, "", Tuned,
+		map[string]float64{Tuned: 1, RemovedArm(setting): -1, AloneArm(setting): -1, Baseline: 1})
 }
 
-// pair is how many times as much two settings do together as each of them alone.
+// supporters returns the disagreements of other settings, which support that of a setting if they are the same, since
+// no setting interacts by itself. There are none if all settings may have the same disagreement: then the tuned set or
+// the baseline may be what jumped.
+func (a *analysis) supporters(of number, setting int) (others []stat.BlockedChange) {
+	c, differ := a.disagreement(of, setting), false
+	for n := 1; n <= len(a.Settings); n++ {
+		if n != setting {
+			other := a.disagreement(of, n)
+			differ = differ || c.Ratio < other.Lo || c.Ratio > other.Hi
+			others = append(others, other)
+		}
+	}
+	if !differ {
+		return nil
+	}
+	return others
+}
+
+// odd returns the disagreement of a setting as it may be claimed, and whether it is reason enough to measure pairs: one
+// that has support is, however few its visits are.
+func (a *analysis) odd(of number, setting int) (claim stat.BlockedChange, suspect bool) {
+	c, others := a.disagreement(of, setting), a.supporters(of, setting)
+	claim = a.allowingForJump(of, math.MaxInt, c, interacting, others...)
+	decision := c.Decide(a.Margin)
+	suspect = decision == stat.Above || decision == stat.Below
+	return claim, suspect && (claim.Decide(a.Margin) == decision ||
+		slices.ContainsFunc(others, func(other stat.BlockedChange) bool { return other.Decide(a.Margin) == decision }))
+}
+
+// pair is how many times as much two settings do together as each of them alone. A disagreement of one of them supports
+// it.
 func (a *analysis) pair(of number, one, other int) stat.BlockedChange {
 	pair := PairArm(one, other)
-	return a.ratio(of, pair, map[string]float64{pair: 1, AloneArm(one): -1, AloneArm(other): -1, Baseline: 1},
-		a.perSum())
+	c := a.interaction(of, pair, pair,
+		map[string]float64{pair: 1, AloneArm(one): -1, AloneArm(other): -1, Baseline: 1})
+	return a.allowingForJump(of, a.last(of, pair), c, interacting, a.disagreement(of, one), a.disagreement(of, other))
 }
 
-// beyond is how many times as much all settings do together as some of them do alone, multiplied.
+// interacting is the number of arms that an interaction of two settings is of.
+const interacting = 4
+
+// together is what all settings do. One that does the same alone supports it.
+func (a *analysis) together(of number) stat.BlockedChange {
+	c := a.ratio(of, "", map[string]float64{Tuned: 1, Baseline: -1}, a.perSum())
+	var others []stat.BlockedChange
+	for n := range a.Settings {
+		alone, _ := a.effects(of, n+1)
+		others = append(others, alone)
+	}
+	return a.allowingForJump(of, math.MaxInt, c, 2, others...)
+}
+
+// beyond is how many times as much all settings do together as some of them do alone. If a setting is claimed to do the
+// same, no jump explains that.
 func (a *analysis) beyond(of number, settings []int) stat.BlockedChange {
 	weights := map[string]float64{Tuned: 1, Baseline: float64(len(settings)) - 1}
 	for _, n := range settings {
 		weights[AloneArm(n)]--
 	}
-	return a.ratio(of, "", weights, a.perSum())
+	c := a.interaction(of, "", Tuned, weights)
+	for n := range a.Settings {
+		if claim, _ := a.odd(of, n+1); claim.Decide(a.Margin) == c.Decide(a.Margin) {
+			return c
+		}
+	}
+	return a.allowingForJump(of, math.MaxInt, c, len(weights))
 }

@@ -33,11 +33,12 @@ type Document struct {
 	Settings []SettingEffect `json:"settings"`
 	// Interactions are settings that do something else with others than alone, and all pairs that were measured.
 	Interactions []Interaction `json:"interactions"`
-	// Unexplained is what all settings together do beyond the product of what each does alone, by cell and metric.
+	// Unexplained is what all settings together do beyond what each does alone, by cell and metric.
 	Unexplained []Unexplained `json:"unexplained"`
 	// Controls hold two visits of the baseline in the same block against each other.
 	Controls []Control `json:"controls"`
-	// Suspects are pairs of settings, by number from 1, whose interaction is worth measuring: arms "+1+2".
+	// Suspects are pairs of settings, by number from 1, whose interaction is worth measuring: arms "+1+2". That they
+	// interact is not claimed.
 	Suspects [][2]int `json:"suspects"`
 	// Outages are the loads that failed at each visit of an arm, or measured 0 at one. They are compared with nothing.
 	Outages []Outage `json:"outages,omitempty"`
@@ -114,7 +115,8 @@ type Estimate struct {
 // Known says whether there is an interval.
 func (e *Estimate) Known() bool { return e != nil && e.Lo != nil && e.Hi != nil }
 
-// Interaction is how many times as much a setting does with others as alone: 1 is as much.
+// Interaction is how many times as much settings do together as effects that multiply, add to the rate or add to the
+// time come to. The ratio is against the nearest of the three; it is 1 between them.
 type Interaction struct {
 	// Settings are one, against the rest of the tuned set, or a pair, against each other; by number from 1.
 	Settings []int  `json:"settings"`
@@ -123,13 +125,13 @@ type Interaction struct {
 	Estimate
 }
 
-// Unexplained compares all settings together with the product of each alone.
+// Unexplained compares all settings together with each alone.
 type Unexplained struct {
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`
 	// Together is the tuned set against the baseline.
 	Together Estimate `json:"together"`
-	// All is Together against the product of all settings alone, whose noise adds up. Seen is the same with those
+	// All is Together against all settings alone, multiplied or added, whose noise adds up. Seen is the same with those
 	// settings only that were seen to do something alone, named in Settings: as sharp as one ratio where that is one
 	// setting.
 	All      Estimate `json:"all"`

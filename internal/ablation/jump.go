@@ -1,6 +1,7 @@
 package ablation
 
 import (
+	"math"
 	"slices"
 
 	"headroom/internal/stat"
@@ -18,15 +19,26 @@ func FewestBlocks(alpha float64) (one, both int) {
 // what the setting does in its other arm, whose visits count if it shows the same. No difference is claimed sooner,
 // since most settings make none and boots are expensive.
 func (a *analysis) claim(of number, arm string, c, other stat.BlockedChange) stat.BlockedChange {
+	return a.allowingForJump(of, a.last(of, arm), c, 2, other) // what was found when the arm was dropped stays found
+}
+
+// allowingForJump returns a change of so many arms, seen up to a last block, with an interval that allows for an unseen
+// jump of one of them if the change would be a difference. One of the others that shows the same adds its visits, if
+// there is any: the same arm is not in both.
+func (a *analysis) allowingForJump(of number, last int, c stat.BlockedChange, arms int, others ...stat.BlockedChange,
+) stat.BlockedChange {
 	decision, n := c.Decide(a.Margin), c.N
 	if decision != stat.Above && decision != stat.Below {
 		return c
 	}
-	if other.Decide(a.Margin) == decision {
-		n += other.N - 1 // see FewestBlocks
+	more := 0
+	for _, other := range others {
+		if other.Decide(a.Margin) == decision {
+			more = max(more, other.N-1) // see FewestBlocks
+		}
 	}
-	last := a.last(of, arm) // what was found when the arm was dropped stays found
-	c.Change = c.AllowingForJump(a.jumping(of, last).Unseen(n, c.Spread))
+	ofPair := c.Spread * math.Sqrt(2/float64(arms))
+	c.Change = c.AllowingForJump(a.jumping(of, last).Unseen(n+more, ofPair))
 	return c
 }
 

@@ -28,12 +28,15 @@ func TestSteadyAndJumpingArms(t *testing.T) {
 		{5, []string{"+1", "-2"}, 0.1, 0.005, 10},
 		{5, []string{"+1", "+2", "+3"}, 0.1, 0.005, 10},
 		{1, []string{"+1"}, 0.1, 0.005, 10},
+		{5, []string{"tuned"}, 0.1, 0.005, 10},
+		{5, []string{"tuned", "+1"}, 0.1, 0.005, 10},
+		{5, []string{"baseline", "baseline-2"}, 0.1, 0.005, 10},
 		{5, []string{"+1"}, 0.1, 0.005, 4},
 	} {
 		name := fmt.Sprintf("%d settings, %s jump by %g%%, noise %g%%, %d blocks", x.settings,
 			strings.Join(x.jumping, " and "), 100*x.jump, 100*x.noise, x.blocks)
 		r := rand.New(rand.NewPCG(46, uint64(seed)))
-		wrong, visits := 0, 0
+		wrong, odd, suspected, visits := 0, 0, 0, 0
 		for range trials {
 			d := designFor(x.settings, randread())
 			terms := Terms{Margin: 0.03, Alpha: 0.05, Blocks: x.blocks}
@@ -51,11 +54,20 @@ func TestSteadyAndJumpingArms(t *testing.T) {
 			}) {
 				wrong++
 			}
+			if claimed(doc, 1) {
+				odd++
+			}
+			if len(doc.Suspects) > 0 {
+				suspected++
+			}
 		}
 		figure.Record(t, figure.Share(figure.Name("ablation/jumps", name), wrong, trials, figure.Lower).
 			Saying("ablations of settings that do nothing, of which some arms jump, that call one faster or slower: %s",
 				name))
-		t.Logf("%s: %d of %d, %.1f visits", name, wrong, trials, float64(visits)/float64(trials))
+		figure.Record(t, figure.Share(figure.Name("ablation/jumps/interactions", name), odd, trials, figure.Lower).
+			Saying("the same ablations that claim an interaction: %s", name))
+		t.Logf("%s: %d of %d, %d interactions, %d suspected, %.1f visits", name, wrong, trials, odd, suspected,
+			float64(visits)/float64(trials))
 		if allowed := trials * 5 / 100; wrong > allowed+allowed/2 {
 			t.Errorf("%s: %d of %d ablations call a setting faster or slower", name, wrong, trials)
 		}

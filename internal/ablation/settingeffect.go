@@ -56,7 +56,7 @@ func Compute(d Design, measured []Measured, t Terms, cost func(setting string) r
 		out.Settings = append(out.Settings, p)
 	}
 	e.each(func(of number, m lab.MetricInfo) { e.sumUp(&out, of, m.Better) })
-	out.Suspects = suspects(out)
+	out.Suspects = suspects(out, e.suspected)
 	for i := range out.Settings {
 		out.Settings[i].withhold(d.NotVerified)
 	}
@@ -147,16 +147,11 @@ const MaxPairs = 3
 
 // suspects are the pairs of which one is likely to be why effects do not add up: of the settings that do something else
 // in the set than alone, or that one and those that do something at all. Pairs that were measured are none.
-func suspects(d Document) [][2]int {
+func suspects(d Document, odd []int) [][2]int {
 	const most = MaxPairs
-	var odd, active []int
+	var active []int
 	measured := func(p [2]int) bool {
 		return slices.ContainsFunc(d.Interactions, func(i Interaction) bool { return slices.Equal(i.Settings, p[:]) })
-	}
-	for _, i := range d.Interactions {
-		if len(i.Settings) == 1 && !slices.Contains(odd, i.Settings[0]) {
-			odd = append(odd, i.Settings[0])
-		}
 	}
 	for _, s := range d.Settings {
 		if s.Verdict != Undecided && s.Verdict != Same {

@@ -9,8 +9,12 @@ import (
 // sumUp says of one number whether effects add up and whether the baseline equals itself.
 func (a *analysis) sumUp(d *Document, of number, better lab.Better) {
 	for n := 1; n <= len(a.Settings); n++ {
-		if x := a.estimate(a.disagreement(of, n), better); x != nil && x.Verdict != Undecided && x.Verdict != Same {
+		claim, suspect := a.odd(of, n)
+		if x := a.estimate(claim, better); x != nil && x.Verdict != Undecided && x.Verdict != Same {
 			d.Interactions = append(d.Interactions, Interaction{[]int{n}, of.cell, of.metric, *x})
+		}
+		if suspect && !slices.Contains(a.suspected, n) {
+			a.suspected = append(a.suspected, n)
 		}
 	}
 	for _, arm := range a.Arms {
@@ -38,7 +42,7 @@ func (a *analysis) unexplained(d *Document, of number, better lab.Better) (Unexp
 			u.Settings = append(u.Settings, s.Number)
 		}
 	}
-	whole := a.estimate(a.ratio(of, "", map[string]float64{Tuned: 1, Baseline: -1}, a.perSum()), better)
+	whole := a.estimate(a.together(of), better)
 	beyondAll := a.estimate(a.beyond(of, all), better)
 	beyondSeen := a.estimate(a.beyond(of, u.Settings), better)
 	if whole == nil || beyondAll == nil || beyondSeen == nil {
@@ -58,7 +62,8 @@ func (a *analysis) control(of number, better lab.Better) (Control, bool) {
 	numbers := 0
 	a.each(func(number, lab.MetricInfo) { numbers++ })
 	last := a.last(of, Baseline)
-	c := a.change(a.fit(of, last, true), map[string]float64{second: 1, Baseline: -1}, a.Alpha/float64(numbers))
+	c := a.fit(of, last, true).Change(a.byIndex(map[string]float64{second: 1, Baseline: -1}),
+		a.Alpha/float64(numbers))
 	x := a.estimate(c, better)
 	if x == nil {
 		return Control{}, false

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -190,6 +191,59 @@ func (b *Blocks) Change(weights map[int]float64, alpha float64) BlockedChange {
 	}
 	return BlockedChange{c.around(log, criticalMixture(c.freedom, 1+c.visits*effectVariance, alpha), 1-alpha),
 		c.freedom, c.visits}
+}
+
+// Interaction estimates how many times as much an arm does as other arms predict. weights are those of Change, with 1
+// for the arm. There are three predictions: that effects multiply, that they add to the rate, and that they add to the
+// time of an I/O. Nobody knows beforehand which of them a machine follows. The ratio is against the nearest of the
+// three, and 1 between them. The interval excludes 1 only if that of each prediction does.
+func (b *Blocks) Interaction(arm int, weights map[int]float64, alpha float64) BlockedChange {
+	product := b.Change(weights, alpha)
+	if math.IsNaN(product.Ratio) {
+		return product
+	}
+	all := []BlockedChange{product, b.beyondSum(arm, weights, 1, alpha), b.beyondSum(arm, weights, -1, alpha)}
+	slices.SortFunc(all, func(x, y BlockedChange) int { return cmp.Compare(x.Ratio, y.Ratio) })
+	switch lowest, highest := all[0], all[len(all)-1]; {
+	case lowest.Ratio > 1:
+		lowest.Lo = min(lowest.Lo, all[1].Lo, highest.Lo)
+		return lowest
+	case highest.Ratio < 1:
+		highest.Hi = max(highest.Hi, all[1].Hi, lowest.Hi)
+		return highest
+	}
+	return product.times(1 / product.Ratio)
+}
+
+// beyondSum is Interaction with one prediction: that effects add to the power of the rate. Its interval follows from
+// the derivatives of the logarithm of the sum (the delta method). A sum that is not positive predicts no rate, or no
+// time, and any rate is more, or less.
+func (b *Blocks) beyondSum(arm int, weights map[int]float64, power, alpha float64) BlockedChange {
+	sum := 0.0
+	level := func(of int) float64 { return b.levels[slices.Index(b.arms, of)] }
+	for of, w := range weights {
+		if of != arm {
+			sum -= w * math.Exp(power*level(of))
+		}
+	}
+	if !(sum > 0) {
+		far := math.Inf(int(power))
+		return BlockedChange{Change: Change{Ratio: math.Exp(far), Lo: math.Exp(far), Hi: math.Exp(far)}}
+	}
+	derivatives := map[int]float64{arm: 1}
+	for of, w := range weights {
+		if of != arm {
+			derivatives[of] = w * math.Exp(power*level(of)) / sum
+		}
+	}
+	c := b.Change(derivatives, alpha)
+	return c.times(math.Exp(level(arm)-math.Log(sum)/power) / c.Ratio)
+}
+
+// times returns the change with its ratio and interval multiplied.
+func (c BlockedChange) times(factor float64) BlockedChange {
+	c.Ratio, c.Lo, c.Hi = c.Ratio*factor, c.Lo*factor, c.Hi*factor
+	return c
 }
 
 // perBlock is the logarithm of the change in each block that has all arms of it.

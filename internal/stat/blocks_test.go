@@ -173,3 +173,39 @@ func TestBlocksAreFutileOrNot(t *testing.T) {
 			c.Detectable(16))
 	}
 }
+
+// Effects that multiply, add to the rate or add to the time of an I/O, and what is between them, are no interaction.
+// What is outside of them is, by its distance from the nearest.
+func TestInteraction(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		one, other, both float64
+		ratio            float64
+		want             Decision
+	}{
+		{"they multiply", 0.85, 0.85, 0.7225, 1, Same},
+		{"they add to the rate", 0.85, 0.85, 0.7, 1, Same},
+		{"they add to the time", 0.85, 0.85, 1 / (2/0.85 - 1), 1, Same},
+		{"between a product and a sum", 0.85, 0.85, 0.73, 1, Same},
+		{"gains add to the rate", 1.3, 1.2, 1.5, 1, Same},
+		{"only together", 1, 1, 0.8, 0.8, Below},
+		{"the second gains nothing more", 1.5, 1.5, 1.5, 1.5 / 2, Below},
+		{"the second costs nothing more", 0.7, 0.7, 0.7, 0.7 * (2/0.7 - 1), Above},
+		{"less than a sum", 0.9, 0.9, 0.7, 0.7 / 0.8, Below},
+		{"losses that no rate is left of", 0.4, 0.5, 0.2, 1, Same},
+		{"gains that no time is left of", 3, 2, 8, 1, Same},
+	} {
+		// Two levels of noise that alternate between the arms keep every mean, and the spread is not 0.
+		var visits []Visit
+		for block := range 12 {
+			for arm, rate := range []float64{1, c.one, c.other, c.both} {
+				noise := 0.001 * float64(1-2*((block/(1+arm))%2))
+				visits = append(visits, Visit{Block: block, Arm: arm, Log: math.Log(rate) + noise})
+			}
+		}
+		got := FitBlocks(visits).Interaction(3, map[int]float64{3: 1, 0: 1, 1: -1, 2: -1}, 0.05)
+		if math.Abs(got.Ratio/c.ratio-1) > 0.01 || got.Decide(0.03) != c.want {
+			t.Errorf("%s: %+v, %s, want %g, %s", c.name, got.Change, got.Decide(0.03), c.ratio, c.want)
+		}
+	}
+}

@@ -226,7 +226,7 @@ func (t ablationText) sums() []string {
 		for _, p := range t.Suspects {
 			pairs = append(pairs, strings.Join(t.named(p[:]), " with "))
 		}
-		lines = append(lines, "Effects don't add up, and which settings stand in each other's way is not measured "+
+		lines = append(lines, "Effects may not add up, and which settings stand in each other's way is not measured "+
 			"yet. The likeliest: "+prose.List(pairs)+".")
 	}
 	return lines
@@ -236,10 +236,11 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 	names := t.named(i.Settings)
 	if len(i.Settings) == 1 {
 		p := t.effect(t.Settings[i.Settings[0]-1], ablationNumber{i.Cell, i.Metric})
-		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set, which is %s times as much.",
+		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set. The set is %s times what "+
+			"effects that multiply or add come to.",
 			names[0], report.ChangeText(p.Alone.Ratio), report.ChangeText(p.Removed.Ratio), estimateRatio(i.Estimate))
 	}
-	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied", prose.List(names),
+	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied or added", prose.List(names),
 		estimateRatio(i.Estimate))
 	switch i.Verdict {
 	case ablation.Same:
@@ -270,7 +271,7 @@ func (t ablationText) unexplained(u ablation.Unexplained) string {
 	whole := "All settings together: " + joined(&u.Together) + ". "
 	names := t.named(u.Settings)
 	what := "what " + prose.List(names) + " alone " +
-		map[bool]string{true: "does", false: "do, multiplied"}[len(names) == 1]
+		map[bool]string{true: "does", false: "do, multiplied or added"}[len(names) == 1]
 	switch {
 	case u.Seen.Verdict == ablation.Faster || u.Seen.Verdict == ablation.Slower:
 		if len(names) == 0 {
@@ -282,7 +283,7 @@ func (t ablationText) unexplained(u ablation.Unexplained) string {
 		return whole + "No more than the noise explains, as of each alone."
 	case u.All.Verdict == ablation.Faster || u.All.Verdict == ablation.Slower:
 		return whole + "That is " + estimateRatio(u.All) +
-			" times the product of all settings alone: the effects do not add up."
+			" times what all settings alone do, multiplied or added: the effects do not add up."
 	}
 	return whole + "That is " + what + ", as far as can be seen: " + estimateRatio(u.Seen) + " times as much."
 }
