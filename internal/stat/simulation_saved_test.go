@@ -139,3 +139,87 @@ func TestSimulatedSavedRunsToAPrecision(t *testing.T) {
 		}
 	}
 }
+
+// farOff is Gaussian noise of 1% in which one run of so many is three times slower.
+func farOff(oneOf int) noise.Model {
+	return noise.Model{Name: fmt.Sprintf("1 of %d runs 3 times slower, 1%%", oneOf),
+		Runs: func(r *rand.Rand, n int) []float64 {
+			runs := make([]float64, n)
+			for i := range runs {
+				runs[i] = 0.01 * r.NormFloat64()
+				if r.IntN(oneOf) == 0 {
+					runs[i] -= math.Log(3)
+				}
+			}
+			return runs
+		}}
+}
+
+// upAndDown noise jumps between two rates that are as far from the middle.
+func upAndDown(by, sd float64) noise.Model {
+	return noise.Model{Name: fmt.Sprintf("jumps by %g%%, %g%%", 100*by, 100*sd),
+		Runs: func(r *rand.Rand, n int) []float64 {
+			runs := make([]float64, n)
+			for i := range runs {
+				runs[i] = by*float64(2*r.IntN(2)-1) + sd*r.NormFloat64()
+			}
+			return runs
+		}}
+}
+
+// Two saved runs, of which the second is as fast or 5% slower: what is decided wrongly and rightly, beside benchstat's
+// test of the same values. More repetitions decide more. Where the two sides spread differently, benchstat's test is
+// wrong more often than it says.
+func TestSimulatedSavedRunsDecideMoreWithMore(t *testing.T) {
+	type sides struct{ base, next noise.Model }
+	var kinds []sides
+	for _, m := range []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.03), noise.TwoMode(0.15, 0.5, 0.003, 0),
+		noise.TwoMode(0.15, 0.2, 0.003, 0), farOff(100), farOff(20)} {
+		kinds = append(kinds, sides{m, m})
+	}
+	kinds = append(kinds, sides{noise.Gaussian(0.01), noise.Gaussian(0.05)},
+		sides{noise.Gaussian(0.005), upAndDown(0.1, 0.005)})
+	n := figure.Times(20, 1000)
+	for i, k := range kinds {
+		name := k.base.Name
+		if k.next.Name != name {
+			name += " beside " + k.next.Name
+		}
+		r := rand.New(rand.NewPCG(13, uint64(i)))
+		fewer := 0
+		for _, size := range []int{5, 10, 20, 40} {
+			counts := map[string]int{}
+			for range n {
+				base, next := levels(k.base, r, size), levels(k.next, r, size)
+				slower := make([]float64, size)
+				for i, v := range next {
+					slower[i] = 0.95 * v
+				}
+				for what, yes := range map[string]bool{
+					"wrong":              differs(stat.UnpairedChange(base, next, 0.95)),
+					"right":              stat.UnpairedChange(base, slower, 0.95).Decide(0.03) == stat.Below,
+					"wrong-by-benchstat": stat.ClassicPValues(base, next).MannWhitney < 0.05,
+					"right-by-benchstat": stat.ClassicPValues(base, slower).MannWhitney < 0.05,
+				} {
+					if yes {
+						counts[what]++
+					}
+				}
+			}
+			of := fmt.Sprintf("%d v %d", size, size)
+			for what, better := range map[string]string{"wrong": figure.Lower, "right": figure.Higher,
+				"wrong-by-benchstat": "", "right-by-benchstat": ""} {
+				figure.Record(t, figure.Share(figure.Name("decisions/saved/sides", what, of, name), counts[what], n,
+					better).Saying("two saved runs, 5%% slower or alike, %s, %s: %s", of, name, what))
+			}
+			if size >= 8 { // fewer values agree by chance where one side jumps
+				atMost(t, of+", "+name, counts["wrong"], n, 0.05)
+			}
+			if less := fewer - counts["right"]; k.base.Name == k.next.Name && less > 3*int(math.Sqrt(float64(n))) {
+				t.Errorf("%s, %s: %d decided, and %d with half as many repetitions, of %d", of, name, counts["right"],
+					fewer, n)
+			}
+			fewer = counts["right"]
+		}
+	}
+}

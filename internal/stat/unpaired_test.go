@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -284,5 +285,59 @@ func TestLopsidedRanksAreThoseOfTheWholeDistribution(t *testing.T) {
 				t.Errorf("%d and %d: rank %d, want %d", few, many, got, want)
 			}
 		}
+	}
+}
+
+// More runs don't decide less where one of them is far off: 5% less at 1% noise, with one run of 20 or of 40 three
+// times slower on either side. One comparison of twenty may seem to have spells.
+func TestOutliersDontHideAChange(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for _, size := range []int{20, 40} {
+		undecided := 0
+		for range 20 {
+			base, next := make([]float64, size), make([]float64, size)
+			for i := range size {
+				base[i], next[i] = 100*math.Exp(0.01*r.NormFloat64()), 95*math.Exp(0.01*r.NormFloat64())
+			}
+			for _, side := range [][]float64{base, next} {
+				values := slices.Clone(side)
+				side[r.IntN(size)] /= 3
+				switch c := UnpairedChange(base, next, 0.95); c.Decide(0.03) {
+				case Undecided:
+					undecided++
+				case Same, Above:
+					t.Errorf("%d v %d: %+v", size, size, c)
+				}
+				copy(side, values)
+			}
+		}
+		if undecided > 3 {
+			t.Errorf("%d v %d: %d of 40 are not decided", size, size, undecided)
+		}
+	}
+}
+
+// A side that is 2% faster in most runs, and half as fast in a fifth of them, is not called faster, nor the same.
+func TestAFasterMajorityIsNotFaster(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 1))
+	noise := runNoises()[0]
+	for range 20 {
+		base, next := noise.runs(r, 20, 100, 0.003), noise.runs(r, 20, 102, 0.003)
+		for i := range 4 {
+			next[5*i+r.IntN(5)] *= 0.5
+		}
+		if c := UnpairedChange(base, next, 0.95); c.Decide(0.03) == Above || c.Decide(0.03) == Same {
+			t.Errorf("%v: %+v", c.Decide(0.03), c)
+		}
+	}
+}
+
+// Where neighbours are alike visibly, the interval is wider than for the same values in an order that doesn't show it.
+func TestVisibleSpells(t *testing.T) {
+	inOrder := []float64{100, 100.2, 100.1, 100.3, 100, 103, 103.1, 103.3, 103, 103.2}
+	mixed := []float64{100, 103, 100.2, 103.1, 103.3, 100.1, 103, 100.3, 100, 103.2}
+	spells, none := UnpairedChange(inOrder, inOrder, 0.95), UnpairedChange(mixed, mixed, 0.95)
+	if spells.Hi/spells.Lo < math.Pow(none.Hi/none.Lo, 2) {
+		t.Errorf("in spells %+v, mixed %+v", spells, none)
 	}
 }
