@@ -287,7 +287,7 @@ func (x expectation) moved(c difference.Cell, function string) bool {
 		runs, rests = c.A, c.B
 	}
 	least, most := slices.Min(x.valuesOf(runs, function)), slices.Max(x.valuesOf(rests, function))
-	if least >= x.atLeast && most <= restsBelow*x.atLeast {
+	if least >= x.atLeast && most <= restsBelow*x.atLeast && !slices.Contains(c.OwnPace, function) {
 		return true
 	}
 	towardsB := map[difference.Change]bool{difference.Appeared: true, difference.More: true, difference.Vanished: false,

@@ -69,6 +69,12 @@ func more(d difference.Document, function string) difference.Document {
 	return d
 }
 
+// aside is a document that says that other work of the machine calls a function, as often a second on both sides.
+func aside(d difference.Document, function string) difference.Document {
+	d.Cells[0].OwnPace = []string{function}
+	return d
+}
+
 // compared are two machines that differ in their boot arguments and in the first disk's scheduler.
 func compared(t *testing.T, a, b, schedulerA, schedulerB string) []Difference {
 	t.Helper()
@@ -108,6 +114,8 @@ func TestMechanism(t *testing.T) {
 		"more than chance": {"ro iommu.strict=0", "ro iommu.strict=1", "none", "none",
 			more(between(profileOf(map[string]float64{"qi_submit_sync": 0.4}), strict()), "qi_submit_sync"),
 			map[string]MechanismEvidence{"iommu.strict": Moved}},
+		"at a pace of its own": {"ro iommu.strict=0", "ro iommu.strict=1", "none", "none",
+			aside(between(lazy(), strict()), "qi_submit_sync"), map[string]MechanismEvidence{"iommu.strict": ""}},
 		"pages that are cleared, of which there are samples only": {"ro init_on_free=0", "ro init_on_free=1", "none",
 			"none", between(sampled(0.01), sampled(0.31)), map[string]MechanismEvidence{"init_on_free": Moved}},
 		"no more samples": {"ro init_on_free=0", "ro init_on_free=1", "none", "none",

@@ -25,11 +25,23 @@ type counts struct {
 	functions map[string]*called
 }
 
-// called is how often a function was called for an I/O, in each load.
+// called is how often a function was called.
 type called struct {
-	calls    []float64
-	bursts   [][]float64                 // calls in each burst of each load
-	contexts map[profile.Context]float64 // all loads together
+	all, own perIO                       // in all contexts that work for the load, and by its threads alone
+	contexts map[profile.Context]float64 // per I/O, all loads together
+}
+
+// perIO are calls in each load.
+type perIO struct {
+	calls  []float64   // for an I/O
+	bursts [][]float64 // in each burst
+}
+
+func newPerIO(loads int) perIO { return perIO{make([]float64, loads), make([][]float64, loads)} }
+
+func (p *perIO) add(load int, calls float64, bursts []float64) {
+	p.calls[load] += calls
+	p.bursts[load] = add(p.bursts[load], bursts)
 }
 
 // count works calls per I/O out of the loads that say something of them.
@@ -107,14 +119,15 @@ func (c *counts) add(calls []profile.CallCount, load int, done float64) {
 	for k, s := range whole {
 		f := c.functions[k.name]
 		if f == nil {
-			f = &called{calls: make([]float64, c.loads), bursts: make([][]float64, c.loads),
-				contexts: map[profile.Context]float64{}}
+			f = &called{newPerIO(c.loads), newPerIO(c.loads), map[profile.Context]float64{}}
 			c.functions[k.name] = f
 		}
 		f.contexts[k.context] += s.n / done
 		if k.context.ForLoad() {
-			f.calls[load] += s.n / done
-			f.bursts[load] = add(f.bursts[load], s.bursts)
+			f.all.add(load, s.n/done, s.bursts)
+		}
+		if k.context == profile.InLoad {
+			f.own.add(load, s.n/done, s.bursts)
 		}
 	}
 }
@@ -128,11 +141,19 @@ func addCounts(to []float64, counts []uint64) []float64 {
 	return add(to, values)
 }
 
-// estimate is that of a function's calls per I/O.
-func (c *counts) estimate(f *called) *Estimate {
-	e := estimate(f.calls)
-	e.Bursts = c.spread(f.bursts)
+// estimate is that of calls per I/O.
+func (c *counts) estimate(p perIO) *Estimate {
+	e := estimate(p.calls)
+	e.Bursts = c.spread(p.bursts)
 	return e
+}
+
+// estimateOwn is that of a function's calls by threads of the load; nil where all calls are.
+func (c *counts) estimateOwn(f *called) *Estimate {
+	if slices.Equal(f.all.calls, f.own.calls) {
+		return nil
+	}
+	return c.estimate(f.own)
 }
 
 // spread is how much calls per I/O of a load scatter, by how much the bursts of each load differ. That of a ratio of
@@ -163,7 +184,7 @@ func (c *counts) spread(calls [][]float64) *Spread {
 
 // none is the estimate for a function that was never called.
 func (c *counts) none() *Estimate {
-	return c.estimate(&called{calls: make([]float64, c.loads), bursts: make([][]float64, c.loads)})
+	return c.estimate(newPerIO(c.loads))
 }
 
 // operations are the I/Os that a load did while it was traced, in all and in each burst, and the functions that were

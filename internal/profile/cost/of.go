@@ -164,7 +164,7 @@ func (w *work) function(name string) (Function, bool) {
 	listed := false
 	c := w.calls.functions[name]
 	if c != nil && w.calls.loads > 0 {
-		f.Calls = w.calls.estimate(c)
+		f.Calls, f.Own = w.calls.estimate(c.all), w.calls.estimateOwn(c)
 		f.Contexts = map[profile.Context]float64{}
 		for context, n := range c.contexts {
 			f.Contexts[context] = n / float64(w.calls.loads)
@@ -174,6 +174,7 @@ func (w *work) function(name string) (Function, bool) {
 	event := c != nil && hasColon(name)
 	if w.time.loads > 0 && !event {
 		f.Self, f.Total = w.time.estimate(w.time.self[name]), w.time.estimate(w.time.total[name])
+		f.OwnSelf = w.time.estimateOwn(name)
 		listed = listed || f.Total.Mean >= leastShare*w.CPU.Mean
 	}
 	if c == nil && w.calls.traced && !hasColon(name) {
@@ -193,7 +194,7 @@ func (w *work) byLayer() {
 			continue // occurrences of tracepoints are no calls
 		}
 		id := w.layers.Of(name, w.modules[name])
-		calls[id] = add(calls[id], c.calls)
+		calls[id] = add(calls[id], c.all.calls)
 	}
 	for id, values := range w.time.layers {
 		one := Layer{ID: id, NS: w.time.estimate(values)}

@@ -84,6 +84,9 @@ type Function struct {
 	Self  *Estimate `json:"self_ns,omitempty"`
 	Total *Estimate `json:"total_ns,omitempty"`
 	Calls *Estimate `json:"calls,omitempty"`
+	// Own and OwnSelf are the Calls and the Self of threads of the load alone; nil where those are all there is.
+	Own     *Estimate `json:"own_calls,omitempty"`
+	OwnSelf *Estimate `json:"own_self_ns,omitempty"`
 	// Waits are how often per I/O a thread of the load waits in it, off the CPU; nil where none does.
 	Waits *Estimate `json:"waits,omitempty"`
 	// Contexts share out its calls per I/O, and have those of other processes and of the idle task beside.

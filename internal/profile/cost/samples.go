@@ -1,6 +1,8 @@
 package cost
 
 import (
+	"slices"
+
 	"headroom/internal/profile"
 	"headroom/internal/profile/layer"
 )
@@ -11,6 +13,7 @@ type times struct {
 	rates               []float64
 	cpu, others, spin   []float64
 	self, total, layers map[string][]float64
+	own                 map[string][]float64 // self in threads of the load
 	// called is the time of a function alone, by the layer that it works for in some stacks.
 	called map[string]map[string]float64
 }
@@ -43,7 +46,7 @@ func (w *work) sample() *times {
 			Hint: "a load that does I/O for some seconds: a longer runtime, or direct=1"})
 	}
 	t := &times{loads: len(good), self: map[string][]float64{}, total: map[string][]float64{},
-		layers: map[string][]float64{}, called: map[string]map[string]float64{},
+		layers: map[string][]float64{}, own: map[string][]float64{}, called: map[string]map[string]float64{},
 		cpu: make([]float64, len(good)), others: make([]float64, len(good)),
 		spin: make([]float64, len(good))}
 	for i, l := range good {
@@ -106,6 +109,9 @@ func (t *times) add(layers *layer.Layers, l profile.Load, s profile.Stack, load 
 		name := layer.Name(frame)
 		if i == len(s.Frames)-1 {
 			t.into(t.self, name, load, ns)
+			if s.Context == profile.InLoad {
+				t.into(t.own, name, load, ns)
+			}
 		}
 		if !seen[name] {
 			t.into(t.total, name, load, ns)
@@ -152,6 +158,14 @@ func (t *times) into(m map[string][]float64, name string, load int, ns float64) 
 		m[name] = make([]float64, t.loads)
 	}
 	m[name][load] += ns
+}
+
+// estimateOwn is that of a function alone in threads of the load; nil where that is all of it.
+func (t *times) estimateOwn(name string) *Estimate {
+	if slices.Equal(t.self[name], t.own[name]) {
+		return nil
+	}
+	return t.estimate(t.own[name])
 }
 
 // estimate is that of values, which are nil where no load had a sample.

@@ -35,6 +35,9 @@ type Cell struct {
 	Layers    []Layer    `json:"layers"`
 	Functions []Function `json:"functions"`
 	Same      int        `json:"same"`
+	// OwnPace are functions that interrupts and threads of the kernel call as often a second on both sides, while I/Os
+	// are not as many. These calls, and their time, are left out of all that is compared: they are not the load's.
+	OwnPace []string `json:"own_pace,omitempty"`
 	// Renamed are functions that are taken for one, because one kernel has the one and the other the other.
 	Renamed []Renamed `json:"renamed,omitempty"`
 	// Missing says what can't be compared because one side lacks it.
@@ -81,7 +84,8 @@ type Function struct {
 	NS     *Delta `json:"ns,omitempty"` // in it alone
 	// Waits are how often per I/O a thread of the load waits in it.
 	Waits *Delta `json:"waits,omitempty"`
-	// Note says what else may be behind the difference: other kernels have functions of other names.
+	// Note says what else may be behind the difference: other kernels have functions of other names, and other
+	// work of the machine may call what no request of the load reaches.
 	Note string `json:"note,omitempty"`
 }
 

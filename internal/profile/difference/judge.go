@@ -48,6 +48,9 @@ func judge(all []*work, alpha float64) {
 	var families [][]test
 	count := 0
 	for _, w := range all {
+		w.leaveOut(alpha)
+		w.reach()
+		w.addToLayers()
 		w.slower()
 		for _, tests := range [][]test{w.callTests(), w.timeTests()} {
 			steady, varying := split(tests)

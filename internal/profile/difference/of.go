@@ -81,6 +81,8 @@ type work struct {
 	cell   Cell
 	rows   map[string]*row // functions, by name
 	layers map[string]*row // by id
+	// reached are the layers that requests of the load reach, by id.
+	reached map[string]bool
 }
 
 // functions are the rows in the order of their names.

@@ -8,8 +8,9 @@ import (
 )
 
 // How much a statement counts in what layers explain. Something new says more than more of the same; the name by which
-// engineers know a layer says more than its others; and a function that the other kernel may have under another name
-// says little. What follows from other layers' work never comes first where another one has something new.
+// engineers know a layer says more than its others; and a function that the other kernel may have under another name,
+// or whose layer no request of the load reaches, says little. What follows from other layers' work never comes first
+// where another one has something new.
 const (
 	changedWeight = 0.25
 	tellingWeight = 2
@@ -25,7 +26,7 @@ func (w *work) weigh(r *row) float64 {
 	if w.known.Telling(r.name) {
 		weight *= tellingWeight
 	}
-	if w.unsure(r) {
+	if w.unsure(r) || w.beyond(r) {
 		weight *= unsureWeight
 	}
 	return weight
@@ -58,8 +59,11 @@ func (w *work) list() {
 		}
 		f := Function{Name: r.name, Module: r.module, Layer: r.layer, Calls: r.callsDelta, NS: r.nsDelta,
 			Waits: r.waitsDelta}
-		if w.unsure(r) {
+		switch {
+		case w.unsure(r):
 			f.Note = "never ran on the other kernel: it may be inlined or renamed there"
+		case w.beyond(r):
+			f.Note = "no request of the load reaches its layer: other work of the machine may call it"
 		}
 		w.cell.Functions = append(w.cell.Functions, f)
 	}

@@ -61,6 +61,7 @@ func (w *work) join(r Renamed) bool {
 		return false
 	}
 	b.calls[0], b.bursts[0], b.self[0], b.waits[0] = a.calls[0], a.bursts[0], a.self[0], a.waits[0]
+	b.ownCalls[0], b.ownBursts[0], b.ownSelf[0] = a.ownCalls[0], a.ownBursts[0], a.ownSelf[0]
 	delete(w.rows, r.A)
 	w.cell.Renamed = append(w.cell.Renamed, r)
 	return true

@@ -14,6 +14,11 @@ type row struct {
 	name, module, layer string
 	calls, self, waits  [2][]float64
 	bursts              [2]*cost.Spread // of calls
+	// The same of a function in threads of the load alone; nil where that is all of it.
+	ownCalls, ownSelf [2][]float64
+	ownBursts         [2]*cost.Spread
+	// beside is what of it runs outside those, per I/O and a second.
+	besidePerIO, besidePerSecond *Delta
 	// What of it is said.
 	callsDelta, nsDelta, waitsDelta *Delta
 }
@@ -37,8 +42,14 @@ func (w *work) collect() {
 			if f.Calls != nil {
 				r.calls[side], r.bursts[side] = f.Calls.Values, f.Calls.Bursts
 			}
+			if f.Own != nil {
+				r.ownCalls[side], r.ownBursts[side] = f.Own.Values, f.Own.Bursts
+			}
 			if f.Self != nil {
 				r.self[side] = f.Self.Values
+			}
+			if f.OwnSelf != nil {
+				r.ownSelf[side] = f.OwnSelf.Values
 			}
 			if f.Waits != nil {
 				r.waits[side] = f.Waits.Values
@@ -63,6 +74,10 @@ func (w *work) collect() {
 	for _, r := range w.rows {
 		w.completeWaits(r)
 	}
+}
+
+// addToLayers adds the calls of functions to those of their layers.
+func (w *work) addToLayers() {
 	for _, r := range w.functions() {
 		w.addToLayer(r)
 	}

@@ -192,6 +192,10 @@ func (t text) totals(c difference.Cell) []string {
 		texts = append(texts, fmt.Sprintf("%s changed; of %d others none did clearly",
 			prose.Count(len(c.Functions), "function"), c.Same))
 	}
+	if len(c.OwnPace) > 0 {
+		texts = append(texts, fmt.Sprintf("Left out as other work: what interrupts and kernel threads call as often a "+
+			"second on both sides, while I/Os are not as many (%s)", prose.Count(len(c.OwnPace), "function")))
+	}
 	return texts
 }
 

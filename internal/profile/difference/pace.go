@@ -1,0 +1,141 @@
+package difference
+
+import (
+	"math"
+	"slices"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
+	"headroom/internal/stat"
+)
+
+// paceMargin is how far calls a second may differ between two machines of what goes on at the same pace.
+const paceMargin = 0.25
+
+// leaveOut takes out what goes on at a pace of its own: what interrupts and threads of the kernel do as often a second
+// on both sides, as far as its scatter tells, while I/Os are not as many. Another program's writes and packets are so.
+// Where I/Os are fewer there is the more of it for each, and none of that is a cause. What the load's own threads do
+// stays: a device may serve as many requests a second while each I/O needs more of them.
+func (w *work) leaveOut(alpha float64) {
+	perIO, perSecond := w.paceTests()
+	level := stat.FamilyWise(alpha, len(perSecond))
+	decide(perIO, level)
+	decide(perSecond, level)
+	for _, r := range w.functions() {
+		if !r.ownPace() {
+			continue
+		}
+		w.cell.OwnPace = append(w.cell.OwnPace, r.name)
+		r.calls, r.bursts = ownOf(r.ownCalls, r.calls), r.ownBursts
+		if self := ownOf(r.ownSelf, r.self); r.self[0] != nil && r.self[1] != nil {
+			w.layers[r.layer].leaveOutTime(r.self, self)
+			r.self = self
+		}
+	}
+}
+
+// paceTests are those of how often functions are called outside the load's threads, per I/O and a second; none where
+// I/Os a second differ too little for a statement.
+func (w *work) paceTests() (perIO, perSecond []test) {
+	a, b := w.cell.A.Rates[profile.Calls], w.cell.B.Rates[profile.Calls]
+	if a == nil || b == nil || min(w.cell.A.CallLoads, w.cell.B.CallLoads) < fewestLoads ||
+		max(a.Mean, b.Mean) <= (1+callsMargin)*min(a.Mean, b.Mean) {
+		return nil, nil
+	}
+	rates := [2]*cost.Estimate{a, b}
+	for _, r := range w.functions() {
+		if r.calls[0] == nil || r.calls[1] == nil {
+			continue
+		}
+		var io, second [2][]float64
+		var bursts [2]*cost.Spread
+		for side, own := range ownOf(r.ownCalls, r.calls) {
+			for i, all := range r.calls[side] {
+				io[side] = append(io[side], max(0, all-own[i]))
+				second[side] = append(second[side], io[side][i]*rateOf(rates[side], i))
+			}
+			if s := r.bursts[side]; s != nil {
+				bursts[side] = &cost.Spread{SD: s.SD * rates[side].Mean, Freedom: s.Freedom}
+			}
+		}
+		if mean(io[0]) > 0 && mean(io[1]) > 0 {
+			perIO = append(perIO, test{values: io, into: &r.besidePerIO, bursts: r.bursts})
+			perSecond = append(perSecond, test{values: second, into: &r.besidePerSecond, bursts: bursts})
+		}
+	}
+	return perIO, perSecond
+}
+
+// rateOf is how many I/Os a second one load did.
+func rateOf(rates *cost.Estimate, load int) float64 {
+	if load < len(rates.Values) {
+		return rates.Values[load]
+	}
+	return rates.Mean
+}
+
+// ownPace says whether a function is called as often a second on both sides outside the load's threads, rather than as
+// often per I/O. How much that scatters is told by the calls a second or by those per I/O, whichever scatter less: the
+// former do where the load makes none of them, and the latter where it makes them all.
+func (r *row) ownPace() bool {
+	second, io := r.besidePerSecond, r.besidePerIO
+	if second == nil || second.apart() >= io.apart() {
+		return false
+	}
+	return math.Abs(second.B-second.A) <= paceMargin*min(second.A, second.B)+
+		min(second.scatter(), io.scatter())*(second.A+second.B)
+}
+
+// apart is how far both sides are from each other, as a share of their sum, and scatter half the width of the interval.
+func (d *Delta) apart() float64   { return math.Abs(d.B-d.A) / (d.A + d.B) }
+func (d *Delta) scatter() float64 { return (d.High - d.Low) / 2 / (d.A + d.B) }
+
+// ownOf returns the values of the load's threads; all of them on a side where nothing else has any.
+func ownOf(own, all [2][]float64) [2][]float64 {
+	for side := range own {
+		if own[side] == nil {
+			own[side] = all[side]
+		}
+	}
+	return own
+}
+
+// leaveOutTime takes time that is left out of a function out of its layer, too.
+func (l *row) leaveOutTime(before, after [2][]float64) {
+	if l == nil {
+		return
+	}
+	for side := range l.self {
+		l.self[side] = slices.Clone(l.self[side])
+		for i := range l.self[side] {
+			l.self[side][i] = max(0, l.self[side][i]-(before[side][i]-after[side][i]))
+		}
+	}
+}
+
+// reached is how many calls per I/O show that requests of a load reach a layer.
+const reached = 0.5
+
+// reach finds the layers that requests of the load reach: its threads enter them on one side, or anything does on both.
+func (w *work) reach() {
+	own, all := map[string][2]float64{}, map[string][2]float64{}
+	for _, r := range w.functions() {
+		o, a := own[r.layer], all[r.layer]
+		for side, values := range ownOf(r.ownCalls, r.calls) {
+			o[side] += mean(values)
+			a[side] += mean(r.calls[side])
+		}
+		own[r.layer], all[r.layer] = o, a
+	}
+	w.reached = map[string]bool{}
+	for id := range all {
+		w.reached[id] = max(own[id][0], own[id][1]) >= reached || min(all[id][0], all[id][1]) >= reached
+	}
+}
+
+// beyond says whether a function differs in what interrupts and threads of the kernel call alone, in a layer that no
+// request of the load reaches.
+func (w *work) beyond(r *row) bool {
+	own := ownOf(r.ownCalls, r.calls)
+	return r.callsDelta.Changed() && !w.reached[r.layer] && math.Abs(mean(own[1])-mean(own[0])) <= leastCalls
+}
