@@ -101,14 +101,14 @@ func ownOf(own, all [2][]float64) [2][]float64 {
 }
 
 // leaveOutTime takes time that is left out of a function out of its layer, too.
-func (l *row) leaveOutTime(before, after [2][]float64) {
-	if l == nil {
+func (r *row) leaveOutTime(before, after [2][]float64) {
+	if r == nil {
 		return
 	}
-	for side := range l.self {
-		l.self[side] = slices.Clone(l.self[side])
-		for i := range l.self[side] {
-			l.self[side][i] = max(0, l.self[side][i]-(before[side][i]-after[side][i]))
+	for side := range r.self {
+		r.self[side] = slices.Clone(r.self[side])
+		for i := range r.self[side] {
+			r.self[side][i] = max(0, r.self[side][i]-(before[side][i]-after[side][i]))
 		}
 	}
 }
