@@ -117,8 +117,8 @@ func (a *analysis) upTo(of number, about string) int {
 	return last
 }
 
-// interaction is how many times as much an arm does as others predict: if settings act alike alone and together, it is
-// 1. weights are exponents that sum to 0, with 1 for the arm. about is that of ratio.
+// interaction returns the ratio of what an arm does to what other arms predict. It is 1 if settings act alike alone and
+// together. weights are exponents that sum to 0, with 1 for the arm. about is as in ratio.
 func (a *analysis) interaction(of number, about, arm string, weights map[string]float64) stat.BlockedChange {
 	return a.fit(of, a.upTo(of, about), false).Interaction(a.index(arm), a.byIndex(weights), a.perSum())
 }
@@ -149,9 +149,9 @@ func (a *analysis) disagreement(of number, setting int) stat.BlockedChange {
 		map[string]float64{Tuned: 1, RemovedArm(setting): -1, AloneArm(setting): -1, Baseline: 1})
 }
 
-// supporters returns the disagreements of other settings, which support that of a setting if they are the same, since
-// no setting interacts by itself. There are none if all settings may have the same disagreement: then the tuned set or
-// the baseline may be what jumped.
+// supporters returns the disagreements of the other settings. One that equals the setting's own supports it, since no
+// setting interacts by itself. If all settings may have the same disagreement, the tuned set or the baseline may have
+// jumped, and supporters returns nil.
 func (a *analysis) supporters(of number, setting int) (others []stat.BlockedChange) {
 	c, differ := a.disagreement(of, setting), false
 	for n := 1; n <= len(a.Settings); n++ {
