@@ -58,12 +58,12 @@ func (d Design) stood(of number, arm string) bool {
 // chance.
 const fewestStops = 2
 
-// stops reports whether a load never has a figure with a setting, and always has one without it: alone, or in the tuned
+// stops reports whether a load never has a figure with a setting and has figures without it: alone, or in the tuned
 // set.
-func (d Design) stops(of number, setting int) bool {
+func (a *analysis) stops(of number, setting int) bool {
 	for with, without := range map[string]string{AloneArm(setting): Baseline, Tuned: RemovedArm(setting)} {
-		o, stopped := d.outage(of, with)
-		if stopped && o.Whole() && o.N >= fewestStops && d.has(without) && !d.stood(of, without) {
+		o, stopped := a.outage(of, with)
+		if stopped && o.Whole() && o.N >= fewestStops && a.last(of, without) > 0 && !a.stood(of, without) {
 			return true
 		}
 	}

@@ -64,3 +64,27 @@ func TestOutagesOfArms(t *testing.T) {
 		}
 	}
 }
+
+// Where the set fails and its settings have not been removed yet, nothing tells which of them stops the load.
+func TestArmsThatWereNotVisitedTellNothing(t *testing.T) {
+	run, all := savedRun()
+	var repetitions []lab.Repetition
+	for _, r := range all {
+		switch cell, arm, _ := strings.Cut(r.Cell, "@"); {
+		case arm[0] == '-':
+			continue
+		case cell == "rr" && arm == Tuned:
+			r.Values, r.Warnings = nil, []lab.Warning{{Code: "command-failed"}}
+		}
+		repetitions = append(repetitions, r)
+	}
+	doc, err := FromRun(run, slices.Values(repetitions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range doc.Settings {
+		if s.Verdict == Stops {
+			t.Errorf("%s is said to stop the load", s.Setting)
+		}
+	}
+}
