@@ -19,8 +19,8 @@ type combined struct {
 	interact bool
 }
 
-// sum returns the rate to a power of an arm, to which each setting adds or from which each takes. Power 1 is that of
-// rates that add up, and power -1 that of the times that an I/O takes.
+// sum returns the rate of an arm, raised to a power. Each setting adds to that, or takes from it. With power 1
+// rates add up, and with power -1 the times that an I/O takes.
 func sum(power, one, other float64) func(first, second bool) float64 {
 	return func(first, second bool) float64 {
 		total := 1.0

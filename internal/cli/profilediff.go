@@ -14,8 +14,10 @@ func (p *program) profileDiffCommand() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare two profiles: which layers and kernel functions cost more, and which appeared",
 		Long: `Compares the profiled loads of two runs, or of two arms of a run (RUN:ARM): calls of kernel functions and CPU
-time per I/O. The layer that explains most of the difference comes first, with the functions of it that appeared,
-vanished or changed. All changes told by intervals are right together with 95% confidence (--alpha).
+time per I/O. Where an I/O clearly takes longer on one side, an account of that time comes first: how much everything
+takes longer, what each layer that differs takes, what is waiting, and what no layer explains. Then come the layers that
+differ, with the functions of them that appeared, vanished or changed. All changes told by intervals are right together
+with 95% confidence (--alpha).
 
 Calls per I/O are the same on a slow machine as on a fast one, and beside other loads: they name a mechanism where
 rates say nothing. With one argument, the first and the last arm of a run are compared.`,

@@ -51,6 +51,62 @@ func dearKyber(m *scripted.Machine) {
 	}
 }
 
+// slowWithKyber is a machine on which everything takes longer where the Kyber scheduler runs, which itself takes next
+// to no time: its CPU is as busy for fewer I/Os.
+func slowWithKyber(m *scripted.Machine) {
+	dearKyber(m)
+	m.Fio = func(load *scripted.Load) scripted.IO {
+		io := scripted.Drive(load)
+		if strings.Contains(m.Get(schedulerFile), "[kyber]") {
+			io.Write /= 2.36
+		}
+		return io
+	}
+	counting := m.Programs["headroom"]
+	m.Programs["headroom"] = func(l *scripted.Load) scripted.Result {
+		var r profile.Request
+		if err := json.Unmarshal(l.Stdin, &r); err != nil {
+			return scripted.Result{Err: err}
+		}
+		if r.Part != profile.Time {
+			return counting(l)
+		}
+		sampled := &profile.Sampled{Event: "cpu-clock", Hz: r.Hz, Seconds: r.Sample.Seconds()}
+		for _, function := range []string{"aio_write", "blk_mq_submit_bio", "nvme_queue_rq", "ext4_file_write_iter",
+			"dma_map_page_attrs", "entry_SYSCALL_64"} {
+			sampled.Stacks = append(sampled.Stacks, profile.Stack{Context: profile.InLoad, Task: "fio",
+				Frames: []string{function}, Count: uint64(float64(r.Hz) * r.Sample.Seconds() / 6)})
+		}
+		text, err := json.Marshal(profile.Recording{Kernel: "6.12.1", Architecture: "x86_64", CPUs: 2,
+			Sampled: sampled})
+		return scripted.Result{Duration: r.Delay + r.Sample + r.Follow, Stdout: string(text) + "\n",
+			EarlyMessages: profile.Ready + "\n", Stderr: profile.Done + "\n", Err: err}
+	}
+}
+
+// The part that accounts for most of a loss comes first. A function that appeared and takes little of it is said to
+// account for little.
+func TestScriptedAccount(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		slowWithKyber(m)
+		run := []string{"run", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--repeat", "2",
+			"--profile=3", "--label"}
+		l.run(append(slices.Clone(run), "none")...).ends(0)
+		m.Set(schedulerFile, "none mq-deadline [kyber]")
+		l.run(append(run, "kyber")...).ends(0)
+		l.run("profile", "diff", "none", "kyber").ends(0).says("Everything takes 2.",
+			"Differs, but accounts for little", "kyber_dispatch_request", "What accounts for the time")
+		d := decoded[difference.Document](l.run("profile", "diff", "none", "kyber", "--json").ends(0))
+		a := d.Cells[0].Account
+		if most := a.Most(); !a.Clear() || most.Reason != difference.Uniform || most.Share.Value < 0.8 {
+			t.Errorf("%+v", a)
+		}
+		l.run("compare", "none", "kyber").ends(0).says("In kyber, ", "everything takes 2.", "for little")
+		l.run("facts", "diff", "none", "kyber").ends(0).says("for little")
+	})
+}
+
 // kyberRuns says whether Kyber's function is the only one that is named.
 func kyberRuns(list []difference.CellFunctions) bool {
 	return len(list) == 1 && len(list[0].Functions) == 1 && list[0].Functions[0].Name == "kyber_dispatch_request" &&

@@ -55,9 +55,9 @@ func TestFindingsRestOnProfiles(t *testing.T) {
 	found := ask(t, diagnosis.FactsOfProfiles([]cost.Profile{strict("rand-read@slow", "slow", 1),
 		strict("rand-read@fast", "fast", 0.015)}, []profile.Load{idle("slow"), idle("fast")}))
 	f := found["profile-iommu-flush finding"]
-	if !slices.Equal(f.About, []string{"rand-read@slow"}) || len(f.Evidence) != 1 ||
+	if !slices.Equal(f.About, []string{"rand-read@slow"}) || len(f.Evidence) != 2 ||
 		f.Evidence[0].Fact != "profile.function.qi_submit_sync.calls" || f.Evidence[0].Value != "1" ||
-		f.Evidence[0].Source != "profile of 3 loads" {
+		f.Evidence[0].Source != "profile of 3 loads" || f.Evidence[1].Fact != "profile.layer.dma.share" {
 		t.Errorf("%+v", f)
 	}
 	if f := found["profile-slow-clock finding"]; len(f.About) != 2 {

@@ -18,6 +18,8 @@ type Mechanism struct {
 	Evidence MechanismEvidence `json:"evidence"`
 	// Factor by which that makes the difference likelier to be the cause than one that profiles say nothing of.
 	Factor float64 `json:"factor"`
+	// Little says that these functions account for little of what an I/O takes longer.
+	Little bool `json:"little,omitempty"`
 	// Functions that it rests on, with their calls per I/O.
 	Functions []FunctionCalls `json:"functions"`
 }
@@ -33,12 +35,18 @@ const (
 	Still MechanismEvidence = "still"
 	// NeverRan: no function that the difference concerns ran on either side.
 	NeverRan MechanismEvidence = "never-ran"
+	// SlowsAll: everything takes longer where the slow value is, which the difference can do, and that accounts for
+	// most of what an I/O takes longer.
+	SlowsAll MechanismEvidence = "slows-all"
 )
 
-// The factors, of which the logarithm is some three bits and four: what a profile says is strong, and no proof.
+// The factors: what a profile says is strong, and no proof. What moved is no likelier where it accounts for little of
+// the loss; and several things can slow down everything.
 const (
-	movedFactor = 20
-	stillFactor = 0.05
+	movedFactor  = 20
+	stillFactor  = 0.05
+	littleFactor = 1
+	slowsFactor  = 4
 )
 
 // FunctionCalls are the calls per I/O of a function on both sides.
@@ -130,8 +138,16 @@ const minCalls = 0.01
 // Mechanism is what the profiles of the two sides of a difference say of it; nil where they say nothing: nothing is
 // known of its functions, or calls were not counted on both sides.
 func (k *Knowledge) Mechanism(p difference.Document, d Difference) *Mechanism {
-	if expected := k.lookup(d.Kind, d.Name).expected(d); len(expected) > 0 {
-		return judge(p.Cells, expected)
+	e := k.lookup(d.Kind, d.Name)
+	expected := e.expected(d)
+	if m := judge(p.Cells, expected); len(expected) > 0 && m != nil {
+		return m
+	}
+	if e.slowsAll(d) && slowsAll(p.Cells, d.Slower) {
+		return &Mechanism{Evidence: SlowsAll, Factor: slowsFactor, Functions: []FunctionCalls{}}
+	}
+	if len(expected) > 0 {
+		return nil
 	}
 	cells := slices.DeleteFunc(slices.Clone(p.Cells), func(c difference.Cell) bool { return !counted(c) })
 	if len(cells) == 0 {
@@ -209,7 +225,11 @@ func judge(cells []difference.Cell, expected []expectation) *Mechanism {
 	}
 	switch {
 	case len(moved) > 0:
-		return &Mechanism{Evidence: Moved, Factor: movedFactor, Functions: moved}
+		m := &Mechanism{Evidence: Moved, Factor: movedFactor, Functions: moved}
+		if m.Little = little(cells, moved); m.Little {
+			m.Factor = littleFactor
+		}
+		return m
 	case unclear || !judged:
 		return nil
 	}

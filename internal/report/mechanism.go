@@ -30,8 +30,12 @@ func MechanismText(m *diff.Mechanism, a, b string) string {
 	}
 	counted := parts.String() + " in the profiles (" + a + " → " + b + ")"
 	switch {
+	case m.Evidence == diff.Moved && m.Little:
+		return counted + ", as it is known to do, but that accounts for little of the time that I/Os take longer"
 	case m.Evidence == diff.Moved:
 		return counted + ", as it is known to do"
+	case m.Evidence == diff.SlowsAll:
+		return "most of the time that I/Os take longer is that everything does, which it can do"
 	case m.Evidence == diff.NeverRan:
 		return "none of its functions ran in the profiles, " + a + " or " + b
 	case len(parts.units) == 0:
@@ -73,12 +77,19 @@ func callsText(calls float64) string {
 	return fmt.Sprintf("%.2f", calls)
 }
 
-// FunctionsText says by which functions two profiles differ most, a sentence for each load.
+// FunctionsText says what accounts for a loss by two profiles, and by which functions they differ most, a sentence or
+// two for each load.
 //
 //	With iommu.strict=1, rand-read: qi_submit_sync 0.02 → 1.00, fq_ring_free 1.03 → 0.00 calls per I/O.
 func FunctionsText(where string, list []difference.CellFunctions) []string {
 	var lines []string
 	for _, c := range list {
+		if c.Account.Clear() {
+			lines = append(lines, where+", "+c.Cell+": "+AccountText(c.Account)+".")
+		}
+		if len(c.Functions) == 0 {
+			continue
+		}
 		var parts byUnit
 		for _, f := range c.Functions {
 			if f.Calls.Changed() {
@@ -91,7 +102,11 @@ func FunctionsText(where string, list []difference.CellFunctions) []string {
 				parts.add(" ns per I/O", fmt.Sprintf("%s %.0f → %.0f", f.Name, f.NS.A, f.NS.B))
 			}
 		}
-		lines = append(lines, where+", "+c.Cell+": "+parts.String()+".")
+		text := where + ", " + c.Cell + ": " + parts.String()
+		if !slices.ContainsFunc(c.Functions, func(f difference.Function) bool { return !c.Account.Little(f) }) {
+			text += "; that accounts for little"
+		}
+		lines = append(lines, text+".")
 	}
 	return lines
 }

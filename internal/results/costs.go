@@ -4,6 +4,7 @@ import (
 	"headroom/internal/ablation"
 	"headroom/internal/app"
 	"headroom/internal/compare"
+	"headroom/internal/lab"
 	"headroom/internal/profile/cost"
 	"headroom/internal/profile/difference"
 	"headroom/internal/store"
@@ -21,6 +22,7 @@ func Costs(b *store.Bundle) ([]cost.Profile, error) {
 // addFunctions adds to a comparison by which functions the profiles of each new run differ most from those of the base.
 func addFunctions(d *compare.Document, sides []comparedSide) error {
 	var base []cost.Profile
+	var known []lab.Fact
 	for i, side := range sides {
 		if side.bundle == nil || i > 0 && len(base) == 0 {
 			continue
@@ -29,11 +31,18 @@ func addFunctions(d *compare.Document, sides []comparedSide) error {
 		if err != nil {
 			return err
 		}
-		if i == 0 {
-			base = costs
+		if len(costs) == 0 {
 			continue
 		}
-		between, err := difference.Of(base, costs, difference.Options{})
+		facts, _, err := allFacts(side.bundle)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			base, known = costs, facts
+			continue
+		}
+		between, err := difference.Of(base, costs, difference.Options{FactsA: known, FactsB: facts})
 		if err != nil {
 			return err
 		}

@@ -56,7 +56,8 @@ func ProfileDifference(s *store.Store, refs []string, o ProfileDiffOptions) (Res
 	if err != nil {
 		return ResultDocument{}, err
 	}
-	d, err := difference.Of(a.costs, b.costs, difference.Options{A: a.name, B: b.name, Alpha: o.Alpha})
+	d, err := difference.Of(a.costs, b.costs, difference.Options{A: a.name, B: b.name, Alpha: o.Alpha,
+		FactsA: factsOf(s, a.name), FactsB: factsOf(s, b.name)})
 	if err != nil {
 		return ResultDocument{}, err
 	}
@@ -65,6 +66,19 @@ func ProfileDifference(s *store.Store, refs []string, o ProfileDiffOptions) (Res
 		return profiled.Difference(d, sides, profiled.Options{Options: shown, Functions: o.Functions, Layers: layers})
 	}
 	return ResultDocument{Published: d, Document: of, Runs: []lab.Run{a.run, b.run}}, nil
+}
+
+// factsOf returns the facts of the machine of a run, or of an arm of one. There are none where they are not known.
+func factsOf(s *store.Store, name string) []lab.Fact {
+	b, err := s.Find(name)
+	if err != nil {
+		return nil // an arm without a target of its own
+	}
+	all, _, err := allFacts(b)
+	if err != nil {
+		return nil
+	}
+	return all
 }
 
 // profiledSides are the two sides that names mean: one name, of a run with arms, means its first arm and its last.

@@ -30,6 +30,8 @@ type Cell struct {
 	// differ in speed, or a hypervisor shares them out. It is 1 where loads hardly differ in that. Else the times of
 	// each load are divided by how much longer everything took in it, before they are compared.
 	Slower float64 `json:"slower"`
+	// Account says where the time goes that an I/O takes longer in B; nil where one side was not sampled twice.
+	Account *Account `json:"account,omitempty"`
 	// Layers and Functions that differ, those that explain most first; Same is how many functions were compared and
 	// don't.
 	Layers    []Layer    `json:"layers"`

@@ -203,6 +203,10 @@ func (w *work) waitTests() []test {
 
 // slower finds by how much everything took longer in some loads than in others, and takes that off their times.
 func (w *work) slower() {
+	w.raw = map[string]pair{}
+	for _, r := range w.groups() {
+		w.raw[r.layer] = r.self
+	}
 	if w.cell.A.CPU == nil || w.cell.B.CPU == nil {
 		return
 	}
@@ -210,6 +214,7 @@ func (w *work) slower() {
 	if !ok {
 		return
 	}
+	w.pace = factors
 	base := mean(factors[0])
 	w.cell.Slower = math.Exp(mean(factors[1]) - base)
 	for _, rows := range [][]*row{w.functions(), w.groups()} {

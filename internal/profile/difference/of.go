@@ -10,12 +10,15 @@ import (
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
 	"headroom/internal/profile/layer"
+	"headroom/internal/stat"
 )
 
 // Options of a comparison of profiles.
 type Options struct {
 	// A and B name what is compared.
 	A, B string
+	// FactsA and FactsB are the facts of the two machines, as far as they are known.
+	FactsA, FactsB []lab.Fact
 	// Alpha bounds the probability of any wrong statement; 0.05 where it is 0.
 	Alpha float64
 }
@@ -28,13 +31,14 @@ func Of(a, b []cost.Profile, o Options) (Document, error) {
 	if err != nil {
 		return d, err
 	}
+	causes := couldSlowAll(o.FactsA, o.FactsB)
 	var all []*work
 	for _, one := range a {
 		i := slices.IndexFunc(b, func(other cost.Profile) bool { return place(other) == place(one) })
 		if i < 0 {
 			continue
 		}
-		w := &work{known: layers, rows: map[string]*row{}, layers: map[string]*row{}}
+		w := &work{known: layers, rows: map[string]*row{}, layers: map[string]*row{}, causes: causes}
 		w.cell = Cell{Cell: place(one), A: one, B: b[i], Slower: 1, Layers: []Layer{}, Functions: []Function{}}
 		w.collect()
 		if err := w.rename(); err != nil {
@@ -46,6 +50,7 @@ func Of(a, b []cost.Profile, o Options) (Document, error) {
 	judge(all, o.Alpha)
 	for _, w := range all {
 		w.list()
+		w.account(stat.FamilyWise(o.Alpha, len(all)))
 		d.Cells = append(d.Cells, w.cell)
 	}
 	return d, nil
@@ -83,6 +88,12 @@ type work struct {
 	layers map[string]*row // by id
 	// reached are the layers that requests of the load reach, by id.
 	reached map[string]bool
+	// aside is the time of each load that is left out, raw that of each layer without it, and pace the logarithm of
+	// how long everything takes in each load.
+	aside, pace pair
+	raw         map[string]pair
+	// causes are facts that could slow down everything.
+	causes []FactChange
 }
 
 // functions are the rows in the order of their names.

@@ -12,9 +12,9 @@ import (
 // paceMargin is how far calls a second may differ between two machines of what goes on at the same pace.
 const paceMargin = 0.25
 
-// leaveOut takes out what goes on at a pace of its own: what interrupts and threads of the kernel do as often a second
-// on both sides, as far as its scatter tells, while I/Os are not as many. Another program's writes and packets are so.
-// Where I/Os are fewer there is the more of it for each, and none of that is a cause. What the load's own threads do
+// leaveOut takes out background work, such as another program's writes and packets: what interrupts and threads of the
+// kernel do as often a second on both sides, as far as its scatter tells, while I/Os are not as many. Where I/Os are
+// fewer there is more of it for each I/O, which is no cause. What the load's own threads do
 // stays: a device may serve as many requests a second while each I/O needs more of them.
 func (w *work) leaveOut(alpha float64) {
 	perIO, perSecond := w.paceTests()
@@ -28,7 +28,7 @@ func (w *work) leaveOut(alpha float64) {
 		w.cell.OwnPace = append(w.cell.OwnPace, r.name)
 		r.calls, r.bursts = ownOf(r.ownCalls, r.calls), r.ownBursts
 		if self := ownOf(r.ownSelf, r.self); r.self[0] != nil && r.self[1] != nil {
-			w.layers[r.layer].leaveOutTime(r.self, self)
+			w.leaveOutTime(w.layers[r.layer], r.self, self)
 			r.self = self
 		}
 	}
@@ -100,15 +100,20 @@ func ownOf(own, all [2][]float64) [2][]float64 {
 	return own
 }
 
-// leaveOutTime takes time that is left out of a function out of its layer, too.
-func (r *row) leaveOutTime(before, after [2][]float64) {
-	if r == nil {
+// leaveOutTime subtracts from a layer what is left out of a function in it. No time of the layer becomes negative.
+func (w *work) leaveOutTime(l *row, before, after [2][]float64) {
+	if l == nil {
 		return
 	}
-	for side := range r.self {
-		r.self[side] = slices.Clone(r.self[side])
-		for i := range r.self[side] {
-			r.self[side][i] = max(0, r.self[side][i]-(before[side][i]-after[side][i]))
+	for side := range l.self {
+		l.self[side] = slices.Clone(l.self[side])
+		if w.aside[side] == nil {
+			w.aside[side] = make([]float64, len(l.self[side]))
+		}
+		for i, all := range l.self[side] {
+			out := min(all, before[side][i]-after[side][i])
+			l.self[side][i] -= out
+			w.aside[side][i] += out
 		}
 	}
 }

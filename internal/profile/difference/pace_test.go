@@ -84,7 +84,7 @@ func writeback() []recordedCall {
 	return calls
 }
 
-// side is a machine that does so many I/Os a second, while something else goes on at a pace of its own.
+// side is a machine that does so many I/Os a second, beside background work that does not follow them.
 type side struct {
 	reads   float64
 	others  []recordedCall

@@ -13,7 +13,6 @@ import (
 	"headroom/internal/profile/difference"
 	"headroom/internal/prose"
 	"headroom/internal/report"
-	"headroom/internal/unit"
 )
 
 // Sides are what two compared profiles have beside their costs: stages, stacks, and what weakens their times.
@@ -80,8 +79,9 @@ func cellOf(d breakdown.Document, p cost.Profile) breakdown.Cell {
 
 func (t text) differenceOfCell(c difference.Cell, a, b breakdown.Cell) []document.Block {
 	blocks := []document.Block{document.Sentence{Role: document.Answer, Text: differenceAnswer(c)}}
-	blocks = append(blocks, report.Sentences(document.Detail, t.totals(c))...)
+	blocks = append(blocks, report.Sentences(document.Detail, append(littleTexts(c), t.totals(c)...))...)
 	blocks = append(blocks, report.Sentences(document.Note, differenceDoubts(c))...)
+	blocks = append(blocks, t.accountOf(c)...)
 	if len(c.Layers) > 0 {
 		blocks = append(blocks, document.Heading{Text: "Layers that differ"}, t.differentLayers(c))
 	}
@@ -93,36 +93,80 @@ func (t text) differenceOfCell(c difference.Cell, a, b breakdown.Cell) []documen
 	return append(blocks, renamed(c)...)
 }
 
-// differenceAnswer names the layer that explains most, and its function that tells most.
+// differenceAnswer names what accounts for most of the loss; where no loss is clear, the layer that differs most. Of a
+// layer it names the functions that tell most, and of waiting those in which threads wait.
 func differenceAnswer(c difference.Cell) string {
+	if c.Account.Clear() {
+		most := c.Account.Most()
+		functions := slices.DeleteFunc(slices.Clone(c.Functions), func(f difference.Function) bool {
+			return f.Layer != most.Layer && (most.Reason != difference.Waiting || !f.Waits.Changed())
+		})
+		return prose.Capital(report.AccountText(c.Account)) + changesText(functions)
+	}
 	if len(c.Layers) == 0 {
 		return nothingDiffers(c)
 	}
 	first := c.Layers[0]
-	text := first.Title
+	text := "Only " + first.Title + " differs"
 	if len(c.Layers) > 1 {
-		text += fmt.Sprintf(" explains most of the difference (%s)", unit.Percent(first.Share))
-	} else {
-		text += " is all that differs"
+		text = first.Title + " differs most"
 	}
-	const most = 2
-	var named []string
-	for _, name := range first.Functions[:min(most, len(first.Functions))] {
-		i := slices.IndexFunc(c.Functions, func(f difference.Function) bool { return f.Name == name })
-		if i >= 0 {
-			named = append(named, functionChange(c.Functions[i]))
-		}
-	}
-	if len(named) > 0 {
-		return text + ": " + strings.Join(named, "; ")
-	}
-	if d := first.NS; d != nil && d.Change != "" {
+	functions := functionsOf(c, first.ID)
+	switch d, n := first.NS, first.Calls; {
+	case len(functions) > 0:
+		return text + changesText(functions)
+	case d != nil && d.Change != "":
 		return text + ": " + nanoseconds(d.A) + " → " + nanoseconds(d.B) + " of CPU time per I/O"
-	}
-	if d := first.Calls; d != nil {
-		return text + ": " + calls(d.A) + " → " + calls(d.B) + " calls per I/O"
+	case n != nil:
+		return text + ": " + calls(n.A) + " → " + calls(n.B) + " calls per I/O"
 	}
 	return text
+}
+
+// functionsOf are the functions of a layer that differ.
+func functionsOf(c difference.Cell, layer string) []difference.Function {
+	return slices.DeleteFunc(slices.Clone(c.Functions), func(f difference.Function) bool { return f.Layer != layer })
+}
+
+// changesText says how the first functions changed, behind a colon; empty without any.
+func changesText(functions []difference.Function) string {
+	const most = 2
+	var named []string
+	for _, f := range functions[:min(most, len(functions))] {
+		named = append(named, functionChange(f))
+	}
+	if len(named) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(named, "; ")
+}
+
+// littleTexts name the layers that differ and account for little of the loss.
+func littleTexts(c difference.Cell) []string {
+	var texts []string
+	for _, l := range c.Layers {
+		functions := slices.DeleteFunc(functionsOf(c, l.ID), func(f difference.Function) bool {
+			return !c.Account.Little(f)
+		})
+		share := "0%" // nothing of it was sampled
+		for _, p := range partsOf(c) {
+			if p.Layer == l.ID {
+				share = report.ShareText(p.Share)
+			}
+		}
+		if len(functions) > 0 {
+			texts = append(texts, "Differs, but accounts for little: "+l.Title+", "+share+changesText(functions))
+		}
+	}
+	return texts
+}
+
+// partsOf are the parts of a clear loss.
+func partsOf(c difference.Cell) []difference.Part {
+	if !c.Account.Clear() {
+		return nil
+	}
+	return c.Account.Parts
 }
 
 // functionChange is how a function changed: "qi_submit_sync appeared, 0.02 → 1.00 calls per I/O".
@@ -207,8 +251,8 @@ func differenceDoubts(c difference.Cell) []string {
 			"names, and one that is inlined or renamed in one of them looks as if it came or went")
 	}
 	if slower(c) && len(c.Layers) > 0 {
-		texts = append(texts, fmt.Sprintf("All takes %.2f times as long in B, by the median function: times of B are "+
-			"divided by that below", c.Slower))
+		texts = append(texts, fmt.Sprintf("Everything takes %.2f times as long in B, by the median function: times of B "+
+			"in the tables of layers and functions are divided by that", c.Slower))
 	}
 	for _, m := range c.Missing {
 		same := func(of profile.Missing) bool { return of.What == m.What }
@@ -235,11 +279,17 @@ func differenceReading(d difference.Document) []string {
 	if len(d.Cells) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("Brackets are intervals of B - A. All changes told by intervals are right together with "+
+	var texts []string
+	if slices.ContainsFunc(d.Cells, func(c difference.Cell) bool { return c.Account.Clear() }) {
+		texts = append(texts, "The time of an I/O is what samples found CPUs at work for it, and waiting: the rest of "+
+			"the time from one I/O to the next, of as many CPUs as the load keeps busy. What accounts for it adds up; "+
+			"each interval is of 95%, by how much loads differ.")
+	}
+	return append(texts, fmt.Sprintf("Brackets are intervals of B - A. All changes told by intervals are right together with "+
 		"%s confidence; intervals of others only show how much they scatter.", report.Confidence(1-d.Alpha)),
-		"Counts alone tell which function appears or vanishes: every load of one side calls it at least 0.9 " +
-			"times per I/O, and every load of the other at most 0.2 times. More or less are changes of calls by " +
-			"more than a fifth, of CPU time by more than a quarter (on an emulated CPU: tenfold); or one side never " +
-			"calls it, and every load of the other at least 0.5 times. Waits appear where every load's threads leave " +
-			"the CPU in a function at least 0.05 times per I/O, and in every load of the other side at most 0.005 times."}
+		"Counts alone tell which function appears or vanishes: every load of one side calls it at least 0.9 "+
+			"times per I/O, and every load of the other at most 0.2 times. More or less are changes of calls by "+
+			"more than a fifth, of CPU time by more than a quarter (on an emulated CPU: tenfold); or one side never "+
+			"calls it, and every load of the other at least 0.5 times. Waits appear where every load's threads leave "+
+			"the CPU in a function at least 0.05 times per I/O, and in every load of the other side at most 0.005 times.")
 }

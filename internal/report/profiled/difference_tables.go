@@ -3,12 +3,13 @@ package profiled
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"headroom/internal/document"
 	"headroom/internal/profile/breakdown"
 	"headroom/internal/profile/difference"
 	"headroom/internal/prose"
-	"headroom/internal/unit"
+	"headroom/internal/report"
 )
 
 // sideColumns are A, B and the difference of a number.
@@ -56,16 +57,43 @@ func timeCells(d *difference.Delta) []document.Cell {
 func (t text) differentLayers(c difference.Cell) document.Table {
 	table := document.Table{Name: prose.Join("Layers that differ in", c.Cell), Columns: []document.Column{
 		{Title: "layer", Kind: document.Words, Cut: true},
-		{Title: "explains", Kind: document.Number, Drop: 7},
 	}}
 	table.Columns = append(table.Columns, sideColumns("calls per I/O", "", 1)...)
 	table.Columns = append(table.Columns, sideColumns("CPU per I/O", t.signs[EmulatedGuest], 4)...)
 	for i, l := range c.Layers {
-		cells := []document.Cell{{Text: l.Title}, {Text: unit.Percent(l.Share), Value: &l.Share, Unit: "1"}}
+		cells := []document.Cell{{Text: l.Title}}
 		cells = append(append(cells, countCells(l.Calls)...), timeCells(l.NS)...)
 		table.Rows = append(table.Rows, document.Row{Cells: cells, Strong: i == 0})
 	}
 	return table
+}
+
+// accountOf is the table of what accounts for a clear loss, or gain.
+func (t text) accountOf(c difference.Cell) []document.Block {
+	if !c.Account.Clear() {
+		return nil
+	}
+	table := document.Table{Name: prose.Join("What accounts for the time of", c.Cell), Columns: []document.Column{
+		{Title: "what", Kind: document.Words, Cut: true},
+		{Title: "B - A", Signs: t.signs[EmulatedGuest], Over: "time per I/O", Kind: document.Number, DropInterval: 1},
+		{Title: "share", Kind: document.Number, DropInterval: 2},
+	}}
+	add := func(what string, ns difference.Range, share document.Cell, strong bool) {
+		d := difference.Delta{B: ns.Value, Low: ns.Low, High: ns.High}
+		scaled := func(v float64) *float64 { v /= 1e9; return &v }
+		table.Rows = append(table.Rows, document.Row{Strong: strong, Cells: []document.Cell{{Text: what},
+			{Text: signed(ns.Value, nanoseconds), Interval: deltaInterval(&d, nanoseconds), Value: scaled(ns.Value),
+				Lo: scaled(ns.Low), Hi: scaled(ns.High), Unit: secondsUnit},
+			share}})
+	}
+	for i, p := range c.Account.Parts {
+		share := p.Share
+		text, interval, _ := strings.Cut(report.ShareText(share), " ")
+		add(report.PartText(p), p.NS, document.Cell{Text: text, Interval: interval, Value: &share.Value, Lo: &share.Low,
+			Hi: &share.High, Unit: "1"}, i == 0)
+	}
+	add("in all", c.Account.Loss, document.Cell{Text: "100%"}, false)
+	return []document.Block{document.Heading{Text: "What accounts for the time"}, table}
 }
 
 // differentFunctions is the table of functions that differ, by layer.

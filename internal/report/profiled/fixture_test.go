@@ -148,6 +148,9 @@ func strictDifference(t *testing.T) (difference.Document, Sides) {
 				{Name: "fq_ring_free", Layer: "dma", Calls: delta(1.03, 0, 0.02, difference.Vanished)},
 				{Name: "__rcu_read_lock", Module: "", Layer: "generic",
 					Calls: delta(21.4, 26.1, 0.4, difference.More)}},
+			Account: account(80_000, 84_300, difference.Part{Reason: difference.InLayer, Layer: "dma",
+				Title: "DMA mapping and IOMMU", NS: within(4000, 500)}, difference.Part{Reason: difference.Waiting,
+				NS: within(280, 300)}, difference.Part{Reason: difference.Unexplained, NS: within(30, 90)}),
 			Same: 157}}}, Sides{a, b}
 }
 
@@ -168,6 +171,35 @@ func kernelDifference(t *testing.T) difference.Document {
 		{Cell: "randwrite 4k q4", A: a, B: a, Slower: 1, Same: 163},
 		{Cell: "randrw 4k q4", A: b, B: b, Slower: 3.49, Same: 41},
 		{Cell: "trim 4k", A: cost.Profile{Kernel: "6.1"}, B: cost.Profile{Kernel: "6.1"}, Slower: 1}}}
+}
+
+func within(value, half float64) difference.Range {
+	return difference.Range{Value: value, Low: value - half, High: value + half}
+}
+
+// account is one of parts whose shares follow.
+func account(a, b float64, parts ...difference.Part) *difference.Account {
+	loss := b - a
+	for i := range parts {
+		ns := parts[i].NS
+		parts[i].Share = difference.Range{Value: ns.Value / loss, Low: ns.Low / loss, High: ns.High / loss}
+	}
+	return &difference.Account{A: a, B: b, CPUs: 1, Loss: within(loss, 500), Parts: parts}
+}
+
+// isolatedDifference is the same where page tables are isolated, too, and everything is slower for that.
+func isolatedDifference(t *testing.T) (difference.Document, Sides) {
+	d, sides := strictDifference(t)
+	c := &d.Cells[0]
+	c.Slower, c.Layers[0].NS = 2.36, delta(2760, 2900, 500, "")
+	c.Functions[0].NS = nil
+	c.Account = account(181_000, 461_000, difference.Part{Reason: difference.Uniform, Factor: 2.36,
+		Causes: []difference.FactChange{{Key: "cpu.pti", Title: "page-table isolation", A: "off", B: "on"}},
+		NS:     within(246_000, 21_000)}, difference.Part{Reason: difference.Waiting, NS: within(30_000, 12_000)},
+		difference.Part{Reason: difference.Unexplained, NS: within(6_000, 9_000)},
+		difference.Part{Reason: difference.InLayer, Layer: "dma", Title: "DMA mapping and IOMMU",
+			NS: within(-2_000, 3_000)})
+	return d, sides
 }
 
 func allLayers(t *testing.T) *layer.Layers {

@@ -26,12 +26,14 @@ func TestProfilesInEveryFormat(t *testing.T) {
 // Differences of profiles come in every format.
 func TestDifferencesInEveryFormat(t *testing.T) {
 	strict, sides := strictDifference(t)
+	isolated, isolatedSides := isolatedDifference(t)
 	for name, of := range map[string]struct {
 		difference.Document
 		Sides
 	}{"difference": {strict, sides}, "difference-kernels": {Document: kernelDifference(t)},
-		"difference-waits":   {Document: waitingDifference()},
-		"difference-nothing": {Document: difference.Document{A: "7KQ4", B: "M2X9"}}} {
+		"difference-isolated": {isolated, isolatedSides},
+		"difference-waits":    {Document: waitingDifference()},
+		"difference-nothing":  {Document: difference.Document{A: "7KQ4", B: "M2X9"}}} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
 			return Difference(of.Document, of.Sides, options(t, report.Options{Options: o}))
 		})

@@ -284,7 +284,7 @@ func (t bisectionText) mechanisms() []string {
 	for _, c := range t.Culprits {
 		name := t.name(c.Factor, c.Bad)
 		if text := report.MechanismText(c.Mechanism, "without", "with"); text != "" {
-			if c.Mechanism.Evidence != diff.Moved {
+			if c.Mechanism.Little || c.Mechanism.Evidence != diff.Moved && c.Mechanism.Evidence != diff.SlowsAll {
 				text = "caution: " + text + "; look for what else changed with it"
 			}
 			lines = append(lines, name+": "+text+".")
@@ -299,6 +299,9 @@ func (t bisectionText) mechanisms() []string {
 // toldBy says whether the sentence about a mechanism names all of some functions.
 func toldBy(m *diff.Mechanism, list []difference.CellFunctions) bool {
 	for _, c := range list {
+		if c.Account.Clear() {
+			return false
+		}
 		for _, f := range c.Functions {
 			if m == nil || !slices.ContainsFunc(m.Functions, func(told diff.FunctionCalls) bool {
 				return told.Function == f.Name && told.Cell == c.Cell

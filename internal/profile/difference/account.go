@@ -1,0 +1,238 @@
+package difference
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"headroom/internal/profile"
+	"headroom/internal/profile/cost"
+	"headroom/internal/stat"
+)
+
+// Account divides the time that an I/O takes longer in B than in A, or less long, into parts that add up. It is made
+// of samples of what CPUs executed, and of the rates meanwhile.
+type Account struct {
+	// A and B are how long an I/O takes on either side, in nanoseconds of CPUs that work for it or wait for it. The
+	// CPUs counted are as many as the load kept busy, on the side where it kept more of them busy; at least one.
+	A    float64 `json:"a_ns"`
+	B    float64 `json:"b_ns"`
+	CPUs float64 `json:"cpus"`
+	// Emulated says that the CPU of either side is a program.
+	Emulated bool `json:"emulated,omitempty"`
+	// Loss is B - A. The intervals of all cells are right together.
+	Loss Range `json:"loss_ns"`
+	// Parts, the largest first.
+	Parts []Part `json:"parts"`
+}
+
+// Range is a value with its interval of 95% over loads.
+type Range struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// Part is what one reason accounts for: nanoseconds per I/O, and their share of the loss, which is 0 where no loss is
+// clear. A reason that makes up for some of the loss is negative.
+type Part struct {
+	Reason Reason `json:"reason"`
+	// Layer and Title are the id and the title of the layer; empty for other reasons.
+	Layer string `json:"layer,omitempty"`
+	Title string `json:"title,omitempty"`
+	// Factor is how many times as long everything takes in B, and Causes are the facts that differ and could be why.
+	Factor float64      `json:"factor,omitempty"`
+	Causes []FactChange `json:"causes,omitempty"`
+	NS     Range        `json:"ns"`
+	Share  Range        `json:"share"`
+}
+
+// Reason is what a part of the time is due to.
+type Reason string
+
+// The reasons.
+const (
+	// Uniform: everything takes longer, by the factor Slower.
+	Uniform Reason = "uniform"
+	// InLayer: a layer takes longer than that, by functions that appeared or changed.
+	InLayer Reason = "layer"
+	// Waiting: no CPU works for the I/O, which waits for a device, a lock, or its turn.
+	Waiting Reason = "waiting"
+	// OtherWork: interrupts and kernel threads are busy with something else than the load.
+	OtherWork Reason = "other-work"
+	// Unexplained: layers that differ too little, or scatter too much, to be named.
+	Unexplained Reason = "unexplained"
+)
+
+// Boots of one machine differ from each other, which its loads don't tell. Boots of an emulated machine differ more,
+// by what its host does meanwhile.
+const (
+	leastLoss         = 0.1 // of the shorter time: less is no loss to account for
+	leastLossEmulated = 0.5
+	rounding          = 1e-9 // of the time: a part of no more is none
+	mostLittle        = 0.1  // of the loss: what appeared and takes no more accounts for little
+)
+
+// Clear reports whether an I/O takes longer, or less long, beyond chance and beyond what boots of one
+// machine differ by. Else there is nothing to account for.
+func (a *Account) Clear() bool {
+	if a == nil {
+		return false
+	}
+	least := leastLoss
+	if a.Emulated {
+		least = leastLossEmulated
+	}
+	return (a.Loss.Low > 0 || a.Loss.High < 0) && math.Abs(a.Loss.Value) >= least*min(a.A, a.B)
+}
+
+// Most returns the part that accounts for most.
+func (a *Account) Most() Part {
+	return slices.MaxFunc(a.Parts, func(x, y Part) int { return cmp.Compare(x.Share.Value, y.Share.Value) })
+}
+
+// Little reports whether a function that differs accounts for little of a clear loss: its layer takes little of the
+// time, and nothing that takes much waits, which a function may make others do in a moment.
+func (a *Account) Little(f Function) bool {
+	return a.Clear() && a.Most().Reason != Waiting && !f.Waits.Changed() &&
+		!slices.ContainsFunc(a.Parts, func(p Part) bool {
+			return p.Layer == f.Layer && p.Share.Value >= mostLittle
+		})
+}
+
+// pair has the values of each load of A and of B.
+type pair [2][]float64
+
+// means returns the mean of A and of B. The load of the given side at index without is left out, unless that is
+// negative.
+func (p pair) means(side, without int) (of [2]float64) {
+	for s := range p {
+		values := p[s]
+		if s == side && without >= 0 && len(values) > 0 {
+			values = slices.Delete(slices.Clone(values), without, without+1)
+		}
+		of[s] = mean(values)
+	}
+	return of
+}
+
+// accounts has the values of each load that an account is made of, in nanoseconds per I/O: the time between two I/Os,
+// the CPU time of everything, of each layer, and of background work (aside); and the logarithm of how long everything
+// takes (pace).
+type accounts struct {
+	between, cpu, aside, pace pair
+	layers                    []Layer
+	times                     []pair // of the layers
+	emulated                  bool
+}
+
+// account sets the account of the cell. It has none where a side was not sampled at least twice.
+func (w *work) account(level float64) {
+	a, b := w.cell.A, w.cell.B
+	if min(a.TimeLoads, b.TimeLoads) < fewestLoads || a.CPU == nil || b.CPU == nil {
+		return
+	}
+	in := accounts{aside: w.aside, pace: w.pace, emulated: w.cell.Emulated()}
+	for side, p := range []*cost.Profile{&a, &b} {
+		rates := p.Rates[profile.Time]
+		if rates == nil || rates.Mean <= 0 || len(p.CPU.Values) != p.TimeLoads {
+			return
+		}
+		in.cpu[side] = p.CPU.Values
+		for i := range p.TimeLoads {
+			in.between[side] = append(in.between[side], 1e9/rateOf(rates, i))
+		}
+	}
+	for _, l := range w.cell.Layers {
+		if times, ok := w.raw[l.ID]; ok && len(times[0]) == a.TimeLoads && len(times[1]) == b.TimeLoads {
+			in.layers, in.times = append(in.layers, l), append(in.times, times)
+		}
+	}
+	if w.cell.Account = in.account(level); w.cell.Account == nil {
+		return
+	}
+	for i := range w.cell.Account.Parts {
+		if p := &w.cell.Account.Parts[i]; p.Reason == Uniform {
+			p.Factor, p.Causes = w.cell.Slower, w.causes
+		}
+	}
+}
+
+// account divides the difference. The intervals are a jackknife's: from dividing it without each load in turn.
+func (in accounts) account(level float64) *Account {
+	const confidence = 0.95
+	whole := in.divide(0, -1)
+	var without [2][]division
+	for side := range in.cpu {
+		for i := range in.cpu[side] {
+			without[side] = append(without[side], in.divide(side, i))
+		}
+	}
+	freedom := float64(len(in.cpu[0]) + len(in.cpu[1]) - 2)
+	over := func(confidence float64, of func(division) float64) Range {
+		variance := 0.0
+		for _, side := range without {
+			var values []float64
+			for _, d := range side {
+				values = append(values, of(d))
+			}
+			n, middle := float64(len(values)), mean(values)
+			for _, v := range values {
+				variance += (n - 1) / n * (v - middle) * (v - middle)
+			}
+		}
+		half := math.Sqrt(variance) * stat.StudentQuantile(0.5+confidence/2, freedom)
+		value := of(whole)
+		return Range{value, value - half, value + half}
+	}
+	out := &Account{A: whole.a, B: whole.b, CPUs: whole.cpus, Emulated: in.emulated, Loss: over(level, division.loss)}
+	for i := range whole.parts {
+		p := whole.named[i]
+		p.NS = over(confidence, func(d division) float64 { return d.parts[i] })
+		if out.Clear() {
+			p.Share = over(confidence, func(d division) float64 { return d.parts[i] / d.loss() })
+		}
+		if math.IsNaN(p.Share.High) || math.IsInf(p.Share.High, 0) {
+			return nil // without one load there is no loss
+		}
+		if math.Abs(p.NS.Value) > rounding*(whole.a+whole.b) {
+			out.Parts = append(out.Parts, p)
+		}
+	}
+	slices.SortStableFunc(out.Parts, func(x, y Part) int {
+		return -cmp.Compare(math.Abs(x.NS.Value), math.Abs(y.NS.Value))
+	})
+	return out
+}
+
+// division is a difference and its parts.
+type division struct {
+	a, b, cpus float64
+	parts      []float64
+	named      []Part
+}
+
+func (d division) loss() float64 { return d.b - d.a }
+
+// divide divides the difference of the means. The load of the given side at index without is left out.
+func (in accounts) divide(side, without int) division {
+	between, cpu := in.between.means(side, without), in.cpu.means(side, without)
+	aside, pace := in.aside.means(side, without), in.pace.means(side, without)
+	slower := math.Exp(pace[1] - pace[0])
+	d := division{cpus: max(1, cpu[0]/between[0], cpu[1]/between[1])}
+	d.a, d.b = d.cpus*between[0], d.cpus*between[1]
+	add := func(p Part, ns float64) float64 {
+		d.named, d.parts = append(d.named, p), append(d.parts, ns)
+		return ns
+	}
+	rest := d.loss()
+	rest -= add(Part{Reason: Uniform}, (slower-1)*(cpu[0]-aside[0]))
+	for i, l := range in.layers {
+		times := in.times[i].means(side, without)
+		rest -= add(Part{Reason: InLayer, Layer: l.ID, Title: l.Title}, times[1]-slower*times[0])
+	}
+	rest -= add(Part{Reason: OtherWork}, aside[1]-aside[0])
+	rest -= add(Part{Reason: Waiting}, d.loss()-(cpu[1]-cpu[0]))
+	add(Part{Reason: Unexplained}, rest)
+	return d
+}
