@@ -105,6 +105,36 @@ func TestProfilesAreEvidence(t *testing.T) {
 	}
 }
 
+// A finding is rated by what its layer takes of the CPU time of each profiled load, where that is known.
+func TestProfilesRateFindings(t *testing.T) {
+	machine := []lab.Fact{{Key: "pci.class", About: "0000:01:00.0", Value: "nvme"},
+		{Key: "pci.iommu.group_type", About: "0000:01:00.0", Value: "DMA"}, {Key: "kernel.major", Value: "6"},
+		{Key: "kernel.minor", Value: "1"}}
+	little, much := strict("rand-read", "", 1), strict("rand-write", "", 1)
+	little.Layers[0].NS = estimate(200)
+	none, unsampled := strict("rand-read", "", 1), strict("rand-read", "", 1)
+	none.Layers = nil
+	unsampled.CPU, unsampled.Layers[0].NS = nil, nil
+	for _, c := range []struct {
+		name     string
+		profiles []cost.Profile
+		severity string
+		note     string
+	}{
+		{"not profiled", nil, rule.High, ""},
+		{"little", []cost.Profile{little}, rule.Low, "low, not high: its layer takes at most 1.0% of the CPU time of the profiled loads"},
+		{"little in one of two loads", []cost.Profile{little, much}, rule.High, ""},
+		{"no sample in the layer", []cost.Profile{none}, rule.Low, "low, not high: its layer takes at most 0% of the CPU time of the profiled loads"},
+		{"not sampled", []cost.Profile{unsampled}, rule.High, ""},
+	} {
+		facts := append(slices.Clone(machine), diagnosis.FactsOfProfiles(c.profiles, nil)...)
+		f := ask(t, facts)["iommu-strict finding"]
+		if f.Severity != c.severity || f.Note != c.note {
+			t.Errorf("%s: %s, %s", c.name, f.Severity, f.Note)
+		}
+	}
+}
+
 // What was refused is unknown for the reason that the recorder gave; functions that did not run never ran.
 func TestRefusedParts(t *testing.T) {
 	p := strict("rand-read", "", 1)

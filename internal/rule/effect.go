@@ -2,7 +2,10 @@ package rule
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"headroom/internal/unit"
 )
 
 // setEffect says what a finding may cost: figures as they were published, with where and by whom. What is published
@@ -18,6 +21,41 @@ func (f *Finding) setEffect(r *Rule) {
 	default:
 		f.Effect = "no figure is published"
 	}
+}
+
+// rate rates a finding low whose layers take little of the CPU time of each profiled load.
+func (f *Finding) rate() {
+	if share, known := f.mostOfLayers(); known && share < leastShare && f.Severity != Low {
+		f.Note = fmt.Sprintf("%s, not %s: its layer takes at most %s of the CPU time of the profiled loads", Low,
+			f.Severity, unit.Percent(share))
+		f.Severity = Low
+	}
+}
+
+// mostOfLayers returns the largest share of a profiled load's CPU time that the layers of the evidence take; false
+// without a profile.
+func (f *Finding) mostOfLayers() (share float64, known bool) {
+	of := map[string]float64{}
+	for _, e := range f.Evidence {
+		value, err := strconv.ParseFloat(e.Value, 64)
+		table, _, _ := profileName(e.Fact)
+		if err != nil || table != layerTable || !strings.HasSuffix(e.Fact, ".share") {
+			continue
+		}
+		for _, load := range f.loads(e) {
+			of[load] += value
+			share, known = max(share, of[load]), true
+		}
+	}
+	return share, known
+}
+
+// loads returns the loads that evidence is about: those of the finding, where its rule is asked of each load.
+func (f *Finding) loads(e Evidence) []string {
+	if len(e.About) == 0 {
+		return f.About
+	}
+	return e.About
 }
 
 // published quotes the figures: "published: up to 60% of throughput (100 Gbit/s NIC; Title)".

@@ -61,6 +61,7 @@ func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 			}
 			if f.Verdict == Found {
 				f.setEffect(rule)
+				f.rate()
 				f.addRemedies(rule, m, kept, to)
 			}
 			report.Findings = append(report.Findings, f)
@@ -258,7 +259,8 @@ func byWeight(a, b Finding) int {
 		cmp.Compare(a.Rule, b.Rule))
 }
 
-// leastShare is the share of a load's time from which on a mitigation's cost counts as measured.
+// leastShare is the share of a load's time from which on a mitigation's cost counts as measured, and the share of its
+// CPU time below which a layer costs little.
 const leastShare = 0.03
 
 // Unmeasured reports whether a finding is a mitigation of a CPU flaw whose cost on this machine is unknown: no profile
@@ -270,11 +272,7 @@ func (f Finding) Unmeasured() bool {
 		if err != nil {
 			continue
 		}
-		loads := e.About
-		if len(loads) == 0 {
-			loads = f.About // of a rule that is asked of each load
-		}
-		for _, load := range loads {
+		for _, load := range f.loads(e) {
 			switch {
 			case e.Fact == "profile.busy":
 				busy[load] = value

@@ -135,6 +135,10 @@ func (m *machine) shown(keys []string, scope, about string) []Evidence {
 		}
 		for _, thing := range things {
 			f := m.find(key, thing)
+			if sampled := m.find("profile.cpu_ns", thing); f.Unknown == notCollected && sampled.Unknown == "" &&
+				strings.HasPrefix(key, layerTable+".") {
+				f.Unknown, f.Value, f.Source = "", "0", sampled.Source // no sample fell into the layer
+			}
 			if f.Unknown != "" {
 				continue
 			}

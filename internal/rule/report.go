@@ -66,7 +66,7 @@ type Finding struct {
 	Conflicts []string  `json:"conflicts,omitempty"`
 	Sources   []Source  `json:"sources,omitempty"`
 	Missing   []Missing `json:"missing,omitempty"`
-	// Note says why a rule does not apply: "covered by iommu-strict".
+	// Note says why a rule does not apply, "covered by iommu-strict", or why a finding is rated lower than its rule.
 	Note string `json:"note,omitempty"`
 }
 

@@ -117,6 +117,9 @@ func (l *findings) add(f rule.Finding, o DiagnosisOptions, read ...document.Part
 	e := document.Entry{Mark: severityMark(f.Severity), Severity: severityOf(f.Severity), Title: f.Title, ID: f.Rule,
 		Values: []document.Value{report.TextValue("severity", f.Severity),
 			report.TextValue("about", strings.Join(f.About, ", "))}}
+	if f.Note != "" {
+		read = append(read, document.Part{Name: "rated", Lines: []document.Line{{Text: f.Note}}})
+	}
 	if o.shortens(f) {
 		l.shortened = true
 		e.Parts = append(read, briefRemedy(f)...)
