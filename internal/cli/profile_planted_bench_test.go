@@ -109,7 +109,7 @@ func (g plantedGuest) describe(t *testing.T, kernel string) string {
 	}), ", ")
 	file := filepath.Join(t.TempDir(), "guest.yaml")
 	text := fmt.Sprintf("version: 1\nkernel: %s\narguments: [%s]\niommu: %s\nmemory: 512m\naccelerator: emulation\n"+
-		"disks:\n  - {name: fast, kind: nvme, size: 1g}\n%s", kernel, arguments, g.iommu, g.more)
+		"disks:\n  - {name: fast, kind: nvme, size: 256m}\n%s", kernel, arguments, g.iommu, g.more)
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
