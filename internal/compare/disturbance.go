@@ -119,7 +119,7 @@ func (p *pending) applyDisturbances(change stat.Change) {
 		}
 		c.Verdict, c.Would, c.Change, c.Confirmed = Incomparable, c.Change, nil, nil
 		c.Why = "could have made the difference: " + c.Reasons[0].Text
-		c.Smallest, c.More, c.Suggests = 0, 0, nil
+		c.Advice, c.Suggests = Advice{}, nil
 		return
 	}
 	for _, d := range p.disturbed {

@@ -158,12 +158,7 @@ type ComparedMetric struct {
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why"`
 	Margin  float64 `json:"margin"`
-	// Smallest change, as a share, that would have been seen in four of five such comparisons; More is how many more
-	// repetitions (boots, pairs) each side needs for a verdict, if they are like these, and Decides the smallest change
-	// that so many tell. All are there for what is undecided and has a spread.
-	Smallest float64 `json:"smallest,omitempty"`
-	More     int     `json:"more,omitempty"`
-	Decides  float64 `json:"decides,omitempty"`
+	Advice
 	// Reasons why it is incomparable, or would have been without --anyway.
 	Reasons []Reason `json:"reasons,omitempty"`
 	Anyway  bool     `json:"anyway,omitempty"`
@@ -173,6 +168,20 @@ type ComparedMetric struct {
 	Notes []string `json:"notes,omitempty"`
 	// Unchecked are parameters that one side does not tell.
 	Unchecked []string `json:"unchecked,omitempty"`
+}
+
+// Advice is what an undecided comparison could have told, and what further repetitions (boots, pairs) on each side
+// would tell: changes that four of five such comparisons tell from none. All but MarginMore is there where there is a
+// spread.
+type Advice struct {
+	// Smallest change, as a share, that would have been seen.
+	Smallest float64 `json:"smallest,omitempty"`
+	// More repetitions tell a change of Decides; 0 where over a million would. Decides is the change that was seen,
+	// less half of the margin; or of a smaller one what is left of the margin, but no less than half of it.
+	More    int     `json:"more,omitempty"`
+	Decides float64 `json:"decides,omitempty"`
+	// MarginMore repetitions tell a change of the margin; absent where More do, and where over a million would.
+	MarginMore int `json:"margin_more,omitempty"`
 }
 
 // Figures are one side in the metric's unit: the median of its repetitions or of its boots, or the geometric mean of

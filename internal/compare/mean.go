@@ -47,11 +47,24 @@ func (s sample) overSessions(c stat.Change) (wide stat.Change, known bool) {
 	if !s.sessions {
 		return c, false
 	}
-	var levels []float64
+	return c.OverSessions(s.levels())
+}
+
+// levels are those of the other sessions of the load.
+func (s sample) levels() (levels []float64) {
 	for _, session := range s.others() {
 		levels = append(levels, stat.Median(session))
 	}
-	return c.OverSessions(levels)
+	return levels
+}
+
+// sessionsReach is the logarithm of the change that is told in four of five comparisons of two sessions whose own
+// levels are known; 0 where they are not two sessions, or it is not known how far sessions differ.
+func (s sample) sessionsReach(confidence float64) float64 {
+	if !s.sessions {
+		return 0
+	}
+	return stat.DetectableOverSessions(s.levels(), confidence)
 }
 
 // averaged is the sample of the means over all samples within each repetition, boot or pair that all have. It is none

@@ -4,6 +4,8 @@ import (
 	"math"
 	"sort"
 
+	"gonum.org/v1/gonum/stat/distuv"
+
 	"headroom/internal/stat"
 )
 
@@ -61,32 +63,40 @@ func (p *power) smallest(s sample, change stat.Change) float64 {
 }
 
 // maxAdditional is the number of further repetitions above which none is named: nobody would make them.
-const maxAdditional = 1000
+const maxAdditional = 1_000_000
 
-// more is how many further values each side needs for a verdict, in four of five cases, if the spread stays what it is:
-// to tell the change from none, or to show that it lies within the margin, whichever takes fewer. The change that was
-// seen is not taken for the true one: it lies as near to the next decision as chance put it, so that half of the margin
-// is always allowed for. 0 when that is out of reach. decides is the smallest change, as a share, that so many values
-// tell from none: of a large change that was seen they tell nothing smaller.
-func (p *power) more(s sample, change stat.Change, margin float64) (n int, decides float64) {
+// advice is what an undecided change could have told, and what more values would. The change that was seen is not taken
+// for the true one: half of the margin is always allowed for.
+func (p *power) advice(s sample, change stat.Change, margin float64) Advice {
 	m, d := math.Log1p(margin), math.Abs(math.Log(change.Ratio))
 	wanted := max(m/2, m-d, d-m/2)
-	return p.moreFor(s, change, wanted), math.Expm1(wanted)
+	a := Advice{Smallest: p.smallest(s, change), More: p.moreFor(s, change, wanted), Decides: math.Expm1(wanted)}
+	if wanted > m {
+		a.MarginMore = p.moreFor(s, change, m)
+	}
+	return a
 }
 
-// moreFor is how many further values each side needs to tell a change whose logarithm this is.
+// moreFor is how many further values each side needs to tell a change whose logarithm this is. The spread is known from
+// few values, which the number allows for. What sessions differ by no number of them makes smaller.
 func (p *power) moreFor(s sample, change stat.Change, wanted float64) int {
 	if s.per == perPair {
-		needed := stat.PairsFor(change.Spread, math.Exp(wanted), 1-p.confidence)
+		needed := stat.PairsFor(change, math.Exp(wanted), 1-p.confidence)
 		if s.planned > 0 {
-			needed = p.sequential(s.planned).PairsFor(change.Spread, math.Exp(wanted))
+			needed = p.sequential(s.planned).PairsFor(change, math.Exp(wanted))
 		}
 		if needed == 0 || needed-change.N > maxAdditional {
 			return 0
 		}
 		return max(needed-change.N, 1)
 	}
-	enough := func(i int) bool { n := change.N + 1 + i; return p.reach(n, n).at(change.Spread) <= wanted }
+	freedom := 4 / (1/float64(len(s.base)-1) + 1/float64(len(s.next)-1))
+	spread := stat.UncertainSpread(change.Spread, freedom, distuv.UnitNormal.Quantile(0.5+p.confidence/2))
+	sessions := s.sessionsReach(p.confidence)
+	enough := func(i int) bool {
+		n := change.N + 1 + i
+		return math.Hypot(p.reach(n, n).at(spread), sessions) <= wanted
+	}
 	if i := sort.Search(maxAdditional, enough); i < maxAdditional {
 		return i + 1
 	}

@@ -54,9 +54,12 @@ func (s sample) suggest(confidence float64) (by stat.Suggestion, sessions int) {
 	return stat.Suggest(s.base, s.next, others, confidence), len(others)
 }
 
-// decision is what to measure for a verdict on numbers that have none: the suite once more on either side with as many
-// repetitions as the number takes that takes fewest, or so often that it is known how far sessions differ. Where the
-// sides were not measured by one command, nobody knows what to type.
+// maxToRun is the number of repetitions above which no command is named.
+const maxToRun = 1000
+
+// decision is what to measure for numbers that have no verdict: the suite once more on either side with as many
+// repetitions as tell the change of the number that takes fewest, or so often that it is known how far sessions differ.
+// Where the sides were not measured by one command, nobody knows what to type.
 func decision(base, next Run, list []pending) *Decision {
 	known := next.Repetitions > 0 && next.Finished.After(next.Created)
 	if base.ID == next.ID || !known || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 ||
@@ -64,15 +67,16 @@ func decision(base, next Run, list []pending) *Decision {
 		return nil
 	}
 	each := next.Finished.Sub(next.Created).Seconds() / float64(next.Repetitions)
-	more, sessions, of := 0, math.MaxInt, ""
+	sessions := math.MaxInt
+	var of *ComparedMetric
 	for i := range list {
-		p := &list[i]
+		c := &list[i].cell
 		switch {
-		case p.sample.per != perRepetition:
-		case p.cell.Verdict == Undecided && p.cell.More > 0 && (more == 0 || p.cell.More < more):
-			more, of = p.cell.More, p.cell.Job
-		case p.cell.Verdict == Differs || p.cell.Verdict == Agrees:
-			sessions = min(sessions, len(p.sample.others()))
+		case list[i].sample.per != perRepetition:
+		case c.Verdict == Undecided && c.More > 0 && (of == nil || c.More < of.More):
+			of = c
+		case c.Verdict == Differs || c.Verdict == Agrees:
+			sessions = min(sessions, len(list[i].sample.others()))
 		}
 	}
 	switch {
@@ -81,14 +85,16 @@ func decision(base, next Run, list []pending) *Decision {
 		return &Decision{
 			Command: fmt.Sprintf("for i in $(seq %d); do %s; done", n, shellCommand(next.Command)),
 			Seconds: float64(n*next.Repetitions) * each,
-			Why:     fmt.Sprintf("a verdict takes %d more runs, which tell how far runs of this load differ", n),
+			Why: fmt.Sprintf("%d more runs tell how far runs of this load differ, without which there is no verdict",
+				n),
 		}
-	case more > 0:
-		repetitions := next.Repetitions + more
+	case of != nil && next.Repetitions+of.More <= maxToRun:
+		repetitions := next.Repetitions + of.More
 		return &Decision{
 			Command: shellCommand(withRepetitions(next.Command, repetitions)),
 			Seconds: float64(repetitions) * each,
-			Why:     fmt.Sprintf("a verdict on %s takes %d repetitions on both sides", of, repetitions),
+			Why: fmt.Sprintf("%d repetitions on both sides tell changes of %s above %s", repetitions, of.Job,
+				Amount(of.Decides)),
 		}
 	}
 	return nil

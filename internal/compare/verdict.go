@@ -124,9 +124,9 @@ func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 		if decision == stat.Below {
 			least, most = most, least
 		}
-		c.Why = fmt.Sprintf("by %s at least", amount(least))
+		c.Why = fmt.Sprintf("by %s at least", Amount(least))
 		if !exceeds(least, c.Margin) {
-			c.Why = fmt.Sprintf("by %s to %s, so perhaps within %s", amount(least), amount(most),
+			c.Why = fmt.Sprintf("by %s to %s, so perhaps within %s", Amount(least), Amount(most),
 				unit.RoundPercent(c.Margin))
 		}
 		if c.Verdict == Differs {
@@ -135,7 +135,7 @@ func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 	default:
 		c.undecided(s, p, change)
 		if others > 0 {
-			c.Smallest, c.More, c.Decides = 0, 0, 0
+			c.Advice = Advice{}
 			c.Why = fmt.Sprintf("%s in these two sessions; %d others of this load spread so far that it may be chance",
 				c.direction(change.Ratio), others)
 		}
@@ -176,14 +176,26 @@ func (c *ComparedMetric) undecided(s sample, p *power, change stat.Change) {
 	case !c.Change.Known():
 		c.Why = fmt.Sprintf("%d %ss are too few for an interval", change.N, s.per)
 	default:
-		c.Smallest = p.smallest(s, change)
-		c.More, c.Decides = p.more(s, change, c.Margin)
-		further := "with " + prose.Count(c.More, "more "+s.per) + ", those above " + amount(c.Decides)
-		if c.More == 0 {
-			further = "those above " + amount(c.Decides) + " take over " + prose.Count(maxAdditional, "more "+s.per)
-		}
-		c.Why = fmt.Sprintf("only changes above %s were detectable; %s", amount(c.Smallest), further)
+		c.Advice = p.advice(s, change, c.Margin)
+		c.Why = fmt.Sprintf("only changes above %s were detectable; %s", Amount(c.Smallest), c.further(s.per, c.Margin))
 	}
+}
+
+// further says what more values would tell: "with 2 more repetitions, those above 120%, and with about 1,500, those
+// above 3%". Per is what counts as one.
+func (a Advice) further(per string, margin float64) string {
+	plural := prose.Plural(per)
+	if a.More == 0 {
+		return fmt.Sprintf("those above %s take over a million more %s", Amount(a.Decides), plural)
+	}
+	if a.More == 1 {
+		plural = per
+	}
+	text := fmt.Sprintf("with %s more %s, those above %s", prose.About(a.More), plural, Amount(a.Decides))
+	if a.MarginMore > 0 {
+		text += fmt.Sprintf(", and with %s, those above %s", prose.About(a.MarginMore), Amount(margin))
+	}
+	return text
 }
 
 // verdictOf says a decision in the words of a metric.
@@ -220,8 +232,8 @@ func (c *ComparedMetric) direction(ratio float64) string {
 	return unit.RoundPercent(math.Abs(share(ratio))) + " " + c.side(ratio)
 }
 
-// amount prints how large a change is, from ten times on as a factor.
-func amount(change float64) string {
+// Amount prints how large a change is, from ten times on as a factor.
+func Amount(change float64) string {
 	if change >= 9 {
 		return fmt.Sprintf("%.3gx", 1+change)
 	}

@@ -19,6 +19,23 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + Plural(noun)
 }
 
+// About is a number that is only estimated, rounded up to two digits: "7", "about 150", "about 1,500".
+func About(n int) string {
+	const exact = 100
+	if n < exact {
+		return strconv.Itoa(n)
+	}
+	step := 1
+	for n/step >= exact {
+		step *= 10
+	}
+	text := strconv.Itoa((n + step - 1) / step * step)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return "about " + text
+}
+
 // Plural of a noun that ends as most do: blocks, processes, batches.
 func Plural(noun string) string {
 	for _, end := range []string{"s", "x", "ch", "sh"} {

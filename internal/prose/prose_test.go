@@ -20,6 +20,17 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestAbout(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "0", 1: "1", 99: "99", 100: "about 100", 101: "about 110", 999: "about 1,000", 1437: "about 1,500",
+		1_000_000: "about 1,000,000",
+	} {
+		if got := About(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestLists(t *testing.T) {
 	words := strings.Fields("a b c d e f")
 	for _, c := range []struct {

@@ -96,10 +96,11 @@ func (g *GroupSequential) Detectable(spread float64, pairs int) float64 {
 }
 
 // PairsFor is how many pairs it takes, whole blocks, to tell a change of the wanted ratio (1.03 or 0.97) from none in
-// four of five comparisons; 0 for a ratio of 1 or an unknown spread, which no number tells. Beyond the pairs of the
-// plan it takes more than a plan of so many would have taken.
-func (g *GroupSequential) PairsFor(spread, wanted float64) int {
+// four of five comparisons of pairs that scatter like those of c; 0 for a ratio of 1 or an unknown spread, which no
+// number tells. Beyond the pairs of the plan it takes more than a plan of so many would have taken.
+func (g *GroupSequential) PairsFor(c Change, wanted float64) int {
 	distance := math.Abs(math.Log(wanted))
+	spread := UncertainSpread(c.Spread, freedomOf(c.N/2), g.after(len(g.critical)))
 	enough := func(blocks int) bool { return distance > 0 && math.Log(g.Detectable(spread, 2*blocks)) <= distance }
 	for blocks := 1; blocks <= len(g.critical); blocks++ {
 		if enough(blocks) {

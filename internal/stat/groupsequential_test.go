@@ -191,7 +191,7 @@ func TestPairsOfAPlanFor(t *testing.T) {
 	const trials = 400
 	g := NewGroupSequential(0.05, 20)
 	for _, d := range []float64{0.7, 1, 2, 4} { // in spreads of a pair
-		pairs := g.PairsFor(0.02, math.Exp(0.02*d))
+		pairs := g.PairsFor(Change{Spread: 0.02, N: 1000}, math.Exp(0.02*d))
 		r := rand.New(rand.NewPCG(9, uint64(10*d)))
 		decided := func(pairs int) float64 {
 			n := 0
@@ -209,10 +209,10 @@ func TestPairsOfAPlanFor(t *testing.T) {
 			t.Errorf("%v spreads: %d pairs, but %d are enough", d, pairs, fewer)
 		}
 	}
-	if got := g.PairsFor(0, 1.5); got != 8 {
+	if got := g.PairsFor(Change{N: 1000}, 1.5); got != 8 {
 		t.Errorf("no spread: %d pairs", got)
 	}
-	if got := g.PairsFor(0.02, 1); got != 0 {
+	if got := g.PairsFor(Change{Spread: 0.02, N: 1000}, 1); got != 0 {
 		t.Errorf("no change: %d pairs", got)
 	}
 	if !math.IsNaN(g.Detectable(0.01, 2)) {

@@ -43,7 +43,7 @@ func TestPairsFor(t *testing.T) {
 	const trials = 400
 	noise := runNoises()[0]
 	for _, d := range []float64{0.5, 1, 2, 4} { // in spreads
-		pairs := PairsFor(0.02, math.Exp(0.02*d), 0.05)
+		pairs := PairsFor(Change{Spread: 0.02, N: 1000}, math.Exp(0.02*d), 0.05)
 		r := rand.New(rand.NewPCG(9, uint64(10*d)))
 		decided := func(pairs int) float64 {
 			n := 0
@@ -66,7 +66,7 @@ func TestPairsFor(t *testing.T) {
 			t.Errorf("%v spreads: %d pairs, but %d are enough", d, pairs, fewer)
 		}
 	}
-	if got := PairsFor(0, 1.5, 0.05); got != FewestPairs(0.05) {
+	if got := PairsFor(Change{N: 1000}, 1.5, 0.05); got != FewestPairs(0.05) {
 		t.Errorf("no spread: %d pairs", got)
 	}
 	if !math.IsNaN(MinimumDetectablePairs(0.01, 3, 0.05)) {

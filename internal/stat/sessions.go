@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // MinSessions is how many other sessions must be known before anything is said of how far sessions differ. Where a
@@ -25,17 +26,36 @@ const MinSessions = 14
 // levels are two sessions of one system. A tenth more is for the noise of the levels. The two reaches are added as
 // squares. Fewer than [MinSessions] levels leave the change as it is: see known.
 func (c Change) OverSessions(levels []float64) (wide Change, known bool) {
-	logs := LogsOf(levels)
-	if len(logs) < MinSessions || !c.Known() {
+	reach := sessionsReach(levels, c.Confidence)
+	if math.IsNaN(reach) || !c.Known() {
 		return c, false
 	}
-	reach := StudentQuantile(0.5+c.Confidence/2, float64(len(logs)-1)/2) * stat.StdDev(logs, nil) * math.Sqrt2
-	reach = max(reach, 1.1*pairwiseQuantile(logs, c.Confidence))
 	center := math.Log(c.Ratio)
 	below, above := center-math.Log(c.Lo), math.Log(c.Hi)-center
 	c.Lo, c.Hi = math.Exp(center-math.Hypot(below, reach)), math.Exp(center+math.Hypot(above, reach))
 	c.Estimator += ", over sessions"
 	return c, true
+}
+
+// sessionsReach returns how far what sessions differ by reaches to either side of a change; NaN of fewer than
+// [MinSessions] levels.
+func sessionsReach(levels []float64, confidence float64) float64 {
+	logs := LogsOf(levels)
+	if len(logs) < MinSessions {
+		return math.NaN()
+	}
+	reach := StudentQuantile(0.5+confidence/2, float64(len(logs)-1)/2) * stat.StdDev(logs, nil) * math.Sqrt2
+	return max(reach, 1.1*pairwiseQuantile(logs, confidence))
+}
+
+// DetectableOverSessions returns the logarithm of the smallest change that is told in four of five comparisons of two
+// sessions whose own levels are known exactly; 0 of fewer than [MinSessions] levels.
+func DetectableOverSessions(levels []float64, confidence float64) float64 {
+	reach := sessionsReach(levels, confidence)
+	if math.IsNaN(reach) {
+		return 0
+	}
+	return reach + distuv.UnitNormal.Quantile(power)*stat.StdDev(LogsOf(levels), nil)*math.Sqrt2
 }
 
 // pairwiseQuantile is the least that two values differ by of what is beyond a share of all pairs.

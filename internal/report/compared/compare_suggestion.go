@@ -59,7 +59,7 @@ func whyText(c *compare.ComparedMetric) string {
 	}
 	why := fmt.Sprintf("%d v %d %ss are too few to prove it", c.Base.N, c.New.N, c.Change.Per)
 	if c.More > 0 {
-		why += fmt.Sprintf(", %d more would do", c.More)
+		why += fmt.Sprintf("; %s more would tell changes above %s", prose.About(c.More), compare.Amount(c.Decides))
 	}
 	if c.Verdict == compare.Differs {
 		why = "two sessions prove nothing of a third"
@@ -95,12 +95,12 @@ func undecidedBySpread(c *compare.ComparedMetric) bool {
 	return c.Verdict == compare.Undecided && c.Suggests == nil && c.Smallest > 0
 }
 
-// undecidedText says of several rows at once which changes were detectable, and how many repetitions the first of them
-// takes; empty for one or two, which have a line each.
+// undecidedText says of several rows at once which changes were detectable, and which more repetitions would tell where
+// these are fewest; empty for one or two rows, which have a line each.
 func undecidedText(rows []*compare.ComparedMetric) string {
 	const few = 2
-	var least, most *compare.ComparedMetric
-	n, fewest, decides := 0, 0, 0.0
+	var least, most, fewest *compare.ComparedMetric
+	n := 0
 	for _, c := range rows {
 		if !undecidedBySpread(c) {
 			continue
@@ -112,18 +112,18 @@ func undecidedText(rows []*compare.ComparedMetric) string {
 		if most == nil || c.Smallest > most.Smallest {
 			most = c
 		}
-		if c.More > 0 && (fewest == 0 || c.More < fewest) {
-			fewest, decides = c.More, c.Decides
+		if c.More > 0 && (fewest == nil || c.More < fewest.More) {
+			fewest = c
 		}
 	}
 	if n <= few {
 		return ""
 	}
 	text := fmt.Sprintf("undecided in %d: only changes above %s (%s) to %s (%s) were detectable", n,
-		unit.RoundPercent(least.Smallest), least.Job, unit.RoundPercent(most.Smallest), most.Job)
-	if fewest > 0 {
-		text += fmt.Sprintf("; with at least %s, those above %s", prose.Count(fewest, "more repetition"),
-			unit.RoundPercent(decides))
+		compare.Amount(least.Smallest), least.Job, compare.Amount(most.Smallest), most.Job)
+	if fewest != nil {
+		text += fmt.Sprintf("; with %s more, those of %s above %s", prose.About(fewest.More), fewest.Job,
+			compare.Amount(fewest.Decides))
 	}
 	return text
 }

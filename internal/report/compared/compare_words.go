@@ -192,6 +192,10 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 		text += fmt.Sprintf(" A change within %s counts as none (--margin).", unit.RoundPercent(d.Margin))
 		lines = append(lines, text)
 	}
+	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.More > 0 }) {
+		lines = append(lines, "So many more on each side would tell such a change in four of five comparisons, where "+
+			"values scatter like these.")
+	}
 	if slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return c.Suggests != nil }) {
 		lines = append(lines, "\"Probably\" is not a proof: by chance, one of twenty unchanged rows says it. Its "+
 			"interval assumes noise with heavy tails.")
