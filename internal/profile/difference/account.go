@@ -52,7 +52,7 @@ type Reason string
 
 // The reasons.
 const (
-	// Uniform: everything takes longer, by the factor Slower.
+	// Uniform: everything takes longer, by the same factor.
 	Uniform Reason = "uniform"
 	// InLayer: a layer takes longer than that, by functions that appeared or changed.
 	InLayer Reason = "layer"
@@ -121,6 +121,7 @@ func (p pair) means(side, without int) (of [2]float64) {
 // takes (pace).
 type accounts struct {
 	between, cpu, aside, pace pair
+	causes                    []FactChange
 	layers                    []Layer
 	times                     []pair // of the layers
 	emulated                  bool
@@ -148,14 +149,8 @@ func (w *work) account(level float64) {
 			in.layers, in.times = append(in.layers, l), append(in.times, times)
 		}
 	}
-	if w.cell.Account = in.account(level); w.cell.Account == nil {
-		return
-	}
-	for i := range w.cell.Account.Parts {
-		if p := &w.cell.Account.Parts[i]; p.Reason == Uniform {
-			p.Factor, p.Causes = w.cell.Slower, w.causes
-		}
-	}
+	in.causes = w.causes
+	w.cell.Account = in.account(level)
 }
 
 // account divides the difference. The intervals are a jackknife's: from dividing it without each load in turn.
@@ -205,6 +200,20 @@ func (in accounts) account(level float64) *Account {
 	return out
 }
 
+// uniform returns how many times as long everything takes: the change of the median function and layer, or that of the
+// time of all others than those that differ, whichever is less. Neither one function that takes most of the time stands
+// for everything, nor do many that take little.
+func uniform(median float64, others [2]float64) float64 {
+	if others[0] <= 0 || others[1] <= 0 {
+		return 1
+	}
+	together := others[1] / others[0]
+	if median > 1 {
+		return max(1, min(median, together))
+	}
+	return min(1, max(median, together))
+}
+
 // division is a difference and its parts.
 type division struct {
 	a, b, cpus float64
@@ -218,7 +227,14 @@ func (d division) loss() float64 { return d.b - d.a }
 func (in accounts) divide(side, without int) division {
 	between, cpu := in.between.means(side, without), in.cpu.means(side, without)
 	aside, pace := in.aside.means(side, without), in.pace.means(side, without)
-	slower := math.Exp(pace[1] - pace[0])
+	var layers [][2]float64
+	others := [2]float64{cpu[0] - aside[0], cpu[1] - aside[1]}
+	for i := range in.layers {
+		of := in.times[i].means(side, without)
+		layers = append(layers, of)
+		others[0], others[1] = others[0]-of[0], others[1]-of[1]
+	}
+	slower := uniform(math.Exp(pace[1]-pace[0]), others)
 	d := division{cpus: max(1, cpu[0]/between[0], cpu[1]/between[1])}
 	d.a, d.b = d.cpus*between[0], d.cpus*between[1]
 	add := func(p Part, ns float64) float64 {
@@ -226,10 +242,9 @@ func (in accounts) divide(side, without int) division {
 		return ns
 	}
 	rest := d.loss()
-	rest -= add(Part{Reason: Uniform}, (slower-1)*(cpu[0]-aside[0]))
+	rest -= add(Part{Reason: Uniform, Factor: slower, Causes: in.causes}, (slower-1)*(cpu[0]-aside[0]))
 	for i, l := range in.layers {
-		times := in.times[i].means(side, without)
-		rest -= add(Part{Reason: InLayer, Layer: l.ID, Title: l.Title}, times[1]-slower*times[0])
+		rest -= add(Part{Reason: InLayer, Layer: l.ID, Title: l.Title}, layers[i][1]-slower*layers[i][0])
 	}
 	rest -= add(Part{Reason: OtherWork}, aside[1]-aside[0])
 	rest -= add(Part{Reason: Waiting}, d.loss()-(cpu[1]-cpu[0]))

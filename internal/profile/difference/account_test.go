@@ -155,6 +155,28 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestUniform takes the lesser of two changes that agree.
+func TestUniform(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		median float64
+		others [2]float64
+		want   float64
+	}{
+		{"everything", 2.36, [2]float64{18_000, 42_480}, 2.36},
+		{"most by more", 7.2, [2]float64{580, 1740}, 3},
+		{"one function alone", 1, [2]float64{10, 60}, 1},
+		{"many that take little", 2, [2]float64{10, 9}, 1},
+		{"faster", 0.4, [2]float64{10, 6}, 0.6},
+		{"faster, but for one", 0.4, [2]float64{10, 20}, 1},
+		{"nothing else", 2, [2]float64{}, 1},
+	} {
+		if got := uniform(c.median, c.others); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %g, want %g", c.name, got, c.want)
+		}
+	}
+}
+
 // scatteredLoads are profiled loads of a machine: the pace of each boot scatters by 2%, that of each load by 5%, and
 // each layer in each load by 5% beside.
 func (m machine) scatteredLoads(r *rand.Rand, n int) cost.Profile {

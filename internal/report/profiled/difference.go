@@ -251,8 +251,8 @@ func differenceDoubts(c difference.Cell) []string {
 			"names, and one that is inlined or renamed in one of them looks as if it came or went")
 	}
 	if slower(c) && len(c.Layers) > 0 {
-		texts = append(texts, fmt.Sprintf("Everything takes %.2f times as long in B, by the median function: times of B "+
-			"in the tables of layers and functions are divided by that", c.Slower))
+		texts = append(texts, fmt.Sprintf("The median function takes %.2f times as long in B: times of B in the tables of "+
+			"layers and functions are divided by that", c.Slower))
 	}
 	for _, m := range c.Missing {
 		same := func(of profile.Missing) bool { return of.What == m.What }
