@@ -10,9 +10,10 @@ import (
 )
 
 // spread is half of the interval as a share of the number shown, towards the side that is further away, so that the
-// number plus or minus it never promises more than the interval. It is false without an interval.
+// number plus or minus it never promises more than the interval. It is false without an interval, and of a percentile
+// that rests on one repetition.
 func spread(m *summary.Metric) (float64, bool) {
-	if m == nil || m.Interval == nil || m.Shown() == 0 {
+	if m == nil || m.ShownInterval() == nil || m.Shown() == 0 {
 		return 0, false
 	}
 	v := m.Shown()

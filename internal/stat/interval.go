@@ -114,6 +114,9 @@ func quantileRanks(n int, q, confidence float64) (lo, hi int, reached float64) {
 	return lo, hi, reached
 }
 
+// MostUnseen returns how large a share of all runs may do what none of n runs did, with 95% confidence.
+func MostUnseen(n int) float64 { return 1 - math.Pow(0.05, 1/float64(n)) }
+
 // Median of the values; NaN for none.
 func Median(values []float64) float64 {
 	sorted := Present(values)

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -195,6 +196,32 @@ func (m Metric) Shown() float64 {
 		return *m.Merged
 	}
 	return m.Center
+}
+
+// outlierRatio is how many times the percentile of any other repetition a percentile of all operations must be to rest
+// on one repetition.
+const outlierRatio = 2
+
+// RestsOn returns the repetition that alone makes a percentile of all operations what it is, with its own percentile:
+// all others are less than half as high. It is nil where there is none. How often such a repetition comes is not known
+// from one, so there is no interval around the percentile.
+func (m Metric) RestsOn() *Value {
+	if m.Merged == nil || len(m.Values) < 2 {
+		return nil
+	}
+	sorted := slices.SortedFunc(slices.Values(m.Values), func(a, b Value) int { return cmp.Compare(b.Value, a.Value) })
+	if *m.Merged <= outlierRatio*sorted[1].Value {
+		return nil
+	}
+	return &sorted[0]
+}
+
+// ShownInterval is that of the number that reports print; nil where none is known.
+func (m Metric) ShownInterval() *Interval {
+	if m.RestsOn() != nil {
+		return nil
+	}
+	return m.Interval
 }
 
 // Directions of a cell that have a metric, in the order in which they are shown.

@@ -2,13 +2,14 @@ package runs
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/stat"
 	"headroom/internal/summary"
+	"headroom/internal/unit"
 )
 
 // readingOfSpread says what stands in the middle, what the ± covers and how surely.
@@ -45,8 +46,46 @@ func readingOfSpread(s *summary.Run) []string {
 	if text := dependenceText(s, most); text != "" {
 		lines = append(lines, text)
 	}
-	if slices.ContainsFunc(s.Cells, func(c summary.Cell) bool { return len(c.Latency) > 0 }) {
-		lines = append(lines, "p50, p99 and p99.9 are of the operations of all repetitions together.")
+	return append(lines, percentileTexts(s)...)
+}
+
+// percentileTexts says what percentiles are of, what their ± is about, and which have none because they rest on one
+// repetition: of each load the lowest.
+func percentileTexts(s *summary.Run) (lines []string) {
+	measured, fewest := false, math.MaxInt
+	for _, c := range s.Cells {
+		if measured = measured || len(c.Latency) > 0; len(c.Latency) > 0 && c.N > 1 {
+			fewest = min(fewest, c.N)
+		}
+	}
+	if !measured {
+		return nil
+	}
+	text := "p50, p99 and p99.9 are of the operations of all repetitions together"
+	if fewest < math.MaxInt {
+		text += fmt.Sprintf("; their ± is about repetitions like these: %d may lack stalls that up to %s of all runs have",
+			fewest, unit.Percent(stat.MostUnseen(fewest)))
+	}
+	lines = []string{text + "."}
+	for _, r := range rows(s) {
+		for _, p := range []struct {
+			name string
+			m    *summary.Metric
+		}{{"p50", r.p50}, {"p99", r.p99}, {"p99.9", r.p999}} {
+			if p.m == nil || p.m.RestsOn() == nil {
+				continue
+			}
+			one, most := p.m.RestsOn(), 0.0
+			for _, v := range p.m.Values {
+				if v.Repetition != one.Repetition {
+					most = max(most, v.Value)
+				}
+			}
+			lines = append(lines, fmt.Sprintf("%s of %s rests on repetition %d alone (%s by itself, at most %s in others), "+
+				"and has no ±: how often such a repetition comes is not known.", p.name, r.whole(), one.Repetition,
+				unit.Latency(one.Value), unit.Latency(most)))
+			break
+		}
 	}
 	return lines
 }

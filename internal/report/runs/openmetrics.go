@@ -164,9 +164,9 @@ func (fs *Families) addMetric(name string, m summary.Metric, labels []label) {
 	}
 	base, unit, help := openMetricsName(quantity, m.Unit)
 	fs.add("headroom_"+base, unit, help, labels, m.Shown())
-	if m.Interval != nil {
-		fs.add("headroom_low_"+base, unit, help+" Lower end of the interval.", labels, m.Lo)
-		fs.add("headroom_high_"+base, unit, help+" Upper end of the interval.", labels, m.Hi)
+	if i := m.ShownInterval(); i != nil {
+		fs.add("headroom_low_"+base, unit, help+" Lower end of the interval.", labels, i.Lo)
+		fs.add("headroom_high_"+base, unit, help+" Upper end of the interval.", labels, i.Hi)
 	}
 }
 

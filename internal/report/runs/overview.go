@@ -103,8 +103,8 @@ func (r runText) overviewPlot(title string, numbers []overviewNumber) document.P
 		point := document.Point{At: float64(i), Value: v, Name: name,
 			Text:  prose.Join(text(n.Metric), report.SpreadText(n.Metric)),
 			Codes: codesFor(n.row.cell.Warnings, n.name)}
-		if n.Interval != nil {
-			point.Lo, point.Hi = &n.Lo, &n.Hi
+		if i := n.ShownInterval(); i != nil {
+			point.Lo, point.Hi = &i.Lo, &i.Hi
 		}
 		at := slices.IndexFunc(p.Series, func(s document.Series) bool { return s.Direction == direction })
 		if at < 0 {

@@ -41,8 +41,8 @@ func numberCell(m *summary.Metric, text func(*summary.Metric) string, signs stri
 	}
 	v := m.Shown()
 	c := document.Cell{Text: text(m), Interval: report.SpreadText(m), Signs: signs, Value: &v, Unit: string(m.Unit)}
-	if m.Interval != nil {
-		c.Lo, c.Hi = &m.Lo, &m.Hi
+	if i := m.ShownInterval(); i != nil {
+		c.Lo, c.Hi = &i.Lo, &i.Hi
 	}
 	return c
 }
