@@ -91,7 +91,9 @@ func newSeries(runs []Run, o Options) Series {
 		return s
 	}
 	search := changepoint.NewChangeSearch(o.Alpha, len(s.Cells))
-	s.FewestAfter = search.FewestAfter(len(runs))
+	if s.FewestAfter = search.FewestAfter(len(runs)); s.FewestAfter != changepoint.MinBesides {
+		s.FarAfter = search.FarAfter(len(runs))
+	}
 	for i := range s.Cells {
 		t := &s.Cells[i]
 		levels := search.Levels(t.centers())

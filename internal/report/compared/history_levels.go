@@ -80,10 +80,19 @@ func (h historyText) largestOf(ratio func(history.Track) float64) (largest histo
 	return largest, more, n > 0
 }
 
-// fewestIfLarge says how many runs after a change it takes where the change is large, if that is fewer.
-func (h historyText) fewestIfLarge() string {
-	if h.s.FewestAfter <= changepoint.MinBesides {
+// runsAfter says how many runs a change must have after it to be found; empty where no number would do yet.
+func (h historyText) runsAfter() string {
+	far := fmt.Sprintf("%.2g times the noise", h.s.FarAfter)
+	switch {
+	case h.s.FewestAfter == 0 && h.s.FarAfter == 0:
 		return ""
+	case h.s.FewestAfter == 0:
+		return fmt.Sprintf("a change of %s is found in four of five of them with %d runs after it, others are not yet",
+			far, changepoint.MinBesides)
 	}
-	return fmt.Sprintf(" (%d if it is far larger than the noise)", changepoint.MinBesides)
+	text := fmt.Sprintf("a change must have %s after it to be found", prose.Count(h.s.FewestAfter, "run"))
+	if h.s.FarAfter > 0 {
+		text += fmt.Sprintf(" (%d find one of %s in four of five of them)", changepoint.MinBesides, far)
+	}
+	return text
 }

@@ -96,6 +96,7 @@ func oddHistory() history.Document {
 		Series: []history.Series{
 			{Host: "db1", Target: "local", Place: lab.Place{Kind: lab.Directory, Path: "/srv"}, Runs: runs,
 				Cells: []history.Track{rise, wide, alone, long, zero}, Verdict: history.None, FewestAfter: 5,
+				FarAfter: 4.33,
 				Events: []history.Event{{Run: "CCCC", Before: "BBBB", Created: at(13, 55), Cells: []int{0},
 					Unknown: "nothing is known of the machine of these runs"}}},
 			{Host: "db2", Target: "ssh://db2", Runs: runs[2:], Cells: []history.Track{one},

@@ -78,7 +78,7 @@ func (h historyText) answer() []string {
 	case len(h.s.Cells) == 0:
 		lines = append(lines, "No load has been measured in any of these runs.")
 	case n == 0 && len(h.slopes()) > 0:
-	case n == 0 && h.s.FewestAfter == 0:
+	case n == 0 && h.runsAfter() == "":
 		lines = append(lines, fmt.Sprintf("Too few runs to find a change in %s.",
 			prose.Count(len(h.s.Cells), "figure")))
 	case n == 0:
@@ -316,13 +316,13 @@ func (h historyText) reading() []string {
 		lines = append(lines,
 			"Not in the newest run, because the load is another or was left out: "+report.FirstNames(ended)+".")
 	}
+	after := h.runsAfter()
 	switch {
 	case len(h.s.Cells) == 0:
-	case h.s.FewestAfter > 0:
+	case after != "":
 		lines = append(lines,
 			fmt.Sprintf("A run counts with its median. When nothing changes, at most one such history in %.0f shows "+
-				"a change at one look; a change must have %s after it to be found%s, and until then the newest run is "+
-				"compared alone.", 1/h.Alpha, prose.Count(h.s.FewestAfter, "run"), h.fewestIfLarge()))
+				"a change at one look; %s, and until then the newest run is compared alone.", 1/h.Alpha, after))
 	default:
 		lines = append(lines, "A run counts with its median. So few runs can't show a change for certain; the newest "+
 			"is compared with those before it.")

@@ -62,6 +62,20 @@ func (s *ChangeSearch) withNewest(values []float64, points []ChangePoint) []Chan
 	return points
 }
 
+// FarAfter is how many standard deviations of the runs before it a change must have to be found in four of five series
+// of n with no more than MinBesides values after it; 0 where so few come before these that none is. Smaller ones take
+// FewestAfter, if that is not 0, or are not found yet.
+func (s *ChangeSearch) FarAfter(n int) float64 {
+	before := n - MinBesides
+	if before < minBeforeNewest {
+		return 0
+	}
+	const found = 0.8
+	far := -distuv.StudentsT{Sigma: 1, Nu: heavyTail}.Quantile(math.Sqrt(s.level)/2) * math.Sqrt(1+1/float64(before))
+	each := distuv.UnitNormal.Quantile(math.Pow(found, 1./MinBesides))
+	return stat.UncertainSpread(far, float64(before-1), far) + each
+}
+
 // outside returns how likely one more value of the base is to lie as far from it as the nearest of the next ones; 1
 // where these lie on both sides of it.
 func outside(base, next []float64) float64 {
