@@ -71,13 +71,16 @@ func widening(r float64) float64 {
 	return math.Sqrt((1 + r) / (1 - r))
 }
 
-// dependenceAbove returns the factor of Dependence for a dependence that is so many standard deviations above the one
-// seen, and how many the one seen is above none. It takes the most of four: of the values and of their ranks, which
-// outliers don't hide, by lag 1 and by the sum over lags up to a quarter of the series, in which long spells show.
+// cautiousDependence returns the factor of Dependence for more dependence than is seen, or for less: by as many
+// standard deviations as what is seen exceeds what may be chance, and at most by so many. It takes the most of four: of
+// the values and of their ranks, which outliers don't hide, by lag 1 and by the sum over lags up to a quarter of the
+// series, in which long spells show.
 //
 // Source of the sum: W. K. Newey and K. D. West, Econometrica 55 (1987), with Bartlett's weights.
-func dependenceAbove(deviations float64, series ...[]float64) (factor, seen float64) {
-	factor = 1
+func cautiousDependence(chance, most float64, series ...[]float64) float64 {
+	type estimate struct{ lag1, sum, deviation, ofSum float64 }
+	var estimates []estimate
+	seen := 0.0
 	for _, values := range [][][]float64{series, ranksWithin(series)} {
 		var all, each, n float64
 		for _, s := range values {
@@ -88,19 +91,23 @@ func dependenceAbove(deviations float64, series ...[]float64) (factor, seen floa
 		if all == 0 {
 			continue
 		}
-		deviation := math.Sqrt(each) / all // of an autocorrelation without dependence
-		r := together(values, 1) / all
-		r += (1 + 3*r) / n
-		sum, squares, lags := 0.0, 0.0, max(1, int(n/4))
+		e := estimate{deviation: math.Sqrt(each) / all} // of an autocorrelation without dependence
+		e.lag1 = together(values, 1) / all
+		e.lag1 += (1 + 3*e.lag1) / n
+		squares, lags := 0.0, max(1, int(n/4))
 		for lag := 1; lag <= lags; lag++ {
 			weight := 1 - float64(lag)/float64(lags+1)
-			sum, squares = sum+weight*(together(values, lag)/all+1/n), squares+weight*weight
+			e.sum, squares = e.sum+weight*(together(values, lag)/all+1/n), squares+weight*weight
 		}
-		ofSum := deviation * math.Sqrt(squares)
-		seen = max(seen, r/deviation, sum/ofSum)
-		factor = max(factor, widening(r+deviations*deviation), math.Sqrt(max(1, 1+2*(sum+deviations*ofSum))))
+		e.ofSum = e.deviation * math.Sqrt(squares)
+		seen = max(seen, e.lag1/e.deviation, e.sum/e.ofSum)
+		estimates = append(estimates, e)
 	}
-	return factor, seen
+	above, factor := min(most, seen-chance), 1.0
+	for _, e := range estimates {
+		factor = max(factor, widening(e.lag1+above*e.deviation), math.Sqrt(max(1, 1+2*(e.sum+above*e.ofSum))))
+	}
+	return factor
 }
 
 // together is the sum of products of the deviations from the mean of values that are a lag apart, over all series.

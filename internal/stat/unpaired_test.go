@@ -332,6 +332,59 @@ func TestAFasterMajorityIsNotFaster(t *testing.T) {
 	}
 }
 
+// Where a fifth or half of the runs have another level, on either side and in no order, ranks decide what the means
+// leave open: 5% less.
+func TestLevelsDontHideAChange(t *testing.T) {
+	for _, slow := range []string{"...s...s..", ".........s.....ss..s", "....s..ssss..ss.s...", "..s...."} {
+		base, next := make([]float64, len(slow)), make([]float64, len(slow))
+		for i := range slow {
+			base[i], next[i] = 100+0.1*float64(i%7), 95+0.1*float64(i%5)
+			if slow[i] == 's' {
+				base[i] *= 0.85
+			}
+			if slow[len(slow)-1-i] == 's' {
+				next[i] *= 0.85
+			}
+		}
+		want := Below
+		if len(slow) < minForSpells {
+			want = Undecided // an unseen mode may be the reason
+		}
+		if c := UnpairedChange(base, next, 0.95); c.Decide(0.03) != want {
+			t.Errorf("%s: %v, want %v: %+v", slow, c.Decide(0.03), want, c)
+		}
+	}
+}
+
+// A side that jumps up and down by 10% beside a steady one is up in two runs of ten by chance, and is neither faster
+// nor slower.
+func TestJumpsBesideASteadySide(t *testing.T) {
+	for _, up := range []string{".u......u.", "uu.u.u.uuu.uu.u.u.uu"} {
+		base, next := make([]float64, len(up)), make([]float64, len(up))
+		for i := range up {
+			base[i], next[i] = 100+0.3*float64(i%7), 90+0.3*float64(i%5)
+			if up[i] == 'u' {
+				next[i] += 20
+			}
+		}
+		if c := UnpairedChange(base, next, 0.95); c.Decide(0.03) != Undecided {
+			t.Errorf("%s: %v: %+v", up, c.Decide(0.03), c)
+		}
+	}
+}
+
+// Where spells are so long that ranks exclude nothing, sides that are far apart differ all the same.
+func TestFarApartInSpells(t *testing.T) {
+	base, next := make([]float64, 20), make([]float64, 20)
+	for i := range base {
+		base[i] = 100 + float64(i/5)
+		next[i] = base[i] / 3
+	}
+	if c := UnpairedChange(base, next, 0.95); c.Decide(0.03) != Below {
+		t.Errorf("%v: %+v", c.Decide(0.03), c)
+	}
+}
+
 // Where neighbours are alike visibly, the interval is wider than for the same values in an order that doesn't show it.
 func TestVisibleSpells(t *testing.T) {
 	inOrder := []float64{100, 100.2, 100.1, 100.3, 100, 103, 103.1, 103.3, 103, 103.2}
