@@ -8,6 +8,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/stat"
 	"headroom/internal/unit"
 )
 
@@ -165,20 +166,32 @@ func eachAtItsCeiling(d *Document, c *Cell) bool {
 	return true
 }
 
-// openText says how much is known of what is undecided, and how many passes would decide it.
+// openText says how much is known of what is undecided, and how many passes decide it in four of five cases, if what is
+// reached is what it seems to be.
 func openText(d *Document, r *Rung, c *Cell) string {
 	text := fmt.Sprintf("%s %s of %s in %s", subject(r), c.Reached.percent(), c.Expected.From, c.Title)
 	if !c.Reached.Bounded() {
 		return text + ", with too few passes for an interval"
 	}
-	// The interval shrinks with the root of the number of passes.
-	away := math.Abs(math.Log(c.Reached.Value / (1 - d.Margin)))
-	half := math.Log(*c.Reached.Hi / *c.Reached.Lo) / 2
 	const sensible = 200
-	if n := math.Ceil(float64(c.N) * math.Pow(half/away, 2)); n <= sensible {
-		return text + fmt.Sprintf(", which takes about --passes %d", max(int(n), c.N+1))
+	if n := passesToDecide(c.Reached, c.N, d.Margin, stat.FamilyWise(d.Alpha, d.Claims)); n <= sensible {
+		return text + fmt.Sprintf("; if that is right, --passes %d decide it in four of five cases", n)
 	}
 	return text + ", which varies too much, or is too near to the margin, to be decided in a sensible time"
+}
+
+// passesToDecide is how many passes tell what is reached from the margin in four of five cases, if it is what n of them
+// say.
+func passesToDecide(reached *Interval, n int, margin, confidence float64) int {
+	passes, tail := float64(n), 0.5+confidence/2
+	away := math.Abs(math.Log(reached.Value / (1 - margin)))
+	deviation := math.Log(*reached.Hi / *reached.Lo) / 2 / stat.StudentQuantile(tail, passes-1) * math.Sqrt(passes)
+	for m := passes + 1; ; m = math.Ceil(1.1 * m) {
+		errors := stat.ErrorsToDecide(stat.StudentQuantile(tail, m-1), passes-1)
+		if errors*deviation <= away*math.Sqrt(m) || m > 1e6 {
+			return int(m)
+		}
+	}
 }
 
 // topText is what the highest rung does.

@@ -93,25 +93,29 @@ func PairsFor(c Change, wanted, alpha float64) int {
 	})
 }
 
-// UncertainSpread returns a spread that was estimated with so many degrees of freedom, enlarged so that what is planned
-// with it decides in four of five cases on average, where a claim takes so many standard errors. An estimate is too
-// small more often than too large, and where it is too small more is lost than is gained where it is too large: with
-// that of three values a side taken for the truth, 64 to 74 of 100 plans decide.
+// ErrorsToDecide returns how many standard errors away an effect must be so that in four of five cases it is decided,
+// where a claim takes so many (critical) and the standard error is an estimate with so many degrees of freedom. An
+// estimate is too small more often than too large, and where it is too small more is lost than is gained where it is
+// too large: with that of three values a side taken for the truth, 64 to 74 of 100 plans decide. NaN without freedom.
 //
-// So many errors as are wanted is the quantile of the noncentral t distribution, by the approximation of
-// detectableErrors.
+// It is the quantile of the noncentral t distribution, by the approximation of detectableErrors.
 //
 // Source: S. Julious and R. Owen, "Sample size calculations for clinical studies allowing for uncertainty about the
 // variance", Pharmaceutical Statistics 5 (2006).
-func UncertainSpread(spread, freedom, critical float64) float64 {
+func ErrorsToDecide(critical, freedom float64) float64 {
 	if !(freedom > 0) || math.IsInf(critical, 1) {
 		return math.NaN()
 	}
 	z := distuv.UnitNormal.Quantile(power)
 	mean, variance := 1-1/(4*freedom), z*z/(2*freedom)
 	a := mean*mean - variance
-	errors := (mean*critical + math.Sqrt(mean*mean*critical*critical-a*(critical*critical-z*z))) / a
-	return spread * errors / (critical + z)
+	return (mean*critical + math.Sqrt(mean*mean*critical*critical-a*(critical*critical-z*z))) / a
+}
+
+// UncertainSpread returns a spread that was estimated with so many degrees of freedom, enlarged so that what is planned
+// with it decides in four of five cases on average, where a claim takes so many standard errors.
+func UncertainSpread(spread, freedom, critical float64) float64 {
+	return spread * ErrorsToDecide(critical, freedom) / (critical + distuv.UnitNormal.Quantile(power))
 }
 
 // fewest searches the smallest number of repetitions that are enough, as all larger ones are; 0 where none is.
