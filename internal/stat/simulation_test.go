@@ -124,6 +124,11 @@ func trials(t *testing.T) []trial {
 	for _, m := range recorded(t) {
 		all = append(all, trial{m, noise.RandomOrder, false})
 	}
+	for i, m := range noise.Worlds() {
+		if i%4 == 0 || figure.Whole { // few are enough to see that one kind breaks it
+			all = append(all, trial{m, noise.ABBA, false})
+		}
+	}
 	return append(all,
 		trial{noise.TwoMode(0.15, 0.5, 0.003, 0), noise.RandomOrder, false},
 		trial{noise.Drift(0.005, 0.01), noise.RandomOrder, false},

@@ -18,6 +18,9 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if figure.Whole {
+		models = append(models, noise.Worlds()...)
+	}
 	sweeps := figure.Times(20, 2000)
 	levels := threads("0", "1", "2", "4", "8")
 	for _, model := range models {

@@ -32,6 +32,44 @@ func TestSpreadOfRuns(t *testing.T) {
 	}
 }
 
+// The other kinds are what they are called: how far the quarters of the runs are apart, how alike neighbours are, and
+// by how much the tenth to fiftieth run is below the first.
+func TestWorlds(t *testing.T) {
+	for _, c := range []struct {
+		model          Model
+		quarters, lag1 float64 // less than 0: not asked
+		fall           float64
+	}{
+		{StudentT(1, 0.03), 0.06, -1, 0}, {StudentT(1.5, 0.03), 0.0525, 0, 0},
+		{Warming(0.25, 4, 0.001), -1, -1, -math.Log1p(-0.25)},
+		{Wave(0.15, 48, 0.0001), -math.Log1p(-0.15) / math.Sqrt2, -1, 0}, {Whole(3, 0.001), 0, -1, 0},
+		{Alternating(0.03), 0.0405, -0.5, 0},
+	} {
+		r := rand.New(rand.NewPCG(3, 3))
+		runs := c.model.Runs(r, 48*400)
+		sorted := slices.Sorted(slices.Values(runs))
+		apart := sorted[3*len(runs)/4] - sorted[len(runs)/4]
+		if c.quarters >= 0 && math.Abs(apart-c.quarters) > 0.03*c.quarters {
+			t.Errorf("%s: the quarters are %v apart, want %v", c.model.Name, apart, c.quarters)
+		}
+		if c.lag1 == -0.5 {
+			if got := stat.Correlation(runs[1:], runs[:len(runs)-1], nil); math.Abs(got-c.lag1) > 0.03 {
+				t.Errorf("%s: neighbours are alike by %v", c.model.Name, got)
+			}
+		}
+		if fall := runs[0] - stat.Mean(runs[10:50], nil); c.fall > 0 && math.Abs(fall-c.fall) > 0.01 {
+			t.Errorf("%s: the runs fall by %v", c.model.Name, fall)
+		}
+	}
+	for _, m := range Worlds() {
+		for _, v := range m.Runs(rand.New(rand.NewPCG(4, 4)), 1000) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				t.Fatalf("%s: a run of %v", m.Name, v)
+			}
+		}
+	}
+}
+
 func TestStickyLevelsStay(t *testing.T) {
 	// 2·0.2·0.8 change level, less those that stay
 	for _, c := range []struct{ stay, want float64 }{{0, 0.32}, {0.9, 0.032}} {

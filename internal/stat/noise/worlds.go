@@ -1,0 +1,79 @@
+package noise
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Worlds are kinds of noise that machines have besides those of recorded disks: heavy tails, levels that last for some
+// runs, a machine that warms up, a day, counts of few operations, and a rhythm in most runs.
+func Worlds() []Model {
+	return []Model{StudentT(1.5, 0.03), StudentT(1, 0.03), Gaussian(0.3), TwoMode(0.3, 0.5, 0.01, 0.35),
+		TwoMode(0.3, 0.5, 0.01, 0.8), TwoMode(0.6, 0.2, 0.01, 0.75), Warming(0.25, 4, 0.01), Warming(0.25, 15, 0.01),
+		Wave(0.15, 48, 0.01), Whole(10, 0.1), Whole(3, 0.1), Alternating(0.03),
+		Rhythm("sfffffff", 0.15, 0.003)}
+}
+
+// StudentT has the tails of Student's t with so many degrees of freedom, 1 for Cauchy's. Half of the runs are within
+// about one scale of the usual level.
+func StudentT(freedom, scale float64) Model {
+	return independent(fmt.Sprintf("Student t%g, %g%%", freedom, 100*scale), func(r *rand.Rand) float64 {
+		// R. W. Bailey, "Polar generation of random variates with the t-distribution", Mathematics of Computation 62
+		// (1994).
+		u := 1 - r.Float64()
+		return scale * math.Sqrt(freedom*(math.Pow(u, -2/freedom)-1)) * math.Cos(2*math.Pi*r.Float64())
+	})
+}
+
+// Warming noise is that of a machine whose runs become slower by a share within so many runs, and stay so: it has got
+// warm, or its cache is full. It begins cold.
+func Warming(by float64, runs int, sd float64) Model {
+	return changing(fmt.Sprintf("%g%% slower within %d runs, %g%%", 100*by, runs, 100*sd), sd,
+		func(_ *rand.Rand) func(i int) float64 {
+			return func(i int) float64 { return math.Log1p(-by) * min(1, float64(i)/float64(runs)) }
+		})
+}
+
+// Wave noise rises and falls by a share with a period of so many runs, as over a day. It begins anywhere in it.
+func Wave(by float64, period int, sd float64) Model {
+	return changing(fmt.Sprintf("a wave of %g%% over %d runs, %g%%", 100*by, period, 100*sd), sd,
+		func(r *rand.Rand) func(i int) float64 {
+			first := r.Float64()
+			return func(i int) float64 {
+				return math.Log1p(-by) * (1 + math.Sin(2*math.Pi*(first+float64(i)/float64(period)))) / 2
+			}
+		})
+}
+
+// changing noise has a level that changes from run to run, and Gaussian noise on top.
+func changing(name string, sd float64, level func(*rand.Rand) func(i int) float64) Model {
+	return Model{Name: name, Runs: func(r *rand.Rand, n int) []float64 {
+		at, runs := level(r), make([]float64, n)
+		for i := range runs {
+			runs[i] = at(i) + sd*r.NormFloat64()
+		}
+		return runs
+	}}
+}
+
+// Whole noise is that of a rate printed in whole numbers, 1 at least, around a level.
+func Whole(level, sd float64) Model {
+	return independent(fmt.Sprintf("whole numbers around %g, %g%%", level, 100*sd), func(r *rand.Rand) float64 {
+		return math.Log(max(1, math.Round(level*math.Exp(sd*r.NormFloat64()))) / level)
+	})
+}
+
+// Alternating noise makes up for each run in the next one, as where what one leaves undone the other finishes. sd is
+// the standard deviation of a run.
+func Alternating(sd float64) Model {
+	return Model{Name: fmt.Sprintf("each run makes up for the one before, %g%%", 100*sd),
+		Runs: func(r *rand.Rand, n int) []float64 {
+			runs, before := make([]float64, n), r.NormFloat64()
+			for i := range runs {
+				now := r.NormFloat64()
+				runs[i], before = sd*(now-before)/math.Sqrt2, now
+			}
+			return runs
+		}}
+}
