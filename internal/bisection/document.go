@@ -40,6 +40,10 @@ type Document struct {
 	Reverted  *Ratio `json:"reverted,omitempty"`
 	Applied   *Ratio `json:"applied,omitempty"`
 	Explained *Share `json:"explained,omitempty"`
+	// Rest is the share of the loss that neither the culprits nor the opposing settings account for, by all
+	// measurements, and Further whether another setting has a part in it. Of a series they are absent.
+	Rest    *Share  `json:"rest,omitempty"`
+	Further Further `json:"further,omitempty"`
 	// Evidence of how the culprits do harm. Of a series each step has its own.
 	Evidence *Evidence `json:"evidence,omitempty"`
 	// Spread of one measurement, as a ratio: 0.04 is 4%.
@@ -86,6 +90,21 @@ const (
 	Undecided    Outcome = "undecided"     // measured as often as was allowed, or interrupted
 )
 
+// Further says whether settings that were not found have a part in the loss.
+type Further string
+
+// The rest of the loss leaves no room for another culprit; it leaves room for one; something else does it.
+const (
+	FurtherNo   Further = "no"
+	FurtherOpen Further = "open"
+	FurtherYes  Further = "yes"
+)
+
+// furtherOf an answer.
+func furtherOf(f search.Further) Further {
+	return map[search.Further]Further{search.No: FurtherNo, search.Open: FurtherOpen, search.Yes: FurtherYes}[f]
+}
+
 // Candidate is a factor that differs between the ends.
 type Candidate struct {
 	Factor string `json:"factor"`
@@ -121,10 +140,12 @@ type Culprit struct {
 	Needed bool `json:"needed"`
 	Enough bool `json:"enough"`
 	// Reverted is what taking it alone out of the slow state gains, and Applied what putting it alone into the fast one
-	// costs; absent where that was not measured, and of a series.
+	// costs; absent where that was not measured, and of a series. Of several culprits mixtures can show what each does:
+	// then Effect has it.
 	Reverted *Ratio `json:"reverted,omitempty"`
 	Applied  *Ratio `json:"applied,omitempty"`
-	// Effect of a step: the state after it against the one before it, as measured for the proof. It can be a gain.
+	// Effect of a step: the state after it against the one before it, as measured for the proof. It can be a gain. Of a
+	// setting: mixtures with it against those without.
 	Effect   *Ratio    `json:"effect,omitempty"`
 	Evidence *Evidence `json:"evidence,omitempty"`
 	// Mechanism is what profiles say of it: whether the functions that it is known to make run did, in the states with
@@ -236,7 +257,7 @@ func (p *Progress) Document() Document {
 		d.Outcome = ManySmall
 	case a.Unprovable:
 		d.Unprovable = true
-	case a.Finished():
+	case a.Finished(), a.Proved && a.Further == search.Yes: // what does the rest may still be searched
 		d.Outcome = Found
 		for i, c := range a.Culprits {
 			first, last := s.Range(c)
@@ -253,6 +274,7 @@ func (p *Progress) Document() Document {
 				p.explain(&culprit, a.Culprits, c)
 				reverted, added := s.OwnProof(i)
 				culprit.Reverted, culprit.Applied = ratioOf(reverted), ratioOf(added)
+				culprit.Effect = ratioOf(s.Shown(i))
 			}
 			d.Culprits = append(d.Culprits, culprit)
 			for i := first; i <= last; i++ {
@@ -265,6 +287,10 @@ func (p *Progress) Document() Document {
 			d.Opposing = p.opposing(a, probabilities)
 			share, lo, hi := s.Explained()
 			d.Explained = &Share{share, lo, hi}
+			rest, whole := s.Rest(), math.Log(s.Loss().Ratio)
+			limits := []float64{math.Log(rest.Lo) / whole, math.Log(rest.Hi) / whole}
+			d.Rest = &Share{math.Log(rest.Ratio) / whole, slices.Min(limits), slices.Max(limits)}
+			d.Further = furtherOf(a.Further)
 			space := search.Space{Candidates: len(probabilities)}
 			d.Evidence = p.evidence([][2]search.Subset{{space.None(), space.Only(a.Culprits...)},
 				{space.Without(a.Culprits...), space.All()}})

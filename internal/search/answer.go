@@ -20,6 +20,9 @@ type Answer struct {
 	Proved bool
 	// Unprovable: it is likely, and what a proof would take can't be measured.
 	Unprovable bool
+	// Further says whether something else has a part in the difference, once proved: at least one more culprit, or many
+	// small effects.
+	Further Further
 	// Roles of the culprits, in the same order, once proved.
 	Roles []Role
 	// Opposing are settings that move the result against the difference of the ends: without them it would be larger.
@@ -83,7 +86,7 @@ func (s *Search) likeliest() Answer {
 	if _, wanted := s.probe(); wanted {
 		return a
 	}
-	effects := p.effects(likely)
+	effects := shapley(p.effects(likely))
 	culprits, opposing := s.sides(likely, effects)
 	if len(culprits) == 0 {
 		small, _ := p.unexplained()
@@ -94,13 +97,23 @@ func (s *Search) likeliest() Answer {
 	a.Culprits = large(likely, effects, culprits)
 	a.Opposing = s.sure(large(likely, effects, opposing))
 	a.Probability = p.all(a.Culprits)
-	a.Likely = a.Probability >= s.terms.Confidence && a.More < furtherCulpritEvidence && s.wouldHaveBeenSeen(1, 2)
+	a.Likely = a.Probability >= s.terms.Confidence && a.More < furtherCulpritEvidence && s.wouldHaveBeenSeen(1, 2) &&
+		s.searched(a)
 	if s.proof == nil || !slices.Equal(a.Culprits, s.proof.culprits) {
 		return a
 	}
 	switch s.proof.verdict(p.spread()) {
 	case proved:
 		a.Proved, a.Roles = true, s.proof.roles(p.spread())
+		if s.space.Ordered {
+			break
+		}
+		rest, least := s.restOf(a)
+		a.Further = s.further(rest, least)
+		if a.Further == Yes && s.mixes() && !s.spent() &&
+			!s.seen(min(rest.effect/p.spread(), s.smallest(a.Culprits)), shownTimes) {
+			a.Likely = false
+		}
 	case impossible:
 		a.Unprovable = a.Probability >= unprovedConfidence
 	}
@@ -115,16 +128,7 @@ const smallestCulprit = 1. / 6
 // one, so many times over.
 func (s *Search) wouldHaveBeenSeen(share, times float64) bool {
 	probability, d := s.posterior.unexplained()
-	if probability < 0.5 {
-		return true
-	}
-	tells := 0
-	for _, q := range s.questions {
-		if q.Purpose == Distinguish {
-			tells++
-		}
-	}
-	return float64(tells) >= times*math.Log2(float64(s.space.Candidates))/Capacity(share*d)
+	return probability < 0.5 || s.seen(share*d, times)
 }
 
 // smallEffectShare is the share of the largest effect below which a candidate is no culprit of its own, though it has

@@ -77,29 +77,108 @@ func (p *posterior) spread() float64 {
 	return sum / scale
 }
 
-// effects of candidates that are culprits together, as the likeliest hypothesis of just these sees them: the mean of
-// what each adds to none and to all the others (Shapley's value, for two). NaN where there is no such hypothesis.
-func (p *posterior) effects(candidates []int) []float64 {
-	effects := make([]float64, len(candidates))
-	for i := range effects {
-		effects[i] = math.NaN()
+// effects of candidates that are culprits together, as the likeliest hypothesis of just these sees them: what each adds
+// to none, and to all the others. NaN where there is no such hypothesis.
+func (p *posterior) effects(candidates []int) (alone, last []float64) {
+	alone, last = make([]float64, len(candidates)), make([]float64, len(candidates))
+	for i := range alone {
+		alone[i], last[i] = math.NaN(), math.NaN()
 	}
-	for _, h := range p.hypotheses {
-		at := p.placesOf(h, candidates)
-		if at == nil {
-			continue
-		}
-		all := uint(0)
-		for _, place := range at {
-			all |= 1 << place
-		}
-		for i, place := range at {
-			bit := uint(1) << place
-			effects[i] = (h.predict(bit, 0) - h.predict(0, 0) + h.predict(all, 0) - h.predict(all&^bit, 0)) / 2
-		}
-		break
+	h, at := p.likeliestOf(candidates)
+	if h == nil {
+		return alone, last
+	}
+	all := uint(0)
+	for _, place := range at {
+		all |= 1 << place
+	}
+	for i, place := range at {
+		bit := uint(1) << place
+		alone[i] = h.predict(bit, 0) - h.predict(0, 0)
+		last[i] = h.predict(all, 0) - h.predict(all&^bit, 0)
+	}
+	return alone, last
+}
+
+// shapley are the means of what each adds to none and to all the others (Shapley's value, for two).
+func shapley(alone, last []float64) []float64 {
+	effects := make([]float64, len(alone))
+	for i := range effects {
+		effects[i] = (alone[i] + last[i]) / 2
 	}
 	return effects
+}
+
+// likeliestOf the hypotheses with these candidates, and their places in it; nil where there is none.
+func (p *posterior) likeliestOf(candidates []int) (*hypothesis, []int) {
+	for _, h := range p.hypotheses {
+		if at := p.placesOf(h, candidates); at != nil {
+			return h, at
+		}
+	}
+	return nil, nil
+}
+
+// shownProbability is that of several culprits which all have a part, from which on mixtures alone show it. That one
+// has none is then as rare as three standard errors by chance.
+const shownProbability = 0.998
+
+// shown are the effects of several culprits, with their standard errors, where mixtures show that each has a part: nil
+// where they don't.
+func (p *posterior) shown(culprits []int) []estimate {
+	h, at := p.likeliestOf(culprits)
+	if h == nil || h.together || p.ordered || p.all(culprits) < shownProbability {
+		return nil
+	}
+	largest := 0.
+	var list []estimate
+	for _, place := range at {
+		e := p.estimateOf(h, h.columns()+place)
+		list = append(list, e)
+		largest = max(largest, math.Abs(e.effect))
+	}
+	for i, e := range list {
+		if len(p.classes[h.classes[at[i]]].members) > 1 || e.effect*list[0].effect <= 0 ||
+			math.Abs(e.effect) < errorsToProve*e.standardError ||
+			math.Abs(e.effect)-smallEffectShare*largest < errorsAbove*e.standardError {
+			return nil
+		}
+	}
+	return list
+}
+
+// estimate of an effect.
+type estimate struct{ effect, standardError float64 }
+
+// columnsOf a hypothesis, beside the level and the background.
+func (p *posterior) columnsOf(h *hypothesis) [][]bool {
+	applied := p.appliedOf(h.classes)
+	if h.together {
+		applied = append(applied, and(applied[0], applied[1]))
+	}
+	return applied
+}
+
+// estimateOf a column of a hypothesis.
+func (p *posterior) estimateOf(h *hypothesis, column int) estimate {
+	applied := p.columnsOf(h)
+	probe := h.fit
+	columns := h.columns() + len(applied)
+	root := p.solve(&probe, applied, columns)
+	// The variance is in the inverse of the matrix whose root this is.
+	var unit [maxColumns]float64
+	variance := 0.0
+	for a := column; a < columns; a++ {
+		if a == column {
+			unit[a] = 1
+		}
+		for b := column; b < a; b++ {
+			unit[a] -= root[a][b] * unit[b]
+		}
+		unit[a] /= root[a][a]
+		variance += unit[a] * unit[a]
+	}
+	return estimate{h.beta[column], h.spread / scale * math.Sqrt(variance)}
 }
 
 // placesOf candidates in a hypothesis; nil where one of them is not in it.

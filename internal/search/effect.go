@@ -38,6 +38,25 @@ func (s *Search) OwnProof(i int) (reverted, applied Effect) {
 	return s.effect(without.logsFewer, without.logsMore), s.effect(with.logsFewer, with.logsMore)
 }
 
+// Shown is what a culprit does by the mixtures, by its place in the answer, where they showed its part and it has no
+// proof of its own: NaN elsewhere.
+func (s *Search) Shown(i int) Effect {
+	if s.proof.shown == nil {
+		return Effect{math.NaN(), math.NaN(), math.NaN(), 0}
+	}
+	return s.ratio(s.proof.shown[i], s.proof.begun)
+}
+
+// Rest is what the slow state loses beside the culprits and what works against them, by all measurements.
+func (s *Search) Rest() Effect { return s.ratio(s.posterior.rest(s.answer.inAll()), len(s.questions)) }
+
+// ratio of an estimate.
+func (s *Search) ratio(e estimate, measurements int) Effect {
+	freedom := float64(max(1, measurements-maxColumns))
+	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.975) * e.standardError
+	return Effect{math.Exp(e.effect), math.Exp(e.effect - half), math.Exp(e.effect + half), measurements}
+}
+
 // StepEffect of a culprit of an ordered search, by its place in the answer: the state after the step against the one
 // before it.
 func (s *Search) StepEffect(i int) Effect {

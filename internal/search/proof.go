@@ -35,6 +35,11 @@ type proof struct {
 	joint []trial
 	// each culprit by itself: without it, the others being applied; and with it alone.
 	without, with []trial
+	// redundant culprits do little where the others are applied, by what is known before the proof: what each does
+	// alone is tried first.
+	redundant []bool
+	// shown are what each of several culprits does, where mixtures have shown it: they need no trials of their own.
+	shown []estimate
 	// begun after so many measurements of the search.
 	begun int
 }
@@ -70,21 +75,27 @@ const (
 )
 
 // newProof of an answer, whose culprits must do together what is worth a search.
-func newProof(space Space, culprits []int, effects []float64, worth float64, begun int) *proof {
+func newProof(space Space, culprits []int, known *posterior, worth float64, begun int) *proof {
 	p := &proof{ordered: space.Ordered, culprits: culprits, begun: begun}
+	alone, last := known.effects(culprits)
+	effects := shapley(alone, last)
 	sum, least := 0.0, 0.0
 	for _, e := range effects {
 		least = max(least, smallEffectShare*math.Abs(e))
+	}
+	if len(culprits) > 1 {
+		p.shown = known.shown(culprits)
 	}
 	for i, c := range culprits {
 		sum += effects[i]
 		if space.Ordered {
 			p.without = append(p.without, trial{fewer: space.First(c), more: space.First(c + 1), effect: effects[i]})
 		} else if len(culprits) > 1 {
-			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(), effect: effects[i],
-				least: least, above: errorsAbove})
-			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c), effect: effects[i], least: least,
-				above: errorsAbove})
+			p.without = append(p.without, trial{fewer: space.Without(c), more: space.All(),
+				effect: math.Copysign(last[i], effects[i]), least: least, above: errorsAbove})
+			p.with = append(p.with, trial{fewer: space.None(), more: space.Only(c),
+				effect: math.Copysign(alone[i], effects[i]), least: least, above: errorsAbove})
+			p.redundant = append(p.redundant, 2*math.Abs(last[i]) < math.Abs(alone[i]))
 		}
 	}
 	if !space.Ordered {
@@ -234,10 +245,16 @@ func (p *proof) wanted(spread float64) (*trial, verdict) {
 	if made == 0 && len(p.joint) > 0 {
 		return nil, impossible
 	}
+	if p.shown != nil {
+		return nil, proved
+	}
 	for i := range p.without {
 		trials := []*trial{&p.without[i]}
 		if p.with != nil { // without it, another one may do the same, so that this one alone is not missed
 			trials = append(trials, &p.with[i])
+			if p.redundant[i] {
+				slices.Reverse(trials)
+			}
 		}
 		last := impossible
 		for _, t := range trials {
@@ -276,6 +293,8 @@ func (p *proof) roles(spread float64) []Role {
 		roles[i].Faster = p.without[i].effect > 0
 		switch {
 		case p.ordered && roles[i].Faster:
+		case p.shown != nil:
+			roles[i].Needed = true
 		case p.without[i].verdict(spread) == proved:
 			roles[i].Needed = true
 		default:

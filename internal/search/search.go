@@ -86,7 +86,7 @@ func (s *Search) updateAnswer() {
 		return
 	}
 	before := s.proof
-	s.proof = newProof(s.space, a.Culprits, s.posterior.effects(a.Culprits), s.terms.MinEffect, s.Measurements())
+	s.proof = newProof(s.space, a.Culprits, s.posterior, s.terms.MinEffect, s.Measurements())
 	s.proof.exclude(s.isBroken)
 	s.proof.reuse(before, s.questions, s.posterior.logs, s.posterior.spread())
 	s.answer = s.likeliest() // the ends may have proved it already

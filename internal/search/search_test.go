@@ -137,6 +137,63 @@ func TestCulpritsThatActTogether(t *testing.T) {
 	}
 }
 
+// Mixtures show that each of three culprits has a part, so that one is seldom missed, and of two that do the same harm
+// what each does alone is measured: where what it does beside the other is measured first, it takes twice as many.
+func TestSeveralCulpritsTakeFewMeasurements(t *testing.T) {
+	for name, c := range map[string]struct {
+		log      func(search.Subset) float64
+		culprits []int
+		most     int
+	}{
+		"three": {planted(map[int]float64{3: -0.05, 11: -0.05, 17: -0.05}), []int{3, 11, 17}, 90},
+		"each does it all": {func(b search.Subset) float64 { return -0.09 * float64(btoi(b[3] || b[17])) }, []int{3,
+			17}, 85},
+	} {
+		const n = 5
+		right, shown, measured := 0, 0, 0
+		for seed := range uint64(n) {
+			s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.005,
+				MaxMeasurements: 200, Seed: seed})
+			finish(s, simulated(seed, c.log))
+			measured += s.Measurements() + s.Proofs()
+			a := s.Answer()
+			if a.Proved && slices.Equal(a.Culprits, c.culprits) {
+				right++
+			} else {
+				t.Logf("%s, seed %d: %+v", name, seed, a)
+			}
+			if s.Shown(0).Hi < 1 {
+				shown++
+			}
+		}
+		if right < n-1 || name == "three" && shown < n-1 || measured > n*c.most {
+			t.Errorf("%s: %d of %d right, %d shown by mixtures, after %d measurements", name, right, n, shown, measured)
+		}
+	}
+}
+
+// An answer says whether the rest of the loss leaves room for another culprit.
+func TestTheRestOfTheLoss(t *testing.T) {
+	for seed := range uint64(5) {
+		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 100,
+			Seed: seed})
+		finish(s, simulated(seed, planted(map[int]float64{5: -0.5})))
+		if rest := s.Rest(); s.Answer().Further != search.No || rest.Lo > 1 || rest.Hi < 1 {
+			t.Errorf("one culprit, seed %d: %v, %+v", seed, s.Answer().Further, rest)
+		}
+		effects := map[int]float64{5: -0.5}
+		for c := 6; c < 16; c++ {
+			effects[c] = -0.04
+		}
+		s = search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 100,
+			Seed: seed})
+		finish(s, simulated(seed, planted(effects)))
+		if a := s.Answer(); a.Proved && (a.Further != search.Yes || s.Rest().Hi > 0.8) {
+			t.Errorf("and ten small ones, seed %d: %+v, %+v", seed, a, s.Rest())
+		}
+	}
+}
+
 func btoi(b bool) int {
 	if b {
 		return 1

@@ -119,6 +119,11 @@ func TestBisectionTables(t *testing.T) {
 	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:audit", Good: "absent",
 		Bad: "0", Needed: true,
 		Reverted: &bisection.Ratio{Ratio: 0.8, Lo: 0.77, Hi: 0.83, Measurements: 8}})
+	partly.Rest, partly.Further = &bisection.Share{Share: 0.5, Lo: 0.4, Hi: 0.6}, bisection.FurtherYes
+	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:nokaslr", Good: "absent",
+		Bad: "present", Needed: true, Effect: &bisection.Ratio{Ratio: 0.8, Lo: 0.77, Hi: 0.83, Measurements: 30}})
+	maybe := found
+	maybe.Rest, maybe.Further = &bisection.Share{Share: 0.03, Lo: -0.2, Hi: 0.26}, bisection.FurtherOpen
 	helped := found
 	helped.Opposing = []bisection.OpposingSetting{{Factor: "cmdline:mitigations", Good: "on", Bad: "off",
 		Direction: bisection.Faster, Confidence: 0.97}}
@@ -151,7 +156,8 @@ func TestBisectionTables(t *testing.T) {
 		d     bisection.Document
 		width int
 	}{{"found", found, 100}, {"found, narrow", found, 60}, {"the part of two builds that boots show", builds, 100},
-		{"two explain half of it", partly, 100}, {"one works against it", helped, 100},
+		{"three explain half of it", partly, 100}, {"there may be more", maybe, 100},
+		{"one works against it", helped, 100},
 		{"alike", alike, 80}, {"many small", small, 80}, {"undecided", undecided, 80},
 		{"mixtures that can't be measured", oneSided, 80}, {"nothing proves it", unprovable, 80},
 		{"options that go together", options, 80},

@@ -44,6 +44,7 @@ func (t bisectionText) answer() []string {
 	lines := []string{fmt.Sprintf("%s %s %s of the loss (%s, and %d more to prove it).", t.culprits(),
 		verb(len(t.Culprits), "explains", "explain"), explainedText(e),
 		prose.Count(t.Measurements, "measurement"), t.Proofs)}
+	lines = append(lines, t.rest()...)
 	if len(t.Culprits) > 1 {
 		lines = append(lines, t.roles())
 	}
@@ -52,6 +53,19 @@ func (t bisectionText) answer() []string {
 		lines = append(lines, t.opposing())
 	}
 	return lines
+}
+
+// rest says whether other settings have a part in the loss, where that is so or open.
+func (t bisectionText) rest() []string {
+	switch t.Further {
+	case bisection.FurtherYes:
+		return []string{"Something else does " + explainedText(t.Rest) + " of the loss: at least one more setting, " +
+			"or many small effects."}
+	case bisection.FurtherOpen:
+		return []string{"Whether another setting has a part in it is open: " + explainedText(t.Rest) +
+			" of the loss is left."}
+	}
+	return nil
 }
 
 // prices returns a sentence for each culprit whose faster level gives something up.
@@ -272,9 +286,6 @@ func (t bisectionText) proved() []string {
 	lines = append(lines, t.evidence(t.Evidence, len(t.Culprits))...)
 	lines = append(lines, t.mechanisms()...)
 	lines = append(lines, t.together()...)
-	if t.Explained.Hi < explainsAll {
-		lines = append(lines, "The rest of the loss is not explained: other settings do it together, or each a little.")
-	}
 	return append(lines, t.notMeasured()...)
 }
 
@@ -355,6 +366,8 @@ func (t bisectionText) shares() []string {
 		}
 		name := t.name(c.Factor, c.Bad)
 		switch {
+		case c.Effect != nil:
+			lines = append(lines, "From mixtures without "+name+" to mixtures with it "+t.change(c.Effect)+".")
 		case c.Needed && c.Reverted != nil:
 			lines = append(lines, "From slow without "+name+" alone to slow "+t.change(c.Reverted)+".")
 		case c.Enough && c.Applied != nil:
@@ -363,9 +376,6 @@ func (t bisectionText) shares() []string {
 	}
 	return lines
 }
-
-// explainsAll is the share of the loss below which something is left to be explained.
-const explainsAll = 0.9
 
 func (t bisectionText) reading() string {
 	return "Intervals hold with 95%. A percentage next to a setting is the probability that it is a culprit, after " +
