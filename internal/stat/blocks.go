@@ -2,6 +2,7 @@ package stat
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -221,9 +222,9 @@ func (b *Blocks) Interaction(arm int, weights map[int]float64, alpha float64) Bl
 func (b *Blocks) beyondSum(arm int, weights map[int]float64, power, alpha float64) BlockedChange {
 	sum := 0.0
 	level := func(of int) float64 { return b.levels[slices.Index(b.arms, of)] }
-	for of, w := range weights {
+	for _, of := range slices.Sorted(maps.Keys(weights)) { // else the last digit would be by chance
 		if of != arm {
-			sum -= w * math.Exp(power*level(of))
+			sum -= weights[of] * math.Exp(power*level(of))
 		}
 	}
 	if !(sum > 0) {
