@@ -41,9 +41,9 @@ type Document struct {
 	Applied   *Ratio `json:"applied,omitempty"`
 	Explained *Share `json:"explained,omitempty"`
 	// Rest is the share of the loss that neither the culprits nor the opposing settings account for, by all
-	// measurements, and Further whether another setting has a part in it. Of a series they are absent.
-	Rest    *Share  `json:"rest,omitempty"`
-	Further Further `json:"further,omitempty"`
+	// measurements. Further says whether another setting has a part in it. A series has neither.
+	Rest    *Share         `json:"rest,omitempty"`
+	Further search.Further `json:"further,omitempty"`
 	// Evidence of how the culprits do harm. Of a series each step has its own.
 	Evidence *Evidence `json:"evidence,omitempty"`
 	// Spread of one measurement, as a ratio: 0.04 is 4%.
@@ -89,21 +89,6 @@ const (
 	ManySmall    Outcome = "many-small"    // they differ, and no candidate does much of it
 	Undecided    Outcome = "undecided"     // measured as often as was allowed, or interrupted
 )
-
-// Further says whether settings that were not found have a part in the loss.
-type Further string
-
-// The rest of the loss leaves no room for another culprit; it leaves room for one; something else does it.
-const (
-	FurtherNo   Further = "no"
-	FurtherOpen Further = "open"
-	FurtherYes  Further = "yes"
-)
-
-// furtherOf an answer.
-func furtherOf(f search.Further) Further {
-	return map[search.Further]Further{search.No: FurtherNo, search.Open: FurtherOpen, search.Yes: FurtherYes}[f]
-}
 
 // Candidate is a factor that differs between the ends.
 type Candidate struct {
@@ -290,7 +275,7 @@ func (p *Progress) Document() Document {
 			rest, whole := s.Rest(), math.Log(s.Loss().Ratio)
 			limits := []float64{math.Log(rest.Lo) / whole, math.Log(rest.Hi) / whole}
 			d.Rest = &Share{math.Log(rest.Ratio) / whole, slices.Min(limits), slices.Max(limits)}
-			d.Further = furtherOf(a.Further)
+			d.Further = a.Further
 			space := search.Space{Candidates: len(probabilities)}
 			d.Evidence = p.evidence([][2]search.Subset{{space.None(), space.Only(a.Culprits...)},
 				{space.Without(a.Culprits...), space.All()}})

@@ -20,8 +20,7 @@ type Answer struct {
 	Proved bool
 	// Unprovable: it is likely, and what a proof would take can't be measured.
 	Unprovable bool
-	// Further says whether something else has a part in the difference, once proved: at least one more culprit, or many
-	// small effects.
+	// Further says whether something else has a part in the difference; empty before it is proved, and for steps.
 	Further Further
 	// Roles of the culprits, in the same order, once proved.
 	Roles []Role

@@ -77,8 +77,8 @@ func (p *posterior) spread() float64 {
 	return sum / scale
 }
 
-// effects of candidates that are culprits together, as the likeliest hypothesis of just these sees them: what each adds
-// to none, and to all the others. NaN where there is no such hypothesis.
+// effects returns what each candidate adds to none of the others, and to all of them, by the likeliest hypothesis in
+// which all are culprits. NaN without such a hypothesis.
 func (p *posterior) effects(candidates []int) (alone, last []float64) {
 	alone, last = make([]float64, len(candidates)), make([]float64, len(candidates))
 	for i := range alone {
@@ -100,7 +100,7 @@ func (p *posterior) effects(candidates []int) (alone, last []float64) {
 	return alone, last
 }
 
-// shapley are the means of what each adds to none and to all the others (Shapley's value, for two).
+// shapley returns the mean of what each candidate adds to none and to all the others: Shapley's value, for two.
 func shapley(alone, last []float64) []float64 {
 	effects := make([]float64, len(alone))
 	for i := range effects {
@@ -109,7 +109,7 @@ func shapley(alone, last []float64) []float64 {
 	return effects
 }
 
-// likeliestOf the hypotheses with these candidates, and their places in it; nil where there is none.
+// likeliestOf returns the likeliest hypothesis with all candidates, and their places in it; nil without one.
 func (p *posterior) likeliestOf(candidates []int) (*hypothesis, []int) {
 	for _, h := range p.hypotheses {
 		if at := p.placesOf(h, candidates); at != nil {
@@ -119,12 +119,11 @@ func (p *posterior) likeliestOf(candidates []int) (*hypothesis, []int) {
 	return nil, nil
 }
 
-// shownProbability is that of several culprits which all have a part, from which on mixtures alone show it. That one
-// has none is then as rare as three standard errors by chance.
+// shownProbability is the least probability that all of several culprits have a part, for mixtures to prove it. It is
+// as much as three standard errors.
 const shownProbability = 0.998
 
-// shown are the effects of several culprits, with their standard errors, where mixtures show that each has a part: nil
-// where they don't.
+// shown returns the effects of several culprits if mixtures show that each has a part, else nil.
 func (p *posterior) shown(culprits []int) []estimate {
 	h, at := p.likeliestOf(culprits)
 	if h == nil || h.together || p.ordered || p.all(culprits) < shownProbability {
@@ -147,10 +146,10 @@ func (p *posterior) shown(culprits []int) []estimate {
 	return list
 }
 
-// estimate of an effect.
+// estimate is an effect with its standard error.
 type estimate struct{ effect, standardError float64 }
 
-// columnsOf a hypothesis, beside the level and the background.
+// columnsOf returns the columns of a hypothesis beside the level and the background.
 func (p *posterior) columnsOf(h *hypothesis) [][]bool {
 	applied := p.appliedOf(h.classes)
 	if h.together {
@@ -159,7 +158,7 @@ func (p *posterior) columnsOf(h *hypothesis) [][]bool {
 	return applied
 }
 
-// estimateOf a column of a hypothesis.
+// estimateOf returns the estimate of a column of a hypothesis.
 func (p *posterior) estimateOf(h *hypothesis, column int) estimate {
 	applied := p.columnsOf(h)
 	probe := h.fit

@@ -38,8 +38,8 @@ func (s *Search) OwnProof(i int) (reverted, applied Effect) {
 	return s.effect(without.logsFewer, without.logsMore), s.effect(with.logsFewer, with.logsMore)
 }
 
-// Shown is what a culprit does by the mixtures, by its place in the answer, where they showed its part and it has no
-// proof of its own: NaN elsewhere.
+// Shown returns what the culprit at place i of the answer does, by mixtures. It is NaN if the culprit was proved by
+// measurements of its own.
 func (s *Search) Shown(i int) Effect {
 	if s.proof.shown == nil {
 		return Effect{math.NaN(), math.NaN(), math.NaN(), 0}
@@ -47,10 +47,10 @@ func (s *Search) Shown(i int) Effect {
 	return s.ratio(s.proof.shown[i], s.proof.begun)
 }
 
-// Rest is what the slow state loses beside the culprits and what works against them, by all measurements.
+// Rest returns what the slow state loses beside the settings of the answer, by all measurements.
 func (s *Search) Rest() Effect { return s.ratio(s.posterior.rest(s.answer.inAll()), len(s.questions)) }
 
-// ratio of an estimate.
+// ratio returns an estimate as a ratio with its interval of 95%.
 func (s *Search) ratio(e estimate, measurements int) Effect {
 	freedom := float64(max(1, measurements-maxColumns))
 	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.975) * e.standardError

@@ -35,10 +35,10 @@ type proof struct {
 	joint []trial
 	// each culprit by itself: without it, the others being applied; and with it alone.
 	without, with []trial
-	// redundant culprits do little where the others are applied, by what is known before the proof: what each does
-	// alone is tried first.
+	// redundant culprits do little where the others are applied, as far as is known before the proof. What each of
+	// them does alone is tried first.
 	redundant []bool
-	// shown are what each of several culprits does, where mixtures have shown it: they need no trials of their own.
+	// shown has the effect of each of several culprits if mixtures have shown it. They need no trials of their own.
 	shown []estimate
 	// begun after so many measurements of the search.
 	begun int

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// Further says whether culprits that were not found have a part in the difference of the ends.
-type Further int
+// Further says whether settings that were not found have a part in the difference of the ends.
+type Further string
 
-// No further culprit would fit into what is left of the difference; Open: one would, and nothing may be left; Yes:
-// something is left that another culprit would do, or many small effects.
+// The answers. The rest of the difference is what the settings of an answer leave of it.
 const (
-	No Further = iota
-	Open
-	Yes
+	No   Further = "no"   // the rest is too small for another culprit
+	Open Further = "open" // the rest may be nothing, or another culprit
+	Yes  Further = "yes"  // the rest is another culprit, or many small effects
 )
 
 const (
-	// errorsOfRest are the standard errors by which the rest must be away from none.
+	// errorsOfRest is how many standard errors the rest must be away from 0 to be something.
 	errorsOfRest = 2.5
-	// errorsOfNoRest are those by which it must be below the least that a further culprit does.
+	// errorsOfNoRest is how many standard errors it must be below the least effect of another culprit to leave no room
+	// for one.
 	errorsOfNoRest = 2
-	// searchedTimes is how many times over a culprit as small as those of an answer would have been seen, when the
-	// answer is proved though the rest is open. What works against the loss can hide another culprit there.
+	// searchedTimes is how often the mixtures must have been enough to see another culprit as small as those of the
+	// answer, before the answer is proved with an open rest. A setting that works against the loss can hide one.
 	searchedTimes = 2
-	// shownTimes is how many times over they would have been seen, when mixtures are no longer expected to show several
-	// culprits, nor to find what does the rest.
+	// shownTimes is how often they must have been enough before mixtures are given up as a proof of several culprits,
+	// and as a search for what does the rest.
 	shownTimes = 4
 )
 
-// restOf the difference of the ends: what it is beside an answer's culprits and what works against them, and the least
-// that a further culprit would do.
+// restOf returns what the settings of an answer leave of the difference of the ends, and the least effect of another
+// culprit.
 func (s *Search) restOf(a Answer) (rest estimate, least float64) {
 	rest = s.posterior.rest(a.inAll())
 	if s.Ends().Difference < 0 {
@@ -42,10 +42,10 @@ func (s *Search) restOf(a Answer) (rest estimate, least float64) {
 	return rest, least
 }
 
-// inAll are the settings of an answer: its culprits, and what works against them.
+// inAll returns the settings of an answer: its culprits, and what works against them.
 func (a Answer) inAll() []int { return slices.Concat(a.Culprits, a.Opposing) }
 
-// further is what follows from the rest.
+// further returns what follows from the rest.
 func (s *Search) further(rest estimate, least float64) Further {
 	freedom := float64(max(1, len(s.questions)-maxColumns))
 	switch {
@@ -57,7 +57,7 @@ func (s *Search) further(rest estimate, least float64) Further {
 	return Open
 }
 
-// rest is what a mixture of all settings does beside some of them: the slope of a regression on these.
+// rest returns what a mixture of all settings does beside the candidates: the slope of a regression on these.
 func (p *posterior) rest(candidates []int) estimate {
 	h, _ := p.likeliestOf(candidates)
 	if h == nil {
@@ -68,12 +68,12 @@ func (p *posterior) rest(candidates []int) estimate {
 	return p.estimateOf(sloped, 1)
 }
 
-// mixes says whether another mixture takes no more than a measurement.
+// mixes reports whether another mixture takes no more than a measurement.
 func (s *Search) mixes() bool { return !s.space.Ordered && s.terms.Build == 0 }
 
-// searched says whether it is time to prove an answer: a further culprit would have been seen or has no room, and
-// mixtures show of several culprits that each has a part, or are not expected to. A mixture measures all of its
-// settings at once, so that it says more of several culprits than measurements of each do, and finds others, too.
+// searched reports whether it is time to prove an answer: another culprit would have been seen or has no room, and
+// mixtures show that each of several culprits has a part, or have been given up. A mixture measures all of its settings
+// at once. So it says more about several culprits than measurements of each of them, and finds others, too.
 func (s *Search) searched(a Answer) bool {
 	if !s.mixes() || s.spent() {
 		return true
@@ -87,7 +87,7 @@ func (s *Search) searched(a Answer) bool {
 		s.seen(smallest, shownTimes)
 }
 
-// seen says whether a culprit whose effect is d times the spread would have been seen, so many times over.
+// seen reports whether there were times as many mixtures as show a culprit whose effect is d times the spread.
 func (s *Search) seen(d, times float64) bool {
 	tells, bits := 0, 0.
 	for _, q := range s.questions {
@@ -101,13 +101,13 @@ func (s *Search) seen(d, times float64) bool {
 	return float64(tells) >= times*bits/Capacity(d)
 }
 
-// spent says whether as much was measured as may be, proofs apart.
+// spent reports whether as much was measured as may be, proofs apart.
 func (s *Search) spent() bool {
 	return s.terms.MaxMeasurements > 0 && s.Measurements() >= s.terms.MaxMeasurements
 }
 
-// smallest is the smallest effect of some culprits, in units of the spread: alone or beside the others, where it is
-// larger.
+// smallest returns the smallest effect of the culprits, in units of the spread. The effect of one is that alone or
+// that beside the others, whichever is larger.
 func (s *Search) smallest(culprits []int) float64 {
 	least := math.Inf(1)
 	alone, last := s.posterior.effects(culprits)

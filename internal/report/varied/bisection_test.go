@@ -13,6 +13,7 @@ import (
 	"headroom/internal/render"
 	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
+	"headroom/internal/search"
 )
 
 // bisectionDocument is a search among four arguments that found one, with what a reader must see of it.
@@ -119,11 +120,11 @@ func TestBisectionTables(t *testing.T) {
 	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:audit", Good: "absent",
 		Bad: "0", Needed: true,
 		Reverted: &bisection.Ratio{Ratio: 0.8, Lo: 0.77, Hi: 0.83, Measurements: 8}})
-	partly.Rest, partly.Further = &bisection.Share{Share: 0.5, Lo: 0.4, Hi: 0.6}, bisection.FurtherYes
+	partly.Rest, partly.Further = &bisection.Share{Share: 0.5, Lo: 0.4, Hi: 0.6}, search.Yes
 	partly.Culprits = append(partly.Culprits, bisection.Culprit{Factor: "cmdline:nokaslr", Good: "absent",
 		Bad: "present", Needed: true, Effect: &bisection.Ratio{Ratio: 0.8, Lo: 0.77, Hi: 0.83, Measurements: 30}})
 	maybe := found
-	maybe.Rest, maybe.Further = &bisection.Share{Share: 0.03, Lo: -0.2, Hi: 0.26}, bisection.FurtherOpen
+	maybe.Rest, maybe.Further = &bisection.Share{Share: 0.03, Lo: -0.2, Hi: 0.26}, search.Open
 	helped := found
 	helped.Opposing = []bisection.OpposingSetting{{Factor: "cmdline:mitigations", Good: "on", Bad: "off",
 		Direction: bisection.Faster, Confidence: 0.97}}

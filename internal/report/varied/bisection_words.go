@@ -13,6 +13,7 @@ import (
 	"headroom/internal/profile/difference"
 	"headroom/internal/prose"
 	"headroom/internal/report"
+	"headroom/internal/search"
 )
 
 // answer is the first thing that a reader sees.
@@ -58,10 +59,10 @@ func (t bisectionText) answer() []string {
 // rest says whether other settings have a part in the loss, where that is so or open.
 func (t bisectionText) rest() []string {
 	switch t.Further {
-	case bisection.FurtherYes:
+	case search.Yes:
 		return []string{"Something else does " + explainedText(t.Rest) + " of the loss: at least one more setting, " +
 			"or many small effects."}
-	case bisection.FurtherOpen:
+	case search.Open:
 		return []string{"Whether another setting has a part in it is open: " + explainedText(t.Rest) +
 			" of the loss is left."}
 	}
