@@ -170,17 +170,17 @@ type ComparedMetric struct {
 	Unchecked []string `json:"unchecked,omitempty"`
 }
 
-// Advice is what an undecided comparison could have told, and what further repetitions (boots, pairs) on each side
-// would tell: changes that four of five such comparisons tell from none. All but MarginMore is there where there is a
-// spread.
+// Advice says which changes an undecided comparison could have found, and which further repetitions (boots, pairs) on
+// each side would find, in four of five comparisons. Without a spread there is none.
 type Advice struct {
-	// Smallest change, as a share, that would have been seen.
+	// Smallest is the smallest change that could have been found, as a share.
 	Smallest float64 `json:"smallest,omitempty"`
-	// More repetitions tell a change of Decides; 0 where over a million would. Decides is the change that was seen,
-	// less half of the margin; or of a smaller one what is left of the margin, but no less than half of it.
+	// More is how many further repetitions find a change of Decides; 0 if that takes over a million. Decides is the
+	// change that was seen, less half of the margin. If little was seen, it is what the margin exceeds that by. It is
+	// at least half of the margin.
 	More    int     `json:"more,omitempty"`
 	Decides float64 `json:"decides,omitempty"`
-	// MarginMore repetitions tell a change of the margin; absent where More do, and where over a million would.
+	// MarginMore is how many find a change of the margin; absent if More do, or if that takes over a million.
 	MarginMore int `json:"margin_more,omitempty"`
 }
 

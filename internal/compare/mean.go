@@ -50,7 +50,7 @@ func (s sample) overSessions(c stat.Change) (wide stat.Change, known bool) {
 	return c.OverSessions(s.levels())
 }
 
-// levels are those of the other sessions of the load.
+// levels returns the levels of the other sessions of the load.
 func (s sample) levels() (levels []float64) {
 	for _, session := range s.others() {
 		levels = append(levels, stat.Median(session))
@@ -58,8 +58,8 @@ func (s sample) levels() (levels []float64) {
 	return levels
 }
 
-// sessionsReach is the logarithm of the change that is told in four of five comparisons of two sessions whose own
-// levels are known; 0 where they are not two sessions, or it is not known how far sessions differ.
+// sessionsReach returns the logarithm of the change that four of five comparisons of two sessions find, however many
+// repetitions they have. It is 0 for other comparisons, and if it is not known how far sessions differ.
 func (s sample) sessionsReach(confidence float64) float64 {
 	if !s.sessions {
 		return 0

@@ -65,8 +65,8 @@ func (p *power) smallest(s sample, change stat.Change) float64 {
 // maxAdditional is the number of further repetitions above which none is named: nobody would make them.
 const maxAdditional = 1_000_000
 
-// advice is what an undecided change could have told, and what more values would. The change that was seen is not taken
-// for the true one: half of the margin is always allowed for.
+// advice returns the advice on an undecided change. The change that was seen is not taken for the true one: half of the
+// margin is always allowed for.
 func (p *power) advice(s sample, change stat.Change, margin float64) Advice {
 	m, d := math.Log1p(margin), math.Abs(math.Log(change.Ratio))
 	wanted := max(m/2, m-d, d-m/2)
@@ -77,8 +77,8 @@ func (p *power) advice(s sample, change stat.Change, margin float64) Advice {
 	return a
 }
 
-// moreFor is how many further values each side needs to tell a change whose logarithm this is. The spread is known from
-// few values, which the number allows for. What sessions differ by no number of them makes smaller.
+// moreFor returns how many further values each side needs to find a change whose logarithm is given. The number allows
+// for a spread that is known from few values. It can't make up for what sessions differ by.
 func (p *power) moreFor(s sample, change stat.Change, wanted float64) int {
 	if s.per == perPair {
 		needed := stat.PairsFor(change, math.Exp(wanted), 1-p.confidence)

@@ -57,9 +57,9 @@ func (s sample) suggest(confidence float64) (by stat.Suggestion, sessions int) {
 // maxToRun is the number of repetitions above which no command is named.
 const maxToRun = 1000
 
-// decision is what to measure for numbers that have no verdict: the suite once more on either side with as many
-// repetitions as tell the change of the number that takes fewest, or so often that it is known how far sessions differ.
-// Where the sides were not measured by one command, nobody knows what to type.
+// decision returns what to measure for numbers without a verdict: the suite on either side with as many repetitions as
+// the number needs that needs fewest, or so often that it is known how far sessions differ. There is no command if the
+// sides were not measured by one.
 func decision(base, next Run, list []pending) *Decision {
 	known := next.Repetitions > 0 && next.Finished.After(next.Created)
 	if base.ID == next.ID || !known || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 ||

@@ -232,7 +232,7 @@ func (c *ComparedMetric) direction(ratio float64) string {
 	return unit.RoundPercent(math.Abs(share(ratio))) + " " + c.side(ratio)
 }
 
-// Amount prints how large a change is, from ten times on as a factor.
+// Amount returns how large a change is in words: in percent, or as a factor from ten times on.
 func Amount(change float64) string {
 	if change >= 9 {
 		return fmt.Sprintf("%.3gx", 1+change)

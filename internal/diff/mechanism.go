@@ -18,7 +18,7 @@ type Mechanism struct {
 	Evidence MechanismEvidence `json:"evidence"`
 	// Factor by which that makes the difference likelier to be the cause than one that profiles say nothing of.
 	Factor float64 `json:"factor"`
-	// Little says that these functions account for little of what an I/O takes longer.
+	// Little says that these functions account for little of the loss.
 	Little bool `json:"little,omitempty"`
 	// Functions that it rests on, with their calls per I/O.
 	Functions []FunctionCalls `json:"functions"`
@@ -35,8 +35,8 @@ const (
 	Still MechanismEvidence = "still"
 	// NeverRan: no function that the difference concerns ran on either side.
 	NeverRan MechanismEvidence = "never-ran"
-	// SlowsAll: everything takes longer where the slow value is, which the difference can do, and that accounts for
-	// most of what an I/O takes longer.
+	// SlowsAll: the difference can slow down everything, and on the slow side everything takes longer, which accounts
+	// for most of the loss.
 	SlowsAll MechanismEvidence = "slows-all"
 )
 

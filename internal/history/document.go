@@ -49,8 +49,8 @@ type Series struct {
 	// FewestAfter is how many runs must follow a change before it can be found: 0 when no number would do yet. Until
 	// then the newest run alone is compared with those before it.
 	FewestAfter int `json:"fewest_after"`
-	// FarAfter is how many standard deviations of the runs before it a change must have to be found, in four of five
-	// such histories, with three runs after it; absent where no size would do yet, and where FewestAfter is 3.
+	// FarAfter is how large a change must be to be found with three runs after it in four of five such histories, in
+	// standard deviations of the runs before it. It is absent if there are too few runs, and if FewestAfter is 3.
 	FarAfter float64 `json:"far_after,omitempty"`
 }
 

@@ -180,8 +180,8 @@ func openText(d *Document, r *Rung, c *Cell) string {
 	return text + ", which varies too much, or is too near to the margin, to be decided in a sensible time"
 }
 
-// passesToDecide is how many passes tell what is reached from the margin in four of five cases, if it is what n of them
-// say.
+// passesToDecide returns how many passes decide in four of five cases whether the margin is reached, if n passes are
+// right about what is reached.
 func passesToDecide(reached *Interval, n int, margin, confidence float64) int {
 	passes, tail := float64(n), 0.5+confidence/2
 	away := math.Abs(math.Log(reached.Value / (1 - margin)))

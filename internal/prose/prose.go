@@ -19,7 +19,7 @@ func Count(n int, noun string) string {
 	return strconv.Itoa(n) + " " + Plural(noun)
 }
 
-// About is a number that is only estimated, rounded up to two digits: "7", "about 150", "about 1,500".
+// About returns an estimated number in words, rounded up to two digits: "7", "about 150", "about 1,500".
 func About(n int) string {
 	const exact = 100
 	if n < exact {

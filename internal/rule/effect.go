@@ -50,7 +50,7 @@ func (f *Finding) mostOfLayers() (share float64, known bool) {
 	return share, known
 }
 
-// loads returns the loads that evidence is about: those of the finding, where its rule is asked of each load.
+// loads returns the loads that evidence is about. A rule that is asked of each load has them in its finding.
 func (f *Finding) loads(e Evidence) []string {
 	if len(e.About) == 0 {
 		return f.About

@@ -71,10 +71,10 @@ func widening(r float64) float64 {
 	return math.Sqrt((1 + r) / (1 - r))
 }
 
-// cautiousDependence returns the factor of Dependence for more dependence than is seen, or for less: by as many
-// standard deviations as what is seen exceeds what may be chance, and at most by so many. It takes the most of four: of
-// the values and of their ranks, which outliers don't hide, by lag 1 and by the sum over lags up to a quarter of the
-// series, in which long spells show.
+// cautiousDependence returns the factor of Dependence for another dependence than the one seen. It is larger by as
+// many standard deviations as the one seen exceeds what may be chance, at most by most of them, or smaller. The factor
+// is the largest of four: for the values and for their ranks, which outliers don't hide, by lag 1 and by the sum over
+// lags up to a quarter of the series, in which long spells show.
 //
 // Source of the sum: W. K. Newey and K. D. West, Econometrica 55 (1987), with Bartlett's weights.
 func cautiousDependence(chance, most float64, series ...[]float64) float64 {

@@ -90,17 +90,16 @@ func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 const (
 	// minForSpells is how many values a side must have before anything more is made of the dependence of neighbours.
 	minForSpells = 8
-	// ranksAlone is how many values a side must have before nothing is decided against the ranks, and coarseRanks from
-	// which confidence on something is all the same: ranks alone decide 27% instead of 79% at 99.97%, of 14 v 14 values
-	// with normal noise.
+	// ranksAlone is how many values a side must have for ranks to decide alone. From the confidence coarseRanks on they
+	// don't: at 99.97% they decide 27% instead of 79% of 14 v 14 values with normal noise.
 	ranksAlone, coarseRanks = 14, 0.99
-	// mostUnseen is how many standard deviations more dependence than what is seen an interval allows for at most.
+	// mostUnseen is how much more dependence than is seen an interval allows for at most, in standard deviations.
 	mostUnseen = 0.5
 )
 
-// byChance returns how many standard deviations from none the dependence of neighbours may be by chance, with so many
-// values a side: an interval allows for more than what is seen beyond it, and for less below it. Less is let pass where
-// ranks don't decide alone, and where there are so many values that power is to spare.
+// byChance returns up to how many standard deviations the dependence of neighbours may be chance, with n values a side.
+// An interval allows for more dependence than is seen above it, and for less below it. It is lower if ranks don't
+// decide alone, and with many values, which have power to spare.
 func byChance(n int, alone bool) float64 {
 	if !alone {
 		return 1.75

@@ -216,7 +216,7 @@ func (m Metric) RestsOn() *Value {
 	return &sorted[0]
 }
 
-// ShownInterval is that of the number that reports print; nil where none is known.
+// ShownInterval returns the interval of the number that reports print; nil if none is known.
 func (m Metric) ShownInterval() *Interval {
 	if m.RestsOn() != nil {
 		return nil

@@ -123,12 +123,12 @@ func differenceAnswer(c difference.Cell) string {
 	return text
 }
 
-// functionsOf are the functions of a layer that differ.
+// functionsOf returns the functions of a layer that differ.
 func functionsOf(c difference.Cell, layer string) []difference.Function {
 	return slices.DeleteFunc(slices.Clone(c.Functions), func(f difference.Function) bool { return f.Layer != layer })
 }
 
-// changesText says how the first functions changed, behind a colon; empty without any.
+// changesText returns how the first functions changed, after a colon. It is empty without functions.
 func changesText(functions []difference.Function) string {
 	const most = 2
 	var named []string
@@ -141,7 +141,7 @@ func changesText(functions []difference.Function) string {
 	return ": " + strings.Join(named, "; ")
 }
 
-// littleTexts name the layers that differ and account for little of the loss.
+// littleTexts returns a sentence for each layer that differs and accounts for little of the loss.
 func littleTexts(c difference.Cell) []string {
 	var texts []string
 	for _, l := range c.Layers {
@@ -161,7 +161,7 @@ func littleTexts(c difference.Cell) []string {
 	return texts
 }
 
-// partsOf are the parts of a clear loss.
+// partsOf returns the parts of a clear loss.
 func partsOf(c difference.Cell) []difference.Part {
 	if !c.Account.Clear() {
 		return nil

@@ -68,7 +68,7 @@ func (t text) differentLayers(c difference.Cell) document.Table {
 	return table
 }
 
-// accountOf is the table of what accounts for a clear loss, or gain.
+// accountOf returns the table of what accounts for a clear loss, or gain.
 func (t text) accountOf(c difference.Cell) []document.Block {
 	if !c.Account.Clear() {
 		return nil

@@ -49,8 +49,8 @@ func readingOfSpread(s *summary.Run) []string {
 	return append(lines, percentileTexts(s)...)
 }
 
-// percentileTexts says what percentiles are of, what their ± is about, and which have none because they rest on one
-// repetition: of each load the lowest.
+// percentileTexts returns sentences about percentiles: which operations they are of, what their ± is about, and which
+// have none because they rest on one repetition. Of each load it names the lowest.
 func percentileTexts(s *summary.Run) (lines []string) {
 	measured, fewest := false, math.MaxInt
 	for _, c := range s.Cells {

@@ -56,7 +56,7 @@ func (t bisectionText) answer() []string {
 	return lines
 }
 
-// rest says whether other settings have a part in the loss, where that is so or open.
+// rest returns a sentence about the rest of the loss, if another setting has a part in it or may have one.
 func (t bisectionText) rest() []string {
 	switch t.Further {
 	case search.Yes:

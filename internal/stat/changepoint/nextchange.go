@@ -62,9 +62,9 @@ func (s *ChangeSearch) withNewest(values []float64, points []ChangePoint) []Chan
 	return points
 }
 
-// FarAfter is how many standard deviations of the runs before it a change must have to be found in four of five series
-// of n with no more than MinBesides values after it; 0 where so few come before these that none is. Smaller ones take
-// FewestAfter, if that is not 0, or are not found yet.
+// FarAfter returns how large a change must be to be found in four of five series of n values with MinBesides values
+// after it, in standard deviations of the values before it. It is 0 if there are too few of these. A smaller change
+// takes FewestAfter values.
 func (s *ChangeSearch) FarAfter(n int) float64 {
 	before := n - MinBesides
 	if before < minBeforeNewest {

@@ -26,8 +26,8 @@ func StudentT(freedom, scale float64) Model {
 	})
 }
 
-// Warming noise is that of a machine whose runs become slower by a share within so many runs, and stay so: it has got
-// warm, or its cache is full. It begins cold.
+// Warming is the noise of a machine that is slower by a share after so many runs, and stays so: it has got warm, or its
+// cache is full. It begins cold.
 func Warming(by float64, runs int, sd float64) Model {
 	return changing(fmt.Sprintf("%g%% slower within %d runs, %g%%", 100*by, runs, 100*sd), sd,
 		func(_ *rand.Rand) func(i int) float64 {
@@ -35,7 +35,7 @@ func Warming(by float64, runs int, sd float64) Model {
 		})
 }
 
-// Wave noise rises and falls by a share with a period of so many runs, as over a day. It begins anywhere in it.
+// Wave is noise that rises and falls by a share with a period of so many runs, as over a day. It begins anywhere in it.
 func Wave(by float64, period int, sd float64) Model {
 	return changing(fmt.Sprintf("a wave of %g%% over %d runs, %g%%", 100*by, period, 100*sd), sd,
 		func(r *rand.Rand) func(i int) float64 {
@@ -57,15 +57,15 @@ func changing(name string, sd float64, level func(*rand.Rand) func(i int) float6
 	}}
 }
 
-// Whole noise is that of a rate printed in whole numbers, 1 at least, around a level.
+// Whole is the noise of a rate that is printed in whole numbers, at least 1, around a level.
 func Whole(level, sd float64) Model {
 	return independent(fmt.Sprintf("whole numbers around %g, %g%%", level, 100*sd), func(r *rand.Rand) float64 {
 		return math.Log(max(1, math.Round(level*math.Exp(sd*r.NormFloat64()))) / level)
 	})
 }
 
-// Alternating noise makes up for each run in the next one, as where what one leaves undone the other finishes. sd is
-// the standard deviation of a run.
+// Alternating is noise in which the next run makes up for each run: it finishes what the other left undone. sd is the
+// standard deviation of a run.
 func Alternating(sd float64) Model {
 	return Model{Name: fmt.Sprintf("each run makes up for the one before, %g%%", 100*sd),
 		Runs: func(r *rand.Rand, n int) []float64 {
