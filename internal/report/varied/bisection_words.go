@@ -60,11 +60,11 @@ func (t bisectionText) answer() []string {
 func (t bisectionText) rest() []string {
 	switch t.Further {
 	case search.Yes:
-		return []string{"Something else does " + explainedText(t.Rest) + " of the loss: at least one more setting, " +
-			"or many small effects."}
+		return []string{"Something else accounts for " + explainedText(t.Rest) + " of the loss: at least one more " +
+			"setting, or many small effects."}
 	case search.Open:
-		return []string{"Whether another setting has a part in it is open: " + explainedText(t.Rest) +
-			" of the loss is left."}
+		return []string{"Another setting may have a part in it: " + explainedText(t.Rest) +
+			" of the loss is not explained."}
 	}
 	return nil
 }
