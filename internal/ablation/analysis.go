@@ -149,9 +149,9 @@ func (a *analysis) disagreement(of number, setting int) stat.BlockedChange {
 		map[string]float64{Tuned: 1, RemovedArm(setting): -1, AloneArm(setting): -1, Baseline: 1})
 }
 
-// supporters returns the disagreements of the other settings. One that equals the setting's own supports it, since no
-// setting interacts by itself. If all settings may have the same disagreement, the tuned set or the baseline may have
-// jumped, and supporters returns nil.
+// supporters returns the disagreements of the other settings. An interaction takes two settings, so an equal
+// disagreement of another setting supports one. If all settings can have the same disagreement, a jump of the tuned set
+// or of the baseline can be the reason, and supporters returns nil.
 func (a *analysis) supporters(of number, setting int) (others []stat.BlockedChange) {
 	c, differ := a.disagreement(of, setting), false
 	for n := 1; n <= len(a.Settings); n++ {

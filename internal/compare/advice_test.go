@@ -21,9 +21,8 @@ func scattered(r *rand.Rand, per string, n int, noise, change float64) sample {
 	return s
 }
 
-// As many repetitions, boots or pairs as an undecided comparison is said to need tell a change of the size that is said
-// with them, in four of five comparisons on average, from whichever number of values the advice was made. Each is
-// measured anew with that number and that change.
+// TestAdviceIsEnough follows the advice of undecided comparisons: it simulates a new comparison with the advised number
+// of repetitions, boots or pairs and a change of the size that the advice names. Four of five must find the change.
 func TestAdviceIsEnough(t *testing.T) {
 	const noise, margin = 0.03, 0.03
 	values := func(per string) func(r *rand.Rand, n int, change float64) sample {
@@ -36,7 +35,7 @@ func TestAdviceIsEnough(t *testing.T) {
 			return s
 		}
 	}
-	// Of two sessions the first is the others' kin; the change is that of the second.
+	// Both sessions differ as the other sessions do. The second has the change as well.
 	sessions := func(r *rand.Rand, n int, change float64) sample {
 		const differ = 0.005
 		level := func() float64 { return math.Exp(differ * r.NormFloat64()) }

@@ -94,7 +94,7 @@ func (t MetricText) Combined() string {
 	text := "the median of the repetitions; the interval covers the true median"
 	if len(t.Parts) > 0 {
 		text += "; percentiles are those of the operations of all repetitions together, where their distribution was " +
-			"kept, and their interval is that of the repetitions' own"
+			"kept, and their interval is computed from the percentile of each repetition"
 	}
 	return text
 }

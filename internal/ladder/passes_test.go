@@ -10,8 +10,8 @@ import (
 	"headroom/internal/stat"
 )
 
-// As many passes as an undecided load is said to need decide it in four of five ladders measured anew, where it reaches
-// what it was seen to reach.
+// TestAdvisedPassesDecide simulates new ladders with the number of passes that an undecided load was advised to use.
+// The load reaches as much as was measured before. Four of five must decide.
 func TestAdvisedPassesDecide(t *testing.T) {
 	const margin, noise = 0.05, 0.04
 	trials := figure.Times(150, 3000)

@@ -26,8 +26,8 @@ func (m *rhythm) run() float64 {
 	return depth*(integral(from+1)-integral(from)) + within*m.noise.NormFloat64()
 }
 
-// inRhythm is whether a comparison of loads that are alike on both sides claims any change, in the order of a plan; or,
-// with alone, in an order of each pair by itself, of which an interval for any number of pairs decides.
+// inRhythm reports whether a comparison of two equal sides claims any change. The order is the plan's. With alone it is
+// drawn for each pair independently, and the verdict is by [stat.PairedChange].
 func inRhythm(p *Pairs, period float64, alone bool) (wrong bool) {
 	r := rand.New(rand.NewPCG(p.seed, 77))
 	m := rhythm{period: period, phase: period * r.Float64(), noise: r}
@@ -73,9 +73,10 @@ func pairsOf(blocks []stat.ABBA) (logs []float64) {
 	return logs
 }
 
-// A machine that is slower and faster in turns, much more than runs scatter, fools a comparison of one load where its
-// period is near to three runs: what the pairs of a block say is not independent. Several loads, whose order is drawn
-// for each pass, are fooled less. An order that is drawn for each pair by itself is fooled by none.
+// TestRhythms simulates machines whose speed rises and falls, by much more than runs scatter. With a period of about
+// three runs, the pairs of a block are not independent, and comparisons of one load are wrong too often. Several loads,
+// whose order is drawn for each pass, are wrong less often. With an order drawn for each pair independently,
+// comparisons are not wrong more often than they promise.
 func TestRhythms(t *testing.T) {
 	trials, periods := figure.Times(60, 2000), []float64{3, 3.3, 4}
 	if figure.Whole {
