@@ -3,10 +3,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -56,27 +53,9 @@ func (g plantedGuest) with(arguments ...string) plantedGuest {
 // live compares two guests with a load, in four pairs, and returns what it says of the rate.
 func (l plantedLoad) live(t *testing.T, v fixture, kernel string, base, next plantedGuest) compare.ComparedMetric {
 	t.Helper()
-	suite := filepath.Join(t.TempDir(), "suite.yaml")
-	if err := os.WriteFile(suite, []byte("version: 1\njobs:\n  - "+l.job+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	arguments := []string{"compare", "--live", "--json", "--suite", suite, "--pairs", "4", "--confirm", "0",
+	arguments := []string{"compare", "--live", "--json", "--suite", l.suite(t), "--pairs", "4", "--confirm", "0",
 		"qemu:" + base.describe(t, kernel), "qemu:" + next.describe(t, kernel), l.place}
-	if l.place == "/srv" {
-		arguments = append(arguments, "--size", "8m")
-	}
-	cmd := v.command(arguments...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
-	var d compare.Document
-	if err := json.Unmarshal(out, &d); err != nil || len(d.Cells) != 1 {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return d.Cells[0]
+	return onlyComparison(t, v.command(append(arguments, l.size()...)...))
 }
 
 // isolates reports whether a part of an account is about page-table isolation.
@@ -85,8 +64,8 @@ func isolates(p difference.Part) bool {
 		func(c difference.FactChange) bool { return c.Key == "cpu.pti" })
 }
 
-// How often the account of two guests that differ in two to four arguments names the one that costs most. What each
-// costs alone is measured live.
+// TestAccountsNameTheCostlyArgument counts how often the account of two guests that differ in two to four arguments
+// names the argument that costs most.
 func TestAccountsNameTheCostlyArgument(t *testing.T) {
 	v, pairs, named := newFixture(t), accountedPairs(), 0
 	for i, p := range pairs {
@@ -114,7 +93,7 @@ func TestAccountsNameTheCostlyArgument(t *testing.T) {
 	}
 }
 
-// What each argument of the pairs costs alone.
+// TestWhatArgumentsCostAlone measures live what each argument of the pairs costs alone.
 func TestWhatArgumentsCostAlone(t *testing.T) {
 	v, rates := newFixture(t), map[string]float64{}
 	for _, p := range accountedPairs() {

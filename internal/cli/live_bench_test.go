@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -111,19 +112,24 @@ func (a comparisonFixture) paced(name, pace string) string {
 // verdict makes a live comparison of one load and returns what it says.
 func (a comparisonFixture) verdict(base, next string) compare.ComparedMetric {
 	a.t.Helper()
-	cmd := a.command("compare", "--live", "--json", "--confirm", "0", base, next, a.place)
+	return onlyComparison(a.t, a.command("compare", "--live", "--json", "--confirm", "0", base, next, a.place))
+}
+
+// onlyComparison runs a comparison of one load and returns what it says.
+func onlyComparison(t *testing.T, cmd *exec.Cmd) compare.ComparedMetric {
+	t.Helper()
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		a.t.Fatalf("%v\n%s", err, stderr.String())
+		t.Fatalf("%v\n%s", err, stderr.String())
 	}
 	var d compare.Document
 	if err := json.Unmarshal(out, &d); err != nil || len(d.Cells) != 1 {
-		a.t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("%v\n%s", err, out)
 	}
 	if d.Cells[0].Verdict == compare.Incomparable {
-		a.t.Logf("incomparable: %s", d.Cells[0].Why)
+		t.Logf("incomparable: %s", d.Cells[0].Why)
 	}
 	return d.Cells[0]
 }

@@ -144,18 +144,29 @@ func profileAll(t *testing.T, v fixture, runs []plantedRun) {
 // profile carries out a profile in a guest.
 func (r plantedRun) profile(t *testing.T, v fixture) {
 	t.Helper()
-	suite := filepath.Join(t.TempDir(), "suite.yaml")
-	if err := os.WriteFile(suite, []byte("version: 1\njobs:\n  - "+r.job+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	arguments := []string{"profile", suite, r.place, "--on", "qemu:" + r.describe(t, r.kernel), "--label", r.label,
+	arguments := []string{"profile", r.suite(t), r.place, "--on", "qemu:" + r.describe(t, r.kernel), "--label", r.label,
 		"--loads", "3"}
-	if r.place == "/srv" {
-		arguments = append(arguments, "--size", "8m")
-	}
-	if out, err := v.command(arguments...).CombinedOutput(); err != nil {
+	if out, err := v.command(append(arguments, r.size()...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+}
+
+// suite writes a suite with the job and returns its path.
+func (l plantedLoad) suite(t *testing.T) string {
+	t.Helper()
+	suite := filepath.Join(t.TempDir(), "suite.yaml")
+	if err := os.WriteFile(suite, []byte("version: 1\njobs:\n  - "+l.job+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return suite
+}
+
+// size returns the flag for the size of the scratch file; none on a disk.
+func (l plantedLoad) size() []string {
+	if l.place == "/srv" {
+		return []string{"--size", "8m"}
+	}
+	return nil
 }
 
 // differences are those of the only cell of two profiles.
