@@ -22,8 +22,9 @@ import (
 // besideCounts is what came of experiments on the same settings beside those that are killed; guarded as killCounts.
 type besideCounts struct{ killed, refused, finished int }
 
-// beside begins a second experiment on the same settings, from a store of its own, about when the first one begins. It
-// is killed as well in half of all cases. What it returns waits for its end, recovers it, and says what went wrong.
+// beside starts a second experiment, with a store of its own, at about the time of the first one. It changes the
+// settings that ablations and sweeps of the first one change. In half of all cases it is killed, too. The function
+// returned waits for its end, restores, and returns what went wrong.
 func (w *killWorker) beside(random *rand.Rand) func() []string {
 	other := *w
 	other.store, other.place = w.store+"-other", w.place+"-other"

@@ -104,7 +104,7 @@ type killCounts struct {
 	whole  map[string]time.Duration
 	step   map[string]int
 	stride int
-	// beside is what came of the second experiment of every other round that changes settings.
+	// beside counts how the second experiment of every other round ended.
 	beside besideCounts
 }
 
@@ -211,7 +211,7 @@ func (a *killCounts) say(took time.Duration) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return fmt.Sprintf("%d kills (%v) in %s, %.1f a second; %d found settings changed, %d a load going on, %d a file "+
-		"or folder in the place; %d ended before; beside them %d experiments on the same settings were killed, %d "+
+		"or folder in the place; %d ended before; beside them %d experiments with settings were killed, %d "+
 		"refused and %d finished; %d failures",
 		a.total, a.kills, took.Round(time.Second), float64(a.total)/took.Seconds(), a.changed, a.loaded, a.placed,
 		a.ended, a.beside.killed, a.beside.refused, a.beside.finished, a.failures)
@@ -285,7 +285,7 @@ func (w *killWorker) runOnce() {
 	c := commands[w.round%len(commands)]
 	w.moments = nil
 	endOther := func() []string { return nil }
-	if changes := c.args[0] == "ablate" || c.args[0] == "sweep"; changes && (w.round/len(commands))%2 == 0 {
+	if (w.round/len(commands))%2 == 0 {
 		endOther = w.beside(random)
 	}
 	printed, wrong := w.kill(random, c.name, c.args...)
