@@ -1,5 +1,9 @@
 package profile
 
+// FewestIOs is how many I/Os a load must do while it is traced for its calls to be counted per I/O. Of fewer, single
+// calls make too much.
+const FewestIOs = 30
+
 // Traced are calls of kernel functions and occurrences of static tracepoints in bursts that the function tracer ran.
 type Traced struct {
 	// Seconds that were traced, in Bursts.

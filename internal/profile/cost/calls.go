@@ -13,9 +13,6 @@ import (
 	"headroom/internal/prose"
 )
 
-// fewestIOs that a load must have done while it was traced, to say anything: of fewer, single calls make too much.
-const fewestIOs = 30
-
 // counts are calls per I/O.
 type counts struct {
 	loads     int
@@ -55,7 +52,7 @@ func (w *work) count() *counts {
 		switch o := w.operations(l); {
 		case l.Traced.Lost > 0:
 			lossy++
-		case o.done < fewestIOs || l.Traced.Seconds <= 0:
+		case o.done < profile.FewestIOs || l.Traced.Seconds <= 0:
 			idle++
 		default:
 			good = append(good, l)
@@ -63,7 +60,7 @@ func (w *work) count() *counts {
 		}
 	}
 	w.leftOut(lossy, "events were lost, and counts would be too low", "fewer jobs, or a lower rate_iops")
-	w.leftOut(idle, fmt.Sprintf("fewer than %d I/Os were done while functions were traced", fewestIOs),
+	w.leftOut(idle, fmt.Sprintf("fewer than %d I/Os were done while functions were traced", profile.FewestIOs),
 		"a longer run, or a deeper queue")
 	if traced { // one that counted only tracepoints says nothing of functions
 		good = slices.DeleteFunc(good, func(l profile.Load) bool { return !l.Traced.Functions })

@@ -99,7 +99,7 @@ func Idle(l profile.Load) (bool, error) {
 	w := &work{layers: layers, loads: []profile.Load{l}}
 	var counts []*profile.Counted
 	if l.Traced != nil && l.Traced.Counted != nil {
-		if w.begun(l).done >= fewestIOs {
+		if w.begun(l).done >= profile.FewestIOs {
 			return false, nil
 		}
 		counts = append(counts, l.Traced.Counted)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"time"
 
 	"headroom/internal/profile"
@@ -103,9 +104,12 @@ func (c *calls) trace(ctx context.Context) error {
 	counts := c.countIO(ctx)
 	defer func() { c.traced.Counted = c.endCount(counts) }()
 	traced := time.Duration(0)
-	for length := firstBurst; ctx.Err() == nil && traced < c.request.Trace && c.events < mostEvents &&
-		c.load.runs(); {
-		took, err := c.fill(ctx, min(length, c.request.Trace-traced))
+	for length := firstBurst; ctx.Err() == nil && c.load.runs(); {
+		left := c.left(traced, counts)
+		if left <= 0 {
+			break
+		}
+		took, err := c.fill(ctx, min(length, left))
 		if err != nil {
 			return err
 		}
@@ -126,6 +130,33 @@ func (c *calls) trace(ctx context.Context) error {
 	}
 	c.traced.Seconds = traced.Seconds()
 	return context.Cause(ctx)
+}
+
+// longer is how many times as long, and as many events, a load is traced of which too few I/Os completed.
+const longer = 4
+
+// left returns how much longer the load should be traced, after bursts that took this long in all. On a busy machine a
+// load may sleep through most bursts, so that few of its I/Os complete in them: while it moves bytes of devices, it is
+// traced longer than was asked for.
+func (c *calls) left(traced time.Duration, counts *ioCounter) time.Duration {
+	window, events := c.request.Trace, uint64(mostEvents)
+	if (traced >= window || c.events >= events) && c.completed() < profile.FewestIOs && counts.sum().DeviceBytes > 0 {
+		window, events = longer*window, longer*events
+	}
+	if c.events >= events {
+		return 0
+	}
+	return window - traced
+}
+
+// completed returns how many I/Os the devices under test have completed in all bursts: the most of any of them.
+func (c *calls) completed() (most uint64) {
+	for _, d := range c.bursts.all().completions() {
+		if slices.Contains(c.request.Devices, d.Device) {
+			most = max(most, d.Requests, d.Bios)
+		}
+	}
+	return most
 }
 
 // count counts the events of a page.

@@ -2,10 +2,13 @@ package record
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"headroom/internal/profile"
@@ -23,6 +26,7 @@ type ioCounter struct {
 	devices     []string            // whose discards are counted
 	first, last map[string]ioCounts // by the file that has them, or the device
 	begun, seen time.Time           // seen is when a process of the load was last there
+	reading     sync.Mutex
 	stop        context.CancelFunc
 	stopped     chan struct{}
 }
@@ -52,18 +56,10 @@ func (s *session) countIO(ctx context.Context) *ioCounter {
 func (s *session) endCount(c *ioCounter) *profile.Counted {
 	c.stop()
 	<-c.stopped
-	c.read()
-	sum := &profile.Counted{Seconds: c.seen.Sub(c.begun).Seconds()}
-	known := false
-	for name, to := range c.last {
-		from := c.first[name]
-		known = known || strings.HasSuffix(name, "/io")
-		sum.Calls += to.calls - from.calls
-		sum.CallBytes += to.callBytes - from.callBytes
-		sum.DeviceBytes += to.deviceBytes - from.deviceBytes
-		sum.Completions += uint64(uint32(to.completions) - uint32(from.completions)) // the kernel's are as wide
-		sum.TrimmedBytes = max(sum.TrimmedBytes, to.trimmed-from.trimmed)            // devices stand on each other
-	}
+	sum := c.sum()
+	known := slices.ContainsFunc(slices.Collect(maps.Keys(c.last)), func(name string) bool {
+		return strings.HasSuffix(name, "/io")
+	})
 	if !known && len(c.load.processes) > 0 {
 		s.miss(profile.Missing{What: profile.CountsOfIO,
 			Why:  "the kernel shows no /proc/PID/io of the load's processes",
@@ -72,9 +68,28 @@ func (s *session) endCount(c *ioCounter) *profile.Counted {
 	return sum
 }
 
+// sum reads all counts once more and returns what was counted since the counter was made.
+func (c *ioCounter) sum() *profile.Counted {
+	c.read()
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	sum := &profile.Counted{Seconds: c.seen.Sub(c.begun).Seconds()}
+	for name, to := range c.last {
+		from := c.first[name]
+		sum.Calls += to.calls - from.calls
+		sum.CallBytes += to.callBytes - from.callBytes
+		sum.DeviceBytes += to.deviceBytes - from.deviceBytes
+		sum.Completions += uint64(uint32(to.completions) - uint32(from.completions)) // the kernel's are as wide
+		sum.TrimmedBytes = max(sum.TrimmedBytes, to.trimmed-from.trimmed)            // devices stand on each other
+	}
+	return sum
+}
+
 // read reads all counts. A ring counts from the first time that it could be read. A process that began after the
 // counter was made counts from its start.
 func (c *ioCounter) read() {
+	c.reading.Lock()
+	defer c.reading.Unlock()
 	c.load.look()
 	note := func(name string, n ioCounts) {
 		if _, known := c.first[name]; !known {
