@@ -17,9 +17,9 @@ func slowsAll(cells []difference.Cell, slower string) bool {
 		if !c.Account.Clear() {
 			return false
 		}
-		most, inB := c.Account.Most(), c.Account.Loss.Value > 0
-		return most.Reason == difference.Uniform && most.Share.Low > 0 &&
-			(slower == "b" && inB || slower == "a" && !inB)
+		most, clearly := c.Account.Most()
+		inB := c.Account.Loss.Value > 0
+		return clearly && most.Reason == difference.Uniform && (slower == "b" && inB || slower == "a" && !inB)
 	})
 }
 

@@ -13,14 +13,19 @@ import (
 //
 //	everything takes 2.36 times as long, which accounts for 98% [91, 105] of the 280 µs that an I/O takes longer;
 //	page-table isolation (off → on) differs and could be why
+//	nothing clearly accounts for the 280 µs that an I/O takes longer; the largest part is waiting, 95% [-38, 228]
 func AccountText(a *difference.Account) string {
-	most := a.Most()
+	most, clearly := a.Most()
+	loss := " the " + unit.Latency(math.Abs(a.Loss.Value)/1e9) + " that an I/O takes " + longer(a.Loss.Value)
+	if !clearly {
+		return "nothing clearly accounts for" + loss + "; the largest part is " + partName(most) + ", " +
+			ShareText(most.Share)
+	}
 	text := PartText(most)
 	if most.Reason == difference.Uniform {
 		text += ", which"
 	}
-	text += " accounts for " + ShareText(most.Share) + " of the " + unit.Latency(math.Abs(a.Loss.Value)/1e9) +
-		" that an I/O takes " + longer(a.Loss.Value)
+	text += " accounts for " + ShareText(most.Share) + " of" + loss
 	if causes := CausesText(most.Causes); causes != "" {
 		text += "; " + causes
 	}
@@ -47,6 +52,14 @@ func PartText(p difference.Part) string {
 		return "other work of the machine"
 	}
 	return "what no layer clearly differs in"
+}
+
+// partName names a part in the midst of a sentence.
+func partName(p difference.Part) string {
+	if p.Reason == difference.Uniform {
+		return "that " + PartText(p)
+	}
+	return PartText(p)
 }
 
 // ShareText returns a share of a loss with its interval: 98% [91, 105].

@@ -105,8 +105,8 @@ func (m *machine) take(f lab.Fact, class string, seen map[part]bool) {
 const vulnerabilityPrefix = "cpu.vulnerability."
 
 // find is the fact of a key; about is the thing when the key is of a class. A fact that nobody collected is one that is
-// unknown, but for flaws of CPUs: the kernel has a file for each that it knows, so "none" is what it says of the
-// others.
+// unknown, with two exceptions. The kernel has a file for each flaw of CPUs that it knows, so "none" is what it says of
+// the others. A function or layer that a profile leaves out was not seen, so its calls and its time are 0.
 func (m *machine) find(key, about string) lab.Fact {
 	var f lab.Fact
 	var ok bool
@@ -117,6 +117,14 @@ func (m *machine) find(key, about string) lab.Fact {
 	}
 	if !ok && m.vulnerabilities != "" && strings.HasPrefix(key, vulnerabilityPrefix) {
 		return lab.Fact{Key: key, Value: "none", Source: m.vulnerabilities}
+	}
+	if !ok && isProfileFact(key) {
+		recorded := m.find(profileFields()[key[strings.LastIndexByte(key, '.')+1:]], about)
+		recorded.Key = key
+		if recorded.Unknown == "" {
+			recorded.Value = "0"
+		}
+		return recorded
 	}
 	if !ok {
 		return lab.Fact{Key: key, About: about, Unknown: notCollected}
@@ -135,10 +143,6 @@ func (m *machine) shown(keys []string, scope, about string) []Evidence {
 		}
 		for _, thing := range things {
 			f := m.find(key, thing)
-			if sampled := m.find("profile.cpu_ns", thing); f.Unknown == notCollected && sampled.Unknown == "" &&
-				strings.HasPrefix(key, layerTable+".") {
-				f.Unknown, f.Value, f.Source = "", "0", sampled.Source // no sample fell into the layer
-			}
 			if f.Unknown != "" {
 				continue
 			}

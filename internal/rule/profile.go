@@ -85,7 +85,7 @@ type profileRow struct {
 	key string
 }
 
-// Find a field. What a profile leaves out is rare, and counts as never.
+// Find a field.
 func (row profileRow) Find(field ref.Val) (ref.Val, bool) {
 	name, ok := field.(types.String)
 	if !ok {
@@ -109,11 +109,7 @@ func (row profileRow) field(name string) ref.Val {
 	if strings.Contains(row.key, "*") {
 		return row.sum(name)
 	}
-	f := r.find(row.name+"."+row.key+"."+name, r.about)
-	if f.Unknown == notCollected {
-		return types.Double(0)
-	}
-	return r.value(f, catalogue.Fraction)
+	return r.value(r.find(row.name+"."+row.key+"."+name, r.about), catalogue.Fraction)
 }
 
 // sum of a field over all functions that a pattern fits. The largest are evidence.

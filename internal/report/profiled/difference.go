@@ -97,9 +97,9 @@ func (t text) differenceOfCell(c difference.Cell, a, b breakdown.Cell) []documen
 // layer it names the functions that tell most, and of waiting those in which threads wait.
 func differenceAnswer(c difference.Cell) string {
 	if c.Account.Clear() {
-		most := c.Account.Most()
+		most, clearly := c.Account.Most()
 		functions := slices.DeleteFunc(slices.Clone(c.Functions), func(f difference.Function) bool {
-			return f.Layer != most.Layer && (most.Reason != difference.Waiting || !f.Waits.Changed())
+			return !clearly || f.Layer != most.Layer && (most.Reason != difference.Waiting || !f.Waits.Changed())
 		})
 		return prose.Capital(report.AccountText(c.Account)) + changesText(functions)
 	}
