@@ -109,15 +109,15 @@ func (s sample) change(p *power) stat.Change {
 }
 
 // blocks are the pairs of a live comparison by two, as they were measured; those of which both are there.
-func (s sample) blocks() (list []stat.ABBA) {
+func (s sample) blocks() (list []stat.TwoPairs) {
 	for i := 0; i+1 < len(s.base); i++ {
 		first, err := strconv.Atoi(s.at[0][i])
 		if second := strconv.Itoa(first + 1); err != nil || first%2 == 0 || s.at[0][i+1] != second {
 			continue
 		}
-		b := stat.ABBA{NewFirst: s.newFirst[i]}
+		var b stat.TwoPairs
 		for k := range 2 {
-			b.Base[k], b.New[k] = math.Log(s.base[i+k]), math.Log(s.next[i+k])
+			b.Base[k], b.New[k], b.NewFirst[k] = math.Log(s.base[i+k]), math.Log(s.next[i+k]), s.newFirst[i+k]
 		}
 		list = append(list, b)
 	}

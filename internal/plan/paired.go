@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"headroom/internal/lab"
 	"headroom/internal/stat"
 )
@@ -14,12 +12,13 @@ const (
 )
 
 // Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that
-// whatever drifts (heat, caches, neighbours) meets both alike. Two pairs are a block, in the order ABBA or BAAB: what
-// is owed to coming second cancels. Of four blocks two have either order, as drawn: a rhythm of as many runs as a block
-// has meets both sides. A pass carries out one pair of each cell that still needs one, in an order drawn again.
+// whatever drifts (heat, caches, neighbours) meets both alike. Of eight pairs four begin with either arm, as drawn. Such
+// an order has no rhythm of its own, so that whatever has one (garbage collected in every third run) is as likely to
+// slow either arm. What is owed to coming second is estimated, and taken out. A pass carries out one pair of each cell
+// that still needs one, in an order drawn again.
 //
-// Cells are looked at after whole blocks only, where both orders count alike. They may be looked at after each of them
-// (stat.GroupSequential), and the claims about all metrics of all cells share one probability of error.
+// Two pairs are a block. Cells may be looked at after each of them (stat.GroupSequential), and the claims about all
+// metrics of all cells share one probability of error.
 //
 // A cell that has its verdict is given a few more pairs, whose outcome decides nothing: an estimate taken at the moment
 // when it is clear enough is too large on average, and these are not. A cell that would hardly get one within the pairs
@@ -42,10 +41,10 @@ func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
 }
 
 const (
-	// pairsPerBlock is how many pairs a block has: one in either order.
+	// pairsPerBlock is how many pairs a block has.
 	pairsPerBlock = 2
-	// pairsToBalance is among how many blocks both orders come as often.
-	pairsToBalance = 4
+	// pairsToBalance is among how many pairs both orders come as often. The fewest that decide are as many.
+	pairsToBalance = 8
 )
 
 // Next is the next half of a pair. The numbers of a repetition and of its block are that of the pair within its cell.
@@ -75,7 +74,7 @@ func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellP
 			continue
 		}
 		of = c
-		for _, arm := range p.order(c.id, pass) {
+		for _, arm := range p.order(c, pass) {
 			position++
 			if !c.has(pass, arm) {
 				return Repetition{Cell: c.id, Arm: arm, Number: pass, Block: pass, Position: position,
@@ -86,12 +85,15 @@ func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellP
 	return Repetition{}, of, false
 }
 
-// order of the arms in a pair.
-func (p *Pairs) order(cell string, pair int) [2]string {
-	block := (pair - 1) / pairsPerBlock
-	place := slices.Index(random(p.seed, cell, block/pairsToBalance).Perm(pairsToBalance), block%pairsToBalance)
-	swapped := place < pairsToBalance/2
-	if second := (pair-1)%pairsPerBlock == 1; swapped != second {
+// order returns the order of the arms in a pair. Pairs that confirm a verdict are too few for what is owed to coming
+// second to be estimated: each two of them have both orders.
+func (p *Pairs) order(c *cellPairs, pair int) [2]string {
+	balanced := pairsToBalance
+	if c.confirms(pair) {
+		balanced = pairsPerBlock
+	}
+	drawn, place := (pair-1)/balanced, (pair-1)%balanced
+	if random(p.seed, c.id, drawn).Perm(balanced)[place] < balanced/2 {
 		return [2]string{New, Base}
 	}
 	return [2]string{Base, New}

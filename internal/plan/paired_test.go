@@ -65,26 +65,12 @@ func TestTheTwoHalvesOfAPairFollowEachOther(t *testing.T) {
 	if len(done)%2 != 0 || len(done) == 0 {
 		t.Fatalf("%d repetitions", len(done))
 	}
-	firsts := map[string][]string{} // by cell
 	for i := 0; i < len(done); i += 2 {
 		a, b := done[i].Repetition, done[i+1].Repetition
 		if a.Cell != b.Cell || a.Block != b.Block || a.Number != b.Number || a.Arm == b.Arm ||
 			b.Position != a.Position+1 {
 			t.Errorf("%+v is followed by %+v", a, b)
 		}
-		firsts[a.Cell] = append(firsts[a.Cell], a.Arm)
-	}
-	orders := map[string]bool{}
-	for cell, list := range firsts {
-		for i := 0; i+1 < len(list); i += 2 {
-			if list[i] == list[i+1] {
-				t.Errorf("%s: block %d has the same arm first twice", cell, i/2+1)
-			}
-			orders[list[i]] = true
-		}
-	}
-	if len(orders) != 2 {
-		t.Errorf("blocks begin with %v only", orders)
 	}
 }
 
@@ -267,21 +253,42 @@ func TestASideThatStandsStillIsNotTheSame(t *testing.T) {
 	}
 }
 
-func TestOfFourBlocksTwoBeginWithEitherSide(t *testing.T) {
+// TestOrderOfArms checks that of eight pairs four begin with either arm, in any order, and of two that confirm one.
+func TestOrderOfArms(t *testing.T) {
 	p := Paired(named("a"), terms(1), 0, 1)
 	orders := map[string]bool{}
-	for four := range 40 {
+	c := p.sort(named("a"), nil)[0]
+	for drawn := range 2000 {
 		order := ""
-		for block := range pairsToBalance {
-			order += p.order("a", (four*pairsToBalance+block)*pairsPerBlock+1)[0] + " "
+		for place := range pairsToBalance {
+			order += p.order(c, drawn*pairsToBalance+place+1)[0] + " "
 		}
 		if strings.Count(order, New) != pairsToBalance/2 {
-			t.Errorf("blocks begin with %s", order)
+			t.Errorf("pairs begin with %s", order)
 		}
 		orders[order] = true
 	}
-	if len(orders) != 6 {
-		t.Errorf("%d orders of 6 were drawn", len(orders))
+	if len(orders) != 70 {
+		t.Errorf("%d orders of 70 were drawn", len(orders))
+	}
+	confirming := map[string]bool{}
+	for seed := range uint64(40) {
+		p := Paired(named("a"), terms(1), 0, seed)
+		random := rand.New(rand.NewPCG(1, 1))
+		done := followPairs(t, p, noisyPairs(random, 0.5, 0.01))
+		var firsts []string
+		for i := 0; i < len(done); i += 2 {
+			if done[i].Confirms {
+				firsts = append(firsts, done[i].Arm)
+			}
+		}
+		if len(firsts) != 4 || firsts[0] == firsts[1] || firsts[2] == firsts[3] {
+			t.Errorf("pairs that confirm begin with %v", firsts)
+		}
+		confirming[strings.Join(firsts, " ")] = true
+	}
+	if len(confirming) != 4 {
+		t.Errorf("%d orders of 4 were drawn for pairs that confirm", len(confirming))
 	}
 }
 

@@ -171,14 +171,15 @@ func metricsOf(pairs []map[string]Done) []string {
 }
 
 // blocks are those of one metric that have all four values.
-func blocks(pairs []map[string]Done, metric string) []stat.ABBA {
-	var list []stat.ABBA
+func blocks(pairs []map[string]Done, metric string) []stat.TwoPairs {
+	var list []stat.TwoPairs
 	for i := 0; i+1 < len(pairs); i += pairsPerBlock {
-		b := stat.ABBA{NewFirst: pairs[i][New].Position < pairs[i][Base].Position}
+		var b stat.TwoPairs
 		complete := true
 		for k, pair := range pairs[i : i+pairsPerBlock] {
 			base, next := pair[Base].Values[metric], pair[New].Values[metric]
 			b.Base[k], b.New[k] = math.Log(base), math.Log(next)
+			b.NewFirst[k] = pair[New].Position < pair[Base].Position
 			complete = complete && base > 0 && next > 0
 		}
 		if complete {

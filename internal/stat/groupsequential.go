@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// GroupSequential is the plan of a comparison in blocks ABBA that is looked at after each block and has its number of
+// GroupSequential is the plan of a comparison in turns that is looked at after every second pair and has its number of
 // pairs given beforehand. Its intervals cover the true ratio at all looks together with probability 1-alpha, as those
 // of PairedChange do, and are narrower: by a quarter where 20 pairs are given. Of alpha, two thirds are spent on the
 // pairs that are given. A fifth is for whoever goes on after them: there the critical values are those of a sequence
@@ -82,8 +82,8 @@ func (g *GroupSequential) after(blocks int) float64 {
 	return criticalMixture(freedomOf(blocks), 1+float64(2*blocks)*effectVariance, extraAlphaShare*g.alpha)
 }
 
-// freedomOf is with how many degrees of freedom so many blocks tell the noise: of their 4 runs each, one is spent on
-// the level of each block, one on the change, one on the position in a pair.
+// freedomOf is with how many degrees of freedom so many blocks of two pairs tell the noise: of their 4 runs each, one is
+// spent on the level of each block, one on the change, one on the position in a pair.
 func freedomOf(blocks int) float64 { return float64(3*blocks - 2) }
 
 // The contrasts of n blocks (3n-1 of them: the position's mean is not known, so that it takes one away) are a vector

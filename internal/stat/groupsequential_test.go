@@ -8,7 +8,7 @@ import (
 
 // The critical values are exact: of normal runs without a difference, as many end at each look as were planned to.
 func TestEachLookSpendsItsShare(t *testing.T) {
-	const trials = 20000
+	const trials = 2000
 	for pairs, alpha := range map[int]float64{8: 0.2, 20: 0.04, 60: 0.2} {
 		g := NewGroupSequential(alpha, pairs)
 		first := (FewestPairs(alpha) + 1) / 2
@@ -74,11 +74,16 @@ func TestCriticalValuesOfAPlan(t *testing.T) {
 	}
 }
 
-// blocksOf are so many blocks with this change, position effect, drift from run to run and noise.
-func blocksOf(r *rand.Rand, n int, change, position, drift, noise float64) []ABBA {
-	list := make([]ABBA, n)
+// blocksOf are so many blocks with this change, position effect, drift from run to run and noise. Of eight pairs four
+// begin with either side.
+func blocksOf(r *rand.Rand, n int, change, position, drift, noise float64) []TwoPairs {
+	list := make([]TwoPairs, n)
 	run := 0
+	var drawn []int
 	for i := range list {
+		if i%4 == 0 {
+			drawn = r.Perm(8)
+		}
 		next := func(new, second bool) float64 {
 			v := drift*float64(run) + noise*r.NormFloat64()
 			if run++; new {
@@ -89,9 +94,9 @@ func blocksOf(r *rand.Rand, n int, change, position, drift, noise float64) []ABB
 			}
 			return v
 		}
-		first := r.IntN(2) == 1 // the new side
-		list[i].NewFirst = first
-		for k, newFirst := range []bool{first, !first} {
+		for k := range 2 {
+			newFirst := drawn[2*(i%4)+k] < 4
+			list[i].NewFirst[k] = newFirst
 			a := next(newFirst, false)
 			b := next(!newFirst, true)
 			if newFirst {
@@ -188,7 +193,7 @@ func TestFutile(t *testing.T) {
 }
 
 func TestPairsOfAPlanFor(t *testing.T) {
-	const trials = 400
+	const trials = 2000
 	g := NewGroupSequential(0.05, 20)
 	for _, d := range []float64{0.7, 1, 2, 4} { // in spreads of a pair
 		pairs := g.PairsFor(Change{Spread: 0.02, N: 1000}, math.Exp(0.02*d))

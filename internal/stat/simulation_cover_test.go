@@ -109,6 +109,7 @@ func untilNarrow(values []float64, half float64, interval func([]float64) stat.I
 func TestSimulatedFreshPairs(t *testing.T) {
 	const fresh = 4
 	planned := stat.NewGroupSequential(0.05, plannedPairs)
+	tooLarge := 0.0
 	for i, c := range []struct {
 		effect, sd float64
 		most       int
@@ -154,10 +155,11 @@ func TestSimulatedFreshPairs(t *testing.T) {
 		if math.Abs(after/m) > 3*slack {
 			t.Errorf("fresh pairs are off by %v on average, more than chance allows (%v)", after/m, 3*slack)
 		}
-		if atStop < 0 {
-			t.Errorf("the estimate at the stop is too small by %v; this simulation can't tell a bias", atStop/m)
-		}
+		tooLarge += atStop / m
 		atMost(t, "fresh pairs, not covered", claimed-covered, claimed, 0.05)
+	}
+	if tooLarge < 0.01 {
+		t.Errorf("estimates at the stop are too large by %v in all; this simulation can't tell a bias", tooLarge)
 	}
 }
 

@@ -106,9 +106,9 @@ func TestSimulatedPower(t *testing.T) {
 }
 
 // second makes the second runs of both pairs of a block so much faster.
-func second(b *stat.ABBA, position float64) {
+func second(b *stat.TwoPairs, position float64) {
 	for pair := range 2 {
-		if newFirst := b.NewFirst == (pair == 0); newFirst {
+		if b.NewFirst[pair] {
 			b.Base[pair] += math.Log1p(position)
 		} else {
 			b.New[pair] += math.Log1p(position)
@@ -118,11 +118,11 @@ func second(b *stat.ABBA, position float64) {
 
 // jumping are the blocks of a comparison whose new side jumps between two levels, up and down by as much, beside a
 // steady base.
-func jumping(r *rand.Rand, pairs int, jump, noise, effect float64) []stat.ABBA {
-	blocks := make([]stat.ABBA, pairs/2)
+func jumping(r *rand.Rand, pairs int, jump, noise, effect float64) []stat.TwoPairs {
+	blocks := make([]stat.TwoPairs, pairs/2)
 	for i := range blocks {
 		b := &blocks[i]
-		b.NewFirst = i%2 == 0
+		b.NewFirst = [2]bool{i%2 == 0, i%2 == 1}
 		for k := range 2 {
 			b.Base[k], b.New[k] = noise*r.NormFloat64(), math.Log1p(effect)+noise*r.NormFloat64()
 			if r.IntN(2) == 0 {

@@ -42,18 +42,18 @@ func untilStop(logs []float64, alpha float64, stop func(stat.Change) bool) stat.
 const plannedPairs = 20
 
 // inTurns are the blocks of a live comparison of so many pairs.
-func inTurns(m noise.Model, r *rand.Rand, pairs int, effect float64) []stat.ABBA {
-	blocks := make([]stat.ABBA, pairs/2)
+func inTurns(m noise.Model, r *rand.Rand, pairs int, effect float64) []stat.TwoPairs {
+	blocks := make([]stat.TwoPairs, pairs/2)
 	for i, b := range m.Blocks(r, pairs/2) {
 		b.New[0] += math.Log1p(effect)
 		b.New[1] += math.Log1p(effect)
-		blocks[i] = stat.ABBA(b)
+		blocks[i] = stat.TwoPairs(b)
 	}
 	return blocks
 }
 
 // untilVerdict looks at a live comparison after each block until stop says so, and gives what it saw last.
-func untilVerdict(blocks []stat.ABBA, g *stat.GroupSequential, stop func(stat.Change) bool) stat.Change {
+func untilVerdict(blocks []stat.TwoPairs, g *stat.GroupSequential, stop func(stat.Change) bool) stat.Change {
 	for n := 1; ; n++ {
 		c := g.Change(blocks[:n])
 		if n == len(blocks) || stop(c) {
@@ -63,7 +63,7 @@ func untilVerdict(blocks []stat.ABBA, g *stat.GroupSequential, stop func(stat.Ch
 }
 
 // pairsOf are the logarithms of new/base of the pairs of blocks.
-func pairsOf(blocks []stat.ABBA) (logs []float64) {
+func pairsOf(blocks []stat.TwoPairs) (logs []float64) {
 	for _, b := range blocks {
 		logs = append(logs, b.New[0]-b.Base[0], b.New[1]-b.Base[1])
 	}
@@ -119,37 +119,37 @@ func trials(t *testing.T) []trial {
 	t.Helper()
 	var all []trial
 	for _, m := range steadyModels(t) {
-		all = append(all, trial{m, noise.ABBA, false})
+		all = append(all, trial{m, noise.BalancedOrder, false})
 	}
 	for _, m := range recorded(t) {
 		all = append(all, trial{m, noise.RandomOrder, false})
 	}
 	for i, m := range noise.Worlds() {
 		if i%4 == 0 || figure.Whole { // few are enough to see that one kind breaks it
-			all = append(all, trial{m, noise.ABBA, false})
+			all = append(all, trial{m, noise.BalancedOrder, false})
 		}
 	}
 	return append(all,
 		trial{noise.TwoMode(0.15, 0.5, 0.003, 0), noise.RandomOrder, false},
 		trial{noise.Drift(0.005, 0.01), noise.RandomOrder, false},
-		trial{noise.Drift(0.005, 0.01), noise.ABBA, false},
-		trial{noise.Drift(0.01, 0.001), noise.ABBA, false},
-		trial{noise.Rhythm("sf", 0.15, 0.003), noise.ABBA, false},
+		trial{noise.Drift(0.005, 0.01), noise.BalancedOrder, false},
+		trial{noise.Drift(0.01, 0.001), noise.BalancedOrder, false},
+		trial{noise.Rhythm("sf", 0.15, 0.003), noise.BalancedOrder, false},
 		trial{noise.Drift(0.005, 0.01), noise.FixedOrder, true},
 		trial{noise.Drift(0.01, 0.001), noise.RandomOrder, false},
 		trial{noise.Rhythm("sf", 0.15, 0.003), noise.RandomOrder, false},
-		trial{noise.Rhythm("sff", 0.15, 0.003), noise.ABBA, true},
-		trial{noise.Rhythm("sffs", 0.15, 0.003), noise.ABBA, false},
-		trial{noise.Rhythm("sfff", 0.15, 0.003), noise.ABBA, false},
-		trial{noise.Wandering(0.2, 0.03), noise.ABBA, false},
-		trial{noise.Wandering(0.8, 0.03), noise.ABBA, false},
-		trial{noise.Wandering(0.9, 0.03), noise.ABBA, false},
-		trial{noise.TwoMode(0.15, 0.5, 0.003, 0.9), noise.ABBA, false},
+		trial{noise.Rhythm("sff", 0.15, 0.003), noise.BalancedOrder, false},
+		trial{noise.Rhythm("sffs", 0.15, 0.003), noise.BalancedOrder, false},
+		trial{noise.Rhythm("sfff", 0.15, 0.003), noise.BalancedOrder, false},
+		trial{noise.Wandering(0.2, 0.03), noise.BalancedOrder, false},
+		trial{noise.Wandering(0.8, 0.03), noise.BalancedOrder, false},
+		trial{noise.Wandering(0.9, 0.03), noise.BalancedOrder, false},
+		trial{noise.TwoMode(0.15, 0.5, 0.003, 0.9), noise.BalancedOrder, false},
 	)
 }
 
-// A against A, looking after every block up to 200 pairs, of which 20 were planned; in other orders than ABBA, after
-// every pair without a plan. Any claim is wrong.
+// A against A, looking after every block up to 200 pairs, of which 20 were planned; in other orders than the balanced one,
+// after every pair without a plan. Any claim is wrong.
 func TestSimulatedSameAgainstItself(t *testing.T) {
 	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	for i, c := range trials(t) {
@@ -159,7 +159,7 @@ func TestSimulatedSameAgainstItself(t *testing.T) {
 		for range n {
 			var base, next []float64
 			var last stat.Change
-			if c.order == noise.ABBA {
+			if c.order == noise.BalancedOrder {
 				blocks := inTurns(c.model, r, maxPairs, 0)
 				last = untilVerdict(blocks, planned, claims)
 				for _, b := range blocks[:25] {

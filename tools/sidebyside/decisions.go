@@ -40,9 +40,9 @@ func deciders() []decider {
 // live is headroom's comparison in turns of as many pairs as there are runs, looked at after each block of two.
 func live(base, next []float64) (stat.Decision, int) {
 	planned := stat.NewGroupSequential(0.05, len(base)&^1)
-	var blocks []stat.ABBA
+	var blocks []stat.TwoPairs
 	for n := 0; n+1 < len(base); n += 2 {
-		b := stat.ABBA{}
+		b := stat.TwoPairs{}
 		for k := range 2 {
 			b.Base[k], b.New[k] = math.Log(base[n+k]), math.Log(next[n+k])
 		}

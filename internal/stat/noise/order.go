@@ -10,25 +10,39 @@ type Order int
 
 // The orders. FixedOrder is the wrong one: whatever drifts is charged to the second.
 const (
-	RandomOrder Order = iota // drawn for each pair
-	ABBA                     // two pairs in opposite orders, the first of them drawn
-	FixedOrder               // the base always first
+	RandomOrder   Order = iota // drawn for each pair
+	BalancedOrder              // drawn, but of eight pairs four in either order
+	FixedOrder                 // the base always first
 )
 
-func (o Order) String() string { return [...]string{"random order", "ABBA", "fixed order"}[o] }
+func (o Order) String() string {
+	return [...]string{"random order", "balanced order", "fixed order"}[o]
+}
+
+// swaps returns of n pairs in this order whether the second is measured first.
+func (o Order) swaps(r *rand.Rand, n int) []bool {
+	const balanced = 8
+	swapped := make([]bool, n)
+	var drawn []int
+	for i := range swapped {
+		switch o {
+		case RandomOrder:
+			swapped[i] = r.IntN(2) == 1
+		case BalancedOrder:
+			if i%balanced == 0 {
+				drawn = r.Perm(balanced)
+			}
+			swapped[i] = drawn[i%balanced] < balanced/2
+		}
+	}
+	return swapped
+}
 
 // Samples are n pairs of runs of A against A in this order, as two samples of logarithms; a change is added to all of
 // the second.
 func (m Model) Samples(r *rand.Rand, n int, order Order) (base, next []float64) {
 	runs := m.Runs(r, 2*n)
-	swapped := false
-	for i := range n {
-		switch {
-		case order == ABBA && i%2 == 1:
-			swapped = !swapped
-		case order != FixedOrder:
-			swapped = r.IntN(2) == 1
-		}
+	for i, swapped := range order.swaps(r, n) {
 		a, b := runs[2*i], runs[2*i+1]
 		if swapped {
 			a, b = b, a
@@ -38,28 +52,22 @@ func (m Model) Samples(r *rand.Rand, n int, order Order) (base, next []float64) 
 	return base, next
 }
 
-// Block is two pairs in opposite orders, as stat.ABBA.
+// Block is two pairs, as stat.TwoPairs.
 type Block struct {
 	Base, New [2]float64
-	NewFirst  bool
+	NewFirst  [2]bool
 }
 
-// Blocks are n blocks of A against A as a live comparison measures them: of four, two begin with the new side, as
-// drawn.
+// Blocks are n blocks of A against A as a live comparison measures them, in a balanced order.
 func (m Model) Blocks(r *rand.Rand, n int) []Block {
 	runs := m.Runs(r, 4*n)
 	blocks := make([]Block, n)
-	var newFirst []int
-	for i := range blocks {
-		if i%4 == 0 {
-			newFirst = r.Perm(4)
+	for i, swapped := range BalancedOrder.swaps(r, 2*n) {
+		b, k := &blocks[i/2], i%2
+		b.Base[k], b.New[k], b.NewFirst[k] = runs[2*i], runs[2*i+1], swapped
+		if swapped {
+			b.Base[k], b.New[k] = b.New[k], b.Base[k]
 		}
-		four := runs[4*i : 4*i+4]
-		b := Block{Base: [2]float64{four[0], four[3]}, New: [2]float64{four[1], four[2]}}
-		if newFirst[i%4] < 2 {
-			b = Block{Base: b.New, New: b.Base, NewFirst: true}
-		}
-		blocks[i] = b
 	}
 	return blocks
 }

@@ -6,61 +6,70 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// ABBA is a block of two pairs of a comparison in turns, measured in the order base, new, new, base; or, with the new
-// side first, new, base, base, new.
-type ABBA struct {
+// TwoPairs are two neighbouring pairs of a comparison in turns.
+type TwoPairs struct {
 	// Base and New are the logarithms of the values in the first pair and in the second.
 	Base, New [2]float64
-	NewFirst  bool
+	// NewFirst says of each pair whether the new side was measured first.
+	NewFirst [2]bool
 }
 
-// contrasts are what a block says of the new side against the base, of the second place in a pair against the first,
-// and of its first half against the second. Where runs are independent, each has the variance of a run.
-func (b ABBA) contrasts() (side, position, half float64) {
-	first, second := b.New[0]-b.Base[0], b.New[1]-b.Base[1]
-	side, position = (first+second)/2, (first-second)/2
-	if b.NewFirst {
-		position = -position
+// differences returns the change from base to new in each pair, and what the first pair is above the second. Orders are
+// 1 where the new side was second, and -1 where it was first. Where runs are independent, half has the variance of a
+// run.
+func (p TwoPairs) differences() (changes, orders [2]float64, half float64) {
+	for k := range changes {
+		changes[k], orders[k] = p.New[k]-p.Base[k], 1
+		if p.NewFirst[k] {
+			orders[k] = -1
+		}
 	}
-	return side, position, (b.New[0] + b.Base[0] - b.New[1] - b.Base[1]) / 2
+	return changes, orders, (p.New[0] + p.Base[0] - p.New[1] - p.Base[1]) / 2
 }
 
-// Change estimates the ratio from blocks in the order in which they were measured. They are taken as level of the block
-// and side and position in the pair and noise, so that neither what drifts from block to block nor a second run that is
-// slower on both sides widens the interval. The noise is the larger of two estimates: of all that is left, and without
-// what the halves of a block differ by, which is more where neighbours are alike. Where one side alone is noisy, the
-// position and the half of a block say the same, and t has fewer degrees of freedom than it is taken to have; where it
-// jumps between two levels, the spread is too small by chance. So the signs of the pairs, without what the position
-// does, must bear the interval out.
-func (g *GroupSequential) Change(blocks []ABBA) Change {
-	sides, positions, halves := make([]float64, 0, len(blocks)), make([]float64, 0, len(blocks)), 0.0
-	for _, b := range blocks {
-		side, position, half := b.contrasts()
-		if sum := side + half; math.IsNaN(sum) || math.IsInf(sum, 0) {
+// Change estimates the ratio from pairs in the order in which they were measured. Runs are taken as level of the two
+// pairs and side and position in the pair and noise, so that neither what drifts nor a second run that is slower on
+// both sides widens the interval. The noise is the larger of two estimates: of all that is left, and without what the
+// two pairs differ by, which is more where neighbours are alike. Where one side alone is noisy, the position and the
+// two pairs say the same, and t has fewer degrees of freedom than it is taken to have; where it jumps between two
+// levels, the spread is too small by chance. So the signs of the pairs, without what the position does, must bear the
+// interval out.
+func (g *GroupSequential) Change(list []TwoPairs) Change {
+	var changes, orders []float64
+	halves := 0.0
+	for _, p := range list {
+		change, order, half := p.differences()
+		if sum := change[0] + change[1] + half; math.IsNaN(sum) || math.IsInf(sum, 0) {
 			continue // a value is not known
 		}
-		sides, positions, halves = append(sides, side), append(positions, position), halves+half*half
+		changes, orders, halves = append(changes, change[:]...), append(orders, order[:]...), halves+half*half
 	}
-	n := len(sides)
-	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "blocks ABBA, group-sequential",
+	n := len(changes) / 2
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(), Estimator: "pairs in turns, group-sequential",
 		N: 2 * n, Spread: math.NaN()}
 	if n == 0 {
 		return c
 	}
-	mean := stat.Mean(sides, nil)
+	mean, position := stat.Mean(changes, nil), 0.0
+	// The share of the variance that is left for the change where the sides don't come second as often.
+	independent := 1.0
+	if imbalance := stat.Mean(orders, nil); math.Abs(imbalance) < 1 {
+		mean, position = stat.LinearRegression(orders, changes, nil, false)
+		independent = 1 - imbalance*imbalance
+	}
 	if c.Ratio = math.Exp(mean); n == 1 {
 		return c
 	}
-	position := stat.Mean(positions, nil)
-	differences := make([]float64, 0, 2*n)
-	for i := range sides {
-		differences = append(differences, sides[i]+positions[i]-position, sides[i]-positions[i]+position)
+	left := 0.0
+	for i := range changes {
+		changes[i] -= position * orders[i]
+		left += (changes[i] - mean) * (changes[i] - mean) / 2
 	}
-	near := (stat.Variance(sides, nil) + stat.Variance(positions, nil)) / 2
-	all := (near*float64(2*n-2) + halves) / freedomOf(n)
-	c.Spread = math.Sqrt(2 * max(near, all))
+	near := left / float64(2*n-2)
+	all := (left + halves) / freedomOf(n)
+	c.Spread = math.Sqrt(2 * max(near, all) / independent)
 	critical := g.after(n)
-	return c.around(mean, critical, 1-g.alpha).heldBySigns(differences, beyond(critical, freedomOf(n)))
+	return c.around(mean, critical, 1-g.alpha).heldBySigns(changes, beyond(critical, freedomOf(n)))
 }
 
 // Futile says that most pairs (a cap, or what a budget allows) will hardly be enough for a verdict at this margin on
