@@ -12,8 +12,8 @@ const (
 )
 
 // Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that
-// whatever drifts (heat, caches, neighbours) meets both alike. Of eight pairs four begin with either arm, as drawn. Such
-// an order has no rhythm of its own, so that whatever has one (garbage collected in every third run) is as likely to
+// whatever drifts (heat, caches, neighbours) meets both alike. Of eight pairs four begin with either arm, as drawn. An
+// order that is drawn has no rhythm, so that whatever has one (garbage collected in every third run) is as likely to
 // slow either arm. What is owed to coming second is estimated, and taken out. A pass carries out one pair of each cell
 // that still needs one, in an order drawn again.
 //

@@ -58,8 +58,8 @@ func inRhythm(p *Pairs, period float64) (wrong bool) {
 	return wrong
 }
 
-// TestRhythms simulates machines whose speed rises and falls, by much more than runs scatter, with any period. They must
-// not make comparisons wrong more often than promised.
+// TestRhythms simulates machines whose speed rises and falls, by much more than runs scatter, with any period. They
+// must not make comparisons wrong more often than promised.
 func TestRhythms(t *testing.T) {
 	trials, periods := figure.Times(60, 2000), []float64{3, 3.3, 4}
 	if figure.Whole {

@@ -148,8 +148,8 @@ func trials(t *testing.T) []trial {
 	)
 }
 
-// A against A, looking after every block up to 200 pairs, of which 20 were planned; in other orders than the balanced one,
-// after every pair without a plan. Any claim is wrong.
+// A against A, looking after every block up to 200 pairs, of which 20 were planned; in other orders than the balanced
+// one, after every pair without a plan. Any claim is wrong.
 func TestSimulatedSameAgainstItself(t *testing.T) {
 	planned := stat.NewGroupSequential(0.05, plannedPairs)
 	for i, c := range trials(t) {

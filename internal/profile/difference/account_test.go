@@ -149,8 +149,8 @@ func TestCauses(t *testing.T) {
 	}
 	want := []FactChange{{"cpu.pti", "page-table isolation", "off", "on"},
 		{"cpu.vulnerability.mds", "the mitigation of mds", "Vulnerable", "Mitigation: clear"}}
-	if most, clearly := d.Cells[0].Account.Most(); !clearly || most.Reason != Uniform || !slices.Equal(most.Causes, want) ||
-		math.Abs(most.Factor-2) > 0.05 {
+	if most, clearly := d.Cells[0].Account.Most(); !clearly || most.Reason != Uniform ||
+		!slices.Equal(most.Causes, want) || math.Abs(most.Factor-2) > 0.05 {
 		t.Errorf("%+v", most)
 	}
 }
@@ -163,10 +163,11 @@ func TestUnclearAccounts(t *testing.T) {
 		parts           []Part
 		clearly, little bool
 	}{
-		"clear":                   {[]Part{uniform, dma}, true, true},
-		"the largest may be none": {[]Part{{Reason: Uniform, Factor: 2, Share: Range{0.95, -0.38, 2.28}}, dma}, false, false},
-		"the little one may be much": {[]Part{uniform, {Reason: InLayer, Layer: "dma", Share: Range{0.05, -0.2, 0.3}}}, true,
+		"clear": {[]Part{uniform, dma}, true, true},
+		"the largest may be none": {[]Part{{Reason: Uniform, Factor: 2, Share: Range{0.95, -0.38, 2.28}}, dma}, false,
 			false},
+		"the little one may be much": {[]Part{uniform, {Reason: InLayer, Layer: "dma", Share: Range{0.05, -0.2, 0.3}}},
+			true, false},
 	} {
 		a := &Account{A: 1000, B: 2000, Loss: Range{1000, 900, 1100}, Parts: c.parts}
 		most, clearly := a.Most()

@@ -17,7 +17,8 @@ func TestTracedLonger(t *testing.T) {
 		device                   uint64
 		want                     time.Duration
 	}{
-		{name: "within the window", traced: window / 3, completed: 1000, bytes: 1, device: device, want: 2 * window / 3},
+		{name: "within the window", traced: window / 3, completed: 1000, bytes: 1, device: device,
+			want: 2 * window / 3},
 		{name: "enough completed", traced: window, completed: profile.FewestIOs, bytes: 1, device: device},
 		{name: "few completed", traced: window, completed: profile.FewestIOs - 1, bytes: 1, device: device,
 			want: 3 * window},
