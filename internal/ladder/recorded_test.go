@@ -9,14 +9,14 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// A ladder without a fault, whose rungs are measured one after the other on disks that were recorded: no rung is
-// accused but in few of many. Each pass has the rungs in another order, which the next one turns round, as they are
-// measured.
+// A ladder without a fault, whose rungs are measured one after the other on disks that were recorded or have a rhythm:
+// no rung is accused but in few of many. Each pass has the rungs in an order that is drawn, as they are measured.
 func TestFewAreAccusedOnRecordedDisks(t *testing.T) {
 	models, err := noise.Recorded()
 	if err != nil {
 		t.Fatal(err)
 	}
+	models = append(models, noise.Waves()...)
 	const passes = 6
 	ladders := figure.Times(40, 1000)
 	for _, model := range models {

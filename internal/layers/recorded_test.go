@@ -9,14 +9,14 @@ import (
 	"headroom/internal/stat/noise"
 )
 
-// Layers that add nothing, measured one after the other on disks that were recorded, each two blocks in mirrored order:
-// what a layer adds has an interval, and few of many leave nothing out. There are three for each survey, each 95% sure
-// by itself.
+// Layers that add nothing, measured one after the other on disks that were recorded or have a rhythm: what a layer adds
+// has an interval, and few of many leave nothing out. There are three for each survey, each of 95% confidence.
 func TestLayersThatAddNothingOnRecordedDisks(t *testing.T) {
 	models, err := noise.Recorded()
 	if err != nil {
 		t.Fatal(err)
 	}
+	models = append(models, noise.Waves()...)
 	const blocks = 10
 	surveys := figure.Times(40, 1000)
 	for _, model := range models {

@@ -7,8 +7,8 @@ import (
 )
 
 // Rounds compares several arms with a number of blocks that is fixed beforehand. In a block every cell is carried out
-// in all arms, one after the other, so that what drifts meets them alike; the order of the arms is drawn for each two
-// blocks and turned round in the second of them, and cells come in an order drawn again.
+// in all arms, one after the other. The orders of arms and of cells are drawn for each block, so that neither what
+// drifts nor what comes and goes in a rhythm meets an arm more often than others.
 type Rounds struct {
 	cells  []Cell
 	arms   []string
@@ -45,12 +45,8 @@ func (p *Rounds) Next(done []Done) (Repetition, bool) {
 
 // order of the arms for a cell in a block.
 func (p *Rounds) order(cell string, block int) []string {
-	n := len(p.arms)
-	order := make([]string, n)
-	for to, from := range random(p.seed, cell, (block-1)/2).Perm(n) {
-		if block%2 == 0 {
-			to = n - 1 - to
-		}
+	order := make([]string, len(p.arms))
+	for to, from := range random(p.seed, cell, block).Perm(len(p.arms)) {
 		order[to] = p.arms[from]
 	}
 	return order

@@ -3,6 +3,7 @@ package plan
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -26,26 +27,27 @@ func TestRoundsCarryOutEveryCellInEveryArm(t *testing.T) {
 			t.Fatalf("cut off after %d it goes on with %+v, want %+v", i, next, d.Repetition)
 		}
 	}
-	for _, pair := range [][2]string{{"c01", "c02"}, {"c03", "c04"}, {"c11", "c12"}} {
-		turned := slices.Clone(orders[pair[1]])
-		slices.Reverse(turned)
-		if !slices.Equal(orders[pair[0]], turned) {
-			t.Errorf("%v is not turned round in %v", orders[pair[0]], orders[pair[1]])
-		}
+	drawn := map[string]bool{}
+	for _, order := range orders {
+		drawn[strings.Join(order, " ")] = true
+	}
+	if len(orders) != 8 || len(drawn) < 3 {
+		t.Errorf("arms come in the orders %v", orders)
 	}
 }
 
-// A steady drift must not be charged to a layer.
-func TestRoundsCancelDrift(t *testing.T) {
-	p := InRounds(cells(1, 0), []string{"a", "b", "c", "d"}, 8, 3)
-	sums := map[string]float64{}
+// A steady drift must not be charged to an arm: none comes early more often than others.
+func TestRoundsMeetDriftAlike(t *testing.T) {
+	const blocks = 400
+	p := InRounds(cells(1, 0), []string{"a", "b", "c", "d"}, blocks, 3)
+	places := map[string]float64{}
 	followPairs(t, p, func(r Repetition, load int) float64 {
-		sums[r.Arm] += float64(load)
+		places[r.Arm] += float64(load%4) / blocks
 		return 1
 	})
-	for arm, sum := range sums {
-		if math.Abs(sum-sums["a"]) > 1e-9 {
-			t.Errorf("under a steady drift %s differs from a by %g", arm, sum-sums["a"])
+	for arm, place := range places {
+		if math.Abs(place-1.5) > 0.2 { // its standard error is 0.056
+			t.Errorf("%s comes at place %g on average", arm, place)
 		}
 	}
 }

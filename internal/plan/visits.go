@@ -4,8 +4,7 @@ import "slices"
 
 // Visits takes turns between arms that are dear to get to: a machine is started again for each, or a setting is
 // changed. In a block every arm is visited once and all of its cells are carried out there, so that the visit is the
-// unit. The order of the arms is drawn for each two blocks and turned round in the second of them, so that what drifts
-// meets them alike.
+// unit. The order of the arms is drawn for each block, as in Rounds.
 type Visits struct {
 	arms     []VisitedArm
 	terms    VisitTerms
@@ -132,10 +131,7 @@ func (p *Visits) shareOf(arms []VisitedArm) float64 {
 
 // order of a block. An arm that is left out leaves the order of the others as it was.
 func (p *Visits) order(block int, arms []VisitedArm) []Repetition {
-	places := random(p.seed, "arms", (block-1)/2).Perm(len(p.arms))
-	if block%2 == 0 {
-		slices.Reverse(places)
-	}
+	places := random(p.seed, "arms", block).Perm(len(p.arms))
 	var order []Repetition
 	for _, at := range places {
 		i := slices.IndexFunc(arms, func(a VisitedArm) bool { return a.ID == p.arms[at].ID })

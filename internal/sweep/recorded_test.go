@@ -19,7 +19,7 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if figure.Whole {
-		models = append(models, noise.Worlds()...)
+		models = append(append(models, noise.Worlds()...), noise.Waves()...)
 	}
 	sweeps := figure.Times(20, 2000)
 	levels := threads("0", "1", "2", "4", "8")

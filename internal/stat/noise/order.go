@@ -1,9 +1,6 @@
 package noise
 
-import (
-	"math/rand/v2"
-	"slices"
-)
+import "math/rand/v2"
 
 // Order is which of the two is measured first in a pair.
 type Order int
@@ -81,17 +78,11 @@ func (m Model) Pairs(r *rand.Rand, n int, order Order) []float64 {
 	return next
 }
 
-// Turns are the orders in which n things are visited in so many blocks: drawn for each two of them, and turned round in
-// the second.
+// Turns are the orders in which n things are visited in so many blocks, each drawn.
 func Turns(r *rand.Rand, n, blocks int) [][]int {
-	var orders [][]int
-	for b := range blocks {
-		order := r.Perm(n)
-		if b%2 == 1 {
-			order = slices.Clone(orders[b-1])
-			slices.Reverse(order)
-		}
-		orders = append(orders, order)
+	orders := make([][]int, blocks)
+	for b := range orders {
+		orders[b] = r.Perm(n)
 	}
 	return orders
 }

@@ -35,13 +35,21 @@ func Warming(by float64, runs int, sd float64) Model {
 		})
 }
 
+// Waves are machines whose speed rises and falls by ten times what runs scatter, within a few runs.
+func Waves() (list []Model) {
+	for _, period := range []float64{2, 2.5, 3, 3.3, 3.6, 4, 5, 6, 8, 12} {
+		list = append(list, Wave(0.1, period, 0.005))
+	}
+	return list
+}
+
 // Wave is noise that rises and falls by a share with a period of so many runs, as over a day. It begins anywhere in it.
-func Wave(by float64, period int, sd float64) Model {
-	return changing(fmt.Sprintf("a wave of %g%% over %d runs, %g%%", 100*by, period, 100*sd), sd,
+func Wave(by, period, sd float64) Model {
+	return changing(fmt.Sprintf("a wave of %g%% over %g runs, %g%%", 100*by, period, 100*sd), sd,
 		func(r *rand.Rand) func(i int) float64 {
 			first := r.Float64()
 			return func(i int) float64 {
-				return math.Log1p(-by) * (1 + math.Sin(2*math.Pi*(first+float64(i)/float64(period)))) / 2
+				return math.Log1p(-by) * (1 + math.Sin(2*math.Pi*(first+float64(i)/period))) / 2
 			}
 		})
 }
