@@ -37,6 +37,7 @@ func TestSearchesOnDependentNoise(t *testing.T) {
 	models = append([]noise.Model{noise.Wandering(0.2, 0.03), noise.Wandering(0.5, 0.03), noise.Wandering(0.9, 0.03),
 		noise.TwoMode(0.15, 0.5, 0.01, 0.9),
 		noise.TwoMode(0.15, 0.2, 0.003, 0.9)}, models...)
+	models = append(models, noise.Waves()...)
 	nothing := func(*rand.Rand, float64) (func(search.Subset) float64, []int) { return planted(nil), nil }
 	for _, m := range models {
 		for _, w := range []row{

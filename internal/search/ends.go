@@ -119,7 +119,8 @@ func (s *Search) Apart() bool {
 	return s.Ends().apart(standardErrorsSubsets, s.terms.MinEffect)
 }
 
-// anchor says whether an end is to be measured, and which: the slow one first, then in turns.
+// anchor says whether an end is to be measured, and which: both as often, the slow one first. After that it is drawn
+// which comes first, so that a machine that is slower in each second measurement does not make the ends differ.
 func (s *Search) anchor() (Subset, bool) {
 	e := s.Ends()
 	switch {
@@ -127,10 +128,12 @@ func (s *Search) anchor() (Subset, bool) {
 		return s.space.All(), true
 	case len(e.Fast) < len(e.Slow):
 		return s.space.None(), true
-	case s.terms.Probes == 0 && !s.Apart(), s.sinceAnchor() >= anchorsAgain:
-		return s.space.All(), true
+	case (s.terms.Probes > 0 || s.Apart()) && s.sinceAnchor() < anchorsAgain:
+		return nil, false
+	case len(e.Slow) > 0 && s.random().IntN(2) == 0:
+		return s.space.None(), true
 	}
-	return nil, false
+	return s.space.All(), true
 }
 
 // differs says that there is a difference somewhere in a series, though its ends may be alike.
@@ -159,10 +162,15 @@ func (s *Search) probes() []int {
 	return slices.Compact(list)
 }
 
-// probe is the one that was measured least, while there are too few measurements or no difference is to be seen.
+// probe is the one that was measured least, while there are too few measurements or no difference is to be seen. Of
+// several it is drawn, but for the first turn.
 func (s *Search) probe() (Subset, bool) {
+	probes := s.probes()
+	if len(s.questions) >= len(probes) {
+		s.random().Shuffle(len(probes), func(i, j int) { probes[i], probes[j] = probes[j], probes[i] })
+	}
 	var next, least int
-	for i, at := range s.probes() {
+	for i, at := range probes {
 		if n := s.times(at); i == 0 || n < least {
 			next, least = at, n
 		}

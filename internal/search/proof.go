@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -304,12 +305,12 @@ func (p *proof) roles(spread float64) []Role {
 	return roles
 }
 
-// next bundle to measure: of the trial that is wanted, the side with fewer measurements. Of two alike the one that came
-// second the last time comes first, so that a steady drift favours neither.
-func (p *proof) next(spread float64) Subset {
+// next returns the bundle to measure: of the trial that is wanted, the side with fewer measurements. Of two alike one
+// is drawn, so that neither drift nor a rhythm favours a side.
+func (p *proof) next(spread float64, drawn *rand.Rand) Subset {
 	t, _ := p.wanted(spread)
 	fewer, more := len(t.logsFewer), len(t.logsMore)
-	if more < fewer || p.ordered && more == fewer && more%2 == 1 {
+	if more < fewer || more == fewer && drawn.IntN(2) == 0 {
 		return t.more
 	}
 	return t.fewer

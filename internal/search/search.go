@@ -25,7 +25,7 @@ type Terms struct {
 	// Build is how many measurements a bundle that was never measured before costs beside its own: a kernel that must
 	// be built takes longer than a boot of one that is there. 0 where bundles are there as they are.
 	Build float64
-	// Seed of the random bundles: with the same seed and the same measurements, the same question comes next.
+	// Seed of what is drawn: with the same seed and the same measurements, the same question comes next.
 	Seed uint64
 }
 
@@ -157,12 +157,17 @@ func (s *Search) Next() (Question, bool) {
 	return q, more
 }
 
+// random returns the source of what is drawn for the next question.
+func (s *Search) random() *rand.Rand {
+	return rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.questions)+len(s.broken))))
+}
+
 func (s *Search) next() (Question, bool) {
 	switch {
 	case s.answer.Finished():
 		return Question{}, false
 	case s.proof != nil && s.proof.verdict(s.posterior.spread()) == open:
-		return Question{Subset: s.proof.next(s.posterior.spread()), Purpose: Proof}, true
+		return Question{Subset: s.proof.next(s.posterior.spread(), s.random()), Purpose: Proof}, true
 	case s.terms.MaxMeasurements > 0 && s.Measurements() >= s.terms.MaxMeasurements:
 		return Question{}, false
 	}
@@ -179,8 +184,7 @@ func (s *Search) next() (Question, bool) {
 	if s.space.Ordered {
 		return best(s.steps()), true
 	}
-	halves := slices.DeleteFunc(s.halves(rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.questions)+len(s.broken))))),
-		s.isBroken)
+	halves := slices.DeleteFunc(s.halves(s.random()), s.isBroken)
 	if len(halves) == 0 {
 		return Question{}, false
 	}
