@@ -151,7 +151,7 @@ func TestScriptedLeftOnAnotherMachine(t *testing.T) {
 		})
 		suite := l.file("suite.yaml", oneLoad)
 		l.run("ablate", suite, "/srv", "--on", "scripted://db1", "--setting", "sysctl:vm.swappiness=1", "--setting",
-			"queue:read_ahead_kb=16", "--blocks", "1", "--seed", "2").ends(0)
+			"queue:read_ahead_kb=16", "--blocks", "1", "--seed", "3").ends(0)
 		left := d.list()[0]
 		left.restore()
 		if d.machine.Get(swappiness) == "60" && d.machine.Get(readAhead) == "128" {

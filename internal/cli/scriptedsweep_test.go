@@ -359,7 +359,7 @@ func TestScriptedSweepSpendsItsBudgetOnOpenLoads(t *testing.T) {
 		suite := l.file("many.yaml", strings.Replace(oneLoad, "fio: {rw: randwrite, iodepth: 16}",
 			"fio: {rw: randwrite}, matrix: {bs: [4k, 8k, 16k, 32k]}", 1))
 		args := []string{"sweep", suite, "/srv", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=32,128",
-			"--seed", "1", "--budget", "15m"}
+			"--seed", "2", "--budget", "15m"}
 		o := l.run(args...).ends(0)
 		d := decoded[sweep.Document](l.run("sweep", "--show", "last", "--json").ends(0))
 		visits := map[string]int{}

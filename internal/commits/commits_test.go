@@ -133,7 +133,7 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	s.terms = Terms{Run: "7KQ4M2X9TD", Build: []string{"sh", "build.sh", s.log}, Kept: 40,
-		Mark: "HEADROOM_RUN=7KQ4M2X9TD"}
+		Mark: fmt.Sprintf("HEADROOM_RUN=TEST%d", os.Getpid())}
 	return s
 }
 

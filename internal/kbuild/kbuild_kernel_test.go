@@ -47,8 +47,9 @@ func source(t *testing.T) string {
 func terms(t *testing.T, dir string) Terms {
 	t.Helper()
 	return Terms{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs")), Dir: dir,
-		Out: filepath.Join(t.TempDir(), "kernels"), Run: "7KQ4M2X9TD", Mark: "HEADROOM_RUN=7KQ4M2X9TD",
-		End: func(_ context.Context, folder string) error { return target.KillBelow(folder) }}
+		Out: filepath.Join(t.TempDir(), "kernels"), Run: "7KQ4M2X9TD",
+		Mark: fmt.Sprintf("HEADROOM_RUN=TEST%d", os.Getpid()),
+		End:  func(_ context.Context, folder string) error { return target.KillBelow(folder) }}
 }
 
 func open(t *testing.T, terms Terms) *Tree {

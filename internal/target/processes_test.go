@@ -1,6 +1,7 @@
 package target
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,7 +54,7 @@ func both(t *testing.T, of Started, all []*exec.Cmd) (here, there []int) {
 
 // What a run has started is what has exactly its variable, or works in exactly its folder or below.
 func TestWhatARunHasStarted(t *testing.T) {
-	const mark = "HEADROOM_RUN=7KQ4M2X9TD"
+	mark := fmt.Sprintf("HEADROOM_RUN=TEST%d", os.Getpid()) // another run of the tests has processes like these
 	base := t.TempDir()
 	folder := filepath.Join(base, "it's *[work]")
 	below, beside, cut := filepath.Join(folder, "a\nb"), folder+"shop", filepath.Join(base, "x\n", folder)

@@ -36,6 +36,9 @@ type plan struct {
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(ownRuns) == "" {
+		check(os.Setenv(ownRuns, strconv.Itoa(os.Getpid())))
+	}
 	if text := os.Getenv(crashPlan); text != "" {
 		var p plan
 		check(json.Unmarshal([]byte(text), &p))
@@ -88,7 +91,7 @@ func (p plan) carryOut() {
 	if p.DieInWrite > 0 {
 		t = dying{t, &p.DieInWrite}
 	}
-	j, err := Create(filepath.Join(p.Dir, "changes"), "RUN1", t)
+	j, err := Create(filepath.Join(p.Dir, "changes"), own("RUN1"), t)
 	check(err)
 	steps := 0
 	j.AtStep(func(step string) {

@@ -55,7 +55,7 @@ func TestConnectionCut(t *testing.T) {
 	kept := 0
 	for n := 1; ; n += 2 {
 		host := target.NewSSH(options)
-		j, err := Create(dir, "RUN1", host)
+		j, err := Create(dir, own("RUN1"), host)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -99,7 +99,7 @@ func TestWhatIsAnotherThingNowIsLeftAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+			j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 			if err != nil {
 				t.Fatal(err)
 			}

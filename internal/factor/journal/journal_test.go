@@ -34,7 +34,7 @@ func newBench(t *testing.T) bench {
 
 func (b bench) journal() *Journal {
 	b.t.Helper()
-	j, err := Create(filepath.Join(b.dir, "changes"), "RUN1", b.target)
+	j, err := Create(filepath.Join(b.dir, "changes"), own("RUN1"), b.target)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestAJournalHasOneOwner(t *testing.T) {
 	if _, err := Load(j.path, b.target); lab.KindOf(err) != lab.Refused {
 		t.Errorf("a journal in use was taken up: %v", err)
 	}
-	if _, err := Create(filepath.Join(b.dir, "changes"), "RUN1", b.target); err == nil {
+	if _, err := Create(filepath.Join(b.dir, "changes"), own("RUN1"), b.target); err == nil {
 		t.Error("two journals have one name")
 	}
 	abandon(j)

@@ -17,11 +17,14 @@ import (
 	"headroom/internal/lab"
 )
 
-// own returns an ID that is unique to this process. Locks are removed by run ID, and another process that runs these
-// tests has its locks in the same folder.
+// ownRuns is in the environment of the processes that a test starts: what makes the IDs of its runs unique.
+const ownRuns = "HEADROOM_TEST_OWN_RUNS"
+
+// own returns an ID that only these tests use, and the processes that they start. Locks are removed by run ID, and
+// another process that runs these tests has its locks in the same folder.
 func own(id string) string {
 	run, role, several := strings.Cut(id, "-")
-	run = fmt.Sprintf("%s%d", run, os.Getpid())
+	run += os.Getenv(ownRuns)
 	if several {
 		return run + "-" + role
 	}

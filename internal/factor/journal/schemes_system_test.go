@@ -97,7 +97,7 @@ func tried(t *testing.T, w scheme.Scope, factorName, level string, watched ...st
 	if factor.Equal(scheme.Name, found, level) {
 		t.Fatalf("%s is %s already, so nothing would be tried", factorName, level)
 	}
-	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func usualSysctls(t *testing.T) {
 	t.Helper()
 	targettest.Exclusive(t, "sysctls")
 	w := here(t)
-	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1-given", w.Target)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1-given"), w.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestQueueOfOneDeviceOfAStack(t *testing.T) {
 		}
 		before := contents(t, readAhead(c.other))[readAhead(c.other)]
 		tried(t, w, c.factor, "64", readAhead(c.changed))
-		j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+		j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 		if err == nil {
 			err = j.Change(t.Context(), s, "68")
 		}
@@ -331,7 +331,7 @@ func TestQueueOfOneDeviceOfAStack(t *testing.T) {
 	}
 	// A device is kept whichever way it is reached, and no other one with it.
 	w := on(t, "/dev/"+top)
-	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 	if err == nil {
 		err = j.Keep(t.Context(), []string{"queue@" + bottom + ":read_ahead_kb"})
 	}
@@ -366,7 +366,7 @@ func TestWhatIsKeptIsRefusedByAnyName(t *testing.T) {
 		{"sysfs:/proc/sys/vm/swappiness", "sysctl:vm.swappiness", "61"},
 		{"module:printk.time", "sysfs:/sys/module/printk/parameters/time", "N"},
 	} {
-		j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+		j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -475,7 +475,7 @@ func TestNIC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -552,7 +552,7 @@ func TestCPUs(t *testing.T) {
 	}
 	tried(t, w, "cpu:online", cpulist.Format(cpus[:len(cpus)-1]),
 		append(spot.Glob(t.Context(), w.Target, "/proc/irq/*/smp_affinity_list"), "/sys/devices/system/cpu/online")...)
-	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -626,7 +626,7 @@ func TestExec(t *testing.T) {
 func TestTheKernelsReasonIsTold(t *testing.T) {
 	disk := loopDisk(t)
 	w := on(t, "/dev/"+disk)
-	j, err := Create(filepath.Join(t.TempDir(), "changes"), "RUN1", w.Target)
+	j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 	if err != nil {
 		t.Fatal(err)
 	}
