@@ -19,6 +19,14 @@ import (
 // forAll is how long a browser may take for all that a reader does.
 const forAll = 20 * time.Minute
 
+// found is true on the whole page of what was searched for: the page before it may say the same, and go.
+func found(text string) string {
+	return `document.readyState === "complete" && location.search.includes("q=` + text + `")`
+}
+
+// atARun is true on the page of a run.
+const atARun = `location.pathname.startsWith("/runs/") && document.querySelector("main h1") !== null`
+
 // A reader finds a run, opens it, and compares two, with the mouse.
 func TestBrowseRuns(t *testing.T) {
 	a, all := saved(t, 12, nil)
@@ -27,8 +35,10 @@ func TestBrowseRuns(t *testing.T) {
 	b.WaitFor(t, "12 runs")
 	b.Accessible(t)
 	b.Do(t, chromedp.SendKeys(chromedp.CSS(`input[name="q"]`), "rns0000007"+kb.Enter))
+	b.WaitUntil(t, found("rns0000007"))
 	b.WaitFor(t, "1 of 12 runs")
-	b.Do(t, chromedp.Click(chromedp.CSS("tbody a")), chromedp.WaitReady(chromedp.CSS("main h1")))
+	b.Do(t, chromedp.Click(chromedp.CSS("tbody a")))
+	b.WaitUntil(t, atARun)
 	if at := b.At(t); at != "/runs/"+all[6].ID {
 		t.Errorf("the link leads to %s", at)
 	}
@@ -57,9 +67,11 @@ func TestBrowseWithKeyboard(t *testing.T) {
 	b.TabTo(t, ".skip")
 	b.TabTo(t, `input[name="q"]`)
 	b.Do(t, chromedp.KeyEvent("rns0000002"+kb.Enter))
+	b.WaitUntil(t, found("rns0000002"))
 	b.WaitFor(t, "1 of 3 runs")
 	b.TabTo(t, `a[href="/runs/`+all[1].ID+`"]`)
-	b.Do(t, chromedp.KeyEvent(kb.Enter), chromedp.WaitReady(chromedp.CSS("main h1")))
+	b.Do(t, chromedp.KeyEvent(kb.Enter))
+	b.WaitUntil(t, atARun)
 	if at := b.At(t); at != "/runs/"+all[1].ID {
 		t.Errorf("Enter leads to %s", at)
 	}
@@ -139,7 +151,7 @@ func TestPointsWithKeyboard(t *testing.T) {
 	b.WaitUntil(t, `document.querySelector("main canvas") !== null`)
 	b.TabTo(t, ".spot")
 	b.Do(t, chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Enter))
-	b.WaitUntil(t, `location.pathname.startsWith("/runs/") && document.querySelector("main h1") !== null`)
+	b.WaitUntil(t, atARun)
 	if at := b.At(t); at != "/runs/"+ids[1] {
 		t.Errorf("the second point leads to %s", at)
 	}
