@@ -80,11 +80,8 @@ func TestAccountsNameTheCostlyArgument(t *testing.T) {
 		label := fmt.Sprintf("pair-%d", i)
 		plantedRun{p.without.with(p.arguments...), p.load, kernel, label}.profile(t, v)
 		account := differences(t, v, without, label).Account
-		right := false
-		if account.Clear() {
-			most, clearly := account.Most()
-			right = clearly && isolates(most)
-		}
+		most, clearly := account.Most()
+		right := clearly && isolates(most)
 		if right {
 			named++
 		}

@@ -22,9 +22,9 @@ import (
 // besideCounts is what came of experiments on the same settings beside those that are killed; guarded as killCounts.
 type besideCounts struct{ killed, refused, finished int }
 
-// beside starts a second experiment, with a store of its own, at about the time of the first one. It changes the
-// settings that ablations and sweeps of the first one change. In half of all cases it is killed, too. The function
-// returned waits for its end, restores, and returns what went wrong.
+// beside starts a second experiment with a separate store, at about the time of the first one. It changes the settings
+// that the first one changes if that is an ablation or a sweep. Half of the second experiments are killed, too. The
+// returned function waits for the end of the second experiment, restores its settings, and returns errors.
 func (w *killWorker) beside(random *rand.Rand) func() []string {
 	other := *w
 	other.store, other.place = w.store+"-other", w.place+"-other"

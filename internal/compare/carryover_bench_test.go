@@ -20,7 +20,7 @@ func TestSimulatedCarryOver(t *testing.T) {
 				recordCarried(t, name, loads, leaving{left: left, noise: noise})
 			}
 		}
-		for _, runs := range []int{2, 3} { // in pairs each run is one of three after a run of the new side
+		for _, runs := range []int{2, 3} { // each run is within three runs after the new side
 			recordCarried(t, fmt.Sprintf("15-for-%d-runs-of-loads-%d", runs, loads), loads,
 				leaving{left: 0.15, noise: 0.01, runs: runs})
 		}

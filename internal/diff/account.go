@@ -14,12 +14,12 @@ func (e *entry) slowsAll(d Difference) bool {
 // slowsAll reports whether in some load an I/O takes longer on the slower side mainly because everything takes longer.
 func slowsAll(cells []difference.Cell, slower string) bool {
 	return slices.ContainsFunc(cells, func(c difference.Cell) bool {
-		if !c.Account.Clear() {
+		most, clearly := c.Account.Most()
+		if !clearly || most.Reason != difference.Uniform {
 			return false
 		}
-		most, clearly := c.Account.Most()
 		inB := c.Account.Loss.Value > 0
-		return clearly && most.Reason == difference.Uniform && (slower == "b" && inB || slower == "a" && !inB)
+		return slower == "b" && inB || slower == "a" && !inB
 	})
 }
 

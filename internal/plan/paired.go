@@ -12,10 +12,10 @@ const (
 )
 
 // Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that
-// whatever drifts (heat, caches, neighbours) meets both alike. Of eight pairs four begin with either arm, as drawn. An
-// order that is drawn has no rhythm, so that whatever has one (garbage collected in every third run) is as likely to
-// slow either arm. What is owed to coming second is estimated, and taken out. A pass carries out one pair of each cell
-// that still needs one, in an order drawn again.
+// whatever drifts (heat, caches, neighbours) meets both alike. Four of eight pairs begin with the base, in random
+// order, so a rhythm of the machine (garbage collected in every third run) is as likely to slow either arm. The effect
+// of coming second is estimated and removed. A pass carries out one pair of each cell that still needs one, in random
+// order.
 //
 // Two pairs are a block. Cells may be looked at after each of them (stat.GroupSequential), and the claims about all
 // metrics of all cells share one probability of error.
@@ -41,9 +41,9 @@ func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
 }
 
 const (
-	// pairsPerBlock is how many pairs a block has.
+	// pairsPerBlock is the number of pairs in a block.
 	pairsPerBlock = 2
-	// pairsToBalance is among how many pairs both orders come as often. The fewest that decide are as many.
+	// pairsToBalance is the number of pairs of which half begin with either arm. No fewer pairs can decide.
 	pairsToBalance = 8
 )
 
@@ -85,8 +85,8 @@ func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellP
 	return Repetition{}, of, false
 }
 
-// order returns the order of the arms in a pair. Pairs that confirm a verdict are too few for what is owed to coming
-// second to be estimated: each two of them have both orders.
+// order returns the order of the arms in a pair. There are too few confirming pairs to estimate the effect of coming
+// second, so two of them always have opposite orders.
 func (p *Pairs) order(c *cellPairs, pair int) [2]string {
 	balanced := pairsToBalance
 	if c.confirms(pair) {

@@ -253,7 +253,8 @@ func TestASideThatStandsStillIsNotTheSame(t *testing.T) {
 	}
 }
 
-// TestOrderOfArms checks that of eight pairs four begin with either arm, in any order, and of two that confirm one.
+// TestOrderOfArms checks that four of eight pairs begin with the new arm, in all 70 orders, and one of two confirming
+// pairs.
 func TestOrderOfArms(t *testing.T) {
 	p := Paired(named("a"), terms(1), 0, 1)
 	orders := map[string]bool{}

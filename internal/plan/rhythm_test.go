@@ -42,8 +42,8 @@ func inRhythm(p *Pairs, m noise.Model) (wrong bool) {
 	return wrong
 }
 
-// TestRhythms simulates machines whose speed rises and falls in any rhythm, by much more than runs scatter. That must
-// not make comparisons wrong more often than promised.
+// TestRhythms simulates machines whose speed rises and falls in a rhythm, by ten times the noise of runs. Comparisons
+// must not be wrong more often than promised.
 func TestRhythms(t *testing.T) {
 	trials := figure.Times(60, 2000)
 	for _, loads := range []int{1, 8} {

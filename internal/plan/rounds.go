@@ -7,8 +7,8 @@ import (
 )
 
 // Rounds compares several arms with a number of blocks that is fixed beforehand. In a block every cell is carried out
-// in all arms, one after the other. The orders of arms and of cells are drawn for each block, so that neither what
-// drifts nor what comes and goes in a rhythm meets an arm more often than others.
+// in all arms, one after the other. The orders of arms and of cells are random in each block, so that neither drift nor
+// a rhythm of the machine favours an arm.
 type Rounds struct {
 	cells  []Cell
 	arms   []string

@@ -4,7 +4,7 @@ import "slices"
 
 // Visits takes turns between arms that are dear to get to: a machine is started again for each, or a setting is
 // changed. In a block every arm is visited once and all of its cells are carried out there, so that the visit is the
-// unit. The order of the arms is drawn for each block, as in Rounds.
+// unit. The order of the arms is random in each block, as in Rounds.
 type Visits struct {
 	arms     []VisitedArm
 	terms    VisitTerms

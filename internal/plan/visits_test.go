@@ -85,8 +85,8 @@ func TestAPlanFollowsAnother(t *testing.T) {
 	}
 }
 
-// Neither drift within a block nor a rhythm must favour an arm: each block has an order of its own.
-func TestOrderOfVisitsIsDrawnForEachBlock(t *testing.T) {
+// TestOrderOfVisits checks that the orders of neighbouring blocks are independent, so that no rhythm favours an arm.
+func TestOrderOfVisits(t *testing.T) {
 	p := InVisits(threeArms(), VisitTerms{Blocks: 400}, nil, 3)
 	arms := func(block int) []string {
 		var list []string

@@ -1,7 +1,7 @@
 package profile
 
-// FewestIOs is how many I/Os a load must do while it is traced for its calls to be counted per I/O. Of fewer, single
-// calls make too much.
+// FewestIOs is the number of I/Os that a load must do while it is traced, so that its calls can be divided by them.
+// With fewer I/Os, single calls weigh too much.
 const FewestIOs = 30
 
 // Traced are calls of kernel functions and occurrences of static tracepoints in bursts that the function tracer ran.

@@ -54,7 +54,7 @@ func PartText(p difference.Part) string {
 	return "what no layer clearly differs in"
 }
 
-// partName names a part in the midst of a sentence.
+// partName returns the text of a part as the object of a sentence.
 func partName(p difference.Part) string {
 	if p.Reason == difference.Uniform {
 		return "that " + PartText(p)

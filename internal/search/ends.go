@@ -119,8 +119,9 @@ func (s *Search) Apart() bool {
 	return s.Ends().apart(standardErrorsSubsets, s.terms.MinEffect)
 }
 
-// anchor says whether an end is to be measured, and which: both as often, the slow one first. After that it is drawn
-// which comes first, so that a machine that is slower in each second measurement does not make the ends differ.
+// anchor returns the end to measure next, and false if none is needed. The slow end is first. Later the order within
+// each pair of measurements is random: on a machine that alternates between slow and fast, strict turns make the ends
+// differ.
 func (s *Search) anchor() (Subset, bool) {
 	e := s.Ends()
 	switch {
@@ -162,8 +163,8 @@ func (s *Search) probes() []int {
 	return slices.Compact(list)
 }
 
-// probe is the one that was measured least, while there are too few measurements or no difference is to be seen. Of
-// several it is drawn, but for the first turn.
+// probe returns the probe with the fewest measurements, and false once there are enough measurements and a difference.
+// After the first turn it chooses at random between probes with equally many.
 func (s *Search) probe() (Subset, bool) {
 	probes := s.probes()
 	if len(s.questions) >= len(probes) {

@@ -305,8 +305,8 @@ func (p *proof) roles(spread float64) []Role {
 	return roles
 }
 
-// next returns the bundle to measure: of the trial that is wanted, the side with fewer measurements. Of two alike one
-// is drawn, so that neither drift nor a rhythm favours a side.
+// next returns the bundle to measure: the side of the wanted trial with fewer measurements. If both have as many, the
+// choice is random, so that neither drift nor a rhythm of the machine favours a side.
 func (p *proof) next(spread float64, drawn *rand.Rand) Subset {
 	t, _ := p.wanted(spread)
 	fewer, more := len(t.logsFewer), len(t.logsMore)

@@ -25,7 +25,7 @@ type Terms struct {
 	// Build is how many measurements a bundle that was never measured before costs beside its own: a kernel that must
 	// be built takes longer than a boot of one that is there. 0 where bundles are there as they are.
 	Build float64
-	// Seed of what is drawn: with the same seed and the same measurements, the same question comes next.
+	// Seed of all random choices: the same seed and the same measurements lead to the same next question.
 	Seed uint64
 }
 
@@ -157,7 +157,7 @@ func (s *Search) Next() (Question, bool) {
 	return q, more
 }
 
-// random returns the source of what is drawn for the next question.
+// random returns the source of random choices for the next question.
 func (s *Search) random() *rand.Rand {
 	return rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.questions)+len(s.broken))))
 }

@@ -19,12 +19,12 @@ import (
 // forAll is how long a browser may take for all that a reader does.
 const forAll = 20 * time.Minute
 
-// found is true on the whole page of what was searched for: the page before it may say the same, and go.
+// found returns a condition that holds on the loaded results of a search. The previous page can contain the same text.
 func found(text string) string {
 	return `document.readyState === "complete" && location.search.includes("q=` + text + `")`
 }
 
-// atARun is true on the page of a run.
+// atARun is a condition that holds on the page of a run.
 const atARun = `location.pathname.startsWith("/runs/") && document.querySelector("main h1") !== null`
 
 // A reader finds a run, opens it, and compares two, with the mouse.

@@ -82,8 +82,8 @@ func (g *GroupSequential) after(blocks int) float64 {
 	return criticalMixture(freedomOf(blocks), 1+float64(2*blocks)*effectVariance, extraAlphaShare*g.alpha)
 }
 
-// freedomOf is with how many degrees of freedom so many blocks of two pairs tell the noise: of their 4 runs each, one
-// is spent on the level of each block, one on the change, one on the position in a pair.
+// freedomOf returns the degrees of freedom of the noise in so many blocks of two pairs. The level of each block takes
+// one of its four runs, and the change and the position in a pair take one each.
 func freedomOf(blocks int) float64 { return float64(3*blocks - 2) }
 
 // The contrasts of n blocks (3n-1 of them: the position's mean is not known, so that it takes one away) are a vector

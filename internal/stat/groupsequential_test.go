@@ -4,11 +4,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"headroom/internal/stat/noise"
 )
 
 // The critical values are exact: of normal runs without a difference, as many end at each look as were planned to.
 func TestEachLookSpendsItsShare(t *testing.T) {
-	const trials = 2000
+	const trials = 20000
 	for pairs, alpha := range map[int]float64{8: 0.2, 20: 0.04, 60: 0.2} {
 		g := NewGroupSequential(alpha, pairs)
 		first := (FewestPairs(alpha) + 1) / 2
@@ -74,35 +76,18 @@ func TestCriticalValuesOfAPlan(t *testing.T) {
 	}
 }
 
-// blocksOf are so many blocks with this change, position effect, drift from run to run and noise. Of eight pairs four
-// begin with either side.
-func blocksOf(r *rand.Rand, n int, change, position, drift, noise float64) []TwoPairs {
+// blocksOf returns n blocks of a live comparison with this change, position effect, drift from run to run and noise,
+// all of them logarithms.
+func blocksOf(r *rand.Rand, n int, change, position, drift, spread float64) []TwoPairs {
 	list := make([]TwoPairs, n)
-	run := 0
-	var drawn []int
-	for i := range list {
-		if i%4 == 0 {
-			drawn = r.Perm(8)
-		}
-		next := func(new, second bool) float64 {
-			v := drift*float64(run) + noise*r.NormFloat64()
-			if run++; new {
-				v += change
-			}
-			if second {
-				v += position
-			}
-			return v
-		}
-		for k := range 2 {
-			newFirst := drawn[2*(i%4)+k] < 4
-			list[i].NewFirst[k] = newFirst
-			a := next(newFirst, false)
-			b := next(!newFirst, true)
+	for i, b := range noise.Drift(math.Expm1(drift), spread).Blocks(r, n) {
+		list[i] = TwoPairs(b)
+		for k, newFirst := range b.NewFirst {
+			list[i].New[k] += change
 			if newFirst {
-				list[i].New[k], list[i].Base[k] = a, b
+				list[i].Base[k] += position
 			} else {
-				list[i].Base[k], list[i].New[k] = a, b
+				list[i].New[k] += position
 			}
 		}
 	}

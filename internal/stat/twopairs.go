@@ -14,9 +14,9 @@ type TwoPairs struct {
 	NewFirst [2]bool
 }
 
-// differences returns the change from base to new in each pair, and what the first pair is above the second. Orders are
-// 1 where the new side was second, and -1 where it was first. Where runs are independent, half has the variance of a
-// run.
+// differences returns the change from base to new in each pair, the order of each pair (1 if the new side was second,
+// -1 if it was first), and half the difference between the first pair and the second. If runs are independent, half has
+// the variance of a run.
 func (p TwoPairs) differences() (changes, orders [2]float64, half float64) {
 	for k := range changes {
 		changes[k], orders[k] = p.New[k]-p.Base[k], 1
@@ -27,13 +27,13 @@ func (p TwoPairs) differences() (changes, orders [2]float64, half float64) {
 	return changes, orders, (p.New[0] + p.Base[0] - p.New[1] - p.Base[1]) / 2
 }
 
-// Change estimates the ratio from pairs in the order in which they were measured. Runs are taken as level of the two
-// pairs and side and position in the pair and noise, so that neither what drifts nor a second run that is slower on
-// both sides widens the interval. The noise is the larger of two estimates: of all that is left, and without what the
-// two pairs differ by, which is more where neighbours are alike. Where one side alone is noisy, the position and the
-// two pairs say the same, and t has fewer degrees of freedom than it is taken to have; where it jumps between two
-// levels, the spread is too small by chance. So the signs of the pairs, without what the position does, must bear the
-// interval out.
+// Change estimates the ratio from pairs in the order in which they were measured. The logarithm of a run is modelled as
+// the level of its two pairs plus the effects of its side and of its position in the pair plus noise, so that neither
+// drift nor a second run that is slower on both sides widens the interval. The noise is the larger of two estimates: of
+// all that is left, and without what the two pairs differ by, which is more where neighbours are alike. Where one side
+// alone is noisy, the position and the two pairs say the same, and t has fewer degrees of freedom than it is taken to
+// have; where it jumps between two levels, the spread is too small by chance. So the signs of the pairs, without what
+// the position does, must bear the interval out.
 func (g *GroupSequential) Change(list []TwoPairs) Change {
 	var changes, orders []float64
 	halves := 0.0
@@ -51,8 +51,7 @@ func (g *GroupSequential) Change(list []TwoPairs) Change {
 		return c
 	}
 	mean, position := stat.Mean(changes, nil), 0.0
-	// The share of the variance that is left for the change where the sides don't come second as often.
-	independent := 1.0
+	independent := 1.0 // share of the variance of the orders that their imbalance leaves
 	if imbalance := stat.Mean(orders, nil); math.Abs(imbalance) < 1 {
 		mean, position = stat.LinearRegression(orders, changes, nil, false)
 		independent = 1 - imbalance*imbalance

@@ -42,7 +42,7 @@ func live(base, next []float64) (stat.Decision, int) {
 	planned := stat.NewGroupSequential(0.05, len(base)&^1)
 	var blocks []stat.TwoPairs
 	for n := 0; n+1 < len(base); n += 2 {
-		b := stat.TwoPairs{}
+		b := stat.TwoPairs{NewFirst: [2]bool{false, true}}
 		for k := range 2 {
 			b.Base[k], b.New[k] = math.Log(base[n+k]), math.Log(next[n+k])
 		}

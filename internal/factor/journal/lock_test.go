@@ -17,11 +17,12 @@ import (
 	"headroom/internal/lab"
 )
 
-// ownRuns is in the environment of the processes that a test starts: what makes the IDs of its runs unique.
+// ownRuns is the environment variable with the suffix that makes IDs of runs unique. Processes inherit it from the test
+// that starts them.
 const ownRuns = "HEADROOM_TEST_OWN_RUNS"
 
-// own returns an ID that only these tests use, and the processes that they start. Locks are removed by run ID, and
-// another process that runs these tests has its locks in the same folder.
+// own returns an ID that is unique to these tests and the processes that they start. Locks are removed by run ID, and
+// another run of the tests has its locks in the same folder.
 func own(id string) string {
 	run, role, several := strings.Cut(id, "-")
 	run += os.Getenv(ownRuns)

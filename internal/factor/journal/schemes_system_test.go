@@ -696,7 +696,7 @@ func TestAPlainUserIsToldWhatItTakes(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "can't set /proc/sys/vm/dirty_background_ratio") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	// It ended without Undo, and its locks would keep the setting from the next run of the tests.
+	// The process ended without Undo. Its locks would refuse the setting to the next run of the tests.
 	locks, err := filepath.Glob(fmt.Sprintf("/dev/shm/headroom-settings-%d/*", nobody))
 	if err != nil || len(locks) == 0 {
 		t.Fatalf("locks %q, %v", locks, err)

@@ -70,7 +70,7 @@ const (
 	leastLoss         = 0.1 // of the shorter time: less is no loss to account for
 	leastLossEmulated = 0.5
 	rounding          = 1e-9 // of the time: a part of no more is none
-	mostLittle        = 0.1  // of the loss: what appeared and surely takes less accounts for little
+	mostLittle        = 0.1  // of the loss: a layer with a smaller share accounts for little
 )
 
 // Clear reports whether an I/O takes longer, or less long, beyond chance and beyond what boots of one
@@ -86,21 +86,22 @@ func (a *Account) Clear() bool {
 	return (a.Loss.Low > 0 || a.Loss.High < 0) && math.Abs(a.Loss.Value) >= least*min(a.A, a.B)
 }
 
-// Most returns the part that accounts for most, and whether it clearly does: the interval of its share does not hold 0.
+// Most returns the part that accounts for most of a clear loss, and whether it clearly does: the interval of its share
+// excludes 0.
 func (a *Account) Most() (most Part, clearly bool) {
+	if !a.Clear() {
+		return Part{}, false
+	}
 	most = slices.MaxFunc(a.Parts, func(x, y Part) int { return cmp.Compare(x.Share.Value, y.Share.Value) })
 	return most, most.Share.Low > 0
 }
 
-// Little reports whether a function that differs accounts for little of a clear loss: its layer takes little of the
-// time, and nothing that takes much waits, which a function may make others do in a moment. Where nothing clearly
-// accounts for the loss, the function may.
+// Little reports whether a function that differs accounts for little of a clear loss: the interval of its layer's share
+// ends below mostLittle. It is false if waiting accounts for most, since a short function can make others wait, and if
+// no part clearly accounts for the loss.
 func (a *Account) Little(f Function) bool {
-	if !a.Clear() || f.Waits.Changed() {
-		return false
-	}
 	most, clearly := a.Most()
-	return clearly && most.Reason != Waiting && !slices.ContainsFunc(a.Parts, func(p Part) bool {
+	return clearly && most.Reason != Waiting && !f.Waits.Changed() && !slices.ContainsFunc(a.Parts, func(p Part) bool {
 		return p.Layer == f.Layer && p.Share.High >= mostLittle
 	})
 }

@@ -132,12 +132,12 @@ func (c *calls) trace(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// longer is how many times as long, and as many events, a load is traced of which too few I/Os completed.
+// longer is the factor by which the limits of time and of events grow while too few I/Os have completed.
 const longer = 4
 
-// left returns how much longer the load should be traced, after bursts that took this long in all. On a busy machine a
-// load may sleep through most bursts, so that few of its I/Os complete in them: while it moves bytes of devices, it is
-// traced longer than was asked for.
+// left returns for how much longer the load should be traced, after bursts that took this long in all. On a busy
+// machine a load can sleep during most bursts, so that few of its I/Os complete in them. If it moves bytes of devices,
+// it is then traced for longer than requested.
 func (c *calls) left(traced time.Duration, counts *ioCounter) time.Duration {
 	window, events := c.request.Trace, uint64(mostEvents)
 	if (traced >= window || c.events >= events) && c.completed() < profile.FewestIOs && counts.sum().DeviceBytes > 0 {
@@ -149,7 +149,7 @@ func (c *calls) left(traced time.Duration, counts *ioCounter) time.Duration {
 	return window - traced
 }
 
-// completed returns how many I/Os the devices under test have completed in all bursts: the most of any of them.
+// completed returns the number of I/Os that completed in all bursts, on the device under test with the most.
 func (c *calls) completed() (most uint64) {
 	for _, d := range c.bursts.all().completions() {
 		if slices.Contains(c.request.Devices, d.Device) {

@@ -7,7 +7,8 @@ import (
 	"headroom/internal/profile"
 )
 
-// A load that moves bytes of devices is traced until enough of its I/Os have completed, four times as long at most.
+// TestTracedLonger checks that a load that moves bytes of devices is traced until enough of its I/Os have completed,
+// for four times the requested time at most.
 func TestTracedLonger(t *testing.T) {
 	const window, device = 600 * time.Millisecond, 253<<20 | 3
 	for _, c := range []struct {

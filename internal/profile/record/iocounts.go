@@ -2,10 +2,8 @@ package record
 
 import (
 	"context"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,7 +24,7 @@ type ioCounter struct {
 	devices     []string            // whose discards are counted
 	first, last map[string]ioCounts // by the file that has them, or the device
 	begun, seen time.Time           // seen is when a process of the load was last there
-	reading     sync.Mutex
+	reading     sync.Mutex          // guards the load, the counts and the times
 	stop        context.CancelFunc
 	stopped     chan struct{}
 }
@@ -57,9 +55,10 @@ func (s *session) endCount(c *ioCounter) *profile.Counted {
 	c.stop()
 	<-c.stopped
 	sum := c.sum()
-	known := slices.ContainsFunc(slices.Collect(maps.Keys(c.last)), func(name string) bool {
-		return strings.HasSuffix(name, "/io")
-	})
+	known := false
+	for name := range c.last {
+		known = known || strings.HasSuffix(name, "/io")
+	}
 	if !known && len(c.load.processes) > 0 {
 		s.miss(profile.Missing{What: profile.CountsOfIO,
 			Why:  "the kernel shows no /proc/PID/io of the load's processes",

@@ -97,11 +97,14 @@ func (t text) differenceOfCell(c difference.Cell, a, b breakdown.Cell) []documen
 // layer it names the functions that tell most, and of waiting those in which threads wait.
 func differenceAnswer(c difference.Cell) string {
 	if c.Account.Clear() {
+		text := prose.Capital(report.AccountText(c.Account))
 		most, clearly := c.Account.Most()
-		functions := slices.DeleteFunc(slices.Clone(c.Functions), func(f difference.Function) bool {
-			return !clearly || f.Layer != most.Layer && (most.Reason != difference.Waiting || !f.Waits.Changed())
-		})
-		return prose.Capital(report.AccountText(c.Account)) + changesText(functions)
+		if !clearly {
+			return text
+		}
+		return text + changesText(slices.DeleteFunc(slices.Clone(c.Functions), func(f difference.Function) bool {
+			return f.Layer != most.Layer && (most.Reason != difference.Waiting || !f.Waits.Changed())
+		}))
 	}
 	if len(c.Layers) == 0 {
 		return nothingDiffers(c)

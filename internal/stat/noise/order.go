@@ -8,7 +8,7 @@ type Order int
 // The orders. FixedOrder is the wrong one: whatever drifts is charged to the second.
 const (
 	RandomOrder   Order = iota // drawn for each pair
-	BalancedOrder              // drawn, but of eight pairs four in either order
+	BalancedOrder              // drawn, with four of eight pairs in either order
 	FixedOrder                 // the base always first
 )
 
@@ -16,7 +16,7 @@ func (o Order) String() string {
 	return [...]string{"random order", "balanced order", "fixed order"}[o]
 }
 
-// swaps returns of n pairs in this order whether the second is measured first.
+// swaps reports for each of n pairs whether its second side is measured first.
 func (o Order) swaps(r *rand.Rand, n int) []bool {
 	const balanced = 8
 	swapped := make([]bool, n)
@@ -78,7 +78,7 @@ func (m Model) Pairs(r *rand.Rand, n int, order Order) []float64 {
 	return next
 }
 
-// Turns are the orders in which n things are visited in so many blocks, each drawn.
+// Turns returns a random order of n visits for each block.
 func Turns(r *rand.Rand, n, blocks int) [][]int {
 	orders := make([][]int, blocks)
 	for b := range orders {

@@ -35,7 +35,7 @@ func Warming(by float64, runs int, sd float64) Model {
 		})
 }
 
-// Waves are machines whose speed rises and falls by ten times what runs scatter, within a few runs.
+// Waves returns machines whose speed rises and falls within 2 to 12 runs, by ten times the noise of runs.
 func Waves() (list []Model) {
 	for _, period := range []float64{2, 2.5, 3, 3.3, 3.6, 4, 5, 6, 8, 12} {
 		list = append(list, Wave(0.1, period, 0.005))
