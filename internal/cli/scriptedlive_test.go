@@ -91,8 +91,8 @@ func TestScriptedLive(t *testing.T) {
 		o := l.run("compare", "--live", l.file("suite.yaml", scriptedSuite), "/srv/a", "/srv/b", "scripted://db1",
 			"--seed", "3", "--label", "drives", "--json").ends(0)
 		o.says("2 cells, each in pairs until its verdict: at most 20 and 4 to confirm",
-			"0 of 2 settled  pair 2 of randread 4k q4 read.iops: -29.7", "2 of 2 settled  confirming pair",
-			"randread 4k q4 read.iops: slower -30", "randwrite 4k q16 write.iops: faster +")
+			"0 of 2 settled  pair 2 of randread 4k q4 read.iops: -30.7", "2 of 2 settled  confirming pair",
+			"randread 4k q4 read.iops: slower -29.9%", "randwrite 4k q16 write.iops: faster +")
 		d := compared(o)
 		if got := verdicts(d); !maps.Equal(got, map[string]compare.Verdict{"reads": compare.Slower,
 			"writes": compare.Faster}) {

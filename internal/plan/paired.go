@@ -3,6 +3,7 @@ package plan
 import (
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/stat/pairorder"
 )
 
 // The two sides of a comparison, as Repetition.Arm names them.
@@ -12,8 +13,8 @@ const (
 )
 
 // Pairs compares two arms, cell by cell. A pair is the same cell in one arm and right afterwards in the other, so that
-// whatever drifts (heat, caches, neighbours) meets both alike. Four of eight pairs begin with the base, in random
-// order, so a rhythm of the machine (garbage collected in every third run) is as likely to slow either arm. The effect
+// whatever drifts (heat, caches, neighbours) meets both alike. Four of eight pairs begin with the base, in random order
+// ([pairorder.Draw]), so a rhythm of the machine (garbage collected in every third run) can slow either arm. The effect
 // of coming second is estimated and removed. A pass carries out one pair of each cell that still needs one, in random
 // order.
 //
@@ -40,12 +41,8 @@ func Paired(cells []Cell, terms lab.Terms, budget float64, seed uint64) *Pairs {
 		budget: budget, seed: seed}
 }
 
-const (
-	// pairsPerBlock is the number of pairs in a block.
-	pairsPerBlock = 2
-	// pairsToBalance is the number of pairs of which half begin with either arm. No fewer pairs can decide.
-	pairsToBalance = 8
-)
+// pairsPerBlock is the number of pairs in a block.
+const pairsPerBlock = 2
 
 // Next is the next half of a pair. The numbers of a repetition and of its block are that of the pair within its cell.
 func (p *Pairs) Next(done []Done) (Repetition, bool) {
@@ -88,12 +85,12 @@ func (p *Pairs) inPass(cells []*cellPairs, pass int) (next Repetition, of *cellP
 // order returns the order of the arms in a pair. There are too few confirming pairs to estimate the effect of coming
 // second, so two of them always have opposite orders.
 func (p *Pairs) order(c *cellPairs, pair int) [2]string {
-	balanced := pairsToBalance
+	place := pair - 1
+	newFirst := pairorder.Draw(random(p.seed, c.id, place/pairorder.Pairs))[place%pairorder.Pairs]
 	if c.confirms(pair) {
-		balanced = pairsPerBlock
+		newFirst = (random(p.seed, c.id, place/pairsPerBlock).IntN(2) == 0) == (place%pairsPerBlock == 0)
 	}
-	drawn, place := (pair-1)/balanced, (pair-1)%balanced
-	if random(p.seed, c.id, drawn).Perm(balanced)[place] < balanced/2 {
+	if newFirst {
 		return [2]string{New, Base}
 	}
 	return [2]string{Base, New}

@@ -11,6 +11,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/stat/pairorder"
 )
 
 func terms(claims int) lab.Terms {
@@ -253,7 +254,7 @@ func TestASideThatStandsStillIsNotTheSame(t *testing.T) {
 	}
 }
 
-// TestOrderOfArms checks that four of eight pairs begin with the new arm, in all 70 orders, and one of two confirming
+// TestOrderOfArms checks that four of eight pairs begin with the new arm, in all 44 orders, and one of two confirming
 // pairs.
 func TestOrderOfArms(t *testing.T) {
 	p := Paired(named("a"), terms(1), 0, 1)
@@ -261,16 +262,16 @@ func TestOrderOfArms(t *testing.T) {
 	c := p.sort(named("a"), nil)[0]
 	for drawn := range 2000 {
 		order := ""
-		for place := range pairsToBalance {
-			order += p.order(c, drawn*pairsToBalance+place+1)[0] + " "
+		for place := range pairorder.Pairs {
+			order += p.order(c, drawn*pairorder.Pairs+place+1)[0] + " "
 		}
-		if strings.Count(order, New) != pairsToBalance/2 {
+		if strings.Count(order, New) != pairorder.Pairs/2 {
 			t.Errorf("pairs begin with %s", order)
 		}
 		orders[order] = true
 	}
-	if len(orders) != 70 {
-		t.Errorf("%d orders of 70 were drawn", len(orders))
+	if len(orders) != 44 {
+		t.Errorf("%d orders of 44 were drawn", len(orders))
 	}
 	confirming := map[string]bool{}
 	for seed := range uint64(40) {

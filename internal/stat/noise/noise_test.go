@@ -103,7 +103,7 @@ func TestOrders(t *testing.T) {
 				opposite++
 			}
 		}
-		want := map[Order][2]int{RandomOrder: {500, 250}, BalancedOrder: {500, 286}, FixedOrder: {0, 0}}[order]
+		want := map[Order][2]int{RandomOrder: {500, 250}, BalancedOrder: {500, 339}, FixedOrder: {0, 0}}[order]
 		if math.Abs(float64(swapped-want[0])) > 60 || math.Abs(float64(opposite-want[1])) > 60 {
 			t.Errorf("%v: %d of 1000 pairs swapped, %d of 500 blocks in opposite orders", order, swapped, opposite)
 		}

@@ -1,6 +1,10 @@
 package noise
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"headroom/internal/stat/pairorder"
+)
 
 // Order is which of the two is measured first in a pair.
 type Order int
@@ -8,7 +12,7 @@ type Order int
 // The orders. FixedOrder is the wrong one: whatever drifts is charged to the second.
 const (
 	RandomOrder   Order = iota // drawn for each pair
-	BalancedOrder              // drawn, with four of eight pairs in either order
+	BalancedOrder              // as a live comparison draws it
 	FixedOrder                 // the base always first
 )
 
@@ -18,18 +22,17 @@ func (o Order) String() string {
 
 // swaps reports for each of n pairs whether its second side is measured first.
 func (o Order) swaps(r *rand.Rand, n int) []bool {
-	const balanced = 8
 	swapped := make([]bool, n)
-	var drawn []int
+	var drawn [pairorder.Pairs]bool
 	for i := range swapped {
 		switch o {
 		case RandomOrder:
 			swapped[i] = r.IntN(2) == 1
 		case BalancedOrder:
-			if i%balanced == 0 {
-				drawn = r.Perm(balanced)
+			if i%pairorder.Pairs == 0 {
+				drawn = pairorder.Draw(r)
 			}
-			swapped[i] = drawn[i%balanced] < balanced/2
+			swapped[i] = drawn[i%pairorder.Pairs]
 		}
 	}
 	return swapped
