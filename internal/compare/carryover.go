@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/stat"
+	"headroom/internal/stat/inturns"
 )
 
 // period is one value of a live comparison.
@@ -19,7 +19,7 @@ type period struct {
 
 // carryOver is what one side of a live comparison leaves to whatever follows it, by metric, as all its loads together
 // show it; nothing where it is not known when they started.
-func carryOver(base, next Run) map[string]stat.CarryOver {
+func carryOver(base, next Run) map[string]inturns.CarryOver {
 	var all []period
 	for side, run := range []Run{base, next} {
 		for load, c := range run.Cells {
@@ -33,38 +33,38 @@ func carryOver(base, next Run) map[string]stat.CarryOver {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b period) int { return a.start.Compare(b.start) })
-	loads := map[string]map[int]*stat.Periods{} // by metric and load
-	var before []bool                           // which runs before this one were of the new side, the last one first
+	loads := map[string]map[int]*inturns.Periods{} // by metric and load
+	var before []bool                              // whether the runs before were of the new side, the last one first
 	var now *period
 	for i := range all {
 		t := &all[i]
 		if now == nil || !t.start.Equal(now.start) || t.next != now.next {
 			if now != nil {
-				before = append([]bool{now.next}, before[:min(len(before), stat.MostCarried-1)]...)
+				before = append([]bool{now.next}, before[:min(len(before), inturns.MostCarried-1)]...)
 			}
 			now = t
 		}
 		if loads[t.metric] == nil {
-			loads[t.metric] = map[int]*stat.Periods{}
+			loads[t.metric] = map[int]*inturns.Periods{}
 		}
 		if loads[t.metric][t.load] == nil {
-			loads[t.metric][t.load] = &stat.Periods{}
+			loads[t.metric][t.load] = &inturns.Periods{}
 		}
 		of := &loads[t.metric][t.load].Base
 		if t.next {
 			of = &loads[t.metric][t.load].New
 		}
 		if len(before) > 0 {
-			*of = append(*of, stat.Period{Value: t.value, AfterNew: before})
+			*of = append(*of, inturns.Period{Value: t.value, AfterNew: before})
 		}
 	}
-	found := map[string]stat.CarryOver{}
+	found := map[string]inturns.CarryOver{}
 	for metric, byLoad := range loads {
-		var turns []stat.Periods
+		var turns []inturns.Periods
 		for _, load := range slices.Sorted(maps.Keys(byLoad)) {
 			turns = append(turns, *byLoad[load])
 		}
-		found[metric] = stat.FindCarryOver(turns)
+		found[metric] = inturns.FindCarryOver(turns)
 	}
 	return found
 }

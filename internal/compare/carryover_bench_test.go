@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/figure"
-	"headroom/internal/stat"
+	"headroom/internal/stat/inturns"
 )
 
 // What one side leaves to whatever follows it, in suites: how often the side that is slower by itself is called faster,
@@ -49,7 +49,7 @@ func recordCarried(t *testing.T, name string, loads int, of leaving) {
 		g.Text = f.text
 		figure.Record(t, g)
 	}
-	if wrong > all*7/100 && of.runs <= stat.MostCarried {
+	if wrong > all*7/100 && of.runs <= inturns.MostCarried {
 		t.Errorf("%s: %d of %d are wrong", name, wrong, all)
 	}
 }

@@ -85,7 +85,7 @@ func carriedVerdicts(t *testing.T, comparisons, loads int, of leaving) (wrong, r
 			switch {
 			case c.Verdict == Slower || c.Verdict == Same && left <= c.Margin:
 				right++
-			case c.Carried:
+			case c.Withheld != "":
 				withheld++
 			case c.Verdict != Undecided:
 				wrong++
@@ -111,7 +111,8 @@ func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
 	d := Compare(knowledge(t), base, []Run{next}, Options{})
 	printed := false
 	for _, c := range d.Cells {
-		printed = printed || c.Carried && strings.Contains(c.Why, "one side leaves something to whatever follows it: ")
+		printed = printed || c.Withheld != "" &&
+			strings.Contains(c.Why, "one side leaves something to whatever follows it: ")
 	}
 	if last := d.Warnings[len(d.Warnings)-1]; !printed || last.Code != "carry-over" ||
 		!strings.Contains(last.Text, "--set ramp_time=30s") {
@@ -165,7 +166,8 @@ func TestOnlyTurnsCarryOver(t *testing.T) {
 		other.Cells[0].Values["read.iops"][i].Start = time.Unix(2e9, 0).Add(time.Duration(i) * time.Minute)
 	}
 	other.Cells[0].Job = "load0"
-	if c := only(t, Compare(knowledge(t), base, []Run{other}, steady())); c.Carried || c.Change.Per != perRepetition {
+	c := only(t, Compare(knowledge(t), base, []Run{other}, steady()))
+	if c.Withheld != "" || c.Change.Per != perRepetition {
 		t.Errorf("%s, %s", c.Verdict, c.Why)
 	}
 	if carry := carryOver(base, other)["read.iops"]; !carry.Found() {

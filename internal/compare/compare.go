@@ -10,6 +10,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/stat/inturns"
 	"headroom/internal/validity"
 )
 
@@ -112,12 +113,6 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 	doc.Confidence = stat.FamilyWise(o.Alpha, claims(doc.Comparisons, base, runs))
 	power := newPower(doc.Confidence)
 	for i, list := range all {
-		if live(base, runs[i]) {
-			carry := carryOver(base, runs[i])
-			for k := range list {
-				list[k].sample.carry = carry[list[k].cell.Metric]
-			}
-		}
 		for k := range list {
 			p := &list[k]
 			if p.cell.Verdict != Incomparable {
@@ -135,13 +130,7 @@ func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Documen
 			doc.New[i].Counts[p.cell.Verdict]++
 			doc.Cells = append(doc.Cells, p.cell)
 		}
-		if slices.ContainsFunc(doc.Cells, func(c ComparedMetric) bool { return c.Carried && c.Run == runs[i].ID }) {
-			doc.Warnings = append(doc.Warnings, RunWarning{Run: runs[i].ID, Code: "carry-over",
-				Text: "one side leaves something behind (data to be written back, garbage to " +
-					"be collected) that slows whatever follows it, and the other side follows it more often than it " +
-					"follows itself, so that the difference in turns is not that of the sides; have each load wash " +
-					"it out before it counts, for as long as that takes: --set ramp_time=30s"})
-		}
+		doc.Warnings = append(doc.Warnings, withheld(runs[i].ID, list)...)
 		if doc.New[i].Counts[Differs]+doc.New[i].Counts[Agrees] > 0 {
 			doc.Warnings = append(doc.Warnings, sessionsUnknown(base, runs[i]))
 		}
@@ -185,6 +174,10 @@ func claims(comparisons int, base Run, runs []Run) int {
 func pendingCells(base, run Run, pairs []match, o Options) []pending {
 	var list []pending
 	weights := validity.Weights()
+	var carry map[string]inturns.CarryOver
+	if live(base, run) {
+		carry = carryOver(base, run)
+	}
 	for i, m := range pairs {
 		ofCell, unchecked := cellReasons(base, run, m)
 		asked := o.Metrics
@@ -217,6 +210,7 @@ func pendingCells(base, run Run, pairs []match, o Options) []pending {
 			p.cell.Reasons, p.disturbed = disturbances(weights, c.Reasons, base, run, m, metric)
 			if p.sample.per == perPair && live(base, run) {
 				p.sample.planned = base.Terms.FirstPairs()
+				p.sample.doubts = doubtsOf(carry[metric])
 			}
 			if p.sample.per == perRepetition && base.ID != run.ID {
 				p.sample.sessions = true

@@ -153,11 +153,11 @@ type ComparedMetric struct {
 	// Confirmed is the change by the pairs of a live comparison that came after the verdict: no estimate that helped to
 	// decide when to stop, so it is not too large for that.
 	Confirmed *Change `json:"confirmed,omitempty"`
-	// Carried is set where a verdict is withheld because one side slows, or speeds up, whatever follows it.
-	Carried bool    `json:"carried,omitempty"`
-	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why"`
-	Margin  float64 `json:"margin"`
+	// Withheld is the code of the warning for which the verdict of a live comparison is withheld.
+	Withheld string  `json:"withheld,omitempty"`
+	Verdict  Verdict `json:"verdict"`
+	Why      string  `json:"why"`
+	Margin   float64 `json:"margin"`
 	Advice
 	// Reasons why it is incomparable, or would have been without --anyway.
 	Reasons []Reason `json:"reasons,omitempty"`

@@ -32,8 +32,8 @@ type sample struct {
 	planned  int
 	// confirmed are the logarithms of new/base of the pairs that came after the verdict of a live comparison.
 	confirmed []float64
-	// carry is what one side of a live comparison leaves to the other.
-	carry stat.CarryOver
+	// doubts are what could have made the difference between the sides of a live comparison.
+	doubts []doubt
 	// boots that are known, on each side, and whether the two sides have one in common.
 	boots  [2]int
 	shared bool

@@ -15,7 +15,7 @@ import (
 // one within the margin, or one that what disturbed the sides could explain.
 func (p *pending) suggestion(change stat.Change) *Suggestion {
 	c := &p.cell
-	if c.Verdict != Differs && (c.Verdict != Undecided || c.Carried) || len(c.Reasons) > 0 {
+	if c.Verdict != Differs && (c.Verdict != Undecided || c.Withheld != "") || len(c.Reasons) > 0 {
 		return nil // numbers that are compared anyway suggest nothing
 	}
 	by, sessions := p.sample.suggest(shownConfidence)

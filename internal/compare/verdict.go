@@ -92,11 +92,16 @@ func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 		c.Change.PValues = pValues(stat.ClassicPValues(s.base, s.next))
 	}
 	decision := change.Decide(c.Margin)
-	if change.AdjustedFor(s.carry).Decide(c.Margin) != decision {
-		c.Verdict, c.Carried = Undecided, true
-		c.Why = fmt.Sprintf("one side leaves something to whatever follows it: %s in turns, perhaps %s each by itself",
-			c.direction(change.Ratio), c.direction(s.carry.Remaining(change.Ratio)))
-		return change
+	for _, d := range s.doubts {
+		if decision == stat.Undecided {
+			break
+		}
+		if cause := d.find(); cause.Widen(change).Decide(c.Margin) != decision {
+			c.Verdict, c.Withheld = Undecided, d.warning.Code
+			c.Why = fmt.Sprintf("%s: %s in turns, perhaps %s without that", cause, c.direction(change.Ratio),
+				c.direction(cause.Remaining(change.Ratio)))
+			return change
+		}
 	}
 	if !c.Change.Known() {
 		decision = stat.Undecided

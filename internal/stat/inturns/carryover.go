@@ -1,8 +1,10 @@
-package stat
+package inturns
 
 import (
 	"math"
 	"slices"
+
+	"headroom/internal/stat"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -31,7 +33,7 @@ type Periods struct{ Base, New []Period }
 // what the other leaves is charged to it.
 type CarryOver struct {
 	// Effect of following the new side, on values of either side: right after it, or within the last Runs runs.
-	Effect
+	stat.Effect
 	Runs int
 	// Share is by how much more often the new side follows itself than the base follows the new side; below 0 in turns.
 	Share float64
@@ -59,17 +61,17 @@ func FindCarryOver(loads []Periods) CarryOver {
 
 // carryOverWithin asks what follows the new side within so many runs.
 func carryOverWithin(loads []Periods, runs int) CarryOver {
-	var groups [][]Marked
+	var groups [][]stat.Marked
 	var after, of [2]float64
 	for _, l := range loads {
 		for side, turns := range [][]Period{l.Base, l.New} {
-			var group []Marked
+			var group []stat.Marked
 			for _, t := range turns {
 				follows, known := t.follows(runs)
 				if !known {
 					continue
 				}
-				group = append(group, Marked{Value: t.Value, Marked: follows})
+				group = append(group, stat.Marked{Value: t.Value, Marked: follows})
 				if of[side]++; follows {
 					after[side]++
 				}
@@ -77,27 +79,27 @@ func carryOverWithin(loads []Periods, runs int) CarryOver {
 			groups = append(groups, group)
 		}
 	}
-	return CarryOver{Effect: OrderEffect(groups), Runs: runs, Share: after[1]/max(of[1], 1) - after[0]/max(of[0], 1)}
+	return CarryOver{Effect: stat.OrderEffect(groups), Runs: runs,
+		Share: after[1]/max(of[1], 1) - after[0]/max(of[0], 1)}
 }
 
 // Remaining is what a change in turns would be if each side followed itself alone.
 func (c CarryOver) Remaining(ratio float64) float64 { return ratio * math.Pow(c.Ratio, 1-c.Share) }
 
-// AdjustedFor widens the interval of a comparison in turns, where carry-over was found, to hold what was seen, what the
+// Widen returns a change in turns with an interval that holds, where carry-over was found, what was seen, what the
 // sides would do if both followed the same, and what each would do alone: a decision on it stands for all three.
-func (c Change) AdjustedFor(carry CarryOver) Change {
-	if !carry.Found() || !c.Known() {
-		return c
+func (c CarryOver) Widen(change stat.Change) stat.Change {
+	if !c.Found() || !change.Known() {
+		return change
 	}
 	// The interval of the effect is one of 95%; its error is taken as normal.
-	effect := math.Log(carry.Ratio)
-	reach := (math.Log(carry.Hi) - effect) * distuv.UnitNormal.Quantile(0.5+c.Confidence/2) /
+	effect := math.Log(c.Ratio)
+	reach := (math.Log(c.Hi) - effect) * distuv.UnitNormal.Quantile(0.5+change.Confidence/2) /
 		distuv.UnitNormal.Quantile(0.975)
-	lo, hi := math.Log(c.Lo), math.Log(c.Hi)
-	wide := c
-	for _, times := range []float64{-carry.Share, 1 - carry.Share} {
+	lo, hi := math.Log(change.Lo), math.Log(change.Hi)
+	for _, times := range []float64{-c.Share, 1 - c.Share} {
 		shift, reach := times*effect, math.Abs(times)*reach
-		wide.Lo, wide.Hi = min(wide.Lo, math.Exp(lo+shift-reach)), max(wide.Hi, math.Exp(hi+shift+reach))
+		change.Lo, change.Hi = min(change.Lo, math.Exp(lo+shift-reach)), max(change.Hi, math.Exp(hi+shift+reach))
 	}
-	return wide
+	return change
 }
