@@ -61,20 +61,27 @@ read -r up rest </proc/uptime
 // and no more: a folder whose name has a newline makes lines that look like those of other processes. So each is asked
 // for by itself. Of the answer everything behind the first "/proc/PID/cwd -> " is the path, to the last byte: the x
 // keeps newlines at its end.
+//
+// Seen from another mount namespace, the path can be another one: in a chroot whose sessions have mounts of their own,
+// it begins outside of the chroot. So the caller defines same, which may say by device and inode that a process works
+// in the folder itself.
 const worksScript = `works() {
+	if same "$1"; then return; fi
 	at=$(ls -ld "/proc/$1/cwd" 2>/dev/null; echo x); at=${at%??}
 	case ${at#*"/proc/$1/cwd -> "} in "$dir"|"$dir/"*|"$dir (deleted)") ;; *) false ;; esac
 }
 listed() {
 	ls -ln /proc/[0-9]*/cwd 2>/dev/null | while IFS= read -r line; do
-		case ${line#* -> } in "$dir"|"$dir/"*|"$dir (deleted)") line=${line#*/proc/}; line=${line%%/*} ;; *) continue ;; esac
-		case $line in ''|*[!0-9]*) ;; *) echo "$line" ;; esac
+		p=${line#*/proc/}; p=${p%%/*}
+		case ${line#* -> } in "$dir"|"$dir/"*|"$dir (deleted)") ;; *) same "$p" || continue ;; esac
+		case $p in ''|*[!0-9]*) ;; *) echo "$p" ;; esac
 	done
 }
 `
 
 // belowScript defines found, which prints the processes whose working directory is $dir or below it.
 const belowScript = worksScript + `dir=$1; cd "$dir" 2>/dev/null && dir=$(pwd -P); cd /
+same() { [ "/proc/$1/cwd" -ef "$dir" ]; }
 found() { for f in $(listed); do if works "$f"; then echo "$f"; fi; done; }
 `
 
@@ -83,6 +90,7 @@ found() { for f in $(listed); do if works "$f"; then echo "$f"; fi; done; }
 // environment of a process, NUL ends each variable; made lines, and the newlines in values something else, a variable
 // is a whole line.
 const startedScript = worksScript + `signal=$1; mark=$2; dir=$3; users=$4; asked=$5
+same() { false; } # the folder may be a link of somebody else
 owner() { while read -r key real rest; do [ "$key" = Uid: ] && return; done <"/proc/$1/status"; real=none; }
 marked() { tr '\000\012' '\012\001' <"/proc/$1/environ" | grep -qxF -e "$mark"; }
 inside() { [ -n "$dir" ] && works "$1" && owner "$1" && case " $users " in *" $real "*) ;; *) false ;; esac; }
