@@ -18,12 +18,8 @@ func (p *App) Snapshot(ctx context.Context, t target.Target, place lab.Place, wi
 // SnapshotWithin is a snapshot that may take longer, or must take less.
 func (p *App) SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place,
 	without ...string) (facts.Document, error) {
-	switch {
-	case limit != facts.SnapshotLimit:
-	case p.Traits(t.Name()).HostedHere:
+	if limit == facts.SnapshotLimit && p.Traits(t.Name()).HostedHere {
 		limit = guestLimit
-	case !target.IsLocal(t):
-		limit = remoteSnapshotLimit
 	}
 	taken := time.Now()
 	all, err := facts.SnapshotWithin(ctx, limit, t, place, without...)
@@ -34,9 +30,6 @@ func (p *App) SnapshotWithin(ctx context.Context, limit time.Duration, t target.
 		err
 }
 
-// remoteSnapshotLimit is the time that a snapshot of another machine takes at most unless asked otherwise: thousands of
-// files come over a network.
-const remoteSnapshotLimit = 5 * facts.SnapshotLimit
-
-// guestLimit is the same of a guest, which may be emulated beside others on a machine that has more to do.
-const guestLimit = 20 * facts.SnapshotLimit
+// guestLimit is the limit for a guest unless asked otherwise: it may be emulated beside others on a machine that has
+// more to do.
+const guestLimit = 4 * facts.SnapshotLimit

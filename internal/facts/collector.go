@@ -74,12 +74,17 @@ func Collectors() []Collector {
 	}
 }
 
-// SnapshotLimit is the time that a snapshot takes at most.
-const SnapshotLimit = 3 * time.Second
+// SnapshotLimit is the time that a snapshot takes at most: thousands of files may come over a network, or a machine may
+// have much else to do.
+const SnapshotLimit = 15 * time.Second
 
-// forCommands is what a command may take of a snapshot's time: less, so that one that hangs (stat on a dead NFS
-// server) leaves its collector time for everything else.
-func forCommands(snapshot time.Duration) time.Duration { return snapshot * 2 / 3 }
+// localSilence is the time after which a snapshot of this machine ends if no collector answers. On a busy machine they
+// answer late, and one that asks a dead NFS server never answers.
+const localSilence = 3 * time.Second
+
+// forCommands is what a command may take of a time limit: less, so that one that hangs (stat on a dead NFS server)
+// leaves its collector time for everything else.
+func forCommands(limit time.Duration) time.Duration { return limit * 2 / 3 }
 
 // SnapshotWithin collects all facts of a target, with those of the place under test. It takes well under a second on an
 // ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
@@ -87,8 +92,14 @@ func forCommands(snapshot time.Duration) time.Duration { return snapshot * 2 / 3
 // cancelled; nothing else stops a snapshot.
 func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place,
 	without ...string) ([]lab.Fact, error) {
-	deadline := time.NewTimer(limit)
+	silent := limit
+	if target.IsLocal(t) {
+		silent = min(limit, localSilence)
+	}
+	deadline, silence, hanging := time.NewTimer(limit), time.NewTimer(silent), time.NewTimer(forCommands(silent))
 	defer deadline.Stop()
+	defer silence.Stop()
+	defer hanging.Stop()
 	commands, cancel := context.WithTimeout(ctx, forCommands(limit))
 	defer cancel()
 	collectors := slices.DeleteFunc(Collectors(), func(c Collector) bool { return slices.Contains(without, c.Name) })
@@ -101,7 +112,7 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 	// The channel has room for every answer, so that a collector that is late can still end.
 	answers := make(chan answer, len(collectors))
 	for i, c := range collectors {
-		found[i] = []lab.Fact{collect.Unknown("collector."+c.Name, "", "did not answer within "+limit.String())}
+		found[i] = []lab.Fact{collect.Unknown("collector."+c.Name, "", "did not answer in time")}
 		go func() {
 			in := scope
 			if c.Commands != nil {
@@ -110,11 +121,18 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 			answers <- answer{i, c.Collect(collect.Reader{FS: t.FS()}, in)}
 		}()
 	}
-	for range collectors {
+	for answered := 0; answered < len(collectors); {
 		select {
 		case a := <-answers:
 			found[a.index] = a.facts
+			answered++
+			silence.Reset(silent)
+			hanging.Reset(forCommands(silent))
 			continue
+		case <-hanging.C:
+			cancel()
+			continue
+		case <-silence.C:
 		case <-deadline.C:
 		case <-ctx.Done():
 			return nil, ctx.Err()
