@@ -175,8 +175,9 @@ func pendingCells(base, run Run, pairs []match, o Options) []pending {
 	var list []pending
 	weights := validity.Weights()
 	var carry map[string]inturns.CarryOver
+	var numbers map[int64]int
 	if live(base, run) {
-		carry = carryOver(base, run)
+		carry, numbers = carryOver(base, run), runNumbers(base, run)
 	}
 	for i, m := range pairs {
 		ofCell, unchecked := cellReasons(base, run, m)
@@ -210,7 +211,7 @@ func pendingCells(base, run Run, pairs []match, o Options) []pending {
 			p.cell.Reasons, p.disturbed = disturbances(weights, c.Reasons, base, run, m, metric)
 			if p.sample.per == perPair && live(base, run) {
 				p.sample.planned = base.Terms.FirstPairs()
-				p.sample.doubts = doubtsOf(carry[metric])
+				p.sample.doubts = doubtsOf(m.base.Values[metric], m.next.Values[metric], carry[metric], numbers)
 			}
 			if p.sample.per == perRepetition && base.ID != run.ID {
 				p.sample.sessions = true

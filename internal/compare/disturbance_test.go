@@ -136,7 +136,7 @@ func latencies(r Run) Run {
 func TestWarningsOfComparisonsAreExplained(t *testing.T) {
 	weights := validity.Weights()
 	for _, code := range []string{"same-run", "one-boot", "boots-unknown", "one-after-the-other", "running",
-		"carry-over", "sessions-unknown"} {
+		"carry-over", "rhythm", "sessions-unknown"} {
 		if weights[code] != validity.Note {
 			t.Errorf("%s: weight %q", code, weights[code])
 		}

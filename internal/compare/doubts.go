@@ -32,16 +32,24 @@ func carriedOverWarning() RunWarning {
 			"as that takes: --set ramp_time=30s"}
 }
 
+func inRhythmWarning() RunWarning {
+	return RunWarning{Code: "rhythm",
+		Text: "the machine is slow and fast in a rhythm of some runs, and the order of the pairs resembles it, so that " +
+			"the difference may be the rhythm's; let each load run longer than the rhythm, or compare again: another " +
+			"order is drawn"}
+}
+
 // doubtsOf returns what could have made the difference between the values of one load.
-func doubtsOf(carry inturns.CarryOver) []doubt {
+func doubtsOf(base, next []Value, carry inturns.CarryOver, runs map[int64]int) []doubt {
 	return []doubt{
 		{carriedOverWarning(), func() cause { return carriedOver{carry} }},
+		{inRhythmWarning(), func() cause { return inRhythm{inturns.FindRhythm(turnsOf(base, next, runs))} }},
 	}
 }
 
 // withheld returns the warnings of the doubts for which verdicts of a run are withheld.
 func withheld(run string, list []pending) (warnings []RunWarning) {
-	for _, w := range []RunWarning{carriedOverWarning()} {
+	for _, w := range []RunWarning{carriedOverWarning(), inRhythmWarning()} {
 		if slices.ContainsFunc(list, func(p pending) bool { return p.cell.Withheld == w.Code }) {
 			w.Run = run
 			warnings = append(warnings, w)
@@ -53,3 +61,52 @@ func withheld(run string, list []pending) (warnings []RunWarning) {
 type carriedOver struct{ inturns.CarryOver }
 
 func (carriedOver) String() string { return "one side leaves something to whatever follows it" }
+
+type inRhythm struct{ inturns.Rhythm }
+
+func (r inRhythm) String() string {
+	return fmt.Sprintf("the machine is slow and fast in a rhythm of %.1f runs", r.Period)
+}
+
+// runNumbers returns the number of each run of a comparison among all, by the nanosecond at which it started.
+func runNumbers(base, next Run) map[int64]int {
+	var starts []int64
+	for _, run := range []Run{base, next} {
+		for _, c := range run.Cells {
+			for _, values := range c.Values {
+				for _, v := range values {
+					starts = append(starts, v.Start.UnixNano())
+				}
+			}
+		}
+	}
+	slices.Sort(starts)
+	numbers := map[int64]int{}
+	for i, start := range slices.Compact(starts) {
+		numbers[start] = i
+	}
+	return numbers
+}
+
+// turnsOf returns the values of the pairs that steered a comparison.
+func turnsOf(base, next []Value, runs map[int64]int) (turns []inturns.Turn) {
+	first := map[int]int{} // of each pair, the number of its first run
+	each := func(do func(v Value, run int, next bool)) {
+		for side, values := range [][]Value{base, next} {
+			for _, v := range values {
+				if v.Block > 0 && !v.Confirms && !v.Start.IsZero() {
+					do(v, runs[v.Start.UnixNano()], side == 1)
+				}
+			}
+		}
+	}
+	each(func(v Value, run int, _ bool) {
+		if before, ok := first[v.Block]; !ok || run < before {
+			first[v.Block] = run
+		}
+	})
+	each(func(v Value, run int, next bool) {
+		turns = append(turns, inturns.Turn{Value: v.Value, At: run, New: next, Second: run > first[v.Block]})
+	})
+	return turns
+}

@@ -166,6 +166,16 @@ func comparisonChecks() []Check {
 			Source: "docs/explanation/statistics.md",
 		},
 		{
+			Code:   "rhythm",
+			Weight: Note,
+			Title:  "The machine is slow and fast in a rhythm",
+			By:     "compare",
+			Taints: "nothing: a verdict that it could turn is withheld",
+			When:   "a wave with a period of 2.2 to 12 runs explains the values of a live comparison, at P < 0.01",
+			Do:     "let each load run longer than the rhythm, or compare again: another order is drawn",
+			Source: "docs/explanation/statistics.md",
+		},
+		{
 			Code:   "same-run",
 			Weight: Note,
 			Title:  "A run was compared with itself",

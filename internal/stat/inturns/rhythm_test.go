@@ -1,0 +1,82 @@
+package inturns
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"headroom/internal/stat"
+	"headroom/internal/stat/noise"
+	"headroom/internal/stat/pairorder"
+)
+
+// turnsOn returns the turns of eight pairs on a machine with such noise; the new side is faster by a share, and second
+// runs are slower by another.
+func turnsOn(m noise.Model, seed uint64, faster, second float64) (turns []Turn) {
+	r := rand.New(rand.NewPCG(seed, 5))
+	runs := m.Runs(r, 2*pairorder.Pairs)
+	for pair, newFirst := range pairorder.Draw(r) {
+		for k := range 2 {
+			t := Turn{At: 2*pair + k, Second: k == 1, New: newFirst == (k == 0)}
+			t.Value = 1000 * math.Exp(runs[t.At])
+			if t.New {
+				t.Value *= 1 + faster
+			}
+			if t.Second {
+				t.Value *= 1 - second
+			}
+			turns = append(turns, t)
+		}
+	}
+	return turns
+}
+
+func TestFindRhythm(t *testing.T) {
+	wave := noise.Wave(0.1, 3.3, 0.005)
+	for seed := range uint64(100) {
+		r := FindRhythm(turnsOn(wave, seed, 0.05, 0))
+		if !r.Found() || math.Abs(r.Period-3.3) > 0.3 {
+			t.Errorf("%d: %+v", seed, r)
+		}
+		if e := math.Log(r.Ratio/1.05) / r.reach; math.Abs(e) > 6 { // Student's t with 9 degrees of freedom
+			t.Errorf("%d: the ratio is %v, %.1f standard errors off", seed, r.Ratio, e)
+		}
+	}
+	if r := FindRhythm(nil); r.Found() {
+		t.Errorf("found in nothing: %+v", r)
+	}
+	if r := FindRhythm(turnsOn(wave, 1, 0, 0)[:5]); r.Found() {
+		t.Errorf("found in five runs: %+v", r)
+	}
+}
+
+// TestFewFalseRhythms checks that chance, a slower second run, a drift and a change don't pass for a rhythm.
+func TestFewFalseRhythms(t *testing.T) {
+	const trials = 1000
+	for _, m := range []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.03), noise.Drift(0.02, 0.01)} {
+		found := 0
+		for seed := range uint64(trials) {
+			if FindRhythm(turnsOn(m, seed, 0.2, 0.1)).Found() {
+				found++
+			}
+		}
+		t.Logf("%s: %d of %d", m.Name, found, trials)
+		if found > trials*4/100 {
+			t.Errorf("%s: a rhythm in %d of %d", m.Name, found, trials)
+		}
+	}
+}
+
+// TestRhythmWidens checks that a change is widened to what it is without the rhythm, and only if one was found.
+func TestRhythmWidens(t *testing.T) {
+	seen := stat.Change{Ratio: 1.1, Lo: 1.05, Hi: 1.15, Confidence: 0.95, N: 8, Spread: 0.05}
+	r := Rhythm{Period: 3, P: 1e-6, Ratio: 1.01, reach: 0.005}
+	wide := r.Widen(seen)
+	if !(wide.Lo < 1.01) || wide.Lo < 0.95 || wide.Hi != seen.Hi || r.Remaining(seen.Ratio) != 1.01 {
+		t.Errorf("%+v", wide)
+	}
+	r.P = 0.5
+	if same := r.Widen(seen); same != seen {
+		t.Errorf("%+v", same)
+	}
+}
