@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -95,6 +96,16 @@ func read(in Side) side {
 		s.release = f.Value
 	}
 	return s
+}
+
+// late returns why a collector has read nothing, "" if all have answered. What it reads is unknown then, not absent.
+func (s side) late() string {
+	for _, key := range slices.Sorted(maps.Keys(s.machine)) {
+		if f := s.machine[key]; strings.HasPrefix(key, "collector.") && f.Unknown != "" {
+			return key + " " + f.Unknown
+		}
+	}
+	return ""
 }
 
 // addCandidate completes a difference from what is known of it.

@@ -167,6 +167,26 @@ func TestUnknownIsNoDifference(t *testing.T) {
 	}
 }
 
+// TestLateIsNotAbsent checks that the things of a collector that did not answer in time are not said to be missing.
+func TestLateIsNotAbsent(t *testing.T) {
+	const mount, disk = "mount.options@/=ro", "disk.queue.scheduler@sda=none"
+	for _, c := range []struct {
+		late     string
+		differs  bool
+		unknowns int
+	}{{"collector.disks?did not answer in time", false, 1}, {"host.name=x", true, 0}} {
+		a, b := snapshot(mount, disk, "host.name=x"), snapshot(mount, c.late)
+		for name, d := range map[string]Document{"a": knowledge(t).Compare(b, a), "b": knowledge(t).Compare(a, b)} {
+			if (len(d.Differences) > 0) != c.differs || d.Counts.NotComparable != c.unknowns {
+				t.Errorf("%s: %+v", c.late, d)
+			}
+			if c.unknowns > 0 && (d.NotComparable[0].Unknown != name || d.NotComparable[0].Fact != "disk") {
+				t.Errorf("%+v", d.NotComparable)
+			}
+		}
+	}
+}
+
 func TestImplied(t *testing.T) {
 	k := knowledge(t)
 	old := snapshot("kernel.release=6.1.0", "kernel.config.SMP=y")

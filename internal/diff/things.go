@@ -61,9 +61,16 @@ func (c *comparison) things() {
 		}
 		thingsA, thingsB := c.a.things[class], c.b.things[class]
 		if len(thingsA) == 0 || len(thingsB) == 0 {
-			if !c.hasClass(class) {
-				c.incomparable(class, "", len(thingsA) == 0, len(thingsB) == 0,
-					"no such thing was seen there, or it was not looked for")
+			empty := c.a
+			if len(thingsA) > 0 {
+				empty = c.b
+			}
+			why := empty.late()
+			if why == "" && !c.hasClass(class) {
+				why = "no such thing was seen there, or it was not looked for"
+			}
+			if why != "" {
+				c.incomparable(class, "", len(thingsA) == 0, len(thingsB) == 0, why)
 				continue
 			}
 		}
