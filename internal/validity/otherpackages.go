@@ -161,7 +161,7 @@ func comparisonChecks() []Check {
 			Title:  "One side slows what follows it",
 			By:     "compare",
 			Taints: "nothing: a verdict that it could turn is withheld",
-			When:   "values depend on the side before them, at P < 0.01",
+			When:   "values depend on the side before them, at P < 0.02",
 			Do:     "use a ramp: --set ramp_time=30s",
 			Source: "docs/explanation/statistics.md",
 		},

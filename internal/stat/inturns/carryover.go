@@ -40,7 +40,7 @@ type CarryOver struct {
 }
 
 // carryOverAlpha is the probability at which carry-over counts as found. A finding makes no claim, it withholds some.
-const carryOverAlpha = 0.01
+const carryOverAlpha = 0.02
 
 // Found says that one side leaves more to what follows it than the other.
 func (c CarryOver) Found() bool { return c.Marked > 0 && c.P < carryOverAlpha }
