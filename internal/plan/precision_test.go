@@ -283,7 +283,7 @@ func TestHowManyMoreItTakes(t *testing.T) {
 		width float64
 		n     int
 		want  int
-	}{{0.03, 10, 0}, {0.06, 10, 30}, {0.031, 10, 1}, {math.Inf(1), 3, MinForQuantile - 3}, {math.Inf(1), 9, 1}} {
+	}{{0.03, 10, 0}, {0.06, 10, 67}, {0.031, 10, 11}, {math.Inf(1), 3, MinForQuantile - 3}, {math.Inf(1), 9, 1}} {
 		if got := AdditionalRepetitions(c.width, 0.03, c.n); got != c.want {
 			t.Errorf("±%v after %d: %d more, want %d", c.width, c.n, got, c.want)
 		}
@@ -300,7 +300,8 @@ func TestHowManyMoreItTakes(t *testing.T) {
 	}
 }
 
-// The forecast is shown to people. It errs on the side of too many, as a run ends the first time that it is precise.
+// The forecast is shown to people. It is enough in four of five cases, and a run ends the first time that it is
+// precise, so most runs end sooner.
 func TestTheForecastIsAboutRight(t *testing.T) {
 	var ratios []float64
 	for seed := range uint64(60) {
@@ -313,8 +314,9 @@ func TestTheForecastIsAboutRight(t *testing.T) {
 		ratios = append(ratios, float64(more)/float64(len(done)-half))
 	}
 	slices.Sort(ratios)
-	if median := ratios[len(ratios)/2]; median < 0.8 || median > 2 {
-		t.Errorf("half way, %.2f times as many repetitions were foretold as were needed (median)", median)
+	if fifth, median := ratios[len(ratios)/5], ratios[len(ratios)/2]; fifth < 0.9 || median > 4 {
+		t.Errorf("half way, %.2f times as many repetitions were foretold as were needed (median), in a fifth %.2f",
+			median, fifth)
 	}
 }
 

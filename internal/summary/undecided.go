@@ -14,8 +14,8 @@ type Undecided struct {
 	N      int    `json:"n"`
 	// Width is how far the interval reaches from its centre, as a share of it; absent where there is no interval yet.
 	Width *float64 `json:"width,omitempty"`
-	// More repetitions that it takes, about, and the seconds that they take; without an interval the fewest that give
-	// one.
+	// More is how many more repetitions are enough in four of five cases, and Seconds what they take; without an
+	// interval the fewest that give one.
 	More    int     `json:"more"`
 	Seconds float64 `json:"seconds,omitempty"`
 }

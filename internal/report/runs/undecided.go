@@ -62,7 +62,7 @@ func outOf(s *summary.Run) string {
 	}
 }
 
-// shortOf is "±4.1% after 14 repetitions; about 9 more (1m 30s) would reach ±3%".
+// shortOf is "±4.1% after 14 repetitions; 32 more (5m 20s) reach ±3% in four of five cases".
 func shortOf(u summary.Undecided, within string) string {
 	took := ""
 	if u.Seconds > 0 {
@@ -76,7 +76,7 @@ func shortOf(u summary.Undecided, within string) string {
 		return fmt.Sprintf("±%s after %s; a day of repeating would not reach %s", unit.Percent(*u.Width),
 			prose.Count(u.N, "repetition"), within)
 	}
-	return fmt.Sprintf("±%s after %s; about %d more%s would reach %s", unit.Percent(*u.Width),
+	return fmt.Sprintf("±%s after %s; %d more%s reach %s in four of five cases", unit.Percent(*u.Width),
 		prose.Count(u.N, "repetition"), u.More, took, within)
 }
 

@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"headroom/internal/figure"
+	"headroom/internal/stat"
+	"headroom/internal/stat/noise"
+)
+
+// TestAdviceOnPrecision measures values, then as many more as are advised to reach half or a quarter of the width.
+// About four of five must reach it.
+func TestAdviceOnPrecision(t *testing.T) {
+	trials := figure.Times(60, 2000)
+	for _, m := range []noise.Model{noise.Gaussian(0.03), noise.StudentT3(0.03)} {
+		for _, n := range []int{8, 14, 20, 40} {
+			for _, part := range []float64{2, 4} {
+				r, reached := rand.New(rand.NewPCG(uint64(n), uint64(part))), 0
+				for range trials {
+					values := m.Runs(r, n)
+					width := widthOf(values)
+					more := m.Runs(r, AdditionalRepetitions(width, width/part, n))
+					if widthOf(append(values, more...)) <= width/part {
+						reached++
+					}
+				}
+				what := fmt.Sprintf("%s, %d values, 1/%g of the width", m.Name, n, part)
+				figure.Record(t, figure.Share(figure.Name("decisions/advice/precision", what), reached, trials,
+					figure.Higher).Saying("%s: the advised repetitions reach it", what))
+				if share := float64(reached) / float64(trials); share < 0.75-3*math.Sqrt(0.19/float64(trials)) {
+					t.Errorf("%s: %d of %d reach it", what, reached, trials)
+				}
+			}
+		}
+	}
+}
+
+// widthOf returns the width of the interval of values that are given as logarithms.
+func widthOf(logs []float64) float64 {
+	values := make([]float64, len(logs))
+	for i, l := range logs {
+		values[i] = math.Exp(l)
+	}
+	return Width(stat.MedianSequence(values, confidence))
+}
