@@ -42,20 +42,22 @@ func pair(n int, acts func(a, b bool) bool) func(*rand.Rand, float64) (func(sear
 // culprit and does not say that there is or may be another.
 func TestSeveralCulprits(t *testing.T) {
 	const n = 24
-	for _, d := range []float64{1.5, 2.9} {
-		for _, w := range []row{
-			{name: "one", plant: several(n, 1, 0)},
-			{name: "two", plant: several(n, 2, 0)},
-			{name: "three", plant: several(n, 3, 0)},
-			{name: "one and a helper", plant: several(n, 1, 1)},
-			{name: "two and a helper", plant: several(n, 2, 1)},
-			{name: "either of two", plant: pair(n, func(a, b bool) bool { return a || b })},
-			{name: "both of two", plant: pair(n, func(a, b bool) bool { return a && b })},
-		} {
-			w.d, w.space, w.terms = d, settings(n), terms()
-			w.kind = kind{name: "Gaussian", model: noise.Gaussian(0.24), sd: 0.24}
-			w.terms.MinEffect, w.terms.MaxMeasurements = 0.05, 200
-			t.Run(fmt.Sprint(w.name, d), func(t *testing.T) { w.several(t) })
+	for _, sd := range []float64{0.24, 0.49} {
+		for _, d := range []float64{1.5, 2.9} {
+			for _, w := range []row{
+				{name: "one", plant: several(n, 1, 0)},
+				{name: "two", plant: several(n, 2, 0)},
+				{name: "three", plant: several(n, 3, 0)},
+				{name: "one and a helper", plant: several(n, 1, 1)},
+				{name: "two and a helper", plant: several(n, 2, 1)},
+				{name: "either of two", plant: pair(n, func(a, b bool) bool { return a || b })},
+				{name: "both of two", plant: pair(n, func(a, b bool) bool { return a && b })},
+			} {
+				w.d, w.space, w.terms = d, settings(n), terms()
+				w.kind = kind{name: "Gaussian", model: noise.Gaussian(sd), sd: sd}
+				w.terms.MinEffect, w.terms.MaxMeasurements = 0.05, 200
+				t.Run(fmt.Sprint(w.name, d, sd), func(t *testing.T) { w.several(t) })
+			}
 		}
 	}
 }
@@ -85,8 +87,10 @@ func (w row) several(t *testing.T) {
 		figure.Mean("measurements", "", counts, figure.Lower).Saying("measurements"),
 		figure.Mean("proof", "", proofs, figure.Lower).Saying("measurements for the proof"),
 	} {
-		f.Text = fmt.Sprintf("%s of %d settings, d=%g: %s", w.name, w.space.Candidates, w.d, f.Text)
-		f.Name = figure.Name("search/several", f.Name, w.name, fmt.Sprintf("d %g", w.d))
+		f.Text = fmt.Sprintf("%s of %d settings, d=%g, noise %g%%: %s", w.name, w.space.Candidates, w.d, 100*w.kind.sd,
+			f.Text)
+		f.Name = figure.Name("search/several", f.Name, w.name, fmt.Sprintf("d %g", w.d),
+			fmt.Sprintf("noise %g", 100*w.kind.sd))
 		figure.Record(t, f)
 	}
 	if figure.Whole && wrong > n/20 {
