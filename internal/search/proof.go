@@ -53,6 +53,8 @@ type trial struct {
 	// beside larger ones.
 	least, above        float64
 	logsFewer, logsMore []float64
+	// moreFirst says of each pair of measurements whether it began with more.
+	moreFirst []bool
 	// impossible where one of the two can't be measured.
 	impossible bool
 }
@@ -71,6 +73,8 @@ const (
 	// minPairs and maxPairs of a trial.
 	minPairs = 3
 	maxPairs = 60
+	// pairsToBalance are the pairs of which half begin with either bundle.
+	pairsToBalance = 4
 	// refutalPause are the measurements before an answer is tried again.
 	refutalPause = 4
 )
@@ -305,15 +309,27 @@ func (p *proof) roles(spread float64) []Role {
 	return roles
 }
 
-// next returns the bundle to measure: the side of the wanted trial with fewer measurements. If both have as many, the
-// choice is random, so that neither drift nor a rhythm of the machine favours a side.
+// next returns the bundle to measure: the side of the wanted trial with fewer measurements. If both have as many, two
+// of four pairs begin with either, in random order, so that neither drift nor a rhythm of the machine favours a side.
 func (p *proof) next(spread float64, drawn *rand.Rand) Subset {
 	t, _ := p.wanted(spread)
 	fewer, more := len(t.logsFewer), len(t.logsMore)
-	if more < fewer || more == fewer && drawn.IntN(2) == 0 {
+	if more < fewer || more == fewer && t.beginsWithMore(drawn) {
 		return t.more
 	}
 	return t.fewer
+}
+
+// beginsWithMore draws whether the next pair begins with more.
+func (t *trial) beginsWithMore(drawn *rand.Rand) bool {
+	begun := len(t.moreFirst) % pairsToBalance
+	left := pairsToBalance / 2
+	for _, first := range t.moreFirst[len(t.moreFirst)-begun:] {
+		if first {
+			left--
+		}
+	}
+	return drawn.IntN(pairsToBalance-begun) < left
 }
 
 // add a measurement to the trials that it belongs to: ends are part of several. Of steps it belongs to the one for
@@ -333,6 +349,9 @@ func (p *proof) add(q Question, log, spread float64) {
 }
 
 func (t *trial) add(b Subset, log float64) {
+	if t.holds(b) && len(t.logsFewer) == len(t.logsMore) {
+		t.moreFirst = append(t.moreFirst, slices.Equal(b, t.more))
+	}
 	switch {
 	case slices.Equal(b, t.more):
 		t.logsMore = append(t.logsMore, log)
