@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"headroom/internal/compare"
+	"headroom/internal/target/scripted"
+)
+
+// TestScriptedRhythm compares two places that are alike on a machine whose speed rises and falls within 3.3 loads. With
+// the orders of some seeds one place looks faster. It must get no verdict, and no gate passes.
+func TestScriptedRhythm(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		twoFolders(m)
+		m.Noise = 0.002
+		loads := 0.0
+		m.Fio = func(load *scripted.Load) scripted.IO {
+			io := scripted.Drive(load)
+			loads++
+			io.Read *= 1 - 0.1*(1+math.Sin(2*math.Pi*loads/3.3))/2
+			return io
+		}
+		suite := l.file("reads.yaml", olderReads)
+		withheld := 0
+		for seed := range 15 {
+			o := l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", fmt.Sprint(seed),
+				"--confirm", "0", "--label", fmt.Sprint("seed", seed), "--json")
+			d := compared(o)
+			switch c := d.Cells[0]; {
+			case c.Verdict == compare.Faster || c.Verdict == compare.Slower:
+				t.Errorf("seed %d: %s", seed, c.Verdict)
+			case c.Withheld == "rhythm":
+				withheld++
+				run := fmt.Sprint("seed", seed)
+				o := l.run("compare", run+":base", run+":new", "--fail-on", "slower").ends(5)
+				if !strings.Contains(o.stdout, "rhythm of 3.3 runs") || !strings.Contains(o.stdout, "rhythm: ") {
+					t.Error(o.stdout)
+				}
+			}
+		}
+		if withheld == 0 {
+			t.Error("no order resembles the rhythm")
+		}
+	})
+}
