@@ -292,6 +292,10 @@ func TestScriptedEventRefusals(t *testing.T) {
 		command := l.file("command.yaml", strings.Replace(eventsSuite, "fio: {rw: randread, iodepth: 4}",
 			"exec: [sleep, '60'], metrics: {rate: {match: '([0-9])', unit: 1/s, better: higher}}", 1))
 		sized := l.file("sized.yaml", strings.Replace(eventsSuite, "runtime: 60s, time_based: 1", "size: 512m", 1))
+		m := l.machine("db1")
+		m.SetOutput("systemctl is-active stopped", scripted.Output{Stdout: "inactive\n", Exit: 3})
+		m.SetOutput("systemctl is-active chrooted",
+			scripted.Output{Stderr: "Running in chroot, ignoring command 'is-active'\n"})
 		cut := []string{"--event", "20s: cut", "--undo", "put"}
 		for i, c := range []struct {
 			code int
@@ -316,6 +320,8 @@ func TestScriptedEventRefusals(t *testing.T) {
 			{2, "an event sets one level", []string{suite, "--event", "20s: sysctl:vm.swappiness=0,10"}},
 			{2, "can't be set while a load goes on", []string{suite, "--event", "20s: cmdline:mitigations=off"}},
 			{2, "restart takes SERVICE", []string{suite, "--event", "20s: restart"}},
+			{4, "not active", []string{suite, "--event", "20s: restart stopped"}},
+			{4, "not active", []string{suite, "--event", "20s: restart chrooted"}},
 			{2, "an event needs a load with a rate over time, and reads has none", append(cut, command)},
 			{2, "it is not known how long reads runs", append(cut, sized)},
 			{2, "reads counts for 10s, and an event needs 5 s before it", append(cut, short)},

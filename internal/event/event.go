@@ -149,8 +149,8 @@ func output(ctx context.Context, t target.Target, argv ...string) (string, bool,
 }
 
 func restart(ctx context.Context, w Scope, words []string) (Plan, error) {
-	_, ok, err := output(ctx, w.Target, "systemctl", "is-active", words[0])
-	if err == nil && !ok {
+	state, ok, err := output(ctx, w.Target, "systemctl", "is-active", words[0])
+	if err == nil && (!ok || state == "") { // in a chroot systemctl ignores all that it is told, and succeeds
 		err = refused("systemctl status "+words[0], "the service %s is not active, so that it can't be restarted",
 			words[0])
 	}
