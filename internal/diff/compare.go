@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 )
@@ -98,10 +99,11 @@ func read(in Side) side {
 	return s
 }
 
-// late returns why a collector has read nothing, "" if all have answered. What it reads is unknown then, not absent.
+// late returns which collector was too slow, "" if none was. Any class of things may be unknown then, not absent: which
+// collector reads a class is not recorded.
 func (s side) late() string {
 	for _, key := range slices.Sorted(maps.Keys(s.machine)) {
-		if f := s.machine[key]; strings.HasPrefix(key, "collector.") && f.Unknown != "" {
+		if f := s.machine[key]; strings.HasPrefix(key, "collector.") && strings.HasPrefix(f.Unknown, catalogue.Late) {
 			return key + " " + f.Unknown
 		}
 	}

@@ -174,7 +174,8 @@ func TestLateIsNotAbsent(t *testing.T) {
 		late     string
 		differs  bool
 		unknowns int
-	}{{"collector.disks?did not answer in time", false, 1}, {"host.name=x", true, 0}} {
+	}{{"collector.disks?did not answer in time", false, 1}, {"collector.disks?did not answer within 3s", false, 1},
+		{"collector.nics?only the first 256 network interfaces are described", true, 0}, {"host.name=x", true, 0}} {
 		a, b := snapshot(mount, disk, "host.name=x"), snapshot(mount, c.late)
 		for name, d := range map[string]Document{"a": knowledge(t).Compare(b, a), "b": knowledge(t).Compare(a, b)} {
 			if (len(d.Differences) > 0) != c.differs || d.Counts.NotComparable != c.unknowns {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/counters"
 	"headroom/internal/facts/hardware"
@@ -112,7 +113,7 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 	// The channel has room for every answer, so that a collector that is late can still end.
 	answers := make(chan answer, len(collectors))
 	for i, c := range collectors {
-		found[i] = []lab.Fact{collect.Unknown("collector."+c.Name, "", "did not answer in time")}
+		found[i] = []lab.Fact{collect.Unknown("collector."+c.Name, "", catalogue.Late+" in time")}
 		go func() {
 			in := scope
 			if c.Commands != nil {

@@ -155,3 +155,7 @@ func ParseList(value string) []string {
 
 // None is the value of a list that was read and is empty.
 const None = "none"
+
+// Late begins the reason for which the fact "collector.NAME" of a collector that was too slow is unknown. Other reasons
+// say that a collector has left something out.
+const Late = "did not answer"
