@@ -112,7 +112,7 @@ func TestWhatOneSideLeavesIsNotChargedToTheOther(t *testing.T) {
 	printed := false
 	for _, c := range d.Cells {
 		printed = printed || c.Withheld != "" &&
-			strings.Contains(c.Why, "one side leaves something to whatever follows it: ")
+			strings.Contains(c.Why, "one side slows the runs after it: ")
 	}
 	if last := d.Warnings[len(d.Warnings)-1]; !printed || last.Code != "carry-over" ||
 		!strings.Contains(last.Text, "--set ramp_time=30s") {

@@ -27,16 +27,15 @@ type cause interface {
 func carriedOverWarning() RunWarning {
 	return RunWarning{Code: "carry-over",
 		Text: "one side leaves something behind (data to be written back, garbage to be collected) that slows " +
-			"whatever follows it, and the other side follows it more often than it follows itself, so that the " +
-			"difference in turns is not that of the sides; have each load wash it out before it counts, for as long " +
-			"as that takes: --set ramp_time=30s"}
+			"the next runs, and the other side comes next more often, so the measured difference is not the difference " +
+			"of the sides; give each load time to recover before it is measured: --set ramp_time=30s"}
 }
 
 func inRhythmWarning() RunWarning {
 	return RunWarning{Code: "rhythm",
-		Text: "the machine is slow and fast in a rhythm of some runs, and the order of the pairs resembles it, so that " +
-			"the difference may be the rhythm's; let each load run longer than the rhythm, or compare again: another " +
-			"order is drawn"}
+		Text: "the machine is slow and fast in a rhythm of some runs, and the order of the pairs resembles it, so the " +
+			"rhythm may have caused the difference; let each load run longer than the rhythm, or compare again in " +
+			"another random order"}
 }
 
 // doubtsOf returns what could have made the difference between the values of one load.
@@ -60,7 +59,7 @@ func withheld(run string, list []pending) (warnings []RunWarning) {
 
 type carriedOver struct{ inturns.CarryOver }
 
-func (carriedOver) String() string { return "one side leaves something to whatever follows it" }
+func (carriedOver) String() string { return "one side slows the runs after it" }
 
 type inRhythm struct{ inturns.Rhythm }
 

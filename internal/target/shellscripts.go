@@ -90,7 +90,7 @@ found() { for f in $(listed); do if works "$f"; then echo "$f"; fi; done; }
 // environment of a process, NUL ends each variable; made lines, and the newlines in values something else, a variable
 // is a whole line.
 const startedScript = worksScript + `signal=$1; mark=$2; dir=$3; users=$4; asked=$5
-same() { false; } # the folder may be a link of somebody else
+same() { false; } # another user may have replaced the folder by a link
 owner() { while read -r key real rest; do [ "$key" = Uid: ] && return; done <"/proc/$1/status"; real=none; }
 marked() { tr '\000\012' '\012\001' <"/proc/$1/environ" | grep -qxF -e "$mark"; }
 inside() { [ -n "$dir" ] && works "$1" && owner "$1" && case " $users " in *" $real "*) ;; *) false ;; esac; }

@@ -46,6 +46,6 @@ func TestAJobOfAnotherMountNamespaceIsEnded(t *testing.T) {
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Error("it goes on")
+		t.Error("the job is still running")
 	}
 }

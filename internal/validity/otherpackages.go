@@ -172,7 +172,7 @@ func comparisonChecks() []Check {
 			By:     "compare",
 			Taints: "nothing: a verdict that it could turn is withheld",
 			When:   "a wave with a period of 2.2 to 12 runs explains the values of a live comparison, at P < 0.01",
-			Do:     "let each load run longer than the rhythm, or compare again: another order is drawn",
+			Do:     "let each load run longer than the rhythm, or compare again in another random order",
 			Source: "docs/explanation/statistics.md",
 		},
 		{

@@ -17,14 +17,14 @@ type Turn struct {
 	New, Second bool
 }
 
-// Rhythm is a wave in the speed of a machine, as a timer, a collection of garbage or a neighbour's work cause. If the
-// order of the pairs happens to resemble the wave, its valleys are charged to one side.
+// Rhythm is a wave in the speed of a machine. A timer, garbage collection or a neighbour can cause it. If the order of
+// the pairs resembles the wave, one side is measured in its valleys.
 type Rhythm struct {
 	// Period is the number of runs from valley to valley; of shorter periods that look the same the longest.
 	Period float64
 	// P is the probability that independent runs show so regular a wave.
 	P float64
-	// Ratio is that of the new side to the base without the wave, and reach the standard error of its logarithm.
+	// Ratio is new/base without the wave. reach is the standard error of its logarithm.
 	Ratio, reach float64
 }
 

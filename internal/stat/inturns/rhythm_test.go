@@ -67,7 +67,7 @@ func TestFewFalseRhythms(t *testing.T) {
 	}
 }
 
-// TestRhythmWidens checks that a change is widened to what it is without the rhythm, and only if one was found.
+// TestRhythmWidens checks that the interval of a change is extended to the change without the rhythm, if one was found.
 func TestRhythmWidens(t *testing.T) {
 	seen := stat.Change{Ratio: 1.1, Lo: 1.05, Hi: 1.15, Confidence: 0.95, N: 8, Spread: 0.05}
 	r := Rhythm{Period: 3, P: 1e-6, Ratio: 1.01, reach: 0.005}
