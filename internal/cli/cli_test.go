@@ -88,7 +88,13 @@ func runScripts(t *testing.T, dir string, env ...string) {
 			e.Setenv("DOCS", docs)
 			e.Vars = append(e.Vars, env...)
 			e.Setenv("COMPARED", compared)
+			memory, err := os.MkdirTemp("/dev/shm", "headroom-test-")
+			if err != nil {
+				return err
+			}
+			e.Setenv("MEMORY", memory)
 			e.Defer(func() {
+				_ = os.RemoveAll(memory)
 				detachLoops(e.WorkDir)
 				for _, left := range []string{"full", "mounted"} { // by a script that failed
 					_ = exec.Command("umount", "-q", filepath.Join(e.WorkDir, left)).Run()
