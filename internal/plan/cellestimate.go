@@ -97,9 +97,9 @@ func Width(i stat.Interval) float64 {
 // MinForQuantile values that have an interval.
 const MinForQuantile = 8
 
-// widthScatter times the root of 1/n is by how much wider, as a share, the interval of n values may turn out with more
-// values. It was chosen so that AdditionalRepetitions are enough in about four of five cases (TestAdviceOnPrecision).
-const widthScatter = 1.2
+// widthScatter, divided by the root of n, is how much wider than seen the interval of n values is taken to be, as a
+// share. With it AdditionalRepetitions are enough in about four of five cases (TestAdviceOnPrecision).
+const widthScatter = 0.8
 
 // AdditionalRepetitions returns how many repetitions it takes, beyond n, until a width is within what was asked for in
 // four of five cases: it shrinks with the root of their number, and few values tell it roughly. Below the fewest that

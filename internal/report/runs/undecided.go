@@ -62,7 +62,7 @@ func outOf(s *summary.Run) string {
 	}
 }
 
-// shortOf is "±4.1% after 14 repetitions; 32 more (5m 20s) reach ±3% in four of five cases".
+// shortOf is "±4.1% after 14 repetitions; 25 more (4m 10s) reach ±3% in four of five cases".
 func shortOf(u summary.Undecided, within string) string {
 	took := ""
 	if u.Seconds > 0 {

@@ -43,10 +43,10 @@ func TestWhatTheBudgetLeftUndecided(t *testing.T) {
 		more    time.Duration
 	}{
 		"wide": {steered(t, 0.03, free, "write.iops", eight...),
-			"randwrite: write IOPS ±6.0% after 8 repetitions; 57 more (9m 30s) reach ±3% in four of five cases",
-			10 * time.Minute},
+			"randwrite: write IOPS ±6.0% after 8 repetitions; 45 more (7m 30s) reach ±3% in four of five cases",
+			8 * time.Minute},
 		"a rate of its own": {steered(t, 0.03, limited, "write.latency.mean", eight...),
-			"randwrite: mean write latency ±6.0%", 10 * time.Minute},
+			"randwrite: mean write latency ±6.0%", 8 * time.Minute},
 		"few": {steered(t, 0.03, free, "write.iops", 99, 100, 101),
 			"has no interval after 3 repetitions; 5 more (50s) would give one", time.Minute},
 		"hopeless": {steered(t, 0.0001, free, "write.iops", eight...), "a day of repeating would not reach ±0.01%", 0},
