@@ -17,10 +17,9 @@ type period struct {
 	value  float64
 }
 
-// carryOver is what one side of a live comparison leaves to whatever follows it, by metric, as all its loads together
-// show it; nothing where it is not known when they started.
-func carryOver(base, next Run) map[string]inturns.CarryOver {
-	var all []period
+// periods returns all values of a live comparison in the order in which their runs started. It leaves out those of
+// which the start is not known.
+func periods(base, next Run) (all []period) {
 	for side, run := range []Run{base, next} {
 		for load, c := range run.Cells {
 			for metric, values := range c.Values {
@@ -33,6 +32,11 @@ func carryOver(base, next Run) map[string]inturns.CarryOver {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b period) int { return a.start.Compare(b.start) })
+	return all
+}
+
+// carryOver returns what one side of a live comparison leaves behind, by metric, as all its loads together show it.
+func carryOver(all []period) map[string]inturns.CarryOver {
 	loads := map[string]map[int]*inturns.Periods{} // by metric and load
 	var before []bool                              // whether the runs before were of the new side, the last one first
 	var now *period

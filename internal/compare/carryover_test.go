@@ -170,7 +170,7 @@ func TestOnlyTurnsCarryOver(t *testing.T) {
 	if c.Withheld != "" || c.Change.Per != perRepetition {
 		t.Errorf("%s, %s", c.Verdict, c.Why)
 	}
-	if carry := carryOver(base, other)["read.iops"]; !carry.Found() {
+	if carry := carryOver(periods(base, other))["read.iops"]; !carry.Found() {
 		t.Errorf("the first load does not look like carry-over: %+v", carry)
 	}
 }

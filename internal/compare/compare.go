@@ -177,7 +177,8 @@ func pendingCells(base, run Run, pairs []match, o Options) []pending {
 	var carry map[string]inturns.CarryOver
 	var numbers map[int64]int
 	if live(base, run) {
-		carry, numbers = carryOver(base, run), runNumbers(base, run)
+		all := periods(base, run)
+		carry, numbers = carryOver(all), runNumbers(all)
 	}
 	for i, m := range pairs {
 		ofCell, unchecked := cellReasons(base, run, m)

@@ -68,21 +68,12 @@ func (r inRhythm) String() string {
 }
 
 // runNumbers returns the number of each run of a comparison among all, by the nanosecond at which it started.
-func runNumbers(base, next Run) map[int64]int {
-	var starts []int64
-	for _, run := range []Run{base, next} {
-		for _, c := range run.Cells {
-			for _, values := range c.Values {
-				for _, v := range values {
-					starts = append(starts, v.Start.UnixNano())
-				}
-			}
-		}
-	}
-	slices.Sort(starts)
+func runNumbers(all []period) map[int64]int {
 	numbers := map[int64]int{}
-	for i, start := range slices.Compact(starts) {
-		numbers[start] = i
+	for _, p := range all {
+		if _, known := numbers[p.start.UnixNano()]; !known {
+			numbers[p.start.UnixNano()] = len(numbers)
+		}
 	}
 	return numbers
 }
