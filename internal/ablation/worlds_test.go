@@ -38,8 +38,6 @@ func TestEqualSettings(t *testing.T) {
 		}
 		figure.Record(t, figure.Share(figure.Name("ablation/equal", m.Name), wrong, trials, figure.Lower).
 			Saying("ablations of %d settings that do nothing that call one faster or slower, %s", settings, m.Name))
-		if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(trials)); float64(wrong) > limit*float64(trials) {
-			t.Errorf("%s: %d of %d are wrong", m.Name, wrong, trials)
-		}
+		figure.AtMost(t, m.Name, wrong, trials, 0.05)
 	}
 }

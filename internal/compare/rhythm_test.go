@@ -53,9 +53,7 @@ func TestRhythms(t *testing.T) {
 				figure.Lower).Saying("%s: suites with a wrong verdict", what))
 			figure.Record(t, figure.Share(figure.Name("decisions/rhythm/withheld", what), withheld, trials,
 				"").Saying("%s: suites with a verdict that is withheld for the rhythm", what))
-			if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(trials)); float64(wrong) > limit*float64(trials) {
-				t.Errorf("%s: %d of %d are wrong", what, wrong, trials)
-			}
+			figure.AtMost(t, what, wrong, trials, 0.05)
 		}
 	}
 }

@@ -65,6 +65,15 @@ func Record(t testing.TB, f Figure) {
 	t.Log("figure: " + f.String())
 }
 
+// AtMost fails a test if the share count/n is above the limit by more than chance allows: three standard errors of n
+// draws at the limit.
+func AtMost(t testing.TB, what string, count, n int, limit float64) {
+	t.Helper()
+	if share := float64(count) / float64(n); share > limit+3*math.Sqrt(limit*(1-limit)/float64(n)) {
+		t.Errorf("%s: %.2f%% of %d, at most %g%% promised", what, 100*share, n, 100*limit)
+	}
+}
+
 // Append adds a figure to a file; programs that are no test call it. It is written at once, because packages are tested
 // side by side.
 func Append(file string, f Figure) error {

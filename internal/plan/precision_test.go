@@ -98,10 +98,7 @@ func TestIntervalsCoverWhenStoppedByPrecision(t *testing.T) {
 				}
 			}
 		}
-		// 5% are allowed; three standard deviations of chance more.
-		if limit := 0.05 + 3*math.Sqrt(0.05*0.95/float64(intervals)); float64(missed) > limit*float64(intervals) {
-			t.Errorf("%s: %d of %d intervals miss the median", name, missed, intervals)
-		}
+		figure.AtMost(t, name+": intervals that miss the median", missed, intervals, 0.05)
 		slices.Sort(repetitions)
 		figure.Record(t, figure.Share(figure.Name("precision/missed", name), missed, intervals,
 			figure.Lower).Saying("%s noise, stopped at ±3%%: intervals that miss the median", name))

@@ -126,7 +126,7 @@ func TestSimulatedBlocks(t *testing.T) {
 		} {
 			figure.Record(t, f)
 		}
-		atMost(t, c.Name, wrong, n, 0.05)
+		figure.AtMost(t, c.Name, wrong, n, 0.05)
 		if blocks > c.most {
 			t.Errorf("%s: 40%% found after %.1f blocks, promised are %g", c.Name, blocks, c.most)
 		}
@@ -173,7 +173,7 @@ func TestSimulatedBlocksOfOtherSizes(t *testing.T) {
 			figure.Record(t, figure.Share(figure.Name("decisions/blocks/sizes",
 				fmt.Sprintf("%d settings, %d claims", size.arms, size.claims), model.Name), wrong, n, figure.Lower).
 				Saying("%d settings, %d claims, %s: wrong", size.arms, size.claims, model.Name))
-			atMost(t, model.Name, wrong, n, 0.05)
+			figure.AtMost(t, model.Name, wrong, n, 0.05)
 		}
 	}
 }

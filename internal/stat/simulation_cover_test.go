@@ -37,7 +37,7 @@ func TestSimulatedCoverageOfChanges(t *testing.T) {
 			figure.Record(t, figure.Share(figure.Name("decisions/change/covered", stop.name, m.Name), covered[s], n,
 				figure.Higher).
 				Saying("95%% intervals of a change that cover it when stopped by %s; %s", stop.name, m.Name))
-			atMost(t, m.Name+", "+stop.name+", not covered", n-covered[s], n, 0.06)
+			figure.AtMost(t, m.Name+", "+stop.name+", not covered", n-covered[s], n, 0.06)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestSimulatedCoverageOfMedians(t *testing.T) {
 				"").Saying("intervals for a fixed number that cover it, %s", what))
 			figure.Record(t, figure.Figure{Name: figure.Name("decisions/median/values", what),
 				Center: float64(values) / float64(n), N: n, Better: figure.Lower, Text: "values on average, " + what})
-			atMost(t, c.model.Name+", not covered", n-sequence, n, 0.05)
+			figure.AtMost(t, c.model.Name+", not covered", n-sequence, n, 0.05)
 		}
 	}
 }
@@ -158,7 +158,7 @@ func TestSimulatedFreshPairs(t *testing.T) {
 		if tooLarge += atStop / m; atStop < 0 && c.effect < 3*c.sd { // larger changes end at the first look
 			t.Errorf("the estimate at the stop is too small by %v; this simulation can't tell a bias", atStop/m)
 		}
-		atMost(t, "fresh pairs, not covered", claimed-covered, claimed, 0.05)
+		figure.AtMost(t, "fresh pairs, not covered", claimed-covered, claimed, 0.05)
 	}
 	if tooLarge < 0.01 {
 		t.Errorf("estimates at the stop are too large by %v in all; this simulation can't tell a bias", tooLarge)

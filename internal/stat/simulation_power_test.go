@@ -99,7 +99,7 @@ func TestSimulatedPower(t *testing.T) {
 			Center: float64(m.pairs) / float64(grid*n), N: grid * n, Better: figure.Lower,
 			Text: "the grid of 18, " + m.name + ": pairs on average"})
 	}
-	atMost(t, "wrong", wrong, of, 0.05)
+	figure.AtMost(t, "wrong", wrong, of, 0.05)
 	if methods[0].right <= methods[2].right {
 		t.Errorf("the plan is right %d times, an interval at any time %d", methods[0].right, methods[2].right)
 	}
@@ -169,8 +169,8 @@ func TestSimulatedJumpsOfOneSide(t *testing.T) {
 				figure.Higher).Saying("%s, 5%% faster: called faster", what))
 			figure.Record(t, figure.Share(figure.Name("decisions/one-side/missed", what), missed, n*loads,
 				figure.Lower).Saying("%s, 5%% faster: called the same, or slower", what))
-			atMost(t, what+", equal", wrong, n, 0.05)
-			atMost(t, what+", 5% faster", missed, n*loads, 0.05)
+			figure.AtMost(t, what+", equal", wrong, n, 0.05)
+			figure.AtMost(t, what+", 5% faster", missed, n*loads, 0.05)
 		}
 	}
 }

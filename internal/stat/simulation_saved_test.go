@@ -55,7 +55,7 @@ func TestSimulatedSavedRuns(t *testing.T) {
 				m.Name), wrong, n, figure.Lower).
 				Saying("two saved runs of one system, %d v %d, %s: wrong", size, size, m.Name))
 			if i < independent {
-				atMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
+				figure.AtMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
 			} else if size == 20 {
 				spells, unaware, of = spells+wrong, unaware+alone, of+n
 			}
@@ -93,7 +93,7 @@ func TestSimulatedSavedRunsOfFewValues(t *testing.T) {
 			wrong, n, figure.Lower).
 			Saying("8 cells of two saved runs of one system, %d v %d, %s: any wrong", size, size, m.Name))
 		if size > 2 {
-			atMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
+			figure.AtMost(t, fmt.Sprintf("%s, %d v %d", m.Name, size, size), wrong, n, 0.05)
 		} else if percent(wrong, n) < 5 {
 			t.Errorf("only %.1f%% are wrong; this simulation can't tell", percent(wrong, n))
 		}
@@ -134,8 +134,8 @@ func TestSimulatedSavedRunsToAPrecision(t *testing.T) {
 				figure.Lower).Saying("a difference is claimed of two saved runs, %s", what))
 			figure.Record(t, figure.Share(figure.Name("decisions/saved/one-stopped", what), one, n,
 				figure.Lower).Saying("a difference is claimed of a saved run and 5 repetitions, %s", what))
-			atMost(t, fmt.Sprint(m.Name, ", two stopped at ", half), both, n, 0.05)
-			atMost(t, fmt.Sprint(m.Name, ", one stopped at ", half), one, n, 0.05)
+			figure.AtMost(t, fmt.Sprint(m.Name, ", two stopped at ", half), both, n, 0.05)
+			figure.AtMost(t, fmt.Sprint(m.Name, ", one stopped at ", half), one, n, 0.05)
 		}
 	}
 }
@@ -225,7 +225,7 @@ func TestSimulatedSavedRunsDecideMoreWithMore(t *testing.T) {
 					better).Saying("two saved runs, 5%% slower or alike, %s, %s: %s", of, name, what))
 			}
 			if size >= 8 && !k.spells { // fewer values agree by chance where one side jumps
-				atMost(t, of+", "+name, counts["wrong"], n, 0.05)
+				figure.AtMost(t, of+", "+name, counts["wrong"], n, 0.05)
 			}
 			alike := k.base.Name == k.next.Name && !k.spells
 			if less := fewer - counts["right"]; alike && less > 3*int(math.Sqrt(float64(n))) {

@@ -17,15 +17,6 @@ import (
 // a few times, with bounds that allow for it; scripts/bench runs them as often as it takes for the figures that
 // docs/explanation/statistics.md quotes.
 
-// atMost fails where the share of n is above the limit by more than chance allows (three standard errors of n draws at
-// the limit).
-func atMost(t *testing.T, what string, count, n int, limit float64) {
-	t.Helper()
-	if share := float64(count) / float64(n); share > limit+3*math.Sqrt(limit*(1-limit)/float64(n)) {
-		t.Errorf("%s: %.2f%% of %d, at most %g%% promised", what, 100*share, n, 100*limit)
-	}
-}
-
 // maxPairs is as far as anybody looks.
 const maxPairs = 200
 
@@ -212,7 +203,7 @@ func TestSimulatedSameAgainstItself(t *testing.T) {
 		figure.Record(t, figure.Share(figure.Name("decisions/same/peeking", c), peeking, n,
 			"").Saying("A against A, %s: wrong by benchstat's test after every pair up to 50", c))
 		if !c.broken {
-			atMost(t, c.String(), wrong, n, 0.05)
+			figure.AtMost(t, c.String(), wrong, n, 0.05)
 		} else if percent(wrong, n) < 6 {
 			t.Errorf("%s: wrong %.1f%%; the negative control must be seen to fail", c, percent(wrong, n))
 		}
@@ -277,7 +268,7 @@ func TestSimulatedSuiteOfSame(t *testing.T) {
 			figure.Record(t, figure.Share(figure.Name("decisions/suite/wrong", fmt.Sprint(cells, " cells"), kind.name),
 				spoiled, n, figure.Lower).
 				Saying("suites of %d cells with any wrong verdict, %s", cells, kind.name))
-			atMost(t, fmt.Sprintf("%d cells, %s", cells, kind.name), spoiled, n, 0.05)
+			figure.AtMost(t, fmt.Sprintf("%d cells, %s", cells, kind.name), spoiled, n, 0.05)
 		}
 	}
 }
@@ -315,7 +306,7 @@ func TestSimulatedPairsToAVerdict(t *testing.T) {
 		if float64(pairs[n/2]) > c.most {
 			t.Errorf("a change of %v at %v noise takes %d pairs, promised are %v", c.effect, c.sd, pairs[n/2], c.most)
 		}
-		atMost(t, "wrong", n-right, n, 0.05)
+		figure.AtMost(t, "wrong", n-right, n, 0.05)
 	}
 }
 
