@@ -63,6 +63,13 @@ func (carriedOver) String() string { return "one side slows the runs after it" }
 
 type inRhythm struct{ inturns.Rhythm }
 
+func (r inRhythm) Widen(c stat.Change) stat.Change { return r.Rhythm.Widen(c, newSide, baseSide) }
+
+func (r inRhythm) Remaining(float64) float64 {
+	ratio, _ := r.Ratio(newSide, baseSide)
+	return ratio
+}
+
 func (r inRhythm) String() string {
 	return fmt.Sprintf("the machine is slow and fast in a rhythm of %.1f runs", r.Period)
 }
@@ -78,25 +85,28 @@ func runNumbers(all []period) map[int64]int {
 	return numbers
 }
 
+// The sides of a comparison as arms.
+const baseSide, newSide = 0, 1
+
 // turnsOf returns the values of the pairs that steered a comparison.
 func turnsOf(base, next []Value, runs map[int64]int) (turns []inturns.Turn) {
 	first := map[int]int{} // of each pair, the number of its first run
-	each := func(do func(v Value, run int, next bool)) {
-		for side, values := range [][]Value{base, next} {
+	each := func(do func(v Value, run, side int)) {
+		for side, values := range [][]Value{baseSide: base, newSide: next} {
 			for _, v := range values {
 				if v.Block > 0 && !v.Confirms && !v.Start.IsZero() {
-					do(v, runs[v.Start.UnixNano()], side == 1)
+					do(v, runs[v.Start.UnixNano()], side)
 				}
 			}
 		}
 	}
-	each(func(v Value, run int, _ bool) {
+	each(func(v Value, run, _ int) {
 		if before, ok := first[v.Block]; !ok || run < before {
 			first[v.Block] = run
 		}
 	})
-	each(func(v Value, run int, next bool) {
-		turns = append(turns, inturns.Turn{Value: v.Value, At: run, New: next, Second: run > first[v.Block]})
+	each(func(v Value, run, side int) {
+		turns = append(turns, inturns.Turn{Value: v.Value, At: run, Arm: side, Second: run > first[v.Block]})
 	})
 	return turns
 }

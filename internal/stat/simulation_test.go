@@ -62,7 +62,7 @@ func allowingForRhythm(c stat.Change, blocks []stat.TwoPairs) stat.Change {
 		for k := range 2 {
 			first := 4*i + 2*k
 			base := inturns.Turn{Value: math.Exp(b.Base[k]), At: first, Second: b.NewFirst[k]}
-			next := inturns.Turn{Value: math.Exp(b.New[k]), At: first, Second: !b.NewFirst[k], New: true}
+			next := inturns.Turn{Value: math.Exp(b.New[k]), At: first, Second: !b.NewFirst[k], Arm: 1}
 			if b.NewFirst[k] {
 				base.At++
 			} else {
@@ -71,7 +71,7 @@ func allowingForRhythm(c stat.Change, blocks []stat.TwoPairs) stat.Change {
 			turns = append(turns, base, next)
 		}
 	}
-	return inturns.FindRhythm(turns).Widen(c)
+	return inturns.FindRhythm(turns).Widen(c, 1, 0)
 }
 
 // pairsOf are the logarithms of new/base of the pairs of blocks.

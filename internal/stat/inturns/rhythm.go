@@ -1,6 +1,7 @@
 package inturns
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -9,23 +10,29 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Turn is a value of one load in a comparison in turns. At is the number of its run among all runs of the comparison,
-// whatever their loads. Second is set if the other side came before it in its pair.
+// Turn is a value of one load that several arms measured in turns: the two sides of a comparison, or the levels of a
+// sweep. At is the number of its run among all runs, or of its visit among all visits. Second is set in a comparison if
+// the other side came before it in its pair.
 type Turn struct {
-	Value       float64
-	At          int
-	New, Second bool
+	Value   float64
+	At, Arm int
+	Second  bool
 }
 
 // Rhythm is a wave in the speed of a machine. A timer, garbage collection or a neighbour can cause it. If the order of
-// the pairs resembles the wave, one side is measured in its valleys.
+// the arms resembles the wave, one of them is measured in its valleys.
 type Rhythm struct {
 	// Period is the number of runs from valley to valley; of shorter periods that look the same the longest.
 	Period float64
 	// P is the probability that independent runs show so regular a wave.
 	P float64
-	// Ratio is new/base without the wave. reach is the standard error of its logarithm.
-	Ratio, reach float64
+	// logs are the logarithms of the values. beside are columns for what else may explain them, the wave among them,
+	// and arms for what the arms do: 1 in the turns of the arm, 0 in the others.
+	logs   []float64
+	beside [][]float64
+	arms   map[int][]float64
+	// left is the variance of a value that nothing of it explains.
+	left float64
 }
 
 const (
@@ -41,27 +48,33 @@ const (
 // Found reports whether the speed rises and falls too regularly for chance.
 func (r Rhythm) Found() bool { return r.P < rhythmAlpha }
 
-// FindRhythm returns the wave that explains most of what a level, a steady drift, the side and the position in the pair
+// FindRhythm returns the wave that explains most of what a level, a steady drift, the arm and the position in the pair
 // leave of the logarithms of the values.
 //
 // Source: the generalised periodogram of M. Zechmeister and M. Kürster, "The generalised Lomb-Scargle periodogram",
 // Astronomy & Astrophysics 496 (2009), with its probability of a false alarm.
 func FindRhythm(turns []Turn) Rhythm {
-	var logs, level, at, second, side []float64
+	found := Rhythm{Period: math.NaN(), P: 1, arms: map[int][]float64{}}
+	var level, at, second []float64
+	var arms []int
 	for _, t := range turns {
 		if v := math.Log(t.Value); !math.IsNaN(v) && !math.IsInf(v, 0) {
-			logs, level, at = append(logs, v), append(level, 1), append(at, float64(t.At))
-			second, side = append(second, indicator(t.Second)), append(side, indicator(t.New))
+			found.logs, level, at = append(found.logs, v), append(level, 1), append(at, float64(t.At))
+			second, arms = append(second, indicator(t.Second)), append(arms, t.Arm)
 		}
 	}
-	found := Rhythm{Period: math.NaN(), P: 1, Ratio: math.NaN(), reach: math.NaN()}
-	beside := orthogonal(level, at, second)
-	known := slices.Concat(beside, orthogonalTo(beside, side))
-	freedom := len(logs) - len(known) - 2
+	known := orthogonal(level, at, second)
+	for _, arm := range slices.Compact(slices.Sorted(slices.Values(arms))) {
+		for _, of := range arms {
+			found.arms[arm] = append(found.arms[arm], indicator(of == arm))
+		}
+		known = append(known, orthogonalTo(known, found.arms[arm])...)
+	}
+	freedom := len(found.logs) - len(known) - 2
 	if freedom < 1 {
 		return found
 	}
-	y := without(logs, known)
+	y := without(found.logs, known)
 	all := floats.Dot(y, y)
 	left, tried := all, 0
 	span := floats.Max(at) - floats.Min(at) + 1
@@ -78,31 +91,40 @@ func FindRhythm(turns []Turn) Rhythm {
 	}
 	independent := float64(tried) / rhythmOversampling * 2
 	found.P = min(1, independent*math.Pow(left/all, float64(freedom)/2))
+	found.left = left / float64(freedom)
 	cos, sin := wave(at, 1/found.Period)
-	side = without(side, slices.Concat(beside, orthogonalTo(beside, cos, sin)))
-	weight := floats.Dot(side, side)
-	if !(weight > 0) { // the sides are the wave
-		found.Ratio, found.reach = 1, math.Inf(1)
-		return found
-	}
-	found.Ratio = math.Exp(floats.Dot(side, logs) / weight)
-	found.reach = math.Sqrt(left / float64(freedom) / weight)
+	found.beside = [][]float64{level, at, second, cos, sin}
 	return found
 }
 
-// Widen returns a change in turns with an interval that holds, where a rhythm was found, the change beside it too: a
-// decision on it stands for both.
-func (r Rhythm) Widen(c stat.Change) stat.Change {
+// Ratio returns how many times as fast an arm is as another, without the wave, and the standard error of its logarithm.
+// It is 1, with no end to the error, if the arms are the wave.
+func (r Rhythm) Ratio(next, base int) (ratio, reach float64) {
+	beside := orthogonal(r.beside...)
+	for _, arm := range slices.Sorted(maps.Keys(r.arms)) { // else the last digit would be by chance
+		if arm != next && arm != base {
+			beside = append(beside, orthogonalTo(beside, r.arms[arm])...)
+		}
+	}
+	arm := without(r.arms[next], beside)
+	weight := floats.Dot(arm, arm)
+	if !(weight > 0) {
+		return 1, math.Inf(1)
+	}
+	return math.Exp(floats.Dot(arm, r.logs) / weight), math.Sqrt(r.left / weight)
+}
+
+// Widen returns the change from one arm to another, measured in turns, with an interval that holds the change without
+// the rhythm too, if one was found: a decision on it stands for both.
+func (r Rhythm) Widen(c stat.Change, next, base int) stat.Change {
 	if !r.Found() || !c.Known() || !(c.Spread > 0) {
 		return c
 	}
+	ratio, reach := r.Ratio(next, base)
 	errors := math.Log(c.Hi/c.Lo) / 2 / (c.Spread / math.Sqrt(float64(c.N)))
-	c.Lo, c.Hi = min(c.Lo, r.Ratio*math.Exp(-errors*r.reach)), max(c.Hi, r.Ratio*math.Exp(errors*r.reach))
+	c.Lo, c.Hi = min(c.Lo, ratio*math.Exp(-errors*reach)), max(c.Hi, ratio*math.Exp(errors*reach))
 	return c
 }
-
-// Remaining returns the change without the rhythm, whatever it is with it.
-func (r Rhythm) Remaining(float64) float64 { return r.Ratio }
 
 func indicator(is bool) float64 {
 	if is {

@@ -17,9 +17,12 @@ func turnsOn(m noise.Model, seed uint64, faster, second float64) (turns []Turn) 
 	runs := m.Runs(r, 2*pairorder.Pairs)
 	for pair, newFirst := range pairorder.Draw(r) {
 		for k := range 2 {
-			t := Turn{At: 2*pair + k, Second: k == 1, New: newFirst == (k == 0)}
+			t := Turn{At: 2*pair + k, Second: k == 1}
+			if newFirst == (k == 0) {
+				t.Arm = 1
+			}
 			t.Value = 1000 * math.Exp(runs[t.At])
-			if t.New {
+			if t.Arm == 1 {
 				t.Value *= 1 + faster
 			}
 			if t.Second {
@@ -38,8 +41,9 @@ func TestFindRhythm(t *testing.T) {
 		if !r.Found() || math.Abs(r.Period-3.3) > 0.3 {
 			t.Errorf("%d: %+v", seed, r)
 		}
-		if e := math.Log(r.Ratio/1.05) / r.reach; math.Abs(e) > 6 { // Student's t with 9 degrees of freedom
-			t.Errorf("%d: the ratio is %v, %.1f standard errors off", seed, r.Ratio, e)
+		ratio, reach := r.Ratio(1, 0)
+		if e := math.Log(ratio/1.05) / reach; math.Abs(e) > 6 { // Student's t with 9 degrees of freedom
+			t.Errorf("%d: the ratio is %v, %.1f standard errors off", seed, ratio, e)
 		}
 	}
 	if r := FindRhythm(nil); r.Found() {
@@ -70,13 +74,16 @@ func TestFewFalseRhythms(t *testing.T) {
 // TestRhythmWidens checks that the interval of a change is extended to the change without the rhythm, if one was found.
 func TestRhythmWidens(t *testing.T) {
 	seen := stat.Change{Ratio: 1.1, Lo: 1.05, Hi: 1.15, Confidence: 0.95, N: 8, Spread: 0.05}
-	r := Rhythm{Period: 3, P: 1e-6, Ratio: 1.01, reach: 0.005}
-	wide := r.Widen(seen)
-	if !(wide.Lo < 1.01) || wide.Lo < 0.95 || wide.Hi != seen.Hi || r.Remaining(seen.Ratio) != 1.01 {
-		t.Errorf("%+v", wide)
+	r := FindRhythm(turnsOn(noise.Wave(0.1, 3.3, 0.005), 1, 0, 0))
+	ratio, _ := r.Ratio(1, 0)
+	if wide := r.Widen(seen, 1, 0); !(wide.Lo < ratio) || wide.Lo < 0.95 || wide.Hi != seen.Hi {
+		t.Errorf("%+v; without the wave the ratio is %v", wide, ratio)
+	}
+	if back, _ := r.Ratio(0, 1); math.Abs(back*ratio-1) > 1e-9 {
+		t.Errorf("%v one way, %v the other", ratio, back)
 	}
 	r.P = 0.5
-	if same := r.Widen(seen); same != seen {
+	if same := r.Widen(seen, 1, 0); same != seen {
 		t.Errorf("%+v", same)
 	}
 }
