@@ -34,6 +34,11 @@ addEventListener("load", () => {
     if (!scrolls && box.width > 0 && box.right > wide + 1 && e.closest("details:not([open]) > :not(summary)") === null)
       found.push(e.tagName + "." + e.className + " reaches to " + Math.round(box.right) + " of " + wide);
   }
+  for (const cell of document.querySelectorAll("table .words")) {
+    const style = getComputedStyle(cell), room = cell.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    if (cell.clientWidth > 0 && cell.textContent.length > 3 && room < 3 * parseFloat(style.fontSize))
+      found.push("in a table, " + cell.textContent + " has a width of " + Math.round(room));
+  }
   for (const drawing of document.querySelectorAll("figure:not(.forest) .drawing")) {
     const box = drawing.getBoundingClientRect();
     drawing.dispatchEvent(new PointerEvent("pointermove", {clientX: box.left + box.width / 2, bubbles: true}));
