@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"headroom/internal/compare"
+	"headroom/internal/sweep"
 	"headroom/internal/target/scripted"
 )
 
-// TestScriptedRhythm compares two places that are alike on a machine whose speed rises and falls within 3.3 loads. With
-// the orders of some seeds one place looks faster. It must get no verdict, and no gate passes.
-func TestScriptedRhythm(t *testing.T) {
+// inRhythm calls a test with a machine whose speed rises and falls within 3.3 loads.
+func inRhythm(t *testing.T, test func(*scriptedLab)) {
+	t.Helper()
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
 		m := l.machine("db1")
 		twoFolders(m)
@@ -24,6 +25,14 @@ func TestScriptedRhythm(t *testing.T) {
 			io.Read *= 1 - 0.1*(1+math.Sin(2*math.Pi*loads/3.3))/2
 			return io
 		}
+		test(l)
+	})
+}
+
+// TestScriptedRhythm compares two places that are alike. With the orders of some seeds one place looks faster. It must
+// get no verdict, and no gate passes.
+func TestScriptedRhythm(t *testing.T) {
+	inRhythm(t, func(l *scriptedLab) {
 		suite := l.file("reads.yaml", olderReads)
 		withheld := 0
 		for seed := range 15 {
@@ -43,6 +52,34 @@ func TestScriptedRhythm(t *testing.T) {
 			}
 		}
 		if withheld == 0 {
+			t.Error("no order resembles the rhythm")
+		}
+	})
+}
+
+// TestScriptedRhythmOfSweep sweeps two levels that are alike. With the orders of some seeds one level looks better. It
+// must not be called so.
+func TestScriptedRhythmOfSweep(t *testing.T) {
+	inRhythm(t, func(l *scriptedLab) {
+		suite, undecided := l.file("reads.yaml", olderReads), 0
+		for seed := range 40 {
+			run := fmt.Sprint("seed", seed)
+			l.run("sweep", suite, "/srv/a", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,64",
+				"--blocks", "6", "--seed", fmt.Sprint(seed), "--label", run)
+			d := decoded[sweep.Document](l.run("sweep", "--show", run, "--json"))
+			for _, c := range d.Cells {
+				if c.Verdict == sweep.Better || len(c.Harm) > 0 {
+					t.Errorf("seed %d: %s, %v", seed, c.Verdict, c.Harm)
+				}
+			}
+			if len(d.Warnings) > 0 && d.Warnings[0].Code == "rhythm" {
+				undecided++
+				if o := l.run("sweep", "--show", run); !strings.Contains(o.stdout, "in a rhythm of 3.") {
+					t.Error(o.stdout)
+				}
+			}
+		}
+		if undecided == 0 {
 			t.Error("no order resembles the rhythm")
 		}
 	})

@@ -55,6 +55,9 @@ func Analyze(in Input) Document {
 	for _, r := range rows {
 		r.compare(d.Confidence, unseen)
 		d.Cells = append(d.Cells, in.cell(r))
+		if r.inRhythm {
+			d.Warnings = append(d.Warnings, r.rhythmWarning())
+		}
 	}
 	d.BlocksNeeded = unseen.needed
 	d.withhold()

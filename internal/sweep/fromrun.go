@@ -47,6 +47,7 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 	cells := in.addCells(run, at, known)
 	failures, blockless := 0, 0
 	counts, visits := newWarningCounts(), plan.RecordVisits(run)
+	visit, last := 0, Measured{}
 	for r, err := range repetitions {
 		if err != nil {
 			return Input{}, err
@@ -59,6 +60,10 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 		counts.add(place, r.Warnings)
 		visits.Add(r, r.Failed())
 		m := Measured{Level: place.level, Cell: place.cell, Block: r.Block, Values: r.Values}
+		if m.Level != last.Level || m.Block != last.Block || visit == 0 {
+			visit++
+		}
+		m.Visit, last = visit, m
 		switch {
 		case r.Failed():
 			failures++

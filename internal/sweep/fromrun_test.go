@@ -4,6 +4,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	"headroom/internal/ceiling"
@@ -225,5 +226,32 @@ func TestVisitsThatRepeat(t *testing.T) {
 	if p := d.PerVisit; !p.Boots || p.Visits != 12 || p.Repetitions != 2 || p.Repeat != 0 ||
 		!slices.Equal(metrics, []string{"randread-1m read.bandwidth", "randread-4k read.iops"}) {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestVisitsAreNumbered checks that the loads of a visit have its number, and that the last visit of a block and the
+// first one of the next are two, though to the same level.
+func TestVisitsAreNumbered(t *testing.T) {
+	run, all := sweepRun("guest:iothreads", "found", "2")
+	var reps []lab.Repetition
+	for block, order := range [][]string{{"arm-2", "host", "arm-found"}, {"arm-found", "arm-2", "host"}} {
+		for _, arm := range order {
+			for _, r := range all {
+				if strings.HasSuffix(r.Cell, "@"+arm) && r.Block == block+1 {
+					reps = append(reps, r)
+				}
+			}
+		}
+	}
+	in, err := FromRun(run, sequence(reps, nil), Known{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for _, m := range in.Measured {
+		got = append(got, m.Visit)
+	}
+	if want := []int{1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6}; !slices.Equal(got, want) {
+		t.Errorf("visits %v, want %v", got, want)
 	}
 }

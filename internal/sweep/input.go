@@ -66,9 +66,11 @@ type Ceiling struct {
 // Measured is one repetition, without values where it failed. Those of one level, cell and block count as one value,
 // their geometric mean.
 type Measured struct {
-	Level  int
-	Cell   string
-	Block  int
+	Level int
+	Cell  string
+	Block int
+	// Visit is the number of the visit to a level among all of the run; 0 if the levels were not visited in turn.
+	Visit  int
 	Values map[string]float64
 }
 

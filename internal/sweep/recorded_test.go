@@ -33,9 +33,10 @@ func TestNothingIsFoundOnRecordedDisks(t *testing.T) {
 				}
 				trace := model.Runs(r, blocks*len(levels)*len(in.Cells))
 				for b, order := range noise.Turns(r, len(levels), blocks) {
-					for _, level := range order {
+					for i, level := range order {
 						for _, c := range r.Perm(len(in.Cells)) {
 							in.Measured = append(in.Measured, Measured{Level: level, Cell: in.Cells[c].ID, Block: b + 1,
+								Visit:  b*len(levels) + i + 1,
 								Values: map[string]float64{"read.iops": 1000 * math.Exp(trace[0])}})
 							trace = trace[1:]
 						}

@@ -1,12 +1,14 @@
 package sweep
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
 
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/stat/inturns"
 )
 
 // MinBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in
@@ -24,12 +26,16 @@ type row struct {
 	metric string
 	better lab.Better
 	// levels of the factor; the reference is one more, at the end, where there is one.
-	levels      int
-	values      []map[int]float64 // by level, then by block
-	ratios      [][]stat.Change   // of goodness: ratios[i][j] is level i against level j
-	score       []float64         // goodness by level, NaN where nothing was measured
-	margin      float64
-	anytime     bool
+	levels  int
+	values  []map[int]float64 // by level, then by block
+	visits  []map[int]int     // likewise, the number of the visit among all
+	ratios  [][]stat.Change   // of goodness: ratios[i][j] is level i against level j
+	score   []float64         // goodness by level, NaN where nothing was measured
+	margin  float64
+	anytime bool
+	// rhythm of the machine, and whether it leaves a pair undecided. Made by compare.
+	rhythm      inturns.Rhythm
+	inRhythm    bool
 	spreads     [][]float64 // made by spread
 	spreadFloor *float64    // made by minSpread
 }
@@ -45,6 +51,7 @@ func newRow(in *Input, cell CellInput, metric string, of func(map[string]float64
 	logs := make([]map[int][]float64, arms)
 	for i := range logs {
 		logs[i] = map[int][]float64{}
+		r.visits = append(r.visits, map[int]int{})
 	}
 	for _, m := range in.byCell[cell.ID] {
 		if m.Level < 0 || m.Level >= arms {
@@ -52,6 +59,7 @@ func newRow(in *Input, cell CellInput, metric string, of func(map[string]float64
 		}
 		if v, ok := of(m.Values); ok && v > 0 && !math.IsInf(v, 1) {
 			logs[m.Level][m.Block] = append(logs[m.Level][m.Block], math.Log(v))
+			r.visits[m.Level][m.Block] = m.Visit
 		}
 	}
 	for _, blocks := range logs {
@@ -88,20 +96,49 @@ func named(metric string) func(map[string]float64) (float64, bool) {
 }
 
 // compare estimates all pairs, each at the confidence. The intervals allow for the jumps that so few blocks may not
-// show.
+// show, and for a rhythm of the machine.
 func (r *row) compare(confidence float64, unseen *jumps) {
+	r.rhythm = inturns.FindRhythm(r.turns())
 	r.ratios = make([][]stat.Change, len(r.values))
 	for i := range r.values {
 		r.ratios[i] = make([]stat.Change, len(r.values))
 		for j := range i + 1 {
 			r.ratios[i][j] = r.estimate(i, j, confidence)
 			if i != j && r.ratios[i][j].Known() {
-				r.ratios[i][j] = unseen.allowFor(r.ratios[i][j], r.pairSpreads()[i][j])
+				r.ratios[i][j] = r.allowFor(r.ratios[i][j], i, j, unseen)
 			}
 			r.ratios[j][i] = inverse(r.ratios[i][j])
 		}
 	}
 	r.score = r.scores()
+}
+
+// allowFor returns the ratio of level i to level j with an interval that allows for a jump that was not seen, and for
+// the rhythm. It notes whether the rhythm leaves undecided what was decided without it.
+func (r *row) allowFor(c stat.Change, i, j int, unseen *jumps) stat.Change {
+	spread := r.pairSpreads()[i][j]
+	wide := unseen.allowFor(r.rhythm.Widen(c, i, j), spread)
+	r.inRhythm = r.inRhythm || wide.Decide(r.margin) != unseen.allowFor(c, spread).Decide(r.margin)
+	return wide
+}
+
+// rhythmWarning returns the warning that the rhythm leaves levels undecided.
+func (r *row) rhythmWarning() Warning {
+	return Warning{Cell: r.cell.ID, Warning: lab.Warning{Code: "rhythm", Taints: []string{},
+		Text: fmt.Sprintf("the machine is slow and fast in a rhythm of %.1f visits, and the order of the levels "+
+			"resembles it, so differences of %s that the rhythm may have caused are undecided; let each visit take longer than the "+
+			"rhythm, or sweep again in another random order", r.rhythm.Period, r.metric)}}
+}
+
+// turns returns the values as goodness, each with its level and the number of its visit.
+func (r *row) turns() (turns []inturns.Turn) {
+	for level, values := range r.values {
+		for _, b := range slices.Sorted(maps.Keys(values)) {
+			turns = append(turns, inturns.Turn{Value: math.Exp(r.sign() * math.Log(values[b])),
+				At: r.visits[level][b], Arm: level})
+		}
+	}
+	return turns
 }
 
 // inverse is the change the other way round.

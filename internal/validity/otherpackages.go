@@ -169,10 +169,10 @@ func comparisonChecks() []Check {
 			Code:   "rhythm",
 			Weight: Note,
 			Title:  "The machine is slow and fast in a rhythm",
-			By:     "compare",
+			By:     "compare, sweep",
 			Taints: "nothing: a verdict that it could turn is withheld",
-			When:   "a wave with a period of 2.2 to 12 runs explains the values of a live comparison, at P < 0.01",
-			Do:     "let each load run longer than the rhythm, or compare again in another random order",
+			When:   "a wave of 2 to 12 runs of a live comparison, or 2 to 12 visits of a sweep, explains the values, at P < 0.01",
+			Do:     "let each load run longer than the rhythm, or measure again in another random order",
 			Source: "docs/explanation/statistics.md",
 		},
 		{

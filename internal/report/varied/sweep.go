@@ -73,9 +73,12 @@ func sweepMarks(d *sweep.Document) []report.Mark {
 			out = report.AddMark(out, summary.Warning{Warning: w.Warning}, nil, "")
 			continue
 		}
+		where := title
+		if w.Level != "" {
+			where = prose.Join(title, "at "+w.Level)
+		}
 		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N},
-			prose.Join(title, "at "+w.Level))
+			&summary.Cell{N: w.N}, where)
 	}
 	return out
 }

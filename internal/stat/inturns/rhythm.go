@@ -36,9 +36,9 @@ type Rhythm struct {
 }
 
 const (
-	// shortestRhythm and longestRhythm are the periods that are looked for, in runs. A wave of two runs is the same as
-	// an effect of coming second, and one of more than twelve slows both runs of a pair alike.
-	shortestRhythm, longestRhythm = 2.2, 12.0
+	// shortestRhythm and longestRhythm are the periods that are looked for, in runs. A shorter one looks like a longer
+	// one, and one of more than twelve slows both runs of a pair alike.
+	shortestRhythm, longestRhythm = 2.0, 12.0
 	// rhythmOversampling is how many frequencies are tried for each that is independent of the others.
 	rhythmOversampling = 4
 	// rhythmAlpha is the probability at which a rhythm counts as found. A finding makes no claim, it withholds some.
