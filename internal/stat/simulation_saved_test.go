@@ -188,7 +188,7 @@ func TestSimulatedSavedRunsDecideMoreWithMore(t *testing.T) {
 			kinds = append(kinds, sides{m, m, m.Name != noise.Gaussian(0.1).Name})
 		}
 	}
-	n, sizes := figure.Times(40, 1000), []int{5, 10, 20}
+	n, sizes := figure.Times(40, 1000), []int{5, 7, 10, 20}
 	if figure.Whole {
 		sizes = append(sizes, 40)
 	}
@@ -233,6 +233,31 @@ func TestSimulatedSavedRunsDecideMoreWithMore(t *testing.T) {
 					fewer, n)
 			}
 			fewer = counts["right"]
+		}
+	}
+}
+
+// TestFewSavedRunsDecideMoreWithMore checks that outliers hide a change less the more values there are, from 5 to 8 a
+// side.
+func TestFewSavedRunsDecideMoreWithMore(t *testing.T) {
+	const n = 2000
+	for i, m := range []noise.Model{farOff(100), farOff(20)} {
+		r, before := rand.New(rand.NewPCG(14, uint64(i))), 0
+		for size := 5; size <= 8; size++ {
+			found := 0
+			for range n {
+				base, next := levels(m, r, size), levels(m, r, size)
+				for i := range next {
+					next[i] *= 0.95
+				}
+				if stat.UnpairedChange(base, next, 0.95).Decide(0.03) == stat.Below {
+					found++
+				}
+			}
+			if less := before - found; less > 2*int(math.Sqrt(n)) {
+				t.Errorf("%s: %d v %d find %d, one value less finds %d, of %d", m.Name, size, size, found, before, n)
+			}
+			before = found
 		}
 	}
 }

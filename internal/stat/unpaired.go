@@ -38,7 +38,7 @@ const minWithoutModes = 4
 // a spell as long as the run is not seen in it.
 //
 // A few outliers, or two levels, make Welch's interval wide: with one run of 100 three times slower it decided less
-// with more runs. From 8 values a side on, ranks can exclude 1 by themselves, with an interval for spreads that differ,
+// with more runs. From 5 values a side on, ranks can exclude 1 by themselves, with an interval for spreads that differ,
 // widened where dependence is visible. From 14 on, of few numbers, nothing else can: Welch's interval then only keeps
 // two sides from being called the same.
 //
@@ -66,14 +66,14 @@ func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 	if rank > 0 {
 		lo, hi = min(lo, d.at(rank-1)), max(hi, d.at(d.count()-rank))
 	}
-	center, widened, byRanks := math.Log(c.Ratio), Dependence(a, b), 1.0
-	alone := c.N >= ranksAlone && confidence < coarseRanks
+	center, widened := math.Log(c.Ratio), Dependence(a, b)
+	alone, byRanks := c.N >= ranksAlone && confidence < coarseRanks, widened
 	if c.N >= minForSpells {
 		byRanks = cautiousDependence(byChance(c.N, alone), mostUnseen, a, b)
 		widened = max(widened, byRanks)
 	}
 	lo, hi = center-(center-lo)*widened, center+(hi-center)*widened
-	if c.N >= minForSpells && rank > 0 {
+	if c.N >= minForRanks && rank > 0 {
 		// Where one side jumps beside a steady one, they spread more as they are than with the same centre.
 		exact := 0.5 - float64(rank-1)/float64(d.count())
 		reach := byRanks * max(exact, d.placed(center, confidence), d.placed(0, confidence))
@@ -88,6 +88,9 @@ func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 }
 
 const (
+	// minForRanks is how many values a side must have before ranks can decide. Without them, one run of 20 that is
+	// three times slower hides 5% at 1% noise more often with more values: 60, 54, 49% are found with 5, 6, 7.
+	minForRanks = 5
 	// minForSpells is how many values a side must have before anything more is made of the dependence of neighbours.
 	minForSpells = 8
 	// ranksAlone is how many values a side must have for ranks to decide alone. From the confidence coarseRanks on they
