@@ -80,8 +80,8 @@ func layers() [][]string {
 		{"internal/profile/record/ringbuffer", "internal/profile/record/symbols"},
 		{"internal/profile"},
 		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document",
-			"internal/render", "internal/facts/catalogue"},
-		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig", "internal/search",
+			"internal/render", "internal/facts/catalogue", "internal/search"},
+		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig",
 			"internal/golden", "internal/figure", "internal/linux", "internal/prose", "internal/safepath",
 			"internal/visible", "internal/factor/cpulist", "internal/browsertest"},
 	}

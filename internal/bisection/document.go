@@ -54,7 +54,8 @@ type Document struct {
 	// InformationLimit is how many measurements any method needs on average to name one of as many candidates, at this
 	// loss and this spread, with levels known. Absent while the ends can't be distinguished.
 	InformationLimit float64 `json:"information_limit,omitempty"`
-	// Wanted is how many measurements of each end it would take to tell them apart, where the search ended without.
+	// Wanted is how many measurements of each end decide in four of five searches whether they differ by what is worth
+	// one, if they differ as much as it seems, where the search ended undecided; 0 where no number is known.
 	Wanted     int         `json:"wanted,omitempty"`
 	Candidates []Candidate `json:"candidates"`
 	// Unmeasurable are the states of a series, or the mixtures, that were tried and can't be measured, with the
@@ -286,7 +287,7 @@ func (p *Progress) Document() Document {
 		d.Spread = math.Expm1(s.Spread())
 		d.Loss = ratioOf(s.Loss())
 		if d.Outcome == Undecided && !s.Apart() {
-			d.Wanted = ends.WantedAnchors()
+			d.Wanted = s.WantedAnchors()
 		}
 		if left := candidates(e) - len(p.failed); s.Apart() && left > 1 {
 			d.InformationLimit = search.Limit(left, math.Abs(ends.Difference)/s.Spread(), proofProbability)

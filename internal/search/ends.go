@@ -3,6 +3,10 @@ package search
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"headroom/internal/stat"
 )
 
 const (
@@ -43,6 +47,12 @@ func (s *Search) Ends() Ends {
 			e.Slow = append(e.Slow, s.posterior.logs[j])
 		}
 	}
+	return e.compared(s.terms.Noise)
+}
+
+// compared returns the ends with their difference and its standard error. noise is the spread that was expected of a
+// measurement.
+func (e Ends) compared(noise float64) Ends {
 	e.Difference, e.StandardError = math.NaN(), math.NaN()
 	if len(e.Fast) == 0 || len(e.Slow) == 0 {
 		return e
@@ -50,7 +60,7 @@ func (s *Search) Ends() Ends {
 	fast, slow := mean(e.Fast), mean(e.Slow)
 	// The noise that was expected counts as one more measurement, so that two values that happen to agree don't make
 	// all sure.
-	squares := s.terms.Noise * s.terms.Noise
+	squares := noise * noise
 	for _, x := range e.Fast {
 		squares += (x - fast) * (x - fast)
 	}
@@ -61,7 +71,7 @@ func (s *Search) Ends() Ends {
 	e.Difference = slow - fast
 	e.StandardError = math.Sqrt(squares / (n + m - 1) * (1/n + 1/m))
 	if e.fewest() >= enoughPairs {
-		e.pair(s.terms.Noise)
+		e.pair(noise)
 	}
 	return e
 }
@@ -101,22 +111,52 @@ func (e Ends) sameSpeed(worth float64) bool {
 		closeShare*e.StandardError <= most/2 && difference+standardErrorsClose*e.StandardError <= most)
 }
 
-// WantedAnchors are how many measurements of each end it would take to tell them apart, if they differ as much as it
-// seems now; 0 where no difference is to be seen.
-func (e Ends) WantedAnchors() int {
-	if e.Difference == 0 {
+const (
+	// wantedPower is in what share of searches the wanted measurements decide.
+	wantedPower = 0.8
+	// mostWanted is how many measurements of each end are stated at most. More are not practical.
+	mostWanted = 1000
+)
+
+// WantedAnchors returns how many measurements of each end decide in four of five searches whether they differ by what
+// is worth a search, if they differ as much as it seems now; 0 if more than a thousand don't.
+func (s *Search) WantedAnchors() int {
+	return s.Ends().wanted(s.errorsApart(), s.terms.MinEffect, !s.space.Ordered)
+}
+
+// wanted returns WantedAnchors of ends that differ if they are so many standard errors apart. mayBeAlike is set if a
+// search ends when they are found alike.
+func (e Ends) wanted(errors, worth float64, mayBeAlike bool) int {
+	if e.fewest() < minAnchors {
 		return 0
 	}
-	n := float64(e.fewest())
-	return int(math.Ceil(n * math.Pow(standardErrorsOrdered*e.StandardError/e.Difference, 2)))
+	freedom := float64(len(e.Fast) + len(e.Slow) - 1)
+	// reach is how many standard errors a difference must be away so that an estimate is mostly so many away.
+	reach := func(errors float64) float64 { return stat.ErrorsToDecide(errors, freedom) }
+	difference, least := math.Abs(e.Difference), math.Log1p(worth)
+	smallest := 0.0 // the standard error that decides
+	switch over := difference - least; {
+	case over > 0:
+		smallest = min(difference/reach(errors), over/distuv.UnitNormal.Quantile(wantedPower))
+	case mayBeAlike:
+		smallest = max(-over/reach(standardErrorsAlike), min(least/2/closeShare, -over/reach(standardErrorsClose)))
+	}
+	wanted := math.Ceil(float64(e.fewest()) * math.Pow(e.StandardError/smallest, 2))
+	if !(wanted <= mostWanted) {
+		return 0
+	}
+	return int(wanted)
 }
 
 // Apart says that the ends are distinguished as well as this kind of search needs.
-func (s *Search) Apart() bool {
+func (s *Search) Apart() bool { return s.Ends().apart(s.errorsApart(), s.terms.MinEffect) }
+
+// errorsApart returns how many standard errors the ends must be apart.
+func (s *Search) errorsApart() float64 {
 	if s.space.Ordered {
-		return s.Ends().apart(standardErrorsOrdered, s.terms.MinEffect)
+		return standardErrorsOrdered
 	}
-	return s.Ends().apart(standardErrorsSubsets, s.terms.MinEffect)
+	return standardErrorsSubsets
 }
 
 // anchor returns the end to measure next, and false if none is needed. The slow end is first. Later the order within

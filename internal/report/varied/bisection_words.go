@@ -33,8 +33,8 @@ func (t bisectionText) answer() []string {
 				", which can't be proved, since what it takes can't be measured."}
 		}
 		if t.Wanted > 0 {
-			text += fmt.Sprintf(": the ends don't differ clearly; it would take about %d measurements of each",
-				t.Wanted)
+			text += fmt.Sprintf(": the ends don't differ clearly; if they differ as much as it seems, about %d "+
+				"measurements of each decide in four of five searches", t.Wanted)
 		}
 		return []string{text + "."}
 	}
