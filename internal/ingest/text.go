@@ -27,7 +27,7 @@ func fioText() Importer {
 		Units: "KiB and MiB are binary, MB in brackets 1,000,000; of fio 2, KB and MB are binary; a k of IOPS is 1000",
 		Sniff: func(_ string, head []byte) bool {
 			return bytes.Contains(head, []byte("(groupid=")) || bytes.Contains(head, []byte(": IOPS=")) ||
-				firstCommand(head) > 0
+				bytes.Contains(head, []byte("Run status group ")) || firstCommand(head) > 0
 		},
 		read: func(f file, d *runBuilder) error { return readText(f, prompt, d) },
 	}
@@ -54,7 +54,7 @@ func firstCommand(text []byte) int {
 const exampleLine = `"read: IOPS=5312, BW=20.8MiB/s …" or "iops : min=…, avg=…"`
 
 func readText(f file, prompt *regexp.Regexp, d *runBuilder) error {
-	blocks, err := fio.ParseText(bytes.NewReader(f.data))
+	blocks, lost, err := fio.ParseText(bytes.NewReader(f.data))
 	if err != nil {
 		return err
 	}
@@ -65,9 +65,15 @@ func readText(f file, prompt *regexp.Regexp, d *runBuilder) error {
 		}
 		return fmt.Errorf("expected lines such as %s, found none that belong to a job", exampleLine)
 	}
+	if len(lost) > 0 {
+		d.warn(lab.Warning{Code: "import-left-out",
+			Text: fmt.Sprintf("%s left out, because neither a command nor the name of a job stands before: the first is "+
+				"line %d of %s", counted(len(lost), "line with rates was", "lines with rates were"),
+				f.before+lost[0], f.name)})
+	}
 	lines := bytes.Split(f.data, []byte("\n"))
 	for _, b := range blocks {
-		where := promptOf(prompt, string(lines[min(b.Line, len(lines))-1]))
+		where := promptOf(prompt, string(lines[min(b.Prompt, len(lines))-1]))
 		err := addDocument(f, b.Document, d, func(m *measurement) {
 			m.repetition.Command = b.Command
 			m.line = f.before + b.Line

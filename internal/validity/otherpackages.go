@@ -284,11 +284,11 @@ func importChecks() []Check {
 		{
 			Code:   "import-left-out",
 			Weight: Note,
-			Title:  "Files were left out of an import",
+			Title:  "Files or lines were left out of an import",
 			By:     "import",
 			Taints: "nothing",
-			When:   "files hold nothing that looks like results",
-			Do:     "name them alone to see why",
+			When:   "files hold nothing that looks like results, or pasted lines with rates belong to no job",
+			Do:     "name the files alone to see why; paste the command, or the line with the name of the job, too",
 			Source: "fio-plot #116, #126",
 		},
 		{

@@ -57,6 +57,8 @@ type Job struct {
 	TotalErrors int64
 	FirstError  int
 	SteadyState *SteadyState
+	// pid is that of its process, or of its thread, in fio's output for people; 0 where it is not known.
+	pid int
 }
 
 // Direction is what a job did in one direction.

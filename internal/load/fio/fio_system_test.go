@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -112,7 +113,7 @@ func TestTextAndJSONAgree(t *testing.T) {
 	if err != nil || len(docs) != 1 {
 		t.Fatal(len(docs), err)
 	}
-	blocks, err := ParseText(bytes.NewReader(stdout))
+	blocks, _, err := ParseText(bytes.NewReader(stdout))
 	if err != nil || len(blocks) != 1 {
 		t.Fatal(len(blocks), err)
 	}
@@ -169,12 +170,12 @@ func samplesOfAllJobs(t *testing.T) error {
 			kept.WriteString(line)
 		}
 	}
-	blocks, err := ParseText(strings.NewReader(command + kept.String()))
+	blocks, _, err := ParseText(strings.NewReader(command + kept.String()))
 	if err != nil || len(blocks) != 1 {
 		t.Fatalf("%d blocks, %v of %s", len(blocks), err, stdout)
 	}
 	g := blocks[0].Document.Groups()[0]
-	whole, err := ParseText(strings.NewReader(command + string(stdout)))
+	whole, _, err := ParseText(strings.NewReader(command + string(stdout)))
 	if err != nil || len(whole) != 1 {
 		t.Fatalf("%d blocks, %v of %s", len(whole), err, stdout)
 	}
@@ -226,5 +227,52 @@ func TestBlanksAfterEqualsOnRealFio(t *testing.T) {
 	docs, err := ParseBytes(stdout)
 	if err == nil && docs[0].Jobs[0].Directions[lab.Read].IOs == 4 {
 		t.Error("this fio skips blanks after =; they need not be refused any more")
+	}
+}
+
+// TestReportsOfRealFio checks that the reports of a running fio are not added up: the last one counts.
+func TestReportsOfRealFio(t *testing.T) {
+	t.Parallel()
+	stdout, _ := run(t, "fio", "--name=s", "--ioengine=null", "--size=1g", "--rw=randread", "--bs=8k", "--numjobs=2",
+		"--runtime=3", "--time_based", "--rate_iops=100", "--status-interval=1", "--eta=never")
+	issued := issuedIn(string(stdout))
+	blocks, lost, err := ParseText(bytes.NewReader(stdout))
+	if err != nil || len(blocks) != 1 || len(lost) > 0 || len(issued) < 4 {
+		t.Fatalf("%d blocks, %v, lines %v are lost, of\n%s", len(blocks), err, lost, stdout)
+	}
+	groups := blocks[0].Document.Groups()
+	if want := issued[len(issued)-2] + issued[len(issued)-1]; len(groups) != 1 || groups[0].IOs != want {
+		t.Errorf("%d groups, the first with %d reads, want %d, of\n%s", len(groups), groups[0].IOs, want, stdout)
+	}
+}
+
+// issuedIn returns how many reads each entry of fio's output has.
+func issuedIn(text string) (reads []int64) {
+	for line := range strings.Lines(text) {
+		if m := issuedLine.FindStringSubmatch(line); m != nil {
+			n, _ := strconv.ParseInt(m[1], 10, 64)
+			reads = append(reads, n)
+		}
+	}
+	return reads
+}
+
+// TestLoopsOverRealFio checks that each pass of a shell's loop is a result of its own, with its options.
+func TestLoopsOverRealFio(t *testing.T) {
+	t.Parallel()
+	loop := "for bs in 4k 64k; do fio --name=t --ioengine=null --size=1m --rw=read --bs=$bs --eta=never"
+	for name, line := range map[string]string{"whole": loop + "; done",
+		"lines with IOPS": loop + " | grep IOPS; done"} {
+		stdout, _ := run(t, "sh", "-c", line)
+		blocks, lost, err := ParseText(strings.NewReader("root@pve1:~# " + line + "\n" + string(stdout)))
+		if err != nil || len(blocks) != 2 || len(lost) > 0 {
+			t.Fatalf("%s: %d blocks, %v, lines %v are lost, of\n%s", name, len(blocks), err, lost, stdout)
+		}
+		for i, bs := range []string{"4k", "64k"} {
+			g := blocks[i].Document.Groups()[0]
+			if reads := int64([]int{256, 16}[i]); g.Params["bs"] != bs || name == "whole" && g.IOs != reads {
+				t.Errorf("%s, pass %d: %d reads of %s, want %d of %s", name, i, g.IOs, g.Params["bs"], reads, bs)
+			}
+		}
 	}
 }

@@ -65,7 +65,7 @@ func FuzzParseText(f *testing.F) {
 		f.Add(string(data[:min(len(data), 3000)]))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		blocks, err := ParseText(strings.NewReader(text))
+		blocks, _, err := ParseText(strings.NewReader(text))
 		if err != nil {
 			return
 		}

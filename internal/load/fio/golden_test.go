@@ -95,7 +95,7 @@ func TestGoldenJSON(t *testing.T) {
 
 func TestGoldenText(t *testing.T) {
 	for _, file := range fixtures(t, "text") {
-		blocks, err := ParseText(strings.NewReader(string(read(t, file))))
+		blocks, _, err := ParseText(strings.NewReader(string(read(t, file))))
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue

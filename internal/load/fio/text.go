@@ -4,18 +4,18 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"maps"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"headroom/internal/lab"
 )
 
 // Block is what one call of fio printed for people, as it was pasted from a terminal.
 type Block struct {
-	// Line in the text on which it begins.
-	Line int
+	// Line in the text on which it begins, and Prompt that of the command before it; the same where there is none.
+	Line, Prompt int
 	// Command as it was typed, one element an argument; nil where it was not pasted.
 	Command []string
 	// Document has what the lines said; it is always Partial. What fio rounds when it prints for people (4 digits of
@@ -25,7 +25,8 @@ type Block struct {
 
 // ParseText reads fio's output for people, whole or any of its lines, from text in which it is mixed with prompts,
 // commands and prose. A block begins at a call of fio, or where fio's output begins without one. Blocks of which no
-// value was found are left out, and what is absent in a block is absent in its values.
+// value was found are left out, and what is absent in a block is absent in its values. lost are the numbers of the
+// lines with rates that belong to no job.
 //
 //	root@debian:/exports# fio --name=fiotest --ioengine=io_uring --rw=randread --bs=8k --size=1G --numjobs=1
 //	  read: IOPS=5312, BW=5312MiB/s (5570MB/s)(10.4GiB/2001msec)
@@ -39,7 +40,7 @@ type Block struct {
 // direction gets it from the command's rw.
 //
 // The unit MB means two things: in fio 2's "bw=4465.3MB/s" it is 1024*1024 bytes, in fio 3's "(5570MB/s)" a million.
-func ParseText(r io.Reader) ([]Block, error) {
+func ParseText(r io.Reader) (blocks []Block, lost []int, err error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
 	p := &textParser{}
@@ -48,10 +49,10 @@ func ParseText(r io.Reader) ([]Block, error) {
 		p.line(plain(in.Text()))
 	}
 	if err := in.Err(); err != nil {
-		return nil, fmt.Errorf("can't read line %d: %w", p.number+1, err)
+		return nil, nil, fmt.Errorf("can't read line %d: %w", p.number+1, err)
 	}
 	p.finish()
-	return p.blocks, nil
+	return p.blocks, p.lost, nil
 }
 
 // plain takes away what terminals and web pages put into a line: colours, carriage returns (of which the text behind
@@ -66,7 +67,19 @@ type textParser struct {
 	blocks []Block
 	number int
 
+	// lost are the lines with rates that belong to no job.
+	lost []int
+	// prompted is the number of the last line with another command; 0 where there is none.
+	prompted int
+	// call whose results are read; nil where no command was pasted. loops are those that are open around it.
+	call  *call
+	loops []loop
+
 	block *Block
+	// summarised is set behind the line that follows the results of all jobs, and unnamed if results of the block have
+	// no line of a job before them. printed is when the last job was.
+	summarised, unnamed bool
+	printed             time.Time
 	// sections of the block's command, and what the lines at the top of fio's output say of each job.
 	sections []Section
 	headers  map[string]map[string]string
@@ -79,15 +92,16 @@ type textParser struct {
 	// percentiles that the following lines fill, and how many of their units make a second.
 	percentiles *Latency
 	perSecond   float64
-	// command that goes on in the next line.
-	open string
+	// command that goes on in the next line, by a backslash, or perhaps since a terminal wrapped it.
+	open, wrapped string
 }
 
 // The lines that are read. The patterns bound the digits of what becomes an integer.
 var (
-	headerLine      = regexp.MustCompile(`^(.+): \(g=(\d{1,9})\): rw=([^,]+), bs=(.+), ioengine=([^,]+), iodepth=(\d+)`)
-	versionLine     = regexp.MustCompile(`^fio-\d+\.\d\S*$`)
-	jobLine         = regexp.MustCompile(`^(.+): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,5})`)
+	headerLine  = regexp.MustCompile(`^\s*(?:<\S+> )?(\S.*): \(g=(\d{1,9})\): rw=([^,]+), bs=(.+), ioengine=([^,]+), iodepth=(\d+)`)
+	versionLine = regexp.MustCompile(`^\s*fio-\d+\.\d\S*$`)
+	jobLine     = regexp.MustCompile(
+		`^\s*(\S.*): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,5})(?::.*pid=(\d{1,9})(?::(.*))?)?`)
 	directionLine   = regexp.MustCompile(`^\s*(read|write|trim|mixed)\s*: (?:IOPS|io|bw)=`)
 	latencyLine     = regexp.MustCompile(`^\s*(slat|clat|lat|sync)\s*\((nsec|usec|msec)\)\s*: (min=.*)`)
 	percentilesLine = regexp.MustCompile(`^\s*(clat|lat|slat|sync) percentiles \((nsec|usec|msec)\):`)
@@ -98,7 +112,7 @@ var (
 	issuedLine      = regexp.MustCompile(
 		`^\s*issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/](?:d=)?(\d{1,18})`)
 	totalLine = regexp.MustCompile(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
-	noteLine  = regexp.MustCompile(`^fio: .*`)
+	noteLine  = regexp.MustCompile(`^\s*fio: .*`)
 	colour    = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 )
 
@@ -110,10 +124,14 @@ func (p *textParser) line(text string) {
 		p.open = strings.TrimRight(cut, " ")
 		return
 	}
-	if command := Command(text); command != nil {
-		p.begin(command)
+	if p.goesOn(text) {
 		return
 	}
+	if command := Command(text); command != nil {
+		p.beginCall(text, command)
+		return
+	}
+	p.loops = append(p.loops, loopsIn(text)...)
 	// Each kind of line has its pattern and what to do with what it captured.
 	for _, kind := range []struct {
 		pattern *regexp.Regexp
@@ -129,8 +147,12 @@ func (p *textParser) line(text string) {
 		{cpuLine, p.cpu},
 		{issuedLine, p.issued},
 		{totalLine, p.total},
+		{statusLine, p.status},
 		{versionLine, p.version},
+		{startingLine, p.banner},
 		{noteLine, p.note},
+		{promptLine, p.prompt},
+		{loopEnd, func(string, []string) { p.loops = nil }},
 	} {
 		if m := kind.pattern.FindStringSubmatch(text); m != nil {
 			kind.read(text, m)
@@ -142,23 +164,17 @@ func (p *textParser) line(text string) {
 	}
 }
 
-func (p *textParser) version(text string, _ []string) {
+func (p *textParser) version(text string, m []string) {
+	p.banner(text, m)
 	if p.block != nil {
-		p.block.Document.Version = text
+		p.block.Document.Version = strings.TrimSpace(text)
 	}
 }
 
 func (p *textParser) note(text string, _ []string) {
 	if p.block != nil {
-		p.block.Document.Notes = append(p.block.Document.Notes, text)
+		p.block.Document.Notes = append(p.block.Document.Notes, strings.TrimSpace(text))
 	}
-}
-
-// begin starts a block; command is nil when fio's output begins without one.
-func (p *textParser) begin(command []string) {
-	p.finish()
-	p.block = &Block{Line: p.number, Command: command, Document: Document{Partial: true}}
-	p.sections, p.headers = ParseArgv(command), map[string]map[string]string{}
 }
 
 // finish closes the present block and keeps it when something was found.
@@ -175,9 +191,11 @@ func (p *textParser) finish() {
 //	seq: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, ioengine=libaio, iodepth=4
 //	seq: (g=0): rw=write, bs=1M-1M/1M-1M/1M-1M, ioengine=libaio, iodepth=4
 func (p *textParser) header(_ string, m []string) {
-	// A header behind results belongs to the next call.
-	if p.block == nil || p.job != nil || len(p.block.Document.Jobs) > 0 {
-		p.begin(nil)
+	switch {
+	case p.block == nil:
+		p.begin()
+	case p.hasResults():
+		p.nextCall()
 	}
 	params := map[string]string{"rw": m[3], "ioengine": m[5], "iodepth": m[6]}
 	if bs := blockSize(m[4], m[3]); bs != "" {
@@ -228,12 +246,18 @@ func blockSize(sizes, rw string) string {
 //	seq: (groupid=0, jobs=1): err= 0: pid=4307: Fri Nov 20 19:12:30 2026
 func (p *textParser) beginJob(_ string, m []string) {
 	if p.block == nil {
-		p.begin(nil)
+		p.begin()
 	}
 	p.endJob()
 	job := Job{Name: m[1], Directions: map[string]Direction{}}
 	job.Group, _ = strconv.Atoi(m[2]) // the pattern admits nothing but short numbers
 	job.Error, _ = strconv.Atoi(m[4])
+	var printed time.Time
+	job.pid, printed = printedAt(m[5], m[6])
+	if job.Name != allClients && !p.sameCall(job, printed) {
+		p.nextCall()
+	}
+	p.printed, p.summarised = printed, false
 	job.Options = p.options(m[1])
 	if job.Options["numjobs"] == "" && m[3] != "1" {
 		job.Options["numjobs"], job.Options["group_reporting"] = m[3], "1"
@@ -241,30 +265,18 @@ func (p *textParser) beginJob(_ string, m []string) {
 	p.job, p.seen = &job, map[string]int{}
 }
 
-// options are what the command says of a job, or what the header says where there is no command.
-func (p *textParser) options(name string) map[string]string {
-	for _, s := range p.sections {
-		if s.Name == name {
-			return maps.Clone(s.Params)
-		}
-	}
-	if len(p.sections) == 1 && len(p.headers) == 0 {
-		return maps.Clone(p.sections[0].Params)
-	}
-	options := map[string]string{}
-	maps.Copy(options, p.headers[name])
-	return options
-}
-
 func (p *textParser) endJob() {
 	if p.job == nil {
 		return
 	}
-	for _, d := range p.job.Directions {
+	for name, d := range p.job.Directions {
+		d.IOPS = exactRate(d)
+		p.job.Directions[name] = d
 		p.job.Seconds = max(p.job.Seconds, d.Seconds)
 	}
-	if len(p.job.Directions) > 0 || p.job.SyncLatency != nil || p.job.Error != 0 {
-		p.block.Document.Jobs = append(p.block.Document.Jobs, *p.job)
+	sum := p.job.Name == allClients && len(p.block.Document.Jobs) > 0
+	if !sum && (len(p.job.Directions) > 0 || p.job.SyncLatency != nil || p.job.Error != 0) {
+		p.addJob(*p.job)
 	}
 	p.job, p.direction, p.percentiles = nil, "", nil
 }
@@ -277,8 +289,9 @@ func (p *textParser) current() *Job {
 	if p.block == nil || len(p.sections) != 1 || len(p.block.Document.Jobs) > 0 {
 		return nil
 	}
-	p.job = &Job{Name: p.sections[0].Name, Directions: map[string]Direction{},
-		Options: maps.Clone(p.sections[0].Params)}
+	p.job = &Job{Name: p.nameOf(p.sections[0]), Directions: map[string]Direction{},
+		Options: p.options(p.sections[0].Name)}
+	p.unnamed = true
 	p.seen = map[string]int{}
 	return p.job
 }

@@ -13,7 +13,7 @@ import (
 // values parses text that holds one block with one group.
 func values(t *testing.T, text string) Group {
 	t.Helper()
-	blocks, err := ParseText(strings.NewReader(text))
+	blocks, _, err := ParseText(strings.NewReader(text))
 	if err != nil || len(blocks) != 1 {
 		t.Fatalf("%d blocks, %v, of\n%s", len(blocks), err, text)
 	}
@@ -40,7 +40,7 @@ func expect(t *testing.T, g Group, want map[string]float64) {
 
 // The NFS over RDMA report has 22 blocks of a prompt with a command and two lines.
 func TestTheNFSReport(t *testing.T) {
-	blocks, err := ParseText(strings.NewReader(string(read(t, "testdata/text/nfs-over-rdma-report.txt"))))
+	blocks, _, err := ParseText(strings.NewReader(string(read(t, "testdata/text/nfs-over-rdma-report.txt"))))
 	if err != nil || len(blocks) != 22 {
 		t.Fatalf("%d blocks, %v", len(blocks), err)
 	}
@@ -86,8 +86,9 @@ func TestExtremesOfSamples(t *testing.T) {
 		}
 	}
 	two := "# fio --name=x --rw=read --bs=4k --numjobs=2\n"
-	for range 2 {
-		two += "x: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 19:12:30 2026\n  read: IOPS=5, BW=20.0KiB/s " +
+	for _, pid := range []string{"1", "2"} {
+		two += "x: (groupid=0, jobs=1): err= 0: pid=" + pid + ": Fri Nov 20 19:12:30 2026\n" +
+			"  read: IOPS=5, BW=20.0KiB/s " +
 			"(20.5kB/s)(20.0KiB/1000msec)\n" + lines
 	}
 	if g := values(t, two); len(g.Jobs) != 2 || g.Samples != nil {
@@ -152,7 +153,7 @@ func TestTextThatSaysNothing(t *testing.T) {
 			"avg=3.50, stdev=1, samples=2\n",
 		"no rw": "$ fio --name=x\n   iops        : min=1, max=9, avg=3.50, stdev=1, samples=2\n",
 	} {
-		blocks, err := ParseText(strings.NewReader(text))
+		blocks, _, err := ParseText(strings.NewReader(text))
 		if err != nil || len(blocks) != 0 {
 			t.Errorf("%s: %v, %v", name, blocks, err)
 		}
@@ -161,7 +162,7 @@ func TestTextThatSaysNothing(t *testing.T) {
 
 func TestSeveralOutputsInOneText(t *testing.T) {
 	one := string(read(t, "testdata/text/fio-3.16-write-normal.txt"))
-	blocks, err := ParseText(strings.NewReader(one + string(read(t, "testdata/text/fio-3.42-write-normal.txt"))))
+	blocks, _, err := ParseText(strings.NewReader(one + string(read(t, "testdata/text/fio-3.42-write-normal.txt"))))
 	if err != nil || len(blocks) != 2 {
 		t.Fatalf("%d blocks, %v", len(blocks), err)
 	}

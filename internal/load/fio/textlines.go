@@ -13,10 +13,15 @@ import (
 func (p *textParser) rates(text string, m []string) {
 	p.percentiles = nil
 	name := m[1]
+	if p.job != nil && p.seen["rates "+name] > 0 {
+		p.nextCall()
+	}
 	job := p.current()
 	if job == nil {
+		p.lost = append(p.lost, p.number)
 		return
 	}
+	p.seen["rates "+name]++
 	p.direction = name
 	d := job.Directions[name]
 	if old, ok := field(text, "io"); ok {
@@ -226,6 +231,10 @@ func (p *textParser) issued(_ string, m []string) {
 func (p *textParser) total(text string, m []string) {
 	p.direction, p.percentiles = "", nil
 	job := p.current()
+	if job == nil && p.summarised && len(p.block.Document.Jobs) == 0 && len(p.sections) == 0 {
+		job = &Job{Name: "all jobs", Directions: map[string]Direction{}, Options: map[string]string{}}
+		p.job, p.seen = job, map[string]int{}
+	}
 	if job == nil || len(p.block.Document.Jobs) > 0 {
 		return
 	}

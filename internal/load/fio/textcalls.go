@@ -1,0 +1,243 @@
+package fio
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The results of several calls follow each other in one text. A new call begins at a command, at a header line, and
+// behind results at any of these lines:
+//
+//	fio-3.33
+//	Starting 1 process
+//	root@pve2:~# cat result.txt
+//	t: (groupid=0, jobs=1): err= 0: pid=19966: …     behind "Run status group 0 (all jobs):", or printed at another time
+//	  read: IOPS=19.4k, BW=75.9MiB/s (79.6MB/s)(380MiB/5004msec)     where the job has that line already
+//
+// A job with the process ID of an earlier one is a later status of it (--status-interval), which counts from the
+// beginning again, and replaces it.
+//
+// Results behind a command belong to it until another prompt follows: it ran in a loop, or more than once.
+
+var (
+	startingLine = regexp.MustCompile(`^\s*(?:<\S+> )?Starting \d+ (?:process|thread)`)
+	statusLine   = regexp.MustCompile(`^\s*Run status group \d+ \(`)
+	// promptLine begins with user and host, or is PowerShell's. A lone # begins a heading as well.
+	promptLine = regexp.MustCompile(`^\s*(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`)
+	optionWord = regexp.MustCompile(`(?:^|\s)--?[a-z][a-z_]*(?:=|\s|$)`)
+	loopStart  = regexp.MustCompile(`\bfor\s+([A-Za-z_]\w*)\s+in\s+([^;$` + "`" + `(){}*?\[\]]+?)\s*(?:;\s*do\b|;?\s*$)`)
+	loopEnd    = regexp.MustCompile(`(?:^|;)\s*done\b`)
+)
+
+// call is a command as it was typed, and how often its results have come.
+type call struct {
+	command []string
+	// line on which the command stands.
+	line int
+	// loops around the command, and outer those that earlier lines began.
+	loops, outer []loop
+	pass         int
+}
+
+// loop is one of a shell: "for bs in 4k 64k 1m; do".
+type loop struct {
+	variable string
+	values   []string
+}
+
+// loopsIn returns the loops that a line begins.
+func loopsIn(text string) (loops []loop) {
+	for _, m := range loopStart.FindAllStringSubmatch(text, -1) {
+		loops = append(loops, loop{m[1], strings.Fields(m[2])})
+	}
+	return loops
+}
+
+// expanded returns the command of a pass through the loops, of which the last is the innermost. Variables of no loop
+// stay as they are.
+func (c call) expanded() []string {
+	command, pass := slices.Clone(c.command), c.pass
+	for _, l := range slices.Backward(c.loops) {
+		value := l.values[pass%len(l.values)]
+		pass /= len(l.values)
+		for i, word := range command {
+			word = strings.ReplaceAll(word, "${"+l.variable+"}", value)
+			command[i] = regexp.MustCompile(`\$`+l.variable+`\b`).ReplaceAllLiteralString(word, value)
+		}
+	}
+	if pass > 0 { // there were more passes than the loops have
+		return c.command
+	}
+	return command
+}
+
+// beginCall starts a block at a command. The line may go on in the next one, where a terminal wrapped it.
+func (p *textParser) beginCall(text string, command []string) {
+	p.call = &call{command: command, line: p.number, outer: slices.Clone(p.loops)}
+	p.loops = append(p.loops, loopsIn(text)...)
+	p.call.loops = slices.Clone(p.loops)
+	p.begin()
+	p.wrapped = text
+	if loopEnd.MatchString(text) {
+		p.loops = nil
+	}
+}
+
+// goesOn reports whether a line is the rest of a command that a terminal wrapped, and reads the whole.
+//
+//	$ fio --filename=/var/lib/scylla/a --direct=1 --rw=randrw --ioengine=libaio --bs=512b --iodepth=16 --runtim
+//	e=60 --group_reporting --name=8k7030test
+func (p *textParser) goesOn(text string) bool {
+	before := p.wrapped
+	p.wrapped = ""
+	if before == "" || !optionWord.MatchString(text) || commandStart(text) >= 0 || promptLine.MatchString(text) {
+		return false
+	}
+	rest := strings.TrimSpace(text)
+	if strings.HasPrefix(rest, "-") {
+		rest = " " + rest
+	}
+	line := p.call.line
+	p.loops = p.call.outer
+	p.beginCall(before+rest, Command(before+rest))
+	p.call.line, p.block.Line = line, line
+	return true
+}
+
+// nextCall starts a block behind results, whose command is the one before it where no other prompt came between.
+func (p *textParser) nextCall() {
+	if p.call != nil {
+		p.call.pass++
+	}
+	p.begin()
+}
+
+// begin starts a block of the present call.
+func (p *textParser) begin() {
+	p.finish()
+	p.block = &Block{Line: p.number, Prompt: cmp.Or(p.prompted, p.number), Document: Document{Partial: true}}
+	p.sections, p.headers, p.summarised, p.printed = nil, map[string]map[string]string{}, false, time.Time{}
+	p.unnamed = false
+	if p.call != nil {
+		p.block.Command, p.block.Prompt = p.call.expanded(), p.call.line
+		p.sections = ParseArgv(p.block.Command)
+	}
+}
+
+// hasResults reports whether the block at hand has any.
+func (p *textParser) hasResults() bool {
+	return p.block != nil && (p.job != nil || len(p.block.Document.Jobs) > 0)
+}
+
+// banner reads what fio prints before it starts.
+func (p *textParser) banner(string, []string) {
+	if p.hasResults() {
+		p.nextCall()
+	}
+}
+
+// prompt reads another command than fio's. What it prints is no result of the fio before it.
+func (p *textParser) prompt(string, []string) {
+	p.prompted = p.number
+	if p.hasResults() {
+		p.finish()
+		p.call = nil
+	}
+}
+
+// status reads "Run status group 0 (all jobs):", which follows the results of all jobs.
+func (p *textParser) status(string, []string) {
+	if p.block == nil {
+		p.begin()
+	}
+	p.summarised = true
+}
+
+// sameCall reports whether the results of a job belong to the block at hand.
+func (p *textParser) sameCall(job Job, printed time.Time) bool {
+	if slices.ContainsFunc(p.block.Document.Jobs, job.isLater) || !p.hasResults() {
+		return true
+	}
+	// All results of a call are printed at once.
+	const atOnce = 2 * time.Second
+	other := !p.printed.IsZero() && !printed.IsZero() && printed.Sub(p.printed).Abs() > atOnce
+	return !p.summarised && !p.unnamed && !other
+}
+
+// isLater reports whether a job is a later status of another one.
+func (j Job) isLater(than Job) bool {
+	return j.pid != 0 && j.pid == than.pid && j.Name == than.Name && j.Group == than.Group
+}
+
+// addJob adds the results of a job to the block. A later status replaces an earlier one.
+func (p *textParser) addJob(job Job) {
+	jobs := p.block.Document.Jobs
+	if i := slices.IndexFunc(jobs, job.isLater); i >= 0 {
+		jobs[i] = job
+		return
+	}
+	p.block.Document.Jobs = append(jobs, job)
+}
+
+// allClients is the name under which fio prints the sum of its clients, which is no job.
+const allClients = "All clients"
+
+// printedAt reads the end of a job's line, "pid=4307: Fri Nov 20 19:12:30 2026".
+func printedAt(pid, date string) (int, time.Time) {
+	n, _ := strconv.Atoi(pid) // 0 where none was pasted
+	at, err := time.Parse("Mon Jan _2 15:04:05 2006", strings.TrimSpace(date))
+	if err != nil {
+		return n, time.Time{}
+	}
+	return n, at
+}
+
+// options returns what the command says of a job, or what the header says where there is no command. What the command
+// says by a variable is as the header says, or unknown.
+func (p *textParser) options(name string) map[string]string {
+	options := map[string]string{}
+	header := p.headers[name]
+	i := slices.IndexFunc(p.sections, func(s Section) bool { return s.Name == name })
+	if i < 0 && len(p.sections) == 1 && len(p.headers) == 0 {
+		i = 0
+	}
+	if i < 0 {
+		maps.Copy(options, header)
+		return options
+	}
+	for key, value := range p.sections[i].Params {
+		if strings.ContainsRune(value, '$') {
+			value = header[key]
+		}
+		if value != "" {
+			options[key] = value
+		}
+	}
+	return options
+}
+
+// nameOf returns the name of a job whose results have none. Passes of a loop whose variable is not known are loads of
+// their own.
+func (p *textParser) nameOf(s Section) string {
+	for _, value := range s.Params {
+		if strings.ContainsRune(value, '$') && p.call != nil {
+			return fmt.Sprintf("%s, pass %d", s.Name, p.call.pass+1)
+		}
+	}
+	return s.Name
+}
+
+// exactRate returns the rate that the number of I/Os and the time make, where fio cut its fraction off: "IOPS=6" of 207
+// I/Os in 30532 ms are 6.78.
+func exactRate(d Direction) float64 {
+	if exact := float64(d.IOs) / d.Seconds; d.IOPS <= exact && exact < d.IOPS+1 && d.IOPS == float64(int64(d.IOPS)) {
+		return exact
+	}
+	return d.IOPS
+}
