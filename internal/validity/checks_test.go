@@ -108,7 +108,16 @@ func cases() map[string][]one {
 			{"one left early", two(12, 30), "12.0 s and the last after 30.0 s"},
 			{"together", two(29.9, 30), ""},
 		},
+		"unlike-jobs": {
+			{"added up by fio", change(reads(), func(e *Evidence) { e.Group.Unlike = true }), "group_reporting"},
+			{"of one load", reads(), ""},
+		},
 		"concurrent-jobs": {
+			{"another of the same name", change(reads(), func(e *Evidence) {
+				other := e.Document.Jobs[0]
+				other.Options = map[string]string{"bs": "256k"}
+				e.Document.Jobs = append(slices.Clone(e.Document.Jobs), other)
+			}), "another job of that name"},
 			{"reads and writes at once", change(reads(), func(e *Evidence) {
 				e.Document.Jobs = append(slices.Clone(e.Document.Jobs), fio.Job{Name: "writer", Group: 0})
 			}), "writer"},

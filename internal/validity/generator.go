@@ -362,8 +362,13 @@ func concurrentJobs(e *Evidence) []lab.Warning {
 	mine := e.Group.Jobs[0]
 	var others []string
 	for _, j := range e.Document.Jobs {
-		if j.Group == mine.Group && j.Name != mine.Name && !slices.Contains(others, j.Name) && j.Host == mine.Host {
-			others = append(others, j.Name)
+		name := j.Name
+		if name == mine.Name {
+			name = "another job of that name"
+		}
+		beside := j.Group == mine.Group && j.Host == mine.Host && !e.Document.Together(j, mine)
+		if beside && !slices.Contains(others, name) {
+			others = append(others, name)
 		}
 	}
 	if len(others) == 0 {

@@ -157,6 +157,16 @@ func outcomeChecks() []Check {
 			Source:     "fio #519",
 		},
 		{
+			Code:       "unlike-jobs",
+			Weight:     Spoils,
+			Title:      "Jobs of different loads were added up",
+			Taints:     "everything",
+			When:       "with group_reporting the mean I/O differs by 2% from the block size (fio #492, #499, #2132)",
+			Do:         "leave out group_reporting, or give each load its new_group",
+			Source:     "fio's HOWTO, group_reporting",
+			Repetition: unlikeJobs,
+		},
+		{
 			Code:       "concurrent-jobs",
 			Weight:     Spoils,
 			Title:      "Different loads ran at the same time",
@@ -285,4 +295,12 @@ func (e *Evidence) asksFor(direction string) bool {
 	default:
 		return p == direction
 	}
+}
+
+func unlikeJobs(e *Evidence) []lab.Warning {
+	if !e.Group.Unlike {
+		return nil
+	}
+	return warn(allMetrics(), "fio added up jobs of different loads: the mean I/O does not have the block size of %s, the "+
+		"first of them; leave out group_reporting, or give each load its new_group", e.Group.Jobs[0].Name)
 }

@@ -131,6 +131,9 @@ type Group struct {
 	IOs     int64
 	Seconds float64
 	Start   time.Time
+	// Unlike is set if fio added up jobs of different loads under the first one's name. Params are then those that all
+	// jobs share, as far as is known.
+	Unlike bool
 	// Errors in words, one per failed job. A job that did no I/O at all is one too.
 	Errors []string
 }

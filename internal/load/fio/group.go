@@ -3,16 +3,18 @@ package fio
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"headroom/internal/lab"
 	"headroom/internal/stat"
 )
 
-// Groups puts together the jobs that ran at the same time under one name: those with the same group and job name, in
-// the order in which they were printed. Rates, bytes and I/Os are added, bins are merged, means are weighted by
+// Groups puts together the jobs that ran at the same time under one name: those with the same group, job name and load,
+// in the order in which they were printed. Rates, bytes and I/Os are added, bins are merged, means are weighted by
 // the number of operations. Values of a Group are:
 //
 //	read.iops, read.bandwidth                  and so for write, trim and mixed
@@ -27,13 +29,13 @@ import (
 // printed no bins: percentiles of several jobs can't be put together.
 func (d Document) Groups() []Group {
 	type key struct {
-		group int
-		name  string
+		group      int
+		name, load string
 	}
 	var order []key
 	members := map[key][]Job{}
 	for _, j := range d.Jobs {
-		k := key{j.Group, j.Name}
+		k := key{j.Group, j.Name, d.load(j)}
 		if members[k] == nil {
 			order = append(order, k)
 		}
@@ -44,6 +46,27 @@ func (d Document) Groups() []Group {
 		groups = append(groups, d.group(k.name, members[k]))
 	}
 	return groups
+}
+
+// Together reports whether two jobs are of one group of Groups.
+func (d Document) Together(a, b Job) bool {
+	return a.Group == b.Group && a.Name == b.Name && d.load(a) == d.load(b)
+}
+
+// load returns the options of a job that make its load another one. Clones of a job (numjobs) share them. They may have
+// files of their own.
+func (d Document) load(j Job) string {
+	var text strings.Builder
+	for _, name := range []string{"rw", "readwrite", "bs", "blocksize", "bsrange", "blocksize_range", "bssplit",
+		"iodepth", "ioengine", "direct", "buffered", "rwmixread", "rwmixwrite", "rate", "rate_iops", "thinktime",
+		"fsync", "fdatasync", "sync"} {
+		value, own := j.Options[name]
+		if !own {
+			value = d.Global[name]
+		}
+		text.WriteString(value + "\n")
+	}
+	return text.String()
 }
 
 func (d Document) group(name string, jobs []Job) Group {
@@ -62,6 +85,13 @@ func (d Document) group(name string, jobs []Job) Group {
 			g.Errors = append(g.Errors, text)
 		}
 	}
+	if g.Unlike = g.unlike(); g.Unlike {
+		// The entry has the options of its first job.
+		g.Name, g.Params = name+" and others", maps.Clone(d.Global)
+		for _, option := range []string{"bs", "blocksize", "bsrange", "blocksize_range", "bssplit"} {
+			delete(g.Params, option)
+		}
+	}
 	g.IOs = g.addDirections()
 	g.addSync()
 	g.addCPU()
@@ -69,6 +99,24 @@ func (d Document) group(name string, jobs []Job) Group {
 		g.Values["elapsed"] = g.Seconds
 	}
 	return g
+}
+
+// unlike reports whether fio added up unlike jobs (group_reporting): the mean I/O is not as large as the block size of
+// the first job, whose name and options stand for all.
+func (g *Group) unlike() bool {
+	const most = 0.02 // fio prints three digits of the bytes
+	size := BlockSize(g.Params)
+	_, reported := g.Params["group_reporting"]
+	stated := g.Params["bs"] != "" || g.Params["blocksize"] != ""
+	if len(g.Jobs) != 1 || !reported || !stated || size == 0 {
+		return false
+	}
+	for _, d := range g.Jobs[0].Directions {
+		if d.IOs > 0 && d.Bytes > 0 && math.Abs(float64(d.Bytes)/float64(d.IOs)/float64(size)-1) > most {
+			return true
+		}
+	}
+	return false
 }
 
 func params(global, own map[string]string) map[string]string {

@@ -26,7 +26,9 @@ func TestGroupsOfJobs(t *testing.T) {
 	d := Document{Global: map[string]string{"bs": "4k", "rw": "read"}, Jobs: []Job{
 		job("a", 0, few), job("b", 0, few), job("a", 0, many), job("a", 1, few),
 	}}
-	d.Jobs[0].Options = map[string]string{"rw": "randread", "name": "a"}
+	for _, i := range []int{0, 2} {
+		d.Jobs[i].Options = map[string]string{"rw": "randread", "name": "a"}
+	}
 	groups := d.Groups()
 	if len(groups) != 3 || groups[0].Name != "a" || len(groups[0].Jobs) != 2 || groups[1].Name != "b" {
 		t.Fatalf("got %v", groups)
@@ -58,6 +60,52 @@ func TestGroupsOfJobs(t *testing.T) {
 	}
 	if few.Histogram.Counts[0] != 75 {
 		t.Error("adding up has changed a job's own bins")
+	}
+}
+
+// TestJobsOfOneName checks that jobs of one name are one load only if their options are, but for files.
+func TestJobsOfOneName(t *testing.T) {
+	for _, c := range []struct {
+		second map[string]string
+		want   int
+	}{
+		{map[string]string{"rw": "randread", "bs": "4k", "filename": "/b", "name": "test"}, 1},
+		{map[string]string{"rw": "randread", "filename": "/b"}, 1}, // bs=4k is for all jobs
+		{map[string]string{"rw": "randread", "bs": "256k"}, 2},
+		{map[string]string{"rw": "write", "bs": "4k"}, 2},
+		{map[string]string{"rw": "randread", "bs": "4k", "rate_iops": "50"}, 2},
+	} {
+		d := Document{Global: map[string]string{"bs": "4k"}, Jobs: []Job{job("test", 0, nil), job("test", 0, nil)}}
+		d.Jobs[0].Options, d.Jobs[1].Options = map[string]string{"rw": "randread", "filename": "/a"}, c.second
+		if got := d.Groups(); len(got) != c.want {
+			t.Errorf("%v: %d groups", c.second, len(got))
+		}
+		if d.Together(d.Jobs[0], d.Jobs[1]) != (c.want == 1) {
+			t.Errorf("%v: they are together, or not, unlike their groups", c.second)
+		}
+	}
+}
+
+// TestUnlikeJobs checks that an entry for jobs of different loads does not have the options of the first.
+func TestUnlikeJobs(t *testing.T) {
+	entry := func(options map[string]string) Group {
+		d := Document{Global: map[string]string{"ioengine": "libaio"}, Jobs: []Job{job("bank-A", 0, nil)}}
+		d.Jobs[0].Options = options // of 4,096 bytes
+		return d.Groups()[0]
+	}
+	g := entry(map[string]string{"rw": "read", "bs": "256k", "rate_iops": "100", "group_reporting": "1"})
+	if !g.Unlike || g.Name != "bank-A and others" || len(g.Params) != 1 || g.Params["ioengine"] != "libaio" {
+		t.Errorf("%q, %v", g.Name, g.Params)
+	}
+	for _, alike := range []map[string]string{
+		{"rw": "read", "bs": "4k", "group_reporting": "1"},
+		{"rw": "read", "bs": "256k"}, // of one job, whose file may be small
+		{"rw": "read", "bssplit": "4k/50:64k/50", "group_reporting": "1"},
+		{"rw": "read", "group_reporting": "1"}, // the header may not have been pasted
+	} {
+		if g := entry(alike); g.Unlike || g.Name != "bank-A" {
+			t.Errorf("%v: %q", alike, g.Name)
+		}
 	}
 }
 

@@ -82,7 +82,7 @@ type textParser struct {
 	printed             time.Time
 	// sections of the block's command, and what the lines at the top of fio's output say of each job.
 	sections []Section
-	headers  map[string]map[string]string
+	headers  map[string][]map[string]string
 	// job that lines belong to: the last one that was named, or the only one of a command.
 	job *Job
 	// direction that lines belong to; empty until a line has named one.
@@ -201,7 +201,7 @@ func (p *textParser) header(_ string, m []string) {
 	if bs := blockSize(m[4], m[3]); bs != "" {
 		params["bs"] = bs
 	}
-	p.headers[m[1]] = params
+	p.headers[m[1]] = append(p.headers[m[1]], params)
 }
 
 // blockSize turns a header's sizes into the notation of fio's options ("1024KiB-1024KiB" is bs=1M there, where 1024KiB
@@ -258,7 +258,7 @@ func (p *textParser) beginJob(_ string, m []string) {
 		p.nextCall()
 	}
 	p.printed, p.summarised = printed, false
-	job.Options = p.options(m[1])
+	job.Options = p.options(m[1], p.jobsBefore(job))
 	if job.Options["numjobs"] == "" && m[3] != "1" {
 		job.Options["numjobs"], job.Options["group_reporting"] = m[3], "1"
 	}
@@ -290,7 +290,7 @@ func (p *textParser) current() *Job {
 		return nil
 	}
 	p.job = &Job{Name: p.nameOf(p.sections[0]), Directions: map[string]Direction{},
-		Options: p.options(p.sections[0].Name)}
+		Options: p.options(p.sections[0].Name, 0)}
 	p.unnamed = true
 	p.seen = map[string]int{}
 	return p.job

@@ -122,7 +122,7 @@ func (p *textParser) nextCall() {
 func (p *textParser) begin() {
 	p.finish()
 	p.block = &Block{Line: p.number, Prompt: cmp.Or(p.prompted, p.number), Document: Document{Partial: true}}
-	p.sections, p.headers, p.summarised, p.printed = nil, map[string]map[string]string{}, false, time.Time{}
+	p.sections, p.headers, p.summarised, p.printed = nil, map[string][]map[string]string{}, false, time.Time{}
 	p.unnamed = false
 	if p.call != nil {
 		p.block.Command, p.block.Prompt = p.call.expanded(), p.call.line
@@ -198,20 +198,49 @@ func printedAt(pid, date string) (int, time.Time) {
 	return n, at
 }
 
-// options returns what the command says of a job, or what the header says where there is no command. What the command
-// says by a variable is as the header says, or unknown.
-func (p *textParser) options(name string) map[string]string {
+// jobsBefore returns how many jobs of a name the block has before this one, or before the earlier status of it.
+func (p *textParser) jobsBefore(job Job) (n int) {
+	for _, j := range p.block.Document.Jobs {
+		if job.isLater(j) {
+			return n
+		}
+		if j.Name == job.Name {
+			n++
+		}
+	}
+	return n
+}
+
+// options returns what the command says of the nth job of a name, from 0, or what the header says where there is no
+// command. What the command says by a variable is as the header says, or unknown.
+func (p *textParser) options(name string, nth int) map[string]string {
+	sections := slices.DeleteFunc(slices.Clone(p.sections), func(s Section) bool { return s.Name != name })
+	if len(sections) == 0 && len(p.sections) == 1 && len(p.headers) == 0 {
+		sections = p.sections
+	}
+	for len(sections) > 1 {
+		entries := 1
+		if n, err := strconv.Atoi(sections[0].Params["numjobs"]); err == nil && members(sections[0].Params) == 1 {
+			entries = n
+		}
+		if nth < entries {
+			break
+		}
+		sections, nth = sections[1:], nth-entries
+	}
+	header := map[string]string{}
+	if headers := p.headers[name]; len(headers) > 0 {
+		at := nth
+		if len(sections) > 0 {
+			at = len(headers) - len(sections) // a header a section
+		}
+		header = headers[max(0, min(at, len(headers)-1))]
+	}
+	if len(sections) == 0 {
+		return maps.Clone(header)
+	}
 	options := map[string]string{}
-	header := p.headers[name]
-	i := slices.IndexFunc(p.sections, func(s Section) bool { return s.Name == name })
-	if i < 0 && len(p.sections) == 1 && len(p.headers) == 0 {
-		i = 0
-	}
-	if i < 0 {
-		maps.Copy(options, header)
-		return options
-	}
-	for key, value := range p.sections[i].Params {
+	for key, value := range sections[0].Params {
 		if strings.ContainsRune(value, '$') {
 			value = header[key]
 		}

@@ -81,6 +81,14 @@ func TestSeparateCalls(t *testing.T) {
 			"e=60 --time_based\ndone\n" + line(100) + line(200), []string{"t 100 1k", "t 200 2k"}},
 		"indented": {"    " + strings.ReplaceAll(command+banner("t", "4096B")+result("t", 1, 0, 100), "\n", "\n    "),
 			[]string{"t 100 4k"}},
+		"jobs of one name, by their command": {"$ fio --name=t --rw=randread --bs=4k --numjobs=2 --name=t --rw=randread " +
+			"--bs=64k\n" + result("t", 1, 0, 100) + result("t", 2, 0, 200) + result("t", 3, 0, 400),
+			[]string{"t 300 4k", "t 400 64k"}},
+		"jobs of one name, by their headers": {banner("t", "4096B") + banner("t", "64.0KiB") +
+			result("t", 1, 0, 100) + result("t", 2, 0, 200), []string{"t 100 4k", "t 200 64k"}},
+		"reports of jobs of one name": {"$ fio --name=t --rw=randread --bs=4k --name=t --rw=randread --bs=64k\n" +
+			result("t", 1, 0, 100) + result("t", 2, 0, 200) + summary + result("t", 1, 1, 300) + result("t", 2, 1, 400),
+			[]string{"t 300 4k", "t 400 64k"}},
 		"clients and their sum": {"<a> " + banner("t", "4096B") + "<b> " + banner("t", "4096B") +
 			result("t", 1, 0, 100) + result("t", 2, 0, 200) + result("All clients", 0, 0, 300), []string{"t 300 4k"}},
 		"a summary alone": {strings.ReplaceAll(summary, "bw=1KiB", "bw=400KiB"), []string{"all jobs 0 "}},
