@@ -57,6 +57,7 @@ func olderExperiments() []olderKind {
 	swept := [][]string{{"sweep", "--show", "last", "--json"}}
 	ablated := [][]string{{"ablate", "--show", "last", "--json"}}
 	searched := [][]string{{"bisect", "--show", "last", "--json"}}
+	wanted := []string{".wanted"} // one measurement of each end does not tell how many are
 	found := slower(map[string]float64{swappiness + "=1": 0.6})
 	boots := func(l *scriptedLab) { l.bootable(map[string]float64{"slub_debug=FZPU": 0.5}).Noise = 0.005 }
 	return []olderKind{
@@ -121,23 +122,23 @@ func olderExperiments() []olderKind {
 		{name: "bisect-settings", machines: one, set: found,
 			made: olderRun(olderWrites, bisect("settings"), seeded(asSetting("sysctl:vm.dirty_ratio=20,5",
 				"sysctl:vm.swappiness=60,1", "sysctl:vm.vfs_cache_pressure=100,50")...)...),
-			cut: loadCut("db1", "--name=writes", 5), resume: bisect(), prints: searched},
+			cut: loadCut("db1", "--name=writes", 5), resume: bisect(), prints: searched, withheld: wanted},
 		{name: "bisect-steps", machines: one,
 			set: slower(map[string]float64{"/sys/block/nvme0n1/queue/nr_requests=16": 0.6,
 				"/sys/block/nvme0n1/queue/nr_requests=8": 0.6}),
 			made: olderRun(olderWrites, bisect("steps"), seeded("--setting", "queue:nr_requests=1023,64,16,8")...),
-			cut:  loadCut("db1", "--name=writes", 4), resume: bisect(), prints: searched},
+			cut:  loadCut("db1", "--name=writes", 4), resume: bisect(), prints: searched, withheld: wanted},
 		{name: "bisect-sysctl", machines: one, set: found,
 			made: func(l *scriptedLab, code int) {
 				l.run(append([]string{"bisect", "sysctl", l.file("suite.yaml", olderWrites), "--good",
 					l.file("good.conf", "vm.swappiness = 60\nvm.vfs_cache_pressure = 100\n"), "--bad",
 					l.file("bad.conf", "vm.swappiness = 1\nvm.vfs_cache_pressure = 50\n")}, seeded()...)...).ends(code)
 			},
-			cut: loadCut("db1", "--name=writes", 4), resume: bisect(), prints: searched},
+			cut: loadCut("db1", "--name=writes", 4), resume: bisect(), prints: searched, withheld: wanted},
 		{name: "bisect-args", machines: one, set: boots,
 			made: olderRun(olderWrites, bisect("args"), "/srv", "--on", "qemu:db1", "--seed", "1", "--label", "kept",
 				"--bad", "slub_debug=FZPU audit=0 ro", "--good", "ro"),
-			cut: loadCut("db1", "--name=writes", 3), resume: bisect(), prints: searched},
+			cut: loadCut("db1", "--name=writes", 3), resume: bisect(), prints: searched, withheld: wanted},
 		{name: "bisect-kconfig", machines: one,
 			set: func(l *scriptedLab) { l.bootable(map[string]float64{"iommu.strict=1": 0.7}).Noise = 0.005 },
 			made: func(l *scriptedLab, code int) {
@@ -149,7 +150,7 @@ func olderExperiments() []olderKind {
 						"# CONFIG_IOMMU_DEFAULT_DMA_LAZY is not set\nCONFIG_IOMMU_DEFAULT_DMA_STRICT=y\n"+
 						"CONFIG_INIT_ON_ALLOC_DEFAULT_ON=y\nCONFIG_KASAN=y\n")).ends(code)
 			},
-			cut: loadCut("db1", "--name=writes", 3), resume: bisect(), prints: searched},
+			cut: loadCut("db1", "--name=writes", 3), resume: bisect(), prints: searched, withheld: wanted},
 		{name: "bisect-facts", machines: []string{"fast", "slow", "db1"},
 			set: func(l *scriptedLab) {
 				for _, file := range []string{swappiness, cachePressure} {
@@ -161,13 +162,13 @@ func olderExperiments() []olderKind {
 				l.run(append([]string{"bisect", "facts", "scripted://fast", "scripted://slow", l.file("suite.yaml",
 					olderWrites)}, seeded()...)...).ends(code)
 			},
-			cut: loadCut("db1", "--name=writes", 4), resume: bisect(), prints: searched},
+			cut: loadCut("db1", "--name=writes", 4), resume: bisect(), prints: searched, withheld: wanted},
 		{name: "bisect-commits", machines: one, set: gitTree,
 			made: func(l *scriptedLab, code int) {
 				l.run("bisect", "commits", "v1..main", l.file("suite.yaml", olderTree), "--tree", l.commitTree(),
 					"--seed", "1", "--label", "kept").ends(code)
 			},
-			cut: loadCut("db1", "/bench", 3), resume: bisect(), prints: searched},
+			cut: loadCut("db1", "/bench", 3), resume: bisect(), prints: searched, withheld: wanted},
 		{name: "bisect-check", machines: one,
 			set: func(l *scriptedLab) { l.here("db1"); benchmarksOfOlder(l.machine("db1")) },
 			made: func(l *scriptedLab, code int) {
