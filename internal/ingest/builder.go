@@ -25,7 +25,7 @@ type measurement struct {
 
 	job, engine string
 	params      map[string]string
-	// paramsComplete is set where the job's name alone tells what the load is.
+	// paramsComplete is set where the job's name alone tells what the load is, though not by which options of fio.
 	paramsComplete bool
 	// repetition has the values; cell, number and raw are filled in by the draft.
 	repetition lab.Repetition
@@ -37,6 +37,13 @@ type measurement struct {
 	// group and document are what fio said, for the checks of package validity; zero for other tools.
 	group    fio.Group
 	document fio.Document
+}
+
+// partial reports whether parameters that are missing are not known. A command line and the JSON of fio name all that
+// were set.
+func (m measurement) partial() bool {
+	repeated := len(m.params) > 0 && m.document.Version != "" && !m.document.Partial
+	return m.engine == "fio" && len(m.repetition.Command) == 0 && !repeated
 }
 
 // runBuilder is a run as it grows while files are read.

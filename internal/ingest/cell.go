@@ -67,7 +67,8 @@ func (c *cells) find(arm string, m measurement) (*cell, bool) {
 	if m.paramsComplete {
 		telling = nil
 	}
-	found := &cell{Cell: lab.Cell{ID: c.id(m.job, telling), Arm: arm, Engine: m.engine, Job: m.job, Params: kept}}
+	found := &cell{Cell: lab.Cell{ID: c.id(m.job, telling), Arm: arm, Engine: m.engine, Job: m.job, Params: kept,
+		Partial: m.partial()}}
 	c.byKey[string(c.key)] = found
 	return found, true
 }

@@ -60,10 +60,10 @@ type Measurement struct {
 // so that not even the order of magnitude would say anything: another load generator, something else done, other
 // pieces, flushed or not, through the page cache or not, or many more operations in flight.
 func (r Reference) Compare(result Result, m Measurement) (c Comparability, ok bool) {
-	if result.Engine != m.Cell.Engine || !sameKind(result.Params, m.Cell.Params) {
+	if result.Engine != m.Cell.Engine || !sameKind(result.Params, m.Cell) {
 		return Comparability{}, false
 	}
-	load := loadDifferences(result.Params, m.Cell.Params)
+	load := loadDifferences(result.Params, m.Cell)
 	load = append(load, r.cached(result, m)...)
 	drive := r.driveDifference(m)
 	rest := r.otherDifferences(result, m)
@@ -85,21 +85,25 @@ func (r Reference) Compare(result Result, m Measurement) (c Comparability, ok bo
 
 // sameKind says whether two loads are alike enough for their figures to be of one order. What a source does not state
 // can't tell them apart; but one that states neither what is done nor in which pieces is of no kind.
-func sameKind(published, measured map[string]string) bool {
+func sameKind(published map[string]string, cell lab.Cell) bool {
 	if published["rw"] == "" && published["bs"] == "" {
 		return false
 	}
 	for _, name := range []string{"rw", "bs", "direct"} {
-		if published[name] != "" && Plain(published[name]) != Plain(Parameter(measured, name)) {
+		here := Known(cell.Params, cell.Partial, name)
+		if here == "" && name == "direct" {
+			continue
+		}
+		if published[name] != "" && Plain(published[name]) != Plain(here) {
 			return false
 		}
 	}
-	if flushes(published) != flushes(measured) {
+	if flushes(published) != flushes(cell.Params) && !cell.Partial {
 		return false
 	}
-	here, there := inFlight(measured), inFlight(published)
+	here, there := inFlight(cell.Params), inFlight(published)
 	return published["iodepth"] == "" || published["numjobs"] == "" || here <= depthFactor*there &&
-		there <= depthFactor*here
+		there <= depthFactor*here || Known(cell.Params, cell.Partial, "iodepth") == ""
 }
 
 // depthFactor as many operations in flight are still the same kind of load.
@@ -122,16 +126,16 @@ func flushes(params map[string]string) bool {
 }
 
 // loadDifferences are those in the parameters without which two loads are not the same.
-func loadDifferences(published, measured map[string]string) []Difference {
+func loadDifferences(published map[string]string, cell lab.Cell) []Difference {
 	var differences []Difference
 	for _, name := range []string{"rw", "bs", "iodepth", "numjobs", "direct", "fsync", "fdatasync",
 		"sync", "rwmixread"} {
-		here := Parameter(measured, name)
+		here := Known(cell.Params, cell.Partial, name)
 		if published[name] == "" && slices.Contains([]string{"fsync", "fdatasync", "sync", "rwmixread"}, name) &&
-			here == Parameter(nil, name) {
+			(here == "" || here == Parameter(nil, name)) {
 			continue // nobody states what he left alone
 		}
-		if Plain(published[name]) != Plain(here) {
+		if here == "" || Plain(published[name]) != Plain(here) {
 			differences = append(differences, Difference{name, published[name], here})
 		}
 	}
@@ -146,6 +150,14 @@ func Parameter(params map[string]string, name string) string {
 	return map[string]string{"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "direct": "0", "fsync": "0",
 		"fdatasync": "0", "sync": "0",
 		"rwmixread": "50", "ioengine": "psync"}[name]
+}
+
+// Known is Parameter, but empty where the parameters are partial and lack it.
+func Known(params map[string]string, partial bool, name string) string {
+	if partial {
+		return params[name]
+	}
+	return Parameter(params, name)
 }
 
 // Plain writes an amount as a number, so that 4k is 4096; other values stay.
@@ -210,7 +222,8 @@ func (r Reference) otherDifferences(result Result, m Measurement) []Difference {
 			differences = append(differences, Difference{condition, published, measured})
 		}
 	}
-	if published, measured := result.Params["ioengine"], Parameter(m.Cell.Params, "ioengine"); published != measured {
+	if published, measured := result.Params["ioengine"], Known(m.Cell.Params, m.Cell.Partial,
+		"ioengine"); published != measured {
 		compare("ioengine", published, measured)
 	}
 	if r.Place.Kind != m.Place.Kind {

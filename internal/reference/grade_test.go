@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"slices"
 	"testing"
 
 	"headroom/internal/lab"
@@ -164,5 +165,27 @@ func TestStandings(t *testing.T) {
 	if none := Standings(references, Measurement{Cell: lab.Cell{Engine: "iperf3"}},
 		map[string]float64{"read.iops": 1}); len(none) > 0 {
 		t.Errorf("%+v", none)
+	}
+}
+
+// TestGradePartial checks that what an import does not state is not known, and has not fio's default.
+func TestGradePartial(t *testing.T) {
+	r, result := find(t, "kbench/samsung-850-pro", "read-rand-iops")
+	for lacks, want := range map[string]string{
+		"bs": "", "rw": "", // of no kind
+		"iodepth": "iodepth 64, here not known", "direct": "direct 1, here not known",
+	} {
+		cell := kbenchCell(nil)
+		delete(cell.Params, lacks)
+		cell.Partial = true
+		c, ok := r.Compare(result, Measurement{Cell: cell})
+		if ok != (want != "") {
+			t.Errorf("without %s: %v", lacks, c)
+		}
+		if ok && (c.Grade != OrderOfMagnitude || !slices.ContainsFunc(c.Differences, func(d Difference) bool {
+			return d.String() == want
+		})) {
+			t.Errorf("without %s: %s, %v", lacks, c.Grade, c.Differences)
+		}
 	}
 }

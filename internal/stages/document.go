@@ -46,6 +46,8 @@ type Row struct {
 	Title  string            `json:"title"`
 	Job    string            `json:"job"`
 	Params map[string]string `json:"params"`
+	// Partial is set where the source need not name all parameters: one that is missing is not known.
+	Partial bool `json:"partial,omitempty"`
 	// Direction is "read", "write", …
 	Direction string `json:"direction"`
 	// Group is the same for rows that stand beside each other: one load in all stages.

@@ -19,7 +19,7 @@ func (d *Document) group() {
 		r := &d.Rows[i]
 		at := slices.IndexFunc(groups, func(g []int) bool {
 			o := &d.Rows[g[0]]
-			return o.Direction == r.Direction && len(unlike(o.Params, r.Params)) == 0
+			return o.Direction == r.Direction && len(unlike(o, r)) == 0
 		})
 		if at < 0 {
 			at = len(groups)
@@ -150,7 +150,7 @@ func (d *Document) efficiency(r *Row, of string) (Efficiency, bool) {
 		return Efficiency{}, false
 	}
 	base := &d.Rows[at]
-	e := Efficiency{Of: of, Row: at, Metric: r.metric(), Unlike: unlike(r.Params, base.Params)}
+	e := Efficiency{Of: of, Row: at, Metric: r.metric(), Unlike: unlike(r, base)}
 	switch {
 	case r.metric() == base.metric() && r.Bandwidth > 0:
 		e.Ratio = r.Bandwidth / base.Bandwidth

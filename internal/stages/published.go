@@ -269,7 +269,7 @@ func mislabelled(label string, r *Row) []string {
 		}
 	}
 	if m := labelOperation.FindStringSubmatch(label); m != nil {
-		rw := reference.Parameter(r.Params, "rw")
+		rw := r.parameter("rw")
 		printed := strings.ToLower(m[1] + m[2])
 		if m[1] == "" {
 			rw = strings.TrimPrefix(rw, "rand") // "read" alone says nothing of the order
@@ -281,7 +281,7 @@ func mislabelled(label string, r *Row) []string {
 		pattern *regexp.Regexp
 	}{{"bs", labelBlock}, {"iodepth", labelDepth}, {"numjobs", labelJobs}} {
 		if m := p.pattern.FindStringSubmatch(label); m != nil {
-			differ(p.param, strings.ToLower(m[1]), reference.Parameter(r.Params, p.param))
+			differ(p.param, strings.ToLower(m[1]), r.parameter(p.param))
 		}
 	}
 	return words

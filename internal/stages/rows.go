@@ -41,7 +41,7 @@ func gather(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], links map
 	for _, c := range run.Cells {
 		all[c.ID] = &gathered{values: map[string][]float64{}, blocks: map[string]map[int]float64{},
 			samples: map[string]lab.Samples{}}
-		direct[c.ID] = reference.Parameter(c.Params, "direct") != "0"
+		direct[c.ID] = reference.Known(c.Params, c.Partial, "direct") != "0"
 		if l, ok := links[stageOf(run, c)]; ok {
 			ceilings[c.ID] = l.Ceilings()
 		}
@@ -129,8 +129,9 @@ func (d *Document) addRows(run lab.Run, g map[string]*gathered) {
 					continue
 				}
 				some = true
-				r := Row{Stage: s.Name, Cell: c.ID, Job: c.Job, Params: c.Params, Direction: direction,
-					N: cell.n, Group: -1,
+				r := Row{Stage: s.Name, Cell: c.ID, Job: c.Job, Params: c.Params, Partial: c.Partial,
+					Direction: direction,
+					N:         cell.n, Group: -1,
 					Title: suite.TitleOf(c)}
 				if len(iops) > 0 {
 					r.IOPS = stat.Median(iops)
@@ -174,26 +175,39 @@ func loadParams() []string {
 }
 
 // unlike are the parameters in which two loads differ, those that nobody set taken as fio takes them.
-func unlike(here, there map[string]string) []Difference {
+func unlike(here, there *Row) []Difference {
 	var all []Difference
 	for _, name := range loadParams() {
-		a, b := reference.Parameter(here, name), reference.Parameter(there, name)
+		a, b := here.parameter(name), there.parameter(name)
 		if reference.Plain(a) != reference.Plain(b) {
 			all = append(all, Difference{Param: name, Value: a, Other: b})
 		}
 	}
+	if here.Job != there.Job && !(here.Named() && there.Named()) {
+		all = append(all, Difference{Param: "job", Value: here.Job, Other: there.Job})
+	}
 	return all
 }
 
+// parameter returns a parameter as fio took it; empty where it is not known.
+func (r *Row) parameter(name string) string { return reference.Known(r.Params, r.Partial, name) }
+
+// Named reports whether it is known what a load does, and in pieces of which size. If it is not, loads of one job are
+// taken for one.
+func (r *Row) Named() bool { return r.parameter("rw") != "" && r.parameter("bs") != "" }
+
 // kind is what two loads have in common that are set against each other at all: what is done, in pieces of which size.
 func (r *Row) kind() string {
-	return strings.Join([]string{r.Direction, reference.Parameter(r.Params, "rw"),
-		reference.Plain(reference.Parameter(r.Params, "bs"))}, " ")
+	words := []string{r.Direction, r.parameter("rw"), reference.Plain(r.parameter("bs"))}
+	if !r.Named() {
+		words = append(words, r.Job)
+	}
+	return strings.Join(words, " ")
 }
 
 // work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool
 // generates it and however it goes to the storage.
 func (r *Row) work() string {
-	return strings.Join([]string{r.kind(), reference.Parameter(r.Params, "iodepth"),
-		reference.Parameter(r.Params, "numjobs")}, " ")
+	return strings.Join([]string{r.kind(), r.parameter("iodepth"),
+		r.parameter("numjobs")}, " ")
 }

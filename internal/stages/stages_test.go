@@ -360,3 +360,25 @@ func TestOf(t *testing.T) {
 		t.Error("a cell that is not there")
 	}
 }
+
+// TestWhatIsNotStated checks that loads of which a source does not name the block size have not fio's default, and that
+// those of one job stand beside each other.
+func TestWhatIsNotStated(t *testing.T) {
+	row := func(stage, job string, partial bool, params map[string]string) *Row {
+		return &Row{Stage: stage, Job: job, Direction: "write", Partial: partial, Params: params}
+	}
+	unnamed := row("a", "seqwrite", true, map[string]string{"rw": "write"})
+	whole := row("b", "seqwrite", false, map[string]string{"rw": "write"})
+	if unnamed.Named() || !whole.Named() || unnamed.parameter("bs") != "" || whole.parameter("bs") != "4k" {
+		t.Errorf("%q and %q", unnamed.parameter("bs"), whole.parameter("bs"))
+	}
+	if got := unlike(unnamed, row("b", "seqwrite", true, unnamed.Params)); len(got) > 0 {
+		t.Errorf("two results of one job are unlike: %v", got)
+	}
+	if got := unlike(unnamed, row("b", "other", true, unnamed.Params)); len(got) != 1 || got[0].Param != "job" {
+		t.Errorf("results of two jobs: %v", got)
+	}
+	if unnamed.kind() == row("b", "other", true, unnamed.Params).kind() || unnamed.kind() == whole.kind() {
+		t.Errorf("%q is of the kind of other loads", unnamed.kind())
+	}
+}

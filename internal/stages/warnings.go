@@ -108,9 +108,9 @@ func (d *Document) addWrites() {
 		}
 		for _, r := range d.Rows {
 			reads, ok := r.each()
-			same := r.Stage == w.Stage && reference.Plain(reference.Parameter(r.Params, "bs")) ==
-				reference.Plain(reference.Parameter(w.Params, "bs")) &&
-				reference.Parameter(r.Params, "numjobs") == reference.Parameter(w.Params, "numjobs") &&
+			same := r.Stage == w.Stage && reference.Plain(r.parameter("bs")) ==
+				reference.Plain(w.parameter("bs")) &&
+				r.parameter("numjobs") == w.parameter("numjobs") &&
 				strings.HasPrefix(r.Params["rw"], "rand") == strings.HasPrefix(w.Params["rw"], "rand")
 			if !ok || r.Direction != lab.Read || !same || took*fasterThanRead > reads {
 				continue
@@ -132,15 +132,15 @@ func (d *Document) addWrites() {
 
 // passesPageCache says whether an operation is over only when it is beyond the page cache.
 func (r *Row) passesPageCache() bool {
-	return reference.Parameter(r.Params, "direct") == "1" || reference.Parameter(r.Params, "sync") != "0" ||
-		reference.Parameter(r.Params, "fsync") == "1" || reference.Parameter(r.Params, "fdatasync") == "1"
+	return r.parameter("direct") == "1" || r.parameter("sync") != "0" ||
+		r.parameter("fsync") == "1" || r.parameter("fdatasync") == "1"
 }
 
 // each is how many seconds an operation takes of a load that has one at a time in each job; false for any other.
 func (r *Row) each() (float64, bool) {
-	jobs, err := strconv.ParseFloat(reference.Parameter(r.Params, "numjobs"), 64)
-	mixed := strings.HasSuffix(reference.Parameter(r.Params, "rw"), "rw")
-	if err != nil || r.IOPS <= 0 || mixed || reference.Parameter(r.Params, "iodepth") != "1" {
+	jobs, err := strconv.ParseFloat(r.parameter("numjobs"), 64)
+	mixed := strings.HasSuffix(r.parameter("rw"), "rw")
+	if err != nil || r.IOPS <= 0 || mixed || r.parameter("iodepth") != "1" {
 		return 0, false
 	}
 	return jobs / r.IOPS, true

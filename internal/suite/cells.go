@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -208,7 +209,11 @@ func unique(id string, taken map[string]bool) string {
 
 // TitleOf is what a cell of a run is called in tables: "randread 4k q32".
 func TitleOf(c lab.Cell) string {
-	return Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Command: c.Command, Params: c.Params}.Title()
+	cell := Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Command: c.Command, Params: c.Params}
+	if _, ok := served.Of(c.Engine); ok || c.Engine == lab.EngineExec || !c.Partial {
+		return cell.Title()
+	}
+	return cmp.Or(fioTitle(c.Params, map[string]string{}), c.Job)
 }
 
 // Title says in a few words what the load does: "randwrite 4k q128 x4", "randrw 70/30 8k q16 1000/s". Cells of
@@ -220,23 +225,26 @@ func (c Cell) Title() string {
 	if g, ok := served.Of(c.Engine); ok {
 		return g.Title(c.Params)
 	}
-	p := c.Params
+	return fioTitle(c.Params, map[string]string{"bs": "4k", "iodepth": "1", "rwmixread": "50"})
+}
+
+// fioTitle is the title of a load of fio. defaults are the parameters that it has where they are not set.
+func fioTitle(p, defaults map[string]string) string {
 	words := []string{p["rw"]}
-	if mix := readShare(p); mix >= 0 {
+	mixed := p["rwmixread"] + p["rwmixwrite"] + defaults["rwmixread"]
+	if mix := readShare(p); mix >= 0 && mixed != "" {
 		words = append(words, fmt.Sprintf("%d/%d", mix, 100-mix))
 	}
 	bs := p["bs"]
 	if bs == "" && p["bsrange"] == "" && p["bssplit"] == "" {
-		bs = "4k" // fio's default
+		bs = defaults["bs"]
 	}
 	if bs != "" {
 		words = append(words, strings.ToLower(bs))
 	}
-	depth := p["iodepth"]
-	if depth == "" {
-		depth = "1"
+	if depth := cmp.Or(p["iodepth"], defaults["iodepth"]); depth != "" {
+		words = append(words, "q"+depth)
 	}
-	words = append(words, "q"+depth)
 	if n := processes(p); n > 1 {
 		words = append(words, "x"+strconv.Itoa(n))
 	}

@@ -427,3 +427,20 @@ func sequential(params map[string]string) bool {
 	}
 	return false
 }
+
+// TestTitleOfPartialParameters checks that what an import does not state has no default.
+func TestTitleOfPartialParameters(t *testing.T) {
+	for want, c := range map[string]lab.Cell{
+		"randread 4k q1":     {Params: map[string]string{"rw": "randread"}},
+		"randread":           {Partial: true, Params: map[string]string{"rw": "randread"}},
+		"randrw 50/50 4k q1": {Params: map[string]string{"rw": "randrw"}},
+		"randrw 8k":          {Partial: true, Params: map[string]string{"rw": "randrw", "bs": "8k"}},
+		"randrw 70/30 q8": {Partial: true, Params: map[string]string{"rw": "randrw", "rwmixread": "70",
+			"iodepth": "8"}},
+		"seqwrite": {Partial: true, Job: "seqwrite"},
+	} {
+		if got := TitleOf(c); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -41,8 +41,7 @@ func Stages(d stages.Document, o report.Options) document.Document {
 			"headroom stages " + id + " --link RATE."})
 	}
 	add(document.Sentence{Role: document.Reading,
-		Text: "Each row is labelled by the command line that ran. Shares are " +
-			"of bytes a second" + stagesSpread(&d) + "."})
+		Text: stagesLabels(&d) + " Shares are of bytes a second" + stagesSpread(&d) + "."})
 	return out
 }
 

@@ -161,10 +161,22 @@ func sharedTail(texts []report.MarkedText) string {
 
 // stagesLoad is what was run, and which direction of it where it has both.
 func stagesLoad(r stages.Row) string {
-	if strings.TrimPrefix(r.Params["rw"], "rand") == r.Direction {
-		return r.Title
+	title := r.Title
+	if !r.Named() {
+		title = r.Job
 	}
-	return prose.Join(r.Title, r.Direction)
+	if strings.TrimPrefix(r.Params["rw"], "rand") == r.Direction {
+		return title
+	}
+	return prose.Join(title, r.Direction)
+}
+
+// stagesLabels says where the names of the rows come from.
+func stagesLabels(d *stages.Document) string {
+	if slices.ContainsFunc(d.Rows, func(r stages.Row) bool { return r.Partial }) {
+		return "Rows are labelled by what their sources state of the loads; what they don't state is not known."
+	}
+	return "Each row is labelled by the command line that ran."
 }
 
 func stagesSpread(d *stages.Document) string {
