@@ -213,18 +213,24 @@ func RemoveFolder(dir string) error {
 
 // KillBelow kills every process whose working directory is dir or below it, a folder that no other user can enter. A
 // job's processes are found this way and not by a recorded process ID because the record could not be written before
-// the process exists, and because IDs are used again. It looks again until none is found: a process may be forking
-// meanwhile.
+// the process exists, and because IDs are used again. It looks again until twice none is found: a process that another
+// one started while the first look went on is not in it.
 func KillBelow(dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
 	}
 	var found []string
 	for begun := time.Now(); time.Since(begun) < processorLimit; time.Sleep(20 * time.Millisecond) {
-		var err error
-		found, err = signalEach(func(pid int) bool { return worksIn(pid, dir) }, syscall.SIGKILL, nil)
-		if err != nil || len(found) == 0 {
-			return err
+		found = nil
+		for look := 0; look < 2 && len(found) == 0; look++ {
+			var err error
+			found, err = signalEach(func(pid int) bool { return worksIn(pid, dir) }, syscall.SIGKILL, nil)
+			if err != nil {
+				return err
+			}
+		}
+		if len(found) == 0 {
+			return nil
 		}
 		if time.Since(begun) > deviceLimit && !slices.ContainsFunc(found, notWaitingForDevice) {
 			break

@@ -103,8 +103,8 @@ for p in $([ -z "$dir" ] || listed; grep -lsF -e "$mark" /proc/[0-9]*/environ | 
 done 2>/dev/null
 exit 0`
 
-// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until nothing is
-// found: a process may be forking meanwhile. The wrapper comes last, when it had time to record the end, for which it
+// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until twice nothing
+// is found: a process that another one started while the first look went on is not in it. The wrapper comes last, when it had time to record the end, for which it
 // starts mv. One that waits for a device ends when the device has answered, which some ten seconds are given for; one
 // that only waits for a processor, on a busy host, has a minute. What is left is printed, each with its state and where
 // it waits in the kernel.
@@ -130,14 +130,15 @@ wait_for_device() {
 		case ${stat##*) } in D*) ;; *) return 1 ;; esac
 	done 2>/dev/null
 }
+any_left() { left=$(found); [ -n "$left" ] || left=$(found); [ -n "$left" ]; }
 n=1200
-while left=$(found); [ -n "$left" ] && [ $n -gt 0 ]; do
+while any_left && [ $n -gt 0 ]; do
 	for p in $left; do kill -KILL "$p"; done 2>/dev/null
 	if [ $n -lt 1000 ] && wait_for_device; then break; fi
 	sleep 0.05; n=$((n-1))
 done
 if [ -d "$dir" ] && [ ! -e "$dir/headroom.end" ]; then read -r up rest </proc/uptime; echo "137 $up" >"$dir/headroom.end"; fi
-for p in $(found); do
+for p in $left; do
 	stat=; at=; read -r stat <"/proc/$p/stat" || continue
 	read -r at <"/proc/$p/wchan"; stat=${stat##*) }; echo "$p ${stat%% *} ${at:-0}"
 done 2>/dev/null`
