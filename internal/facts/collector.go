@@ -80,7 +80,8 @@ func Collectors() []Collector {
 const SnapshotLimit = 15 * time.Second
 
 // localSilence is the time after which a snapshot of this machine ends if no collector answers. On a busy machine they
-// answer late, and one that asks a dead NFS server never answers.
+// answer late, and one that asks a dead NFS server never answers. A limit that is longer than usual allows for as much
+// more silence.
 const localSilence = 3 * time.Second
 
 // forCommands is what a command may take of a time limit: less, so that one that hangs (stat on a dead NFS server)
@@ -95,7 +96,7 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, p
 	without ...string) ([]lab.Fact, error) {
 	silent := limit
 	if target.IsLocal(t) {
-		silent = min(limit, localSilence)
+		silent = max(min(limit, localSilence), limit/(SnapshotLimit/localSilence))
 	}
 	deadline, silence, hanging := time.NewTimer(limit), time.NewTimer(silent), time.NewTimer(forCommands(silent))
 	defer deadline.Stop()
