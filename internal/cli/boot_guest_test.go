@@ -77,7 +77,7 @@ func (g guest) boot(t *testing.T, command string) string {
 		strconv.Itoa(max(1, g.cpus)), "-m", "1G", "-nographic", "-no-reboot", "-kernel", kernel, "-initrd", initrd,
 		"-append",
 		// A kernel that gets too little of a busy machine says so, in the midst of what programs print.
-		"console=ttyS0 quiet loglevel=1 rcupdate.rcu_cpu_stall_suppress=1 panic=-1 no_timer_check " + g.args}
+		"console=ttyS0 quiet loglevel=1 rcupdate.rcu_cpu_stall_suppress=1 nosoftlockup panic=-1 no_timer_check " + g.args}
 	for i := range g.disks + 1 {
 		disk := filepath.Join(dir, fmt.Sprintf("disk%d", i))
 		if err := os.WriteFile(disk, nil, 0o600); err != nil {
