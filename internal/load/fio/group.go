@@ -53,13 +53,18 @@ func (d Document) Together(a, b Job) bool {
 	return a.Group == b.Group && a.Name == b.Name && d.load(a) == d.load(b)
 }
 
+// loadOptions are the options that make the load of a job another one.
+func loadOptions() []string {
+	return []string{"rw", "readwrite", "bs", "blocksize", "bsrange", "blocksize_range", "bssplit", "iodepth",
+		"ioengine", "direct", "buffered", "rwmixread", "rwmixwrite", "rate", "rate_iops", "thinktime", "fsync",
+		"fdatasync", "sync"}
+}
+
 // load returns the options of a job that make its load another one. Clones of a job (numjobs) share them. They may have
 // files of their own.
 func (d Document) load(j Job) string {
 	var text strings.Builder
-	for _, name := range []string{"rw", "readwrite", "bs", "blocksize", "bsrange", "blocksize_range", "bssplit",
-		"iodepth", "ioengine", "direct", "buffered", "rwmixread", "rwmixwrite", "rate", "rate_iops", "thinktime",
-		"fsync", "fdatasync", "sync"} {
+	for _, name := range loadOptions() {
 		value, own := j.Options[name]
 		if !own {
 			value = d.Global[name]

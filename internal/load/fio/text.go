@@ -76,6 +76,8 @@ type textParser struct {
 	loops []loop
 
 	block *Block
+	// clients is set if the results are of clients of fio, which end at different times.
+	clients bool
 	// summarised is set behind the line that follows the results of all jobs, and unnamed if results of the block have
 	// no line of a job before them. printed is when the last job was.
 	summarised, unnamed bool
@@ -132,6 +134,7 @@ func (p *textParser) line(text string) {
 		return
 	}
 	p.loops = append(p.loops, loopsIn(text)...)
+	p.clients = p.clients || clientLine.MatchString(text)
 	// Each kind of line has its pattern and what to do with what it captured.
 	for _, kind := range []struct {
 		pattern *regexp.Regexp

@@ -30,6 +30,7 @@ var (
 	statusLine   = regexp.MustCompile(`^\s*Run status group \d+ \(`)
 	// promptLine begins with user and host, or is PowerShell's. A lone # begins a heading as well.
 	promptLine = regexp.MustCompile(`^\s*(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`)
+	clientLine = regexp.MustCompile(`^\s*(?:<\S+> |hostname=\S+, be=\d)`)
 	optionWord = regexp.MustCompile(`(?:^|\s)--?[a-z][a-z_]*(?:=|\s|$)`)
 	loopStart  = regexp.MustCompile(`\bfor\s+([A-Za-z_]\w*)\s+in\s+([^;$` + "`" + `(){}*?\[\]]+?)\s*(?:;\s*do\b|;?\s*$)`)
 	loopEnd    = regexp.MustCompile(`(?:^|;)\s*done\b`)
@@ -79,7 +80,7 @@ func (c call) expanded() []string {
 
 // beginCall starts a block at a command. The line may go on in the next one, where a terminal wrapped it.
 func (p *textParser) beginCall(text string, command []string) {
-	p.call = &call{command: command, line: p.number, outer: slices.Clone(p.loops)}
+	p.call, p.clients = &call{command: command, line: p.number, outer: slices.Clone(p.loops)}, false
 	p.loops = append(p.loops, loopsIn(text)...)
 	p.call.loops = slices.Clone(p.loops)
 	p.begin()
@@ -144,7 +145,7 @@ func (p *textParser) banner(string, []string) {
 
 // prompt reads another command than fio's. What it prints is no result of the fio before it.
 func (p *textParser) prompt(string, []string) {
-	p.prompted = p.number
+	p.prompted, p.clients = p.number, false
 	if p.hasResults() {
 		p.finish()
 		p.call = nil
@@ -164,10 +165,10 @@ func (p *textParser) sameCall(job Job, printed time.Time) bool {
 	if slices.ContainsFunc(p.block.Document.Jobs, job.isLater) || !p.hasResults() {
 		return true
 	}
-	// All results of a call are printed at once.
+	// All results of a call are printed at once, but for those of clients.
 	const atOnce = 2 * time.Second
-	other := !p.printed.IsZero() && !printed.IsZero() && printed.Sub(p.printed).Abs() > atOnce
-	return !p.summarised && !p.unnamed && !other
+	later := !p.printed.IsZero() && !printed.IsZero() && printed.Sub(p.printed).Abs() > atOnce
+	return !p.summarised && !p.unnamed && (p.clients || !later)
 }
 
 // isLater reports whether a job is a later status of another one.
@@ -251,11 +252,11 @@ func (p *textParser) options(name string, nth int) map[string]string {
 	return options
 }
 
-// nameOf returns the name of a job whose results have none. Passes of a loop whose variable is not known are loads of
-// their own.
+// nameOf returns the name of a job whose results have none. If a variable that is not known makes the load, each pass
+// of its loop is a load.
 func (p *textParser) nameOf(s Section) string {
-	for _, value := range s.Params {
-		if strings.ContainsRune(value, '$') && p.call != nil {
+	for _, option := range loadOptions() {
+		if strings.ContainsRune(s.Params[option], '$') && p.call != nil {
 			return fmt.Sprintf("%s, pass %d", s.Name, p.call.pass+1)
 		}
 	}

@@ -91,6 +91,10 @@ func TestSeparateCalls(t *testing.T) {
 			[]string{"t 300 4k", "t 400 64k"}},
 		"clients and their sum": {"<a> " + banner("t", "4096B") + "<b> " + banner("t", "4096B") +
 			result("t", 1, 0, 100) + result("t", 2, 0, 200) + result("All clients", 0, 0, 300), []string{"t 300 4k"}},
+		"clients that end one after the other": {"<a> " + banner("t", "4096B") + "<b> " + banner("t", "4096B") +
+			result("t", 1, 0, 100) + result("t", 2, 30, 200) + result("All clients", 0, 30, 300), []string{"t 300 4k"}},
+		"a variable that is not of the load": {"$ fio --name=t --rw=randread --bs=4k --filename=$DEV\n" + line(100),
+			[]string{"t 100 4k"}},
 		"a summary alone": {strings.ReplaceAll(summary, "bw=1KiB", "bw=400KiB"), []string{"all jobs 0 "}},
 	} {
 		blocks, lost, err := ParseText(strings.NewReader(c.text))
