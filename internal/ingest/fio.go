@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"fmt"
 	"path"
 	"slices"
 
@@ -29,6 +30,12 @@ func fioJSON() Importer {
 // besides.
 func readFio(f file, d *runBuilder, amend func(*measurement)) error {
 	docs, err := d.parser.ParseBytes(f.data)
+	if len(docs) > 0 && fio.IsCutOff(err) {
+		// fio was ended while it printed a report of --status-interval, say.
+		d.warn(lab.Warning{Code: "import-left-out", Text: fmt.Sprintf("the last document in %s is left out: %v", f.name,
+			err)})
+		err = nil
+	}
 	if err != nil {
 		return err
 	}

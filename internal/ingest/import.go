@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,14 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		rest = strings.NewReader("") // all of it is here
 	}
 	head := decode(b.data)
-	imp := importerFor(i.importers, path, head)
+	imp, carried := i.importerOf(path, head)
+	if imp == nil && given { // what is around it may be known by its end alone
+		if err := b.finish(rest); err != nil {
+			return err
+		}
+		rest, head = strings.NewReader(""), decode(b.data)
+		imp, carried = i.importerOf(path, head)
+	}
 	switch {
 	case imp == nil && !given:
 		i.skip(name)
@@ -131,9 +139,28 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		return nil
 	}
 	i.seen[hash] = struct{}{}
+	text := decode(b.data)
+	if carried {
+		text = withoutCarriers(text)
+	}
 	i.builder.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
-	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: decode(b.data),
+	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: text,
 		before: max(0, source.First-1)}, i.builder)
+}
+
+// importerOf returns the importer of a file by its head. carried is set if it reads the file without what stands before
+// its lines or around it.
+func (i *importing) importerOf(path string, head []byte) (imp *Importer, carried bool) {
+	imp = importerFor(i.importers, path, head)
+	if imp != nil && imp.Name != "fio" && imp.Name != "fio-text" {
+		return imp, false
+	}
+	if text := withoutCarriers(head); !bytes.Equal(text, head) {
+		if inside := importerFor(i.importers, path, text); inside != nil && (imp == nil || inside.Name != "table") {
+			return inside, true
+		}
+	}
+	return imp, false
 }
 
 func (i *importing) skip(name string) {

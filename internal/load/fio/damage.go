@@ -10,6 +10,17 @@ import (
 	"headroom/internal/lab"
 )
 
+// cutOff is the error of a document whose end is missing.
+type cutOff struct{ error }
+
+func (c cutOff) Unwrap() error { return c.error }
+
+// IsCutOff reports whether an error of ParseBytes says that the last document is cut off.
+func IsCutOff(err error) bool {
+	_, ok := errors.AsType[cutOff](err)
+	return ok
+}
+
 // describeDamage explains why a document can't be read. The byte comes from the standard library's decoder, which keeps
 // an exact count; the fast one does not give it out.
 func describeDamage(data []byte, at int64, cut bool, err error) error {
@@ -27,12 +38,12 @@ func describeDamage(data []byte, at int64, cut bool, err error) error {
 		}
 	}
 	if cut && syntax.Offset >= int64(len(data)) {
-		return &lab.Error{
+		return cutOff{&lab.Error{
 			Kind: lab.Usage,
 			What: fmt.Sprintf("fio's JSON is cut off at byte %d%s; the document began at byte %d",
 				at+int64(len(data)), place, at),
 			Hints: []string{"fio was stopped before it had printed everything, or its disk was full: run it again"},
-		}
+		}}
 	}
 	return &lab.Error{
 		Kind: lab.Usage,

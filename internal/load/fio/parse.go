@@ -14,7 +14,7 @@ const maxNotes = 64 << 10
 //	  "fio version" : "fio-3.33",
 //
 // Input without any document is an error, and so is one that is cut off or damaged, which names the byte and what was
-// being read there.
+// being read there. The documents before it are returned, too.
 //
 // Format: fio's HOWTO, "JSON output" and "JSON+ output"; what differs between versions was checked against
 // output of fio 2.2 to 3.42.

@@ -1,0 +1,202 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What carries results often puts something before each of their lines:
+//
+//	> > read: IOPS=141k, BW=17.2GiB/s                         a mail or Markdown
+//	2026-11-29T10:00:00.123456789Z   "fio version" : …        kubectl logs --timestamps
+//	[pod/fio-0/fio] Starting 10 threads                       kubectl logs --prefix
+//	fio-1  | Starting 10 threads                              docker compose
+//	node1: Starting 10 threads                                pdsh
+//	Nov 29 10:00:00 node1 fio[4711]: Starting 10 threads      the journal
+//	     5	Starting 10 threads                               cat -n
+//	│ Starting 10 threads                                 │   a box
+//	{"log":"Starting 10 threads\n","stream":"stdout", …}      Docker's json-file
+
+// mostCarriers is how many of these may be around each other.
+const mostCarriers = 6
+
+// withoutCarriers returns text without what stands before all of its lines, and without JSON around it. The lines keep
+// their numbers, but in JSON.
+func withoutCarriers(text []byte) []byte {
+	for range mostCarriers {
+		next := withoutLinePrefix(text)
+		if next == nil {
+			next = withinJSON(text)
+		}
+		if next == nil {
+			return text
+		}
+		text = next
+	}
+	return text
+}
+
+// aPrefix finds what stands before one line after another: where it begins and ends; nil where a line has none.
+type aPrefix func(line []byte) []int
+
+// prefixes returns the kinds of what can stand before all lines. Each call returns new ones, since some of them look
+// for what the lines before had.
+func prefixes() (kinds []aPrefix) {
+	for _, pattern := range []*regexp.Regexp{quotation, dateAndTime, timeOfDay, journal, box} {
+		kinds = append(kinds, pattern.FindIndex)
+	}
+	return append(kinds, numbered(), named())
+}
+
+var (
+	quotation   = regexp.MustCompile(`^[ \t]*> ?`)
+	dateAndTime = regexp.MustCompile(
+		`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?: |$)`)
+	timeOfDay  = regexp.MustCompile(`^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?: |$)`)
+	journal    = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./@-]+(?:\[\d+\])?:(?: |$)`)
+	box        = regexp.MustCompile(`^[│┃|] ?`)
+	boxEnd     = regexp.MustCompile(`[ \t]*[│┃|][ \t\r]*$`)
+	lineNumber = regexp.MustCompile(`^ *(\d{1,9})(?:\t|[:|] ?)`)
+	// name is what a program writes before all lines alike: a name, a prompt, or blanks.
+	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |\$ |[ \t]+)`)
+)
+
+// numbered returns the kind of numbers that grow by one from line to line.
+func numbered() aPrefix {
+	next := -1
+	return func(line []byte) []int {
+		m := lineNumber.FindSubmatchIndex(line)
+		if m == nil {
+			return nil
+		}
+		n, _ := strconv.Atoi(string(line[m[2]:m[3]])) // the pattern admits nothing but short numbers
+		if next >= 0 && n != next {
+			return nil
+		}
+		next = n + 1
+		return m[:2]
+	}
+}
+
+// named returns the kind of a name that is the same before all lines, and before the first.
+func named() aPrefix {
+	var found []byte
+	first := true
+	return func(line []byte) []int {
+		if first {
+			found, first = name.Find(line), false
+		}
+		switch {
+		case len(found) == 0:
+			return nil
+		case bytes.HasPrefix(line, found):
+			return []int{0, len(found)}
+		case bytes.Equal(line, bytes.TrimRight(found, " \t")): // of an empty line
+			return []int{0, len(line)}
+		}
+		return nil
+	}
+}
+
+// sampled is how many lines are looked at before all of a text are.
+const sampled = 64
+
+// withoutLinePrefix returns text without one kind of prefix; nil if its lines have none.
+func withoutLinePrefix(text []byte) []byte {
+	sample := bytes.SplitN(text, []byte("\n"), sampled+1)
+	sample = sample[:min(len(sample), sampled)]
+	for i, kind := range prefixes() {
+		if cutEach(sample, kind) == nil {
+			continue
+		}
+		lines := cutEach(bytes.Split(text, []byte("\n")), prefixes()[i])
+		if lines == nil {
+			continue
+		}
+		if box.Match(text) {
+			for k, line := range lines {
+				lines[k] = boxEnd.ReplaceAll(line, nil)
+			}
+		}
+		return bytes.Join(lines, []byte("\n"))
+	}
+	return nil
+}
+
+// cutEach returns the lines without their prefix; nil if fewer than three have one, or more than a tenth, and some,
+// have none: a page around a quotation stays.
+func cutEach(lines [][]byte, prefix aPrefix) [][]byte {
+	const fewest, mostWithout, some = 3, 10, 5
+	cut := make([][]byte, len(lines))
+	with, without := 0, 0
+	for i, line := range lines {
+		cut[i] = line
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		if m := prefix(bytes.TrimRight(line, "\r")); m != nil && m[1] > 0 {
+			cut[i] = line[m[1]:]
+			with++
+		} else if without++; without > some+i/mostWithout {
+			return nil
+		}
+	}
+	if with < fewest || without > with {
+		return nil
+	}
+	return cut
+}
+
+// withinJSON returns the text that JSON has in strings: in the objects of a log, one a line, or in a document with the
+// JSON of fio in a string; nil if there is none.
+func withinJSON(text []byte) []byte {
+	start := bytes.TrimSpace(text)
+	log := bytes.HasPrefix(start, []byte(`{"log":`))
+	if !log && !(bytes.HasPrefix(start, []byte("{")) && bytes.Contains(text, []byte(`\"fio version\"`))) {
+		return nil
+	}
+	var all []byte
+	for decoder := json.NewDecoder(bytes.NewReader(text)); ; {
+		var document any
+		if decoder.Decode(&document) != nil {
+			break
+		}
+		if log {
+			object, _ := document.(map[string]any)
+			line, _ := object["log"].(string)
+			all = append(all, line...)
+			continue
+		}
+		for _, s := range stringsIn(document) {
+			if strings.Contains(s, `"fio version"`) {
+				all = append(append(all, s...), '\n')
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// stringsIn returns all strings of a value.
+func stringsIn(value any) (all []string) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			all = append(all, stringsIn(one)...)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			all = append(all, stringsIn(v[name])...)
+		}
+	}
+	return all
+}

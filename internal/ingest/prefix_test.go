@@ -1,0 +1,149 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// carriers put something before each line of a text, or around it, as programs and people do. The text has a newline at
+// its end.
+func carriers() map[string]func(text string) string {
+	each := func(prefix func(n int) string, suffix string) func(string) string {
+		return func(text string) string {
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			for i, line := range lines {
+				lines[i] = prefix(i) + line + suffix
+			}
+			return strings.Join(lines, "\n") + "\n"
+		}
+	}
+	always := func(prefix string) func(string) string { return each(func(int) string { return prefix }, "") }
+	return map[string]func(string) string{
+		"quotation":       always("> "),
+		"two quotations":  always("> > "),
+		"without a blank": always(">"),
+		"indentation":     always("    "),
+		"tab":             always("\t"),
+		"kubectl --timestamps": each(func(n int) string {
+			return fmt.Sprintf("2026-11-29T10:00:%02d.123456789Z ", n%60)
+		}, ""),
+		"a logger's time":    each(func(n int) string { return fmt.Sprintf("[2026-11-29 10:00:%02d,123] ", n%60) }, ""),
+		"ts -s":              each(func(n int) string { return fmt.Sprintf("00:00:%02d ", n%60) }, ""),
+		"kubectl --prefix":   always("[pod/fio-0/fio] "),
+		"docker compose":     always("fio-1  | "),
+		"pdsh":               always("node1: "),
+		"a prompt":           always("$ "),
+		"journal":            always("Nov 29 10:00:00 node1 fio[4711]: "),
+		"cat -n":             each(func(n int) string { return fmt.Sprintf("%6d\t", n+1) }, ""),
+		"grep -n":            each(func(n int) string { return fmt.Sprintf("%d:", n+1) }, ""),
+		"box":                each(func(int) string { return "│ " }, "   │"),
+		"lines of DOS":       each(func(int) string { return "> " }, "\r"),
+		"Docker's json-file": jsonFile,
+		"a string in JSON":   inConfigMap,
+		"quoted kubectl --timestamps": func(text string) string {
+			stamped := each(func(int) string { return "2026-11-29T10:00:00Z " }, "")
+			return always("> ")(stamped(text))
+		},
+	}
+}
+
+func jsonFile(text string) string {
+	var all strings.Builder
+	for line := range strings.Lines(text) {
+		quoted, _ := json.Marshal(line)
+		fmt.Fprintf(&all, `{"log":%s,"stream":"stdout","time":"2026-11-29T10:00:00.1Z"}`+"\n", quoted)
+	}
+	return all.String()
+}
+
+func inConfigMap(text string) string {
+	quoted, _ := json.Marshal(text)
+	return fmt.Sprintf(`{"kind": "ConfigMap", "data": {"result.json": %s}}`, quoted)
+}
+
+// TestCarriers checks that results are the same with something before each of their lines, or around them.
+func TestCarriers(t *testing.T) {
+	for _, file := range []string{"text/fio-3.42-write-normal.txt", "fio/fio-3.42-fdatasync.json"} {
+		text, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := string(bytes.TrimRight(bytes.ReplaceAll(text, []byte("\r"), nil), "\n")) + "\n"
+		want := valuesOf(t, file, plain)
+		for name, carry := range carriers() {
+			if name == "a string in JSON" && !strings.HasSuffix(file, ".json") {
+				continue
+			}
+			if got := valuesOf(t, file, carry(plain)); got != want {
+				t.Errorf("%s, %s: %s, want %s", file, name, got, want)
+			}
+		}
+	}
+}
+
+// valuesOf returns what an import reads of a file with such a text.
+func valuesOf(t *testing.T, name, text string) string {
+	t.Helper()
+	sink := &collected{}
+	run, err := Import(t.Context(), []Source{{Name: name}}, nil,
+		fstest.MapFS{name: {Data: []byte(text), Mode: 0o644}}.Open, sink)
+	if err != nil {
+		return err.Error()
+	}
+	var all []string
+	for _, c := range run.Cells {
+		all = append(all, fmt.Sprint(c.Job, c.Params))
+	}
+	for _, r := range sink.repetitions {
+		all = append(all, fmt.Sprint(r.Values))
+	}
+	return strings.Join(all, "; ")
+}
+
+// TestTablesKeepTheirColumns checks that a column of a table is no prefix.
+func TestTablesKeepTheirColumns(t *testing.T) {
+	for _, table := range []string{"rw,bs,IOPS\nrandread,4k,100\nrandread,4k,110\nrandread,4k,120\n",
+		"time,rw,IOPS\n10:00:01,randread,100\n10:00:02,randread,110\n10:00:03,randread,120\n"} {
+		if got := valuesOf(t, "t.csv", table); !strings.Contains(got, "read.iops:100") {
+			t.Errorf("%s of %q", got, table)
+		}
+	}
+}
+
+func FuzzWithoutCarriers(f *testing.F) {
+	for _, carry := range carriers() {
+		f.Add([]byte(carry("a: (groupid=0, jobs=1): err= 0\n  read: IOPS=5\n\nb\nc\n")))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got := withoutCarriers(text)
+		lines := func(text []byte) int { return bytes.Count(text, []byte("\n")) }
+		if !bytes.Contains(text, []byte("{")) && lines(got) != lines(text) {
+			t.Errorf("%q became %q, which has other lines", text, got)
+		}
+		if len(got) > len(text) {
+			t.Errorf("%q became %q", text, got)
+		}
+	})
+}
+
+// TestCutReports checks that of the reports of a fio that was killed the last whole one counts, with a warning.
+func TestCutReports(t *testing.T) {
+	file := "fio/fio-3.33-status-interval-multi-doc.txt"
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := text[:bytes.LastIndex(text, []byte(`"jobname"`))]
+	sink := &collected{}
+	run, err := Import(t.Context(), []Source{{Name: "cut.json"}}, nil,
+		fstest.MapFS{"cut.json": {Data: cut, Mode: 0o644}}.Open, sink)
+	if err != nil || len(sink.repetitions) != 1 || len(run.Warnings) != 1 ||
+		run.Warnings[0].Code != "import-left-out" || !strings.Contains(run.Warnings[0].Text, "cut off at byte") {
+		t.Errorf("%d repetitions, %v, %v", len(sink.repetitions), run.Warnings, err)
+	}
+}
