@@ -23,11 +23,12 @@ func fioText() Importer {
 	prompt := promptPattern()
 	return Importer{
 		Name:  "fio-text",
-		Title: "fio's output for people, copied from a terminal with its command line",
+		Title: "fio's output for people and its terse output (versions 3 to 5), copied from a terminal with its command line",
 		Units: "KiB and MiB are binary, MB in brackets 1,000,000; of fio 2, KB and MB are binary; a k of IOPS is 1000",
 		Sniff: func(_ string, head []byte) bool {
 			return bytes.Contains(head, []byte("(groupid=")) || bytes.Contains(head, []byte(": IOPS=")) ||
-				bytes.Contains(head, []byte("Run status group ")) || firstCommand(head) > 0
+				bytes.Contains(head, []byte("Run status group ")) || bytes.Contains(head, []byte(";fio-")) ||
+				firstCommand(head) > 0
 		},
 		read: func(f file, d *runBuilder) error { return readText(f, prompt, d) },
 	}

@@ -276,3 +276,48 @@ func TestLoopsOverRealFio(t *testing.T) {
 		}
 	}
 }
+
+// TestTerseAndJSONAgree checks that the terse output and the JSON of one run say the same, as far as the former was not
+// cut off.
+func TestTerseAndJSONAgree(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"3", "4", "5"} {
+		file := filepath.Join(t.TempDir(), "scratch")
+		stdout, _ := run(t, "fio", "--output-format=terse,json", "--terse-version="+version, "--filename="+file,
+			"--size=4m", "--bs=4k", "--name=m", "--rw=randrw", "--name=r", "--stonewall", "--rw=randread", "--numjobs=2")
+		docs, err := ParseBytes(stdout)
+		if err != nil || len(docs) != 1 {
+			t.Fatal(len(docs), err)
+		}
+		command := "# fio --name=m --rw=randrw --bs=4k --name=r --rw=randread --bs=4k --numjobs=2\n"
+		blocks, lost, err := ParseText(strings.NewReader(command + string(stdout)))
+		if err != nil || len(blocks) != 1 || len(lost) > 0 {
+			t.Fatalf("version %s: %d blocks, lines %v are lost, %v of %s", version, len(blocks), lost, err, stdout)
+		}
+		printed, terse := docs[0].Groups(), blocks[0].Document.Groups()
+		if len(printed) != 2 || len(terse) != 2 || len(terse[1].Jobs) != 2 {
+			t.Fatalf("version %s: %d groups in JSON, %d in terse output", version, len(printed), len(terse))
+		}
+		for i := range printed {
+			for metric, v := range terse[i].Values {
+				want := printed[i].Values[metric]
+				slack := 0.01*want + 1.1e-6 // microseconds are whole
+				switch {
+				case strings.HasPrefix(metric, "cpu."):
+					slack = 0.1 * want
+				case strings.HasSuffix(metric, ".bandwidth"):
+					slack += 1024 * 2 // two jobs
+				case strings.HasSuffix(metric, ".iops"):
+					slack += 2
+				}
+				if math.Abs(v-want) > slack {
+					t.Errorf("version %s, %s: %s is %v in terse output, %v in JSON", version, terse[i].Name, metric,
+						v, want)
+				}
+			}
+			if len(terse[i].Values) < 8 {
+				t.Errorf("version %s: only %v", version, terse[i].Values)
+			}
+		}
+	}
+}

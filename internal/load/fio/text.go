@@ -141,6 +141,7 @@ func (p *textParser) line(text string) {
 		read    func(text string, m []string)
 	}{
 		{headerLine, p.header},
+		{terseLine, p.terse},
 		{jobLine, p.beginJob},
 		{directionLine, p.rates},
 		{latencyLine, p.latency},

@@ -220,14 +220,10 @@ func (p *textParser) options(name string, nth int) map[string]string {
 		sections = p.sections
 	}
 	for len(sections) > 1 {
-		entries := 1
-		if n, err := strconv.Atoi(sections[0].Params["numjobs"]); err == nil && members(sections[0].Params) == 1 {
-			entries = n
-		}
-		if nth < entries {
+		if nth < entriesOf(sections[0]) {
 			break
 		}
-		sections, nth = sections[1:], nth-entries
+		sections, nth = sections[1:], nth-entriesOf(sections[0])
 	}
 	header := map[string]string{}
 	if headers := p.headers[name]; len(headers) > 0 {

@@ -26,6 +26,29 @@ func banner(name, bs string) string {
 		", ioengine=psync, iodepth=1\nfio-3.33\nStarting 1 process\n"
 }
 
+// terse returns a line of terse output, of reads alone.
+func terse(reads int) string {
+	return fmt.Sprintf("3;fio-3.7;t;0;0;%d;%d;%d;1000", 4*reads, 4*reads, reads) +
+		strings.Repeat(";0", 2*terseDirection-4+terseRest) + "\n"
+}
+
+// TestTerseLines checks what can be wrong with a line of terse output.
+func TestTerseLines(t *testing.T) {
+	whole := terse(5)
+	for name, text := range map[string]string{"cut": whole[:len(whole)/2] + "\n", "of version 2": "2" + whole[1:],
+		"without a name": strings.Replace(whole, ";t;", ";;", 1)} {
+		if blocks, lost, err := ParseText(strings.NewReader(text)); err != nil || len(blocks) > 0 ||
+			(len(lost) == 1) != (name == "cut") {
+			t.Errorf("%s: %v, lines %v are lost, %v", name, blocks, lost, err)
+		}
+	}
+	mixed := strings.TrimSuffix(whole, strings.Repeat(";0", terseDirection)+"\n")
+	blocks, _, err := ParseText(strings.NewReader(mixed))
+	if err != nil || len(blocks) != 1 || blocks[0].Document.Groups()[0].Values["mixed.iops"] != 5 {
+		t.Errorf("reads and writes in one: %v, %v", blocks, err)
+	}
+}
+
 // TestSeparateCalls checks which results of a text belong together. want has for each group of each block its name, its
 // rate of reads and its block size.
 func TestSeparateCalls(t *testing.T) {
@@ -89,6 +112,9 @@ func TestSeparateCalls(t *testing.T) {
 		"reports of jobs of one name": {"$ fio --name=t --rw=randread --bs=4k --name=t --rw=randread --bs=64k\n" +
 			result("t", 1, 0, 100) + result("t", 2, 0, 200) + summary + result("t", 1, 1, 300) + result("t", 2, 1, 400),
 			[]string{"t 300 4k", "t 400 64k"}},
+		"terse output twice": {terse(100) + terse(200), []string{"t 100 ", "t 200 "}},
+		"terse output of two jobs": {"$ fio --minimal --name=t --rw=randread --bs=4k --numjobs=2\n" + terse(100) + terse(200) +
+			terse(300) + terse(400), []string{"t 300 4k", "t 700 4k"}},
 		"clients and their sum": {"<a> " + banner("t", "4096B") + "<b> " + banner("t", "4096B") +
 			result("t", 1, 0, 100) + result("t", 2, 0, 200) + result("All clients", 0, 0, 300), []string{"t 300 4k"}},
 		"clients that end one after the other": {"<a> " + banner("t", "4096B") + "<b> " + banner("t", "4096B") +
