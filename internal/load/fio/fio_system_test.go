@@ -284,7 +284,8 @@ func TestTerseAndJSONAgree(t *testing.T) {
 	for _, version := range []string{"3", "4", "5"} {
 		file := filepath.Join(t.TempDir(), "scratch")
 		stdout, _ := run(t, "fio", "--output-format=terse,json", "--terse-version="+version, "--filename="+file,
-			"--size=4m", "--bs=4k", "--name=m", "--rw=randrw", "--name=r", "--stonewall", "--rw=randread", "--numjobs=2")
+			"--size=4m", "--bs=4k", "--name=m", "--rw=randrw", "--name=r", "--stonewall", "--rw=randread",
+			"--numjobs=2")
 		docs, err := ParseBytes(stdout)
 		if err != nil || len(docs) != 1 {
 			t.Fatal(len(docs), err)

@@ -133,7 +133,7 @@ func (p *textParser) line(text string) {
 		p.beginCall(text, command)
 		return
 	}
-	p.loops = append(p.loops, loopsIn(text)...)
+	p.beginLoops(text)
 	p.clients = p.clients || clientLine.MatchString(text)
 	// Each kind of line has its pattern and what to do with what it captured.
 	for _, kind := range []struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -52,28 +53,31 @@ type loop struct {
 	values   []string
 }
 
-// loopsIn returns the loops that a line begins.
-func loopsIn(text string) (loops []loop) {
+// mostLoops is how many loops around a command are known: the innermost.
+const mostLoops = 4
+
+// beginLoops reads the loops that a line begins.
+func (p *textParser) beginLoops(text string) {
 	for _, m := range loopStart.FindAllStringSubmatch(text, -1) {
-		loops = append(loops, loop{m[1], strings.Fields(m[2])})
+		p.loops = append(p.loops, loop{m[1], strings.Fields(m[2])})
 	}
-	return loops
+	p.loops = slices.Clone(p.loops[max(0, len(p.loops)-mostLoops):])
 }
 
 // expanded returns the command of a pass through the loops, of which the last is the innermost. Variables of no loop
-// stay as they are.
+// stay.
 func (c call) expanded() []string {
-	command, pass := slices.Clone(c.command), c.pass
+	values, pass := map[string]string{}, c.pass
 	for _, l := range slices.Backward(c.loops) {
-		value := l.values[pass%len(l.values)]
+		values[l.variable] = l.values[pass%len(l.values)]
 		pass /= len(l.values)
-		for i, word := range command {
-			word = strings.ReplaceAll(word, "${"+l.variable+"}", value)
-			command[i] = regexp.MustCompile(`\$`+l.variable+`\b`).ReplaceAllLiteralString(word, value)
-		}
 	}
 	if pass > 0 { // there were more passes than the loops have
 		return c.command
+	}
+	command := make([]string, len(c.command))
+	for i, word := range c.command {
+		command[i] = os.Expand(word, func(name string) string { return cmp.Or(values[name], "$"+name) })
 	}
 	return command
 }
@@ -81,7 +85,7 @@ func (c call) expanded() []string {
 // beginCall starts a block at a command. The line may go on in the next one, where a terminal wrapped it.
 func (p *textParser) beginCall(text string, command []string) {
 	p.call, p.clients = &call{command: command, line: p.number, outer: slices.Clone(p.loops)}, false
-	p.loops = append(p.loops, loopsIn(text)...)
+	p.beginLoops(text)
 	p.call.loops = slices.Clone(p.loops)
 	p.begin()
 	p.wrapped = text
