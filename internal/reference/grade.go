@@ -101,9 +101,11 @@ func sameKind(published map[string]string, cell lab.Cell) bool {
 	if flushes(published) != flushes(cell.Params) && !cell.Partial {
 		return false
 	}
+	if published["iodepth"] == "" || published["numjobs"] == "" || Known(cell.Params, cell.Partial, "iodepth") == "" {
+		return true
+	}
 	here, there := inFlight(cell.Params), inFlight(published)
-	return published["iodepth"] == "" || published["numjobs"] == "" || here <= depthFactor*there &&
-		there <= depthFactor*here || Known(cell.Params, cell.Partial, "iodepth") == ""
+	return here <= depthFactor*there && there <= depthFactor*here
 }
 
 // depthFactor as many operations in flight are still the same kind of load.

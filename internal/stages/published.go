@@ -260,11 +260,11 @@ var (
 )
 
 // mislabelled says in words what a label says otherwise than what was run. What it does not say does not count against
-// it.
+// it, nor does what is not known of the load.
 func mislabelled(label string, r *Row) []string {
 	var words []string
 	differ := func(what, printed, ran string) {
-		if printed != "" && reference.Plain(printed) != reference.Plain(ran) {
+		if printed != "" && ran != "" && reference.Plain(printed) != reference.Plain(ran) {
 			words = append(words, fmt.Sprintf("%s was %s, not %s", what, ran, printed))
 		}
 	}

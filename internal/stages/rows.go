@@ -130,8 +130,7 @@ func (d *Document) addRows(run lab.Run, g map[string]*gathered) {
 				}
 				some = true
 				r := Row{Stage: s.Name, Cell: c.ID, Job: c.Job, Params: c.Params, Partial: c.Partial,
-					Direction: direction,
-					N:         cell.n, Group: -1,
+					Direction: direction, N: cell.n, Group: -1,
 					Title: suite.TitleOf(c)}
 				if len(iops) > 0 {
 					r.IOPS = stat.Median(iops)

@@ -309,6 +309,10 @@ func TestLabels(t *testing.T) {
 			t.Errorf("%q: %q, want %q", label, got, want)
 		}
 	}
+	unknown := &Row{Partial: true, Params: map[string]string{"rw": "randread"}}
+	if got := mislabelled("randread 8k Q1T8", unknown); len(got) > 0 {
+		t.Errorf("of a load of which the rw alone is known: %q", got)
+	}
 }
 
 func TestDigits(t *testing.T) {
