@@ -17,8 +17,8 @@ type period struct {
 	value  float64
 }
 
-// periods returns all values of a live comparison in the order in which their runs started. It leaves out those of
-// which the start is not known.
+// periods returns all values of a live comparison in the order in which their runs started. It leaves out values whose
+// start is not known.
 func periods(base, next Run) (all []period) {
 	for side, run := range []Run{base, next} {
 		for load, c := range run.Cells {

@@ -131,7 +131,8 @@ func FuzzWithoutCarriers(f *testing.F) {
 	})
 }
 
-// TestCutReports checks that of the reports of a fio that was killed the last whole one counts, with a warning.
+// TestCutReports checks a file that ends within a report, because fio was killed. The last whole report counts, with a
+// warning.
 func TestCutReports(t *testing.T) {
 	file := "fio/fio-3.33-status-interval-multi-doc.txt"
 	text, err := os.ReadFile("testdata/" + file)

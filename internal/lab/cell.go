@@ -14,8 +14,8 @@ type Cell struct {
 	// Params are the load generator's own parameters by its own names, as strings: rw, bs, iodepth, ….
 	// An import has those that the output named.
 	Params map[string]string `json:"params"`
-	// Partial is set for an import whose source need not name all parameters: one that is missing is not known, and has
-	// not the default of the load generator.
+	// Partial is set for an import whose source may not state all parameters. A missing parameter is unknown then. It
+	// does not have the default of the load generator.
 	Partial bool `json:"partial,omitempty"`
 	// Environment are variables that its arm sets for the load, "NAME=value", sorted.
 	Environment []string `json:"environment,omitempty"`

@@ -112,7 +112,7 @@ func (e Ends) sameSpeed(worth float64) bool {
 }
 
 const (
-	// wantedPower is in what share of searches the wanted measurements decide.
+	// wantedPower is the share of searches that the wanted measurements decide.
 	wantedPower = 0.8
 	// mostWanted is how many measurements of each end are stated at most. More are not practical.
 	mostWanted = 1000

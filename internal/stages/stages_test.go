@@ -365,8 +365,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotStated checks that loads of which a source does not name the block size have not fio's default, and that
-// those of one job stand beside each other.
+// TestWhatIsNotStated checks loads whose source does not state the block size. They do not get fio's default, and
+// results of one job stand beside each other.
 func TestWhatIsNotStated(t *testing.T) {
 	row := func(stage, job string, partial bool, params map[string]string) *Row {
 		return &Row{Stage: stage, Job: job, Direction: "write", Partial: partial, Params: params}

@@ -57,7 +57,7 @@ type Job struct {
 	TotalErrors int64
 	FirstError  int
 	SteadyState *SteadyState
-	// pid is that of its process, or of its thread, in fio's output for people; 0 where it is not known.
+	// pid is the process ID of the job, or the thread ID, as fio's output for people has it; 0 if unknown.
 	pid int
 }
 

@@ -47,9 +47,7 @@ func (p *textParser) terse(_ string, m []string) {
 		p.begin()
 	}
 	p.endJob()
-	job := Job{Name: m[3], Directions: map[string]Direction{}}
-	job.Group, _ = strconv.Atoi(m[4]) // the pattern admits nothing but short numbers
-	job.Error, _ = strconv.Atoi(m[5])
+	job := newJob(m[3], m[4], m[5])
 	if p.jobsBefore(job) >= p.entries(job.Name) || p.unnamed {
 		p.nextCall()
 	}

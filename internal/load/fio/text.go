@@ -14,7 +14,7 @@ import (
 
 // Block is what one call of fio printed for people, as it was pasted from a terminal.
 type Block struct {
-	// Line in the text on which it begins, and Prompt that of the command before it; the same where there is none.
+	// Line is where it begins in the text. Prompt is the line of the command before it, or Line if there is none.
 	Line, Prompt int
 	// Command as it was typed, one element an argument; nil where it was not pasted.
 	Command []string
@@ -69,17 +69,17 @@ type textParser struct {
 
 	// lost are the lines with rates that belong to no job.
 	lost []int
-	// prompted is the number of the last line with another command; 0 where there is none.
+	// prompted is the number of the last line with a command that is not fio; 0 if there is none.
 	prompted int
-	// call whose results are read; nil where no command was pasted. loops are those that are open around it.
+	// call whose results are read; nil if no command was pasted. loops are the loops that have begun and not ended.
 	call  *call
 	loops []loop
 
 	block *Block
 	// clients is set if the results are of clients of fio, which end at different times.
 	clients bool
-	// summarised is set behind the line that follows the results of all jobs, and unnamed if results of the block have
-	// no line of a job before them. printed is when the last job was.
+	// summarised is set after a summary of all jobs was read. unnamed is set if the block has results without the name
+	// of a job. printed is when fio printed the last job.
 	summarised, unnamed bool
 	printed             time.Time
 	// sections of the block's command, and what the lines at the top of fio's output say of each job.
@@ -94,7 +94,7 @@ type textParser struct {
 	// percentiles that the following lines fill, and how many of their units make a second.
 	percentiles *Latency
 	perSecond   float64
-	// command that goes on in the next line, by a backslash, or perhaps since a terminal wrapped it.
+	// open is a command that ends with a backslash. wrapped is one that a terminal may have wrapped into the next line.
 	open, wrapped string
 }
 
@@ -253,9 +253,7 @@ func (p *textParser) beginJob(_ string, m []string) {
 		p.begin()
 	}
 	p.endJob()
-	job := Job{Name: m[1], Directions: map[string]Direction{}}
-	job.Group, _ = strconv.Atoi(m[2]) // the pattern admits nothing but short numbers
-	job.Error, _ = strconv.Atoi(m[4])
+	job := newJob(m[1], m[2], m[4])
 	var printed time.Time
 	job.pid, printed = printedAt(m[5], m[6])
 	if job.Name != allClients && !p.sameCall(job, printed) {
@@ -267,6 +265,14 @@ func (p *textParser) beginJob(_ string, m []string) {
 		job.Options["numjobs"], job.Options["group_reporting"] = m[3], "1"
 	}
 	p.job, p.seen = &job, map[string]int{}
+}
+
+// newJob returns a job without results. The patterns admit nothing but short numbers for its group and its error.
+func newJob(name, group, failed string) Job {
+	job := Job{Name: name, Directions: map[string]Direction{}}
+	job.Group, _ = strconv.Atoi(group)
+	job.Error, _ = strconv.Atoi(failed)
+	return job
 }
 
 func (p *textParser) endJob() {

@@ -37,7 +37,7 @@ var (
 	loopEnd    = regexp.MustCompile(`(?:^|;)\s*done\b`)
 )
 
-// call is a command as it was typed, and how often its results have come.
+// call is a command as it was typed. pass counts the results that were read of it before the present ones.
 type call struct {
 	command []string
 	// line on which the command stands.
@@ -169,7 +169,7 @@ func (p *textParser) sameCall(job Job, printed time.Time) bool {
 	if slices.ContainsFunc(p.block.Document.Jobs, job.isLater) || !p.hasResults() {
 		return true
 	}
-	// All results of a call are printed at once, but for those of clients.
+	// fio prints all results of a call at once, except for the results of clients.
 	const atOnce = 2 * time.Second
 	later := !p.printed.IsZero() && !printed.IsZero() && printed.Sub(p.printed).Abs() > atOnce
 	return !p.summarised && !p.unnamed && (p.clients || !later)
