@@ -113,7 +113,7 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	}
 	head := decode(b.data)
 	imp, carried := i.importerOf(path, head)
-	if imp == nil && given { // what is around it may be known by its end alone
+	if imp == nil && given && bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) { // JSON is read to its end
 		if err := b.finish(rest); err != nil {
 			return err
 		}

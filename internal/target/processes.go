@@ -213,8 +213,8 @@ func RemoveFolder(dir string) error {
 
 // KillBelow kills every process whose working directory is dir or below it, a folder that no other user can enter. A
 // job's processes are found this way and not by a recorded process ID because the record could not be written before
-// the process exists, and because IDs are used again. It looks again until twice none is found: a process that another
-// one started while the first look went on is not in it.
+// the process exists, and because IDs are used again. It looks until none is found twice in a row: one look misses a
+// process that another one starts meanwhile.
 func KillBelow(dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved

@@ -103,9 +103,9 @@ for p in $([ -z "$dir" ] || listed; grep -lsF -e "$mark" /proc/[0-9]*/environ | 
 done 2>/dev/null
 exit 0`
 
-// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks again until twice nothing
-// is found: a process that another one started while the first look went on is not in it. The wrapper comes last, when
-// it had time to record the end, for which it starts mv. One that waits for a device ends when the device has answered,
+// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks until nothing is found
+// twice in a row: one look misses a process that another one starts meanwhile. The wrapper comes last, when it had time
+// to record the end, for which it starts mv. One that waits for a device ends when the device has answered,
 // which some ten seconds are given for; one that only waits for a processor, on a busy host, has a minute. What is left
 // is printed, each with its state and where it waits in the kernel.
 const killScript = belowScript + `wrapper=$2; n=$3

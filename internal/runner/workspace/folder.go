@@ -164,15 +164,21 @@ const (
 )
 
 // EndProcesses ends everything that a run's commands have started: what carries the run's mark in its environment, and
-// what works below their folder, since some programs overwrite their environment. First they are asked to end.
+// what works below their folder, since some programs overwrite their environment. First they are asked to end. It looks
+// until nothing is found twice in a row: one look misses a process that another one starts meanwhile.
 func EndProcesses(ctx context.Context, t target.Target, of target.Started) error {
 	began := time.Now()
 	signal, asked := syscall.SIGTERM, []string(nil)
-	for {
+	for missed := 0; missed < 2; {
 		found, err := target.SignalStarted(ctx, t, of, signal, asked)
-		if err != nil || len(found) == 0 {
+		if err != nil {
 			return err
 		}
+		if len(found) == 0 {
+			missed++
+			continue
+		}
+		missed = 0
 		if time.Since(began) > killTimeout {
 			return &lab.Error{What: "processes that the run's commands started can't be ended: " +
 				strings.Join(found, " "), Target: t.Name(),
@@ -183,4 +189,5 @@ func EndProcesses(ctx context.Context, t target.Target, of target.Started) error
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+	return nil
 }
