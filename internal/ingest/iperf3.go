@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"headroom/internal/load/iperf3"
 )
 
-// iperf3JSON reads what iperf3's client prints with --json or --json-stream. It begins so:
+// iperf3JSON reads what iperf3 prints with --json or --json-stream, at its client or its server. It begins so:
 //
 //	{
 //		"start":	{
@@ -21,7 +22,7 @@ import (
 func iperf3JSON() Importer {
 	return Importer{
 		Name:  "iperf3",
-		Title: "iperf3's JSON, as its client prints it",
+		Title: "iperf3's JSON, one or several documents in a file",
 		Units: "bits_per_second are bits a second; seconds",
 		Sniff: func(_ string, head []byte) bool { return iperf3.Is(head) },
 		read:  readIperf3,
@@ -29,17 +30,42 @@ func iperf3JSON() Importer {
 }
 
 func readIperf3(f file, d *runBuilder) error {
-	r, err := iperf3.Parse(f.data)
+	all, damaged, err := iperf3.ParseAll(f.data)
 	if err != nil {
 		return err
 	}
-	m := measurement{job: iperf3Job(r), engine: lab.EngineIperf3, host: r.Client, params: iperf3Params(r),
-		facts: []lab.Fact{{Key: "iperf3.version", Value: r.Version, Source: f.name}}}
+	if len(damaged) > 0 {
+		d.warn(lab.Warning{Code: "import-left-out",
+			Text: fmt.Sprintf("%s of iperf3 in %s left out, because it is damaged or cut off: the first begins at line %d",
+				counted(len(damaged), "document", "documents"), f.name, f.before+damaged[0])})
+	}
+	for _, r := range all {
+		if first, ok := d.cookies[r.Cookie]; ok && r.Cookie != "" {
+			d.warn(lab.Warning{Code: "import-duplicate",
+				Text: fmt.Sprintf("%s and %s have the same test of iperf3, by its cookie, as its client and its server "+
+					"print it; it was counted once, as the first has it", first, f.name)})
+			continue
+		}
+		d.cookies[r.Cookie] = f.name
+		if err := addIperf3(f, r, d, func(*measurement) {}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addIperf3 adds one test. Amend completes the measurement with what the importer knows besides.
+func addIperf3(f file, r iperf3.Result, d *runBuilder, amend func(*measurement)) error {
+	m := measurement{job: iperf3Job(r), engine: lab.EngineIperf3, host: r.Client, params: iperf3Params(r)}
+	if r.Version != "" {
+		m.facts = []lab.Fact{{Key: "iperf3.version", Value: r.Version, Source: f.name}}
+	}
 	m.repetition = lab.Repetition{Start: r.Start, Seconds: r.Ran(), Values: r.Values(), Series: r.Series(),
-		Warnings: r.Warnings()}
+		Warnings: append(r.Warnings(), r.Unconfirmed()...)}
 	if !r.Start.IsZero() {
 		m.ended = r.Start.Add(time.Duration((r.Omit + m.repetition.Seconds) * float64(time.Second)))
 	}
+	amend(&m)
 	return d.add(m)
 }
 

@@ -79,9 +79,9 @@ func targetChecks() []Check {
 			Title:  "Messages were counted where they were sent",
 			By:     "runner",
 			Taints: "the rate of what was sent",
-			When:   "sockperf sent datagrams without answers",
-			Do:     "use protocol: tcp, or iperf3 with protocol: udp",
-			Source: "sockperf, client.cpp",
+			When:   "sockperf sent datagrams without answers, or an imported result has no count of what arrived",
+			Do:     "use protocol: tcp, or iperf3 with protocol: udp; import what the receiver's side printed",
+			Source: "sockperf, client.cpp; iperf3, iperf_api.c",
 		},
 		{
 			Code:   "no-sum",

@@ -1,5 +1,5 @@
-// Package iperf3 reads what iperf3 prints with --json or --json-stream: one test between a client and a server, as the
-// client saw it.
+// Package iperf3 reads what iperf3 prints with --json or --json-stream: tests between a client and a server, as either
+// of them saw it.
 //
 // What is not said is absent, never zero. Versions from 3.1 on are read. Sources: iperf_api.c of iperf3, and its
 // release notes for what older versions print otherwise.
@@ -18,9 +18,13 @@ import (
 // Result is one test.
 type Result struct {
 	Version string
+	// Cookie is the same in what the client and the server print of one test; empty where it is not known.
+	Cookie string
 	// Client and Server are the addresses of the test's first connection; empty where none was made.
 	Client, Server string
-	Start          time.Time
+	// AtServer says that the server printed it.
+	AtServer bool
+	Start    time.Time
 	Protocol       string // "TCP", "UDP", "SCTP"
 	Streams        int
 	// Block is how many bytes each write had, Seconds how long the test was to last, Omit how many seconds before that
@@ -48,6 +52,8 @@ type Flow struct {
 	Sent    int64
 	// Arrived and Handed are the same with what did not count.
 	Arrived, Handed int64
+	// Unconfirmed says that Bytes are what was sent: what arrived is not known here.
+	Unconfirmed bool
 	// Retransmits of all streams; below 0 where the sender's kernel does not tell.
 	Retransmits int64
 	// RTT is the mean of all streams, in seconds; 0 where it is not known.
@@ -76,43 +82,6 @@ type Interval struct {
 	Omitted bool
 }
 
-// Is says whether a text begins as a document of iperf3 does.
-func Is(head []byte) bool {
-	return bytes.Contains(head, []byte(`"iperf 3.`)) && (bytes.Contains(head, []byte(`"start"`)) ||
-		bytes.Contains(head, []byte(`"connected"`)))
-}
-
-// Parse reads one test: a document of --json, whatever stands before and behind it, or the lines of --json-stream.
-func Parse(text []byte) (Result, error) {
-	begin := bytes.IndexByte(text, '{')
-	if begin < 0 {
-		return Result{}, errors.New("expected a JSON object, found none")
-	}
-	text = withoutNaN(text[begin:])
-	d := json.NewDecoder(bytes.NewReader(text))
-	var first struct {
-		document
-		Event string          `json:"event"`
-		Data  json.RawMessage `json:"data"`
-	}
-	if err := d.Decode(&first); err != nil {
-		return Result{}, fmt.Errorf("damaged or cut off: %w", err)
-	}
-	if first.Event == "" {
-		return first.result()
-	}
-	var whole document
-	for {
-		if err := whole.add(first.Event, first.Data); err != nil {
-			return Result{}, err
-		}
-		first.Data = nil
-		if err := d.Decode(&first); err != nil {
-			return whole.result() // the rest is no JSON any more: the end, or a line that was cut off
-		}
-	}
-}
-
 // ParseError is what a client or a server says went wrong, from its document or from a plain line: "iperf3: error -
 // unable to start listener…".
 func ParseError(text []byte) (string, error) {
@@ -139,8 +108,10 @@ func withoutNaN(text []byte) []byte {
 	return regexp.MustCompile(`:\s*-?nan\b`).ReplaceAll(text, []byte(":null"))
 }
 
-// document is iperf3's own. Of the fields in its start, some stand there once for each stream; they are not read.
+// document is what one end prints. Of the fields in its start, some stand there once for each stream; they are not
+// read.
 type document struct {
+	line      int
 	Start     start      `json:"start"`
 	Intervals []interval `json:"intervals"`
 	End       end        `json:"end"`
@@ -148,11 +119,15 @@ type document struct {
 	// Server is the server's own document, where the client asked for it and the server was started with --json.
 	Server *struct {
 		Intervals []interval `json:"intervals"`
+		End       struct {
+			Streams []stream `json:"streams"`
+		} `json:"end"`
 	} `json:"server_output_json"`
 }
 
 type start struct {
 	Version   string `json:"version"`
+	Cookie    string `json:"cookie"`
 	Connected []struct {
 		LocalHost  string `json:"local_host"`
 		RemoteHost string `json:"remote_host"`
@@ -163,15 +138,18 @@ type start struct {
 	} `json:"timestamp"`
 	// Accepted is there at a server.
 	Accepted *struct{} `json:"accepted_connection"`
-	Test     *struct {
-		Protocol      string  `json:"protocol"`
-		Streams       int     `json:"num_streams"`
-		Block         int64   `json:"blksize"`
-		Omit          float64 `json:"omit"`
-		Duration      float64 `json:"duration"`
-		Reverse       int     `json:"reverse"`
-		TargetBitrate float64 `json:"target_bitrate"`
-	} `json:"test_start"`
+	Test     *test     `json:"test_start"`
+}
+
+// test is what the client asked for.
+type test struct {
+	Protocol      string  `json:"protocol"`
+	Streams       int     `json:"num_streams"`
+	Block         int64   `json:"blksize"`
+	Omit          float64 `json:"omit"`
+	Duration      float64 `json:"duration"`
+	Reverse       int     `json:"reverse"`
+	TargetBitrate float64 `json:"target_bitrate"`
 }
 
 type interval struct {
@@ -193,18 +171,21 @@ type sum struct {
 	Sender      *bool    `json:"sender"`
 }
 
+// stream is one connection at the end of a test.
+type stream struct {
+	Sender *struct {
+		MeanRTT float64 `json:"mean_rtt"` // microseconds
+		Sender  *bool   `json:"sender"`
+	} `json:"sender"`
+}
+
 type end struct {
-	Streams []struct {
-		Sender *struct {
-			MeanRTT float64 `json:"mean_rtt"` // microseconds
-			Sender  *bool   `json:"sender"`
-		} `json:"sender"`
-	} `json:"streams"`
-	Sum             *sum `json:"sum"`
-	Sent            *sum `json:"sum_sent"`
-	Received        *sum `json:"sum_received"`
-	SentReverse     *sum `json:"sum_sent_bidir_reverse"`
-	ReceivedReverse *sum `json:"sum_received_bidir_reverse"`
+	Streams         []stream `json:"streams"`
+	Sum             *sum     `json:"sum"`
+	Sent            *sum     `json:"sum_sent"`
+	Received        *sum     `json:"sum_received"`
+	SentReverse     *sum     `json:"sum_sent_bidir_reverse"`
+	ReceivedReverse *sum     `json:"sum_received_bidir_reverse"`
 	CPU             *struct {
 		Host   float64 `json:"host_total"`
 		Remote float64 `json:"remote_total"`
@@ -212,55 +193,36 @@ type end struct {
 	SenderCongestion string `json:"sender_tcp_congestion"`
 }
 
-// add an event of --json-stream:
-//
-//	{"event":"start","data":{"connected":[{"socket":5,"local_host":"127.0.0.1",…
-//	{"event":"interval","data":{"streams":[…],"sum":{"start":0,"end":1.000589,…
-//	{"event":"error","data":"unable to connect to server: Connection refused"}
-func (d *document) add(event string, data []byte) error {
-	var into any
-	switch event {
-	case "start":
-		into = &d.Start
-	case "interval":
-		d.Intervals = append(d.Intervals, interval{})
-		into = &d.Intervals[len(d.Intervals)-1]
-	case "end":
-		into = &d.End
-	case "error":
-		into = &d.Error
-	case "server_output_json":
-		into = &d.Server
-	default:
-		return nil
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("the event %q is damaged: %w", event, err)
-	}
-	return nil
-}
-
 func (d *document) result() (Result, error) {
-	if !strings.HasPrefix(d.Start.Version, "iperf 3") {
+	trimmed := d.Start.Version == "" && (d.trimmed() != nil || d.Error != "")
+	if !trimmed && !strings.HasPrefix(d.Start.Version, "iperf 3") {
 		return Result{}, fmt.Errorf("expected a document of iperf3, found one of %q", d.Start.Version)
 	}
-	if d.Start.Accepted != nil {
-		return Result{}, errors.New("this is what the server printed; what the client printed says more")
-	}
-	r := Result{Version: strings.TrimPrefix(d.Start.Version, "iperf "), Failed: d.Error, ClientCPU: -1, ServerCPU: -1,
-		SenderCongestion: d.End.SenderCongestion}
+	r := Result{Version: strings.TrimPrefix(d.Start.Version, "iperf "), Cookie: d.Start.Cookie, Failed: d.Error,
+		ClientCPU: -1, ServerCPU: -1, SenderCongestion: d.End.SenderCongestion}
+	server := d.Start.Accepted != nil
+	r.AtServer = server
 	if c := d.Start.Connected; len(c) > 0 {
 		r.Client, r.Server = c[0].LocalHost, c[0].RemoteHost
+		if server {
+			r.Client, r.Server = r.Server, r.Client
+		}
 	}
 	if t := d.Start.Timestamp; t.Milliseconds > 0 {
 		r.Start = time.UnixMilli(t.Milliseconds).UTC()
 	} else if t.Seconds > 0 {
 		r.Start = time.Unix(t.Seconds, 0).UTC()
 	}
-	if cpu := d.End.CPU; cpu != nil {
+	switch cpu := d.End.CPU; {
+	case cpu != nil && server: // which prints 0 for the client
+		r.ServerCPU = cpu.Host / 100
+	case cpu != nil:
 		r.ClientCPU, r.ServerCPU = cpu.Host/100, cpu.Remote/100
 	}
 	t := d.Start.Test
+	if t == nil {
+		t = d.trimmed()
+	}
 	if t == nil {
 		if r.Failed == "" {
 			r.Failed = "it ended before the test began"
@@ -286,15 +248,40 @@ func (d *document) result() (Result, error) {
 	return r, nil
 }
 
+// trimmed returns what the end of a document says of its test, where the start was cut out; nil where that does not
+// tell who sent.
+func (d *document) trimmed() *test {
+	sent := d.End.Sent
+	if sent == nil || d.End.Received == nil || d.End.ReceivedReverse == nil && sent.Sender == nil {
+		return nil
+	}
+	t := &test{}
+	if d.End.ReceivedReverse == nil && !*sent.Sender {
+		t.Reverse = 1
+	}
+	switch {
+	case sent.Retransmits != nil:
+		t.Protocol = "TCP"
+	case d.End.Received.Packets != nil:
+		t.Protocol = "UDP"
+	}
+	return t
+}
+
 // flow of one direction; nil where nothing was measured.
 func (d *document) flow(sent, received *sum, forward bool, of func(interval) *sum) *Flow {
 	if received == nil {
 		received = d.End.Sum
 	}
+	sends := forward == (d.Start.Accepted == nil) // whether the end that printed this sent
+	unconfirmed := sends && !forward              // a server does not know what its client received
+	if unconfirmed && sent != nil {
+		received = sent
+	}
 	if received == nil || received.End <= received.Start {
 		return nil
 	}
-	f := &Flow{Bytes: received.Bytes, Seconds: received.End - received.Start, Retransmits: -1}
+	f := &Flow{Bytes: received.Bytes, Seconds: received.End - received.Start, Retransmits: -1, Unconfirmed: unconfirmed}
 	if sent != nil {
 		f.Sent = sent.Bytes
 		// 2^32-2 and -1 are what a sender prints whose kernel does not tell.
@@ -302,7 +289,7 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 			f.Retransmits = *n
 		}
 	}
-	if p := received.Packets; p != nil && *p > 0 {
+	if p := received.Packets; p != nil && *p > 0 && !unconfirmed {
 		f.Packets = *p
 		if received.Lost != nil {
 			f.Lost = *received.Lost
@@ -310,23 +297,23 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 		if received.Jitter != nil {
 			f.Jitter = *received.Jitter / 1000
 		}
-		// the sender's bytes, which is all that versions before 3.11 print of UDP (esnet/iperf#1174)
-		if received == d.End.Sum {
+		switch {
+		case received == d.End.Sum && forward && !sends:
+			// 0, since a server does not know what was sent; it has counted what arrived
+			f.Bytes = counted(intervals(d.Intervals, of))
+		case received == d.End.Sum:
+			// the sender's bytes, which is all that versions before 3.11 print of UDP (esnet/iperf#1174)
 			f.Sent = received.Bytes
 			f.Bytes = int64(float64(f.Sent) * float64(max(0, f.Packets-f.Lost)) / float64(f.Packets))
 		}
 	}
 	before, arrived := d.omitted(forward, of)
 	f.Arrived, f.Handed = f.Bytes+arrived, max(f.Sent, f.Bytes)+before
-	n := 0.0
-	for _, s := range d.End.Streams {
-		if s.Sender != nil && s.Sender.MeanRTT > 0 && (s.Sender.Sender == nil || *s.Sender.Sender == forward) {
-			f.RTT += s.Sender.MeanRTT / 1e6
-			n++
-		}
-	}
-	if n > 0 {
-		f.RTT /= n
+	switch {
+	case sends:
+		f.RTT = meanRTT(d.End.Streams)
+	case d.Server != nil:
+		f.RTT = meanRTT(d.Server.End.Streams)
 	}
 	if forward && d.Server != nil {
 		f.Intervals = intervals(d.Server.Intervals, func(i interval) *sum {
@@ -340,6 +327,32 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 		f.Intervals = intervals(d.Intervals, of)
 	}
 	return f
+}
+
+// meanRTT returns the mean over the streams of those that sent, by one end's kernel; 0 where it is not known. Of a
+// socket that sends no data the kernel knows no more than the handshake.
+func meanRTT(streams []stream) float64 {
+	sum, n := 0.0, 0.0
+	for _, s := range streams {
+		if s.Sender != nil && s.Sender.MeanRTT > 0 && (s.Sender.Sender == nil || *s.Sender.Sender) {
+			sum += s.Sender.MeanRTT / 1e6
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / n
+}
+
+// counted returns the bytes of the intervals that count.
+func counted(of []Interval) (all int64) {
+	for _, i := range of {
+		if !i.Omitted {
+			all += i.Bytes
+		}
+	}
+	return all
 }
 
 // omitted is what was handed over, and what arrived, before the time that counts, as the two ends saw it. What one of

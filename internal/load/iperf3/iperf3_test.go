@@ -70,6 +70,7 @@ func TestDamage(t *testing.T) {
 	for name, text := range map[string]string{
 		"half": string(whole[:len(whole)/2]), "nothing": "", "other": `{"fio version": "fio-3.33"}`,
 		"number": `{"start": 5}`, "server": `{"start": {"version": "iperf 3.12", "accepted_connection": {}}}`,
+		"not iperf3's": `{"start": {"version": "other 3"}, "end": {}}`, "times": `{"start": {}, "end": {}}`,
 	} {
 		if _, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%s: no error", name)

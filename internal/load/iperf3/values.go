@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"headroom/internal/lab"
+	"headroom/internal/unit"
 )
 
 // flows are the directions in which something was measured.
@@ -19,11 +20,13 @@ func (r Result) flows() map[string]*Flow {
 	return flows
 }
 
-// Values of the test by metric, in base units.
+// Values of the test by metric, in base units. Of UDP, what was sent says nothing about what arrived.
 func (r Result) Values() map[string]float64 {
 	values := map[string]float64{}
 	for direction, f := range r.flows() {
-		values[lab.Bitrate(direction)] = 8 * f.Rate()
+		if !f.Unconfirmed || r.Protocol != "UDP" {
+			values[lab.Bitrate(direction)] = 8 * f.Rate()
+		}
 		if f.Retransmits >= 0 {
 			values[lab.Retransmits(direction)] = float64(f.Retransmits)
 		}
@@ -44,6 +47,24 @@ func (r Result) Values() map[string]float64 {
 		}
 	}
 	return values
+}
+
+// Unconfirmed are the warnings about rates of what was sent, where what arrived is not known.
+func (r Result) Unconfirmed() (list []lab.Warning) {
+	for _, direction := range []string{lab.Send, lab.Receive} {
+		f := r.flows()[direction]
+		if f == nil || !f.Unconfirmed {
+			continue
+		}
+		text := "the rate is what was sent, and what arrived is not printed here"
+		if r.Protocol == "UDP" {
+			text = "datagrams were sent at " + unit.Bitrate(8*f.Rate()) + ", and how many arrived is not printed here: " +
+				"there is no rate"
+		}
+		list = append(list, lab.Warning{Code: "only-sent", Text: text + "; import what the receiver's side printed",
+			Taints: []string{lab.Bitrate(direction)}})
+	}
+	return list
 }
 
 // Ran is how many seconds counted.
