@@ -79,6 +79,7 @@ func layers() [][]string {
 		{"internal/profile/layer", "internal/profile/record/sampler", "internal/profile/record/stage"},
 		{"internal/profile/record/ringbuffer", "internal/profile/record/symbols"},
 		{"internal/profile"},
+		{"internal/ingest/printed"},
 		{"internal/yamlfile", "internal/load/option", "internal/figure/sampled", "internal/figure/document",
 			"internal/render", "internal/facts/catalogue", "internal/search"},
 		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig",

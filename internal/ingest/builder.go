@@ -91,13 +91,18 @@ func newRunBuilder(sink Sink) *runBuilder {
 
 // begin is called for each file that an importer reads.
 func (d *runBuilder) begin(format, name string, raw []byte) {
-	if !slices.Contains(d.formats, format) {
-		d.formats = append(d.formats, format)
-	}
+	d.alsoOf(format)
 	// The number keeps two files of one name apart without a list of all names.
 	d.raw = fmt.Sprintf("%05d/%s", d.files+1, name)
 	d.name = name
 	d.given = raw
+}
+
+// alsoOf notes a format of the file at hand.
+func (d *runBuilder) alsoOf(format string) {
+	if !slices.Contains(d.formats, format) {
+		d.formats = append(d.formats, format)
+	}
 }
 
 // add gives a measurement its cell and number and passes it on.

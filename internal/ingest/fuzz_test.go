@@ -113,20 +113,6 @@ func FuzzDiskMark(f *testing.F) {
 	})
 }
 
-func FuzzDbench(f *testing.F) {
-	seeds(f, "dbench/", func(_ string, data []byte) { f.Add(string(data)) })
-	f.Fuzz(func(t *testing.T, text string) {
-		summaries, err := parseDbench(text)
-		for _, s := range summaries {
-			for _, m := range s {
-				if err == nil && len(m.repetition.Values) == 0 {
-					t.Errorf("%s has no values", m.job)
-				}
-			}
-		}
-	})
-}
-
 func FuzzClusterBuster(f *testing.F) {
 	seeds(f, "clusterbuster/", func(_ string, data []byte) { f.Add(data) })
 	f.Fuzz(func(t *testing.T, data []byte) {

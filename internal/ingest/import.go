@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"headroom/internal/ingest/printed"
 	"headroom/internal/lab"
 )
 
@@ -127,6 +128,9 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	case imp == nil && len(head) == 0:
 		return errors.New("this file is empty")
 	case imp == nil:
+		if what, instead := printed.Recognise(withoutCarriers(head)); what != "" {
+			return fmt.Errorf("this looks like %s, which headroom does not read: %s", what, instead)
+		}
 		i.unknown = true
 		return errors.New("nothing in it looks like the results of a tool that headroom knows")
 	}
@@ -144,15 +148,32 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		text = withoutCarriers(text)
 	}
 	i.builder.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
-	return imp.read(file{name: name, path: strings.TrimSuffix(path, ".gz"), data: text,
-		before: max(0, source.First-1)}, i.builder)
+	one := file{name: name, path: strings.TrimSuffix(path, ".gz"), data: text, before: max(0, source.First-1)}
+	if err := imp.read(one, i.builder); err != nil || !imp.text {
+		return err
+	}
+	return i.others(one, imp.Name)
+}
+
+// others reads what other tools printed into the same text, as a post in a forum has it.
+func (i *importing) others(f file, but string) error {
+	for _, imp := range i.importers {
+		if !imp.text || imp.Name == but || imp.alone != nil && !imp.alone(f.data) || !imp.Sniff(f.path, f.data) {
+			continue
+		}
+		i.builder.alsoOf(imp.Name)
+		if err := imp.read(f, i.builder); err != nil {
+			return fmt.Errorf("%s: %w", imp.Title, err)
+		}
+	}
+	return nil
 }
 
 // importerOf returns the importer of a file by its head. carried is set if it reads the file without what stands before
 // its lines or around it.
 func (i *importing) importerOf(path string, head []byte) (imp *Importer, carried bool) {
 	imp = importerFor(i.importers, path, head)
-	if imp != nil && imp.Name != "fio" && imp.Name != "fio-text" {
+	if imp != nil && imp.Name != "fio" && !imp.text {
 		return imp, false
 	}
 	if text := withoutCarriers(head); !bytes.Equal(text, head) {

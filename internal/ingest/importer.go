@@ -19,11 +19,15 @@ type Importer struct {
 	Sniff func(name string, head []byte) bool
 
 	read func(f file, d *runBuilder) error
+	// text is set if lines that people copy are read, whatever stands before and between them.
+	text bool
+	// alone reports whether a text that another importer has read is of this tool as well; nil for Sniff.
+	alone func(text []byte) bool
 }
 
 // Importers are asked in this order, so the special stand before the general.
 func Importers() []Importer {
-	return []Importer{
+	importers := []Importer{
 		clusterBuster(),
 		crystalDiskMark(),
 		kDiskMark(),
@@ -32,10 +36,9 @@ func Importers() []Importer {
 		fioJSON(),
 		iperf3JSON(),
 		proxmoxMigration(),
-		dbench(),
-		fioText(),
-		levelTable(),
 	}
+	importers = append(importers, printedTexts()...)
+	return append(importers, fioText(), levelTable())
 }
 
 // headHas says whether all the words stand at the top of a file, where special tools name themselves. A file that

@@ -68,7 +68,11 @@ func inConfigMap(text string) string {
 
 // TestCarriers checks that results are the same with something before each of their lines, or around them.
 func TestCarriers(t *testing.T) {
-	for _, file := range []string{"text/fio-3.42-write-normal.txt", "fio/fio-3.42-fdatasync.json"} {
+	for _, file := range []string{"text/fio-3.42-write-normal.txt", "fio/fio-3.42-fdatasync.json",
+		"kubestr-text/fio.txt",
+		"kbench/two.txt", "yabs/2023.txt", "sysbench/1.0.20.txt", "sysbench/0.4.12.txt", "elbencho/table.txt",
+		"elbencho-csv/results.csv", "pgbench/9.6-two.txt", "ioping/1.3.txt", "hdparm/tT.txt", "dd/gnu.txt",
+		"dd/locales.txt", "dbench/summaries.txt"} {
 		text, err := os.ReadFile("testdata/" + file)
 		if err != nil {
 			t.Fatal(err)

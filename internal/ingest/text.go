@@ -31,6 +31,10 @@ func fioText() Importer {
 				firstCommand(head) > 0
 		},
 		read: func(f file, d *runBuilder) error { return readText(f, prompt, d) },
+		text: true,
+		alone: func(text []byte) bool {
+			return bytes.Contains(text, []byte("(groupid=")) || bytes.Contains(text, []byte("Run status group "))
+		},
 	}
 }
 

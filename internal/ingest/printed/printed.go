@@ -1,0 +1,396 @@
+package printed
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/unit"
+)
+
+// Format is what one tool prints.
+type Format struct {
+	// Engine carried the loads out.
+	Engine string
+	// Example shows in errors what was expected.
+	Example string
+
+	// warning is of everything that is read; nil for none.
+	warning *lab.Warning
+	// is matches a line that only this tool prints.
+	is *regexp.Regexp
+	// unless matches texts that have more of the same results for another importer.
+	unless *regexp.Regexp
+	lines  []line
+	// named is set if a job's name tells what the load is.
+	named bool
+	// units are what this tool means by names of units, where that is not what they say.
+	units map[string]float64
+	// thousands is set if a comma parts thousands; otherwise it is a decimal comma.
+	thousands bool
+	// level names the factor of which figures name levels.
+	level string
+	// finish completes each result, whole all results of one report.
+	finish func(s *state, r *Result)
+	whole  func(s *state, all []*Result)
+	// rows reads a text that has other than lines.
+	rows func(s *state) error
+}
+
+// Result is one load as a tool printed it.
+type Result struct {
+	Job            string
+	Params, Levels map[string]string
+	Values         map[string]float64
+	Seconds        float64
+	Place          lab.Place
+	Facts          []lab.Fact
+	Warnings       []lab.Warning
+	// Line on which it begins.
+	Line int
+	// Named is set if the job's name tells what the load is.
+	Named bool
+	key   string
+}
+
+// Text is what was read of a text.
+type Text struct {
+	Results []*Result
+	Left    []Left
+	// Warnings are of all results.
+	Warnings []lab.Warning
+}
+
+// Left is a line with a figure that is not read, and the reason.
+type Left struct {
+	Line   int
+	Reason string
+}
+
+// line is a line that has a meaning. The names of the groups of its pattern are what they are of the load: "bs",
+// "iodepth". A name that begins with a _ is no parameter, but may stand in the texts of figures as ${_name}.
+type line struct {
+	pattern *regexp.Regexp
+	// report is set if a new report begins, begins if a new load does, general if the line is about all that
+	// follow.
+	report, begins, general bool
+	// in is the section in which the line has this meaning, enters the section that it begins.
+	in, enters string
+	// set is what the line says by being there.
+	set     map[string]string
+	figures []figure
+	// again is set if the figure counts instead of an earlier one of the same load.
+	again bool
+	// read does what patterns can't.
+	read func(s *state, groups map[string]string) error
+	// left is why the line's figures are not read.
+	left string
+}
+
+// figure is a number of a line.
+type figure struct {
+	// group has the number. A group with the same name and _unit has its unit, if unit has none.
+	group, unit string
+	// metric has ${_direction} where the load says the direction.
+	metric string
+	// job, params and level are of the load, where one text has figures of several.
+	job    string
+	params map[string]string
+	level  string
+}
+
+// direction is the part of a metric's name that a line before has said.
+const direction = "${_direction}"
+
+// state is a text while it is read.
+type state struct {
+	format        *Format
+	text          string
+	report, block map[string]string
+	section       string
+	// number is of the line at hand, behind how many stand before the text.
+	number, behind int
+	loads          []*Result
+	ofReport, all  []*Result
+	left           []Left
+	warnings       []lab.Warning
+}
+
+// longestCommand bounds a command of several lines.
+const longestCommand = 4096
+
+// Is reports whether a text has lines of this tool.
+func (f *Format) Is(text []byte) bool {
+	return f.is.Match(text) && (f.unless == nil || !f.unless.Match(text))
+}
+
+// Read returns the results in a text, which begins behind some lines of its file. An error says in which line what was
+// expected.
+func (f *Format) Read(text string, behind int) (Text, error) {
+	s := &state{format: f, text: text, behind: behind, report: map[string]string{}, block: map[string]string{}}
+	if f.rows != nil {
+		if err := f.rows(s); err != nil {
+			return Text{}, err
+		}
+	}
+	before := "" // of a command that goes on in the next line
+	for i, l := range strings.Split(text, "\n") {
+		if f.rows != nil {
+			break
+		}
+		if command, more := strings.CutSuffix(strings.TrimSpace(before+l), "\\"); more && len(before) < longestCommand {
+			before = command
+			continue
+		}
+		l, before, s.number = before+l, "", behind+i+1
+		l = strings.TrimRight(l, " \t\r")
+		l = strings.TrimSpace(l[strings.LastIndexByte(l, '\r')+1:]) // what a terminal showed last
+		if err := s.line(l); err != nil {
+			return Text{}, fmt.Errorf("line %d: %w", s.number, err)
+		}
+	}
+	s.endReport()
+	if len(s.all) > 0 {
+		if f.warning != nil {
+			s.warnings = append(s.warnings, *f.warning)
+		}
+		return Text{s.all, s.left, s.warnings}, nil
+	}
+	if len(s.left) > 0 {
+		return Text{}, fmt.Errorf("line %d: %s", s.left[0].Line, s.left[0].Reason)
+	}
+	return Text{}, fmt.Errorf("expected lines as %q, found none", f.Example)
+}
+
+// line reads one line by the first pattern that fits.
+func (s *state) line(text string) error {
+	for _, l := range s.format.lines {
+		if l.in != "" && l.in != s.section {
+			continue
+		}
+		m := l.pattern.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		groups := map[string]string{}
+		for i, name := range l.pattern.SubexpNames() {
+			if name != "" && m[i] != "" {
+				groups[name] = strings.TrimSpace(m[i])
+			}
+		}
+		return s.use(l, groups)
+	}
+	return nil
+}
+
+func (s *state) use(l line, groups map[string]string) error {
+	switch {
+	case l.report:
+		s.endReport()
+	case l.begins:
+		s.endLoads()
+		s.block = map[string]string{}
+	}
+	s.section = cmp.Or(l.enters, s.section)
+	scope := s.block
+	if l.report || l.general {
+		scope = s.report
+	}
+	for name, value := range l.set {
+		scope[name] = value
+	}
+	for name, value := range groups {
+		if !slices.ContainsFunc(l.figures, func(f figure) bool {
+			return f.group == name || f.group+"_unit" == name
+		}) {
+			scope[name] = value
+		}
+	}
+	if l.left != "" {
+		s.leave(l.left)
+	}
+	if l.read != nil {
+		if err := l.read(s, groups); err != nil {
+			return err
+		}
+	}
+	for _, f := range l.figures {
+		if err := s.figure(f, groups, l.again); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *state) leave(reason string) { s.left = append(s.left, Left{s.number, reason}) }
+
+// get returns what the lines before said.
+func (s *state) get(name string) string { return cmp.Or(s.block[name], s.report[name]) }
+
+func (s *state) expand(text string) string { return os.Expand(text, s.get) }
+
+// figure adds a number to its load. The same number of the same load again is the next repetition.
+func (s *state) figure(f figure, groups map[string]string, again bool) error {
+	text, printed := groups[f.group]
+	if !printed || text == "null" || text == "-" {
+		return nil
+	}
+	v, err := s.format.Number(text)
+	if err != nil {
+		return err
+	}
+	name := cmp.Or(f.unit, groups[f.group+"_unit"])
+	scale, err := s.format.scale(name)
+	if err != nil {
+		return err
+	}
+	s.add(f, v*scale, again)
+	return nil
+}
+
+// add adds a value to the load that a figure is of.
+func (s *state) add(f figure, v float64, again bool) {
+	metric := s.expand(f.metric)
+	if strings.HasPrefix(metric, ".") {
+		s.leave(fmt.Sprintf("whether %s reads or writes here is not said", s.format.Engine))
+		return
+	}
+	job, level := s.expand(f.job), s.expand(f.level)
+	key := job + "\x00" + level
+	i := slices.IndexFunc(s.loads, func(r *Result) bool { return r.key == key })
+	if i >= 0 && !again {
+		if _, had := s.loads[i].Values[metric]; had {
+			s.endLoads()
+			i = -1
+		}
+	}
+	if i < 0 {
+		r := &Result{Job: job, Line: s.number, Named: s.format.named, key: key,
+			Params: map[string]string{}, Values: map[string]float64{}}
+		for name, value := range f.params {
+			r.Params[name] = s.expand(value)
+		}
+		if level != "" {
+			r.Levels = map[string]string{s.format.level: level}
+		}
+		i = len(s.loads)
+		s.loads = append(s.loads, r)
+	}
+	s.loads[i].Values[metric] = v
+}
+
+// endLoads completes the loads of which nothing more comes.
+func (s *state) endLoads() {
+	for _, r := range s.loads {
+		for _, scope := range []map[string]string{s.block, s.report} {
+			for name, value := range scope {
+				if _, set := r.Params[name]; !set && !strings.HasPrefix(name, "_") && value != "" {
+					r.Params[name] = value
+				}
+			}
+		}
+		r.Job = cmp.Or(r.Job, s.get("_job"), r.Params["rw"], s.format.Engine)
+		r.Place = placeOf(s.get("_place"))
+		for _, fact := range facts() {
+			if value := s.get(fact.name); value != "" {
+				r.Facts = append(r.Facts, lab.Fact{Key: cmp.Or(fact.key, s.format.Engine+".version"),
+					Value: strings.ToValidUTF8(value, "\uFFFD")})
+			}
+		}
+		if s.format.finish != nil {
+			s.format.finish(s, r)
+		}
+		if len(r.Values) > 0 {
+			s.ofReport = append(s.ofReport, r)
+		}
+	}
+	s.loads = nil
+}
+
+func (s *state) endReport() {
+	s.endLoads()
+	if s.format.whole != nil && len(s.ofReport) > 0 {
+		s.format.whole(s, s.ofReport)
+	}
+	s.all = append(s.all, s.ofReport...)
+	s.ofReport, s.section = nil, ""
+	s.report, s.block = map[string]string{}, map[string]string{}
+}
+
+// facts are what formats say of the place, by the names that their lines give it.
+func facts() []struct{ name, key string } {
+	return []struct{ name, key string }{
+		{"_version", ""}, {"_class", "kubernetes.storage-class"}, {"_volume_size", "kubernetes.volume-size"},
+		{"_mode", "kbench.mode"},
+	}
+}
+
+// placeOf returns the place of a path; none for a path that is relative.
+func placeOf(path string) lab.Place {
+	switch {
+	case strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/dev/shm/"):
+		return lab.Place{Kind: lab.Device, Path: path}
+	case strings.HasPrefix(path, "/"):
+		return lab.Place{Kind: lab.Directory, Path: path[:max(1, strings.LastIndexByte(path, '/'))]}
+	}
+	return lab.Place{}
+}
+
+// prefixed is a number with a prefix of 1000.
+var prefixed = regexp.MustCompile(`^([0-9.,]+) ?([kKMG])$`)
+
+// Number reads a number as this tool prints it: 12.3k, 28,832 or 0,5.
+func (f *Format) Number(text string) (float64, error) {
+	plain, factor := text, 1.0
+	if m := prefixed.FindStringSubmatch(text); m != nil {
+		plain, factor = m[1], map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}[m[2]]
+	}
+	if f.thousands {
+		plain = strings.ReplaceAll(plain, ",", "")
+	} else {
+		plain = strings.Replace(plain, ",", ".", 1)
+	}
+	v, err := strconv.ParseFloat(plain, 64)
+	if err != nil || !(v >= 0) || math.IsInf(v*factor, 0) {
+		return 0, fmt.Errorf("expected a number, found %q", strings.ToValidUTF8(text, "\uFFFD"))
+	}
+	return v * factor, nil
+}
+
+// scale returns what a unit is in base units.
+func (f *Format) scale(name string) (float64, error) {
+	if name == "" {
+		return 1, nil
+	}
+	for _, known := range []map[string]float64{f.units, unit.Bandwidths(), unit.Times()} {
+		if v, ok := known[name]; ok {
+			return v, nil
+		}
+	}
+	return 0, errors.New("the unit " + strconv.Quote(name) + " is not known")
+}
+
+// re compiles a pattern of a line.
+func re(pattern string) *regexp.Regexp { return regexp.MustCompile(pattern) }
+
+// summary warns that a text has one number of each load.
+func summary(text string) *lab.Warning {
+	return &lab.Warning{Code: "import-summary", Text: text, Taints: []string{"*"}}
+}
+
+// cached warns that a load went through the page cache.
+func cached(r *Result, text string) {
+	r.Warnings = append(r.Warnings, lab.Warning{Code: "import-cached", Text: text, Taints: []string{"*"}})
+}
+
+// oneStream warns that a load was one stream in sequence.
+func oneStream(r *Result, text string) {
+	r.Warnings = append(r.Warnings, lab.Warning{Code: "import-one-stream", Text: text, Taints: []string{}})
+}

@@ -1,0 +1,53 @@
+package printed
+
+import "regexp"
+
+// unread is a format that is known and not read.
+type unread struct {
+	// what it is, such as "bonnie++'s output", and the way out.
+	what, instead string
+	mark          *regexp.Regexp
+}
+
+// Recognise returns what a text that nothing reads looks like, and what to do; empty for a text that is not known.
+func Recognise(text []byte) (what, instead string) {
+	for _, u := range allUnread() {
+		if u.mark.Match(text) {
+			return u.what, u.instead
+		}
+	}
+	return "", ""
+}
+
+// allUnread are the formats that people have and that are not read, with the command that makes one that is.
+func allUnread() []unread {
+	const table = "write the figures in a CSV table (rw,bs,iodepth,numjobs,IOPS)"
+	const fio = "measure with fio --output-format=json, or with headroom run"
+	return []unread{
+		{"bonnie++'s output", fio + ", or " + table, re(`(?m)^Version +[\d.]+\S* +-+Sequential Output|Sequential Output--|` +
+			`^1\.\d+[a-z]?,1\.\d+[a-z]?,`)},
+		{"iozone's output", fio + ", or " + table, re(`Iozone: Performance Test of File I/O|iozone test complete`)},
+		{"vdbench's output", fio + ", or " + table, re(`(?i)Vdbench distribution|Starting RD=|link to (?:run )?summary\.html`)},
+		{"diskspd's text", fio + "; of CrystalDiskMark import what it saves as text, or " + table,
+			re(`(?m)^Command Line: .*diskspd|^thread \| +bytes +\| +I/Os +\|`)},
+		{"diskspd's XML", fio + ", or " + table, re(`<Tool>\s*<Version>[\d.]+[^<]*</Version>`)},
+		{"Iometer's CSV", fio + ", or " + table, re(`'Test Type,Test Description`)},
+		{"ATTO's output", fio + ", or " + table, re(`ATTO Disk Benchmark|<benchmark[^>]*atto`)},
+		{"AS SSD's output", "import CrystalDiskMark's text instead, or " + table, re(`AS SSD Benchmark`)},
+		{"HD Tune's output", "import CrystalDiskMark's text instead, or " + table, re(`HD Tune(?: Pro)?:? `)},
+		{"winsat's output", "import CrystalDiskMark's text instead, or " + table, re(`Windows System Assessment Tool`)},
+		{"YABS's disk test with dd", "install fio, so that YABS measures with it", re(`dd (?:Sequential )?Disk Speed Tests`)},
+		{"Geekbench's output", "it measures the processor: headroom compares storage and networks", re(`(?i)geekbench`)},
+		{"sysbench's output of another test than fileio", "headroom reads sysbench fileio only; run others as a command of a " +
+			"suite (exec)", re(`(?m)^sysbench \d[\d.]+`)},
+		{"SPDK's output", fio + ", or " + table, re(`Latency\(us\)\s*\n?.*Device Information|Device Information +: +runtime`)},
+		{"rados bench's output", fio + " and its engine rbd, or " + table, re(`Maintaining \d+ concurrent writes|` +
+			`Total (?:writes|reads) made:`)},
+		{"IOR's output", "use elbencho, whose table is read, or " + table, re(`IOR-\d+\.\d+|Max (?:Write|Read): +[\d.]+ MiB/sec`)},
+		{"a summary of iostat", "headroom watches the devices itself while it measures (headroom run)",
+			re(`(?m)^Device:? +(?:rrqm/s|r/s|tps) `)},
+		{"smartctl's output", "headroom facts reads the drives of a machine", re(`(?m)^smartctl \d+\.\d+ `)},
+		{"rows of CrystalDiskMark without their first line", "copy the first line too, which names the tool and its version, " +
+			"since units and tests depend on them", re(`(?:SEQ|RND|Sequential|Random) [^\n]{0,40}:\s+[\d.]+ MB/s`)},
+	}
+}
