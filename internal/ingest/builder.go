@@ -3,7 +3,6 @@ package ingest
 import (
 	"fmt"
 	"maps"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -27,6 +26,8 @@ type measurement struct {
 	params      map[string]string
 	// paramsComplete is set where the job's name alone tells what the load is, though not by which options of fio.
 	paramsComplete bool
+	// workers is how many of them ran the load at once; 0 is one.
+	workers int
 	// repetition has the values; cell, number and raw are filled in by the draft.
 	repetition lab.Repetition
 	// ended is when the measurement was over; zero where the file does not say.
@@ -130,7 +131,7 @@ func (d *runBuilder) add(m measurement) error {
 	if rep.Values == nil {
 		rep.Values = map[string]float64{}
 	}
-	rep.Warnings = append(rep.Warnings, dropImpossible(rep.Values)...)
+	rep.Warnings = append(rep.Warnings, validity.DropImpossible(rep.Values)...)
 	rep.Warnings = append(rep.Warnings, d.check(c.Cell, rep, m)...)
 	d.run.Repetitions = max(d.run.Repetitions, rep.Number)
 	d.date(rep.Start)
@@ -147,26 +148,6 @@ func (d *runBuilder) where(m measurement) string {
 		return d.name
 	}
 	return fmt.Sprintf("%s, line %d", d.name, m.line)
-}
-
-// dropImpossible takes out what can't be a measurement, however well it parsed: a damaged digit makes a latency
-// negative.
-func dropImpossible(values map[string]float64) []lab.Warning {
-	var found []lab.Warning
-	for metric, v := range values {
-		if v >= 0 && !math.IsInf(v, 0) {
-			continue
-		}
-		delete(values, metric)
-		found = append(found, lab.Warning{
-			Code: "import-disagrees",
-			Text: fmt.Sprintf("the file says that %s is %g, which can't be; it is left out, look at the file", metric,
-				v),
-			Taints: []string{metric},
-		})
-	}
-	slices.SortFunc(found, func(a, b lab.Warning) int { return strings.Compare(a.Text, b.Text) })
-	return found
 }
 
 // sinkError marks what the sink could not take, which is no fault of the file at hand.
@@ -337,7 +318,7 @@ func untaken(name string, taken func(string) bool) string {
 // the time.
 func (d *runBuilder) check(c lab.Cell, rep lab.Repetition, m measurement) []lab.Warning {
 	evidence := &validity.Evidence{
-		Cell: c, Repetition: rep, Place: m.place, Group: m.group, Document: m.document,
+		Cell: c, Repetition: rep, Place: m.place, Group: m.group, Document: m.document, Workers: m.workers,
 		Machine: validity.Machine{FioVersion: m.document.Version},
 	}
 	var all []lab.Warning

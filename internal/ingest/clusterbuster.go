@@ -121,7 +121,7 @@ func (r *cbReport) base(f file, workers int) measurement {
 		m.levels["guest:iothreads"] = "0"
 	}
 	// One worker and sixteen are different loads, though fio's options are the same.
-	m.levels["kube:workers"] = strconv.Itoa(workers)
+	m.levels["kube:workers"], m.workers = strconv.Itoa(workers), workers
 	for _, fact := range []lab.Fact{
 		{Key: "import.tool", Value: "ClusterBuster"},
 		{Key: "kubernetes.version", Value: r.meta.server},

@@ -248,18 +248,9 @@ func (r *diskMark) add(f file, engine string, d *runBuilder) error {
 		if r.size != "" {
 			m.params["size"] = r.size
 		}
-		switch off := row.disagreement(); {
-		case off == 0:
-		case engine == "fio" && math.Abs(off-(1000.0/1024-1)) < 0.005+row.rounding():
+		if engine == "fio" && row.kibPerKB() {
+			m.repetition.Values[lab.Bandwidth(row.section.direction)] = row.iops * float64(row.block)
 			kibPerKB++
-		default:
-			m.repetition.Warnings = append(m.repetition.Warnings, lab.Warning{
-				Code: "import-disagrees",
-				Text: fmt.Sprintf("the file says %.3f MB/s, but %.1f IOPS of %d bytes are %.3f MB/s; "+
-					"the bandwidth here is computed from the IOPS, look at the file",
-					row.megabytes, row.iops, row.block, row.iops*float64(row.block)/1e6),
-				Taints: []string{lab.IOPS(row.section.direction), lab.Bandwidth(row.section.direction)},
-			})
 		}
 		if err := d.add(m); err != nil {
 			return err
@@ -308,7 +299,7 @@ func (row diskMarkRow) measurement(engine string) measurement {
 	direction := row.section.direction
 	m.repetition.Values = map[string]float64{
 		lab.IOPS(direction):      row.iops,
-		lab.Bandwidth(direction): row.iops * float64(row.block),
+		lab.Bandwidth(direction): row.megabytes * 1e6,
 	}
 	if row.microsec > 0 {
 		m.repetition.Values[lab.Latency(direction, "mean")] = row.microsec / 1e6
@@ -316,18 +307,11 @@ func (row diskMarkRow) measurement(engine string) measurement {
 	return m
 }
 
-// rounding is how far, as a share, rounding alone can part the printed MB/s from the printed IOPS.
-func (row diskMarkRow) rounding() float64 {
-	return 0.0005/max(row.megabytes, 0.0005) + 0.05/max(row.iops, 0.05)
-}
-
-// disagreement is the share by which the printed MB/s are off the printed IOPS; 0 where rounding explains it.
-func (row diskMarkRow) disagreement() float64 {
-	off := row.megabytes*1e6/(row.iops*float64(row.block)) - 1
-	if math.Abs(off) <= 0.001+row.rounding() {
-		return 0
-	}
-	return off
+// kibPerKB says whether the printed MB/s are KiB/s over 1000, by the printed IOPS, each as far as rounding lets tell.
+func (row diskMarkRow) kibPerKB() bool {
+	rounding := 0.0005/max(row.megabytes, 0.0005) + 0.05/max(row.iops, 0.05)
+	off := row.megabytes*1e6/(row.iops*float64(row.block)) - 1000.0/1024
+	return math.Abs(off) <= 0.005+rounding
 }
 
 // excerpt quotes a line for an error, shortened.

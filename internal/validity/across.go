@@ -272,8 +272,8 @@ func fewOperations(h History) []Found {
 			}
 			if len(taints) > 0 {
 				found = append(found, Found{c.Cell.ID, lab.Warning{Taints: taints, Text: fmt.Sprintf(
-					"%.0f %ss in all are too few for %s, which is then the slowest of them by another name; "+
-						"run longer", n, d, strings.Join(quantiles, " and "))}})
+					"about %.0f %s in all are too few for %s, which is then the slowest of them by another name; "+
+						"run longer", n, plural(d), strings.Join(quantiles, " and "))}})
 			}
 		}
 	}

@@ -15,6 +15,7 @@ func Checks() []Check {
 		cacheChecks(),
 		ceilingChecks(),
 		generatorChecks(),
+		contradictionChecks(),
 		writeChecks(),
 		steadinessChecks(),
 		disturbanceChecks(),

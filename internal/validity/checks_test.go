@@ -206,6 +206,27 @@ func cases() map[string][]one {
 			{"60 µs", shallow(0.9, 15e3, "iodepth", "1"), ""},
 			{"null engine", shallow(0.2, 2e6, "iodepth", "1", "ioengine", "null"), ""},
 			{"sequential, which the drive reads ahead", shallow(0.75, 250e3, "iodepth", "1", "rw", "read"), ""},
+			{"deeper", shallow(0.75, 250e3), "3.00 µs of reads"},
+			{"polled", shallow(0.95, 180e3, "iodepth", "1", "ioengine", "io_uring", "hipri", ""), ""},
+			{"writes", shallowWrites(0.5, 1e6, "rw", "randwrite", "iodepth", "1"), "500 ns of writes"},
+			{"writes that are flushed", shallowWrites(0.5, 1e6, "rw", "randwrite", "iodepth", "1", "fsync", "1"), ""},
+			{"writes into a drive's cache", shallowWrites(0.9, 70e3, "rw", "randwrite", "iodepth", "1"), ""},
+			{"buffered writes", shallowWrites(0.5, 1e6, "rw", "write", "iodepth", "1", "direct", "0"), ""},
+			{"a mebibyte from memory", shallow(0.9, 360e3, "rw", "read", "bs", "1M", "iodepth", "1", "direct", "0"),
+				"2.50 µs of reads"},
+			{"a mebibyte over a fast link", shallow(0.9, 13e3, "rw", "read", "bs", "1M", "iodepth", "1"), ""},
+			{"trims inside the call", change(trims(12.9e3, 76e-9), func(e *Evidence) {
+				d := e.Group.Jobs[0].Directions[lab.Trim]
+				d.Total = &fio.Latency{Mean: 71.6e-6}
+				e.Group.Jobs[0].Directions[lab.Trim] = d
+			}), "76.0 ns of trims is less than any drive takes"},
+			{"trims", trims(12.9e3, 72e-6), ""},
+			{"persistent memory", change(shallow(0.75, 250e3, "iodepth", "1"), func(e *Evidence) {
+				e.Place.Path, e.Place.Disks = "/dev/pmem0", []string{"pmem0"}
+			}), ""},
+			{"another tool, whose engine is unknown", other(map[string]float64{"write.iops": 900e3,
+				"write.latency.mean": 0.6e-6}, "rw", "randwrite", "bs", "4k", "iodepth", "1", "numjobs", "1"),
+				"a mean latency of 600 ns of writes"},
 		},
 
 		"generator-bound": {
@@ -250,7 +271,82 @@ func cases() map[string][]one {
 			{"depth 1", shallow(0.9, 15e3, "iodepth", "1"), ""},
 			{"held to a rate", rated("1000", 1000), ""},
 			{"many jobs, each deep", shallow(120, 900e3, "numjobs", "4"), ""},
+			{"another tool", other(map[string]float64{"write.iops": 10.8, "write.latency.mean": 2.56e-3}, "rw", "write",
+				"bs", "1M", "iodepth", "8", "numjobs", "1"),
+				"on average 0.0 were; the rest of the time went elsewhere"},
+			{"another tool that reached it", other(map[string]float64{"read.iops": 7083.7,
+				"read.latency.mean": 987.81e-6}, "rw", "read", "bs", "1M", "iodepth", "8", "numjobs", "1"), ""},
+			{"workers", change(other(map[string]float64{"read.iops": 1000, "read.latency.mean": 8e-3}, "rw", "read",
+				"iodepth", "8", "numjobs", "1"), func(e *Evidence) { e.Workers = 4 }), "32 I/Os were asked"},
+			{"two hosts", change(reading(200e3, "numjobs", "1"), func(e *Evidence) {
+				second := e.Group.Jobs[0]
+				second.Host = "b"
+				e.Group.Jobs = append(e.Group.Jobs, second)
+			}), ""},
 			{"by batches", shallow(12, 300e3, "iodepth_batch_complete_min", "16"), ""},
+		},
+		"above-depth": {
+			{"twice", shallow(1.8, 955, "iodepth", "1"), "1.8 I/Os in flight, and 1 could be"},
+			{"another tool", other(map[string]float64{"read.iops": 12.2e3, "read.latency.mean": 810e-6}, "rw",
+				"randread", "bs", "4k", "iodepth", "1", "numjobs", "1"), "9.88 I/Os in flight"},
+			{"how many jobs is not said", other(map[string]float64{"read.iops": 12.2e3, "read.latency.mean": 810e-6},
+				"rw", "randread", "bs", "4k", "iodepth", "1"), ""},
+			{"how deep is not said", change(shallow(1.8, 955, "iodepth", "-"), func(e *Evidence) {
+				e.Document.Partial = true
+			}), ""},
+			{"how deep the command tells", change(shallow(1.8, 955, "iodepth", "-"), func(e *Evidence) {
+				e.Document.Partial, e.Repetition.Command = true, []string{"fio", "--name=x", "--rw=randread"}
+			}), "1.8 I/Os"},
+			{"eight jobs in one entry", change(shallow(7.9, 8e3, "iodepth", "1", "group_reporting", ""),
+				func(e *Evidence) { e.Group.Jobs[0].RunSeconds = 8 * 30 }), ""},
+			{"some jobs in one entry", shallow(7.9, 8e3, "iodepth", "1", "group_reporting", ""), ""},
+			{"workers", change(other(map[string]float64{"read.iops": 2000, "read.latency.mean": 1e-3}, "rw", "read",
+				"iodepth", "1", "numjobs", "1"), func(e *Evidence) { e.Workers = 2 }), ""},
+			{"reads that verify", change(mixing(1000, 1000, "rw", "write", "iodepth", "1"), func(e *Evidence) {
+				for name, d := range e.Group.Jobs[0].Directions {
+					d.Total = &fio.Latency{Mean: 0.95e-3}
+					e.Group.Jobs[0].Directions[name] = d
+				}
+			}), ""},
+			{"as deep as asked", reads(), ""},
+		},
+		"import-disagrees": {
+			{"four times", change(reads(), func(e *Evidence) { e.Group.Values["read.bandwidth"] *= 4 }), "5.34 GiB/s"},
+			{"a quarter", change(reads(), func(e *Evidence) { e.Group.Values["read.bandwidth"] /= 4 }), "342 MiB/s"},
+			{"decimal megabytes", other(map[string]float64{"read.iops": 113.4, "read.bandwidth": 113.4e6}, "bs", "1M"),
+				"113 IOPS of 1.00 MiB"},
+			{"trims", other(map[string]float64{"trim.iops": 5000, "trim.bandwidth": 20e6}, "bs", "4k,4k,64k"), "5.00k"},
+			{"samples that one I/O a second is one of", change(other(map[string]float64{"write.iops": 1,
+				"write.bandwidth": 2457.12 * 1024}, "bs", "4k"), func(e *Evidence) {
+				e.Document.Partial = true
+			}), "2.40 MiB/s"},
+			{"three digits", other(map[string]float64{"read.iops": 19.6e3, "read.bandwidth": 76.7 * (1 << 20)}, "bs",
+				"4k"), ""},
+			{"whole figures", other(map[string]float64{"read.iops": 6, "read.bandwidth": 108 * 1024}, "bs", "16k"), ""},
+			{"one digit", other(map[string]float64{"read.iops": 500, "read.bandwidth": 2 << 20}, "bs", "4k"), ""},
+			{"bits", other(map[string]float64{"read.iops": 3662, "read.bandwidth": 15e6}, "bs", "4k"), ""},
+			{"several sizes", change(other(map[string]float64{"read.iops": 19.6e3, "read.bandwidth": 1e9}, "bssplit",
+				"4k/50:64k/50", "bs", "4k"), func(*Evidence) {}), ""},
+			{"a range", other(map[string]float64{"read.iops": 19.6e3, "read.bandwidth": 1e9}, "bs", "4k-64k"), ""},
+			{"a k of 1000", other(map[string]float64{"read.iops": 19.6e3, "read.bandwidth": 78.4e6}, "bs", "4k",
+				"kb_base", "1000"), ""},
+			{"no size", other(map[string]float64{"read.iops": 19.6e3, "read.bandwidth": 1e9}), ""},
+			{"agree", reads(), ""},
+		},
+		"clock-jumped": {
+			{"a twentieth", zeros("fio-3.7", map[float64]float64{0.01: 0, 0.05: 0, 0.1: 725e-6}),
+				"0 ns for 5.0% of the reads"},
+			{"one", zeros("fio-3.33", map[float64]float64{0.01: 725e-6}), "0 ns for some reads"},
+			{"whole microseconds", zeros("fio-2.16", map[float64]float64{0.01: 0}), ""},
+			{"terse", change(zeros("fio-3.33", nil), func(e *Evidence) {
+				e.Group.Jobs[0].Directions[lab.Read].Completion.Microseconds = true
+			}), ""},
+			{"no clock at all", change(reads(), func(e *Evidence) {
+				d := e.Group.Jobs[0].Directions[lab.Read]
+				d.Completion = nil
+				e.Group.Jobs[0].Directions[lab.Read] = d
+			}), ""},
+			{"nothing printed but the mean", reads(), ""},
 		},
 		"sync-engine": {
 			{"psync at 32", shallow(1, 15e3, "ioengine", "psync"), "psync"},
@@ -367,6 +463,20 @@ func cases() map[string][]one {
 					e.disk(func(d *DiskCounters) { d.FlushIOs = 0 })
 				}), ""},
 			{"one flush at the end", durable(1, 0, 900e-6, "write through"), ""},
+		},
+		"flush-apart": {
+			{"no latency of flushes", change(shallowWrites(0.39, 1192, "rw", "write", "ioengine", "sync", "iodepth",
+				"1", "fdatasync", "1"), func(e *Evidence) { e.Group.Values["write.latency.mean"] = 326e-6 }),
+				"a write and its flush take 839 µs on average, the write alone 326 µs"},
+			{"at depth", change(shallowWrites(0.39, 1192, "rw", "write", "fsync", "32"), func(e *Evidence) {
+				e.Group.Values["write.latency.mean"] = 326e-6
+			}), "not latencies of durable writes; use"},
+			{"flushes timed", change(shallowWrites(0.39, 1192, "rw", "write", "iodepth", "1", "fsync", "1"),
+				func(e *Evidence) {
+					e.Group.Values["write.latency.mean"], e.Group.Values["sync.latency.mean"] = 20e-6, 1.6e-3
+				}), ""},
+			{"O_SYNC, which is in each write", change(shallowWrites(0.39, 1192, "rw", "write", "iodepth", "1", "sync",
+				"1"), func(e *Evidence) { e.Group.Values["write.latency.mean"] = 326e-6 }), ""},
 		},
 		"fsync-dominated": {
 			{"mostly waiting", change(bufferedWrites(1, "end_fsync", "1"), func(e *Evidence) {
@@ -672,6 +782,30 @@ func cases() map[string][]one {
 	}
 }
 
+// trims is 30 s of trims of such a latency.
+func trims(iops, latency float64) Evidence {
+	return measure(load{params: params("rw", "randtrim", "iodepth", "1"), iops: map[string]float64{"trim": iops},
+		seconds: 30, depth: iops * latency})
+}
+
+// other is what a tool other than fio says: values and parameters.
+func other(values map[string]float64, over ...string) Evidence {
+	p := map[string]string{}
+	for i := 0; i+1 < len(over); i += 2 {
+		p[over[i]] = over[i+1]
+	}
+	return Evidence{Cell: lab.Cell{Params: p}, Repetition: lab.Repetition{Number: 1, Values: values}}
+}
+
+// zeros are reads at depth 1 of which some took no time at all.
+func zeros(version string, percentiles map[float64]float64) Evidence {
+	e := shallow(0.9, 955, "iodepth", "1")
+	e.Document.Version = version
+	e.Group.Jobs[0].Directions[lab.Read].Completion.Max = 1
+	e.Group.Jobs[0].Directions[lab.Read].Completion.Percentiles = percentiles
+	return e
+}
+
 // throughNetwork is a test of a network for ten seconds between machines of four cores each, which have nothing else to
 // do.
 func throughNetwork(and func(*Evidence)) Evidence {
@@ -881,7 +1015,7 @@ func TestSeriesFalseAlarms(t *testing.T) {
 func TestRealDocuments(t *testing.T) {
 	want := map[string][]string{
 		"fio-3.42-randread-jobs4-group.json":  nil,
-		"fio-2.21-randrw-fsync.json":          {"fio-version", "fio-version"},
+		"fio-2.21-randrw-fsync.json":          {"fio-version", "fio-version", "flush-apart"},
 		"fio-3.33-json-with-note-prefix.txt":  {"short-run", "sync-engine"},
 		"fio-3.33-json-with-error-prefix.txt": {"errors"},
 		"fio-3.33-gtod_reduce-2jobs.json": {"concurrent-jobs", "buffered-async", "gtod-reduce",

@@ -44,7 +44,7 @@ func depthNotReached(e *Evidence) []lab.Warning {
 		all.inFlight += t.inFlight
 		all.inSubmission += t.inSubmission
 	}
-	asked := e.depth() * e.jobs()
+	asked := e.depth() * e.allJobs()
 	taints := metricsOf(e.directions()...)
 	switch share := e.shallowShare(); {
 	case len(taints) == 0:
@@ -57,7 +57,7 @@ func depthNotReached(e *Evidence) []lab.Warning {
 	case all.inFlight < depthShare*asked:
 		return warn(taints, "%.0f I/Os were asked to be in flight (iodepth %.0f times numjobs %.0f) and on average "+
 			"%.1f were; %s",
-			asked, e.depth(), e.jobs(), all.inFlight, e.whyShallow())
+			asked, e.depth(), e.allJobs(), all.inFlight, e.whyShallow())
 	case math.IsNaN(all.inFlight) && share > depthShare:
 		return warn(taints, "iodepth=%.0f was asked for, and fio had less than half of that in flight %s of the "+
 			"time; %s",
@@ -72,6 +72,8 @@ func (e *Evidence) whyShallow() string {
 		return "each fsync waits until the queue is empty: compare with depth 1, or use more jobs"
 	case e.cpu() >= fullCore:
 		return "the job's core is full: use more jobs"
+	case len(e.Group.Jobs) == 0:
+		return "the rest of the time went elsewhere: a flush at the end, a limit below, or passes that were averaged"
 	default:
 		return "look at the engine (does it queue?), at limits of the file system or network below, and at whether " +
 			"the job's core is full"

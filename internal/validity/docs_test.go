@@ -66,6 +66,7 @@ func families() []family {
 		{"Caches", cacheChecks()},
 		{"Limits of the hardware", ceilingChecks()},
 		{"The load generator", generatorChecks()},
+		{"Contradictions", contradictionChecks()},
 		{"Writes", writeChecks()},
 		{"Steadiness", steadinessChecks()},
 		{"Disturbance", disturbanceChecks()},

@@ -1,7 +1,6 @@
 package validity
 
 import (
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,64 +104,6 @@ func (e *Evidence) throttledByDesign() bool {
 		}
 	}
 	return false
-}
-
-// traffic is what all jobs of a group did in one direction.
-type traffic struct {
-	bytes, ios int64
-	iops       float64
-	// inFlight and inSubmission are the operations that were, on average, with the device and inside the call that
-	// submits them, by Little's law: rate times mean latency. NaN where fio measured no latency.
-	inFlight, inSubmission, inAll float64
-}
-
-func (e *Evidence) traffic(direction string) traffic {
-	var t traffic
-	for _, j := range e.Group.Jobs {
-		d, ok := j.Directions[direction]
-		if !ok {
-			continue
-		}
-		t.bytes += d.Bytes
-		t.ios += d.IOs
-		t.iops += d.IOPS
-		t.inFlight += d.IOPS * mean(d.Completion)
-		t.inSubmission += d.IOPS * meanOrZero(d.Submission)
-		t.inAll += d.IOPS * mean(d.Total)
-	}
-	return t
-}
-
-func mean(l *fio.Latency) float64 {
-	if l == nil {
-		return math.NaN()
-	}
-	return l.Mean
-}
-
-// meanOrZero is for submission, which synchronous engines and io_uring do not measure.
-func meanOrZero(l *fio.Latency) float64 {
-	if l == nil {
-		return 0
-	}
-	return l.Mean
-}
-
-// did says whether anything was done in a direction.
-func (e *Evidence) did(direction string) bool {
-	return slices.ContainsFunc(e.Group.Jobs, func(j fio.Job) bool {
-		d := j.Directions[direction]
-		return d.IOs > 0 || d.Bytes > 0 || d.IOPS > 0 // pasted text may have one of them only
-	})
-}
-
-// directions in which something was done. unified_rw_reporting=both prints the sum beside its parts.
-func (e *Evidence) directions() []string {
-	all := slices.DeleteFunc(lab.Directions(), func(d string) bool { return !e.did(d) })
-	if len(all) > 1 {
-		all = slices.DeleteFunc(all, func(d string) bool { return d == lab.Mixed })
-	}
-	return all
 }
 
 // syncs is how many times the load asked for its data to be made durable.

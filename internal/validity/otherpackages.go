@@ -242,16 +242,6 @@ func importChecks() []Check {
 			Source: "KDiskMark #122, #175; YABS #120",
 		},
 		{
-			Code:   "import-disagrees",
-			Weight: Spoils,
-			Title:  "The text contradicts itself",
-			By:     "import",
-			Taints: "IOPS and bandwidth of that row",
-			When:   "MB/s are not IOPS times block size",
-			Do:     "look at the file",
-			Source: "arithmetic",
-		},
-		{
 			Code:   "import-mixed",
 			Weight: Spoils,
 			Title:  "Files of different conditions in one import",

@@ -242,14 +242,14 @@ func endedEarly(e *Evidence) []lab.Warning {
 }
 
 func tooShort(e *Evidence) []lab.Warning {
-	if e.Group.Seconds <= 0 || e.Group.Seconds >= shortRun || len(e.directions()) == 0 {
+	if e.ran() <= 0 || e.ran() >= shortRun || len(e.directions()) == 0 {
 		return nil
 	}
 	if len(endedEarly(e)) > 0 || len(failed(e)) > 0 {
 		return nil // which say why
 	}
 	return warn(allMetrics(), "measured for %s only: starting up and caches weigh more than the storage; run for "+
-		"at least %.0f s, better 30", unit.Latency(e.Group.Seconds), shortRun)
+		"at least %.0f s, better 30", unit.Latency(e.ran()), shortRun)
 }
 
 // noIO speaks of whole fio documents only: pasted text may have lost a direction's line. A job that failed says more.

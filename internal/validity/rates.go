@@ -54,8 +54,10 @@ func (e *Evidence) rates() []rate {
 		metric func(string) string
 		format func(v float64, direction string) string
 	}{
-		{"rate", lab.Bandwidth, func(v float64, d string) string { return unit.Bandwidth(v) + " of " + d + "s" }},
-		{"rate_iops", lab.IOPS, func(v float64, d string) string { return unit.IOPS(v) + " " + d + "s a second" }},
+		{"rate", lab.Bandwidth, func(v float64, d string) string { return unit.Bandwidth(v) + " of " + plural(d) }},
+		{"rate_iops", lab.IOPS, func(v float64, d string) string {
+			return unit.IOPS(v) + " " + plural(d) + " a second"
+		}},
 	}
 	var all []rate
 	for _, k := range kinds {
@@ -68,7 +70,7 @@ func (e *Evidence) rates() []rate {
 			if i >= len(parts) && len(parts) > 1 {
 				break
 			}
-			got, did := e.Group.Values[k.metric(d)]
+			got, did := e.value(k.metric(d))
 			asked, err := unit.ParseBytes(parts[min(i, len(parts)-1)])
 			if err != nil || asked == 0 || !did {
 				continue

@@ -141,9 +141,9 @@ func warmingUp(e *Evidence) []lab.Warning {
 		}
 		wrong := math.Abs(ratio-1) * float64(cut) / float64(len(values))
 		return mostError(wrong,
-			warn(metricsOf(d), "the first %.0f s of %ss ran at %s of the speed of the rest: a cache was filling or "+
+			warn(metricsOf(d), "the first %.0f s of %s ran at %s of the speed of the rest: a cache was filling or "+
 				"emptying; add ramp_time=%.0f or more, and run longer",
-				float64(cut)*e.interval(), d, unit.Percent(ratio), math.Ceil(float64(cut)*e.interval())))
+				float64(cut)*e.interval(), plural(d), unit.Percent(ratio), math.Ceil(float64(cut)*e.interval())))
 	})
 }
 
@@ -164,9 +164,9 @@ func drifting(e *Evidence) []lab.Warning {
 			how = "rose"
 		}
 		return mostError(math.Abs(trend.Rise),
-			warn(metricsOf(d), "the speed of %ss %s by %s from start to end: the device was not in a lasting state "+
+			warn(metricsOf(d), "the speed of %s %s by %s from start to end: the device was not in a lasting state "+
 				"(a cache filled, garbage collection began, it got warm); "+
-				"run until it is steady (suite soak)", d, how, unit.Percent(math.Abs(trend.Rise))))
+				"run until it is steady (suite soak)", plural(d), how, unit.Percent(math.Abs(trend.Rise))))
 	})
 }
 
@@ -181,9 +181,9 @@ func notSteady(e *Evidence) []lab.Warning {
 			return nil
 		}
 		return mostError(s.Range,
-			warn(metricsOf(d), "the speed of %ss is not steady: between fifths of the run it differs by %s (up to "+
+			warn(metricsOf(d), "the speed of %s is not steady: between fifths of the run it differs by %s (up to "+
 				"%s is steady) and changes by %s along a line (up to %s); run longer, or until steady",
-				d, unit.Percent(s.Range), unit.Percent(stat.SteadyRange),
+				plural(d), unit.Percent(s.Range), unit.Percent(stat.SteadyRange),
 				unit.Percent(math.Abs(s.Rise)), unit.Percent(stat.SteadyRise)))
 	})
 }
@@ -204,9 +204,9 @@ func stalls(e *Evidence) []lab.Warning {
 			often = ", one every " + unit.Latency(s.Period*e.interval())
 		}
 		return mostError(s.Share,
-			warn(metricsOf(d), "%ss stalled: %s of the time below half the usual speed, in %d stretches%s, the "+
+			warn(metricsOf(d), "%s stalled: %s of the time below half the usual speed, in %d stretches%s, the "+
 				"slowest second at %s of it; the mean hides that, so read the series and p99.9, "+
 				"and look for flushes, garbage collection or another user of the device",
-				d, unit.Percent(s.Share), s.Episodes, often, unit.Percent(s.Low/s.Median)))
+				plural(d), unit.Percent(s.Share), s.Episodes, often, unit.Percent(s.Low/s.Median)))
 	})
 }

@@ -25,6 +25,8 @@ type Evidence struct {
 	// Group is what fio said of the load, and Document the document it came from.
 	Group    fio.Group
 	Document fio.Document
+	// Workers is how many of them ran the load at once, each with all of its jobs; 0 is one.
+	Workers int
 	// ExitCode and Stderr of fio.
 	ExitCode int
 	Stderr   string

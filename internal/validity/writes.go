@@ -2,6 +2,8 @@ package validity
 
 import (
 	"fmt"
+	"slices"
+
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/unit"
@@ -31,6 +33,16 @@ func writeChecks() []Check {
 				"from a volatile cache", enoughSyncs, below(flushesSeen), unit.Latency(fastFlush)),
 			Do:     "check for power-loss protection, nobarrier and cache=unsafe",
 			Source: "V. Filippov, Ceph performance; writeback_cache_control.rst",
+		},
+		{
+			Code:       "flush-apart",
+			Weight:     Spoils,
+			Title:      "The flushes' time is not in the latency",
+			Repetition: flushApart,
+			Taints:     "latency of writes",
+			When:       "with fsync, fdatasync or sync_file_range, no latency of the flushes is there, as in fio before 3.4",
+			Do:         "read 1/IOPS as the time of a durable write, or use a newer fio and paste its sync lines, too",
+			Source:     "etcd #10799; fio's stat.c",
 		},
 		{
 			Code:       "fsync-dominated",
@@ -164,6 +176,28 @@ func flushAbsorbed(e *Evidence) []lab.Warning {
 	return nil
 }
 
+// flushApart is for writes whose flushes were not timed, or whose times were left out. fio counts a flush beside the
+// write, never in it.
+func flushApart(e *Evidence) []lab.Warning {
+	_, timed := e.value(lab.Latency(lab.Sync, "mean"))
+	latency, ok := e.value(lab.Latency(lab.Write, "mean"))
+	apart := slices.ContainsFunc([]string{"fsync", "fdatasync", "sync_file_range"}, func(option string) bool {
+		v, ok := e.param(option)
+		return ok && v != "0"
+	})
+	write := e.traffic(lab.Write)
+	if timed || !ok || !apart || !(write.iops > 0) {
+		return nil
+	}
+	cycle := ""
+	if limit, known := e.limit(); known && limit == 1 && !e.did(lab.Read) && !e.throttledByDesign() {
+		cycle = fmt.Sprintf("; at %s IOPS a write and its flush take %s on average, the write alone %s",
+			unit.IOPS(write.iops), unit.Latency(1/write.iops), unit.Latency(latency))
+	}
+	return warn(latencyMetrics(lab.Write), "each flush is timed apart from its write, and no latency of flushes is here: "+
+		"these are not latencies of durable writes%s; use fio 3.4 or newer, and keep its sync lines", cycle)
+}
+
 // countsFlushes says whether the kernel counts flushes at all (since 5.5): one that ever saw one does.
 func (e *Evidence) countsFlushes() bool {
 	for _, name := range e.Place.Disks {
@@ -245,7 +279,7 @@ func compressible(e *Evidence) []lab.Warning {
 }
 
 func blockBelowSector(e *Evidence) []lab.Warning {
-	sizes := blockSizes(e)
+	sizes := e.blockSizes()
 	var all []lab.Warning
 	for _, d := range []string{lab.Read, lab.Write} {
 		bs := sizes[d]
@@ -263,32 +297,6 @@ func blockBelowSector(e *Evidence) []lab.Warning {
 		}
 	}
 	return all
-}
-
-// blockSizes are those of reads and writes; fio's bs is "4k" for all, or "4k,8k" for reads and writes (and trims).
-// A range or a split is left out.
-func blockSizes(e *Evidence) map[string]int64 {
-	v, ok := e.param("bs")
-	if !ok {
-		v, ok = e.param("blocksize")
-	}
-	if _, split := e.param("bssplit"); !ok || split {
-		return nil
-	}
-	sizes := map[string]int64{}
-	last := int64(0)
-	parts := splitList(v)
-	for i, d := range []string{lab.Read, lab.Write} {
-		if i < len(parts) && parts[i] != "" {
-			n, err := unit.ParseBytes(parts[i])
-			if err != nil {
-				return nil
-			}
-			last = n
-		}
-		sizes[d] = last
-	}
-	return sizes
 }
 
 func jobCPU(j fio.Job) float64 { return j.UserCPU + j.SystemCPU }

@@ -86,6 +86,8 @@ type Latency struct {
 	Percentiles map[float64]float64
 	// Histogram is empty where fio printed no bins.
 	Histogram lab.Histogram
+	// Microseconds is set for terse output, which has whole ones: a zero is less than one.
+	Microseconds bool
 }
 
 // Disk is one entry of disk_util[]. What fio adds for a stacked device (aggr_…) is left out: those are averages over

@@ -99,7 +99,7 @@ func terseDirectionOf(fields []string) Direction {
 	}
 	latency := func(from []string) *Latency {
 		l := Latency{Min: terseNumber(from[0]) / micro, Max: terseNumber(from[1]) / micro,
-			Mean: terseNumber(from[2]) / micro, StdDev: terseNumber(from[3]) / micro}
+			Mean: terseNumber(from[2]) / micro, StdDev: terseNumber(from[3]) / micro, Microseconds: true}
 		if l.Max == 0 && l.Mean == 0 {
 			return nil // fio did not measure it
 		}
