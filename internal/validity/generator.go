@@ -62,9 +62,10 @@ func generatorChecks() []Check {
 			Title:      "The rate is the setting, not the limit",
 			Repetition: rateLimited,
 			Taints:     "IOPS and bandwidth",
-			When:       fmt.Sprintf("%s of rate= or rate_iops= was reached", unit.Percent(rateShare)),
-			Do:         "read the latency, or remove the rate",
-			Source:     "fio's HOWTO, rate",
+			When: fmt.Sprintf("%s of rate=, rate_iops= or iperf3's --bitrate was reached; UDP has 1.05 Mbit/s by default",
+				unit.Percent(rateShare)),
+			Do:     "read the latency, or remove the rate",
+			Source: "fio's HOWTO, rate; UDP_RATE in iperf3's iperf.h",
 		},
 		{
 			Code:       "rate-not-reached",

@@ -75,6 +75,26 @@ func networkChecks() []Check {
 			Do:     "read ethtool -S; check rings and channels (nic:), cables, modules and flow control",
 			Source: "the kernel's statistics.rst",
 		},
+		{
+			Code:   "packets-lost",
+			Weight: Slows,
+			Title:  "UDP packets were lost",
+			By:     "iperf3",
+			Taints: "the direction concerned",
+			When:   "iperf3 lost 1% or more of a direction's UDP packets",
+			Do:     "send less until they arrive; look at drops of the ports and of the receiver's socket",
+			Source: "esnet/iperf #1174",
+		},
+		{
+			Code:   "retransmits",
+			Weight: Slows,
+			Title:  "TCP sent many segments again",
+			By:     "iperf3",
+			Taints: "the bitrate of the direction concerned",
+			When:   "iperf3 counts 0.05% or more of the segments, taken to have 1448 bytes",
+			Do:     "look at drops and errors of the ports on the way, at flow control and at the MTU",
+			Source: "Mathis et al., The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm, 1997",
+		},
 	}
 }
 

@@ -144,6 +144,54 @@ func TestWarnings(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
+	for name, c := range map[string]struct {
+		r    Result
+		want []string
+	}{
+		"nothing arrived": {Result{Protocol: "TCP", Streams: 1, Forward: &Flow{Seconds: 0.08, Sent: 38016}},
+			[]string{"no-result: nothing arrived in 80.0 ms: the 37.1 KiB"}},
+		"an instant": {Result{Protocol: "TCP", Streams: 1, Forward: &Flow{Seconds: 0.2, Sent: 1 << 20, Bytes: 1 << 20}},
+			[]string{"short-run: measured for 200 ms only"}},
+		"the default rate": {Result{Protocol: "UDP", Streams: 1, Rate: 131072,
+			Forward: &Flow{Seconds: 3.003427, Sent: 393856, Bytes: 393856, Packets: 272}},
+			[]string{"rate-limited: iperf3 sends UDP at 1.05 Mbit/s a stream unless"}},
+		"the default rate of four streams, not said": {Result{Protocol: "UDP", Streams: 4,
+			Reverse: &Flow{Seconds: 10, Sent: 5242880, Bytes: 5242880, Packets: 3600}},
+			[]string{"rate-limited: iperf3 sends UDP at 1.05 Mbit/s a stream unless"}},
+		"a rate": {Result{Protocol: "TCP", Streams: 2, Rate: 12.5e6,
+			Forward: &Flow{Seconds: 10, Sent: 250e6, Bytes: 250e6}},
+			[]string{"rate-limited: iperf3 held itself to the 100 Mbit/s a stream that were asked for"}},
+		"a rate that was not reached": {Result{Protocol: "UDP", Streams: 1, Rate: 125e6,
+			Forward: &Flow{Seconds: 10, Sent: 900e6, Bytes: 900e6, Packets: 621546}}, nil},
+		"7% lost": {Result{Protocol: "UDP", Streams: 1, Rate: 25e6,
+			Forward: &Flow{Seconds: 3.003647, Sent: 74970200, Bytes: 69890616, Lost: 3508, Packets: 51775}},
+			[]string{"packets-lost: 6.8% of the UDP packets were lost (3508 of 51775)"}},
+		"the first few lost": {Result{Protocol: "UDP", Streams: 1, Rate: 125e6,
+			Forward: &Flow{Seconds: 10, Sent: 900e6, Bytes: 899e6, Lost: 500, Packets: 621546}}, nil},
+		"all lost": {Result{Protocol: "UDP", Streams: 1, Rate: 125e6,
+			Forward: &Flow{Seconds: 10, Sent: 900e6, Lost: 621546, Packets: 621546}},
+			[]string{"no-result: nothing arrived in 10.0 s"}},
+		"many sent again": {Result{Protocol: "TCP", Streams: 2,
+			Reverse: &Flow{Seconds: 3, Sent: 1250e6, Bytes: 1249e6, Retransmits: 2509}},
+			[]string{"retransmits: 2509 segments were sent again, 0.3% of all"}},
+		"few sent again": {Result{Protocol: "TCP", Streams: 3,
+			Reverse: &Flow{Seconds: 3, Sent: 498335744, Bytes: 465567744, Retransmits: 66}}, nil},
+		"not known how many": {Result{Protocol: "TCP", Streams: 3,
+			Forward: &Flow{Seconds: 3, Sent: 498335744, Bytes: 465567744, Retransmits: -1}}, nil},
+		"a good test": {Result{Protocol: "TCP", Streams: 1, Forward: &Flow{Seconds: 10, Sent: 12e9, Bytes: 12e9}}, nil},
+	} {
+		c.r.ClientCPU, c.r.ServerCPU = -1, -1
+		got := c.r.Warnings()
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %+v", name, got)
+			continue
+		}
+		for i, w := range got {
+			if text := w.Code + ": " + w.Text; !strings.HasPrefix(text, c.want[i]) || len(w.Taints) == 0 {
+				t.Errorf("%s: %s, want %s", name, text, c.want[i])
+			}
+		}
+	}
 	full := Result{Version: "3.16", Streams: 2, Forward: &Flow{Seconds: 1}, ServerCPU: 1.95}
 	if w := full.Warnings(); len(w) != 1 ||
 		!strings.Contains(w[0].Text, "the server's iperf3 used 195% of a core, and has 2 threads") ||
