@@ -67,8 +67,8 @@ type runBuilder struct {
 	mixedKeys, mixed []string
 	// cookies has the file of each test that iperf3 marked by one: its client and its server print the same test.
 	cookies map[string]string
-	places           map[string]int // host and device to index of run.Targets
-	arms             map[string]arm
+	places  map[string]int // host and device to index of run.Targets
+	arms    map[string]arm
 	// before is the last measurement's place in the run: most files hold more of the same.
 	before struct {
 		host, device string
@@ -83,8 +83,8 @@ type arm struct {
 }
 
 func newRunBuilder(sink Sink) *runBuilder {
-	d := &runBuilder{sink: sink, cells: newCells(), checks: validity.Checks(), places: map[string]int{}, cookies: map[string]string{},
-		arms: map[string]arm{}}
+	d := &runBuilder{sink: sink, cells: newCells(), checks: validity.Checks(), places: map[string]int{},
+		cookies: map[string]string{}, arms: map[string]arm{}}
 	d.run = lab.Run{Source: lab.Imported, Status: lab.Complete}
 	d.before.target = -1
 	return d

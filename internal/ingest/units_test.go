@@ -43,7 +43,7 @@ func TestUnitsOfImporters(t *testing.T) {
 		{"dbench", "dbench/summaries.txt", "read-bw", lab.Bandwidth(lab.Read), "364MiB/s", 364 << 20},
 		{"dbench", "dbench/summaries.txt", "read-iops", lab.IOPS(lab.Read), "79.9k", 79900},
 		{"dbench", "dbench/summaries.txt", "read-latency", lab.Latency(lab.Read, "mean"), "228.64 usec", 228.64e-6},
-		{"kubestr-text", "kubestr-text/fio.txt", "mixed-randrw-128k-q16", lab.Bandwidth(lab.Write),
+		{"kubestr-text", "kubestr-text/fio.txt", "mixed-randrw-128k-q64", lab.Bandwidth(lab.Write),
 			"BW(KiB/s)=23633", 23633 << 10},
 		{"kbench", "kbench/one.txt", "rand-read-iops", lab.IOPS(lab.Read), "28,832", 28832},
 		{"kbench", "kbench/one.txt", "seq-write-bw", lab.Bandwidth(lab.Write), "221,776 KiB/sec", 221776 << 10},

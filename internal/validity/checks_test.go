@@ -324,6 +324,8 @@ func cases() map[string][]one {
 				"4k"), ""},
 			{"whole figures", other(map[string]float64{"read.iops": 6, "read.bandwidth": 108 * 1024}, "bs", "16k"), ""},
 			{"one digit", other(map[string]float64{"read.iops": 500, "read.bandwidth": 2 << 20}, "bs", "4k"), ""},
+			{"the end of a ramp", other(map[string]float64{"read.iops": 317.22, "read.bandwidth": 1285 * 1024}, "bs",
+				"4k", "iodepth", "64"), ""},
 			{"bits", other(map[string]float64{"read.iops": 3662, "read.bandwidth": 15e6}, "bs", "4k"), ""},
 			{"several sizes", change(other(map[string]float64{"read.iops": 19.6e3, "read.bandwidth": 1e9}, "bssplit",
 				"4k/50:64k/50", "bs", "4k"), func(*Evidence) {}), ""},
