@@ -17,6 +17,13 @@ const (
 // ByFio says whether an engine is fio. Runs from before there were several name none.
 func ByFio(engine string) bool { return engine == EngineFio || engine == "" }
 
+// OfStorage reports whether an engine's figures are of reads and writes, as fio's are: fio, and programs whose results
+// are imported.
+func OfStorage(engine string) bool {
+	return ByFio(engine) ||
+		slices.Contains([]string{"dd", "diskspd", "elbencho", "hdparm", "ioping", "sysbench"}, engine)
+}
+
 // Command is what a cell of the engine "exec" runs. Its argument vectors have the cell's parameters filled in; what
 // only the target knows still stands for itself: {dir} (the job's own folder), {cpus} (how many there are) and {job}.
 type Command struct {

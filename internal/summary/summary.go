@@ -265,7 +265,7 @@ func (c Cell) MetricNames() []string {
 
 // NamesMetrics says whether the metrics of the cell go by their own names, as those of a command or of a network do:
 // they are no reads and writes.
-func (c Cell) NamesMetrics() bool { return !lab.ByFio(c.Engine) }
+func (c Cell) NamesMetrics() bool { return !lab.OfStorage(c.Engine) }
 
 // Deciding are the metrics that the cell is decided by.
 func (c Cell) Deciding() []string {

@@ -139,6 +139,7 @@ func sysbenchLoad(s *state, r *Result) {
 	if strings.Contains(flags, "direct") || flags == "4000" { // O_DIRECT as 0.4 and 0.5 print it on x86
 		r.Params["direct"] = "1"
 	} else if flags != "" {
+		r.Params["direct"] = "0"
 		cached(r, "sysbench read and wrote through the page cache; use --file-extra-flags=direct")
 	}
 }

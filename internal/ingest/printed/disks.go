@@ -108,9 +108,7 @@ func hdparm() *Format {
 		},
 		finish: func(s *state, r *Result) {
 			r.Seconds, _ = strconv.ParseFloat(s.get("_seconds"), 64) // digits, by the pattern; 0 is unknown
-			if s.get("_kind") == "O_DIRECT" {
-				r.Params["direct"] = "1"
-			}
+			r.Params["direct"] = map[bool]string{true: "1", false: "0"}[s.get("_kind") == "O_DIRECT"]
 			oneStream(r, "hdparm read one stream in sequence, from the place where most disks are fastest, for three seconds: "+
 				"it says nothing of random I/O, of writes or of several requests at a time")
 		},
@@ -240,6 +238,7 @@ func ddLoad(s *state, groups map[string]string) error {
 	if size := ddBytes(of["bs"]); size > 0 {
 		s.report["bs"] = unit.BlockSize(strconv.FormatInt(size, 10))
 	}
+	s.report["direct"] = "0"
 	for flag, param := range map[string][2]string{"direct": {"direct", "1"}, "sync": {"sync", "sync"},
 		"dsync": {"sync", "dsync"}} {
 		if strings.Contains(flags, ","+flag+",") {
@@ -307,7 +306,7 @@ func ddResult(s *state, groups map[string]string) error {
 	r := s.loads[len(s.loads)-1]
 	r.Seconds = seconds
 	const stream = "one stream in sequence, one request at a time: what a disk can do with more is not known"
-	switch direct, flushed := s.get("direct") != "", s.get("sync") != "" || s.get("end_fsync") != ""; {
+	switch direct, flushed := s.get("direct") == "1", s.get("sync") != "" || s.get("end_fsync") != ""; {
 	case direct:
 		oneStream(r, "dd made "+stream)
 	case rw == lab.Write && flushed:

@@ -130,6 +130,7 @@ func elbenchoWarnings(s *state, r *Result) {
 			Text: "elbencho's threads did not end together: its first figure is " + apart + "; give it a time (--timelimit)"})
 	}
 	if s.get("direct") == "" && s.get("_options") != "" {
+		r.Params["direct"] = "0"
 		cached(r, "elbencho read and wrote through the page cache; use --direct")
 	}
 }
