@@ -13,15 +13,21 @@ import (
 	"headroom/internal/unit"
 )
 
-// crystalDiskMark reads the text that CrystalDiskMark 7 and later save. Three lines of it:
+// crystalDiskMark reads the text that CrystalDiskMark saves. Three lines of version 8, and one each of 6, 5 and 3:
 //
 //	CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo
 //	  SEQ    1MiB (Q=  8, T= 1):  7427.749 MB/s [   7083.7 IOPS] <   987.81 us>
 //	   Test: 1 GiB (x5) [C: 4% (79/1862GiB)]
+//	 Random Write 4KiB (Q=  8,T= 8) :   970.043 MB/s [ 236826.9 IOPS]
+//	         Sequential Read (T= 1) :   156.034 MB/s
+//	   Random Read 4KB (QD=32) :   271.859 MB/s [ 66371.9 IOPS]
+//
+// Versions before 7 don't say the block of sequential tests, so that these have a bandwidth only; the KB of version 3
+// and before are of 1024 bytes, as their IOPS show. Source: hiyohiyo/CrystalDiskMark, DiskMarkDlg.cpp.
 func crystalDiskMark() Importer {
 	return Importer{
 		Name:  "crystaldiskmark",
-		Title: "CrystalDiskMark text (7 and later)",
+		Title: "CrystalDiskMark text (2 and later)",
 		Units: "MB/s are 1,000,000 bytes a second; KiB and MiB of blocks are binary; us",
 		Sniff: func(_ string, head []byte) bool { return headHas(head, "CrystalDiskMark ") },
 		read:  func(f file, d *runBuilder) error { return readDiskMark(f, "diskspd", d) },
@@ -58,12 +64,13 @@ type diskMark struct {
 // diskMarkRow is one line of results.
 type diskMarkRow struct {
 	random         bool
-	block          int64
+	block          int64 // 0 if it is not said, as queues and tasks
 	queues, tasks  int
 	section        diskMarkSection
 	readShare      int // per cent, of a mix
 	megabytes      float64
 	iops, microsec float64
+	noIOPS         bool // they are not printed
 }
 
 // diskMarkSection is the heading that a row stands under, and what it means.
@@ -88,6 +95,35 @@ const exampleRow = `"SEQ 1MiB (Q= 8, T= 1): 7427.749 MB/s [ 7083.7 IOPS] < 987.8
 func rowPattern() *regexp.Regexp {
 	return regexp.MustCompile(`(SEQ|RND|Sequential|Random)\s+(\d+)\s*(KiB|MiB)\s+\(Q=\s*(\d+),\s*T=\s*(\d+)\s*\)\s*:` +
 		`\s+([\d.]+)\s+MB/s\s+\[\s*([\d.]+)\s+IOPS\]\s+<\s*([\d.]+)\s+us>`)
+}
+
+// oldRowPattern has the fields of a row of versions before 7, which stands under no heading.
+var oldRowPattern = regexp.MustCompile(`^(Sequential|Random) (Read|Write)(?: (\d+)([KM])i?B)?` +
+	`(?: \((?:QD= *(\d+)|(?:Q= *(\d+), *)?T= *(\d+))\))? *: +([\d.]+) MB/s(?: +\[ *([\d.]+) IOPS\])?`)
+
+// beforeDiskSpd are the versions that did their I/O themselves.
+var beforeDiskSpd = regexp.MustCompile(`^CrystalDiskMark [1-3]\.`)
+
+// oldRow reads a row of versions before 7; nil for any other line.
+func oldRow(line string) *diskMarkRow {
+	m := oldRowPattern.FindStringSubmatch(line)
+	if m == nil {
+		return nil
+	}
+	number := func(texts ...string) float64 {
+		v, _ := strconv.ParseFloat(strings.Join(texts, ""), 64) // 0 where the row has none, or two points
+		return v
+	}
+	r := &diskMarkRow{random: m[1] == "Random", queues: int(min(number(m[5], m[6]), 1<<16)),
+		tasks: int(min(number(m[7]), 1<<16)), megabytes: number(m[8]), iops: number(m[9]),
+		noIOPS: m[9] == ""}
+	r.block = int64(min(number(m[3]), 1<<20)) << map[string]int{"": 0, "K": 10, "M": 20}[m[4]]
+	for _, s := range diskMarkSections() {
+		if s.heading == m[2] {
+			r.section = s
+		}
+	}
+	return r
 }
 
 func readDiskMark(f file, engine string, d *runBuilder) error {
@@ -128,6 +164,10 @@ func parseDiskMark(text string) ([]diskMark, error) {
 			share, _ = strconv.Atoi(m[2]) // up to three digits, by the pattern; 0 where there are none
 			continue
 		}
+		if old := oldRow(line); old != nil {
+			r.rows, rows = append(r.rows, *old), rows+1
+			continue
+		}
 		if !strings.Contains(line, "MB/s [") && !strings.Contains(line, "(Q=") {
 			r.condition(line)
 			continue
@@ -146,7 +186,7 @@ func parseDiskMark(text string) ([]diskMark, error) {
 		rows++
 	}
 	if rows == 0 {
-		return nil, fmt.Errorf("expected rows as %s, found none (CrystalDiskMark before 7 wrote others)", exampleRow)
+		return nil, fmt.Errorf("expected rows as %s, or as \"Sequential Read : 505.825 MB/s\", found none", exampleRow)
 	}
 	return reports, nil
 }
@@ -191,7 +231,7 @@ func (r *diskMark) condition(line string) {
 		r.generator, _, _ = strings.Cut(g, ")")
 	}
 	key, value, ok := strings.Cut(line, ":")
-	value = strings.TrimSpace(value)
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	if !ok || value == "" {
 		return
 	}
@@ -202,13 +242,16 @@ func (r *diskMark) condition(line string) {
 		r.fact("os", value)
 	case "Test":
 		r.fact("test", value)
-		m := regexp.MustCompile(`^(\d+) ([KMG])iB \(x(\d+)\)(?: \[([A-Za-z]:))?`).FindStringSubmatch(value)
+		m := regexp.MustCompile(
+			`^(\d+) ([KMG])(i?)B(?: \[([A-Za-z]:)[^\]]*\])? \(x(\d+)\)(?: \[([A-Za-z]:))?`).FindStringSubmatch(value)
 		if m == nil {
 			return
 		}
-		r.size, r.passes = m[1]+strings.ToLower(m[2]), m[3]
-		if m[4] != "" {
-			r.place = lab.Place{Kind: lab.Directory, Path: m[4]}
+		if r.passes = m[5]; m[3] != "" { // what a MB of a size is, version 3 does not say
+			r.size = m[1] + strings.ToLower(m[2])
+		}
+		if drive := m[4] + m[6]; drive != "" {
+			r.place = lab.Place{Kind: lab.Directory, Path: drive}
 		}
 	case "Target":
 		r.fact("target", value)
@@ -231,6 +274,9 @@ func (r *diskMark) fact(key, value string) {
 
 // add turns the rows into measurements.
 func (r *diskMark) add(f file, engine string, d *runBuilder) error {
+	if beforeDiskSpd.MatchString(r.tool) {
+		engine = "crystaldiskmark"
+	}
 	facts := append([]lab.Fact{{Key: "import.tool", Value: r.tool}}, r.facts...)
 	if r.generator != "" {
 		facts = append(facts, lab.Fact{Key: "fio.version", Value: r.generator})
@@ -240,7 +286,7 @@ func (r *diskMark) add(f file, engine string, d *runBuilder) error {
 	}
 	kibPerKB := 0
 	for _, row := range r.rows {
-		if row.iops == 0 {
+		if row.iops == 0 && (!row.noIOPS || row.megabytes == 0) {
 			continue // a test that was not run is printed as zeros
 		}
 		m := row.measurement(engine)
@@ -264,7 +310,9 @@ func (r *diskMark) add(f file, engine string, d *runBuilder) error {
 		})
 	}
 	passes := "its passes"
-	if r.passes != "" {
+	if r.passes == "1" {
+		passes = "its one pass"
+	} else if r.passes != "" {
 		passes = "its " + r.passes + " passes"
 	}
 	d.warn(lab.Warning{
@@ -282,24 +330,33 @@ func (row diskMarkRow) measurement(engine string) measurement {
 	if row.random {
 		kind, rw = "RND", row.section.random
 	}
-	bs := unit.BlockSize(strconv.FormatInt(row.block, 10))
-	m := measurement{
-		// The names are those of the suite cdm, so that the two can be put side by side.
-		job: fmt.Sprintf("%s%s-Q%dT%d-%s", kind, strings.ToUpper(bs), row.queues, row.tasks,
-			strings.ToLower(row.section.heading)),
-		paramsComplete: true,
-		engine:         engine,
-		params: map[string]string{
-			"rw": rw, "bs": bs, "iodepth": strconv.Itoa(row.queues), "numjobs": strconv.Itoa(row.tasks),
-		},
+	m := measurement{paramsComplete: true, engine: engine, params: map[string]string{"rw": rw}}
+	// The names are those of the suite cdm, so that the two can be put side by side.
+	m.job = kind
+	if row.block > 0 {
+		m.params["bs"] = unit.BlockSize(strconv.FormatInt(row.block, 10))
+		m.job += strings.ToUpper(m.params["bs"])
 	}
+	for _, p := range []struct {
+		param, mark string
+		value       int
+	}{{"iodepth", "-Q", row.queues}, {"numjobs", "T", row.tasks}} {
+		if p.value > 0 {
+			m.params[p.param] = strconv.Itoa(p.value)
+			if p.param == "numjobs" && row.queues == 0 {
+				m.job += "-"
+			}
+			m.job += p.mark + m.params[p.param]
+		}
+	}
+	m.job += "-" + strings.ToLower(row.section.heading)
 	if row.readShare > 0 {
 		m.params["rwmixread"] = strconv.Itoa(row.readShare)
 	}
 	direction := row.section.direction
-	m.repetition.Values = map[string]float64{
-		lab.IOPS(direction):      row.iops,
-		lab.Bandwidth(direction): row.megabytes * 1e6,
+	m.repetition.Values = map[string]float64{lab.Bandwidth(direction): row.megabytes * 1e6}
+	if !row.noIOPS {
+		m.repetition.Values[lab.IOPS(direction)] = row.iops
 	}
 	if row.microsec > 0 {
 		m.repetition.Values[lab.Latency(direction, "mean")] = row.microsec / 1e6
@@ -309,16 +366,10 @@ func (row diskMarkRow) measurement(engine string) measurement {
 
 // kibPerKB says whether the printed MB/s are KiB/s over 1000, by the printed IOPS, each as far as rounding lets tell.
 func (row diskMarkRow) kibPerKB() bool {
+	if row.noIOPS {
+		return false
+	}
 	rounding := 0.0005/max(row.megabytes, 0.0005) + 0.05/max(row.iops, 0.05)
 	off := row.megabytes*1e6/(row.iops*float64(row.block)) - 1000.0/1024
 	return math.Abs(off) <= 0.005+rounding
-}
-
-// excerpt quotes a line for an error, shortened.
-func excerpt(line string) string {
-	line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
-	if r := []rune(line); len(r) > 80 {
-		line = string(r[:80]) + "…"
-	}
-	return strconv.Quote(line)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"headroom/internal/ingest/printed"
@@ -246,4 +247,13 @@ func counted(n int, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+// excerpt quotes a line for an error, shortened.
+func excerpt(line string) string {
+	line = strings.ToValidUTF8(strings.TrimSpace(line), "\uFFFD")
+	if r := []rune(line); len(r) > 80 {
+		line = string(r[:80]) + "…"
+	}
+	return strconv.Quote(line)
 }

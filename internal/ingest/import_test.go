@@ -67,8 +67,10 @@ func TestBadFiles(t *testing.T) {
 		{"cdm.txt", "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n SEQ 1MiB (Q= 8, T= 1): fast MB/s [ 1 " +
 			"IOPS] < 2 us>\n",
 			[]string{"cdm.txt: line 3: expected a row as", "fast MB/s"}},
-		{"cdm6.txt", "CrystalDiskMark 6.0.2 x64 (C) 2007-2018 hiyohiyo\n   Sequential Read :  3000 MB/s\n",
-			[]string{"cdm6.txt: expected rows", "before 7"}},
+		{"cdm6.txt", "CrystalDiskMark 6.0.2 x64 (C) 2007-2018 hiyohiyo\n   Sequential Read :  ---\n",
+			[]string{"cdm6.txt: expected rows", "Sequential Read : 505.825 MB/s"}},
+		{"cdm6rows.txt", "CrystalDiskMark 6.0.2 x64 (C) 2007-2018 hiyohiyo\n   Random Read 4KiB (Q=  8,T= 8) :  1,231 MB/s\n",
+			[]string{"cdm6rows.txt: line 2: expected a row", "1,231"}},
 		{"clusterbuster-report.json", `{"metadata": {"kind": "clusterbusterResults",` + "\n" + ` "workload": oops}`,
 			[]string{"line 2, column 14 (byte 59): expected JSON"}},
 		{"uperf/clusterbuster-report.json",

@@ -21,7 +21,8 @@ func ByFio(engine string) bool { return engine == EngineFio || engine == "" }
 // are imported.
 func OfStorage(engine string) bool {
 	return ByFio(engine) ||
-		slices.Contains([]string{"dd", "diskspd", "elbencho", "hdparm", "ioping", "sysbench"}, engine)
+		slices.Contains([]string{"crystaldiskmark", "dd", "diskspd", "elbencho", "hdparm", "ioping", "sysbench"},
+			engine)
 }
 
 // Command is what a cell of the engine "exec" runs. Its argument vectors have the cell's parameters filled in; what
