@@ -21,6 +21,7 @@ import (
 //	     5	Starting 10 threads                               cat -n
 //	│ Starting 10 threads                                 │   a box
 //	{"log":"Starting 10 threads\n","stream":"stdout", …}      Docker's json-file
+//	INFO - {'fio version': 'fio-3.7', 'direct': True, …}      Python, which prints what it read of JSON
 
 // mostCarriers is how many of these may be around each other.
 const mostCarriers = 6
@@ -34,6 +35,9 @@ func withoutCarriers(text []byte) []byte {
 			next = withinJSON(text)
 		}
 		if next == nil {
+			next = fromPython(text)
+		}
+		if next == nil {
 			return text
 		}
 		text = next
@@ -44,11 +48,13 @@ func withoutCarriers(text []byte) []byte {
 // aPrefix finds what stands before one line after another: where it begins and ends; nil where a line has none.
 type aPrefix func(line []byte) []int
 
-// prefixes returns the kinds of what can stand before all lines. Each call returns new ones, since some of them look
-// for what the lines before had.
-func prefixes() (kinds []aPrefix) {
+// prefixes returns the kinds of what can stand before all lines of a text. Each call returns new ones, since some of
+// them look for what the lines before had. The first | of a table in Markdown is no box.
+func prefixes(text []byte) (kinds []aPrefix) {
 	for _, pattern := range []*regexp.Regexp{quotation, dateAndTime, timeOfDay, journal, box} {
-		kinds = append(kinds, pattern.FindIndex)
+		if pattern != box || !markdownRule.Match(text) {
+			kinds = append(kinds, pattern.FindIndex)
+		}
 	}
 	return append(kinds, numbered(), named())
 }
@@ -57,11 +63,13 @@ var (
 	quotation   = regexp.MustCompile(`^[ \t]*> ?`)
 	dateAndTime = regexp.MustCompile(
 		`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?: |$)`)
-	timeOfDay  = regexp.MustCompile(`^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?: |$)`)
-	journal    = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./@-]+(?:\[\d+\])?:(?: |$)`)
-	box        = regexp.MustCompile(`^[│┃|] ?`)
-	boxEnd     = regexp.MustCompile(`[ \t]*[│┃|][ \t\r]*$`)
-	lineNumber = regexp.MustCompile(`^ *(\d{1,9})(?:\t|[:|] ?)`)
+	timeOfDay = regexp.MustCompile(`^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?: |$)`)
+	journal   = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./@-]+(?:\[\d+\])?:(?: |$)`)
+	box       = regexp.MustCompile(`^[│┃|] ?`)
+	// markdownRule stands below the titles of a table in Markdown.
+	markdownRule = regexp.MustCompile(`(?m)^[> \t]*\|[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$`)
+	boxEnd       = regexp.MustCompile(`[ \t]*[│┃|][ \t\r]*$`)
+	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})(?:\t|[:|] ?)`)
 	// name is what a program writes before all lines alike: a name, a prompt, or blanks.
 	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |\$ |[ \t]+)`)
 )
@@ -110,15 +118,15 @@ const sampled = 64
 func withoutLinePrefix(text []byte) []byte {
 	sample := bytes.SplitN(text, []byte("\n"), sampled+1)
 	sample = sample[:min(len(sample), sampled)]
-	for i, kind := range prefixes() {
+	for i, kind := range prefixes(text) {
 		if cutEach(sample, kind) == nil {
 			continue
 		}
-		lines := cutEach(bytes.Split(text, []byte("\n")), prefixes()[i])
+		lines := cutEach(bytes.Split(text, []byte("\n")), prefixes(text)[i])
 		if lines == nil {
 			continue
 		}
-		if box.Match(text) {
+		if box.Match(text) && !markdownRule.Match(text) {
 			for k, line := range lines {
 				lines[k] = boxEnd.ReplaceAll(line, nil)
 			}
@@ -199,4 +207,89 @@ func stringsIn(value any) (all []string) {
 		}
 	}
 	return all
+}
+
+// pythonStart is where Python's form of a document of fio begins.
+var pythonStart = regexp.MustCompile(`\{\s*u?'[\w ]+'\s*:`)
+
+// fromPython returns the JSON of documents of fio that Python printed, each on a line; nil if there are none.
+//
+//	{'fio version': 'fio-3.7', 'jobs': [{'jobname': 't', 'sync': None, 'ok': True}]}
+func fromPython(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`'fio version'`)) {
+		return nil
+	}
+	var all []byte
+	for {
+		at := pythonStart.FindIndex(text)
+		if at == nil {
+			break
+		}
+		text = text[at[0]:]
+		document, rest := pythonLiteral(text)
+		if bytes.Contains(document, []byte(`"fio version"`)) {
+			all = append(append(all, document...), '\n')
+		}
+		text = text[max(1, len(text)-len(rest)):]
+	}
+	return all
+}
+
+// pythonLiteral writes as JSON what Python prints of a dictionary, up to its last brace, and returns what is behind.
+func pythonLiteral(text []byte) (document, rest []byte) {
+	words := map[string]string{"True": "true", "False": "false", "None": "null", "nan": "null", "inf": "null", "u": ""}
+	brackets := map[byte]byte{'(': '[', ')': ']'}
+	depth := 0
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c == '\'' || c == '"':
+			value, length := pythonString(text[i:])
+			quoted, _ := json.Marshal(value) // a string can be written
+			document = append(document, quoted...)
+			i += length
+			continue
+		case 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z':
+			end := i + 1
+			for end < len(text) && ('a' <= text[end] && text[end] <= 'z' || 'A' <= text[end] && text[end] <= 'Z') {
+				end++
+			}
+			word := string(text[i:end])
+			if as, known := words[word]; known {
+				word = as
+			}
+			document = append(document, word...)
+			i = end
+			continue
+		case bytes.IndexByte([]byte("{[("), c) >= 0:
+			depth++
+		case bytes.IndexByte([]byte("}])"), c) >= 0:
+			depth--
+		}
+		if as := brackets[c]; as != 0 {
+			c = as
+		}
+		document = append(document, c)
+		if i++; depth == 0 {
+			return document, text[i:]
+		}
+	}
+	return document, nil
+}
+
+// pythonString reads a string of Python, and returns how long it is there.
+func pythonString(text []byte) (value string, length int) {
+	var b []byte
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == text[0]:
+			return string(b), i + 1
+		case c == '\\' && i+1 < len(text):
+			i++
+			b = append(b, strings.NewReplacer("n", "\n", "t", "\t", "r", "\r").Replace(string(text[i]))...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b), len(text)
 }

@@ -45,6 +45,7 @@ func carriers() map[string]func(text string) string {
 		"lines of DOS":       each(func(int) string { return "> " }, "\r"),
 		"Docker's json-file": jsonFile,
 		"a string in JSON":   inConfigMap,
+		"Python":             inPython,
 		"quoted kubectl --timestamps": func(text string) string {
 			stamped := each(func(int) string { return "2026-11-29T10:00:00Z " }, "")
 			return always("> ")(stamped(text))
@@ -59,6 +60,12 @@ func jsonFile(text string) string {
 		fmt.Fprintf(&all, `{"log":%s,"stream":"stdout","time":"2026-11-29T10:00:00.1Z"}`+"\n", quoted)
 	}
 	return all.String()
+}
+
+// inPython writes JSON as Python prints the values, in a line of a log.
+func inPython(text string) string {
+	text = strings.NewReplacer(`"`, "'", "true", "True", "null", "None", "\n", " ").Replace(text)
+	return "11:00:01 - INFO - Output:\n11:00:01 - INFO - " + text + "\n11:00:02 - INFO - done\n"
 }
 
 func inConfigMap(text string) string {
@@ -80,7 +87,7 @@ func TestCarriers(t *testing.T) {
 		plain := string(bytes.TrimRight(bytes.ReplaceAll(text, []byte("\r"), nil), "\n")) + "\n"
 		want := valuesOf(t, file, plain)
 		for name, carry := range carriers() {
-			if name == "a string in JSON" && !strings.HasSuffix(file, ".json") {
+			if (name == "a string in JSON" || name == "Python") && !strings.HasSuffix(file, ".json") {
 				continue
 			}
 			if got := valuesOf(t, file, carry(plain)); got != want {
@@ -150,5 +157,19 @@ func TestCutReports(t *testing.T) {
 	if err != nil || len(sink.repetitions) != 1 || len(run.Warnings) != 1 ||
 		run.Warnings[0].Code != "import-left-out" || !strings.Contains(run.Warnings[0].Text, "cut off at byte") {
 		t.Errorf("%d repetitions, %v, %v", len(sink.repetitions), run.Warnings, err)
+	}
+}
+
+func TestPythonLiterals(t *testing.T) {
+	for text, want := range map[string]string{
+		`{'fio version': 'a', 'b': [True, None, 1.5e-05], "c": ("it's", u'x')} tail`: `{"fio version": "a", "b": [true, null, 1.5e-05], "c": ["it's", "x"]}`,
+		`{'fio version': 'a\'b\\n', 'nan': nan}`:                                     `{"fio version": "a'b\\n", "nan": null}`,
+		`x {'y': 1} {'fio version': 'z'} {'fio version': 'w'}`:                       `{"fio version": "z"}` + "\n" + `{"fio version": "w"}`,
+		`{'fio version': 'cut`:                                                       `{"fio version": "cut"`,
+		`{"fio version": "json"}`:                                                    "",
+	} {
+		if got := strings.TrimSpace(string(fromPython([]byte(text)))); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"headroom/internal/ingest/printed"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/unit"
@@ -28,15 +28,20 @@ import (
 //	operation;block size;jobs;MiB/s guest:iothreads=0;MiB/s guest:iothreads=4
 //	read;1M;16;6421,5;6790
 //	write;1M;16;5800;5810
+//
+//	| rw       | bs | QD | IOPS   | BW (MiB/s) |
+//	|----------|----|---:|-------:|-----------:|
+//	| randread | 4k | 32 | 61.5k  | 240.2      |
 func levelTable() Importer {
 	return Importer{
 		Name: "table",
-		Title: "CSV tables: columns of the load (rw, bs, iodepth, numjobs), levels (guest:iothreads) and figures " +
+		Title: "CSV and Markdown tables: columns of the load (rw, bs, iodepth, numjobs), levels (guest:iothreads) and figures " +
 			"with units (IOPS, MiB/s, p99 us)",
-		Units: "as their titles say: MB/s are 1,000,000 bytes a second, MiB/s 1,048,576; IOPS may have k and M",
+		Units: "as their titles say: MB/s are 1,000,000 bytes a second, MiB/s 1,048,576; IOPS may have k and M; " +
+			"a comma is decimal or parts thousands, as the numbers show",
 		Sniff: func(_ string, head []byte) bool {
 			t, err := readTableHead(head)
-			return err == nil && t.loads() && t.figures()
+			return err == nil && t.loads() && t.figures() && !bytes.HasPrefix(head, []byte(">")) // a quotation
 		},
 		read: readTable,
 	}
@@ -48,6 +53,11 @@ type table struct {
 	columns   []tableColumn
 	// unknown are the titles that mean nothing here.
 	unknown []string
+	// head is the line of the titles; ended is set behind the last line of the table.
+	head  int
+	ended bool
+	// comma is what a comma in its numbers is.
+	comma printed.Comma
 }
 
 // tableColumn is one column.
@@ -57,9 +67,9 @@ type tableColumn struct {
 	// name is that of a parameter or of a factor.
 	name string
 	// direction, quantity and perUnit are a figure's: read, write or empty for that of the load; "iops", "bandwidth" or
-	// a statistic of latency.
-	direction, quantity string
-	perUnit             float64
+	// a statistic of latency. unit is its name in the title.
+	direction, quantity, unit string
+	perUnit                   float64
 	// levels stand in the title of a figure.
 	levels map[string]string
 }
@@ -82,26 +92,37 @@ func (t *table) has(kinds ...columnKind) bool {
 func (t *table) loads() bool   { return t.has(ofParameter, ofJob) }
 func (t *table) figures() bool { return t.has(ofFigure) }
 
-// readTableHead reads the first line that is no remark.
+// readTableHead reads the first line that is no remark; of a page in Markdown the first line of its first table.
 func readTableHead(data []byte) (*table, error) {
+	t := &table{separator: ','}
 	var first string
+	n := 0
 	for line := range bytes.Lines(data) {
-		if text := strings.TrimSpace(string(line)); text != "" && !strings.HasPrefix(text, "#") {
-			first = text
+		text := strings.TrimSpace(string(line))
+		if n++; text == "" || strings.HasPrefix(text, "#") {
+			continue
+		}
+		if first == "" {
+			first, t.head = text, n
+		}
+		if strings.HasPrefix(text, "|") || strings.Count(text, "|") > 1 && first == text {
+			first, t.head, t.separator = text, n, '|'
 			break
 		}
 	}
-	t := &table{separator: ','}
-	for _, r := range []rune{';', '\t'} {
-		if strings.Count(first, string(r)) > strings.Count(first, string(t.separator)) {
-			t.separator = r
+	titles := markdownFields(first)
+	if t.separator != '|' {
+		for _, r := range []rune{';', '\t'} {
+			if strings.Count(first, string(r)) > strings.Count(first, string(t.separator)) {
+				t.separator = r
+			}
 		}
-	}
-	in := csv.NewReader(strings.NewReader(first))
-	in.Comma = t.separator
-	titles, err := in.Read()
-	if err != nil {
-		return nil, err
+		in := csv.NewReader(strings.NewReader(first))
+		in.Comma = t.separator
+		var err error
+		if titles, err = in.Read(); err != nil {
+			return nil, err
+		}
 	}
 	for _, title := range titles {
 		c, known := columnOf(strings.TrimSpace(title))
@@ -113,90 +134,56 @@ func readTableHead(data []byte) (*table, error) {
 	return t, nil
 }
 
-// parameterNames are what people call fio's parameters, and their names in fio.
-func parameterNames() map[string]string {
-	return map[string]string{
-		"rw": "rw", "readwrite": "rw", "operation": "rw", "pattern": "rw", "bs": "bs", "blocksize": "bs",
-		"block_size": "bs", "block size": "bs",
-		"iodepth": "iodepth", "depth": "iodepth", "queue depth": "iodepth", "queue_depth": "iodepth",
-		"numjobs": "numjobs", "jobs": "numjobs", "processes": "numjobs",
-		"rwmixread": "rwmixread", "size": "size", "runtime": "runtime", "ramp_time": "ramp_time", "direct": "direct",
-		"sync": "sync", "fsync": "fsync",
-		"fdatasync": "fdatasync", "ioengine": "ioengine", "engine": "ioengine", "rate": "rate",
-		"rate_iops": "rate_iops", "thinktime": "thinktime",
-	}
+// markdownFields parts a line of a table in Markdown.
+func markdownFields(line string) []string {
+	return strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 }
 
-// columnOf says what a column is by its title.
-func columnOf(title string) (tableColumn, bool) {
-	c := tableColumn{title: title}
-	lower := strings.ToLower(title)
-	if name, ok := parameterNames()[lower]; ok {
-		c.name = name
-		return c, true
-	}
-	switch lower {
-	case "job", "load", "name", "label":
-		c.kind = ofJob
-		return c, true
-	case "host":
-		c.kind = ofHost
-		return c, true
-	case "repetition", "run", "n", "date", "time", "remark", "note", "":
-		c.kind = ofNothing
-		return c, true
-	}
-	if name, ok := strings.CutPrefix(title, "level."); ok && name != "" {
-		c.kind, c.name = ofLevel, name
-		return c, true
-	}
-	if c.figure(title) {
-		return c, true
-	}
-	if strings.Contains(title, ":") && !strings.ContainsAny(title, "= ") {
-		c.kind, c.name = ofLevel, title
-		return c, true
-	}
-	c.kind = ofNothing
-	return c, false
+// tableRow is a line below the head.
+type tableRow struct {
+	line   int
+	fields []string
 }
 
-// figure reads "[DIRECTION] [STATISTIC] UNIT [FACTOR=LEVEL ...]": "IOPS", "read MiB/s", "write p99 ms", "MB/s
-// guest:iothreads=4".
-func (c *tableColumn) figure(title string) bool {
-	words := strings.Fields(title)
-	for len(words) > 0 {
-		name, level, ok := strings.Cut(words[len(words)-1], "=")
-		if !ok || name == "" || level == "" {
-			break
+// rows returns the lines below the head. A table in Markdown ends at the first line that is none of it; what follows is
+// in more, if it has another table.
+func (t *table) rows(data []byte) (rows []tableRow, more int, err error) {
+	if t.separator == '|' {
+		n := 0
+		for line := range strings.Lines(string(data)) {
+			text := strings.TrimSpace(line)
+			n++
+			switch {
+			case n <= t.head, text != "" && strings.Trim(text, "|+-=: \t") == "": // a rule
+			case !strings.Contains(text, "|"):
+				t.ended = true
+			case t.ended:
+				return rows, n, nil
+			default:
+				rows = append(rows, tableRow{n, markdownFields(text)})
+				if have := len(rows[len(rows)-1].fields); have != len(t.columns) {
+					return nil, 0, fmt.Errorf("line %d: expected %d fields, found %d", n, len(t.columns), have)
+				}
+			}
 		}
-		if c.levels == nil {
-			c.levels = map[string]string{}
+		return rows, 0, nil
+	}
+	in := csv.NewReader(bytes.NewReader(data))
+	in.Comma, in.Comment, in.TrimLeadingSpace = t.separator, '#', true
+	if _, err := in.Read(); err != nil {
+		return nil, 0, err
+	}
+	for {
+		fields, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, 0, nil
 		}
-		c.levels[name] = level
-		words = words[:len(words)-1]
+		if err != nil {
+			return nil, 0, err
+		}
+		line, _ := in.FieldPos(0)
+		rows = append(rows, tableRow{line, fields})
 	}
-	if len(words) > 1 && slices.Contains(lab.Directions(), strings.ToLower(words[0])) {
-		c.direction, words = strings.ToLower(words[0]), words[1:]
-	}
-	if len(words) == 0 || len(words) > 2 {
-		return false
-	}
-	name, known := words[len(words)-1], false
-	c.kind = ofFigure
-	switch {
-	case strings.EqualFold(name, "IOPS"):
-		c.quantity, c.perUnit, known = "iops", 1, len(words) == 1
-	case unit.Bandwidths()[name] > 0:
-		c.quantity, c.perUnit, known = "bandwidth", unit.Bandwidths()[name], len(words) == 1
-	case unit.Bitrates()[name] > 0:
-		c.quantity, c.perUnit, known = "bandwidth", unit.Bitrates()[name]/8, len(words) == 1
-	case unit.Times()[name] > 0 && len(words) == 2:
-		c.quantity, c.perUnit = strings.ToLower(words[0]), unit.Times()[name]
-		known = slices.Contains([]string{"mean", "min", "max"}, c.quantity) ||
-			slices.ContainsFunc(lab.Quantiles(), func(q lab.Quantile) bool { return q.Name == c.quantity })
-	}
-	return known
 }
 
 // metric that a figure is about, by the direction of its load.
@@ -219,23 +206,21 @@ func readTable(f file, d *runBuilder) error {
 		return fmt.Errorf("expected columns of the load (rw, bs, iodepth, numjobs), of levels (guest:iothreads, "+
 			"level.NAME), and of figures that end in their unit (IOPS, MiB/s, p99 us), found %s", quoted(t.unknown))
 	}
-	in := csv.NewReader(bytes.NewReader(f.data))
-	in.Comma, in.Comment, in.TrimLeadingSpace = t.separator, '#', true
-	if _, err := in.Read(); err != nil {
+	below, more, err := t.rows(f.data)
+	if err == nil {
+		err = t.findComma(below, f.before)
+	}
+	if err != nil {
 		return err
 	}
+	if more > 0 {
+		d.warn(lab.Warning{Code: "import-left-out", Text: fmt.Sprintf("a second table of %s is left out, which begins "+
+			"at line %d: give each a file", f.name, f.before+more)})
+	}
 	rows := 0
-	for {
-		fields, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		line, _ := in.FieldPos(0)
-		line += f.before
-		found, err := t.row(fields)
+	for _, row := range below {
+		line := f.before + row.line
+		found, err := t.row(row.fields)
 		if err != nil {
 			return fmt.Errorf("line %d: %w", line, err)
 		}
@@ -294,7 +279,7 @@ func (t *table) row(fields []string) ([]measurement, error) {
 			return nil, fmt.Errorf("whether the figures of the column %q are of reading or of writing is not said: "+
 				"call it \"read %s\", or name the load's rw", c.title, c.title)
 		}
-		v, err := t.number(text, c.quantity == "iops")
+		v, err := c.value(text, t.comma)
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.title, err)
 		}
@@ -307,7 +292,7 @@ func (t *table) row(fields []string) ([]measurement, error) {
 			one.levels, one.repetition.Values = mergeUnder(maps.Clone(c.levels), m.levels), map[string]float64{}
 			found = append(found, one)
 		}
-		found[n].repetition.Values[c.metric(direction)] = v * c.perUnit
+		found[n].repetition.Values[c.metric(direction)] = v
 	}
 	return found, nil
 }
@@ -316,7 +301,8 @@ func (t *table) row(fields []string) ([]measurement, error) {
 func fioSpelling(name, text string) string {
 	switch {
 	case name == "rw":
-		return strings.ToLower(text)
+		return strings.NewReplacer("random ", "rand", "rand ", "rand", "sequential ", "", "seq ", "").Replace(
+			strings.ToLower(text))
 	case name == "bs" && strings.HasSuffix(text, "iB"):
 		if v, err := unit.ParseIEC(text); err == nil {
 			return unit.BlockSize(strconv.FormatFloat(v, 'f', -1, 64))
@@ -335,24 +321,6 @@ func directionOf(rw string) (string, error) {
 		return directions[0], nil
 	}
 	return "", nil
-}
-
-// number reads a figure; where fields are separated by something else than commas, a comma may be the decimal sign.
-func (t *table) number(text string, prefixes bool) (float64, error) {
-	plain, factor := text, 1.0
-	if t.separator != ',' {
-		plain = strings.Replace(plain, ",", ".", 1)
-	}
-	if n := len(plain); prefixes && n > 1 {
-		if i := strings.IndexByte("kM", plain[n-1]); i >= 0 {
-			plain, factor = plain[:n-1], math.Pow(1000, float64(i+1))
-		}
-	}
-	v, err := strconv.ParseFloat(strings.TrimSpace(plain), 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("expected a number, found %q", text)
-	}
-	return v * factor, nil
 }
 
 func quoted(list []string) string {

@@ -207,5 +207,10 @@ func FuzzFormats(f *testing.F) {
 			}
 		}
 		Recognise([]byte(text))
+		for _, comma := range []Comma{UnknownComma, DecimalComma, ThousandsComma} {
+			if v, err := ParseNumber(text, comma); err == nil && (math.IsNaN(v) || v < 0) {
+				t.Errorf("%q is %v", text, v)
+			}
+		}
 	})
 }

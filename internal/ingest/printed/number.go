@@ -1,0 +1,67 @@
+package printed
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Comma is what a comma in numbers is.
+type Comma int
+
+// What a comma is. In "28,832" alone it may be either.
+const (
+	UnknownComma Comma = iota
+	DecimalComma
+	ThousandsComma
+)
+
+var (
+	eitherComma    = regexp.MustCompile(`^[1-9]\d{0,2},\d{3}$`)
+	thousandsComma = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3}){2,}$|^[1-9]\d{0,2}(,\d{3})+\.\d+$`)
+	decimalComma   = regexp.MustCompile(`^\d+,\d+$|^[1-9]\d{0,2}(\.\d{3})+,\d+$`)
+	decimalPoint   = regexp.MustCompile(`^\d+\.\d+$`)
+	eitherPoint    = regexp.MustCompile(`^[1-9]\d{0,2}\.\d{3}$`)
+	groupsOfThree  = regexp.MustCompile(`^\d{1,3}(?:[ '_\x{a0}\x{2009}\x{202f}]\d{3})+(?:[.,]\d+)?$`)
+	betweenGroups  = regexp.MustCompile(`[ '_\x{a0}\x{2009}\x{202f}]`)
+)
+
+// CommaOf returns what the comma must be in a text with this number, also where the number has none: 112.5 has a point.
+// doubtful is set if the number alone does not tell.
+func CommaOf(number string) (comma Comma, doubtful bool) {
+	switch {
+	case eitherComma.MatchString(number):
+		return UnknownComma, true
+	case thousandsComma.MatchString(number):
+		return ThousandsComma, false
+	case decimalComma.MatchString(number):
+		return DecimalComma, false
+	case decimalPoint.MatchString(number) && !eitherPoint.MatchString(number):
+		return ThousandsComma, false
+	}
+	return UnknownComma, false
+}
+
+// ParseNumber reads a number by what a comma is in its text: 28,832 or 0,5, 1.034,5 or 1,034.5, and 28 832.
+func ParseNumber(text string, comma Comma) (float64, error) {
+	plain := strings.TrimSpace(text)
+	if groupsOfThree.MatchString(plain) {
+		plain = betweenGroups.ReplaceAllString(plain, "")
+	}
+	switch {
+	case comma == DecimalComma && strings.Count(plain, ",") <= 1:
+		if decimalComma.MatchString(plain) || eitherPoint.MatchString(plain) {
+			plain = strings.ReplaceAll(plain, ".", "")
+		}
+		plain = strings.Replace(plain, ",", ".", 1)
+	case comma == ThousandsComma && (thousandsComma.MatchString(plain) || eitherComma.MatchString(plain)):
+		plain = strings.ReplaceAll(plain, ",", "")
+	}
+	v, err := strconv.ParseFloat(plain, 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("expected a number, found %q", strings.ToValidUTF8(text, "\uFFFD"))
+	}
+	return v, nil
+}
