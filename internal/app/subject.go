@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/facts/undertest"
@@ -88,20 +89,34 @@ func (p *App) RunOf(name string) (b *store.Bundle, role string, err error) {
 // ProfilesOf are the profiled loads of a subject whose facts were read; none where it is no run, or one that was not
 // profiled.
 func (p *App) ProfilesOf(name string) ([]profile.Load, error) {
+	b, role, err := p.runAmongSubjects(name)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return LoadsOfRun(b, role)
+}
+
+// MeasuredOf are the figures of the loads of a subject whose facts were read, as facts; none where it is no run.
+func (p *App) MeasuredOf(name string) ([]lab.Fact, error) {
+	b, role, err := p.runAmongSubjects(name)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return diagnosis.FactsOfLoads(b.Run, role, b.Repetitions())
+}
+
+// runAmongSubjects is the run that a subject is, with the role that it names; nil where it is something else.
+func (p *App) runAmongSubjects(name string) (b *store.Bundle, role string, err error) {
 	if name = spelling(name); name == StandardInput || p.AllKinds().Has(name) {
-		return nil, nil
+		return nil, "", nil
 	}
 	if f, err := OpenInput(name); err == nil {
 		f.Close()
 		if !IsFolder(name) {
-			return nil, nil
+			return nil, "", nil
 		}
 	}
-	b, role, err := p.RunOf(name)
-	if err != nil {
-		return nil, err
-	}
-	return LoadsOfRun(b, role)
+	return p.RunOf(name)
 }
 
 // LoadsOfRun are the profiled loads of a run; with a role, those of that target.

@@ -45,7 +45,7 @@ func (p *program) doctorCommand() *cobra.Command {
 about a second: without load, network traffic or changes, as any user. Each finding says what was read, which
 effect others measured and where, what to change, what that costs, and how to measure it here; those of low
 severity are shortened without --all. Rules that could not be checked are listed with the missing facts. Of a run that
-was profiled, findings rest on its profiles, too.
+was profiled, findings rest on its profiles, too; of any run, what can't account for its loads' times stands below.
 
 For several machines (given one by one, as the nodes of a cluster, or as a saved run of several targets; RUN:ROLE
 is one of its targets), each finding is printed once with the machines that have it. For three or more, the report
@@ -119,7 +119,11 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
-	d.Facts = append(d.Facts, profiles...)
+	measured, err := p.MeasuredOf(name)
+	if err != nil {
+		return err
+	}
+	d.Facts = slices.Concat(d.Facts, profiles, measured)
 	if o.redact {
 		d = d.Redacted()
 	}

@@ -39,6 +39,11 @@ func DiagnosisForOthers(b *store.Bundle, role string) (diagnosis.Document, error
 		}
 		d.Facts = append(d.Facts, diagnosis.FactsOfProfiles(costs, loads)...)
 	}
+	measured, err := diagnosis.FactsOfLoads(b.Run, role, b.Repetitions())
+	if err != nil {
+		return diagnosis.Document{}, err
+	}
+	d.Facts = append(d.Facts, measured...)
 	return diagnosis.Of(set, d, rule.Options{})
 }
 

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,39 @@ func (f *Finding) rate() {
 	if share, known := f.mostOfLayers(); known && share < leastShare && f.Severity != Low {
 		f.Note = fmt.Sprintf("%s, not %s: its layer takes at most %s of the CPU time of the profiled loads", Low,
 			f.Severity, unit.Percent(share))
+		f.Severity = Low
+	}
+}
+
+// measuredClass are the loads that a run measured.
+const measuredClass = "measured"
+
+// besides is how many times the CPU time of a load's own processes its I/O takes at most: interrupts and threads of
+// the kernel do the rest. leastCost is the share of a load's time below which a cost is in the spread of repetitions.
+const (
+	besides   = 2
+	leastCost = 0.05
+)
+
+// rateByLoads rates a finding low that costs CPU time where the measured loads use so little of it that it can't
+// account for what they lost: they wait for the device. Loads whose CPU time is not known leave all as it is.
+func (f *Finding) rateByLoads(r *Rule, m *machine) {
+	loads := m.things[measuredClass]
+	onCPU := slices.Contains([]string{"mitigation", "kernel"}, r.Class) && slices.Contains(r.Metrics, "cpu")
+	if !onCPU || r.Scope == profileClass || len(loads) == 0 || f.Severity == Low {
+		return
+	}
+	busiest := 0.0
+	for _, load := range loads {
+		busy, err := strconv.ParseFloat(m.find("measured.busy", load).Value, 64)
+		if err != nil {
+			return
+		}
+		busiest = max(busiest, busy)
+	}
+	if most := besides * busiest; most < leastCost {
+		f.Note = fmt.Sprintf("%s, not %s: the measured loads are on CPUs for %s of their time, so that it costs them "+
+			"%s at most", Low, f.Severity, unit.Percent(busiest), unit.Percent(most))
 		f.Severity = Low
 	}
 }

@@ -62,6 +62,7 @@ func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 			if f.Verdict == Found {
 				f.setEffect(rule)
 				f.rate()
+				f.rateByLoads(rule, m)
 				f.addRemedies(rule, m, kept, to)
 			}
 			report.Findings = append(report.Findings, f)
@@ -153,6 +154,9 @@ const anything = "*"
 func (t foundRules) add(r *Rule, about string) {
 	t[foundRule{r.ID, r.Scope, about}] = true
 	t[foundRule{r.ID, anything, ""}] = true
+	if r.Scope == measuredClass { // a load goes through all that the machine has
+		t[foundRule{r.ID, "", ""}] = true
+	}
 }
 
 // needsRoot says whether root could read what is missing.

@@ -100,6 +100,7 @@ var classes = sync.OnceValue(func() map[string]string {
 		"cni":       "the network of a cluster's pods, by its plugin: flannel",
 		"busy":      "a process that does much I/O: comm/pid",
 		"profile":   "a load that was profiled: its cell, of a run with arms with the arm, rand-read@slow",
+		"measured":  "a load that a run measured, called the same",
 	}
 })
 
@@ -115,7 +116,8 @@ func ClassOf(key string) string {
 // All is the list of all facts, by area in the order of the collectors.
 func All() []Definition {
 	return slices.Concat(systemFacts(), kernelFacts(), cpuFacts(), memoryFacts(), placeFacts(), diskFacts(), pciFacts(),
-		netFacts(), storageNetFacts(), guestFacts(), clusterFacts(), loadFacts(), profileFacts())
+		netFacts(), storageNetFacts(), guestFacts(), clusterFacts(), loadFacts(), profileFacts(),
+		measuredFacts())
 }
 
 // Holds says whether a value is written as its kind demands.

@@ -18,3 +18,14 @@ func profileFacts() []Definition {
 			"share of its time that the busiest CPU spends in interrupts and softirqs", Computed},
 	}
 }
+
+// measuredFacts follow from the figures of a run's loads, as profileFacts do from its profiles.
+func measuredFacts() []Definition {
+	return []Definition{
+		{"measured.busy", Fraction, Share,
+			"CPU time of the load's own processes divided by the time of its jobs: near 0 it waits for the device", Computed},
+		{"measured.flush.share", Fraction, Share, "share of its time that a load of synced writes waits for flushes",
+			Computed},
+		{"measured.flush.time", Fraction, Seconds, "mean time of a flush", Computed},
+	}
+}

@@ -61,7 +61,7 @@ func runDocument(s *summary.Run, o report.Options) document.Document {
 	}
 	add(document.Terminal{Blocks: []document.Block{document.Sentence{Role: document.Subject, Text: d.Title}}})
 	say(document.Answer, prose.Join(answer(s), r.answerSigns()))
-	say(document.More, prose.Join(plateauText(s), singleText(r.rows), r.trust()))
+	say(document.More, prose.Join(flushText(r.rows), plateauText(s), singleText(r.rows), r.trust()))
 	add(r.overview(), document.Conditions{List: summary.Conditions(s)}, r.table())
 	add(r.maps()...)
 	if staged, ok := o.Stages[s.ID]; ok {

@@ -9,6 +9,7 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/report"
 	"headroom/internal/summary"
+	"headroom/internal/unit"
 )
 
 // answer is the first sentence: the highest rates in each direction, and what commands reached.
@@ -83,6 +84,34 @@ func singleText(lines []row) string {
 		return ""
 	}
 	return prose.Capital(strings.Join(found, "; ")) + "."
+}
+
+// flushText says how long a flush takes where a load of synced writes is that rather than writes: the number that a
+// database waits for. Only the first such load is named.
+func flushText(lines []row) string {
+	for _, r := range lines {
+		share, known := lab.FlushShare(r.cell.Params, func(metric string) (float64, bool) {
+			m := r.cell.Metric(metric)
+			if m == nil {
+				return 0, false
+			}
+			return m.Center, true
+		})
+		if r.direction != lab.Sync || !known || share < lab.FlushDominates {
+			continue
+		}
+		one := r.mean
+		if r.p50 != nil {
+			one = r.p50
+		}
+		text := "A flush takes " + shown(one)
+		if r.p99 != nil {
+			text += ", 99% within " + shown(r.p99)
+		}
+		return fmt.Sprintf("%s: %s of the time of synced writes (%s); the write alone takes %s.", text,
+			unit.Percent(share), r.name, shown(r.cell.Metric(lab.Latency(lab.Write, "mean"))))
+	}
+	return ""
 }
 
 // singles are the rows that say how long one small request takes: the first of reads and the first of writes.
