@@ -254,6 +254,28 @@ func (i *importSink) addLatency(rep lab.Repetition) {
 	}
 }
 
+// comeAgain says whether a load comes again in one file, or in pasted text, of which people paste several set-ups.
+func comeAgain(b *store.Bundle) bool {
+	if b.Run.Format == "fio-text" {
+		return true
+	}
+	const enough = 1000 // repetitions; the loads of a longer file come again before
+	seen, n := map[[2]string]bool{}, 0
+	for r, err := range b.Repetitions() {
+		if n++; err != nil || n > enough {
+			return false
+		}
+		for _, file := range r.Raw {
+			key := [2]string{r.Cell, file}
+			if seen[key] {
+				return true
+			}
+			seen[key] = true
+		}
+	}
+	return false
+}
+
 // PrintImported says which run was made, and what can be looked at.
 func PrintImported(p *app.App, s *store.Store, b *store.Bundle) error {
 	rows, err := s.List()
@@ -277,7 +299,7 @@ func PrintImported(p *app.App, s *store.Store, b *store.Bundle) error {
 		if len(b.Run.Stages) > 0 {
 			fmt.Fprintf(p.Stdout, "  side by side: headroom stages %s\n", id)
 		}
-		if len(b.Run.Stages) == 0 && r.Repetitions > r.Cells && b.Run.Format == "fio-text" {
+		if len(b.Run.Stages) == 0 && r.Repetitions > r.Cells && comeAgain(b) {
 			fmt.Fprintln(p.Stdout, "  loads that come again are repetitions here; where they are stages of a report, "+
 				"name them: --stage or --stages")
 		}
