@@ -1,6 +1,7 @@
 package ceiling
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -15,7 +16,7 @@ const (
 	// level is how near to the best a cell must be to share its plateau: what repeated runs of one load differ by on a
 	// quiet machine.
 	level = 0.05
-	// minLevel cells make a plateau: two may agree by chance.
+	// minLevel cells make a plateau: two may agree by chance, unless they are alike at the rate of a link.
 	minLevel = 3
 	// near is how far from a plateau a ceiling may lie and still be named as its reason.
 	near = 0.10
@@ -78,7 +79,7 @@ func FindPlateau(metric string, points []Point) (Plateau, bool) {
 		}
 	}
 	p.Reached = p.Known && p.Value >= p.Nearest.Value*(1-near) && p.Value <= p.Nearest.Value*(1+near)
-	return p, len(p.Cells) >= minLevel && len(p.Whatever) > 0
+	return p, (len(p.Cells) >= minLevel || p.alike(seen["rw"])) && len(p.Whatever) > 0
 }
 
 // String says it in a sentence.
@@ -90,7 +91,7 @@ func (p Plateau) String() string {
 	text = strings.ToUpper(text[:1]) + text[1:]
 	switch {
 	case !p.Known:
-		return text + "; no ceiling is known that could be the reason."
+		return text + cmp.Or(p.reason(), "; no ceiling is known that could be the reason") + "."
 	case p.Reached:
 		what := p.Nearest.Limiter
 		if p.Nearest.Part != "" {
@@ -99,8 +100,8 @@ func (p Plateau) String() string {
 		return text + ": " + unit.Percent(p.Value/p.Nearest.Value) + " of the " + amount(p.Metric, p.Nearest.Value) +
 			" of " + what + "."
 	default:
-		return fmt.Sprintf("%s; the nearest known ceiling is %s of %s, so that something else decides.", text,
-			amount(p.Metric, p.Nearest.Value), p.Nearest.Limiter)
+		return fmt.Sprintf("%s; the nearest known ceiling is %s of %s, so that something else decides%s.", text,
+			amount(p.Metric, p.Nearest.Value), p.Nearest.Limiter, p.reason())
 	}
 }
 
