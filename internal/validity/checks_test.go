@@ -285,6 +285,15 @@ func cases() map[string][]one {
 			}), ""},
 			{"by batches", shallow(12, 300e3, "iodepth_batch_complete_min", "16"), ""},
 		},
+		"latency-target": {
+			{"found 1", change(reads(), func(e *Evidence) {
+				e.Group.Jobs[0].LatencyTarget, e.Group.Jobs[0].LatencyDepth = 200000, 1
+			}), "found 1: this is no result at iodepth=32"},
+			{"found all", change(reads(), func(e *Evidence) {
+				e.Group.Jobs[0].LatencyTarget, e.Group.Jobs[0].LatencyDepth = 200000, 32
+			}), ""},
+			{"no target", change(reads(), func(e *Evidence) { e.Group.Jobs[0].LatencyDepth = 1 }), ""},
+		},
 		"above-depth": {
 			{"twice", shallow(1.8, 955, "iodepth", "1"), "1.8 I/Os in flight, and 1 could be"},
 			{"another tool", other(map[string]float64{"read.iops": 12.2e3, "read.latency.mean": 810e-6}, "rw",

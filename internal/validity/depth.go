@@ -18,6 +18,26 @@ func syncEngine(e *Evidence) []lab.Warning {
 		"depth 1 in each job; use ioengine=io_uring or libaio, or more jobs", engine, depth)
 }
 
+// searchedDepth is the depth that fio found for a latency_target, at which it ran in the end; 0 where it searched none.
+func (e *Evidence) searchedDepth() (found int64) {
+	for _, j := range e.Group.Jobs {
+		if j.LatencyTarget > 0 {
+			found = max(found, j.LatencyDepth)
+		}
+	}
+	return found
+}
+
+func latencyTarget(e *Evidence) []lab.Warning {
+	found := e.searchedDepth()
+	if found == 0 || float64(found) == e.depth() {
+		return nil
+	}
+	return warn(allMetrics(), "fio searched the depth that keeps the latency below latency_target, and found %d: this is "+
+		"no result at iodepth=%.0f, and it includes I/Os at other depths; measure again at the one found", found,
+		e.depth())
+}
+
 func bufferedAsync(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	if e.engine() != "libaio" || !known || direct || e.depth() <= 1 {

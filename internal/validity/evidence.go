@@ -103,7 +103,7 @@ func (e *Evidence) throttledByDesign() bool {
 			return true
 		}
 	}
-	return false
+	return e.searchedDepth() > 0
 }
 
 // syncs is how many times the load asked for its data to be made durable.

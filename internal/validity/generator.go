@@ -1,13 +1,11 @@
 package validity
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"headroom/internal/lab"
-	"headroom/internal/load/fio"
 	"headroom/internal/unit"
 )
 
@@ -55,6 +53,16 @@ func generatorChecks() []Check {
 			When:       "ioengine=libaio without direct=1, and iodepth is above 1",
 			Do:         "set direct=1, or use io_uring",
 			Source:     "fio's HOWTO, iodepth",
+		},
+		{
+			Code:       "latency-target",
+			Weight:     Spoils,
+			Title:      "fio searched the depth itself",
+			Repetition: latencyTarget,
+			Taints:     "everything",
+			When:       "with latency_target, the depth that fio found is not iodepth",
+			Do:         "measure at the depth found",
+			Source:     "fio's HOWTO, latency_target; fio #577",
 		},
 		{
 			Code:       "rate-limited",
@@ -377,18 +385,4 @@ func concurrentJobs(e *Evidence) []lab.Warning {
 	}
 	return warn(allMetrics(), "%s ran at the same time as %s, so each slowed the other; put stonewall between jobs "+
 		"that are to run one after the other", mine.Name, strings.Join(others, ", "))
-}
-
-func unevenJobs(e *Evidence) []lab.Warning {
-	if len(e.Group.Jobs) < 2 {
-		return nil
-	}
-	bySeconds := func(a, b fio.Job) int { return cmp.Compare(a.Seconds, b.Seconds) }
-	first, last := slices.MinFunc(e.Group.Jobs, bySeconds).Seconds, slices.MaxFunc(e.Group.Jobs, bySeconds).Seconds
-	if first <= 0 || (last-first)/last <= unevenShare {
-		return nil
-	}
-	return warn(speedMetrics(e.directions()...), "the first of %d jobs ended after %.1f s and the last after %.1f s: "+
-		"their rates were added up, though they ran together only in part; "+
-		"use time_based with runtime", len(e.Group.Jobs), first, last)
 }

@@ -1,11 +1,13 @@
 package validity
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/fio"
 	"headroom/internal/unit"
 )
 
@@ -303,4 +305,18 @@ func unlikeJobs(e *Evidence) []lab.Warning {
 	}
 	return warn(allMetrics(), "fio added up jobs of different loads: the mean I/O does not have the block size of %s, the "+
 		"first of them; leave out group_reporting, or give each load its new_group", e.Group.Jobs[0].Name)
+}
+
+func unevenJobs(e *Evidence) []lab.Warning {
+	if len(e.Group.Jobs) < 2 {
+		return nil
+	}
+	bySeconds := func(a, b fio.Job) int { return cmp.Compare(a.Seconds, b.Seconds) }
+	first, last := slices.MinFunc(e.Group.Jobs, bySeconds).Seconds, slices.MaxFunc(e.Group.Jobs, bySeconds).Seconds
+	if first <= 0 || (last-first)/last <= unevenShare {
+		return nil
+	}
+	return warn(speedMetrics(e.directions()...), "the first of %d jobs ended after %.1f s and the last after %.1f s: "+
+		"their rates were added up, though they ran together only in part; "+
+		"use time_based with runtime", len(e.Group.Jobs), first, last)
 }

@@ -157,6 +157,10 @@ func (p *decoder) job(doc *Document) error {
 				job.Depth[depthLevel(key)] = share
 				return err
 			})
+		case "latency_target":
+			return p.int64(&job.LatencyTarget)
+		case "latency_depth":
+			return p.int64(&job.LatencyDepth)
 		case "total_err":
 			return p.int64(&job.TotalErrors)
 		case "first_error":

@@ -53,10 +53,13 @@ type Job struct {
 	UserCPU, SystemCPU float64
 	ContextSwitches    int64
 	// Depth is the share of time (0..1) at each depth level, keyed as fio prints it: "1", "2", …, ">=64".
-	Depth       map[string]float64
-	TotalErrors int64
-	FirstError  int
-	SteadyState *SteadyState
+	Depth map[string]float64
+	// LatencyTarget is the option of that name, in fio's unit; 0 is none. LatencyDepth is the depth that fio found
+	// for it.
+	LatencyTarget, LatencyDepth int64
+	TotalErrors                 int64
+	FirstError                  int
+	SteadyState                 *SteadyState
 	// pid is the process ID of the job, or the thread ID, as fio's output for people has it; 0 if unknown.
 	pid int
 }

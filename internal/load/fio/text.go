@@ -113,9 +113,10 @@ var (
 	cpuLine         = regexp.MustCompile(`^\s*cpu\s*: usr=([\d.]{1,12})%, sys=([\d.]{1,12})%(?:, ctx=(\d{1,18}))?`)
 	issuedLine      = regexp.MustCompile(
 		`^\s*issued[^:]*: total=(?:r=)?(\d{1,18})[,/](?:w=)?(\d{1,18})[,/](?:d=)?(\d{1,18})`)
-	totalLine = regexp.MustCompile(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
-	noteLine  = regexp.MustCompile(`^\s*fio: .*`)
-	colour    = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+	targetLine = regexp.MustCompile(`^\s*latency\s*: target=(\d{1,18}), .*depth=(\d{1,9})`)
+	totalLine  = regexp.MustCompile(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
+	noteLine   = regexp.MustCompile(`^\s*fio: .*`)
+	colour     = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 )
 
 func (p *textParser) line(text string) {
@@ -150,6 +151,7 @@ func (p *textParser) line(text string) {
 		{iopsLine, p.iopsSamples},
 		{cpuLine, p.cpu},
 		{issuedLine, p.issued},
+		{targetLine, p.latencyTarget},
 		{totalLine, p.total},
 		{statusLine, p.status},
 		{versionLine, p.version},

@@ -206,6 +206,15 @@ func (p *textParser) cpu(_ string, m []string) {
 	job.ContextSwitches = whole(amountOr0(m[3], 1))
 }
 
+// latencyTarget reads which depth fio found for a target, of which a zero is none.
+//
+//	latency   : target=200000, window=200000, percentile=90.00%, depth=1
+func (p *textParser) latencyTarget(_ string, m []string) {
+	if job := p.current(); job != nil {
+		job.LatencyTarget, job.LatencyDepth = whole(amountOr0(m[1], 1)), whole(amountOr0(m[2], 1))
+	}
+}
+
 // issued reads how many I/Os there were, which the means of several jobs are weighted by.
 //
 //	issued rwts: total=0,10630,0,0 short=0,0,0,0 dropped=0,0,0,0
