@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"headroom/internal/load/pasted"
 )
 
 // Command finds a call of fio in a line of a terminal, with or without a prompt before it, and takes it apart as a
@@ -18,7 +20,7 @@ func Command(line string) []string {
 	if at < 0 {
 		return nil
 	}
-	return shellWords(line[at:])
+	return pasted.Words(line[at:])
 }
 
 var (
@@ -35,55 +37,6 @@ func commandStart(line string) int {
 		}
 	}
 	return -1
-}
-
-// shellWords splits a command line as a POSIX shell does, quotes and backslashes included, up to the first operator
-// (a pipe, a redirection, another command). Variables stay as they are written.
-func shellWords(line string) []string {
-	var words []string
-	var word strings.Builder
-	started := false
-	quote := byte(0)
-	end := func() {
-		if started {
-			words = append(words, word.String())
-		}
-		word.Reset()
-		started = false
-	}
-	for i := 0; i < len(line); i++ {
-		c := line[i]
-		switch {
-		case c == '\\' && quote != '\'' && i+1 < len(line):
-			i++
-			word.WriteByte(line[i])
-			started = true
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			} else {
-				word.WriteByte(c)
-			}
-		case c == '\'' || c == '"':
-			quote, started = c, true
-		case c == ' ' || c == '\t':
-			end()
-		case c == '|' || c == '&' || c == ';' || c == '<' || c == '>':
-			// 2>&1: the number belongs to the operator.
-			if (c == '<' || c == '>') && (word.String() == "1" || word.String() == "2") {
-				started = false
-			}
-			end()
-			return words
-		case c == '#' && !started:
-			return words
-		default:
-			word.WriteByte(c)
-			started = true
-		}
-	}
-	end()
-	return words
 }
 
 // ParseArgv reads fio's command line into its jobs, by fio's rules: --name begins a job, what stands before the first

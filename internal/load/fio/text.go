@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/pasted"
 )
 
 // Block is what one call of fio printed for people, as it was pasted from a terminal.
@@ -46,21 +47,13 @@ func ParseText(r io.Reader) (blocks []Block, lost []int, err error) {
 	p := &textParser{}
 	for in.Scan() {
 		p.number++
-		p.line(plain(in.Text()))
+		p.line(pasted.Plain(in.Text()))
 	}
 	if err := in.Err(); err != nil {
 		return nil, nil, fmt.Errorf("can't read line %d: %w", p.number+1, err)
 	}
 	p.finish()
 	return p.blocks, p.lost, nil
-}
-
-// plain takes away what terminals and web pages put into a line: colours, carriage returns (of which the text behind
-// the last one was seen), spaces that do not break.
-func plain(line string) string {
-	line = colour.ReplaceAllString(line, "")
-	line = strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " \t\r")
-	return line[strings.LastIndexByte(line, '\r')+1:]
 }
 
 type textParser struct {
@@ -116,7 +109,6 @@ var (
 	targetLine = regexp.MustCompile(`^\s*latency\s*: target=(\d{1,18}), .*depth=(\d{1,9})`)
 	totalLine  = regexp.MustCompile(`^\s*(READ|WRITE|TRIM|MIXED): (?:io=\S+, aggrb|bw)=`)
 	noteLine   = regexp.MustCompile(`^\s*fio: .*`)
-	colour     = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 )
 
 func (p *textParser) line(text string) {
@@ -157,7 +149,7 @@ func (p *textParser) line(text string) {
 		{versionLine, p.version},
 		{startingLine, p.banner},
 		{noteLine, p.note},
-		{promptLine, p.prompt},
+		{pasted.Prompt, p.prompt},
 		{loopEnd, func(string, []string) { p.loops = nil }},
 	} {
 		if m := kind.pattern.FindStringSubmatch(text); m != nil {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"headroom/internal/load/pasted"
 )
 
 // The results of several calls follow each other in one text. A new call begins at a command, at a header line, and
@@ -29,12 +31,10 @@ import (
 var (
 	startingLine = regexp.MustCompile(`^\s*(?:<\S+> )?Starting \d+ (?:process|thread)`)
 	statusLine   = regexp.MustCompile(`^\s*Run status group \d+ \(`)
-	// promptLine begins with user and host, or is PowerShell's. A lone # begins a heading as well.
-	promptLine = regexp.MustCompile(`^\s*(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`)
-	clientLine = regexp.MustCompile(`^\s*(?:<\S+> |hostname=\S+, be=\d)`)
-	optionWord = regexp.MustCompile(`(?:^|\s)--?[a-z][a-z_]*(?:=|\s|$)`)
-	loopStart  = regexp.MustCompile(`\bfor\s+([A-Za-z_]\w*)\s+in\s+([^;$` + "`" + `(){}*?\[\]]+?)\s*(?:;\s*do\b|;?\s*$)`)
-	loopEnd    = regexp.MustCompile(`(?:^|;)\s*done\b`)
+	clientLine   = regexp.MustCompile(`^\s*(?:<\S+> |hostname=\S+, be=\d)`)
+	optionWord   = regexp.MustCompile(`(?:^|\s)--?[a-z][a-z_]*(?:=|\s|$)`)
+	loopStart    = regexp.MustCompile(`\bfor\s+([A-Za-z_]\w*)\s+in\s+([^;$` + "`" + `(){}*?\[\]]+?)\s*(?:;\s*do\b|;?\s*$)`)
+	loopEnd      = regexp.MustCompile(`(?:^|;)\s*done\b`)
 )
 
 // call is a command as it was typed. pass counts the results that were read of it before the present ones.
@@ -101,7 +101,7 @@ func (p *textParser) beginCall(text string, command []string) {
 func (p *textParser) goesOn(text string) bool {
 	before := p.wrapped
 	p.wrapped = ""
-	if before == "" || !optionWord.MatchString(text) || commandStart(text) >= 0 || promptLine.MatchString(text) {
+	if before == "" || !optionWord.MatchString(text) || commandStart(text) >= 0 || pasted.Prompt.MatchString(text) {
 		return false
 	}
 	rest := strings.TrimSpace(text)
