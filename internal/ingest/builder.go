@@ -65,7 +65,7 @@ type runBuilder struct {
 	formats []string
 	// mixed says of each of mixedKeys what two files disagree on.
 	mixedKeys, mixed []string
-	// cookies has the file of each test that iperf3 marked by one: its client and its server print the same test.
+	// cookies has the file of each test of iperf3 by its cookie, which both ends print.
 	cookies map[string]string
 	places  map[string]int // host and device to index of run.Targets
 	arms    map[string]arm

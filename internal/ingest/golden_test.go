@@ -62,6 +62,8 @@ func TestGolden(t *testing.T) {
 		{"dd", []string{"dd/gnu.txt", "dd/locales.txt"}},
 		{"iperf3-other", []string{"iperf3/iperf3-3.21-bidir.json", "iperf3/iperf3-3.12-udp.json",
 			"iperf3/iperf3-3.12-connect-error-rc0.json"}},
+		{"iperf-text", []string{"iperf-text/3.12-bidir-V.txt", "iperf-text/2.1.8-udp-P2.txt",
+			"iperf-text/3.12-pasted.txt"}},
 		{"iperf3-appended", []string{"iperf3/iperf3-3.12-appended.json"}},
 	}
 	for _, c := range cases {

@@ -38,7 +38,7 @@ func Importers() []Importer {
 		proxmoxMigration(),
 	}
 	importers = append(importers, printedTexts()...)
-	return append(importers, fioText(), levelTable())
+	return append(importers, fioText(), iperfText(), levelTable())
 }
 
 // headHas says whether all the words stand at the top of a file, where special tools name themselves. A file that

@@ -26,6 +26,7 @@ func iperf3JSON() Importer {
 		Units: "bits_per_second are bits a second; seconds",
 		Sniff: func(_ string, head []byte) bool { return iperf3.Is(head) },
 		read:  readIperf3,
+		text:  true,
 	}
 }
 
@@ -40,13 +41,6 @@ func readIperf3(f file, d *runBuilder) error {
 				counted(len(damaged), "document", "documents"), f.name, f.before+damaged[0])})
 	}
 	for _, r := range all {
-		if first, ok := d.cookies[r.Cookie]; ok && r.Cookie != "" {
-			d.warn(lab.Warning{Code: "import-duplicate",
-				Text: fmt.Sprintf("%s and %s have the same test of iperf3, by its cookie, as its client and its server "+
-					"print it; it was counted once, as the first has it", first, f.name)})
-			continue
-		}
-		d.cookies[r.Cookie] = f.name
 		if err := addIperf3(f, r, d, func(*measurement) {}); err != nil {
 			return err
 		}
@@ -56,6 +50,13 @@ func readIperf3(f file, d *runBuilder) error {
 
 // addIperf3 adds one test. Amend completes the measurement with what the importer knows besides.
 func addIperf3(f file, r iperf3.Result, d *runBuilder, amend func(*measurement)) error {
+	if first, ok := d.cookies[r.Cookie]; ok && r.Cookie != "" {
+		d.warn(lab.Warning{Code: "import-duplicate",
+			Text: fmt.Sprintf("%s and %s have the same test of iperf3, by its cookie, as its client and its server "+
+				"print it; it was counted once, as the first has it", first, f.name)})
+		return nil
+	}
+	d.cookies[r.Cookie] = f.name
 	m := measurement{job: iperf3Job(r), engine: lab.EngineIperf3, host: r.Client, params: iperf3Params(r)}
 	if r.Version != "" {
 		m.facts = []lab.Fact{{Key: "iperf3.version", Value: r.Version, Source: f.name}}

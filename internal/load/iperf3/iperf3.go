@@ -25,8 +25,8 @@ type Result struct {
 	// AtServer says that the server printed it.
 	AtServer bool
 	Start    time.Time
-	Protocol       string // "TCP", "UDP", "SCTP"
-	Streams        int
+	Protocol string // "TCP", "UDP", "SCTP"
+	Streams  int
 	// Block is how many bytes each write had, Seconds how long the test was to last, Omit how many seconds before that
 	// did not count.
 	Block         int64
@@ -58,7 +58,7 @@ type Flow struct {
 	Retransmits int64
 	// RTT is the mean of all streams, in seconds; 0 where it is not known.
 	RTT float64
-	// Jitter in seconds, Lost and Packets; of UDP alone.
+	// Jitter in seconds, below 0 where it is not known, Lost and Packets; of UDP alone.
 	Jitter        float64
 	Lost, Packets int64
 	// Intervals of a second or so, as the receiver saw them where it told (--get-server-output); else of what the
@@ -274,7 +274,9 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 		received = d.End.Sum
 	}
 	sends := forward == (d.Start.Accepted == nil) // whether the end that printed this sent
-	unconfirmed := sends && !forward              // a server does not know what its client received
+	// A server does not know what its client received, and an end that was interrupted not what the other one did.
+	unconfirmed := sends && (!forward || d.Error != "" && received != nil && received.Bytes == 0 && sent != nil &&
+		sent.Bytes > 0)
 	if unconfirmed && sent != nil {
 		received = sent
 	}
@@ -294,7 +296,7 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 		if received.Lost != nil {
 			f.Lost = *received.Lost
 		}
-		if received.Jitter != nil {
+		if f.Jitter = -1; received.Jitter != nil {
 			f.Jitter = *received.Jitter / 1000
 		}
 		switch {

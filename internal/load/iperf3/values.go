@@ -35,7 +35,9 @@ func (r Result) Values() map[string]float64 {
 		}
 		if f.Packets > 0 {
 			values[direction+".lost"] = float64(f.Lost) / float64(f.Packets)
-			values[direction+".jitter"] = f.Jitter
+			if f.Jitter >= 0 {
+				values[direction+".jitter"] = f.Jitter
+			}
 		}
 	}
 	if len(values) == 0 {
@@ -58,8 +60,8 @@ func (r Result) Unconfirmed() (list []lab.Warning) {
 		}
 		text := "the rate is what was sent, and what arrived is not printed here"
 		if r.Protocol == "UDP" {
-			text = "datagrams were sent at " + unit.Bitrate(8*f.Rate()) + ", and how many arrived is not printed here: " +
-				"there is no rate"
+			text = "datagrams were sent at " + unit.Bitrate(8*f.Rate()) + ", and how many arrived is not printed " +
+				"here: there is no rate"
 		}
 		list = append(list, lab.Warning{Code: "only-sent", Text: text + "; import what the receiver's side printed",
 			Taints: []string{lab.Bitrate(direction)}})

@@ -1,0 +1,395 @@
+package iperf3
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/load/pasted"
+)
+
+// Pasted is one test as iperf3 or iperf 2 printed it for people.
+type Pasted struct {
+	Result
+	// Tool is "iperf3" or "iperf2".
+	Tool string
+	// Line is where it begins, Prompt the line of its command, or Line where there is none.
+	Line, Prompt int
+	// Command as it was typed, and its options by their long names; nil where it was not pasted.
+	Command []string
+	Options map[string]string
+}
+
+// ParseText reads the tests in text that iperf3 or iperf 2 printed for people, at its client or its server, whole or
+// any of its lines, with prompts, commands and prose between them. Lost are the numbers of lines with a rate that are
+// not understood.
+//
+//	[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec    0             sender
+//	[SUM][RX-C]   0.00-2.00   sec  24.0 MBytes   101 Mbits/sec                  receiver
+//	[  3]  0.0-10.0 sec   754 MBytes   633 Mbits/sec   0.012 ms   40/538084 (0.0074%)
+//
+// Bytes and their K, M and G are binary, those of bits are of 1000. Sources: iperf_locale.c, iperf_api.c and units.c of
+// iperf3, where lines for UDP ended in neither word before 3.2; Locale.c and ReportOutputs.c of iperf 2.
+func ParseText(text string) (all []Pasted, lost []int) {
+	p := &textParser{}
+	for line := range strings.SplitSeq(text, "\n") {
+		p.number++
+		p.line(pasted.Plain(line))
+	}
+	p.end()
+	for _, t := range p.tests {
+		if len(t.rows) > 0 || t.failed != "" {
+			all = append(all, t.pasted())
+		}
+	}
+	return all, p.lost
+}
+
+// IsText reports whether a text has lines of a test.
+func IsText(text []byte) bool { return rowLine.Match(text) || failedLine.Match(text) }
+
+// textParser reads line by line.
+type textParser struct {
+	number int
+	tests  []*printed
+	lost   []int
+	// at is the test at hand; nil between tests.
+	at *printed
+	// command is the last one that was typed, on the line prompt; it goes on in the next one where open is not empty.
+	command []string
+	prompt  int
+	open    string
+	// copied is set while the client repeats what its server printed.
+	copied bool
+}
+
+// printed is what was printed of one test.
+type printed struct {
+	line, prompt int
+	command      []string
+	options      map[string]string
+	// two says that it is of iperf 2; port is where that listens.
+	two  bool
+	port string
+	// role is "C" at a client, "S" at a server; empty where it is not known.
+	role string
+	// host is the server as the client was given it.
+	host        string
+	connections []connection
+	rows        []row
+	// reverse is set if the server sends, udp if lines count datagrams, and sends if they count what only the end that
+	// sends knows.
+	reverse, udp, sends bool
+	// parted is set behind a line of hyphens, summary below the titles behind that, and report by the stream of which
+	// iperf 2 prints what its server counted.
+	parted, summary bool
+	report          string
+
+	version, protocol, congestion, failed, cookie string
+	streams                                       int
+	block                                         int64
+	seconds, omit, rate                           float64
+	start                                         time.Time
+	cpu                                           map[string]float64
+}
+
+// connection is a stream by its number.
+type connection struct {
+	id, local, localPort, remote string
+	reversed                     bool
+}
+
+const number = `\d{1,15}(?:[.,]\d{1,9})?`
+
+// The lines that are read. Anything may stand before them: a title, a time, a pod; but no quotation mark, as in JSON
+// with the text of a server.
+var (
+	callPattern = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])(iperf[23]?(?:\.exe)?)\s+(?:\S+\s+)?--?[A-Za-z]`)
+	rowLine     = regexp.MustCompile(`(?m)^[^"\n]*\[ *(\*?\d{1,5}|\*?SUM(?:-\d{1,5})?|FD\d{1,5})\](?:\[([TR]X)-([CS])\])?\s+` +
+		`(` + number + `)\s*-\s*(` + number + `)\s+sec\s+` + number + `\s+[KMGT]?Bytes\s+` +
+		`(` + number + `)\s+([KMGT]?)(bits|Bytes)/sec(.*)`)
+	rateLine    = regexp.MustCompile(`\d\s+[KMGT]?(?:bits|Bytes)/sec`)
+	failedLine  = regexp.MustCompile(`(?m)^[^"\n]*\biperf3: (?:error - (.*)|((?:interrupt|parameter error) - .*))`)
+	refusedLine = regexp.MustCompile(`(?:^|\s)((?:tcp |udp )?connect failed: .*)`)
+	donePattern = regexp.MustCompile(`iperf Done\.`)
+	// copiedLine stands before what --get-server-output adds, which is of the same test.
+	copiedLine     = regexp.MustCompile(`Server (?:JSON )?output:\s*$`)
+	connectingLine = regexp.MustCompile(`Connecting to host (\S+), port \d+`)
+	acceptedLine   = regexp.MustCompile(`Accepted connection from \S+, port \d+`)
+	clientLine     = regexp.MustCompile(`Client connecting to (\S+), (TCP|UDP) port \d+`)
+	serverLine     = regexp.MustCompile(`Server listening on (?:(TCP|UDP) port (\d+)|\d+)`)
+	reverseLine    = regexp.MustCompile(`Reverse mode, remote host \S+ is sending`)
+	hyphens        = regexp.MustCompile(`- - - - -|Test Complete\.`)
+	titleLine      = regexp.MustCompile(`\[ *ID\](.*)`)
+	reportLine     = regexp.MustCompile(`\[ *(\d{1,5})\] Server Report:`)
+	datagramLine   = regexp.MustCompile(`(?:Sending|Receiving) (\d{1,9}) byte datagrams`)
+	bufferLine     = regexp.MustCompile(`Write buffer size: *(\d{1,15}) Byte`)
+	versionLine    = regexp.MustCompile(`(?:^|\s)iperf (3\.\d+\S*)\s*(?:\(|$)`)
+	timeLine       = regexp.MustCompile(`Time: (\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT)`)
+	startingLine   = regexp.MustCompile(`Starting Test: protocol: (\w+), (\d{1,9}) streams, (\d{1,12}) byte blocks, ` +
+		`omitting (\d{1,9}) seconds, (?:(\d{1,9}) second test|\d+ \w+ to send)`)
+	cpuLine        = regexp.MustCompile(`CPU Utilization: local/\w+ ([\d.]{1,9})% .*remote/\w+ ([\d.]{1,9})%`)
+	cookieLine     = regexp.MustCompile(`Cookie: (\S+)`)
+	targetLine     = regexp.MustCompile(`Target Bitrate: (\d{1,15})`)
+	congestionLine = regexp.MustCompile(`snd_tcp_congestion (\w+)`)
+	connectLine    = regexp.MustCompile(`\[ *\*?(\d{1,5})\] local (\S+) port (\d+) connected (to|with) (\S+) port \d+(.*)`)
+	lossRest       = regexp.MustCompile(
+		`^\s+(?:(` + number + `) ms\s+)?(-?\d{1,15}|Unknown)/\s*(\d{1,15})(?:\s+\([^)]*%\))?`)
+	endPattern    = regexp.MustCompile(`\b(?:sender|receiver)\b`)
+	sentAgainRest = regexp.MustCompile(`^\s+(\d{1,15})(?:\s|$)`)
+	enhancedRest  = regexp.MustCompile(`^\s+\d+/\d+\s+(\d{1,15})(?:\s|$)`)
+)
+
+func (p *textParser) line(text string) {
+	if p.open != "" {
+		text, p.open = p.open+" "+strings.TrimSpace(text), ""
+	}
+	if cut, continues := strings.CutSuffix(text, `\`); continues && strings.Contains(text, "iperf") {
+		p.open = strings.TrimRight(cut, " ")
+		return
+	}
+	if command := pasted.Command(text, callPattern); command != nil && optionsOf(command)["role"] != "" {
+		p.end()
+		p.command, p.prompt, p.copied = command, p.number, false
+		return
+	}
+	// Each kind of line has its pattern and what to do with what it captured.
+	for _, kind := range []struct {
+		pattern *regexp.Regexp
+		read    func(m []string)
+	}{
+		{donePattern, func([]string) { p.end(); p.copied = false }},
+		{connectingLine, func(m []string) { p.begin("C"); p.at.host, p.copied = m[1], false }},
+		{copiedLine, func([]string) { p.copied = true }},
+		{rowLine, p.row},
+		{connectLine, p.connect},
+		{acceptedLine, func([]string) { p.begin("S") }},
+		{clientLine, p.client},
+		{serverLine, p.server},
+		{reverseLine, func([]string) { p.test().reverse = true }},
+		{hyphens, func([]string) { p.test().parted = true }},
+		{titleLine, func(m []string) {
+			t := p.test()
+			t.summary = t.summary || t.parted
+			t.udp = t.udp || strings.Contains(m[1], "Datagrams")
+			t.sends = t.sends || strings.Contains(m[1], "Cwnd") || strings.Contains(m[1], "Total Datagrams") &&
+				!strings.Contains(m[1], "/Total")
+		}},
+		{reportLine, func(m []string) { p.test().report = m[1] }},
+		{datagramLine, func(m []string) { p.test().udp, p.test().block = true, parsedInt(m[1]) }},
+		{bufferLine, func(m []string) { p.test().block = parsedInt(m[1]) }},
+		{versionLine, func(m []string) { p.unlessRows().version = m[1] }},
+		{timeLine, func(m []string) { p.unlessRows().start = parsedTime(m[1]) }},
+		{startingLine, p.starting},
+		{cpuLine, func(m []string) {
+			p.test().cpu = map[string]float64{"local": parsedNumber(m[1]) / 100, "remote": parsedNumber(m[2]) / 100}
+		}},
+		{cookieLine, func(m []string) { p.test().cookie = m[1] }},
+		{targetLine, func(m []string) { p.test().rate = parsedNumber(m[1]) / 8 }},
+		{congestionLine, func(m []string) { p.test().congestion = m[1] }},
+		{refusedLine, func(m []string) { p.test().failed = m[1] }},
+		{failedLine, func(m []string) { p.test().failed = m[1] + m[2] }},
+		{pasted.Prompt, func([]string) { p.end(); p.command, p.copied = nil, false }},
+		{rateLine, func([]string) { p.lost = append(p.lost, p.number) }},
+	} {
+		m := kind.pattern.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		if !p.copied || kind.pattern == donePattern || kind.pattern == connectingLine || kind.pattern == pasted.Prompt {
+			kind.read(m)
+		}
+		return
+	}
+}
+
+// test returns the test at hand, or a new one.
+func (p *textParser) test() *printed {
+	if p.at == nil {
+		p.at = &printed{line: p.number, prompt: p.number, command: p.command, options: optionsOf(p.command)}
+		if p.command != nil {
+			p.at.prompt = p.prompt
+			p.at.two = strings.Contains(p.command[0], "iperf") && !strings.Contains(p.command[0], "iperf3")
+		}
+		p.tests = append(p.tests, p.at)
+	}
+	return p.at
+}
+
+// begin returns the test of a line that begins one at a client or a server.
+func (p *textParser) begin(role string) *printed {
+	if p.at != nil && (p.at.role != "" || len(p.at.rows) > 0) {
+		p.end()
+	}
+	p.test().role = role
+	return p.at
+}
+
+// unlessRows returns the test at hand if it has no rows yet, or a new one.
+func (p *textParser) unlessRows() *printed {
+	if p.at != nil && len(p.at.rows) > 0 {
+		p.end()
+	}
+	return p.test()
+}
+
+// end closes the test at hand.
+func (p *textParser) end() { p.at = nil }
+
+// client reads iperf 2's "Client connecting to 192.0.2.1, TCP port 5001". A server prints it, too, where it tests the
+// way back.
+func (p *textParser) client(m []string) {
+	back := p.at != nil && p.at.role == "S" && len(p.at.connections) > 0
+	early := p.at != nil && (p.at.role == "" || p.at.role == "S") && len(p.at.rows) == 0
+	if !back && !early {
+		p.end()
+	}
+	t := p.test()
+	t.two, t.udp, t.host = true, t.udp || m[2] == "UDP", m[1]
+	if !back {
+		t.role = "C"
+	}
+}
+
+// server reads "Server listening on TCP port 5001", or "Server listening on 5201", at which iperf3 waits for a test.
+func (p *textParser) server(m []string) {
+	if m[1] == "" {
+		p.end()
+		return
+	}
+	p.begin("S").two = true
+	p.at.udp, p.at.port = m[1] == "UDP", m[2]
+}
+
+// connect reads the line of a connection. A server of iperf 2 begins a test with it.
+func (p *textParser) connect(m []string) {
+	t := p.test()
+	if known := slices.ContainsFunc(t.connections, func(c connection) bool { return c.id == m[1] }); len(t.rows) > 0 &&
+		(known || t.role == "S" && t.finished()) {
+		role, port, host := t.role, t.port, t.host
+		p.end()
+		t = p.test()
+		t.role, t.port, t.host = role, port, host
+	}
+	t.two = m[4] == "with"
+	address := func(s string) string { before, _, _ := strings.Cut(s, "%"); return before }
+	t.connections = append(t.connections, connection{id: m[1], local: address(m[2]), localPort: m[3],
+		remote: address(m[5]), reversed: strings.Contains(m[6], "(reverse)")})
+}
+
+// starting reads what -V prints:
+//
+//	Starting Test: protocol: TCP, 1 streams, 131072 byte blocks, omitting 0 seconds, 2 second test, tos 0
+func (p *textParser) starting(m []string) {
+	t := p.test()
+	t.protocol, t.streams, t.block = m[1], int(parsedInt(m[2])), parsedInt(m[3])
+	t.omit, t.seconds = parsedNumber(m[4]), parsedNumber(m[5])
+}
+
+// row is a line with a rate.
+type row struct {
+	id, role string
+	from, to float64
+	// rate in B/s.
+	rate float64
+	// again are the segments that were sent again; below 0 where that is not printed.
+	again int64
+	// jitter in seconds; below 0 where that is not printed. packets are 0 where it is not known how many were lost.
+	jitter        float64
+	lost, packets int64
+	omitted       bool
+	// end is "sender" or "receiver" in a summary, and "both" where the rate is of the sender and the losses are of the
+	// receiver; empty in an interval.
+	end string
+	// report says that iperf 2's server counted it.
+	report bool
+}
+
+func (p *textParser) row(m []string) {
+	r := row{id: m[1], from: parsedNumber(m[4]), to: parsedNumber(m[5]), again: -1}
+	if m[2] != "" {
+		r.role = m[2] + "-" + m[3]
+	}
+	base, bits := 1024.0, 1.0
+	if m[8] == "bits" {
+		base, bits = 1000, 8
+	}
+	r.rate = parsedNumber(m[6]) / bits
+	for range strings.Index(" KMGT", m[7]) {
+		r.rate *= base
+	}
+	rest := m[9]
+	r.omitted = strings.Contains(rest, "(omitted)")
+	r.end = endPattern.FindString(rest)
+	loss := lossRest.FindStringSubmatch(rest)
+	if loss != nil && loss[1] == "" && !strings.Contains(loss[0], "%") {
+		loss = nil // writes and their errors
+	}
+	if loss != nil {
+		r.jitter, r.lost = parsedNumber(loss[1])/1000, parsedInt(loss[2])
+		if r.packets = parsedInt(loss[3]); loss[2] == "Unknown" {
+			r.packets = 0
+		}
+		if loss[1] == "" {
+			r.jitter = -1
+		}
+	}
+	t := p.test()
+	if t.restarts(r) {
+		p.end()
+		t = p.test()
+	}
+	t.udp = t.udp || loss != nil || strings.Contains(rest, " pps")
+	if decimals := m[5][1+strings.LastIndexAny(m[5], ".,"):]; len(t.connections) == 0 && len(decimals) != 2 {
+		t.two = true // iperf3 prints hundredths of a second
+	}
+	again := sentAgainRest.FindStringSubmatch(rest)
+	if t.two {
+		again = enhancedRest.FindStringSubmatch(rest)
+	}
+	if again != nil && !t.udp {
+		r.again = parsedInt(again[1])
+	}
+	if t.summary && r.end == "" && loss != nil && !t.two {
+		r.end = "both"
+	}
+	r.report = t.report != "" && t.report == r.id
+	t.parted, t.report = false, ""
+	t.rows = append(t.rows, r)
+}
+
+// restarts reports whether a row is of another test, though no line before it says so.
+func (t *printed) restarts(next row) bool {
+	same := func(r row) bool { return r.id == next.id && r.role == next.role }
+	if t.two {
+		i := len(t.rows) - 1
+		for i >= 0 && !(same(t.rows[i]) && t.rows[i].report == (t.report == next.id)) {
+			i--
+		}
+		// A sum is as long as the intervals before it.
+		return i >= 0 && len(t.connections) == 0 && next.from == 0 && (t.rows[i].from == 0 || next.to < t.rows[i].to)
+	}
+	return slices.ContainsFunc(t.rows, func(r row) bool {
+		return r.end != "" && (next.end == "" && !t.summary || same(r) && r.end == next.end)
+	})
+}
+
+func parsedTime(s string) time.Time {
+	t, err := time.Parse(time.RFC1123, s)
+	if err != nil { // the 31st of November
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func parsedNumber(s string) float64 {
+	v, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", "."), 64)
+	if err != nil { // nothing, or "Unknown"
+		return 0
+	}
+	return v
+}
+
+func parsedInt(s string) int64 { return int64(parsedNumber(s)) }
