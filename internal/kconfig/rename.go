@@ -51,8 +51,9 @@ func Renames() []Rename {
 }
 
 // Pair gives options that were renamed between the two kernels one name, the new one, so that Compare meets them as
-// one. It leaves alone what both sides call the same. The map says, for each name that was given, what it was called
-// before; a and b are not changed.
+// one. It leaves alone what both sides call the same. An old name beside the new one with the same value is a
+// leftover, which no kernel reads, and is left out. The map says, for each name that was given, what it was called before; a and b are not
+// changed.
 func Pair(a, b Config) (Config, Config, map[string]string) {
 	pairedA, pairedB := maps.Clone(a), maps.Clone(b)
 	before := map[string]string{}
@@ -60,11 +61,20 @@ func Pair(a, b Config) (Config, Config, map[string]string) {
 	all := Renames()
 	for i := len(all) - 1; i >= 0; i-- {
 		r := all[i]
+		pairedA.dropLeftover(r)
+		pairedB.dropLeftover(r)
 		if pairedA.rename(r, pairedB) || pairedB.rename(r, pairedA) {
 			before[r.New] = r.Old
 		}
 	}
 	return pairedA, pairedB, before
+}
+
+// dropLeftover leaves an option's old name out of a configuration that has the same under the new one, too.
+func (c Config) dropLeftover(r Rename) {
+	if value, in := c[r.New]; in && c[r.Old] == value {
+		delete(c, r.Old)
+	}
 }
 
 // rename gives an option its new name when c has only the old one and the other side only the new one.
