@@ -40,7 +40,7 @@ func Ask(set *rule.Set, d facts.Document, o rule.Options) rule.Report {
 // kernelDefaults are the slow defaults of a build, where nothing but a build is known; nil where more is.
 func kernelDefaults(known []lab.Fact) ([]diff.Default, error) {
 	const family = "kernel.config."
-	options := map[string]string{}
+	options, release := map[string]string{}, ""
 	for _, f := range known {
 		option, is := strings.CutPrefix(f.Key, family)
 		if !is && f.Unknown == "" && f.Key != "kernel.release" { // which the file names, too
@@ -48,6 +48,8 @@ func kernelDefaults(known []lab.Fact) ([]diff.Default, error) {
 		}
 		if is {
 			options[option] = f.Value
+		} else if f.Unknown == "" {
+			release = f.Value
 		}
 	}
 	if len(options) == 0 {
@@ -57,5 +59,5 @@ func kernelDefaults(known []lab.Fact) ([]diff.Default, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]diff.Default{}, knowledge.SlowDefaults(options)...), nil
+	return append([]diff.Default{}, knowledge.SlowDefaults(options, release)...), nil
 }

@@ -79,21 +79,6 @@ func (c cmdline) value(name string, lastCounts bool) string {
 	return strings.Join(slices.Compact(values), ", ")
 }
 
-// effective is what an option amounts to on a side: an argument that overrides it counts, else the build. by is the
-// argument, empty when none does.
-func (e *entry) effective(built string, mentioned bool, c cmdline) (value, by string) {
-	for i, o := range e.boot {
-		given := c.values[o.name]
-		// The kernel lets the last of several count.
-		if len(given) == 0 || given[len(given)-1] != o.value || !mentioned && on(o.result) {
-			continue
-		}
-		argument, _, _ := strings.Cut(e.Boot[i], " ")
-		return o.result, argument
-	}
-	return built, ""
-}
-
 // wide is the number of options above which an argument (mitigations=off) stands for them and not one of them for it.
 const wide = 3
 
@@ -143,8 +128,8 @@ func (c *comparison) linkArgument(d *candidate) {
 			continue
 		}
 		known = true
-		effectiveA, _ := e.effective(orN(builtA), inA, c.a.cmdline)
-		effectiveB, _ := e.effective(orN(builtB), inB, c.b.cmdline)
+		effectiveA, _ := c.effective(e, orN(builtA), inA, c.a)
+		effectiveB, _ := c.effective(e, orN(builtB), inB, c.b)
 		if effectiveA == effectiveB {
 			continue
 		}

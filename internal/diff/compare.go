@@ -51,6 +51,9 @@ type candidate struct {
 	// onA and onB say whether an option is on.
 	onA, onB bool
 	under    *candidate
+	// chosen is the choice that this difference stands for; follows is the choice's difference that this one is due to.
+	chosen  *ordered
+	follows *candidate
 	// order is by what equals are sorted: the key, and the thing.
 	order string
 }
@@ -115,10 +118,21 @@ func (c *comparison) addCandidate(d *candidate) {
 	e := d.entry
 	if d.Why == "" {
 		d.Why = e.Why
+		if _, name := e.about(); e.Slow == "" && d.Kind == optionKind && strings.Contains(name, "*") {
+			d.Why = join(strings.TrimSuffix(e.Why, nothingKnown), nothingKnown)
+		}
 	}
 	d.Effect, d.Source, d.Area = e.Effect, e.source, e.Area
-	if d.Kind == optionKind || d.Argument == "" {
+	if d.chosen == nil && (d.Kind == optionKind || d.Argument == "") {
 		d.Argument = e.fastArgument()
+	}
+	if slower := c.b; d.Argument != "" && d.Slower != "" {
+		if d.Slower == "a" {
+			slower = c.a
+		}
+		if !c.takes(d.Argument, slower.config, slower.release) {
+			d.Argument = ""
+		}
 	}
 	if note := c.runtime(e); note != "" && d.Fact != "" {
 		d.Weight, d.Slower = min(d.Weight, e.Weight*sameInEffect), ""
@@ -127,6 +141,9 @@ func (c *comparison) addCandidate(d *candidate) {
 	d.order = d.Fact
 	c.found = append(c.found, d)
 }
+
+// nothingKnown is said of an option that only a pattern knows.
+const nothingKnown = "no effect of this option on I/O is known"
 
 func join(notes ...string) string {
 	notes = slices.DeleteFunc(notes, func(s string) bool { return s == "" })

@@ -22,12 +22,14 @@ const minDefault = 0.02
 
 // SlowDefaults are the options of a build that are set to what is known to cost I/O and that a boot argument overrides,
 // the likeliest to matter first. The build alone does not tell what is in effect: arguments, hardware and drivers
-// decide, too. Of several options that one argument overrides the likeliest is reported.
-func (k *Knowledge) SlowDefaults(options map[string]string) []Default {
+// decide, too. Of several options that one argument overrides the likeliest is reported. An argument that the kernel
+// can't take is none; release is the kernel's, "" when it is not known.
+func (k *Knowledge) SlowDefaults(options map[string]string, release string) []Default {
 	var found []Default
 	for _, e := range k.exact {
 		argument := e.fastArgument()
-		if e.Option == "" || argument == "" || e.Weight < minDefault || options[e.Option] != e.Slow {
+		if e.Option == "" || argument == "" || e.Weight < minDefault || options[e.Option] != e.Slow ||
+			e.Needs != "" && !on(options[e.Needs]) || !k.takes(argument, options, release) {
 			continue
 		}
 		found = append(found, Default{Option: e.Option, Value: e.Slow, Why: e.Why, Effect: e.Effect, Argument: argument,

@@ -8,17 +8,21 @@ import (
 
 // fold sorts what was found and puts what follows from something heavier under it.
 func (c *comparison) fold() {
+	c.raiseCauses()
 	slices.SortFunc(c.found, func(x, y *candidate) int {
 		return cmp.Or(cmp.Compare(y.Weight, x.Weight), cmp.Compare(x.order, y.order))
 	})
 	r := c.relations()
 	for i, f := range c.found {
-		parent := r.parent(f, i)
+		parent := f.follows
 		if parent == nil {
-			continue
+			parent = r.parent(f, i)
 		}
-		for parent.under != nil {
+		for parent != nil && parent.under != nil {
 			parent = parent.under
+		}
+		if parent == nil || parent == f {
+			continue
 		}
 		f.under = parent
 		// What was folded under this one goes along.

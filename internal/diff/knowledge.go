@@ -18,8 +18,8 @@ var files embed.FS
 
 // Knowledge is what is known of options, boot arguments, sysctls, parameters of modules and other facts.
 //
-// It is data, in the folder knowledge: a file for each area, a list of entries in each, and families.yaml for what goes
-// together. An entry names one thing, or with * a pattern; the exact name counts first, then the longest pattern.
+// It is data, in the folder knowledge: a file for each area, a list of entries in each, families.yaml for what goes
+// together, and history.yaml for options that came or went. An entry names one thing, or with * a pattern; the exact name counts first, then the longest pattern.
 //
 //   - option: IOMMU_DEFAULT_DMA_STRICT   or argument, sysctl, module, fact (a key of the catalogue)
 //     slow: y           which value is the slow one: y (on), n (off), high, low, or values with | between
@@ -34,6 +34,7 @@ var files embed.FS
 //     since: "6.12"     the first kernel that knows the option
 //     until: "6.11"     the first kernel that knows it no longer
 //     implied: y        what kernels before since, or from until on, behave as
+//     needs: OPTION     without this other option the slow value costs nothing
 //     same: sysctl.…    another key for the same thing
 //     calls: ["qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5", "srso_* >= 5% of time"]
 //     functions of the kernel that run at least so often in each I/O while the slow value is in effect, or the one before
@@ -50,6 +51,11 @@ type Knowledge struct {
 	implied   []*entry
 	choices   [][]string
 	families  [][]string
+	ordered   []*ordered
+	choiceOf  map[string]*ordered
+	causes    [][]string
+	taken     []taken
+	kernels   struct{ From, To string }
 	catalogue definitions
 }
 
@@ -75,6 +81,11 @@ type entry struct {
 	Area    string
 	Calls   []string
 	Path    []string
+	Needs   string
+
+	// like is an option whose value kernels without this one behave as; past is what became of the option.
+	like, past string
+	foreign    bool
 
 	source *Source
 	boot   []override
@@ -90,6 +101,10 @@ type knowledgeFile struct {
 	Entries  []*entry
 	Choices  [][]string
 	Families [][]string
+	Ordered  []*ordered
+	Causes   [][]string
+	Taken    []taken
+	History  *past
 }
 
 // Load reads the built-in knowledge, once: some commands compare hundreds of machines.
@@ -99,24 +114,26 @@ var load = sync.OnceValues(readBuiltIn)
 
 func readBuiltIn() (*Knowledge, error) {
 	k := &Knowledge{exact: map[string]*entry{}, patterns: map[string][]*entry{}, linked: map[string][]*entry{},
-		catalogue: definitions{catalogue.NewIndex()}}
+		choiceOf: map[string]*ordered{}, catalogue: definitions{catalogue.NewIndex()}}
 	names, err := fs.Glob(files, "knowledge/*.yaml")
 	if err != nil {
 		return nil, err
 	}
+	var history past
 	for _, name := range names {
 		data, err := files.ReadFile(name)
 		if err == nil {
-			err = k.add(data)
+			err = k.add(data, &history)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path.Base(name), err)
 		}
 	}
-	return k, nil
+	return k, k.learn(history)
 }
 
-func (k *Knowledge) add(data []byte) error {
+// add a file. The history is left for when all entries are known.
+func (k *Knowledge) add(data []byte, history *past) error {
 	var f knowledgeFile
 	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
 	decoder.KnownFields(true)
@@ -125,6 +142,17 @@ func (k *Knowledge) add(data []byte) error {
 	}
 	k.choices = append(k.choices, f.Choices...)
 	k.families = append(k.families, f.Families...)
+	k.ordered = append(k.ordered, f.Ordered...)
+	for _, o := range f.Ordered {
+		for _, member := range o.members() {
+			k.choiceOf[member] = o
+		}
+	}
+	k.taken = append(k.taken, f.Taken...)
+	k.causes = append(k.causes, f.Causes...)
+	if f.History != nil {
+		*history = *f.History
+	}
 	for _, e := range f.Entries {
 		if err := k.addEntry(f, e); err != nil {
 			return fmt.Errorf("entry %s: %w", e.subject(), err)

@@ -20,53 +20,78 @@ func (c *comparison) options() {
 	}
 	c.counts.Options = len(kconfig.Compare(c.a.config, c.b.config))
 	pairedA, pairedB, before := kconfig.Pair(c.a.config, c.b.config)
-	for _, change := range append(kconfig.Compare(pairedA, pairedB), c.impliedChanges(pairedA, pairedB)...) {
+	for _, change := range c.orderedChoices(append(kconfig.Compare(pairedA, pairedB), c.impliedChanges(pairedA, pairedB)...)) {
 		e := c.lookup(optionKind, change.Option)
 		if e.Weight == 0 {
 			continue
 		}
-		d := Difference{Kind: optionKind, Fact: configPrefix + change.Option, Name: change.Option, A: change.A,
-			B: change.B, Renamed: before[change.Option]}
-		var notes []string
-		effectiveA, byA := e.effective(change.A, change.InA, c.a.cmdline)
-		effectiveB, byB := e.effective(change.B, change.InB, c.b.cmdline)
-		impliedA, impliedB := e.implied(change.InA, c.a.release), e.implied(change.InB, c.b.release)
-		if impliedA && byA == "" {
-			effectiveA = e.Implied
-		}
-		if impliedB && byB == "" {
-			effectiveB = e.Implied
-		}
-		d.Weight, d.Slower = e.weigh(effectiveA, effectiveB)
-		if change.A != "n" && change.B != "n" && e.Slow == "" && tristate(change.A) && tristate(change.B) {
-			d.Weight *= sameButBuilt // built in on one side, a module on the other
-		}
-		if byA != "" {
-			notes = append(notes, fmt.Sprintf("a overrides the build: %s makes it %s", byA, effectiveA))
-		}
-		if byB != "" {
-			notes = append(notes, fmt.Sprintf("b overrides the build: %s makes it %s", byB, effectiveB))
-		}
-		if change.A == change.B {
-			d.A, d.B = effectiveA, effectiveB
-		}
-		if effectiveA == effectiveB {
-			d.Weight, d.Slower = e.Weight*sameInEffect, ""
-			notes = append(notes, "both behave as "+effectiveA)
-		}
-		if impliedA || impliedB {
-			notes = append(notes, e.impliedNote())
-		} else if change.InA != change.InB && otherArchitecture(c.a.config, c.b.config) {
-			d.Weight, d.Slower = e.Weight*sameInEffect, ""
-			notes = append(notes, "one of them does not mention it, and they are for different architectures")
-		} else if !change.InA {
-			notes = append(notes, e.unmentioned("a", c.a.release))
-		} else if !change.InB {
-			notes = append(notes, e.unmentioned("b", c.b.release))
-		}
-		d.Note = strings.Join(notes, "; ")
+		d := c.built(change)
+		d.Renamed = before[change.Option]
+		c.judge(&d, e, change)
 		c.addCandidate(&candidate{Difference: d, entry: e, onA: change.A != "n", onB: change.B != "n"})
 	}
+}
+
+// built is a difference between two builds as they stand.
+func (c *comparison) built(change kconfig.Change) Difference {
+	return Difference{Kind: optionKind, Fact: configPrefix + change.Option, Name: change.Option, A: change.A, B: change.B}
+}
+
+// judge weighs a difference by what the option amounts to on each side.
+func (c *comparison) judge(d *Difference, e *entry, change kconfig.Change) {
+	a := c.state(e, change.Option, c.a, change.A, change.InA)
+	b := c.state(e, change.Option, c.b, change.B, change.InB)
+	notes := []string{overrides("a", a.by, a.value), overrides("b", b.by, b.value)}
+	d.Weight, d.Slower = e.weigh(a.effect(e), b.effect(e))
+	if change.A != "n" && change.B != "n" && e.Slow == "" && tristate(change.A) && tristate(change.B) {
+		d.Weight *= sameButBuilt
+	}
+	if on(a.effect(e)) && on(b.effect(e)) && tristate(change.A) && tristate(change.B) && a.value != b.value {
+		d.Why = "both sides have it, one in the kernel and one as a module"
+	}
+	if change.A == change.B {
+		d.A, d.B = a.value, b.value
+	}
+	if a.effect(e) == b.effect(e) {
+		d.Weight, d.Slower, d.Why = e.Weight*sameInEffect, "", "both sides behave alike"
+		if a.without+b.without == "" {
+			notes = append(notes, "both behave as "+a.value)
+		}
+	}
+	if !a.decided || !b.decided || c.between(change.Option) {
+		d.Slower = ""
+	}
+	foreign := change.InA != change.InB && !a.implied && !b.implied && otherArchitecture(c.a.config, c.b.config)
+	if !a.decided || !b.decided || foreign {
+		d.Weight, d.Slower = min(d.Weight, e.Weight*sameInEffect), ""
+	}
+	for name, st := range map[string]state{"a": a, "b": b} {
+		if st.without != "" {
+			notes = append(notes, fmt.Sprintf("without effect in %s, where %s is off", name, st.without))
+		}
+	}
+	slices.Sort(notes[2:])
+	switch {
+	case foreign:
+		notes = append(notes, "one of them does not mention it, and they are for different architectures")
+	case !change.InA && a.by == "":
+		notes = append(notes, e.silence("a", c.a, a))
+	}
+	if !foreign && !change.InB && b.by == "" {
+		notes = append(notes, e.silence("b", c.b, b))
+	}
+	d.Note = join(notes...)
+}
+
+// effect is the value that counts: where what the option needs is off, it costs nothing.
+func (st state) effect(e *entry) string {
+	switch {
+	case st.without != "" && e.Slow == "y":
+		return "n"
+	case st.without != "" && e.Slow == "n":
+		return "y"
+	}
+	return st.value
 }
 
 // otherArchitecture says whether two builds are for different processors: what one of them does not mention may then be
@@ -80,15 +105,20 @@ func otherArchitecture(a, b kconfig.Config) bool {
 	return false
 }
 
-// impliedChanges are options that one side has off and the other side's older kernel does not know, but behaves as if
-// on.
+// impliedChanges are options that one side has off and the other side's kernel does not know, but behaves as if on.
 func (c *comparison) impliedChanges(a, b kconfig.Config) []kconfig.Change {
 	var changes []kconfig.Change
 	for _, e := range c.implied {
 		valueA, inA := a[e.Option]
 		valueB, inB := b[e.Option]
-		if inA != inB && valueA+valueB == "n" && (e.implied(inA, c.a.release) && !inA ||
-			e.implied(inB, c.b.release) && !inB) {
+		if inA == inB || valueA+valueB != "n" {
+			continue
+		}
+		silent := c.a
+		if inA {
+			silent = c.b
+		}
+		if value, ok := e.impliedValue(silent); ok && value != "n" {
 			changes = append(changes, kconfig.Change{Option: e.Option, A: "n", B: "n", InA: inA, InB: inB})
 		}
 	}
@@ -96,29 +126,6 @@ func (c *comparison) impliedChanges(a, b kconfig.Config) []kconfig.Change {
 }
 
 func tristate(value string) bool { return value == "y" || value == "m" || value == "n" }
-
-// implied says whether a side behaves as the entry says of kernels that don't know the option. One whose release is not
-// known is taken for one of those when it does not mention the option.
-func (e *entry) implied(mentioned bool, release string) bool {
-	if e.Implied == "" || mentioned {
-		return false
-	}
-	return release == "" || e.Since != "" && older(release, e.Since) || e.Until != "" && !older(release, e.Until)
-}
-
-func (e *entry) impliedNote() string {
-	if e.Since != "" {
-		return fmt.Sprintf("kernels before %s don't know it and behave as %s", e.Since, e.Implied)
-	}
-	return fmt.Sprintf("kernels from %s on don't know it and behave as %s", e.Until, e.Implied)
-}
-
-func (e *entry) unmentioned(side, release string) string {
-	if e.Since != "" && release != "" && older(release, e.Since) {
-		return fmt.Sprintf("not known to the kernel of %s (%s); it came with %s", side, release, e.Since)
-	}
-	return side + " does not mention it: its kernel does not know it, or what it depends on is off"
-}
 
 // older compares two releases by their first two numbers.
 func older(release, than string) bool {
