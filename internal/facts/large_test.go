@@ -18,7 +18,7 @@ import (
 // inMemory is a machine whose files are a tree.
 type inMemory struct {
 	*factstest.Machine
-	files factstest.Tree
+	files collect.Tree
 }
 
 func (m inMemory) FS() fs.FS { return m.files }
@@ -27,7 +27,7 @@ func (m inMemory) FS() fs.FS { return m.files }
 // configuration and 2,000 processes.
 func largeMachine(t testing.TB) inMemory {
 	t.Helper()
-	m := inMemory{&factstest.Machine{Title: "large"}, factstest.NewTree()}
+	m := inMemory{&factstest.Machine{Title: "large"}, collect.NewTree()}
 	write := m.files.File
 	const cpuDir, nodeDir = "/sys/devices/system/cpu", "/sys/devices/system/node"
 	const cpus, perNode, perSocket = 1024, 64, 256
@@ -69,7 +69,7 @@ func largeMachine(t testing.TB) inMemory {
 	if err := packed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m.files.Put("/proc/config.gz", &factstest.Node{Data: config.String()})
+	m.files.Put("/proc/config.gz", &collect.Node{Data: config.String()})
 	write(collect.ReleasePath, "6.18.0-large")
 	for n := range 2000 {
 		write(fmt.Sprintf("/proc/%d/comm", n+1), fmt.Sprintf("worker/%d", n))

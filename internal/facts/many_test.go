@@ -9,15 +9,14 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
 )
 
 // manyDisks is a machine with n SAS disks behind eight adapters of 128 interrupts each; a quarter is paired to
 // multipath maps, and a quarter mounted.
-func manyDisks(n int) factstest.Tree {
-	t := factstest.NewTree()
-	queue := factstest.NewTree()
+func manyDisks(n int) collect.Tree {
+	t := collect.NewTree()
+	queue := collect.NewTree()
 	for _, d := range catalogue.All() {
 		if a, ok := strings.CutPrefix(d.Key, "disk.queue."); ok {
 			queue.File(a, "1")
@@ -25,7 +24,7 @@ func manyDisks(n int) factstest.Tree {
 	}
 	queue.File("rotational", "0")
 	queue.File("scheduler", "none [mq-deadline]")
-	t.Put("/sys/bus/scsi/drivers/sd", &factstest.Node{Names: map[string]*factstest.Node{}})
+	t.Put("/sys/bus/scsi/drivers/sd", &collect.Node{Names: map[string]*collect.Node{}})
 	t.File("/sys/devices/system/cpu/online", "0-1023")
 	t.File("/proc/sys/kernel/osrelease", "6.12.0")
 	var interrupts, mounts strings.Builder

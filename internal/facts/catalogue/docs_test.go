@@ -62,8 +62,9 @@ What headroom knows of a machine, by key. 'headroom facts' prints the values, '-
 everything. Reading changes nothing and needs no root; what only root can read is *unknown*, with the reason.
 
 'headroom facts diff A B' compares two of these: a target ('local', 'ssh://host'), a saved run ('RUN:ROLE' for one of
-its targets), a snapshot ('headroom facts --json > FILE'), a kernel configuration, the output of 'sysctl -a', or '-'
-for standard input. Two that have no fact in common are an error. '-o FILE' writes HTML, Markdown, CSV or JSON, by its
+its targets), a snapshot ('headroom facts --json > FILE'), a kernel configuration, [files or pasted
+text](../howto/doctor.md#a-machine-that-is-not-here) of a machine, or '-' for standard input. Two that have no fact in
+common are an error. '-o FILE' writes HTML, Markdown, CSV or JSON, by its
 suffix.
 
 - A fact of one thing among several names it: 'disk.queue.scheduler' of 'nvme0n1'. The disk that a run measures has keys

@@ -21,7 +21,7 @@ srcversion: 473968AD625BA317874A57E
 `
 
 func TestOnlySomeDrivesAreAsked(t *testing.T) {
-	machine := factstest.NewTree()
+	machine := collect.NewTree()
 	machine.File("/proc/self/status", "Uid:\t0\t0\t0\t0")
 	machine.File("/usr/sbin/nvme", "")
 	for i := range maxAsked + 2 {
@@ -78,7 +78,7 @@ func TestLVMKind(t *testing.T) {
 		{"mpath-3600", "", "multipath"},
 		{"part1-mpath-3600", "mpath-3600", "partition"}, {"", "", "dm"}, {"DMRAID-x", "", "dmraid"},
 	} {
-		machine := factstest.NewTree()
+		machine := collect.NewTree()
 		for name, uuid := range map[string]string{"dm-0": c[0], "dm-1": c[1]} {
 			dir := "/sys/devices/virtual/block/" + name
 			machine.File(dir+"/dm/uuid", uuid)
