@@ -47,7 +47,7 @@ func layers() [][]string {
 			"internal/report/varied"},
 		{"internal/report"},
 		{"internal/runner", "internal/store", "internal/ingest"},
-		{"internal/diagnosis", "internal/summary"},
+		{"internal/diagnosis", "internal/saved", "internal/summary"},
 		{"internal/compare", "internal/history", "internal/layers", "internal/interference", "internal/ladder",
 			"internal/ablation", "internal/sweep", "internal/bisection", "internal/stages", "internal/outage",
 			"internal/outliers", "internal/soak"},

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"syscall"
 	"time"
 
 	"headroom/internal/diagnosis"
@@ -18,6 +21,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/prose"
+	"headroom/internal/saved"
 	"headroom/internal/store"
 	"headroom/internal/target"
 )
@@ -29,10 +33,13 @@ const LocalTarget = target.LocalName
 const StandardInput = "-"
 
 // Subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a
-// run of several ("4J0P:server"), a file (a snapshot, a kernel configuration, the output of sysctl -a), or such a file
-// from standard input ("-"). Reading a machine may take limit.
+// run of several ("4J0P:server"), a file (a snapshot, a kernel configuration, what commands printed), files of a
+// machine ("dir:sosreport.tar.xz"), or such a file from standard input ("-"). Reading a machine may take limit.
 func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
-	if name = spelling(name); p.AllKinds().Has(name) {
+	if name = spelling(name); strings.HasPrefix(name, saved.Scheme) {
+		return p.factsOfFiles(ctx, name, limit)
+	}
+	if p.AllKinds().Has(name) {
 		t, err := p.OpenTarget(ctx, name)
 		if err != nil {
 			return facts.Document{}, err
@@ -44,22 +51,29 @@ func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (fa
 		return facts.Document{}, Usage("an empty name names nothing to read facts from", subjectHint)
 	}
 	if name == StandardInput {
-		return readSubject("standard input", p.Stdin)
+		return p.readSubject(ctx, "standard input", p.Stdin, limit)
 	}
 	f, err := OpenInput(name)
 	if err == nil {
 		defer f.Close()
-		if !IsFolder(name) {
-			return readSubject(name, f)
+		switch {
+		case IsFolder(name):
+		case saved.IsArchive(f):
+			return p.factsOfFiles(ctx, name, limit)
+		default:
+			return p.readSubject(ctx, name, f, limit)
 		}
+	} else if errors.Is(err, syscall.ENOTDIR) { // a folder in an archive
+		return p.factsOfFiles(ctx, name, limit)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't read facts from " + name, Err: err}
 	} else if folder, _ := lab.CutArm(name); filepath.Base(name) != name && !IsFolder(folder) {
 		return facts.Document{}, Usage("there is no "+name, subjectHint) // a run is not called so either
 	}
-	if _, err := os.Stat(filepath.Join(name, "run.json")); IsFolder(name) && filepath.Base(name) != name &&
-		errors.Is(err, fs.ErrNotExist) {
-		return facts.Document{}, Usage(name+" is a folder without a run.json, so it is no run", subjectHint)
+	if IsFolder(name) && isSaved(name) {
+		if _, _, err := p.RunOf(name); filepath.Base(name) != name || err != nil {
+			return p.factsOfFiles(ctx, name, limit)
+		}
 	}
 	b, role, err := p.RunOf(name)
 	if err != nil {
@@ -110,13 +124,18 @@ func (p *App) runAmongSubjects(name string) (b *store.Bundle, role string, err e
 	if name = spelling(name); name == StandardInput || p.AllKinds().Has(name) {
 		return nil, "", nil
 	}
-	if f, err := OpenInput(name); err == nil {
+	f, err := OpenInput(name)
+	if err == nil {
 		f.Close()
 		if !IsFolder(name) {
 			return nil, "", nil
 		}
 	}
-	return p.RunOf(name)
+	b, role, err = p.RunOf(name)
+	if err != nil && (errors.Is(err, syscall.ENOTDIR) || isSaved(name)) {
+		return nil, "", nil
+	}
+	return b, role, err
 }
 
 // LoadsOfRun are the profiled loads of a run; with a role, those of that target.
@@ -144,12 +163,13 @@ func (p *App) FactsOfTarget(ctx context.Context, t target.Target, limit time.Dur
 	return p.SnapshotWithin(ctx, limit, t, place)
 }
 
-const subjectHint = `facts come from "local", ssh://host, a run, one target of it (RUN:ROLE), - (standard input), or a file: a snapshot, a kernel configuration, what sysctl -a printed`
+const subjectHint = `facts come from "local", ssh://host, a run, one target of it (RUN:ROLE), - (standard input), or a file: a snapshot, a kernel configuration, what sysctl -a and other commands printed, an archive or a folder with /proc and /sys of a machine`
 
 // maxSubject is the largest file that is read: a snapshot of 4,000 disks is some 60 MiB.
 const maxSubject = 256 << 20
 
-func readSubject(name string, from io.Reader) (facts.Document, error) {
+func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limit time.Duration) (facts.Document,
+	error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxSubject+1))
 	if err == nil && len(data) > maxSubject {
 		err = fmt.Errorf("it is larger than %d MiB", maxSubject>>20)
@@ -157,8 +177,14 @@ func readSubject(name string, from io.Reader) (facts.Document, error) {
 	if err != nil {
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't read facts from " + name, Err: err}
 	}
-	s, err := diff.Decode(name, data)
-	return facts.Document{Schema: facts.DocumentSchema, Target: s.Name, Facts: s.Facts}, err
+	if saved.IsArchive(bytes.NewReader(data)) {
+		m, err := saved.Bytes(name, data)
+		if err != nil {
+			return facts.Document{}, err
+		}
+		return p.factsOfSaved(ctx, m, limit)
+	}
+	return p.factsOfText(ctx, name, data, limit)
 }
 
 // IsFolder says whether a name is that of a folder.
@@ -230,4 +256,83 @@ func FactsOfRun(b *store.Bundle, role string) (facts.Document, error) {
 		d.Target += " (" + b.Run.Label + ")"
 	}
 	return d, nil
+}
+
+// factsOfFiles reads a folder or an archive with the files of a machine, and says what of it could not be read.
+func (p *App) factsOfFiles(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
+	m, err := saved.Open(name)
+	if err != nil {
+		return facts.Document{}, err
+	}
+	return p.factsOfSaved(ctx, m, limit)
+}
+
+func (p *App) factsOfSaved(ctx context.Context, m *saved.Machine, limit time.Duration) (facts.Document, error) {
+	for _, u := range m.Unread {
+		p.Print("", m.Name()+": not read: "+u)
+	}
+	return m.Facts(ctx, limit)
+}
+
+// factsOfText reads a file or a paste: a snapshot, a kernel's configuration, an archive, or what commands printed.
+func (p *App) factsOfText(ctx context.Context, name string, data []byte, limit time.Duration) (facts.Document, error) {
+	s, err := diff.Decode(name, data)
+	d := facts.Document{Schema: facts.DocumentSchema, Target: s.Name, Facts: s.Facts}
+	if err == nil && !sysctlsOnly(s.Facts) {
+		return d, nil
+	}
+	if text := strings.TrimSpace(string(data)); err != nil && strings.HasPrefix(text, "{") {
+		return d, err
+	}
+	m, merr := saved.Paste(name, string(data))
+	if merr != nil {
+		if err == nil {
+			return d, nil
+		}
+		return d, merr
+	}
+	more, err := p.factsOfSaved(ctx, m, limit)
+	more.Facts = append(more.Facts, notIn(d.Facts, more.Facts)...)
+	return more, err
+}
+
+// sysctlsOnly reports whether facts are sysctls, which may be a part of what a text says.
+func sysctlsOnly(all []lab.Fact) bool {
+	for _, f := range all {
+		if !strings.HasPrefix(f.Key, "sysctl.") {
+			return false
+		}
+	}
+	return true
+}
+
+// notIn are the facts whose keys others do not have.
+func notIn(all, others []lab.Fact) (rest []lab.Fact) {
+	known := map[string]bool{}
+	for _, f := range others {
+		known[f.Key] = true
+	}
+	for _, f := range all {
+		if !known[f.Key] {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// isSaved reports whether an argument is files of a machine: a folder that is no run, or an archive.
+func isSaved(name string) bool {
+	if strings.HasPrefix(name, saved.Scheme) {
+		return true
+	}
+	if IsFolder(name) {
+		_, err := os.Stat(filepath.Join(name, "run.json"))
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	f, err := OpenInput(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return saved.IsArchive(f)
 }

@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/config"
 	"headroom/internal/lab"
+	"headroom/internal/saved"
 	"headroom/internal/target"
 	"headroom/internal/target/bootloader"
 	"headroom/internal/target/kube"
@@ -22,7 +23,7 @@ import (
 // TargetKind is one kind of place where commands run, and all that this package knows of it. What an open target can
 // do is asked by the interfaces of package target.
 type TargetKind struct {
-	// Scheme is what its names begin with, "ssh:"; Form is how they are written.
+	// Scheme is what its names begin with, "ssh:"; Form is how they are written, empty for what nothing can be run on.
 	Scheme, Form string
 	// Completions are the beginnings of names that a shell offers, each with what it stands for after a tab.
 	Completions []string
@@ -69,6 +70,7 @@ func (p *App) AllKinds() TargetKinds {
 				podname.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}},
 		{Scheme: bootloader.TalosScheme, Form: "talos://NODE", Open: p.openTalos,
 			Traits: func(string) target.Traits { return bootloader.TalosTraits() }},
+		filesKind(),
 	}...)
 }
 
@@ -115,7 +117,9 @@ func (k TargetKinds) Rest(name string) string {
 func (k TargetKinds) Forms() string {
 	var forms []string
 	for _, k := range k {
-		forms = append(forms, k.Form)
+		if k.Form != "" {
+			forms = append(forms, k.Form)
+		}
 	}
 	return strings.Join(forms, " or ")
 }
@@ -303,4 +307,12 @@ func (p *App) openTalos(ctx context.Context, name string) (target.Target, error)
 		return nil, err // and no node that is nil in an interface which is not
 	}
 	return n, nil
+}
+
+// filesKind is the kind of files of a machine, which no command can be run on.
+func filesKind() TargetKind {
+	return TargetKind{Scheme: saved.Scheme,
+		Completions: []string{saved.Scheme + "\tfiles of a machine: a folder or an archive with its /proc and /sys"},
+		Open:        func(_ context.Context, name string) (target.Target, error) { return nil, saved.Refusal(name) },
+	}
 }

@@ -41,8 +41,8 @@ func (p *program) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [TARGET | RUN[:ROLE] | FILE | -]...",
 		Short: "Report what limits the I/O of a machine, without any load",
-		Long: `Checks some two hundred rules against the facts of this machine, of another one (ssh://host) or of a saved run, in
-about a second: without load, network traffic or changes, as any user. Each finding says what was read, which
+		Long: `Checks some two hundred rules against the facts of this machine, of another one (ssh://host), of a saved run, or
+of files (a sosreport, a folder with /proc and /sys, text that commands printed), in about a second: without load, network traffic or changes, as any user. Each finding says what was read, which
 effect others measured and where, what to change, what that costs, and how to measure it here; those of low
 severity are shortened without --all. Rules that could not be checked are listed with the missing facts. Of a run that
 was profiled, findings rest on its profiles, too; of any run, what can't account for its loads' times stands below.
@@ -58,6 +58,8 @@ also names facts in which a few machines differ from the others.`,
   headroom doctor last
   headroom doctor ssh://node7 -o node7.html
   headroom doctor 4J0P:server
+  headroom doctor sosreport-db1.tar.xz
+  lspci -nnvv | headroom doctor -
   headroom doctor --keep cmdline:numa=off
   headroom doctor --for talos --fail-on high
   ssh node7 headroom facts --json | headroom doctor -`,

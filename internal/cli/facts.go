@@ -14,6 +14,7 @@ import (
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
+	"headroom/internal/saved"
 	"headroom/internal/visible"
 )
 
@@ -31,8 +32,9 @@ func (p *program) factsCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "facts [TARGET | RUN | FILE | -]",
 		Short: "Show the facts of a machine or of a saved run",
-		Long: `Shows what the kernel, the firmware and the devices report about this machine or another one (ssh://host): in
-about a second, as any user, without changes. Facts that can't be read are unknown, with the reason. Build
+		Long: `Shows what the kernel, the firmware and the devices report about this machine, another one (ssh://host) or one
+whose files were saved (a sosreport, a folder with its /proc and /sys, text that commands printed): in about a
+second, as any user, without changes. Facts that can't be read are unknown, with the reason. Build
 options, sysctls and module parameters are only counted; --all lists them. The JSON output holds everything;
 "facts diff" and "doctor" read it.`,
 		Example: `  headroom facts
@@ -41,6 +43,7 @@ options, sysctls and module parameters are only counted; --all lists them. The J
   headroom facts ssh://node7
   headroom facts qemu:guest.yaml
   headroom facts last
+  headroom facts dir:sosreport-db1.tar.xz
   headroom facts diff node6.json node7.json`,
 		Args: argumentCount(0, 1, "nothing, or what to show the facts of: a target, a run, a file, - for "+
 			"standard input"),
@@ -87,10 +90,13 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 		return p.PrintJSON(d)
 	}
 	shown := d.Facts
+	if len(o.only) == 0 && !o.all {
+		shown = slices.DeleteFunc(slices.Clone(shown), func(f lab.Fact) bool { return f.Unknown == saved.Unsaid })
+	}
 	asksForBulk := func(prefix string) bool { return facts.Bulk(strings.TrimRight(prefix, ".*") + ".") }
 	if !o.all && !slices.ContainsFunc(o.only, asksForBulk) {
-		// A file that holds nothing else, such as a kernel's configuration, is listed whole.
-		if brief := facts.Brief(shown); len(brief) > 1 || len(brief) > 0 && len(o.only) > 0 {
+		// A file that holds nothing else, such as a kernel's configuration or sysctls, is listed whole.
+		if brief := facts.Brief(shown); len(brief) > 1 && !onlySysctls(brief) || len(brief) > 0 && len(o.only) > 0 {
 			shown = brief
 		}
 	}
@@ -100,6 +106,13 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 		writeRows(p.Stdout, s.Rows, o, app.Columns(p.Stdout))
 	}
 	return nil
+}
+
+// onlySysctls reports whether all that is known follows from sysctls, as of what sysctl -a printed.
+func onlySysctls(brief []lab.Fact) bool {
+	return !slices.ContainsFunc(brief, func(f lab.Fact) bool {
+		return f.Unknown == "" && !strings.HasPrefix(f.Source, "/proc/sys/")
+	})
 }
 
 func chosenFacts(all []lab.Fact, only []string) []lab.Fact {

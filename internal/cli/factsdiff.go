@@ -33,7 +33,7 @@ func (p *program) factsDiffCommand() *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare two machines; differences most likely to matter for I/O come first",
 		Long: `Compares the facts of two machines: targets ("local", "ssh://host"), saved runs, snapshots, kernel
-configurations, the output of sysctl -a; - is standard input. Differences are ranked by their likely effect on
+configurations, files of a machine (a sosreport, what commands printed); - is standard input. Differences are ranked by their likely effect on
 I/O, with the reason. Devices are paired by serial number, slot and model, not by name. The ranking comes from
 published knowledge, not from a measurement; differences with no known effect come last. Of two runs that were
 profiled, what each difference is known to make the kernel do is looked up in the profiles, and counts, too.`,
@@ -61,6 +61,11 @@ profiled, what each difference is known to make the kernel do is looked up in th
 			b, err := p.Subject(c.Context(), args[1], facts.SnapshotLimit)
 			if err != nil {
 				return err
+			}
+			for _, d := range []*facts.Document{&a, &b} {
+				if brief := facts.Brief(d.Facts); onlySysctls(brief) { // they are called by their own names
+					d.Facts = slices.DeleteFunc(d.Facts, func(f lab.Fact) bool { return !facts.Bulk(f.Key) })
+				}
 			}
 			profiles, err := p.profilesBeside(args[0], args[1])
 			if err != nil {

@@ -1,0 +1,144 @@
+package saved
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/facts/hardware"
+	"headroom/internal/lab"
+)
+
+// readCPUInfo reads /proc/cpuinfo. People paste the part of one processor, which says nothing about how many there are:
+// they are counted only where as many are there as belong to a package.
+func readCPUInfo(m *Machine, text string) bool {
+	first := ""
+	if f := siblings.FindStringSubmatch(text); f != nil {
+		first = f[1]
+	}
+	if n := len(processorLine.FindAllString(text, -1)); m.pasted && collect.Integer(first) != 1 &&
+		(n == 1 || int64(n) < collect.Integer(first)) {
+		text = processorLine.ReplaceAllString(text, "")
+	}
+	m.file("/proc/cpuinfo", text+"\n")
+	return true
+}
+
+var (
+	siblings      = regexp.MustCompile(`(?m)^siblings\s*: (\d+)$`)
+	processorLine = regexp.MustCompile(`(?m)^processor\s*: \d+$`)
+)
+
+// readLSCPU reads what lscpu prints, as the files that it reads itself. On a terminal the names of vulnerabilities lack
+// their first word. Source: util-linux, sys-utils/lscpu.c (print_summary) and lscpu-cputype.c (names of
+// vulnerabilities: underscores become spaces).
+//
+//	CPU(s):                  16
+//	On-line CPU(s) list:     0-15
+//	  Spec rstack overflow:  Mitigation; Safe RET
+func readLSCPU(m *Machine, text string) bool {
+	values := map[string]string{}
+	section := ""
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		indented := strings.HasPrefix(name, " ")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !indented {
+			section = name
+		}
+		if section == "Vulnerabilities" && indented {
+			name = "Vulnerability " + name
+		}
+		values[name] = value
+		if flaw, ok := strings.CutPrefix(name, "Vulnerability "); ok && value != "" {
+			file := strings.ReplaceAll(strings.ToLower(flaw), " ", "_")
+			m.file("/sys/devices/system/cpu/vulnerabilities/"+file,
+				strings.Replace(value, "Mitigation; ", "Mitigation: ", 1)+"\n")
+		}
+	}
+	info := ""
+	for _, f := range [][2]string{{"vendor_id", "Vendor ID"}, {"cpu family", "CPU family"}, {"model", "Model"},
+		{"model name", "Model name"}, {"stepping", "Stepping"}, {"flags", "Flags"}} {
+		if v := values[f[1]]; v != "" && v != "-" {
+			info += f[0] + "\t: " + v + "\n"
+		}
+	}
+	const source = "lscpu"
+	arch := values["Architecture"]
+	if x86 := arch == "x86_64" || arch == "i686" || strings.Contains(values["Vendor ID"], "Intel") ||
+		strings.Contains(values["Vendor ID"], "AMD"); x86 && info != "" {
+		m.file("/proc/cpuinfo", info)
+	} else if values["Model name"] != "" {
+		m.tell("", collect.Known("cpu.model", values["Model name"], source))
+	}
+	if arch != "" {
+		m.file("/proc/sys/kernel/arch", arch+"\n")
+	}
+	if set, err := hardware.ParseCPUList(values["On-line CPU(s) list"]); err == nil && set.Count() > 0 {
+		m.file(hardware.OnlineCPUsPath, set.String()+"\n")
+		m.tell("", collect.Whole("cpu.threads", int64(set.Count()), source))
+	}
+	sockets, per := collect.Integer(values["Socket(s)"]), collect.Integer(values["Core(s) per socket"])
+	if sockets > 0 {
+		m.tell("", collect.Whole("cpu.sockets", sockets, source))
+	}
+	if sockets > 0 && per > 0 {
+		m.tell("", collect.Whole("cpu.cores", sockets*per, source))
+	}
+	if v := values["Hypervisor vendor"]; v != "" && strings.Contains(values["Flags"]+"hypervisor", "hypervisor") {
+		m.tell("", collect.Known("vm.hypervisor", strings.ToLower(v), source))
+	}
+	if n := collect.Integer(values["NUMA node(s)"]); n > 0 {
+		m.tell("", collect.Whole("numa.nodes", n, source))
+		for i := range min(n, 1024) {
+			if list, ok := values[fmt.Sprintf("NUMA node%d CPU(s)", i)]; ok {
+				m.file(fmt.Sprintf("/sys/devices/system/node/node%d/cpulist", i), list+"\n")
+			}
+		}
+	}
+	return info != "" || len(m.told) > 0
+}
+
+// readNUMA reads "numactl --hardware". Sizes are mebibytes; newer versions write ranges of CPUs. Source: numactl,
+// numactl.c (hardware, print_node_cpus, print_distances).
+//
+//	available: 2 nodes (0-1)
+//	node 0 cpus: 0 1 2 3 4 5 6 7
+//	node 0 size: 128833 MB
+func readNUMA(m *Machine, text string) bool {
+	available := nodesLine.FindStringSubmatch(text)
+	if available == nil {
+		return false
+	}
+	for _, f := range nodeLine.FindAllStringSubmatch(text, -1) {
+		dir := "/sys/devices/system/node/node" + f[1] + "/"
+		switch value := strings.TrimSpace(f[3]); f[2] {
+		case "cpus":
+			list, _, _ := strings.Cut(value, " (")
+			list = strings.Join(strings.Fields(strings.ReplaceAll(list, ",", " ")), ",")
+			if set, err := hardware.ParseCPUList(list); err == nil {
+				m.file(dir+"cpulist", set.String()+"\n")
+			}
+		case "size":
+			if n, err := strconv.ParseInt(strings.TrimSuffix(value, " MB"), 10, 64); err == nil && n < 1<<40 {
+				m.file(dir+"meminfo", fmt.Sprintf("Node %s MemTotal: %d kB\n", f[1], n<<10))
+			}
+		}
+	}
+	for _, f := range distanceLine.FindAllStringSubmatch(text, -1) {
+		m.file("/sys/devices/system/node/node"+f[1]+"/distance", strings.Join(strings.Fields(f[2]), " ")+"\n")
+	}
+	m.tell("", lab.Fact{Key: "numa.nodes", Value: available[1], Source: "numactl --hardware"})
+	return true
+}
+
+var (
+	nodesLine    = regexp.MustCompile(`(?m)^available: (\d{1,4}) nodes? \(`)
+	nodeLine     = regexp.MustCompile(`(?m)^node (\d{1,4}) (cpus|size):(.*)$`)
+	distanceLine = regexp.MustCompile(`(?m)^ *(\d{1,4}): +((?:\d+ *)+)$`)
+)

@@ -1,0 +1,221 @@
+package saved
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/load/pasted"
+)
+
+// maxGuests bounds the machines of one text.
+const maxGuests = 64
+
+// guest makes a process of a command line of QEMU.
+func (m *Machine) guest(argv []string) bool {
+	pid := 0
+	for pid < maxGuests {
+		pid++
+		if _, err := m.files.Lstat(fmt.Sprintf("proc/%d", pid)); err != nil {
+			break
+		}
+	}
+	dir := fmt.Sprintf("/proc/%d/", pid)
+	m.file(dir+"comm", "kvm\n")
+	m.file(dir+"cmdline", strings.Join(argv, "\x00")+"\x00")
+	return len(argv) > 1 && pid < maxGuests
+}
+
+// readQEMU reads a command line of QEMU, as "qm showcmd" and the logs of libvirt have it.
+//
+//	/usr/bin/kvm -id 100 -name db1,debug-threads=on -device lsi,id=scsihw0,bus=pci.0,addr=0x5
+func readQEMU(m *Machine, text string) bool {
+	return m.guest(pasted.Words(strings.ReplaceAll(text, "\\\n", " ")))
+}
+
+var qmLine = regexp.MustCompile(`^([a-z]+)(\d*): (.*)$`)
+
+func qmDrives() []string { return []string{"scsi", "virtio", "sata", "ide"} }
+
+// readQM reads what "qm config" prints, and the files of /etc/pve/qemu-server, as the command line that Proxmox VE
+// makes of it. What it chooses by its version and the kind of storage is unknown. Sources: qemu-server,
+// PVE/QemuServer.pm (config_to_command, print_drivedevice_full, print_drive_commandline_full) and qm.conf(5).
+//
+//	scsi0: local-zfs:vm-100-disk-0,cache=writethrough,size=64G
+//	scsihw: lsi
+//	net0: e1000=02:00:00:00:00:01,bridge=vmbr0,firewall=1
+func readQM(m *Machine, text string) bool {
+	values, numbered := map[string]string{}, [][3]string{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "[") {
+			break // a snapshot of older settings
+		}
+		if f := qmLine.FindStringSubmatch(line); f != nil {
+			values[f[1]+f[2]] = f[3]
+			numbered = append(numbered, [3]string{f[1], f[2], f[3]})
+		}
+	}
+	argv := []string{"/usr/bin/kvm", "-pidfile", "/var/run/qemu-server/0.pid"}
+	name := values["name"]
+	if name != "" {
+		argv = append(argv, "-name", name)
+	}
+	if values["cores"] != "" || values["sockets"] != "" {
+		argv = append(argv, "-smp", fmt.Sprintf("%d,sockets=%d", max(1, collect.Integer(values["cores"]))*
+			max(1, collect.Integer(values["sockets"])), max(1, collect.Integer(values["sockets"]))))
+	}
+	if amount := properties(values["memory"], "current")["current"]; amount != "" {
+		argv = append(argv, "-m", amount)
+	}
+	if model := properties(values["cpu"], "cputype")["cputype"]; model != "" {
+		argv = append(argv, "-cpu", model)
+	}
+	if kind := properties(values["machine"], "type")["type"]; kind != "" {
+		argv = append(argv, "-machine", "type="+kind)
+	}
+	hardware := values["scsihw"]
+	if hardware == "" {
+		hardware = "lsi"
+	}
+	single := hardware == "virtio-scsi-single"
+	if !single {
+		argv = append(argv, "-device", hardware+",id=scsihw0")
+	}
+	read := len(argv) > 7
+	for _, n := range numbered {
+		id := n[0] + n[1]
+		p := properties(n[2], "file")
+		switch {
+		case n[0] == "net" && n[1] != "":
+			argv = append(argv, qmNIC(id, n[2])...)
+			read = true
+		case slices.Contains(qmDrives(), n[0]) && n[1] != "" && p["media"] != "cdrom" && p["file"] != "none":
+			argv = append(argv, qmDisk(n[0], n[1], single, p)...)
+			read = true
+			about := name + "/" + id
+			if name == "" {
+				about = "1/" + id
+			}
+			if p["aio"] == "" {
+				m.tell(about, collect.Unknown("drive.aio", "qm config", "Proxmox VE chooses it by the storage"))
+			}
+			if e := path.Ext(p["file"]); e != ".qcow2" && e != ".vmdk" && p["format"] == "" &&
+				strings.Contains(p["file"], ":") {
+				m.tell(about, collect.Unknown("drive.backend", "qm config",
+					"the kind of storage is in /etc/pve/storage.cfg"))
+			}
+			if p["cache"] == "" {
+				m.tell(about, collect.Unknown("drive.cache", "qm config", "Proxmox VE chooses none, but on btrfs"))
+			}
+		}
+	}
+	return m.guest(argv) && read
+}
+
+// properties are the settings of a line; the first may go without its name.
+func properties(text, first string) map[string]string {
+	p := map[string]string{}
+	for i, part := range strings.Split(text, ",") {
+		key, value, ok := strings.Cut(part, "=")
+		if !ok && i == 0 {
+			key, value = first, part
+		}
+		p[key] = value
+	}
+	return p
+}
+
+func qmNIC(id, text string) []string {
+	first, rest, _ := strings.Cut(text, ",")
+	model, _, _ := strings.Cut(first, "=")
+	p := properties(rest, "")
+	if model == "model" {
+		_, model, _ = strings.Cut(first, "=")
+	}
+	netdev := "type=tap,id=" + id
+	if model == "virtio" {
+		model, netdev = "virtio-net-pci", netdev+",vhost=on"
+	}
+	if p["queues"] != "" {
+		netdev += ",queues=" + p["queues"]
+	}
+	return []string{"-netdev", netdev, "-device", model + ",netdev=" + id + ",id=" + id}
+}
+
+func qmDisk(kind, number string, single bool, p map[string]string) []string {
+	id := kind + number
+	drive := "file=" + p["file"] + ",if=none,id=drive-" + id
+	for _, o := range []string{"cache", "aio", "discard"} {
+		if p[o] != "" {
+			drive += "," + o + "=" + p[o]
+		}
+	}
+	format := p["format"]
+	if format == "" {
+		format = "raw"
+		if e := path.Ext(p["file"]); e == ".qcow2" || e == ".vmdk" {
+			format = e[1:]
+		}
+	}
+	argv := []string{"-drive", drive + ",format=" + format}
+	thread := ""
+	if p["iothread"] == "1" && (kind == "virtio" || single) {
+		argv = append(argv, "-object", "iothread,id=iothread-"+id)
+		thread = ",iothread=iothread-" + id
+	}
+	device := ""
+	switch kind {
+	case "virtio":
+		device = "virtio-blk-pci" + thread
+	case "sata":
+		argv = append(argv, "-device", "ahci,id=ahci0")
+		device = "ide-hd,bus=ahci0." + number
+	case "ide":
+		device = "ide-hd,bus=ide." + number
+	default:
+		device = "scsi-hd,bus=scsihw0.0"
+		if single {
+			argv = append(argv, "-device", "virtio-scsi-pci,id=virtioscsi"+number+thread)
+			device = "scsi-hd,bus=virtioscsi" + number + ".0"
+		}
+	}
+	return append(argv, "-device", device+",drive=drive-"+id+",id="+id)
+}
+
+// readTalos reads what a machine configuration of Talos sets. Its kernel arguments are only those that are added, so
+// that no line of arguments is made of them. Source: Talos, pkg/machinery/config/types/v1alpha1/v1alpha1_types.go.
+//
+//	machine:
+//	  sysctls:
+//	    net.ipv4.tcp_window_scaling: "0"
+func readTalos(m *Machine, text string) bool {
+	var c struct {
+		Machine struct {
+			Sysctls map[string]string `yaml:"sysctls"`
+			Sysfs   map[string]string `yaml:"sysfs"`
+			Install struct {
+				Arguments []string `yaml:"extraKernelArgs"`
+			} `yaml:"install"`
+		} `yaml:"machine"`
+	}
+	if yaml.NewDecoder(strings.NewReader(text)).Decode(&c) != nil {
+		return false
+	}
+	for key, value := range c.Machine.Sysctls {
+		m.file("/proc/sys/"+swapDots(key), value+"\n")
+	}
+	for key, value := range c.Machine.Sysfs {
+		m.file("/sys/"+swapDots(key), value+"\n")
+	}
+	if len(c.Machine.Install.Arguments) > 0 {
+		m.Unread = append(m.Unread, "machine.install.extraKernelArgs, to which Talos adds others: talosctl read "+
+			"/proc/cmdline prints them all")
+	}
+	return len(c.Machine.Sysctls)+len(c.Machine.Sysfs) > 0
+}

@@ -1,0 +1,262 @@
+package saved
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/facts/network"
+	"headroom/internal/lab"
+	"headroom/internal/prose"
+)
+
+// Scheme is what names of saved machines begin with.
+const Scheme = "dir:"
+
+// Open reads a machine from a folder or an archive. Below an archive, the path of a folder inside may follow.
+func Open(name string) (*Machine, error) {
+	at := filepath.Clean(strings.TrimPrefix(name, Scheme))
+	inner := ""
+	info, err := os.Stat(at)
+	for errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		parent := filepath.Dir(at)
+		if parent == at || parent == "." {
+			return nil, &lab.Error{Kind: lab.Usage, What: "there is no " + name, Err: err}
+		}
+		inner = path.Join(filepath.Base(at), inner)
+		at = parent
+		if info, err = os.Stat(at); err == nil && info.IsDir() {
+			return nil, &lab.Error{Kind: lab.Usage, What: "there is no " + inner + " in " + at}
+		}
+	}
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
+	}
+	if info.IsDir() {
+		root, err := os.OpenRoot(at)
+		if err != nil {
+			return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
+		}
+		return open(name, collect.Tree{Root: folderNode(root, ".")}, nil)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &lab.Error{Kind: lab.Usage, What: name + " is neither a folder nor a file"}
+	}
+	f, err := os.Open(at)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
+	}
+	defer f.Close()
+	return fromArchive(name, inner, f, info.Size())
+}
+
+// Bytes reads a machine from an archive that is in memory.
+func Bytes(name string, data []byte) (*Machine, error) {
+	return fromArchive(name, "", bytes.NewReader(data), int64(len(data)))
+}
+
+func fromArchive(name, inner string, from io.ReaderAt, size int64) (*Machine, error) {
+	if !IsArchive(from) {
+		return nil, &lab.Error{Kind: lab.Usage, What: name + " is neither a folder nor an archive of files",
+			Hints: []string{"archives are tar, tar.gz, tar.xz, tar.bz2, tar.zst and zip",
+				"the text of a command is read without " + Scheme + ": headroom doctor FILE"}}
+	}
+	k, err := readArchive(from, size)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't unpack " + name, Err: err,
+			Hints: []string{"fetch it again; it is cut off or damaged"}}
+	}
+	if inner != "" {
+		n, err := k.tree.Folder(collect.PathInFS(inner))
+		if err != nil {
+			return nil, &lab.Error{Kind: lab.Usage, What: "there is no folder " + inner + " in " +
+				strings.TrimSuffix(name, "/"+inner)}
+		}
+		k.tree = collect.Tree{Root: n}
+	}
+	return open(name, k.tree, k.unread)
+}
+
+// open finds the machine in a tree and reads its texts.
+func open(name string, t collect.Tree, unread []string) (*Machine, error) {
+	found := roots(t)
+	switch {
+	case len(found) == 0:
+		what := name + " holds no files of a machine that can be read"
+		if info, err := os.Stat(name); err == nil && info.IsDir() {
+			what = name + " is a folder without a run.json, so it is no run, and holds no files of a machine"
+		}
+		return nil, &lab.Error{Kind: lab.Usage, What: what,
+			Hints: []string{"what does has a folder proc/, sys/ or sos_commands/, or texts named after commands: dmesg, " +
+				"lscpu, lspci, sysctl"}}
+	case len(found) > 1:
+		hints := make([]string, 0, len(found))
+		for _, f := range found[:min(len(found), 8)] {
+			hints = append(hints, Scheme+strings.TrimPrefix(name, Scheme)+"/"+f)
+		}
+		return nil, &lab.Error{Kind: lab.Usage, What: name + " holds " + prose.Count(len(found), "machine"),
+			Hints: []string{"name one: " + strings.Join(hints, ", "), "headroom doctor takes several at once"}}
+	}
+	m := newMachine(name)
+	m.Unread = unread
+	n, err := t.Folder(found[0])
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
+	}
+	m.files.Root = n
+	m.readReport()
+	return m, nil
+}
+
+// How far roots looks for machines.
+const (
+	maxDepth   = 5
+	maxFolders = 4096
+)
+
+var reportFile = regexp.MustCompile(
+	`^(dmesg|lscpu|lspci|sysctl|mount|numactl|nfsstat|uname|proc_cmdline|cmdline|cpuinfo|meminfo|ethtool)(\W|_|$)`)
+
+// roots are the folders that hold a machine's files, the closest to the top: those with proc, sys or sos_commands
+// below, and where there are none those with the output of commands, as must-gather and Talos have a folder for each
+// node.
+func roots(t collect.Tree) []string {
+	var found, texts []string
+	seen := 0
+	level := []string{"."}
+	for range maxDepth {
+		var next []string
+		for _, dir := range level {
+			if seen++; seen > maxFolders {
+				return append(found, texts...)
+			}
+			entries, err := t.ReadDir(dir)
+			if err != nil {
+				continue
+			}
+			is := func(e fs.DirEntry) bool {
+				return e.IsDir() && slices.Contains([]string{"proc", "sys", "sos_commands"}, e.Name())
+			}
+			if slices.ContainsFunc(entries, is) {
+				found = append(found, dir)
+				continue
+			}
+			if slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+				return e.Type().IsRegular() && reportFile.MatchString(e.Name())
+			}) {
+				texts = append(texts, dir)
+			}
+			for _, e := range entries {
+				if e.IsDir() {
+					next = append(next, path.Join(dir, e.Name()))
+				}
+			}
+		}
+		level = next
+	}
+	if len(found) == 0 {
+		return texts
+	}
+	return found
+}
+
+// maxTexts is how many outputs of commands are looked at.
+const maxTexts = 4096
+
+// readReport reads the outputs of commands that lie beside the files: those of sos in sos_commands/PLUGIN/, and texts
+// that are named after what printed them.
+func (m *Machine) readReport() {
+	m.completeLinks()
+	m.outputs = map[string]*collect.Node{}
+	other := 0
+	for _, pattern := range []string{"sos_commands/*", "sos_commands/*/*", "*"} {
+		names, _ := fs.Glob(m.files, pattern)
+		for _, name := range names[:min(len(names), maxTexts)] {
+			info, err := m.files.Lstat(name)
+			if err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			n, err := m.files.Node(name)
+			if err != nil {
+				continue
+			}
+			base := path.Base(name)
+			m.outputs[base] = n
+			if !reportFile.MatchString(base) {
+				other++
+				continue
+			}
+			text, err := textOf(n)
+			if err != nil {
+				m.Unread = append(m.Unread, name+": "+err.Error())
+				continue
+			}
+			if read, _ := m.take(text); len(read) == 0 {
+				other++
+				continue
+			}
+			m.Read = append(m.Read, name)
+		}
+	}
+	m.describeAdapters()
+	if other > 0 {
+		m.Unread = append(m.Unread, prose.Count(other, "other text")+
+			" of commands, which are read only where a fact asks for exactly that command")
+	}
+}
+
+// completeLinks adds links of /sys that reports leave out and that follow from the place of a folder: /sys/class/block
+// has what /sys/block has, and the folder of an adapter lies in that of its device.
+//
+//	/sys/block/sda -> ../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda
+//	/sys/class/net/eth0 -> ../../devices/pci0000:00/0000:00:03.0/net/eth0
+func (m *Machine) completeLinks() {
+	r := collect.Reader{FS: m.files}
+	for _, class := range [][2]string{{"/sys/block/", "block"}, {"/sys/class/net/", "net"}} {
+		for _, name := range r.Names(class[0]) {
+			full, err := r.Resolve(class[0] + name)
+			if err != nil {
+				continue
+			}
+			if class[1] == "block" {
+				m.link("/sys/class/block/"+name, full)
+			}
+			if device, ok := strings.CutSuffix(full, "/"+class[1]+"/"+name); ok && device != "/sys/devices/virtual" {
+				m.link(full+"/device", device)
+			}
+		}
+	}
+}
+
+var driverLine = regexp.MustCompile(`(?m)^driver: (\S+)$`)
+
+// describeAdapters takes the driver of an adapter, which says what kind it is, from "ethtool -i" where the report has
+// no link to it. A report with a part of the adapter's files does not say what it belongs to.
+func (m *Machine) describeAdapters() {
+	r := collect.Reader{FS: m.files}
+	for _, name := range r.Names(network.NetDir) {
+		dir := network.NetDir + "/" + name
+		if !r.Exists(dir + "/ifindex") {
+			m.tell(name, collect.Unknown("nic.master", dir+"/master", notSaved))
+		}
+		if _, err := r.ReadLink(dir + "/device/driver"); err == nil || !r.Exists(dir+"/device") {
+			continue
+		}
+		out, err := m.Run(context.Background(), "ethtool", "-i", name)
+		if f := driverLine.FindSubmatch(out.Stdout); err == nil && f != nil {
+			m.driver(dir+"/device", string(f[1]))
+			continue
+		}
+		m.tell(name, collect.Unknown("nic.kind", dir+"/device/driver", notSaved))
+	}
+}

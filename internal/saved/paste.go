@@ -1,0 +1,161 @@
+package saved
+
+import (
+	"errors"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/lab"
+)
+
+// Paste reads what a person has copied from a terminal: the output of one command or of several, with prompts between
+// them or without. The error says what was recognised where nothing could be read.
+func Paste(name, text string) (*Machine, error) {
+	m := newMachine(name)
+	m.pasted = true
+	read, unread := m.take(text)
+	m.Read, m.Unread = read, append(m.Unread, unread...)
+	if len(read) > 0 {
+		return m, nil
+	}
+	recognised := slices.DeleteFunc(slices.Clone(m.Unread), func(u string) bool {
+		return strings.HasPrefix(u, notRecognised)
+	})
+	e := &lab.Error{Kind: lab.Usage, What: name + " holds no facts that can be read"}
+	if len(recognised) > 0 {
+		e.Err = errors.New(strings.Join(recognised, "; "))
+	}
+	e.Hints = []string{"what does is a snapshot: headroom facts --json > FILE",
+		"a kernel's configuration: /boot/config-$(uname -r) or /proc/config.gz",
+		"or what these print: sysctl -a, lscpu, lspci -nnvv, ethtool DEVICE, mount, nfsstat -m, numactl -H, dmesg, " +
+			"cat of a file of /proc or /sys, qm config, virsh dumpxml",
+		"or a folder or an archive with /proc and /sys of a machine, such as a sosreport"}
+	return nil, e
+}
+
+const notRecognised = "not recognised: "
+
+// block is a piece of a text that is of one kind.
+type block struct {
+	part *part
+	// file is the path that a header or a prompt names, command the arguments that were typed.
+	file    string
+	command []string
+	lines   []string
+}
+
+// maxPaste bounds the lines of a text that are looked at.
+const maxPaste = 400_000
+
+var (
+	// prompt is what stands in front of a command that was typed: "$ ", "root@db1:~# ", "[root@db1 ~]# ", "+ ".
+	prompt = regexp.MustCompile(`^(?:\S*@\S*[$#]|\[[^\[\]]*@[^\[\]]*\][$#]|(?:ba)?sh-[\d.]+[$#]|[$#+>%])\s+(?:sudo\s+)?(\S.*)$`)
+	// header is how head and tail name files.
+	header = regexp.MustCompile(`^==> (/\S+|standard input) <==$`)
+	// found is a line of "grep . FILES": a path of /proc or /sys, and what stands in it.
+	found = regexp.MustCompile(`^(/(?:proc|sys)(?:/(?:[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|pci[0-9a-f]{4,}:[0-9a-f]{2}|` +
+		`\d+:\d+:\d+:\d+|[^\s/:]+))+):(.*)$`)
+)
+
+// isProgram reports whether a word is a command that may follow a bare "#", which also begins comments.
+func isProgram(word string) bool {
+	word = path.Base(word)
+	return word == "cat" || word == "head" || word == "tail" || word == "grep" || word == "ethtool" ||
+		slices.ContainsFunc(parts(), func(p part) bool {
+			first, _, _ := strings.Cut(p.name, " ")
+			return first == word
+		})
+}
+
+// split cuts a text where a prompt, a header or the first line of another kind of output stands.
+func split(text string) []block {
+	all := parts()
+	blocks := []block{{}}
+	lines := strings.SplitN(strings.TrimPrefix(text, "\ufeff"), "\n", maxPaste)
+	for _, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		now := &blocks[len(blocks)-1]
+		if h := header.FindStringSubmatch(line); h != nil {
+			blocks = append(blocks, block{file: h[1]})
+			continue
+		}
+		if p := prompt.FindStringSubmatch(line); p != nil {
+			words := strings.Fields(p[1])
+			if strings.ContainsAny(p[0][:1], "[$") || len(p[0])-len(p[1]) > 8 || isProgram(words[0]) {
+				typed, _, _ := strings.Cut(p[1], "|")
+				blocks = append(blocks, typedBlock(strings.Fields(typed)))
+				continue
+			}
+		}
+		if f := found.FindStringSubmatch(line); f != nil {
+			if n := len(blocks); n > 1 && blocks[n-2].file == f[1] && len(now.lines) == 0 {
+				blocks[n-2].lines = append(blocks[n-2].lines, f[2])
+				continue
+			}
+			blocks = append(blocks, block{file: f[1], lines: []string{f[2]}}, block{})
+			continue
+		}
+		if now.file == "" {
+			i := slices.IndexFunc(all, func(p part) bool { return p.begins.MatchString(line) })
+			if i >= 0 && (now.part == nil || now.part.name != all[i].name || all[i].each) {
+				if now.part != nil || len(now.lines) > 0 {
+					blocks = append(blocks, block{command: now.command})
+					now = &blocks[len(blocks)-1]
+				}
+				now.part = &all[i]
+			}
+		}
+		now.lines = append(now.lines, line)
+	}
+	return blocks
+}
+
+func typedBlock(words []string) block {
+	if len(words) == 0 {
+		return block{}
+	}
+	words[0] = path.Base(words[0])
+	if words[0] == "cat" && len(words) == 2 && path.IsAbs(words[1]) {
+		return block{file: words[1]}
+	}
+	return block{command: words}
+}
+
+// take reads a text into the machine, and says what was read of it and what was not.
+func (m *Machine) take(text string) (read, unread []string) {
+	add := func(list *[]string, what string) {
+		if !slices.Contains(*list, what) && len(*list) < 20 {
+			*list = append(*list, what)
+		}
+	}
+	for _, b := range split(text) {
+		body := strings.Join(b.lines, "\n")
+		switch {
+		case strings.TrimSpace(body) == "":
+			continue
+		case b.file != "" && b.file != "standard input" && !strings.Contains(body, ": No such file"):
+			m.file(path.Clean(b.file), body)
+			add(&read, b.file)
+			continue
+		}
+		if len(b.command) > 1 && b.command[0] == "ethtool" && b.part == nil {
+			m.printed[lab.ShellQuote(b.command)] = body
+			add(&read, strings.Join(b.command, " "))
+			continue
+		}
+		switch {
+		case b.part == nil:
+			add(&unread, notRecognised+collect.Shortened(strings.TrimSpace(body)))
+		case b.part.read == nil:
+			add(&unread, "this is the output of "+b.part.name+", which says nothing that a fact needs"+b.part.instead)
+		case b.part.read(m, body):
+			add(&read, b.part.name)
+		default:
+			add(&unread, "this looks like "+b.part.name+", of which too little is there"+b.part.instead)
+		}
+	}
+	return read, unread
+}

@@ -1,0 +1,145 @@
+package saved
+
+import (
+	"regexp"
+	"strings"
+
+	"headroom/internal/facts/catalogue"
+	"headroom/internal/facts/collect"
+)
+
+var (
+	pciHead   = regexp.MustCompile(`^((?:[0-9a-f]{4,}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([^\[:]*?)(?: ?\[?([0-9a-f]{4})\]?)?: (.*)$`)
+	pciID     = regexp.MustCompile(`(?:\[|^)([0-9a-f]{4}):([0-9a-f]{4})(?:\]|$| \()`)
+	pciLink   = regexp.MustCompile(`^\s+Lnk(Cap|Sta):\s.*?Speed ([\d.]+)GT/s(?: \(\w+\))?, Width x(\d+)`)
+	pciBus    = regexp.MustCompile(`^\s+Bus: primary=[0-9a-f]{2}, secondary=([0-9a-f]{2})`)
+	pciNode   = regexp.MustCompile(`^\s+NUMA node: (\d+)`)
+	pciDriver = regexp.MustCompile(`^\s+Kernel driver in use: (\S+)`)
+	pciAspm   = regexp.MustCompile(`^\s+LnkCtl:\s+ASPM (.*?)(?: Enabled)?[;,]`)
+	pciMost   = regexp.MustCompile(`^\s+DevCap:\s+MaxPayload (\d+) bytes`)
+	pciNow    = regexp.MustCompile(`^\s+MaxPayload (\d+) bytes, MaxReadReq (\d+) bytes`)
+)
+
+// pciClasses are the codes of the classes that carry I/O, by the names that lspci prints. Source: pci.ids, list of
+// device classes.
+func pciClasses() map[string]string {
+	return map[string]string{"SCSI storage controller": "0100", "IDE interface": "0101", "RAID bus controller": "0104",
+		"SATA controller": "0106", "Serial Attached SCSI controller": "0107", "Non-Volatile memory controller": "0108",
+		"Mass storage controller": "0180", "Ethernet controller": "0200", "Infiniband controller": "0207",
+		"InfiniBand controller": "0207", "Network controller": "0280", "PCI bridge": "0604", "Fibre Channel": "0c04",
+		"InfiniBand": "0c06"}
+}
+
+// pciText is a function as lspci describes it.
+type pciText struct{ address, class, head, bus, body string }
+
+// readPCI reads what "lspci -vv" prints of each function, as the files that the kernel has for it. The bridges' lines
+// "Bus:" say what lies below what; where the bridge above a function is not among the lines, nothing is known of it.
+// Source: pciutils, lspci.c and ls-caps.c (cap_express).
+//
+//	03:00.0 Ethernet controller [0200]: Mellanox Technologies MT2892 Family [ConnectX-6 Dx] [15b3:101d]
+//			LnkCap:	Port #0, Speed 16GT/s, Width x16, ASPM not supported
+//			LnkSta:	Speed 8GT/s (downgraded), Width x8 (downgraded)
+func readPCI(m *Machine, text string) bool {
+	var all []pciText
+	above, host := map[string]string{}, false
+	classes := pciClasses()
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if h := pciHead.FindStringSubmatch(line); h != nil {
+			f := pciText{address: h[1], class: h[3], head: h[4]}
+			if strings.Count(f.address, ":") == 1 {
+				f.address = "0000:" + f.address
+			}
+			if f.class == "" {
+				f.class = classes[h[2]]
+			}
+			f.bus = f.address[:strings.LastIndexByte(f.address, ':')]
+			host = host || strings.HasPrefix(h[2], "Host bridge") || h[3] == "0600"
+			all = append(all, f)
+			continue
+		}
+		if len(all) == 0 {
+			continue
+		}
+		f := &all[len(all)-1]
+		if b := pciBus.FindStringSubmatch(line); b != nil {
+			above[f.address[:strings.IndexByte(f.address, ':')]+":"+b[1]] = f.address
+		}
+		f.body += line + "\n"
+	}
+	if !host {
+		m.tell("", collect.Unknown("numa.pci_roots", "lspci", "the lines are not those of all functions"))
+	}
+	read := false
+	for _, f := range all {
+		if f.class != "" && m.putFunction(f, above, host) {
+			read = true
+		}
+	}
+	return read
+}
+
+// putFunction makes the files of a function, and reports whether they say more than its class.
+func (m *Machine) putFunction(f pciText, above map[string]string, host bool) bool {
+	const devices = "/sys/bus/pci/devices/"
+	if _, err := m.files.Lstat(collect.PathInFS(devices + f.address)); err == nil {
+		return true // the machine's own files say more
+	}
+	dir, at := f.address, f.bus
+	for range 32 {
+		parent, ok := above[at]
+		if !ok {
+			break
+		}
+		dir = parent + "/" + dir
+		at = parent[:strings.LastIndexByte(parent, ':')]
+	}
+	if !host && !strings.HasSuffix(at, ":00") {
+		const reason = "the bridge above it is not among the lines"
+		m.tell(f.address, collect.Unknown("pci.parent", "lspci", reason), collect.Unknown("pci.path", "lspci", reason))
+	}
+	dir = "/sys/devices/pci" + at + "/" + dir
+	m.link(devices+f.address, dir)
+	m.file(dir+"/class", "0x"+f.class+"00\n")
+	if id := pciID.FindAllStringSubmatch(f.head, -1); id != nil {
+		m.file(dir+"/vendor", "0x"+id[len(id)-1][1]+"\n")
+		m.file(dir+"/device", "0x"+id[len(id)-1][2]+"\n")
+	}
+	read := false
+	for line := range strings.Lines(f.body) {
+		line = strings.TrimRight(line, "\n")
+		if l := pciLink.FindStringSubmatch(line); l != nil && l[3] != "0" {
+			kind := map[string]string{"Cap": "max", "Sta": "current"}[l[1]]
+			if !strings.Contains(l[2], ".") {
+				l[2] += ".0"
+			}
+			m.file(dir+"/"+kind+"_link_speed", l[2]+" GT/s PCIe\n")
+			m.file(dir+"/"+kind+"_link_width", l[3]+"\n")
+			read = true
+		}
+		if n := pciNode.FindStringSubmatch(line); n != nil {
+			m.file(dir+"/numa_node", n[1]+"\n")
+			read = true
+		}
+		if d := pciDriver.FindStringSubmatch(line); d != nil {
+			m.driver(dir, d[1])
+			read = true
+		}
+		if a := pciAspm.FindStringSubmatch(line); a != nil {
+			state := strings.Join(strings.Fields(a[1]), ", ")
+			if state == "Disabled" {
+				state = catalogue.None
+			}
+			m.tell(f.address, collect.Known("pci.aspm", state, "lspci"))
+		}
+		if p := pciMost.FindStringSubmatch(line); p != nil {
+			m.tell(f.address, collect.Known("pci.payload.max", p[1], "lspci"))
+		}
+		if p := pciNow.FindStringSubmatch(line); p != nil {
+			m.tell(f.address, collect.Known("pci.payload", p[1], "lspci"),
+				collect.Known("pci.read_request", p[2], "lspci"))
+		}
+	}
+	return read
+}
