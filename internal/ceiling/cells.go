@@ -4,9 +4,9 @@ import "headroom/internal/lab"
 
 // OfCells are the ceilings of each cell of a run, by the cell's ID, from the facts of the target that it ran on.
 func OfCells(run lab.Run) map[string][]Ceiling {
-	machines := map[string]*Machine{}
+	machines, clients := map[string]*Machine{}, map[string]string{}
 	for _, t := range run.Targets {
-		machines[t.Role] = NewMachine(t)
+		machines[t.Role], clients[t.Role] = NewMachine(t), t.Target
 	}
 	roles := map[string]string{}
 	for _, arm := range run.Arms {
@@ -15,8 +15,12 @@ func OfCells(run lab.Run) map[string][]Ceiling {
 	all := make(map[string][]Ceiling, len(run.Cells))
 	for _, cell := range run.Cells {
 		all[cell.ID] = nil
-		if m := machines[roles[cell.Arm]]; m != nil && lab.ByFio(cell.Engine) {
+		switch m := machines[roles[cell.Arm]]; {
+		case m == nil:
+		case lab.ByFio(cell.Engine):
 			all[cell.ID] = m.Of(cell.Params)
+		case run.Source == lab.Imported && cell.Engine == lab.EngineIperf3:
+			all[cell.ID] = m.OfNetwork(clients[roles[cell.Arm]])
 		}
 	}
 	return all

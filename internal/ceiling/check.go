@@ -42,15 +42,27 @@ func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) 
 			}
 		}
 	}
+	for _, d := range []string{lab.Send, lab.Receive} {
+		if w := checkResult(lab.Bitrate(d), d, values[lab.Bitrate(d)], ceilings); w != nil {
+			all = append(all, *w)
+		}
+	}
 	return all
+}
+
+// nearer is what may have answered in the place of what is limited, with the way to find out.
+func nearer(metric string) string {
+	if lab.Metric(metric).Unit == lab.BitsPerSecond {
+		return "the traffic went another way, such as the loopback, or the facts are those of another machine or link"
+	}
+	return "something nearer answered, a cache or compression; use direct=1, or more data than memory holds"
 }
 
 func checkResult(metric, direction string, v float64, ceilings []Ceiling) *lab.Warning {
 	if whole, ok := firstExceeded(ceilings, metric); ok && v > whole.Most*overMean {
 		return &lab.Warning{Code: "above-ceiling", Taints: []string{direction + ".*"}, Text: fmt.Sprintf(
-			"%s were measured, and no more than %s can pass %s (%s): something nearer answered, a cache or "+
-				"compression; use direct=1, or more data than memory holds",
-			amount(metric, v), amount(metric, whole.Most), whole.Limiter, whole.Derivation)}
+			"%s were measured, and no more than %s can pass %s (%s): %s",
+			amount(metric, v), amount(metric, whole.Most), whole.Limiter, whole.Derivation, nearer(metric))}
 	}
 	for _, c := range ceilings {
 		if c.Metric != metric || c.Part == "" || v < atPart*c.Value || v > c.highest()*overMean {
@@ -113,8 +125,11 @@ func firstExceeded(all []Ceiling, metric string) (Ceiling, bool) {
 
 // amount prints a value of a metric.
 func amount(metric string, v float64) string {
-	if lab.Metric(metric).Unit == lab.BytesPerSecond {
+	switch lab.Metric(metric).Unit {
+	case lab.BytesPerSecond:
 		return figure(v)
+	case lab.BitsPerSecond:
+		return unit.Bitrate(v)
 	}
 	return unit.IOPS(v) + " IOPS"
 }

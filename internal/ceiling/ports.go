@@ -1,6 +1,7 @@
 package ceiling
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -12,11 +13,43 @@ import (
 // that have them and by the PCI links under those. False where that is not known of all of them, as of bridges, tunnels
 // and what a hypervisor shows.
 func Ports(t lab.RunTarget, addresses []string) (Ceiling, bool) {
-	v := newInventory(t.Facts)
-	m := &Machine{inventory: v}
-	var users []endpoint
+	m := &Machine{inventory: newInventory(t.Facts)}
+	users, complete := m.portsAt(addresses)
+	c, ok := m.flowOf(users, complete)
+	c.Most = unbounded().most
+	return c, ok
+}
+
+// OfNetwork are the ceilings of a load between this machine and another one, in each direction, by the address that the
+// machine had. Where that is no adapter's, as all ways off the machine carry at most.
+func (m *Machine) OfNetwork(address string) []Ceiling {
+	if ip, err := netip.ParseAddr(address); err == nil && ip.IsLoopback() {
+		return nil
+	}
+	users, complete := m.portsAt([]string{address})
+	if len(users) == 0 {
+		users, complete = m.links(false), true
+	}
+	c, ok := m.flowOf(users, complete)
+	if !ok {
+		return nil
+	}
+	if m.virtual() {
+		c.Most = unbounded().most
+	}
+	var all []Ceiling
+	for _, direction := range []string{lab.Send, lab.Receive} {
+		c.Metric = lab.Bitrate(direction)
+		all = append(all, c)
+	}
+	return all
+}
+
+// portsAt are the NICs that have some addresses, and whether those of all are known.
+func (m *Machine) portsAt(addresses []string) (users []endpoint, complete bool) {
+	v := m.inventory
 	names := v.withAddresses(addresses)
-	complete := len(names) == len(addresses)
+	complete = len(names) == len(addresses)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) { // a NIC of two addresses is one
 		if v.text("nic.kind", name) == "bond" {
@@ -29,13 +62,15 @@ func Ports(t lab.RunTarget, addresses []string) (Ceiling, bool) {
 		}
 		users = append(users, m.nic(name))
 	}
-	return m.flowOf(users, complete)
+	return users, complete
 }
 
 // EgressCeiling is the same for all ways off a machine, where it is not known which of them its loads take.
 func EgressCeiling(t lab.RunTarget) (Ceiling, bool) {
 	m := &Machine{inventory: newInventory(t.Facts)}
-	return m.flowOf(m.links(false), true)
+	c, ok := m.flowOf(m.links(false), true)
+	c.Most = unbounded().most
+	return c, ok
 }
 
 // withAddresses are the NICs that have some addresses, one for each that is known.
@@ -64,11 +99,11 @@ func (m *Machine) flowOf(users []endpoint, complete bool) (Ceiling, bool) {
 		}
 		return links[address]
 	})
-	value, _, cut := root.flow()
+	value, most, cut := root.flow()
 	total := together(cut)
 	total.value = value
 	if !total.known() {
 		return Ceiling{}, false
 	}
-	return Ceiling{Value: 8 * value, Most: unbounded().most, Limiter: total.kind, Derivation: total.derivation}, true
+	return Ceiling{Value: 8 * value, Most: 8 * most, Limiter: total.kind, Derivation: total.derivation}, true
 }

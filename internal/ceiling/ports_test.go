@@ -53,3 +53,46 @@ func TestPorts(t *testing.T) {
 		}
 	}
 }
+
+// An imported result of iperf3 has the ceiling of the port that it went over, or of all ports where that is not known.
+func TestImportedNetworkCells(t *testing.T) {
+	one := 25e9 * 8948 / 9038
+	run := func(client string, source lab.Source, more ...lab.Fact) lab.Run {
+		target := serverWith(2, more...)
+		target.Role, target.Target = "storage", client
+		return lab.Run{Source: source, Targets: []lab.RunTarget{target}, Arms: []lab.Arm{{ID: "a", Role: "storage"}},
+			Cells: []lab.Cell{{ID: "c", Arm: "a", Engine: lab.EngineIperf3}}}
+	}
+	for name, c := range map[string]struct {
+		run  lab.Run
+		want float64
+	}{
+		"its port":        {run("10.0.1.1", lab.Imported), one},
+		"another address": {run("192.0.2.7", lab.Imported), 2 * one},
+		"the loopback":    {run("127.0.0.1", lab.Imported), 0},
+		"our own":         {run("10.0.1.1", ""), 0},
+	} {
+		all := OfCells(c.run)["c"]
+		if c.want == 0 && len(all) == 0 {
+			continue
+		}
+		if len(all) != 2 || all[0].Metric != lab.Bitrate(lab.Send) || all[1].Metric != lab.Bitrate(lab.Receive) ||
+			math.Abs(all[0].Value-c.want) > 1e-6*one {
+			t.Errorf("%s: %+v", name, all)
+			continue
+		}
+		w := Check(map[string]float64{lab.Bitrate(lab.Send): 1.1 * c.want}, nil, all)
+		if len(w) != 1 || w[0].Code != "above-ceiling" || !strings.Contains(w[0].Text, "Gbit/s were measured") {
+			t.Errorf("%s: %+v", name, w)
+		}
+		if w := Check(map[string]float64{lab.Bitrate(lab.Send): 0.9 * c.want}, nil, all); len(w) != 0 {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+	guest := OfCells(run("10.0.1.1", lab.Imported, lab.Fact{Key: "vm.hypervisor", Value: "kvm"}))["c"]
+	for _, c := range guest {
+		if !math.IsInf(c.Most, 1) {
+			t.Errorf("a guest's adapter is no proof: %+v", c)
+		}
+	}
+}
