@@ -1,6 +1,7 @@
 package validity
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -54,7 +55,10 @@ func bufferedAsync(e *Evidence) []lab.Warning {
 func depthNotReached(e *Evidence) []lab.Warning {
 	direct, known := e.direct()
 	engine := e.engine()
-	if e.depth() <= 1 || engine == "null" || slices.Contains(synchronousEngines(), engine) || e.throttledByDesign() ||
+	_, said := e.param("iodepth")
+	// fio at depth 1 is as fast as its job's core, and its flushes are timed apart.
+	shallow := e.depth() <= 1 && (len(e.Group.Jobs) > 0 || !said)
+	if shallow || engine == "null" || slices.Contains(synchronousEngines(), engine) || e.throttledByDesign() ||
 		e.syncsAtTheEnd() || e.batches() || engine == "libaio" && known && !direct {
 		return nil
 	}
@@ -75,9 +79,12 @@ func depthNotReached(e *Evidence) []lab.Warning {
 			"the file may have been growing (lay it out first), or the file system or engine does this I/O "+
 			"synchronously", unit.Percent(all.inSubmission/e.jobs()), asked)
 	case all.inFlight < depthShare*asked:
-		return warn(taints, "%.0f I/Os were asked to be in flight (iodepth %.0f times numjobs %.0f) and on average "+
-			"%.1f were; %s",
-			asked, e.depth(), e.allJobs(), all.inFlight, e.whyShallow())
+		whole, found := fmt.Sprintf("%.0f I/Os were", asked), fmt.Sprintf("%.1f", all.inFlight)
+		if asked == 1 {
+			whole, found = "1 I/O was", fmt.Sprintf("%.2g", all.inFlight)
+		}
+		return warn(taints, "%s asked to be in flight (iodepth %.0f times numjobs %.0f) and on average %s were; %s",
+			whole, e.depth(), e.allJobs(), found, e.whyShallow())
 	case math.IsNaN(all.inFlight) && share > depthShare:
 		return warn(taints, "iodepth=%.0f was asked for, and fio had less than half of that in flight %s of the "+
 			"time; %s",
