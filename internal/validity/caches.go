@@ -259,7 +259,7 @@ func implausiblyFast(e *Evidence) []lab.Warning {
 		if latency <= 0 || latency >= fastest {
 			continue
 		}
-		if total := e.total(d); total >= 2*latency {
+		if total := e.total(d); total >= 2*latency && total >= fastest {
 			all = append(all, warn(latencyMetrics(d), "%s %s of %s is less than any drive takes: fio begins to count "+
 				"when the call that submits has returned, and the I/O was done inside it; read the total latency (lat), "+
 				"whose mean is %s", what, unit.Latency(latency), plural(d), unit.Latency(total))...)

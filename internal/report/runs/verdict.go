@@ -87,8 +87,26 @@ func singleText(lines []row) string {
 }
 
 // flushText says how long a flush takes where a load of synced writes is that rather than writes: the number that a
-// database waits for. Only the first such load is named.
+// database waits for.
 func flushText(lines []row) string {
+	r, share, found := flushRow(lines)
+	if !found {
+		return ""
+	}
+	one := r.mean
+	if r.p50 != nil {
+		one = r.p50
+	}
+	text := "A flush takes " + shown(one)
+	if r.p99 != nil {
+		text += ", 99% within " + shown(r.p99)
+	}
+	return fmt.Sprintf("%s: %s of the time of synced writes (%s); the write alone takes %s.", text,
+		unit.Percent(share), r.name, shown(r.cell.Metric(lab.Latency(lab.Write, "mean"))))
+}
+
+// flushRow is the row of the flushes of the first load that waits for them most of its time, and their share of it.
+func flushRow(lines []row) (of row, share float64, found bool) {
 	for _, r := range lines {
 		share, known := lab.FlushShare(r.cell.Params, func(metric string) (float64, bool) {
 			m := r.cell.Metric(metric)
@@ -97,21 +115,11 @@ func flushText(lines []row) string {
 			}
 			return m.Center, true
 		})
-		if r.direction != lab.Sync || !known || share < lab.FlushDominates {
-			continue
+		if r.direction == lab.Sync && known && share >= lab.FlushDominates {
+			return r, share, true
 		}
-		one := r.mean
-		if r.p50 != nil {
-			one = r.p50
-		}
-		text := "A flush takes " + shown(one)
-		if r.p99 != nil {
-			text += ", 99% within " + shown(r.p99)
-		}
-		return fmt.Sprintf("%s: %s of the time of synced writes (%s); the write alone takes %s.", text,
-			unit.Percent(share), r.name, shown(r.cell.Metric(lab.Latency(lab.Write, "mean"))))
 	}
-	return ""
+	return row{}, 0, false
 }
 
 // singles are the rows that say how long one small request takes: the first of reads and the first of writes.

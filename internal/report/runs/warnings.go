@@ -168,6 +168,11 @@ func answerMetrics(lines []row) []cellMetric {
 			found = append(found, cellMetric{r.cell, lab.Latency(r.direction, part)})
 		}
 	}
+	if r, _, there := flushRow(lines); there {
+		for _, part := range []string{"mean", "p50", "p99"} {
+			found = append(found, cellMetric{r.cell, lab.Latency(lab.Sync, part)})
+		}
+	}
 	for _, r := range bestOfCommands(lines) {
 		name, _ := r.headline()
 		found = append(found, cellMetric{r.cell, name})
