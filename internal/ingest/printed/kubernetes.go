@@ -76,6 +76,11 @@ func kbench() *Format {
 				"the wrong column: import its file PREFIX-….json"},
 			{in: "one job", pattern: re(`.*`)},
 		},
+		finish: func(_ *state, r *Result) {
+			if name := r.Levels["kbench:volume"]; name == "test_device" || name == "./test_device" {
+				r.Levels = nil // kbench calls any so
+			}
+		},
 	}
 	rows := []struct {
 		title, job string
