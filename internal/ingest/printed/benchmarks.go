@@ -30,6 +30,7 @@ func sysbenchFileIO() *Format {
 	return &Format{
 		Engine:  "sysbench",
 		Example: "read, MiB/s:                  23.80",
+		has:     []string{"reads/s:", "IOPS=", "Operations performed:", "Total transferred"},
 		is: re(`(?m)^\D{0,80}(?:reads/s: +[\d.]|read: +IOPS=[\d.]+ [\d.]+ MiB/s)|Operations performed: +\d+ reads?,|` +
 			`Total transferred \S+b +\(`),
 		lines: []line{
@@ -160,6 +161,7 @@ func pgbench() *Format {
 	return &Format{
 		Engine:  "pgbench",
 		Example: "tps = 9054.342113 (without initial connection time)",
+		has:     []string{"tps = "},
 		is:      re(`tps = [\d.,]+ \((?:in|ex)cluding |tps = [\d.,]+ \(without `),
 		lines: []line{
 			{pattern: re(`^transaction type: (?P<_script>.*)$`), report: true},

@@ -38,7 +38,8 @@ func yabs() *Format {
 		Example: "Read       | 445.04 MB/s (111.2k) | 475.05 MB/s   (7.4k)",
 		warning: summary("YABS prints one number of 30 seconds a load, cut to a few digits; its iperf3 and Geekbench tables " +
 			"are not read"),
-		is: re(`fio Disk Speed Tests|Block Size\s*\|\s*\w+\s+\(IOPS\)`), units: map[string]float64{"KB/s": 1e3}, named: true,
+		has: []string{"fio Disk Speed Tests", "(IOPS)"},
+		is:  re(`fio Disk Speed Tests|Block Size\s*\|\s*\w+\s+\(IOPS\)`), units: map[string]float64{"KB/s": 1e3}, named: true,
 		lines: []line{
 			{pattern: re(`^fio Disk Speed Tests`), report: true},
 			{pattern: re(`^Block Size\s*\|\s*(?P<_a>\w+)\s+\(IOPS\)(?:\s*\|\s*(?P<_b>\w+)\s+\(IOPS\))?`), begins: true},
@@ -92,6 +93,7 @@ func hdparm() *Format {
 	return &Format{
 		Engine:  "hdparm",
 		Example: "Timing buffered disk reads: 364 MB in  3.00 seconds = 121.20 MB/sec",
+		has:     []string{" reads"},
 		is:      re(`Timing (?:O_DIRECT )?(?:buffered disk|disk|cached|buffer-cache) reads`),
 		units:   map[string]float64{"GB/sec": 1 << 30, "MB/sec": 1 << 20, "kB/sec": 1 << 10},
 		lines: []line{
@@ -133,6 +135,7 @@ func ioping() *Format {
 	return &Format{
 		Engine:  "ioping",
 		Example: "min/avg/max/mdev = 66.0 us / 98.9 us / 186.1 us / 22.4 us",
+		has:     []string{"ioping statistics"},
 		is:      re(`\) ioping statistics ---`),
 		units:   map[string]float64{"mb/s": 1 << 20, "min": 60},
 		lines: []line{
@@ -191,6 +194,7 @@ func dd() *Format {
 	return &Format{
 		Engine:  "dd",
 		Example: "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.512 s, 2.1 GB/s",
+		has:     []string{"B/", "bytes transferred in"},
 		is:      re(`(?m)^\D{0,80}\d+ ?[^\d\s][^\n]{0,80}` + ddRate + `|bytes transferred in [\d.]+ secs`),
 		lines: []line{
 			{pattern: ddCommand, report: true, read: ddLoad},

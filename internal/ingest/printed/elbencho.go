@@ -37,6 +37,7 @@ func elbenchoTable() *Format {
 	f := &Format{
 		Engine:  "elbencho",
 		Example: "IOPS             :      247110      247080",
+		has:     []string{"RESULT TYPE", " Elapsed "},
 		is: re(`OPERATION +RESULT TYPE +FIRST DONE +LAST DONE|` +
 			`(?m)^\D{0,40}(?:WRITE|READ|RWMIX\d+) +Elapsed (?:time|ms) *:`),
 		lines: []line{
@@ -144,6 +145,7 @@ func elbenchoCSV() *Format {
 	return &Format{
 		Engine:  "elbencho",
 		Example: "ISO date,label,path type,paths,hosts,threads,…,operation,time ms [first],time ms [last],…",
+		has:     []string{"ISO date,"},
 		is:      re(`(?m)^ISO date,(?:label,)?path type,`), rows: elbenchoRows, finish: elbenchoWarnings,
 	}
 }

@@ -17,6 +17,7 @@ func kubestr() *Format {
 	return &Format{
 		Engine:  "fio",
 		Example: "IOPS=146781.875000 BW(KiB/s)=587144",
+		has:     []string{"blocksize=", "BW(KiB/s)="},
 		is:      re(`JobName: \S[^\n]*\n[^\n]*\bblocksize=\S* filesize=|IOPS=[\d.]+ BW\(KiB/s\)=`),
 		lines: []line{
 			{pattern: re(`^Running FIO test .* on StorageClass \((?P<_class>[^)]*)\) with a PVC of Size ` +
@@ -63,7 +64,8 @@ func kbench() *Format {
 		warning: summary("kbench's summary has the means of fio's samples without their fractions, and one number a job; " +
 			"import its files PREFIX-iops.json, PREFIX-bandwidth.json and PREFIX-latency.json instead. The CPU idleness is " +
 			"not read"),
-		is: re(`FIO Benchmark (?:Compar\w+ )?Summary`), named: true, thousands: true, level: "kbench:volume",
+		has: []string{"FIO Benchmark "},
+		is:  re(`FIO Benchmark (?:Compar\w+ )?Summary`), named: true, thousands: true, level: "kbench:volume",
 		units: map[string]float64{"KiB/sec": 1 << 10},
 		lines: []line{
 			{pattern: re(`^(?:= )?FIO Benchmark (?:Compar\w+ )?Summary`), report: true},
@@ -126,7 +128,8 @@ func dbench() *Format {
 		Example: "Random Read/Write IOPS: 75.7k/59.7k. BW: 523MiB/s / 500MiB/s",
 		warning: summary("dbench's summary rounds to three digits and has one number a job; " +
 			"import its whole log instead, which has fio's own output"),
-		is: re(`Dbench Summary`), unless: re(`\(groupid=`), named: true,
+		has: []string{"Dbench Summary"},
+		is:  re(`Dbench Summary`), unless: re(`\(groupid=`), named: true,
 		// Of fio 2 it has MB/s, whose M is binary as well.
 		units: map[string]float64{"KB/s": 1 << 10, "MB/s": 1 << 20, "GB/s": 1 << 30},
 		lines: []line{

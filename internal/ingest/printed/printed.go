@@ -1,6 +1,7 @@
 package printed
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -24,8 +25,10 @@ type Format struct {
 
 	// warning is of everything that is read; nil for none.
 	warning *lab.Warning
-	// is matches a line that only this tool prints.
-	is *regexp.Regexp
+	// is matches a line that only this tool prints. It is asked where the text has one of the words of has, since there
+	// may be thousands of files.
+	is  *regexp.Regexp
+	has []string
 	// unless matches texts that have more of the same results for another importer.
 	unless *regexp.Regexp
 	lines  []line
@@ -128,7 +131,8 @@ const longestCommand = 4096
 
 // Is reports whether a text has lines of this tool.
 func (f *Format) Is(text []byte) bool {
-	return f.is.Match(text) && (f.unless == nil || !f.unless.Match(text))
+	has := func(word string) bool { return bytes.Contains(text, []byte(word)) }
+	return slices.ContainsFunc(f.has, has) && f.is.Match(text) && (f.unless == nil || !f.unless.Match(text))
 }
 
 // Read returns the results in a text, which begins behind some lines of its file. An error says in which line what was
