@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/facts/catalogue"
 	"headroom/internal/lab"
 )
 
@@ -14,6 +15,7 @@ func Derive(all []lab.Fact) []lab.Fact {
 	d := deriver{inventory: newInventory(all), nodes: map[string]*linkTraffic{}}
 	var derived []lab.Fact
 	derived = append(derived, d.disks()...)
+	derived = append(derived, d.volumes()...)
 	derived = append(derived, d.adapters("nic", d.nicRate)...)
 	for _, port := range d.things["port"] {
 		r, reason := d.portRate(port)
@@ -94,6 +96,32 @@ func (d *deriver) disks() []lab.Fact {
 	var all []lab.Fact
 	for i, disk := range disks {
 		all = append(all, d.disk(disk, paths[i], reasons[i])...)
+	}
+	return all
+}
+
+// volumes tells which volumes lie on a disk with spinning platters, where that is known of the disks under them.
+func (d *deriver) volumes() []lab.Fact {
+	var all []lab.Fact
+	for _, volume := range d.things["volume"] {
+		disks := catalogue.ParseList(d.text("volume.disks", volume))
+		still := 0
+		for _, disk := range disks {
+			if on, ok := catalogue.ParseFlag(d.text("disk.rotational", disk)); ok && on {
+				still = -len(disks)
+				break
+			} else if ok {
+				still++
+			}
+		}
+		if len(disks) == 0 || still != len(disks) && still >= 0 {
+			continue
+		}
+		f := lab.Fact{Key: "volume.rotational", About: volume, Value: "off", Source: "volume.disks, disk.rotational"}
+		if still < 0 {
+			f.Value = "on"
+		}
+		all = append(all, f)
 	}
 	return all
 }

@@ -22,6 +22,7 @@ func derive(all []lab.Fact) map[string]lab.Fact {
 // Every key that is derived is in the catalogue as computed, and every computed one is derived.
 func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 	all := slices.Concat(striped("256").Facts, nfsServer("").Facts, about("", "cpu.sockets", "1"),
+		about("sda", "disk.rotational", "on"), about("dm-0", "volume.disks", "sda"),
 		about("eth0", "nic.kind", "physical", "nic.speed", "25000000000", "nic.pci.address", "0000:b3:00.0"))
 	index := catalogue.NewIndex()
 	given := map[string]bool{}
@@ -31,7 +32,7 @@ func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 		if !ok || d.Mark != catalogue.Computed {
 			t.Errorf("%s is not a computed fact of the catalogue", f.Key)
 		}
-		if f.Unknown == "" && d.Kind != catalogue.Text {
+		if f.Unknown == "" && d.Kind != catalogue.Text && d.Kind != catalogue.Flag {
 			if _, err := strconv.ParseFloat(f.Value, 64); err != nil {
 				t.Errorf("%s = %q is no number", f.Key, f.Value)
 			}
@@ -45,6 +46,25 @@ func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 		ofLoads := strings.HasPrefix(d.Key, "profile.") || strings.HasPrefix(d.Key, "measured.")
 		if d.Mark == catalogue.Computed && !given[d.Key] && !ofLoads {
 			t.Errorf("%s is never derived", d.Key)
+		}
+	}
+}
+
+// A volume turns if a disk under it does; of one whose disks are not all known nothing is said.
+func TestVolumesThatTurn(t *testing.T) {
+	for _, c := range []struct{ disks, sda, sdb, want string }{
+		{"sda", "on", "", "on"}, {"sda", "off", "", "off"}, {"sda, sdb", "off", "on", "on"},
+		{"sda, sdb", "off", "off", "off"},
+		{"sda, sdb", "off", "", ""}, {"sda, sdb", "on", "", "on"}, {"", "on", "on", ""},
+	} {
+		all := about("dm-0", "volume.disks", c.disks)
+		for disk, rotational := range map[string]string{"sda": c.sda, "sdb": c.sdb} {
+			if rotational != "" {
+				all = append(all, about(disk, "disk.rotational", rotational)...)
+			}
+		}
+		if got := derive(all)["volume.rotational dm-0"]; got.Value != c.want {
+			t.Errorf("%+v: %+v", c, got)
 		}
 	}
 }

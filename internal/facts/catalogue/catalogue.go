@@ -45,16 +45,17 @@ type Unit string
 
 // The units.
 const (
-	Bytes         Unit = "bytes"
-	KiB           Unit = "KiB"
-	BitsPerSecond Unit = "bits/s"
-	Transfers     Unit = "MT/s"
-	Hertz         Unit = "hertz"
-	Seconds       Unit = "seconds"
-	Minutes       Unit = "minutes"
-	Microseconds  Unit = "microseconds"
-	Nanoseconds   Unit = "nanoseconds"
-	Celsius       Unit = "celsius"
+	Bytes          Unit = "bytes"
+	KiB            Unit = "KiB"
+	BitsPerSecond  Unit = "bits/s"
+	BytesPerSecond Unit = "bytes/s"
+	Transfers      Unit = "MT/s"
+	Hertz          Unit = "hertz"
+	Seconds        Unit = "seconds"
+	Minutes        Unit = "minutes"
+	Microseconds   Unit = "microseconds"
+	Nanoseconds    Unit = "nanoseconds"
+	Celsius        Unit = "celsius"
 	// Percent is of a hundred, Share of one.
 	Percent Unit = "percent"
 	Share   Unit = "share"

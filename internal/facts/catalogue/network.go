@@ -33,6 +33,7 @@ func netFacts() []Definition {
 		{"nic.offload.rx_checksum", Flag, "", "receive checksums", Setting},
 		{"nic.offload.tx_checksum", Flag, "", "transmit checksums", Setting},
 		{"nic.offload.scatter_gather", Flag, "", "scatter-gather", Setting},
+		{"nic.offload.fixed", List, "", "offloads that the driver does not let change: tso, gro, …", Setting},
 		{"nic.pause.rx", Flag, "", "pause frames are honoured", Setting},
 		{"nic.pause.tx", Flag, "", "pause frames are sent", Setting},
 		{"nic.qdisc", Text, "", "root queueing discipline", Setting},

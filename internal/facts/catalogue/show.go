@@ -24,6 +24,11 @@ func (x Index) Show(f lab.Fact) string {
 		return bytesOf(d.Key, f.Value, v)
 	case BitsPerSecond:
 		return bitRate(v)
+	case BytesPerSecond:
+		if ClassOf(f.Key) == "nic" {
+			return bitRate(8 * v) // it stands beside the adapter's speed
+		}
+		return unit.Bandwidth(v)
 	case Hertz:
 		return strconv.FormatFloat(v/1e9, 'f', 2, 64) + " GHz"
 	case Seconds:

@@ -93,10 +93,8 @@ func CollectEthtool(r collect.Reader, in collect.Scope) []lab.Fact {
 		e.channels()
 		e.flags("-c", [][2]string{{"nic.coalesce.adaptive_rx", "Adaptive RX"}})
 		e.numbers("-c", [][2]string{{"nic.coalesce.rx_usecs", "rx-usecs"}, {"nic.coalesce.tx_usecs", "tx-usecs"}})
-		e.flags("-k", [][2]string{{"nic.offload.tso", "tcp-segmentation-offload"},
-			{"nic.offload.gso", "generic-segmentation-offload"}, {"nic.offload.gro", "generic-receive-offload"},
-			{"nic.offload.lro", "large-receive-offload"}, {"nic.offload.rx_checksum", "rx-checksumming"},
-			{"nic.offload.tx_checksum", "tx-checksumming"}, {"nic.offload.scatter_gather", "scatter-gather"}})
+		e.flags("-k", offloads())
+		e.fixed()
 		e.flags("-a", [][2]string{{"nic.pause.rx", "RX"}, {"nic.pause.tx", "TX"}})
 		if n.driver == enaDriver {
 			e.allowances()
@@ -104,6 +102,37 @@ func CollectEthtool(r collect.Reader, in collect.Scope) []lab.Fact {
 		all = append(all, e.Facts...)
 	}
 	return all
+}
+
+// offloads are the facts of ethtool -k with its names of them.
+func offloads() [][2]string {
+	return [][2]string{{"nic.offload.tso", "tcp-segmentation-offload"},
+		{"nic.offload.gso", "generic-segmentation-offload"}, {"nic.offload.gro", "generic-receive-offload"},
+		{"nic.offload.lro", "large-receive-offload"}, {"nic.offload.rx_checksum", "rx-checksumming"},
+		{"nic.offload.tx_checksum", "tx-checksumming"}, {"nic.offload.scatter_gather", "scatter-gather"}}
+}
+
+// fixed are the offloads that the driver does not let change, which ethtool marks.
+//
+//	rx-checksumming: off [fixed]
+//	tx-checksumming: on
+//	tcp-segmentation-offload: off [fixed]
+//
+// Source: ethtool's netlink/features.c and ethtool.c (dump_one_feature).
+func (e *ethtool) fixed() {
+	const key = "nic.offload.fixed"
+	var names []string
+	for _, k := range offloads() {
+		value, source, reason := e.value("-k", k[1])
+		if reason != "" && reason != notReported {
+			e.Add(collect.Unknown(key, source, reason))
+			return
+		}
+		if strings.HasSuffix(value, "[fixed]") {
+			names = append(names, strings.TrimPrefix(k[0], "nic.offload."))
+		}
+	}
+	e.Add(collect.Sorted(key, names, lab.ShellQuote(ethtoolCommand("-k", e.Name))))
 }
 
 // ethtool gathers what the program says of one adapter.
