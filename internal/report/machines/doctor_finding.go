@@ -1,9 +1,12 @@
 package machines
 
 import (
+	"cmp"
 	"strings"
 
 	"headroom/internal/document"
+	"headroom/internal/facts/catalogue"
+	"headroom/internal/lab"
 	"headroom/internal/report"
 	"headroom/internal/rule"
 )
@@ -50,7 +53,7 @@ func shownEvidence(all []rule.Evidence) []rule.Evidence {
 }
 
 func evidenceText(e rule.Evidence) string {
-	text := e.Fact + " is " + e.Value
+	text := e.Fact + " is " + catalogue.Show(lab.Fact{Key: e.Fact, Value: e.Value})
 	if len(e.About) > 0 {
 		text += " for " + report.FirstNames(e.About)
 	}
@@ -92,8 +95,9 @@ func briefRemedy(f rule.Finding) []document.Part {
 	}
 	r := f.Remedies[0]
 	change := r.Set
-	if change == "" {
-		change, _, _ = strings.Cut(strings.TrimSpace(r.Text), "\n")
+	if command, is := strings.CutPrefix(r.Set, "exec:"); is || r.Set == "" {
+		// A step before or after the command stands in the text, without which it may do nothing.
+		change, _, _ = strings.Cut(cmp.Or(strings.TrimSpace(r.Text), command), "\n")
 	}
 	change += rule.Caveats(r.Reboot, r.Destroys)
 	if r.Only != "" {
