@@ -43,13 +43,13 @@ func kernelDefaults(known []lab.Fact) ([]diff.Default, error) {
 	options, release := map[string]string{}, ""
 	for _, f := range known {
 		option, is := strings.CutPrefix(f.Key, family)
-		if !is && f.Unknown == "" && f.Key != "kernel.release" { // which the file names, too
-			return nil, nil
-		}
-		if is {
+		switch {
+		case is:
 			options[option] = f.Value
-		} else if f.Unknown == "" {
+		case f.Key == "kernel.release" && f.Unknown == "": // the file names it, too
 			release = f.Value
+		case f.Key != "kernel.config" && f.Unknown == "":
+			return nil, nil
 		}
 	}
 	if len(options) == 0 {

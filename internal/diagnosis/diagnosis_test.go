@@ -3,10 +3,12 @@ package diagnosis
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/rule"
@@ -75,5 +77,35 @@ func TestOn(t *testing.T) {
 		if got := On(c.on, of); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+}
+
+// A whole configuration says of each option that it does not mention that it is off; a part of one does not.
+func TestWholeConfiguration(t *testing.T) {
+	set, err := rule.BuiltInSet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("../kconfig/testdata/debian-6.12.111.config.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := func(name string, data []byte) rule.Verdict {
+		side, err := diff.Decode(name, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range Ask(set, facts.Document{Target: name, Facts: side.Facts}, rule.Options{}).Findings {
+			if f.Rule == "kasan" {
+				return f.Verdict
+			}
+		}
+		return ""
+	}
+	if v := verdict("whole", data); v == rule.Unknown {
+		t.Errorf("KASAN is %q in a whole configuration without it", v)
+	}
+	if v := verdict("part", []byte("CONFIG_SMP=y\nCONFIG_LOCALVERSION=\"\"\n")); v != rule.Unknown {
+		t.Errorf("KASAN is %q in two options", v)
 	}
 }

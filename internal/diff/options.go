@@ -20,7 +20,8 @@ func (c *comparison) options() {
 	}
 	c.counts.Options = len(kconfig.Compare(c.a.config, c.b.config))
 	pairedA, pairedB, before := kconfig.Pair(c.a.config, c.b.config)
-	for _, change := range c.orderedChoices(append(kconfig.Compare(pairedA, pairedB), c.impliedChanges(pairedA, pairedB)...)) {
+	changes := append(kconfig.Compare(pairedA, pairedB), c.impliedChanges(pairedA, pairedB)...)
+	for _, change := range c.orderedChoices(changes) {
 		e := c.lookup(optionKind, change.Option)
 		if e.Weight == 0 {
 			continue
@@ -34,7 +35,8 @@ func (c *comparison) options() {
 
 // built is a difference between two builds as they stand.
 func (c *comparison) built(change kconfig.Change) Difference {
-	return Difference{Kind: optionKind, Fact: configPrefix + change.Option, Name: change.Option, A: change.A, B: change.B}
+	return Difference{Kind: optionKind, Fact: configPrefix + change.Option, Name: change.Option, A: change.A,
+		B: change.B}
 }
 
 // judge weighs a difference by what the option amounts to on each side.

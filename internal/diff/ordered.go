@@ -11,15 +11,16 @@ import (
 // ordered is a choice of the build whose members stand in the order of their cost for I/O, the fastest first. Members
 // that nothing tells apart share a level: "A B".
 //
-// What a member costs against the fastest is its entry's weight. That one is off says nothing by itself: it counts which
-// one is on instead.
+// What a member costs against the fastest is its entry's weight. That one is off says nothing: which one is on instead
+// counts.
 type ordered struct {
 	Levels []string
 	// Follow are options that differ only because the choice does. What they cost is the choice's.
 	Follow []string
 }
 
-// orderedChoices compares what is in effect of ordered choices. It returns the changes that are left to be judged one by one.
+// orderedChoices compares what is in effect of ordered choices. It returns the changes that are left to be judged one by
+// one.
 func (c *comparison) orderedChoices(changes []kconfig.Change) (left []kconfig.Change) {
 	members := map[*ordered][]kconfig.Change{}
 	for _, x := range changes {

@@ -98,12 +98,15 @@ func decodeSnapshot(name string, text []byte) (Side, error) {
 	return Side{Name: name, Facts: s.Facts}, nil
 }
 
-// ConfigFacts turns a kernel's configuration into facts: one for each option, and the kernel's release and architecture
-// where the comment on top of the file tells.
+// ConfigFacts turns a kernel's configuration into facts: one for each option, the kernel's release where the comment on
+// top of the file tells, and that the configuration is whole, which makes an option that it does not mention off.
 func ConfigFacts(name string, text []byte, config kconfig.Config) []lab.Fact {
 	var found []lab.Fact
 	if _, release := kconfig.Header(text); release != "" {
 		found = append(found, lab.Fact{Key: "kernel.release", Value: release, Source: name})
+	}
+	if config.Whole() {
+		found = append(found, lab.Fact{Key: "kernel.config", Value: name, Source: name})
 	}
 	for _, option := range slices.Sorted(maps.Keys(config)) {
 		found = append(found, lab.Fact{Key: configPrefix + option, Value: config[option], Source: name})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -124,4 +125,22 @@ func Header(text []byte) (arch, release string) {
 		}
 	}
 	return "", ""
+}
+
+// leastWhole is fewer than any whole configuration mentions: a kernel with nothing that can be left out has some
+// thousand.
+const leastWhole = 500
+
+// Whole reports whether a configuration is complete, which makes an option that it does not mention off: it mentions
+// options of the first menu and of the last, "Kernel hacking". Source: the kernel's init/Kconfig and lib/Kconfig.debug.
+//
+//	CONFIG_LOCALVERSION=""
+//	# CONFIG_DEBUG_KERNEL is not set
+//	CONFIG_RUNTIME_TESTING_MENU=y
+func (c Config) Whole() bool {
+	mentions := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(n string) bool { _, in := c[n]; return in })
+	}
+	return len(c) >= leastWhole && mentions("LOCALVERSION") && mentions("RUNTIME_TESTING_MENU", "MEMTEST",
+		"ARCH_USE_MEMTEST", "TEST_KSTRTOX", "STRICT_DEVMEM", "EARLY_PRINTK")
 }

@@ -283,3 +283,24 @@ func FuzzParse(f *testing.F) {
 		Header(text)
 	})
 }
+
+func TestWhole(t *testing.T) {
+	for _, name := range []string{"debian-6.1.0-50", "debian-6.1.0-56-arm64", "debian-6.12.111",
+		"talos-6.6.57-iommu-strict"} {
+		text, c := published(t, name)
+		if !c.Whole() {
+			t.Errorf("%s is no whole configuration", name)
+		}
+		half, err := Parse(bytes.NewReader(text[:len(text)/2]))
+		if err != nil || half.Whole() {
+			t.Errorf("half of %s is a whole one: %v", name, err)
+		}
+		half, err = Parse(bytes.NewReader(text[len(text)/2:]))
+		if err != nil || half.Whole() {
+			t.Errorf("the other half of %s is a whole one: %v", name, err)
+		}
+	}
+	if (Config{"LOCALVERSION": "", "MEMTEST": "n"}).Whole() {
+		t.Error("two options are a whole configuration")
+	}
+}

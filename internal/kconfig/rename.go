@@ -52,8 +52,8 @@ func Renames() []Rename {
 
 // Pair gives options that were renamed between the two kernels one name, the new one, so that Compare meets them as
 // one. It leaves alone what both sides call the same. An old name beside the new one with the same value is a
-// leftover, which no kernel reads, and is left out. The map says, for each name that was given, what it was called before; a and b are not
-// changed.
+// leftover, which no kernel reads, and is left out. The map says, for each name that was given, what it was called
+// before; a and b are not changed.
 func Pair(a, b Config) (Config, Config, map[string]string) {
 	pairedA, pairedB := maps.Clone(a), maps.Clone(b)
 	before := map[string]string{}
