@@ -62,7 +62,7 @@ func layers() [][]string {
 		{"internal/factor/spot"},
 		{"internal/runner/clock", "internal/plan", "internal/suite", "internal/facts", "internal/facts/counters",
 			"internal/event", "internal/commits", "internal/kbuild", "internal/load/fio", "internal/load/iperf3",
-			"internal/load/sockperf", "internal/load/perftest", "internal/load/served", "internal/load/command",
+			"internal/load/sockperf", "internal/load/perftest", "internal/load/netperf", "internal/load/served", "internal/load/command",
 			"internal/validity", "internal/guard"},
 		{"internal/facts/undertest", "internal/facts/factstest"},
 		{"internal/facts/storage"},

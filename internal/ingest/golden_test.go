@@ -64,6 +64,9 @@ func TestGolden(t *testing.T) {
 			"iperf3/iperf3-3.12-connect-error-rc0.json"}},
 		{"iperf-text", []string{"iperf-text/3.12-bidir-V.txt", "iperf-text/2.1.8-udp-P2.txt",
 			"iperf-text/3.12-pasted.txt"}},
+		{"perftest-text", []string{"perftest-text/all-sizes.txt"}},
+		{"sockperf-text", []string{"sockperf-text/ping-pong.txt"}},
+		{"netperf-text", []string{"netperf-text/pasted.txt"}},
 		{"iperf3-appended", []string{"iperf3/iperf3-3.12-appended.json"}},
 	}
 	for _, c := range cases {

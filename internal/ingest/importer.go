@@ -38,7 +38,8 @@ func Importers() []Importer {
 		proxmoxMigration(),
 	}
 	importers = append(importers, printedTexts()...)
-	return append(importers, fioText(), iperfText(), levelTable())
+	importers = append(importers, fioText())
+	return append(append(importers, networkTexts()...), levelTable())
 }
 
 // headHas says whether all the words stand at the top of a file, where special tools name themselves. A file that

@@ -8,7 +8,62 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/load/netperf"
+	"headroom/internal/load/pasted"
+	"headroom/internal/load/perftest"
+	"headroom/internal/load/sockperf"
 )
+
+// networkTexts are the importers of what generators of network load print for people.
+func networkTexts() []Importer {
+	all := []Importer{iperfText()}
+	for _, one := range []struct {
+		name, title, units, engine string
+		is                         func(text []byte) bool
+		parse                      func(text string) (all []pasted.Result, left []pasted.Left)
+	}{
+		{"perftest-text", "the tables of perftest (ib_write_bw and the like)",
+			"MB/sec and MiB/sec are of 2^20 bytes, Gb/sec of 10^9 bits; usec of the way there, for write and send",
+			lab.EnginePerftest, perftest.IsText, perftest.ParseText},
+		{"sockperf-text", "the text of a client of sockperf", "usec; of half the way there and back without --full-rtt",
+			lab.EngineSockperf, sockperf.IsText, sockperf.ParseText},
+		{"netperf-text", "the tables of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k and -o",
+			"10^6bits are a million bits, MBytes 2^20 bytes; a second", "netperf", netperf.IsText, netperf.ParseText},
+	} {
+		all = append(all, Importer{Name: one.name, Title: one.title, Units: one.units, text: true,
+			Sniff: func(_ string, head []byte) bool { return one.is(head) },
+			read: func(f file, d *runBuilder) error {
+				results, left := one.parse(string(f.data))
+				return addPasted(f, one.title, one.engine, results, left, d)
+			}})
+	}
+	return all
+}
+
+// addPasted adds what was read of pasted text, and warns of what was not.
+func addPasted(f file, title, engine string, all []pasted.Result, left []pasted.Left, d *runBuilder) error {
+	if len(left) > 0 {
+		first := fmt.Sprintf("line %d: %s", f.before+left[0].Line, left[0].Reason)
+		if len(all) == 0 {
+			return fmt.Errorf("this looks like %s: %s", title, first)
+		}
+		d.warn(lab.Warning{Code: "import-left-out", Text: fmt.Sprintf("%s of %s left out; the first is %s",
+			counted(len(left), "result was", "results were"), f.name, first)})
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("this looks like %s, but no line with a result is whole; paste all that was printed", title)
+	}
+	lines := strings.Split(string(f.data), "\n")
+	for _, r := range all {
+		m := measurement{job: r.Job, engine: engine, params: r.Params, line: f.before + r.Line,
+			host: promptOf(promptPattern(), lines[min(r.Prompt, len(lines))-1]).host}
+		m.repetition = lab.Repetition{Command: r.Command, Values: r.Values, Seconds: r.Seconds, Warnings: r.Warnings}
+		if err := d.add(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // iperfText reads what iperf3 and iperf 2 print for people.
 func iperfText() Importer {

@@ -249,8 +249,8 @@ func TestTextLines(t *testing.T) {
 
 func FuzzParseText(f *testing.F) {
 	names, err := filepath.Glob("testdata/text/*")
-	if err != nil {
-		f.Fatal(err)
+	if err != nil || len(names) == 0 {
+		f.Fatal(len(names), err)
 	}
 	for _, name := range names {
 		text, err := os.ReadFile(name)

@@ -72,23 +72,31 @@ func (r *Result) table(all string) error {
 	}
 	title, rest, _ := strings.Cut(all[at:], "\n")
 	line, _, _ := strings.Cut(rest, "\n")
+	return r.row(title, line)
+}
+
+// row reads a line of a table. Old versions print no rate of operations.
+func (r *Result) row(title, line string) error {
 	values := make([]float64, 9)
 	fields := strings.Fields(line)
 	for i := range min(len(fields), len(values)) {
 		values[i] = parsed(fields[i])
 	}
-	least := 0
+	least := 5
 	switch {
 	case strings.Contains(title, "#sl"):
 		return errors.New("a table by service level is not read")
+	case strings.Contains(title, "BW average") && !bandwidthUnit.MatchString(title):
+		return errors.New("the unit of the rates is not known: " + strings.TrimSpace(title))
 	case strings.Contains(title, "BW average"):
 		r.rates(values[3], values[4], strings.Contains(title, "[Gb/sec]"))
-		least = 5
+		if !strings.Contains(title, "MsgRate") {
+			r.Rate, least = r.Bitrate/8/max(1, values[0]), 4
+		}
 	case strings.Contains(title, "t_typical"):
 		// From 3.3 on the mean and the rest follow.
 		r.Least, r.Most, r.Median, r.Mean, r.P99, r.P999 = values[2]/1e6, values[3]/1e6, values[4]/1e6, values[5]/1e6,
 			values[7]/1e6, values[8]/1e6
-		least = 5
 	case strings.Contains(title, "t_avg"):
 		r.Mean = values[2] / 1e6
 		least = 3
@@ -101,6 +109,8 @@ func (r *Result) table(all string) error {
 	r.Size, r.Iterations = int64(values[0]), int64(values[1])
 	return nil
 }
+
+var bandwidthUnit = regexp.MustCompile(`BW average\[(?:MB|MiB|Gb)/sec\]`)
 
 // document is the file of --out_json. It does not say in which unit it has rates: that of the table.
 func (r *Result) document(all string) error {

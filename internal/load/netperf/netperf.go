@@ -1,0 +1,272 @@
+// Package netperf reads what netperf prints: the tables of its classic tests, and the output of its omni tests that
+// names its values (-k) or has them separated by commas (-o).
+//
+// What is not said is absent, never zero. Sources: nettest_bsd.c and nettest_omni.c of netperf for the tables, and
+// format_units and calc_thruput_interval_omni in netlib.c for what the units mean.
+package netperf
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/pasted"
+)
+
+var (
+	callPattern = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])(netperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
+	// banner begins a test: "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to h () port 0 AF_INET".
+	banner = regexp.MustCompile(`(?:MIGRATED )?\b([A-Z]+ [A-Za-z/| ]{2,40}?) TEST from .*? to (\S*) \(([^)]*)\) port`)
+	burst  = regexp.MustCompile(` first burst (\d{1,9})`)
+	// unitOf a rate, at the end of the titles or in a value.
+	unitOf    = regexp.MustCompile(`(10\^\d+bits|[KMG]?Bytes|Trans|Usec)\s*/s`)
+	rrTitle   = regexp.MustCompile(`\bRequest\s+Resp\.`)
+	numbers   = regexp.MustCompile(`^\s*-?\d[\d.]*(?:\s+-?[\d.]+){1,12}\s*$`)
+	named     = regexp.MustCompile(`^\s*([A-Z][A-Z0-9_]{2,60})=(.*)$`)
+	separated = regexp.MustCompile(`^\s*(?:[^,]+,)*Throughput(?:,[^,]+)*$`)
+)
+
+// bitsOf returns what a unit is in bit/s, as the code of netperf computes it.
+func bitsOf(unit string) (float64, bool) {
+	bits, known := map[string]float64{"10^3bits": 1e3, "10^6bits": 1e6, "10^9bits": 1e9, "Bytes": 8,
+		"KBytes": 8 << 10, "MBytes": 8 << 20, "GBytes": 8 << 30}[unit]
+	return bits, known
+}
+
+// IsText reports whether a text has what netperf printed.
+func IsText(text []byte) bool { return banner.Match(text) }
+
+// ParseText reads tests, of one call or several, with commands and prose between them. Left are tests that are not
+// read.
+//
+//	MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.2 () port 0 AF_INET : demo
+//	bytes  bytes   bytes    secs.    10^6bits/sec
+//	131072  16384  16384    10.00    9386.41
+func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
+	for _, part := range pasted.Parts(text, callPattern, banner) {
+		t, began := test{}, false
+		for i, line := range part.Lines {
+			if m := banner.FindStringSubmatch(line); m != nil {
+				t, began = newTest(m, line), true
+				part.Line += i
+				part.Lines = part.Lines[i:]
+				break
+			}
+		}
+		if !began {
+			continue
+		}
+		for _, line := range part.Lines[1:] {
+			t.line(line)
+		}
+		r, reason := t.result()
+		if reason != "" {
+			left = append(left, pasted.Left{Line: part.Line, Reason: reason})
+			continue
+		}
+		if r.Part = part; strings.Contains(part.Lines[0], ": no control") {
+			r.Warnings = []lab.Warning{{Code: "only-sent", Taints: []string{lab.Bitrate(lab.Send)},
+				Text: "netperf had no connection for control (-N), and takes what was sent for what arrived"}}
+		}
+		all = append(all, r)
+	}
+	return all, left
+}
+
+// test is one as it was printed.
+type test struct {
+	name, server, burst string
+	// unit of the table, and whether the table is of requests.
+	unit     string
+	requests bool
+	// rows of numbers below the titles.
+	rows [][]float64
+	// values by their names in omni output; titles are those of values that are separated by commas.
+	values map[string]string
+	titles []string
+}
+
+func newTest(m []string, line string) test {
+	t := test{name: strings.TrimSpace(m[1]), server: cmp.Or(m[3], m[2]), values: map[string]string{}}
+	if b := burst.FindStringSubmatch(line); b != nil && b[1] != "0" {
+		t.burst = b[1]
+	}
+	return t
+}
+
+func (t *test) line(text string) {
+	switch {
+	case t.titles != nil && strings.Contains(text, ","):
+		for i, value := range strings.Split(text, ",") {
+			if i < len(t.titles) {
+				t.values[t.titles[i]] = strings.TrimSpace(value)
+			}
+		}
+		t.titles = nil
+	case separated.MatchString(text):
+		for _, title := range strings.Split(text, ",") {
+			t.titles = append(t.titles, cmp.Or(titles()[strings.TrimSpace(title)], "-"))
+		}
+	case named.MatchString(text):
+		m := named.FindStringSubmatch(text)
+		t.values[m[1]] = strings.TrimSpace(m[2])
+	case numbers.MatchString(text):
+		var row []float64
+		for _, field := range strings.Fields(text) {
+			row = append(row, parsed(field))
+		}
+		t.rows = append(t.rows, row)
+	case len(t.rows) == 0 && !strings.HasPrefix(text, "Interim"):
+		if m := unitOf.FindStringSubmatch(text); m != nil {
+			t.unit = m[1]
+		}
+		t.requests = t.requests || rrTitle.MatchString(text)
+		if strings.Contains(text, "per sec") && t.requests {
+			t.unit = cmp.Or(t.unit, "Trans")
+		}
+	}
+}
+
+// titles returns the names of values by their titles in output with commas.
+func titles() map[string]string {
+	return map[string]string{"Throughput": "THROUGHPUT", "Throughput Units": "THROUGHPUT_UNITS",
+		"Elapsed Time (sec)": "ELAPSED_TIME", "Local Send Size": "LOCAL_SEND_SIZE",
+		"Request Size Bytes":  "REQUEST_SIZE",
+		"Response Size Bytes": "RESPONSE_SIZE", "Direction": "DIRECTION", "Protocol": "PROTOCOL",
+		"Minimum Latency Microseconds": "MIN_LATENCY", "Maximum Latency Microseconds": "MAX_LATENCY",
+		"Mean Latency Microseconds": "MEAN_LATENCY", "50th Percentile Latency Microseconds": "P50_LATENCY",
+		"90th Percentile Latency Microseconds": "P90_LATENCY", "99th Percentile Latency Microseconds": "P99_LATENCY",
+		"Local Transport Retransmissions": "LOCAL_TRANSPORT_RETRANS"}
+}
+
+// kind is what a test does.
+type kind struct {
+	job, protocol, direction string
+	requests                 bool
+}
+
+// kinds of tests by their names in the banner.
+func kinds() map[string]kind {
+	return map[string]kind{
+		"TCP STREAM": {"tcp-stream", "tcp", lab.Send, false}, "TCP SENDFILE": {"tcp-sendfile", "tcp", lab.Send, false},
+		"TCP MAERTS": {"tcp-maerts", "tcp", lab.Receive, false}, "UDP STREAM": {"udp-stream", "udp", lab.Send, false},
+		"UDP UNIDIRECTIONAL SEND":      {"udp-stream", "udp", lab.Send, false},
+		"TCP REQUEST/RESPONSE":         {"tcp-rr", "tcp", "", true},
+		"UDP REQUEST/RESPONSE":         {"udp-rr", "udp", "", true},
+		"TCP Connect/Request/Response": {"tcp-crr", "tcp", "", true},
+		"OMNI Send":                    {"omni-send", "", lab.Send, false},
+		"OMNI Receive":                 {"omni-receive", "", lab.Receive, false},
+		"OMNI Send|Recv":               {"omni-rr", "", "", true},
+	}
+}
+
+// result of the test, or why there is none.
+func (t *test) result() (r pasted.Result, reason string) {
+	k, known := kinds()[t.name]
+	if !known {
+		return r, fmt.Sprintf("tests of netperf called %q are not read", t.name)
+	}
+	r = pasted.Result{Job: k.job, Params: map[string]string{}, Values: map[string]float64{}}
+	set := func(name, value string) {
+		if value != "" {
+			r.Params[name] = value
+		}
+	}
+	set("protocol", cmp.Or(k.protocol, strings.ToLower(t.values["PROTOCOL"])))
+	set("server", t.server)
+	set("burst", t.burst)
+	switch {
+	case len(t.values) > 0:
+		return r, t.omni(k, &r, set)
+	case len(t.rows) == 0:
+		return r, "below this line is no table, or one of -O; -k prints what is read"
+	case k.requests != t.requests:
+		return r, "the table is not that of its test, or its titles are missing"
+	}
+	first := t.rows[0]
+	at := func(row []float64, i int) float64 {
+		if i < len(row) {
+			return row[i]
+		}
+		return 0
+	}
+	count := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	if k.requests {
+		if t.unit != "Trans" || len(first) < 6 {
+			return r, "the table has no transactions a second; run netperf without -f"
+		}
+		set("request", count(first[2]))
+		set("response", count(first[3]))
+		r.Seconds, r.Values[lab.RequestRate] = first[4], first[5]
+		return r, ""
+	}
+	bits, ok := bitsOf(t.unit)
+	if !ok {
+		return r, fmt.Sprintf("the unit %q of its rate is not known", t.unit)
+	}
+	if k.job != "udp-stream" {
+		if len(first) < 5 {
+			return r, "its table is cut off"
+		}
+		set("length", count(first[2]))
+		r.Seconds, r.Values[lab.Bitrate(k.direction)] = first[3], first[4]*bits
+		return r, ""
+	}
+	// The first line is of what was sent, the second of what arrived.
+	if len(t.rows) < 2 || len(first) < 6 || len(t.rows[1]) < 4 {
+		return r, "the second line of its table is missing, which has what arrived"
+	}
+	arrived := t.rows[1]
+	set("length", count(first[1]))
+	r.Seconds, r.Values[lab.Bitrate(k.direction)] = arrived[1], at(arrived, 3)*bits
+	if first[3] > 0 {
+		r.Values[k.direction+".lost"] = max(0, 1-arrived[2]/first[3])
+	}
+	return r, ""
+}
+
+// omni reads named values. The throughput is what the receiver counted, of UDP too.
+func (t *test) omni(k kind, r *pasted.Result, set func(name, value string)) (reason string) {
+	r.Seconds = parsed(t.values["ELAPSED_TIME"])
+	value, printed := t.values["THROUGHPUT"]
+	m := unitOf.FindStringSubmatch(t.values["THROUGHPUT_UNITS"])
+	switch {
+	case !printed || m == nil:
+		return "THROUGHPUT or THROUGHPUT_UNITS is missing"
+	case k.requests && m[1] != "Trans":
+		return "the throughput is not in transactions a second; run netperf without -f"
+	case k.requests:
+		set("request", t.values["REQUEST_SIZE"])
+		set("response", t.values["RESPONSE_SIZE"])
+		r.Values[lab.RequestRate] = parsed(value)
+		for part, name := range map[string]string{"mean": "MEAN", "min": "MIN", "max": "MAX", "p50": "P50",
+			"p90": "P90", "p99": "P99"} {
+			if v := parsed(t.values[name+"_LATENCY"]); v > 0 {
+				r.Values[lab.Latency(lab.Request, part)] = v / 1e6
+			}
+		}
+		return ""
+	}
+	bits, ok := bitsOf(m[1])
+	if !ok {
+		return fmt.Sprintf("the unit %q of its rate is not known", m[1])
+	}
+	set("length", t.values["LOCAL_SEND_SIZE"])
+	r.Values[lab.Bitrate(k.direction)] = parsed(value) * bits
+	if again, err := strconv.ParseFloat(t.values["LOCAL_TRANSPORT_RETRANS"], 64); err == nil && again >= 0 &&
+		k.direction == lab.Send {
+		r.Values[lab.Retransmits(k.direction)] = again
+	}
+	return ""
+}
+
+func parsed(s string) float64 {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil || v < 0 { // no number, or -1 where nothing is known
+		return 0
+	}
+	return v
+}
