@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 
 	"github.com/go-faster/jx"
@@ -26,13 +27,30 @@ func kubestr() Importer {
 	}
 }
 
+// readKubestr reads one document after the other. kubestr prints lines on its progress before each.
 func readKubestr(f file, d *runBuilder) error {
-	// kubestr prints lines on its progress before the document.
 	begin := bytes.IndexByte(f.data, '{')
 	if begin < 0 {
 		return errors.New("expected a JSON object, found none")
 	}
-	data := f.data[begin:]
+	for begin >= 0 {
+		f.data = f.data[begin:]
+		documents := json.NewDecoder(bytes.NewReader(f.data))
+		one := f
+		if documents.Decode(new(json.RawMessage)) == nil {
+			one.data = f.data[:documents.InputOffset()]
+		}
+		if err := readKubestrDocument(one, d); err != nil {
+			return err
+		}
+		f.data = f.data[len(one.data):]
+		begin = bytes.IndexByte(f.data, '{')
+	}
+	return nil
+}
+
+func readKubestrDocument(f file, d *runBuilder) error {
+	data := f.data
 	var result jx.Raw
 	var size, class, provisioner string
 	err := jx.DecodeBytes(data).Obj(func(d *jx.Decoder, key string) error {

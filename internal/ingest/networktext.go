@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -78,6 +79,10 @@ func iperfText() Importer {
 }
 
 func readIperfText(f file, d *runBuilder) error {
+	if hosts := interleaved(f.data); len(hosts) > 0 {
+		return fmt.Errorf("the lines of %q and %q stand between each other; import what each of them printed as a file of "+
+			"its own", hosts[0], hosts[1])
+	}
 	all, lost := iperf3.ParseText(string(f.data))
 	if len(all) == 0 {
 		return errors.New("this looks like the text of iperf, but no line with a rate is whole; " +
@@ -102,6 +107,26 @@ func readIperfText(f file, d *runBuilder) error {
 		})
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// interleaved returns what stands before the lines of two hosts whose results came at the same time, as pdsh has them:
+// which stream is whose can't be told from the lines. It is nil where one follows the other.
+func interleaved(text []byte) []string {
+	var seen []string
+	last := ""
+	for line := range bytes.Lines(text) {
+		if !bytes.Contains(line, []byte("/sec")) {
+			continue
+		}
+		who := strings.TrimSpace(string(name.Find(line)))
+		if who != "" && !strings.HasPrefix(who, "[SUM]") && who != last {
+			if slices.Contains(seen, who) {
+				return []string{last, who}
+			}
+			seen, last = append(seen, who), who
 		}
 	}
 	return nil

@@ -1,0 +1,89 @@
+package ingest
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestNetworkTextCarriers checks that results are the same with something before each of their lines, or around them.
+func TestNetworkTextCarriers(t *testing.T) {
+	for _, file := range []string{"iperf-text/3.12-bidir-V.txt", "iperf-text/2.1.8-udp-P2.txt",
+		"perftest-text/all-sizes.txt", "sockperf-text/ping-pong.txt", "netperf-text/pasted.txt"} {
+		text, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := valuesOf(t, file, string(text))
+		for kind, carry := range carriers() {
+			if kind == "a string in JSON" {
+				continue
+			}
+			if got := valuesOf(t, file, carry(string(text))); got != want {
+				t.Errorf("%s with %s:\n got  %s\n want %s", file, kind, got, want)
+			}
+		}
+	}
+}
+
+// TestNetworkTextRefused names the format that is recognised, and the way out.
+func TestNetworkTextRefused(t *testing.T) {
+	const row = "[  5]   0.00-10.04  sec  1.09 GBytes   938 Mbits/sec                  receiver\n"
+	for text, want := range map[string]string{
+		"n1: " + row + "n2: " + row + "n1: " + row: `the lines of "n2:" and "n1:" stand between each other; import what`,
+		"DLPI CO STREAM TEST from a (1.2.3.4) port 0 AF_INET to b (1.2.3.5) port 0 AF_INET\n": "this looks like the tables " +
+			`of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k and -o: line 1: tests of netperf called "DLPI`,
+		" #bytes     #iterations    BW peak[Gb/sec]\n": "this looks like the tables of perftest (ib_write_bw and the like), " +
+			"but no line with a result is whole; paste all",
+		"sockperf: == version #3.7-no.git ==\nsockperf: [SERVER] listen on:\n": "a server of sockperf prints no times; " +
+			"paste what the client printed",
+	} {
+		_, _, err := importMap(t, map[string][]byte{"a.txt": []byte(text)}, "a.txt")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+	run, _, err := importMap(t, map[string][]byte{"a.txt": []byte("n1: " + row + "n1: " + row + "n2: " + row)}, "a.txt")
+	if err != nil || run.Repetitions != 3 {
+		t.Errorf("one host after the other: %d repetitions, %v", run.Repetitions, err)
+	}
+}
+
+// TestSameTestOnce counts a test once whose client and server were both imported.
+func TestSameTestOnce(t *testing.T) {
+	server, err := os.ReadFile("../load/iperf3/testdata/iperf3-3.12-server-bidir.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := os.ReadFile("testdata/iperf-text/3.12-bidir-V.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, sink, err := importMap(t, map[string][]byte{"a.txt": client, "b.json": server}, "a.txt", "b.json")
+	if err != nil || len(sink.repetitions) != 1 {
+		t.Fatalf("%d repetitions, %v", len(sink.repetitions), err)
+	}
+	for _, w := range run.Warnings {
+		if w.Code == "import-duplicate" && strings.Contains(w.Text, "a.txt and b.json have the same test") {
+			return
+		}
+	}
+	t.Errorf("no warning about it: %+v", run.Warnings)
+}
+
+// TestSeveralKubestr reads each document of kubestr in a file.
+func TestSeveralKubestr(t *testing.T) {
+	document := fixture(t, "kubestr/fio.json")
+	_, one, err := importMap(t, map[string][]byte{"a.json": document}, "a.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	two := append(append(append([]byte(nil), document...), "\nPVC created kubestr-fio-pvc\n"...), document...)
+	_, both, err := importMap(t, map[string][]byte{"a.json": two}, "a.json")
+	if err != nil || len(both.repetitions) != 2*len(one.repetitions) {
+		t.Errorf("%d repetitions, of one %d: %v", len(both.repetitions), len(one.repetitions), err)
+	}
+	if _, _, err := importMap(t, map[string][]byte{"a.json": two[:len(two)-9]}, "a.json"); err == nil {
+		t.Error("a second document that is cut off gives no error")
+	}
+}
