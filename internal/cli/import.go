@@ -18,8 +18,8 @@ func (p *program) importCommand() *cobra.Command {
 			importer.ImportHelp() +
 			`  a run that headroom exported (--format run), or its folder
 
-What stands before each line is removed: a quotation, a time, a number, the name of a pod or container. JSON of fio is
-also found in Docker's logs, and in a string of other JSON.
+What stands before each line is removed: a quotation, a time, a number, the name of a pod or container. JSON of fio and
+of iperf3 is also found in Docker's logs, and in a string of other JSON.
 
 The same load in another stage (another transport, two paths instead of one) is not a repetition. --stage NAME=FILE
 says which file belongs to which stage, --stage NAME=FILE:FIRST-LAST which of its lines. --stages NAME,NAME splits

@@ -65,10 +65,10 @@ type runBuilder struct {
 	formats []string
 	// mixed says of each of mixedKeys what two files disagree on.
 	mixedKeys, mixed []string
-	// cookies has the file of each test of iperf3 by its cookie, which both ends print.
-	cookies map[string]string
-	places  map[string]int // host and device to index of run.Targets
-	arms    map[string]arm
+	// tests of iperf3 by their cookies.
+	tests  map[string][]seenTest
+	places map[string]int // host and device to index of run.Targets
+	arms   map[string]arm
 	// before is the last measurement's place in the run: most files hold more of the same.
 	before struct {
 		host, device string
@@ -84,7 +84,7 @@ type arm struct {
 
 func newRunBuilder(sink Sink) *runBuilder {
 	d := &runBuilder{sink: sink, cells: newCells(), checks: validity.Checks(), places: map[string]int{},
-		cookies: map[string]string{}, arms: map[string]arm{}}
+		arms: map[string]arm{}, tests: map[string][]seenTest{}}
 	d.run = lab.Run{Source: lab.Imported, Status: lab.Complete}
 	d.before.target = -1
 	return d

@@ -48,15 +48,25 @@ func readIperf3(f file, d *runBuilder) error {
 	return nil
 }
 
+// seenTest is one that was added, and its file.
+type seenTest struct {
+	iperf3.Result
+	file string
+}
+
 // addIperf3 adds one test. Amend completes the measurement with what the importer knows besides.
 func addIperf3(f file, r iperf3.Result, d *runBuilder, amend func(*measurement)) error {
-	if first, ok := d.cookies[r.Cookie]; ok && r.Cookie != "" {
-		d.warn(lab.Warning{Code: "import-duplicate",
-			Text: fmt.Sprintf("%s and %s have the same test of iperf3, by its cookie, as its client and its server "+
-				"print it; it was counted once, as the first has it", first, f.name)})
-		return nil
+	for _, seen := range d.tests[r.Cookie] {
+		if r.Same(seen.Result) {
+			d.warn(lab.Warning{Code: "import-duplicate",
+				Text: fmt.Sprintf("%s and %s have the same test of iperf3, by its cookie, as its client and its server "+
+					"print it; it was counted once, as the first has it", seen.file, f.name)})
+			return nil
+		}
 	}
-	d.cookies[r.Cookie] = f.name
+	if r.Cookie != "" {
+		d.tests[r.Cookie] = append(d.tests[r.Cookie], seenTest{r, f.name})
+	}
 	m := measurement{job: iperf3Job(r), engine: lab.EngineIperf3, host: r.Client, params: iperf3Params(r)}
 	if r.Version != "" {
 		m.facts = []lab.Fact{{Key: "iperf3.version", Value: r.Version, Source: f.name}}

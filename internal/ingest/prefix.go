@@ -161,11 +161,12 @@ func cutEach(lines [][]byte, prefix aPrefix) [][]byte {
 }
 
 // withinJSON returns the text that JSON has in strings: in the objects of a log, one a line, or in a document with the
-// JSON of fio in a string; nil if there is none.
+// JSON of fio or iperf3 in a string; nil if there is none.
 func withinJSON(text []byte) []byte {
 	start := bytes.TrimSpace(text)
 	log := bytes.HasPrefix(start, []byte(`{"log":`))
-	if !log && !(bytes.HasPrefix(start, []byte("{")) && bytes.Contains(text, []byte(`\"fio version\"`))) {
+	within := regexp.MustCompile(`\\"(?:fio version\\"|iperf 3\.)`)
+	if !log && !(bytes.HasPrefix(start, []byte("{")) && within.Match(text)) {
 		return nil
 	}
 	var all []byte
@@ -181,7 +182,7 @@ func withinJSON(text []byte) []byte {
 			continue
 		}
 		for _, s := range stringsIn(document) {
-			if strings.Contains(s, `"fio version"`) {
+			if strings.Contains(s, `"fio version"`) || strings.Contains(s, `"iperf 3.`) && strings.Contains(s, "{") {
 				all = append(append(all, s...), '\n')
 			}
 		}

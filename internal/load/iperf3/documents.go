@@ -84,11 +84,11 @@ func ParseAll(text []byte) (all []Result, damaged []int, err error) {
 			}
 			continue
 		}
-		i := slices.IndexFunc(all, func(old Result) bool { return r.Cookie != "" && old.Cookie == r.Cookie })
+		i := slices.IndexFunc(all, r.Same)
 		switch {
 		case i < 0:
 			all = append(all, r)
-		case all[i].AtServer || r.Ran() >= all[i].Ran() && !r.AtServer:
+		case !r.AtServer:
 			all[i] = r
 		}
 	}
@@ -99,6 +99,12 @@ func ParseAll(text []byte) (all []Result, damaged []int, err error) {
 		return nil, nil, fmt.Errorf("line %d: damaged or cut off: %w", cmp.Or(append(damaged, 1)...), first)
 	}
 	return nil, nil, errors.New("expected a JSON object of iperf3, found none")
+}
+
+// Same reports whether another result is of the same test: both ends print its cookie, and one end may print it twice.
+func (r Result) Same(other Result) bool {
+	return r.Cookie != "" && r.Cookie == other.Cookie &&
+		(r.AtServer != other.AtServer || maps.Equal(r.Values(), other.Values()))
 }
 
 var (

@@ -37,6 +37,7 @@ func TestSeveral(t *testing.T) {
 		"array in an object":      {`{"runs": [{"result": ` + one + `}, {"result": ` + two + `}]}`, 2, nil},
 		"cut array":               {"[" + one + ",\n" + half, 1, []int{1 + strings.Count(one, "\n") + 1}},
 		"one of them cut":         {half + "\n" + two, 1, []int{1}},
+		"the same cookie by hand": {one + strings.Replace(one, `"lost_packets":	0`, `"lost_packets":	7`, -1), 2, nil},
 		"twice the same":          {one + one, 1, nil},
 		"stream":                  {stream, 1, nil},
 		"streams":                 {stream + other, 2, nil},
@@ -136,6 +137,16 @@ func TestRTT(t *testing.T) {
 		if r.Values()[lab.Send+".rtt"] <= 0 {
 			t.Errorf("%s has no RTT of the send direction", name)
 		}
+	}
+}
+
+// TestOldBidirectionalUDP reads both directions of what versions before 3.11 print.
+func TestOldBidirectionalUDP(t *testing.T) {
+	r, err := Parse([]byte(`{"start": {"version": "iperf 3.9", "test_start": {"protocol": "UDP", "num_streams": 1}},
+"intervals": [], "end": {"sum": {"start": 0, "end": 2, "bytes": 1000, "lost_packets": 25, "packets": 100},
+"sum_bidir_reverse": {"start": 0, "end": 2, "bytes": 2000, "lost_packets": 50, "packets": 100}}}`))
+	if err != nil || r.Forward == nil || r.Reverse == nil || r.Forward.Bytes != 750 || r.Reverse.Bytes != 1000 {
+		t.Errorf("%+v %+v, %v", r.Forward, r.Reverse, err)
 	}
 }
 

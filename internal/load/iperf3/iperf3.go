@@ -186,6 +186,7 @@ type end struct {
 	Received        *sum     `json:"sum_received"`
 	SentReverse     *sum     `json:"sum_sent_bidir_reverse"`
 	ReceivedReverse *sum     `json:"sum_received_bidir_reverse"`
+	SumReverse      *sum     `json:"sum_bidir_reverse"`
 	CPU             *struct {
 		Host   float64 `json:"host_total"`
 		Remote float64 `json:"remote_total"`
@@ -234,14 +235,14 @@ func (d *document) result() (Result, error) {
 	if d.End.Received == nil && d.End.Sum == nil && r.Failed == "" {
 		r.Failed = "it ended before the test did"
 	}
-	first := d.flow(d.End.Sent, d.End.Received, t.Reverse == 0, func(i interval) *sum { return &i.Sum })
+	first := d.flow(d.End.Sent, d.End.Received, d.End.Sum, t.Reverse == 0, func(i interval) *sum { return &i.Sum })
 	if t.Reverse != 0 {
 		r.Reverse = first
 	} else {
 		r.Forward = first
 	}
-	if d.End.ReceivedReverse != nil { // older versions don't say bidir in what they were to do
-		r.Reverse = d.flow(d.End.SentReverse, d.End.ReceivedReverse, false, func(i interval) *sum {
+	if e := d.End; e.ReceivedReverse != nil || e.SumReverse != nil { // older versions don't say bidir in their start
+		r.Reverse = d.flow(e.SentReverse, e.ReceivedReverse, e.SumReverse, false, func(i interval) *sum {
 			return i.SumReverse
 		})
 	}
@@ -268,10 +269,11 @@ func (d *document) trimmed() *test {
 	return t
 }
 
-// flow of one direction; nil where nothing was measured.
-func (d *document) flow(sent, received *sum, forward bool, of func(interval) *sum) *Flow {
+// flow of one direction; nil where nothing was measured. Mixed is of UDP, as versions before 3.11 print it: with the
+// bytes of the sender and the losses of the receiver.
+func (d *document) flow(sent, received, mixed *sum, forward bool, of func(interval) *sum) *Flow {
 	if received == nil {
-		received = d.End.Sum
+		received = mixed
 	}
 	sends := forward == (d.Start.Accepted == nil) // whether the end that printed this sent
 	// A server does not know what its client received, and an end that was interrupted not what the other one did.
@@ -300,11 +302,10 @@ func (d *document) flow(sent, received *sum, forward bool, of func(interval) *su
 			f.Jitter = *received.Jitter / 1000
 		}
 		switch {
-		case received == d.End.Sum && forward && !sends:
+		case received == mixed && forward && !sends:
 			// 0, since a server does not know what was sent; it has counted what arrived
 			f.Bytes = counted(intervals(d.Intervals, of))
-		case received == d.End.Sum:
-			// the sender's bytes, which is all that versions before 3.11 print of UDP (esnet/iperf#1174)
+		case received == mixed: // esnet/iperf#1174
 			f.Sent = received.Bytes
 			f.Bytes = int64(float64(f.Sent) * float64(max(0, f.Packets-f.Lost)) / float64(f.Packets))
 		}
