@@ -75,6 +75,8 @@ type runBuilder struct {
 		target       int
 	}
 	key []byte
+	// held are the measurements of one text that several tools may have printed into; nil for other files.
+	held *[]measurement
 }
 
 type arm struct {
@@ -106,8 +108,27 @@ func (d *runBuilder) alsoOf(format string) {
 	}
 }
 
+// together adds what read finds in one text in the order of its lines, whichever tool printed them.
+func (d *runBuilder) together(read func() error) error {
+	d.held = &[]measurement{}
+	err := read()
+	found := *d.held
+	d.held = nil
+	slices.SortStableFunc(found, func(a, b measurement) int { return a.line - b.line })
+	for _, m := range found {
+		if err == nil {
+			err = d.add(m)
+		}
+	}
+	return err
+}
+
 // add gives a measurement its cell and number and passes it on.
 func (d *runBuilder) add(m measurement) error {
+	if d.held != nil {
+		*d.held = append(*d.held, m)
+		return nil
+	}
 	if d.given != nil {
 		if err := d.sink.Raw(d.raw, d.given); err != nil {
 			return &sinkError{err}

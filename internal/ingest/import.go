@@ -150,10 +150,15 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	}
 	i.builder.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
 	one := file{name: name, path: strings.TrimSuffix(path, ".gz"), data: text, before: max(0, source.First-1)}
-	if err := imp.read(one, i.builder); err != nil || !imp.text {
-		return err
+	if !imp.text {
+		return imp.read(one, i.builder)
 	}
-	return i.others(one, imp.Name)
+	return i.builder.together(func() error {
+		if err := imp.read(one, i.builder); err != nil {
+			return err
+		}
+		return i.others(one, imp.Name)
+	})
 }
 
 // others reads what other tools printed into the same text, as a post in a forum has it.

@@ -43,7 +43,12 @@ func levelTable() Importer {
 			t, err := readTableHead(head)
 			return err == nil && t.loads() && t.figures() && !bytes.HasPrefix(head, []byte(">")) // a quotation
 		},
-		read: readTable,
+		read: func(f file, d *runBuilder) error {
+			if err := readTable(f, d); err != nil {
+				return fmt.Errorf("%w (this is read as a table)", err)
+			}
+			return nil
+		},
 	}
 }
 
