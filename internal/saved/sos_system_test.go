@@ -1,0 +1,61 @@
+//go:build system
+
+package saved
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"headroom/internal/facts"
+	"headroom/internal/lab"
+	"headroom/internal/target"
+)
+
+// TestSosReport makes a report of this machine with sos, and finds in it what the machine itself says. Of its adapters
+// and disks the report has parts.
+func TestSosReport(t *testing.T) {
+	local := target.NewLocal(t.TempDir())
+	if _, err := local.Run(t.Context(), "sos", "help"); err != nil {
+		t.Skip("sos is not installed")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("sos needs root")
+	}
+	dir := t.TempDir()
+	out, err := local.Run(t.Context(), "sos", "report", "--batch", "--tmp-dir", dir, "-o",
+		"kernel,processor,memory,networking,filesys,pci,numa")
+	if err != nil || out.ExitCode != 0 {
+		t.Fatalf("%v %s", err, out.Stderr)
+	}
+	reports, err := filepath.Glob(filepath.Join(dir, "sosreport-*.tar.?z"))
+	if err != nil || len(reports) != 1 {
+		t.Fatalf("%q %v", reports, err)
+	}
+	m, err := Open(reports[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := factsOf(t, m)
+	live, err := facts.SnapshotWithin(t.Context(), 30*time.Second, local, lab.Place{Kind: lab.NoPlace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := facts.Document{Facts: live}
+	for _, key := range []string{"kernel.release", "kernel.cmdline", "cpu.model", "cpu.threads", "memory.total",
+		"net.window_scaling", "memory.swappiness", "vm.hypervisor"} {
+		if want, got := value(known, key, ""), value(d, key, ""); want != got {
+			t.Errorf("%s is %q in the report, %q on the machine", key, got, want)
+		}
+	}
+	// What the report has of an adapter is what the machine says, or unknown.
+	for _, f := range d.Facts {
+		if f.About == "" || f.Unknown != "" || f.Key != "nic.kind" && f.Key != "nic.pci.address" && f.Key != "nic.driver" {
+			continue
+		}
+		if want := value(known, f.Key, f.About); want != f.Value {
+			t.Errorf("%s of %s is %q in the report, %q on the machine", f.Key, f.About, f.Value, want)
+		}
+	}
+}
