@@ -19,8 +19,8 @@ var files embed.FS
 // Knowledge is what is known of options, boot arguments, sysctls, parameters of modules and other facts.
 //
 // It is data, in the folder knowledge: a file for each area, a list of entries in each, families.yaml for what goes
-// together, and history.yaml for options that came or went. An entry names one thing, or with * a pattern; the exact name
-// counts first, then the longest pattern.
+// together, and history.yaml for options that came or went. An entry names one thing, or with * a pattern; the exact
+// name counts first, then the longest pattern.
 //
 //   - option: IOMMU_DEFAULT_DMA_STRICT   or argument, sysctl, module, fact (a key of the catalogue)
 //     slow: y           which value is the slow one: y (on), n (off), high, low, or values with | between

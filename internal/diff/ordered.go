@@ -19,8 +19,8 @@ type ordered struct {
 	Follow []string
 }
 
-// orderedChoices compares what is in effect of ordered choices. It returns the changes that are left to be judged one by
-// one.
+// orderedChoices compares what is in effect of ordered choices. It returns the changes that are left to be judged one
+// by one.
 func (c *comparison) orderedChoices(changes []kconfig.Change) (left []kconfig.Change) {
 	members := map[*ordered][]kconfig.Change{}
 	for _, x := range changes {
@@ -125,7 +125,8 @@ func (c *comparison) orderedChoice(o *ordered, changes []kconfig.Change) (left [
 	return nil
 }
 
-// The weights of a choice's other members, which stand below the one that counts, and of two members that hardly differ.
+// The weights of a choice's other members, which stand below the one that counts, and of two members that hardly
+// differ.
 const (
 	follower  = Unknown / 100
 	minChoice = Unknown
@@ -173,14 +174,14 @@ func (c *comparison) raiseCauses() {
 				continue
 			}
 			f.follows = cause
-			if cause.Weight < f.Weight {
+			if cause.Weight < f.Weight && (cause.chosen == nil || cause.Slower != "") {
 				cause.Weight, cause.Slower = f.Weight, f.Slower
 				cause.Note = join(cause.Note, "most of it by "+name+": "+f.Why)
 			}
 		}
 	}
 	for _, f := range c.found {
-		if f.chosen != nil && f.Slower != "" {
+		if f.chosen != nil {
 			raise(f, f.chosen.Follow)
 		}
 	}

@@ -26,8 +26,8 @@ type changed struct {
 	Option string
 	// Since is the first kernel that knows the option, Until the first that knows it no longer. One is given.
 	Since, Until string
-	// Implied is the value that kernels without it behave as; Like is an option whose value they behave as instead. Both
-	// are empty when that can't be told.
+	// Implied is the value that kernels without it behave as; Like is an option whose value they behave as instead.
+	// Both are empty when that can't be told.
 	Implied, Like string
 	// Commit of the kernel's history, where it is known for sure.
 	Commit string
@@ -149,8 +149,8 @@ func (e *entry) silence(name string, s side, st state) string {
 	case st.decided:
 		return name + " does not mention it: what it depends on is off there, or its kernel has nothing of the kind"
 	case s.release != "" && e.unknownTo(s.release) && e.Since != "":
-		return join(fmt.Sprintf("not known to the kernel of %s (%s); it came with %s", name, s.release, e.Since), e.past,
-			undecided)
+		return join(fmt.Sprintf("not known to the kernel of %s (%s); it came with %s", name, s.release, e.Since),
+			e.past, undecided)
 	case s.release != "" && e.unknownTo(s.release):
 		return join(fmt.Sprintf("not known to the kernel of %s (%s)", name, s.release), e.past, undecided)
 	}

@@ -39,7 +39,8 @@ func TestCatalogueHasEachKeyOnce(t *testing.T) {
 		}
 		seen[d.Key] = true
 		known := slices.Contains([]catalogue.Unit{catalogue.Bytes, catalogue.KiB, catalogue.BitsPerSecond,
-			catalogue.BytesPerSecond, catalogue.Transfers, catalogue.Hertz, catalogue.Seconds, catalogue.Minutes, catalogue.Microseconds,
+			catalogue.BytesPerSecond, catalogue.Transfers,
+			catalogue.Hertz, catalogue.Seconds, catalogue.Minutes, catalogue.Microseconds,
 			catalogue.Nanoseconds, catalogue.Celsius,
 			catalogue.Percent, catalogue.Share}, d.Unit)
 		if !known && d.Unit != "" || d.Unit != "" && (d.Kind == catalogue.Flag || d.Kind == catalogue.List) {
