@@ -241,7 +241,8 @@ func implausiblyFast(e *Evidence) []lab.Warning {
 	}
 	direct, known := e.direct()
 	buffered := known && !direct
-	var all []lab.Warning
+	// Reports show a code once, so that all directions are in one warning of each kind.
+	var inside, fast, insideOf, fastOf []string
 	for _, d := range e.directions() {
 		latency, what := e.typical(d)
 		fastest := float64(e.blockSizes()[d]) / fastestLink
@@ -259,15 +260,23 @@ func implausiblyFast(e *Evidence) []lab.Warning {
 		if latency <= 0 || latency >= fastest {
 			continue
 		}
+		text := fmt.Sprintf("%s %s of %s", what, unit.Latency(latency), plural(d))
 		if total := e.total(d); total >= 2*latency && total >= fastest {
-			all = append(all, warn(latencyMetrics(d), "%s %s of %s is less than any drive takes: fio begins to count "+
-				"when the call that submits has returned, and the I/O was done inside it; read the total latency (lat), "+
-				"whose mean is %s", what, unit.Latency(latency), plural(d), unit.Latency(total))...)
-			continue
+			inside, insideOf = append(inside, text+" ("+unit.Latency(total)+" with submission)"), append(insideOf, d)
+		} else {
+			fast, fastOf = append(fast, text), append(fastOf, d)
 		}
-		all = append(all, warn(metricsOf(d), "%s %s of %s is faster than any drive can: a cache answered (this machine's, "+
-			"the hypervisor's, a controller's), or the blocks were never written; check direct=1 and the disk's cache "+
-			"mode on the host, fill it and use more data", what, unit.Latency(latency), plural(d))...)
+	}
+	var all []lab.Warning
+	if len(inside) > 0 {
+		all = warn(latencyMetrics(insideOf...), "%s is less than any drive takes: fio begins to count when the call "+
+			"that submits has returned, and the I/O was done inside it; read the total latency (lat)",
+			strings.Join(inside, ", and "))
+	}
+	if len(fast) > 0 {
+		all = append(all, warn(metricsOf(fastOf...), "%s is faster than any drive can: a cache answered (this "+
+			"machine's, the hypervisor's, a controller's), or the blocks were never written; check direct=1 and the "+
+			"disk's cache mode on the host, fill it and use more data", strings.Join(fast, ", and "))...)
 	}
 	return all
 }

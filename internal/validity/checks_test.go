@@ -219,8 +219,10 @@ func cases() map[string][]one {
 				d := e.Group.Jobs[0].Directions[lab.Trim]
 				d.Total = &fio.Latency{Mean: 71.6e-6}
 				e.Group.Jobs[0].Directions[lab.Trim] = d
-			}), "76.0 ns of trims is less than any drive takes"},
+			}), "76.0 ns of trims (71.6 µs with submission) is less than any drive takes"},
 			{"trims", trims(12.9e3, 72e-6), ""},
+			{"both of two directions", mixing(2e6, 2e6, "rw", "randrw", "iodepth", "1", "direct", "1"),
+				"237 ns of reads, and a median latency of 237 ns of writes is faster"},
 			{"persistent memory", change(shallow(0.75, 250e3, "iodepth", "1"), func(e *Evidence) {
 				e.Place.Path, e.Place.Disks = "/dev/pmem0", []string{"pmem0"}
 			}), ""},
