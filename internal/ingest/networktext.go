@@ -83,7 +83,10 @@ func readIperfText(f file, d *runBuilder) error {
 		return fmt.Errorf("the lines of %q and %q stand between each other; import what each of them printed as a file of "+
 			"its own", hosts[0], hosts[1])
 	}
-	all, lost := iperf3.ParseText(string(f.data))
+	all, lost, err := iperf3.ParseText(string(f.data))
+	if err != nil {
+		return err
+	}
 	if len(all) == 0 {
 		return errors.New("this looks like the text of iperf, but no line with a rate is whole; " +
 			"iperf3 --json prints what is read best")

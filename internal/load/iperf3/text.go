@@ -1,9 +1,9 @@
 package iperf3
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -24,7 +24,8 @@ type Pasted struct {
 
 // ParseText reads the tests in text that iperf3 or iperf 2 printed for people, at its client or its server, whole or
 // any of its lines, with prompts, commands and prose between them. Lost are the numbers of lines with a rate that are
-// not understood.
+// not understood. Of several processes that printed at the same time nothing is read: their streams have the same
+// numbers.
 //
 //	[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec    0             sender
 //	[SUM][RX-C]   0.00-2.00   sec  24.0 MBytes   101 Mbits/sec                  receiver
@@ -32,19 +33,23 @@ type Pasted struct {
 //
 // Bytes and their K, M and G are binary, those of bits are of 1000. Sources: iperf_locale.c, iperf_api.c and units.c of
 // iperf3, where lines for UDP ended in neither word before 3.2; Locale.c and ReportOutputs.c of iperf 2.
-func ParseText(text string) (all []Pasted, lost []int) {
+func ParseText(text string) (all []Pasted, lost []int, err error) {
 	p := &textParser{}
 	for line := range strings.SplitSeq(text, "\n") {
 		p.number++
 		p.line(pasted.Plain(line))
 	}
 	p.end()
+	if p.crossed > 0 {
+		return nil, nil, fmt.Errorf("line %d: it repeats a time, so that several processes printed at once; have each print "+
+			"into a file of its own (iperf3 --json --logfile FILE)", p.crossed)
+	}
 	for _, t := range p.tests {
 		if len(t.rows) > 0 || t.failed != "" {
 			all = append(all, t.pasted())
 		}
 	}
-	return all, p.lost
+	return all, p.lost, nil
 }
 
 // IsText reports whether a text has lines of a test.
@@ -55,6 +60,8 @@ type textParser struct {
 	number int
 	tests  []*printed
 	lost   []int
+	// crossed is the first line that has a time of a stream again; 0 if there is none.
+	crossed int
 	// at is the test at hand; nil between tests.
 	at *printed
 	// command is the last one that was typed, on the line prompt; it goes on in the next one where open is not empty.
@@ -79,6 +86,9 @@ type printed struct {
 	host        string
 	connections []connection
 	rows        []row
+	// last is the last interval of each stream, and ends are the summaries that were read.
+	last map[string]row
+	ends map[string]bool
 	// reverse is set if the server sends, udp if lines count datagrams, and sends if they count what only the end that
 	// sends knows.
 	reverse, udp, sends bool
@@ -208,7 +218,8 @@ func (p *textParser) line(text string) {
 // test returns the test at hand, or a new one.
 func (p *textParser) test() *printed {
 	if p.at == nil {
-		p.at = &printed{line: p.number, prompt: p.number, command: p.command, options: optionsOf(p.command)}
+		p.at = &printed{line: p.number, prompt: p.number, command: p.command, options: optionsOf(p.command),
+			last: map[string]row{}, ends: map[string]bool{}}
 		if p.command != nil {
 			p.at.prompt = p.prompt
 			p.at.two = strings.Contains(p.command[0], "iperf") && !strings.Contains(p.command[0], "iperf3")
@@ -287,109 +298,3 @@ func (p *textParser) starting(m []string) {
 	t.protocol, t.streams, t.block = m[1], int(parsedInt(m[2])), parsedInt(m[3])
 	t.omit, t.seconds = parsedNumber(m[4]), parsedNumber(m[5])
 }
-
-// row is a line with a rate.
-type row struct {
-	id, role string
-	from, to float64
-	// rate in B/s.
-	rate float64
-	// again are the segments that were sent again; below 0 where that is not printed.
-	again int64
-	// jitter in seconds; below 0 where that is not printed. packets are 0 where it is not known how many were lost.
-	jitter        float64
-	lost, packets int64
-	omitted       bool
-	// end is "sender" or "receiver" in a summary, and "both" where the rate is of the sender and the losses are of the
-	// receiver; empty in an interval.
-	end string
-	// report says that iperf 2's server counted it.
-	report bool
-}
-
-func (p *textParser) row(m []string) {
-	r := row{id: m[1], from: parsedNumber(m[4]), to: parsedNumber(m[5]), again: -1}
-	if m[2] != "" {
-		r.role = m[2] + "-" + m[3]
-	}
-	base, bits := 1024.0, 1.0
-	if m[8] == "bits" {
-		base, bits = 1000, 8
-	}
-	r.rate = parsedNumber(m[6]) / bits
-	for range strings.Index(" KMGT", m[7]) {
-		r.rate *= base
-	}
-	rest := m[9]
-	r.omitted = strings.Contains(rest, "(omitted)")
-	r.end = endPattern.FindString(rest)
-	loss := lossRest.FindStringSubmatch(rest)
-	if loss != nil && loss[1] == "" && !strings.Contains(loss[0], "%") {
-		loss = nil // writes and their errors
-	}
-	if loss != nil {
-		r.jitter, r.lost = parsedNumber(loss[1])/1000, parsedInt(loss[2])
-		if r.packets = parsedInt(loss[3]); loss[2] == "Unknown" {
-			r.packets = 0
-		}
-		if loss[1] == "" {
-			r.jitter = -1
-		}
-	}
-	t := p.test()
-	if t.restarts(r) {
-		p.end()
-		t = p.test()
-	}
-	t.udp = t.udp || loss != nil || strings.Contains(rest, " pps")
-	if decimals := m[5][1+strings.LastIndexAny(m[5], ".,"):]; len(t.connections) == 0 && len(decimals) != 2 {
-		t.two = true // iperf3 prints hundredths of a second
-	}
-	again := sentAgainRest.FindStringSubmatch(rest)
-	if t.two {
-		again = enhancedRest.FindStringSubmatch(rest)
-	}
-	if again != nil && !t.udp {
-		r.again = parsedInt(again[1])
-	}
-	if t.summary && r.end == "" && loss != nil && !t.two {
-		r.end = "both"
-	}
-	r.report = t.report != "" && t.report == r.id
-	t.parted, t.report = false, ""
-	t.rows = append(t.rows, r)
-}
-
-// restarts reports whether a row is of another test, though no line before it says so.
-func (t *printed) restarts(next row) bool {
-	same := func(r row) bool { return r.id == next.id && r.role == next.role }
-	if t.two {
-		i := len(t.rows) - 1
-		for i >= 0 && !(same(t.rows[i]) && t.rows[i].report == (t.report == next.id)) {
-			i--
-		}
-		// A sum is as long as the intervals before it.
-		return i >= 0 && len(t.connections) == 0 && next.from == 0 && (t.rows[i].from == 0 || next.to < t.rows[i].to)
-	}
-	return slices.ContainsFunc(t.rows, func(r row) bool {
-		return r.end != "" && (next.end == "" && !t.summary || same(r) && r.end == next.end)
-	})
-}
-
-func parsedTime(s string) time.Time {
-	t, err := time.Parse(time.RFC1123, s)
-	if err != nil { // the 31st of November
-		return time.Time{}
-	}
-	return t.UTC()
-}
-
-func parsedNumber(s string) float64 {
-	v, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", "."), 64)
-	if err != nil { // nothing, or "Unknown"
-		return 0
-	}
-	return v
-}
-
-func parsedInt(s string) int64 { return int64(parsedNumber(s)) }

@@ -15,8 +15,8 @@ import (
 
 func parsed(t testing.TB, name string) []Pasted {
 	t.Helper()
-	all, lost := ParseText(string(read(t, "text/"+name)))
-	if len(lost) > 0 {
+	all, lost, err := ParseText(string(read(t, "text/"+name)))
+	if len(lost) > 0 || err != nil {
 		t.Errorf("%s: lines %v are not understood", name, lost)
 	}
 	return all
@@ -132,7 +132,7 @@ func TestVerbose(t *testing.T) {
 		"$ iperf3 -c a -O 2 -P $n -l 128K --bitrate 0": "TCP x1 0 s 131072 B 0 bit/s omit 2",
 		"iperf3 \\\n  -c a \\\n  -t 7 | tee log":       "TCP x1 7 s 0 B 0 bit/s omit 0",
 	} {
-		all, _ := ParseText(command + "\n[  5]   0.00-9.00  sec  1 MBytes  1 Mbits/sec  receiver\n")
+		all, _, _ := ParseText(command + "\n[  5]   0.00-9.00  sec  1 MBytes  1 Mbits/sec  receiver\n")
 		got := ""
 		for _, r := range all {
 			got += fmt.Sprintf("%s x%d %g s %d B %.6g bit/s omit %g", r.Protocol,
@@ -230,7 +230,10 @@ func TestTextLines(t *testing.T) {
 			"[  5]  0.0-10.0 sec  1.10 GBytes   941 Mbits/sec\n[  4]  0.0-10.0 sec  1.10 GBytes   931 Mbits/sec\n",
 			[]string{"iperf2 TCP x1 receive.bitrate=9.31e+08 send.bitrate=9.41e+08 ! send.bitrate"}},
 	} {
-		all, lost := ParseText(c.text)
+		all, lost, err := ParseText(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 		var got []string
 		for _, p := range all {
 			got = append(got, p.summary())
@@ -239,8 +242,18 @@ func TestTextLines(t *testing.T) {
 			t.Errorf("%s: lost %v\n got  %q\n want %q", name, lost, got, c.want)
 		}
 	}
-	if _, lost := ParseText("a\n[  3]  0.0-10.0 sec  a few  941 Mbits/sec\n"); !slices.Equal(lost, []int{2}) {
+	if _, lost, _ := ParseText("a\n[  3]  0.0-10.0 sec  a few  941 Mbits/sec\n"); !slices.Equal(lost, []int{2}) {
 		t.Errorf("lines that are not understood: %v", lost)
+	}
+	interval := "[  5]   0.00-1.00   sec  1.09 GBytes   938 Mbits/sec\n"
+	next := strings.Replace(interval, "0.00-1", "1.00-2", 1)
+	if _, _, err := ParseText(connected + connected + interval + interval + next + next); err == nil ||
+		!strings.HasPrefix(err.Error(), "line 4: ") {
+		t.Errorf("two processes at once: %v", err)
+	}
+	if all, _, err := ParseText(interval + next + interval + next + receiver); err != nil || len(all) != 2 ||
+		all[0].Failed == "" || all[1].Forward == nil {
+		t.Errorf("a test without an end before another: %+v, %v", all, err)
 	}
 	if IsText(read(t, "iperf3-3.12-server-output.json")) || IsText([]byte(`"x": "`+receiver)) {
 		t.Error("JSON is taken for text")
@@ -260,7 +273,7 @@ func FuzzParseText(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		all, _ := ParseText(text)
+		all, _, _ := ParseText(text)
 		for _, p := range all {
 			for _, flow := range []*Flow{p.Forward, p.Reverse} {
 				if flow != nil && !(flow.Seconds > 0) {
