@@ -25,7 +25,7 @@ t: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 19:12:30 2026
 `, rate, rate)
 }
 
-// TestSeveralToolsInOneText reads all of them, in the order of the lines, so that stages begin where a load comes again.
+// TestSeveralToolsInOneText reads all of them in the order of the lines, since a stage begins where a load comes again.
 func TestSeveralToolsInOneText(t *testing.T) {
 	run, sink, err := importMap(t, map[string][]byte{"post.txt": []byte(mixedText(100))}, "post.txt")
 	if err != nil || len(sink.repetitions) != 3 || run.Format != "dd+fio-text+hdparm" {
@@ -62,8 +62,8 @@ func TestSeveralToolsInOneText(t *testing.T) {
 // TestKnownButNotRead checks that a refusal names the format and the way out.
 func TestKnownButNotRead(t *testing.T) {
 	for text, want := range map[string]string{
-		"Version  1.97       ------Sequential Output------\nx 8G 740\n": "this looks like bonnie++'s output, which headroom " +
-			"does not read: measure with fio",
+		"Version  1.97       ------Sequential Output------\nx 8G 740\n": "this looks like bonnie++'s output, which " +
+			"headroom does not read: measure with fio",
 		"> \tIozone: Performance Test of File I/O\n> \t        Version 3.489\n> x\n": "this looks like iozone's output",
 		"1073741824 bytes (1.1 GB) copied, 3.2 s, 335 MB/s\n": "line 1: whether dd read or wrote is not said: put its command " +
 			`("dd if=… of=…") before its output (this is read as lines of dd with its command)`,

@@ -1,6 +1,7 @@
 package printed
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"slices"
@@ -194,10 +195,10 @@ func dd() *Format {
 	return &Format{
 		Engine:  "dd",
 		Example: "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.512 s, 2.1 GB/s",
-		has:     []string{"B/", "bytes transferred in"},
+		has:     []string{"B/", "M/s", "G/s", "bytes transferred in"},
 		is:      re(`(?m)^\D{0,80}\d+ ?[^\d\s][^\n]{0,80}` + ddRate + `|bytes transferred in [\d.]+ secs`),
 		lines: []line{
-			{pattern: ddCommand, report: true, read: ddLoad},
+			{pattern: ddCommand, report: true, read: ddLoads},
 			{pattern: re(`^(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`), report: true},
 			{pattern: ddRecords, set: map[string]string{"_records": "1"}},
 			ends(`^` + number + `\D.*` + ddRate),
@@ -207,17 +208,27 @@ func dd() *Format {
 }
 
 // ddRate is ", 0.512 s, 2.1 GB/s", whose commas are the language's.
-const ddRate = `(?:, |，|、 ?)(?P<_seconds>[\d.,]+(?:e-\d+)?) ?(?:s|seconds|sec\.?|с|秒)(?:, ?|，|、 ?)[\d.,]+ ?[kKMGT]?i?B/`
+const ddRate = `(?:, |，|、 ?)(?P<_seconds>[\d.,]+(?:e-\d+)?) ?(?:s|seconds|sec\.?|с|秒)(?:, ?|，|、 ?)[\d.,]+ ?(?:[kKMGT]?i?B/|[KMG]/s)`
 
 var (
 	ddCommand = regexp.MustCompile(`(?:^|[\s;&|($#%>❯➜/` + "`" + `])dd\s+(?P<_command>(?:[a-z]+=\S+\s*)+)`)
+	ddAtOnce  = regexp.MustCompile(`[^&>]&\s*(?:\w+\s+)?(?:\S*/)?dd\s`)
 	ddRecords = regexp.MustCompile(`(?m)^\D{0,20}\d+\+\d+ ?\S`)
 )
 
+// ddLoads notes the commands of a line. One after the other prints its result, again and again in a loop.
+func ddLoads(s *state, _ map[string]string) error {
+	for _, m := range ddCommand.FindAllStringSubmatch(s.line, -1) {
+		s.commands = append(s.commands, m[1])
+	}
+	s.atOnce = len(s.commands) > 1 && ddAtOnce.MatchString(s.line)
+	return nil
+}
+
 // ddLoad reads the operands of a command. dd is told what it reads and what it writes, so that only one may be a disk.
-func ddLoad(s *state, groups map[string]string) error {
+func (s *state) ddLoad(command string) {
 	of := map[string]string{}
-	for _, word := range strings.Fields(groups["_command"]) {
+	for _, word := range strings.Fields(command) {
 		name, value, _ := strings.Cut(word, "=")
 		value, _, _ = strings.Cut(value, ";")
 		of[name] = strings.Trim(value, "\"'`)&")
@@ -255,7 +266,6 @@ func ddLoad(s *state, groups map[string]string) error {
 		}
 	}
 	s.report["_job"] = "dd-" + s.report["rw"]
-	return nil
 }
 
 var ddSize = regexp.MustCompile(`^(\d+)([kKMGT]?)(i?B)?$`)
@@ -285,7 +295,18 @@ func ddResult(s *state, groups map[string]string) error {
 		s.leave(`this line is of dd's progress, without "records out" before it`)
 		return nil
 	}
-	s.block = map[string]string{}
+	s.block, s.report = map[string]string{}, map[string]string{}
+	if n := len(s.commands); n > 0 {
+		command := s.commands[s.passes%n]
+		s.ddLoad(command)
+		if strings.Contains(command, "$") { // what a loop changes is not known
+			s.report["_job"] += fmt.Sprintf(", pass %d", s.passes/n+1)
+		}
+		s.passes++
+	}
+	if s.atOnce {
+		s.report["_fault"] = "several of dd ran at the same time, so that which this is of is not known"
+	}
 	seconds, err := s.format.Number(groups["_seconds"])
 	if err != nil {
 		return err

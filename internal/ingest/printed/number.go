@@ -1,11 +1,14 @@
 package printed
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
+
+	"headroom/internal/unit"
 )
 
 // Comma is what a comma in numbers is.
@@ -64,4 +67,38 @@ func ParseNumber(text string, comma Comma) (float64, error) {
 		return 0, fmt.Errorf("expected a number, found %q", strings.ToValidUTF8(text, "\uFFFD"))
 	}
 	return v, nil
+}
+
+// prefixed is a number with a prefix of 1000.
+var prefixed = regexp.MustCompile(`^([0-9.,]+) ?([kKMG])$`)
+
+// Number reads a number as this tool prints it: 12.3k, 28,832 or 0,5.
+func (f *Format) Number(text string) (float64, error) {
+	plain, factor := text, 1.0
+	if m := prefixed.FindStringSubmatch(text); m != nil {
+		plain, factor = m[1], map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}[m[2]]
+	}
+	if f.thousands {
+		plain = strings.ReplaceAll(plain, ",", "")
+	} else {
+		plain = strings.Replace(plain, ",", ".", 1)
+	}
+	v, err := strconv.ParseFloat(plain, 64)
+	if err != nil || !(v >= 0) || math.IsInf(v*factor, 0) {
+		return 0, fmt.Errorf("expected a number, found %q", strings.ToValidUTF8(text, "\uFFFD"))
+	}
+	return v * factor, nil
+}
+
+// scale returns what a unit is in base units.
+func (f *Format) scale(name string) (float64, error) {
+	if name == "" {
+		return 1, nil
+	}
+	for _, known := range []map[string]float64{f.units, unit.Bandwidths(), unit.Times()} {
+		if v, ok := known[name]; ok {
+			return v, nil
+		}
+	}
+	return 0, errors.New("the unit " + strconv.Quote(name) + " is not known")
 }

@@ -3,17 +3,13 @@ package printed
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
-	"math"
 	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
-	"headroom/internal/unit"
 )
 
 // Format is what one tool prints.
@@ -118,12 +114,17 @@ type state struct {
 	text          string
 	report, block map[string]string
 	section       string
+	line          string
 	// number is of the line at hand, behind how many stand before the text.
 	number, behind int
 	loads          []*Result
 	ofReport, all  []*Result
 	left           []Left
 	warnings       []lab.Warning
+	// commands are those whose results follow, and passes counts these; atOnce is set if the commands ran together.
+	commands []string
+	passes   int
+	atOnce   bool
 }
 
 // longestCommand bounds a command of several lines.
@@ -156,7 +157,10 @@ func (f *Format) Read(text string, behind int) (Text, error) {
 		l, before, s.number = before+l, "", behind+i+1
 		l = strings.TrimRight(l, " \t\r")
 		l = strings.TrimSpace(l[strings.LastIndexByte(l, '\r')+1:]) // what a terminal showed last
-		if err := s.line(l); err != nil {
+		if s.line = l; s.line == "" {
+			continue
+		}
+		if err := s.read(); err != nil {
 			return Text{}, fmt.Errorf("line %d: %w", s.number, err)
 		}
 	}
@@ -173,13 +177,13 @@ func (f *Format) Read(text string, behind int) (Text, error) {
 	return Text{}, fmt.Errorf("expected lines as %q, found none", f.Example)
 }
 
-// line reads one line by the first pattern that fits.
-func (s *state) line(text string) error {
+// read reads the line at hand by the first pattern that fits.
+func (s *state) read() error {
 	for _, l := range s.format.lines {
 		if l.in != "" && l.in != s.section {
 			continue
 		}
-		m := l.pattern.FindStringSubmatch(text)
+		m := l.pattern.FindStringSubmatch(s.line)
 		if m == nil {
 			continue
 		}
@@ -324,7 +328,7 @@ func (s *state) endReport() {
 		s.format.whole(s, s.ofReport)
 	}
 	s.all = append(s.all, s.ofReport...)
-	s.ofReport, s.section = nil, ""
+	s.ofReport, s.section, s.commands, s.passes = nil, "", nil, 0
 	s.report, s.block = map[string]string{}, map[string]string{}
 }
 
@@ -345,40 +349,6 @@ func placeOf(path string) lab.Place {
 		return lab.Place{Kind: lab.Directory, Path: path[:max(1, strings.LastIndexByte(path, '/'))]}
 	}
 	return lab.Place{}
-}
-
-// prefixed is a number with a prefix of 1000.
-var prefixed = regexp.MustCompile(`^([0-9.,]+) ?([kKMG])$`)
-
-// Number reads a number as this tool prints it: 12.3k, 28,832 or 0,5.
-func (f *Format) Number(text string) (float64, error) {
-	plain, factor := text, 1.0
-	if m := prefixed.FindStringSubmatch(text); m != nil {
-		plain, factor = m[1], map[string]float64{"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}[m[2]]
-	}
-	if f.thousands {
-		plain = strings.ReplaceAll(plain, ",", "")
-	} else {
-		plain = strings.Replace(plain, ",", ".", 1)
-	}
-	v, err := strconv.ParseFloat(plain, 64)
-	if err != nil || !(v >= 0) || math.IsInf(v*factor, 0) {
-		return 0, fmt.Errorf("expected a number, found %q", strings.ToValidUTF8(text, "\uFFFD"))
-	}
-	return v * factor, nil
-}
-
-// scale returns what a unit is in base units.
-func (f *Format) scale(name string) (float64, error) {
-	if name == "" {
-		return 1, nil
-	}
-	for _, known := range []map[string]float64{f.units, unit.Bandwidths(), unit.Times()} {
-		if v, ok := known[name]; ok {
-			return v, nil
-		}
-	}
-	return 0, errors.New("the unit " + strconv.Quote(name) + " is not known")
 }
 
 // re compiles a pattern of a line.

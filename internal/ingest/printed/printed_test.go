@@ -108,6 +108,18 @@ func TestFormsOfFormats(t *testing.T) {
 		{"dd over several lines and in a loop", "dd", "$ for i in 1 2; do sudo dd if=/dev/zero \\\n   of=/srv/x bs=1M conv=fsync; done\n" +
 			"1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.5 s, 2.1 MB/s\n1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.25 s, 4.2 MB/s\n",
 			"dd-write write.bandwidth=2.09715e+06; dd-write write.bandwidth=4.1943e+06"},
+		{"two of dd in a line, in a loop", "dd", "$ for i in 1 2; do dd if=/dev/zero of=/srv/x bs=1M conv=fsync && dd " +
+			"if=/srv/x of=/dev/null bs=1M; done\n1000 bytes (1.0 kB) copied, 1 s, 1.0 kB/s\n" +
+			"1000 bytes (1.0 kB) copied, 2 s, 0.5 kB/s\n1000 bytes (1.0 kB) copied, 4 s, 0.3 kB/s\n",
+			"dd-write write.bandwidth=1000; dd-read read.bandwidth=500; dd-write write.bandwidth=250"},
+		{"dd with what a loop changes", "dd", "$ for bs in 4k 1M; do dd if=/dev/zero of=/srv/x bs=$bs conv=fsync; done\n" +
+			"1000 bytes (1.0 kB) copied, 1 s, 1.0 kB/s\n1000 bytes (1.0 kB) copied, 2 s, 0.5 kB/s\n",
+			"dd-write, pass 1 write.bandwidth=1000; dd-write, pass 2 write.bandwidth=500"},
+		{"several of dd at once", "dd", "$ dd if=/dev/zero of=/srv/x & dd if=/dev/zero of=/srv/y & wait\n" +
+			"1000 bytes (1.0 kB) copied, 1 s, 1.0 kB/s\n",
+			"line 2: several of dd ran at the same time, so that which this is of is not known"},
+		{"dd of toybox", "dd", "$ dd if=/dev/block/sda of=/dev/null\n1073741824 bytes (1.0 G) copied, 2.000 s, 511 M/s\n",
+			"dd-read read.bandwidth=5.36871e+08"},
 		{"dd whose progress a terminal overwrote", "dd", "$ dd if=/dev/zero of=x bs=1M status=progress\n" +
 			"\r500 bytes copied, 1 s, 0.5 kB/s\r900 bytes copied, 2 s, 0.4 kB/s\n1+0 records in\n1+0 records out\n" +
 			"1000 bytes (1.0 kB, 1000 B) copied, 4e-03 s, 250 kB/s\n", "dd-write write.bandwidth=250000; left 2"},
