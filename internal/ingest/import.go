@@ -153,23 +153,27 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	if !imp.text {
 		return imp.read(one, i.builder)
 	}
-	return i.builder.together(func() error {
-		if err := imp.read(one, i.builder); err != nil {
-			return err
-		}
-		return i.others(one, imp.Name)
-	})
+	return i.builder.together(func() error { return i.readText(one, *imp) })
 }
 
-// others reads what other tools printed into the same text, as a post in a forum has it.
-func (i *importing) others(f file, but string) error {
+// readText reads what a tool printed into a text, and what others did, as a post in a forum has it. What can't be read
+// of one tool is left out if there are results of another.
+func (i *importing) readText(f file, first Importer) error {
+	err := first.read(f, i.builder)
+	faults := []error{err}
 	for _, imp := range i.importers {
-		if !imp.text || imp.Name == but || imp.alone != nil && !imp.alone(f.data) || !imp.Sniff(f.path, f.data) {
+		if !imp.text || imp.Name == first.Name || imp.alone != nil && !imp.alone(f.data) || !imp.Sniff(f.path, f.data) {
 			continue
 		}
 		i.builder.alsoOf(imp.Name)
-		if err := imp.read(f, i.builder); err != nil {
-			return fmt.Errorf("%s: %w", imp.Title, err)
+		faults = append(faults, imp.read(f, i.builder))
+	}
+	if len(*i.builder.held) == 0 {
+		return err
+	}
+	for _, fault := range faults {
+		if fault != nil {
+			i.builder.warn(lab.Warning{Code: "import-left-out", Text: fmt.Sprintf("a part of %s is left out. %v", f.name, fault)})
 		}
 	}
 	return nil

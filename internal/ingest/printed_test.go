@@ -59,6 +59,18 @@ func TestSeveralToolsInOneText(t *testing.T) {
 	}
 }
 
+// TestOneToolThatCannotBeRead leaves it out where another can.
+func TestOneToolThatCannotBeRead(t *testing.T) {
+	text := "root@a:~# dd if=/dev/sda of=/dev/sdb\n1000 bytes (1.0 kB) copied, 1 s, 1.0 kB/s\n" +
+		"root@a:~# fio --name=t --rw=randread --bs=4k\nt: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 19:12:30 2026\n" +
+		"  read: IOPS=5, BW=20.8KiB/s (21.8kB/s)(208KiB/10001msec)\n"
+	run, sink, err := importMap(t, map[string][]byte{"a.txt": []byte(text)}, "a.txt")
+	if err != nil || len(sink.repetitions) != 1 || run.Cells[0].Engine != "fio" || len(run.Warnings) != 1 ||
+		!strings.Contains(run.Warnings[0].Text, "line 2: dd copied here") {
+		t.Errorf("%v, %v, %v", err, run.Cells, run.Warnings)
+	}
+}
+
 // TestKnownButNotRead checks that a refusal names the format and the way out.
 func TestKnownButNotRead(t *testing.T) {
 	for text, want := range map[string]string{
