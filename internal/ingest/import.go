@@ -173,7 +173,8 @@ func (i *importing) readText(f file, first Importer) error {
 	}
 	for _, fault := range faults {
 		if fault != nil {
-			i.builder.warn(lab.Warning{Code: "import-left-out", Text: fmt.Sprintf("a part of %s is left out. %v", f.name, fault)})
+			i.builder.warn(lab.Warning{Code: "import-left-out",
+				Text: fmt.Sprintf("a part of %s is left out. %v", f.name, fault)})
 		}
 	}
 	return nil

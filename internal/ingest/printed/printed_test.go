@@ -172,6 +172,7 @@ func TestRecognise(t *testing.T) {
 		"sysbench 1.0.20 (using x)\nCPU speed:\n":                                           "sysbench",
 		"SEQ    1MiB (Q=  8, T= 1):  7427.749 MB/s [   7083.7 IOPS] <   987.81 us>\n":       "CrystalDiskMark",
 		"Device            r/s     w/s     rkB/s\n":                                         "iostat",
+		"| Test | Read |\n|------|-----:|\n| a | 5 |\n":                                     "Markdown",
 		"hello\n": "",
 	} {
 		what, instead := Recognise([]byte(text))
