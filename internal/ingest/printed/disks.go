@@ -112,8 +112,12 @@ func hdparm() *Format {
 		finish: func(s *state, r *Result) {
 			r.Seconds, _ = strconv.ParseFloat(s.get("_seconds"), 64) // digits, by the pattern; 0 is unknown
 			r.Params["direct"] = map[bool]string{true: "1", false: "0"}[s.get("_kind") == "O_DIRECT"]
-			oneStream(r, "hdparm read one stream in sequence, from the place where most disks are fastest, for three seconds: "+
-				"it says nothing of random I/O, of writes or of several requests at a time")
+			where := ", from the place where most disks are fastest"
+			if r.Params["offset"] != "" {
+				where = ""
+			}
+			oneStream(r, "hdparm read one stream in sequence"+where+", for three seconds: it says nothing of random "+
+				"I/O, of writes or of several requests at a time")
 		},
 	}
 }
@@ -127,7 +131,7 @@ func hdparm() *Format {
 // Source: koct9i/ioping, ioping.c. The rates are of the time in requests, without the pauses between them.
 func ioping() *Format {
 	const n = `([\d.]+)`
-	time := func(name string) string { return `(?P<` + name + `>[\d.]+) ?(?P<` + name + `_unit>[a-z]+)?` }
+	time := func(name string) string { return `(?P<` + name + `>[\d.]+) (?P<` + name + `_unit>[a-z]+)` }
 	figures := func(unit string) []figure {
 		return []figure{{group: "min", unit: unit, metric: lab.Latency(direction, "min")},
 			{group: "avg", unit: unit, metric: mean(direction)},
@@ -140,7 +144,8 @@ func ioping() *Format {
 		is:      re(`\) ioping statistics ---`),
 		units:   map[string]float64{"mb/s": 1 << 20, "min": 60},
 		lines: []line{
-			{pattern: re(`^(?P<_size>[\d.]+ (?:[kKMG]i?)?[bB](?:ytes)?) (?P<_arrow><<<|>>>|from|to) `), general: true},
+			{pattern: re(`^(?P<_size>[\d.]+ (?:[kKMG]i?)?[bB](?:ytes)?) (?P<_arrow><<<|>>>|from|to) `), general: true,
+				read: iopingRequest},
 			{pattern: re(`^--- (?P<_target>\S+) \(.*\) ioping statistics ---`), begins: true,
 				set: map[string]string{"_job": "ioping"}, read: iopingTarget},
 			{pattern: re(`requests completed in .*?(?:, ` + n + ` ?\w+ (?P<_did>read|written))?, (?P<n>[\d.]+(?: ?[kMG])?) iops, ` +
@@ -159,6 +164,15 @@ func ioping() *Format {
 	}
 }
 
+// iopingRequest notes whether requests read or write, and if both do.
+func iopingRequest(s *state, groups map[string]string) error {
+	if before := s.report["_requests"]; before != "" && before != groups["_arrow"] {
+		s.report["_both"] = "1"
+	}
+	s.report["_requests"] = groups["_arrow"]
+	return nil
+}
+
 func iopingTarget(s *state, groups map[string]string) error {
 	s.block["_place"] = groups["_target"]
 	if !strings.HasPrefix(groups["_target"], "/dev/") {
@@ -171,9 +185,13 @@ func iopingTarget(s *state, groups map[string]string) error {
 func iopingDirection(s *state, groups map[string]string) error {
 	for mark, direction := range map[string]string{"read": lab.Read, "<<<": lab.Read, "from": lab.Read,
 		"written": lab.Write, ">>>": lab.Write, "to": lab.Write} {
-		if mark == groups["_did"] || groups["_did"] == "" && mark == s.get("_arrow") {
+		if mark == groups["_did"] || groups["_did"] == "" && mark == s.report["_requests"] && s.report["_both"] == "" {
 			s.block["_direction"] = direction
 		}
+	}
+	if groups != nil { // the summary: what follows is of another call
+		delete(s.report, "_requests")
+		delete(s.report, "_both")
 	}
 	return nil
 }

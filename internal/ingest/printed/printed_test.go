@@ -88,6 +88,13 @@ func TestFormsOfFormats(t *testing.T) {
 			"9 requests completed in 12.2 ms, 36 KiB written, 738 iops, 2.88 MiB/s\nmin/avg/max/mdev = 1.02 ms / 1.36 ms / 1.9 ms / 0 us\n",
 			"ioping write.bandwidth=3.0199e+06; ioping write.iops=738; ioping write.latency.max=0.0019; " +
 				"ioping write.latency.mean=0.00136; ioping write.latency.min=0.00102"},
+		{"ioping reads and writes", "ioping", "4 KiB <<< . (ext4 /dev/sda1): request=1 time=1 ms\n" +
+			"4 KiB >>> . (ext4 /dev/sda1): request=2 time=1 ms\n--- . (ext4 /dev/sda1) ioping statistics ---\n" +
+			"9 requests completed in 12.2 ms, 36 KiB, 738 iops, 2.88 MiB/s\n",
+			"line 4: whether ioping reads or writes here is not said"},
+		{"two calls of ioping", "ioping", strings.Repeat("4 KiB <<< . (ext4 /dev/sda1): request=1 time=1 ms\n"+
+			"--- . (ext4 /dev/sda1) ioping statistics ---\n9 requests completed in 12.2 ms, 7 iops, 28 KiB/s\n", 2),
+			"ioping read.bandwidth=28672; ioping read.iops=7; ioping read.bandwidth=28672; ioping read.iops=7"},
 		{"ioping that does not say what it did", "ioping", "--- . (ext4 /dev/sda1) ioping statistics ---\n" +
 			"9 requests completed in 12.2 ms, 738 iops, 2.88 MiB/s\n",
 			"line 2: whether ioping reads or writes here is not said"},
