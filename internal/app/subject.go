@@ -281,13 +281,10 @@ func (p *App) factsOfText(ctx context.Context, name string, data []byte, limit t
 	if err == nil && !sysctlsOnly(s.Facts) {
 		return d, nil
 	}
-	if text := strings.TrimSpace(string(data)); err != nil && strings.HasPrefix(text, "{") {
-		return d, err
-	}
 	m, merr := saved.Paste(name, string(data))
 	if merr != nil {
-		if err == nil {
-			return d, nil
+		if err == nil || strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
+			return d, err
 		}
 		return d, merr
 	}

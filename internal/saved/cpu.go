@@ -11,15 +11,18 @@ import (
 	"headroom/internal/lab"
 )
 
-// readCPUInfo reads /proc/cpuinfo. People paste the part of one processor, which says nothing about how many there are:
-// they are counted only where as many are there as belong to a package.
+// readCPUInfo reads /proc/cpuinfo. People paste the part of one processor or of some, which says nothing about how many
+// there are: they are counted only where all of each package are there.
 func readCPUInfo(m *Machine, text string) bool {
-	first := ""
+	first, packages := int64(0), map[string]bool{}
 	if f := siblings.FindStringSubmatch(text); f != nil {
-		first = f[1]
+		first = collect.Integer(f[1])
 	}
-	if n := len(processorLine.FindAllString(text, -1)); m.pasted && collect.Integer(first) != 1 &&
-		(n == 1 || int64(n) < collect.Integer(first)) {
+	for _, f := range packageLine.FindAllStringSubmatch(text, -1) {
+		packages[f[1]] = true
+	}
+	n := len(processorLine.FindAllString(text, -1))
+	if m.pasted && (first < 2 || int64(n) != first*int64(max(1, len(packages)))) {
 		text = processorLine.ReplaceAllString(text, "")
 	}
 	m.file("/proc/cpuinfo", text+"\n")
@@ -28,6 +31,7 @@ func readCPUInfo(m *Machine, text string) bool {
 
 var (
 	siblings      = regexp.MustCompile(`(?m)^siblings\s*: (\d+)$`)
+	packageLine   = regexp.MustCompile(`(?m)^physical id\s*: (\d+)$`)
 	processorLine = regexp.MustCompile(`(?m)^processor\s*: \d+$`)
 )
 

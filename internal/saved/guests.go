@@ -35,8 +35,13 @@ func (m *Machine) guest(argv []string) bool {
 //
 //	/usr/bin/kvm -id 100 -name db1,debug-threads=on -device lsi,id=scsihw0,bus=pci.0,addr=0x5
 func readQEMU(m *Machine, text string) bool {
+	if at := program.FindStringIndex(text); at != nil {
+		text = text[at[0]:] // what ps prints stands before it
+	}
 	return m.guest(pasted.Words(strings.ReplaceAll(text, "\\\n", " ")))
 }
+
+var program = regexp.MustCompile(`(?:/\S*/)?\b(?:kvm|qemu-kvm|qemu-system-\w+) `)
 
 var qmLine = regexp.MustCompile(`^([a-z]+)(\d*): (.*)$`)
 

@@ -31,8 +31,8 @@ type Machine struct {
 	mounted *collect.Node
 	// pasted says that there is little more than a few texts, so that what is not there goes without saying.
 	pasted bool
-	// Read names what was read, and Unread what was not, each with the reason.
-	Read, Unread []string
+	// Unread names what was not read, with the reason.
+	Unread []string
 }
 
 var _ target.Target = (*Machine)(nil)

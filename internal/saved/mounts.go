@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	mountLine = regexp.MustCompile(`(?m)^(.+?) on (/.*) type (\S+) \(([^)]*)\)`)
+	mountLine = regexp.MustCompile(`(?m)^(.+?) +on +(/.*?) +type +(\S+) +\(([^)]*)\)`)
 	nfsLine   = regexp.MustCompile(`(?m)^(/.*) from (\S+:/\S*)\s*\n\s*Flags:\s*(\S+)`)
 )
 

@@ -203,10 +203,11 @@ func (m *Machine) readReport() {
 			}
 			if read, _ := m.take(text); len(read) == 0 {
 				other++
-				continue
 			}
-			m.Read = append(m.Read, name)
 		}
+	}
+	if text, err := m.files.ReadFile("proc/mounts"); err == nil {
+		readMounts(m, string(text)) // where the better table is not there
 	}
 	m.describeAdapters()
 	if other > 0 {

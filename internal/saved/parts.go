@@ -33,11 +33,11 @@ func parts() []part {
 	is := regexp.MustCompile
 	return []part{
 		{name: "nfsstat -m", begins: is(`^/\S* from \S+:/\S*$`), read: readNFS},
-		{name: "mount", begins: is(`^\S+ on /.* type \S+ \(`), read: readMount},
+		{name: "mount", begins: is(`^\S+ +on +/.* +type +\S+ +\(`), read: readMount},
 		{name: "/proc/self/mountinfo", begins: is(`^\d+ \d+ \d+:\d+ /\S* /\S* `), read: asFile("/proc/self/mountinfo")},
 		{name: "/proc/mounts", begins: is(`^\S+ /\S* \S+ r[wo]\S* \d \d$`), read: readMounts},
 		{name: "/proc/self/mountstats", begins: is(`^device \S+ mounted on /`), read: asFile("/proc/self/mountstats")},
-		{name: "dmesg", begins: is(`^(?:<\d+>|\w+ *: *\w+ *: *)?\[[^\]]*\d[^\]]*\]:? |^\w{3} +\d+ [\d:]+ \S+ kernel: `),
+		{name: "dmesg", begins: is(`^(?:<\d+>|\w+ *: *\w+ *: *)?\[[^\]]*\d[^\]]*\]:? |^(?:\w{3} +\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: `),
 			read: readKernelLog, instead: "; the lines of the boot are missing: journalctl -k -b has them"},
 		{name: "lscpu", begins: is(`^Architecture:\s|^CPU\(s\):\s`), read: readLSCPU},
 		{name: "/proc/cpuinfo", begins: is(`^processor\s*: \d+$`), read: readCPUInfo},
@@ -52,7 +52,8 @@ func parts() []part {
 		{name: "/etc/os-release", begins: is(`^(?:PRETTY_NAME|NAME|ID|VERSION_ID)=`), read: asFile("/etc/os-release")},
 		{name: "/proc/mdstat", begins: is(`^Personalities :`), read: asFile("/proc/mdstat")},
 		{name: "virsh dumpxml", begins: is(`^\s*<(?:domain[ >]|\?xml|domstatus)`), read: readLibvirt},
-		{name: "qm showcmd", begins: is(`^(?:/\S*/)?(?:kvm|qemu-kvm|qemu-system-\w+) .*-`), read: readQEMU, each: true},
+		{name: "qm showcmd", begins: is(`^(?:\S+ +\d+ .* )?(?:/\S*/)?(?:kvm|qemu-kvm|qemu-system-\w+) (?:.*-|\\$)`),
+			read: readQEMU, each: true},
 		{name: "qm config", read: readQM, begins: is(`^(?:agent|balloon|bios|boot|bootdisk|cores|cpu|machine|memory|meta|` +
 			`name|net\d+|numa|onboot|ostype|(?:scsi|virtio|sata|ide|efidisk|tpmstate|hostpci|unused)\d+|scsihw|smbios1|` +
 			`sockets|tags|vmgenid|affinity|args|hotplug): \S`)},

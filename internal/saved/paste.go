@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"encoding/json"
 	"errors"
 	"path"
 	"regexp"
@@ -16,8 +17,8 @@ import (
 func Paste(name, text string) (*Machine, error) {
 	m := newMachine(name)
 	m.pasted = true
-	read, unread := m.take(text)
-	m.Read, m.Unread = read, append(m.Unread, unread...)
+	read, unread := m.take(plain(text))
+	m.Unread = append(m.Unread, unread...)
 	if len(read) > 0 {
 		return m, nil
 	}
@@ -38,6 +39,62 @@ func Paste(name, text string) (*Machine, error) {
 
 const notRecognised = "not recognised: "
 
+// plain undoes what mail and Markdown do to a text: fences, marks of quotation, and an indentation of all lines. What
+// lscpu prints as JSON becomes what it prints otherwise.
+func plain(text string) string {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	rows := lscpuJSON{}
+	if strings.HasPrefix(strings.TrimSpace(text), "{") && json.Unmarshal([]byte(text), &rows) == nil {
+		return rows.text("")
+	}
+	lines := strings.Split(text, "\n")
+	common, first := "", true
+	for _, line := range lines {
+		indent := line[:len(line)-len(strings.TrimLeft(line, "> \t"))]
+		switch {
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(strings.TrimSpace(line), "```"):
+		case first:
+			common, first = indent, false
+		default:
+			for !strings.HasPrefix(indent, common) {
+				common = common[:len(common)-1]
+			}
+		}
+	}
+	kept := lines[:0]
+	for _, line := range lines {
+		if !strings.HasPrefix(strings.TrimSpace(line), "```") {
+			kept = append(kept, strings.TrimPrefix(line, common))
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// lscpuJSON is what "lscpu -J" prints. Source: util-linux, sys-utils/lscpu.c.
+//
+//	{"lscpu": [{"field": "Architecture:", "data": "x86_64", "children": [
+//		{"field": "CPU op-mode(s):", "data": "32-bit, 64-bit"}]}]}
+type lscpuJSON struct {
+	Rows []struct {
+		Field, Data string
+		Children    []json.RawMessage
+	} `json:"lscpu"`
+}
+
+func (l lscpuJSON) text(indent string) string {
+	var out strings.Builder
+	for _, r := range l.Rows {
+		out.WriteString(indent + r.Field + " " + r.Data + "\n")
+		for _, c := range r.Children {
+			below := lscpuJSON{}
+			if json.Unmarshal([]byte(`{"lscpu":[`+string(c)+`]}`), &below) == nil && len(indent) < 8 {
+				out.WriteString(below.text(indent + "  "))
+			}
+		}
+	}
+	return out.String()
+}
+
 // block is a piece of a text that is of one kind.
 type block struct {
 	part *part
@@ -54,7 +111,7 @@ var (
 	// prompt is what stands in front of a command that was typed: "$ ", "root@db1:~# ", "[root@db1 ~]# ", "+ ".
 	prompt = regexp.MustCompile(`^(?:\S*@\S*[$#]|\[[^\[\]]*@[^\[\]]*\][$#]|(?:ba)?sh-[\d.]+[$#]|[$#+>%])\s+(?:sudo\s+)?(\S.*)$`)
 	// header is how head and tail name files.
-	header = regexp.MustCompile(`^==> (/\S+|standard input) <==$`)
+	header = regexp.MustCompile(`^==> (/?\S+|standard input) <==$`)
 	// found is a line of "grep . FILES": a path of /proc or /sys, and what stands in it.
 	found = regexp.MustCompile(`^(/(?:proc|sys)(?:/(?:[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|pci[0-9a-f]{4,}:[0-9a-f]{2}|` +
 		`\d+:\d+:\d+:\d+|[^\s/:]+))+):(.*)$`)
@@ -74,12 +131,12 @@ func isProgram(word string) bool {
 func split(text string) []block {
 	all := parts()
 	blocks := []block{{}}
-	lines := strings.SplitN(strings.TrimPrefix(text, "\ufeff"), "\n", maxPaste)
+	lines := strings.SplitN(text, "\n", maxPaste)
 	for _, line := range lines {
 		line = strings.TrimRight(line, "\r")
 		now := &blocks[len(blocks)-1]
 		if h := header.FindStringSubmatch(line); h != nil {
-			blocks = append(blocks, block{file: h[1]})
+			blocks = append(blocks, fileBlock(h[1]))
 			continue
 		}
 		if p := prompt.FindStringSubmatch(line); p != nil {
@@ -98,7 +155,7 @@ func split(text string) []block {
 			blocks = append(blocks, block{file: f[1], lines: []string{f[2]}}, block{})
 			continue
 		}
-		if now.file == "" {
+		if now.file == "" || len(now.lines) == 0 {
 			i := slices.IndexFunc(all, func(p part) bool { return p.begins.MatchString(line) })
 			if i >= 0 && (now.part == nil || now.part.name != all[i].name || all[i].each) {
 				if now.part != nil || len(now.lines) > 0 {
@@ -113,13 +170,21 @@ func split(text string) []block {
 	return blocks
 }
 
+// fileBlock begins a file. Files that no fact is read from, such as those in /etc/pve, are known by what they hold.
+func fileBlock(name string) block {
+	if strings.HasPrefix(name, "/proc/") || strings.HasPrefix(name, "/sys/") {
+		return block{file: name}
+	}
+	return block{}
+}
+
 func typedBlock(words []string) block {
 	if len(words) == 0 {
 		return block{}
 	}
 	words[0] = path.Base(words[0])
-	if words[0] == "cat" && len(words) == 2 && path.IsAbs(words[1]) {
-		return block{file: words[1]}
+	if words[0] == "cat" && len(words) == 2 {
+		return fileBlock(words[1])
 	}
 	return block{command: words}
 }
@@ -133,10 +198,10 @@ func (m *Machine) take(text string) (read, unread []string) {
 	}
 	for _, b := range split(text) {
 		body := strings.Join(b.lines, "\n")
-		switch {
-		case strings.TrimSpace(body) == "":
+		if strings.TrimSpace(body) == "" {
 			continue
-		case b.file != "" && b.file != "standard input" && !strings.Contains(body, ": No such file"):
+		}
+		if b.file != "" && (b.part == nil || !path.IsAbs(b.part.name)) {
 			m.file(path.Clean(b.file), body)
 			add(&read, b.file)
 			continue
