@@ -2,7 +2,6 @@ package saved
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"syscall"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/network"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 )
@@ -177,6 +175,7 @@ const maxTexts = 4096
 // that are named after what printed them.
 func (m *Machine) readReport() {
 	m.completeLinks()
+	m.partitions()
 	m.outputs = map[string]*collect.Node{}
 	other := 0
 	for _, pattern := range []string{"sos_commands/*", "sos_commands/*/*", "*"} {
@@ -213,51 +212,5 @@ func (m *Machine) readReport() {
 	if other > 0 {
 		m.Unread = append(m.Unread, prose.Count(other, "other text")+
 			" of commands, which are read only where a fact asks for exactly that command")
-	}
-}
-
-// completeLinks adds links of /sys that reports leave out and that follow from the place of a folder: /sys/class/block
-// has what /sys/block has, and the folder of an adapter lies in that of its device.
-//
-//	/sys/block/sda -> ../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda
-//	/sys/class/net/eth0 -> ../../devices/pci0000:00/0000:00:03.0/net/eth0
-func (m *Machine) completeLinks() {
-	r := collect.Reader{FS: m.files}
-	for _, class := range [][2]string{{"/sys/block/", "block"}, {"/sys/class/net/", "net"}} {
-		for _, name := range r.Names(class[0]) {
-			full, err := r.Resolve(class[0] + name)
-			if err != nil {
-				continue
-			}
-			if class[1] == "block" {
-				m.link("/sys/class/block/"+name, full)
-			}
-			if device, ok := strings.CutSuffix(full, "/"+class[1]+"/"+name); ok && device != "/sys/devices/virtual" {
-				m.link(full+"/device", device)
-			}
-		}
-	}
-}
-
-var driverLine = regexp.MustCompile(`(?m)^driver: (\S+)$`)
-
-// describeAdapters takes the driver of an adapter, which says what kind it is, from "ethtool -i" where the report has
-// no link to it. A report with a part of the adapter's files does not say what it belongs to.
-func (m *Machine) describeAdapters() {
-	r := collect.Reader{FS: m.files}
-	for _, name := range r.Names(network.NetDir) {
-		dir := network.NetDir + "/" + name
-		if !r.Exists(dir + "/ifindex") {
-			m.tell(name, collect.Unknown("nic.master", dir+"/master", notSaved))
-		}
-		if _, err := r.ReadLink(dir + "/device/driver"); err == nil || !r.Exists(dir+"/device") {
-			continue
-		}
-		out, err := m.Run(context.Background(), "ethtool", "-i", name)
-		if f := driverLine.FindSubmatch(out.Stdout); err == nil && f != nil {
-			m.driver(dir+"/device", string(f[1]))
-			continue
-		}
-		m.tell(name, collect.Unknown("nic.kind", dir+"/device/driver", notSaved))
 	}
 }

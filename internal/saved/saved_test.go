@@ -285,6 +285,8 @@ func TestPasteRefuses(t *testing.T) {
 // report is a small sosreport, with what must not be read: a link out of it, and a log.
 func report() map[string]string {
 	const top, eth0 = "sosreport-db1-2026/", "pci0000:00/0000:00:03.0/virtio2/net/eth0"
+	const virtio, disk = "pci0000:00/0000:00:04.0", "/virtio3/block/vda"
+	const nvme = "pci0000:00/0000:00:01.0/0000:01:00.0/nvme/nvme0/nvme0n1"
 	return map[string]string{
 		top + "proc/cmdline": "ro quiet\n",
 		top + "proc/cpuinfo": "processor\t: 0\n" +
@@ -297,10 +299,18 @@ func report() map[string]string {
 		top + "sos_commands/block/fdisk_-l":             "Disk /dev/vda\n",
 		top + "sys/devices/" + eth0 + "/flags":          "0x1003\n",
 		top + "sys/class/net/eth0":                      "-> ../../devices/" + eth0,
-		top + "etc/os-release":                          "-> /usr/lib/os-release",
-		top + "usr/lib/os-release":                      "ID=debian\n",
-		top + "etc/passwd":                              "-> ../../../../../../../etc/passwd",
-		top + "var/log/messages":                        strings.Repeat("x", 4096),
+		top + "proc/partitions": "major minor  #blocks  name\n\n 259        0  976762584 nvme0n1\n" +
+			" 259        1     524288 nvme0n1p1\n   8        0  1000 vda\n",
+		top + "proc/self/mountinfo":                                "20 1 259:1 / / rw - ext4 /dev/root rw\n",
+		top + "sys/devices/" + nvme + "/queue/scheduler":           "[none] mq-deadline\n",
+		top + "sys/devices/" + virtio + "/driver":                  "-> ../../../bus/pci/drivers/virtio-pci",
+		top + "sys/devices/" + virtio + disk + "/queue/rotational": "1\n",
+		top + "sys/block/vda":                                      "-> ../devices/" + virtio + disk,
+		top + "sys/block/nvme0n1":                                  "-> ../devices/" + nvme,
+		top + "etc/os-release":                                     "-> /usr/lib/os-release",
+		top + "usr/lib/os-release":                                 "ID=debian\n",
+		top + "etc/passwd":                                         "-> ../../../../../../../etc/passwd",
+		top + "var/log/messages":                                   strings.Repeat("x", 4096),
 	}
 }
 
@@ -315,8 +325,13 @@ const reportFacts = `kernel.cmdline = ro quiet
 	nic.driver.version eth0 = 1.0.0
 	nic.offload.tso eth0 = off
 	nic.master eth0 = unknown
-	disk.name = unknown
-	mount.type = unknown
+	disk.size nvme0n1 = 1000204886016
+	disk.queue.scheduler nvme0n1 = none
+	disk.pci.address nvme0n1 = 0000:01:00.0
+	disk.driver nvme0n1 = unknown
+	disk.driver vda = virtio_blk
+	mount.disks / = nvme0n1
+	iscsi.state = unknown
 	net.window_scaling = unknown`
 
 func tarOf(t testing.TB, files map[string]string) []byte {
