@@ -28,8 +28,8 @@ one pasted page, in order: a new stage begins at a load that the current stage a
 another host. Headings are ignored. If the number of stages differs from the names, nothing is imported. headroom
 stages RUN compares them.
 
---facts names the facts of the machine that was measured: a snapshot as headroom facts --json prints it there, or a
-saved run. Ceilings, headroom doctor RUN and comparisons then use them.`,
+--facts names the facts of the machine that was measured: a snapshot as headroom facts --json prints it there, a
+report of it (dir:sosreport.tar.xz) or a saved run. Ceilings, headroom doctor RUN and comparisons then use them.`,
 		Example: `  headroom import --label before results/*.json
   headroom import pasted.txt
   headroom import --stage 'one path=a.txt' --stage 'two paths=b.txt' --stage rdma=page.txt:120-160

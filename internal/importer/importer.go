@@ -18,6 +18,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/results"
+	"headroom/internal/saved"
 	"headroom/internal/stat"
 	"headroom/internal/store"
 	"headroom/internal/validity"
@@ -89,7 +90,7 @@ func ImportFacts(ctx context.Context, p *app.App, name string) (*facts.Document,
 	if name == "" {
 		return nil, nil
 	}
-	if p.AllKinds().Has(name) {
+	if p.AllKinds().Has(name) && !strings.HasPrefix(name, saved.Scheme) {
 		return nil, app.Usage("--facts "+name+" is a machine as it is now, and results that are imported are of "+
 			"another time", "headroom facts --json --on "+name+" > facts.json, if it is still the same")
 	}
