@@ -72,9 +72,12 @@ func doctorAnswer(r rule.Report) []document.Block {
 	if r.PrivilegedWouldAnswer > 0 {
 		counts += fmt.Sprintf("; as root %d more could be checked", r.PrivilegedWouldAnswer)
 	}
+	answer := findingsText(severities, unmeasured, "this machine")
+	if len(found) == 0 && len(unknown) > r.Counts.Clear { // a text of one command is no clean bill
+		answer = "nothing found in what is known, but most rules can't be checked"
+	}
 	return []document.Block{
-		document.Sentence{Role: document.Answer,
-			Text: r.Target + ": " + findingsText(severities, unmeasured, "this machine")},
+		document.Sentence{Role: document.Answer, Text: r.Target + ": " + answer},
 		document.Sentence{Role: document.Detail, Text: counts}}
 }
 
