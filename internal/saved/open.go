@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/facts/network"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 )
@@ -177,6 +178,7 @@ func (m *Machine) readReport() {
 	m.completeLinks()
 	m.partitions()
 	m.outputs = map[string]*collect.Node{}
+	adapters := collect.Reader{FS: m.files}.Exists(network.NetDir)
 	other := 0
 	for _, pattern := range []string{"sos_commands/*", "sos_commands/*/*", "*"} {
 		names, _ := fs.Glob(m.files, pattern)
@@ -191,7 +193,8 @@ func (m *Machine) readReport() {
 			}
 			base := path.Base(name)
 			m.outputs[base] = n
-			if !reportFile.MatchString(base) {
+			// An adapter's own files say more than ethtool, whose output is read where a fact asks for it.
+			if !reportFile.MatchString(base) || adapters && strings.HasPrefix(base, "ethtool") {
 				other++
 				continue
 			}

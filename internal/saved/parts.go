@@ -62,7 +62,10 @@ func parts() []part {
 		{name: "a tuned profile", begins: is(`^\[(?:main|cpu|vm|sysctl|sysfs|disk|bootloader|scheduler|net)\]$`), read: readTuned},
 		{name: "Talos machine configuration", begins: is(`^version: v1alpha1`), read: readTalos},
 		{name: "/proc/cmdline", begins: is(`^(?:BOOT_IMAGE=|initrd=|root=|ro |rw |console=|talos\.platform=)\S*(?: |$)`),
-			read: asFile("/proc/cmdline")},
+			read: func(m *Machine, text string) bool {
+				line, _, _ := strings.Cut(strings.TrimSpace(text), "\n") // others follow it
+				return asFile("/proc/cmdline")(m, line)
+			}},
 		{name: "kubectl describe storageclass", begins: is(`^Provisioner:\s|^provisioner: |^kind: StorageClass|` +
 			`^NAME +PROVISIONER|^IsDefaultClass:`),
 			instead: "; a pod of the class tells it: headroom doctor 'kube:pod?class=NAME'"},

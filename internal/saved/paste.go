@@ -119,12 +119,9 @@ var (
 
 // isProgram reports whether a word is a command that may follow a bare "#", which also begins comments.
 func isProgram(word string) bool {
-	word = path.Base(word)
-	return word == "cat" || word == "head" || word == "tail" || word == "grep" || word == "ethtool" ||
-		slices.ContainsFunc(parts(), func(p part) bool {
-			first, _, _ := strings.Cut(p.name, " ")
-			return first == word
-		})
+	return slices.Contains([]string{"cat", "head", "tail", "grep", "sysctl", "lscpu", "lspci", "lsblk", "mount",
+		"findmnt", "nfsstat", "numactl", "dmesg", "journalctl", "uname", "ethtool", "ip", "ps", "free", "df",
+		"virsh", "qm", "multipath", "nvme", "smartctl", "kubectl", "talosctl"}, path.Base(word))
 }
 
 // split cuts a text where a prompt, a header or the first line of another kind of output stands.
@@ -155,6 +152,10 @@ func split(text string) []block {
 			blocks = append(blocks, block{file: f[1], lines: []string{f[2]}}, block{})
 			continue
 		}
+		if isValue(now.file) && strings.TrimSpace(line) == "" && len(now.lines) > 0 {
+			blocks = append(blocks, block{}) // what follows is no part of a value
+			continue
+		}
 		if now.file == "" || len(now.lines) == 0 {
 			i := slices.IndexFunc(all, func(p part) bool { return p.begins.MatchString(line) })
 			if i >= 0 && (now.part == nil || now.part.name != all[i].name || all[i].each) {
@@ -178,6 +179,11 @@ func fileBlock(name string) block {
 	return block{}
 }
 
+// isValue reports whether a file holds a value, with no empty line in it.
+func isValue(name string) bool {
+	return strings.HasPrefix(name, "/sys/") || strings.HasPrefix(name, "/proc/sys/") || name == "/proc/cmdline"
+}
+
 func typedBlock(words []string) block {
 	if len(words) == 0 {
 		return block{}
@@ -199,6 +205,10 @@ func (m *Machine) take(text string) (read, unread []string) {
 	for _, b := range split(text) {
 		body := strings.Join(b.lines, "\n")
 		if strings.TrimSpace(body) == "" {
+			continue
+		}
+		if strings.HasPrefix(body, "cat: ") || strings.Contains(body, ": command not found") {
+			add(&unread, "a command that failed: "+collect.Shortened(body))
 			continue
 		}
 		if b.file != "" && (b.part == nil || !path.IsAbs(b.part.name)) {

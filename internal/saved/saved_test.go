@@ -244,6 +244,10 @@ func TestPaste(t *testing.T) {
 			"/sys/bus/pci/devices/0000:03:00.0/current_link_width:2\n/proc/sys/vm/swappiness:1\n",
 			`pci.link.width 0000:03:00.0 = 2
 			memory.swappiness = 1`},
+		{"prose between the parts", "Hello,\n\n$ cat /proc/sys/vm/swappiness\n60\n\nand the arguments:\nBOOT_IMAGE=/vmlinuz ro\n" +
+			"Why is it slow?\n$ cat /sys/kernel/mm/ksm/run\ncat: /sys/kernel/mm/ksm/run: Permission denied\n", `memory.swappiness = 60
+			kernel.cmdline = BOOT_IMAGE=/vmlinuz ro
+			memory.ksm = absent`},
 		{"uname", "Linux db1 6.12.9-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.12.9-1 (2025-01-10) x86_64 GNU/Linux\n",
 			`kernel.release = 6.12.9-amd64
 			kernel.arch = x86_64`},
