@@ -150,7 +150,8 @@ func remedyPart(number int, systems []rule.Instruction) document.Part {
 		}
 		add(document.Line{Text: lines[0]})
 		for _, line := range lines[1:] {
-			add(document.Line{Text: line, Typed: true}) // a file's text keeps its own lines
+			// A file's text keeps its lines; a sentence on how to keep the change is none.
+			add(document.Line{Text: line, Typed: !strings.HasPrefix(line, "to keep it")})
 		}
 		if r.Set == "" && len(lines) > 1 && caveats != "" {
 			add(document.Line{Text: strings.Trim(caveats, " ()")})

@@ -55,3 +55,17 @@ func TestShortRemedyKeepsItsStep(t *testing.T) {
 		t.Errorf("%d rules have a command first", checked)
 	}
 }
+
+// A sentence below a command is wrapped like any other; lines of a file stand as they are.
+func TestSentencesBelowCommandsAreWrapped(t *testing.T) {
+	in := rule.Instruction{System: "plain", Set: "nic:offload.tso=on",
+		Text: "ethtool -K e0 tso on\nto keep it: a line in the interface's file\n[Link]"}
+	part := remedyPart(0, []rule.Instruction{in})
+	var typed []bool
+	for _, l := range part.Lines {
+		typed = append(typed, l.Typed)
+	}
+	if len(typed) != 4 || typed[2] || !typed[3] {
+		t.Errorf("%+v", part.Lines)
+	}
+}
