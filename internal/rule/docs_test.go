@@ -2,6 +2,8 @@ package rule
 
 import (
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,4 +88,36 @@ func ruleSection(b *strings.Builder, r Rule) {
 		sources = append(sources, title)
 	}
 	item("Source", strings.Join(sources, "; "))
+}
+
+// TestEachRuleWasRead keeps the list of what reading the rules gave whole: a line for each rule, and a verdict.
+func TestEachRuleWasRead(t *testing.T) {
+	rules, err := BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("testdata/read.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		if id, verdict, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			if said[id] != "" {
+				t.Errorf("%s stands twice", id)
+			}
+			said[id] = verdict
+		}
+	}
+	for _, r := range rules {
+		word, _, _ := strings.Cut(said[r.ID], ":")
+		word, _, _ = strings.Cut(word, ";")
+		if !slices.Contains([]string{"right", "corrected", "new", "doubt"}, word) {
+			t.Errorf("testdata/read.tsv says %q of %s", said[r.ID], r.ID)
+		}
+		delete(said, r.ID)
+	}
+	for id := range said {
+		t.Errorf("testdata/read.tsv has %s, and there is no such rule", id)
+	}
 }
