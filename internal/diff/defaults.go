@@ -29,7 +29,8 @@ func (k *Knowledge) SlowDefaults(options map[string]string, release string) []De
 	for _, e := range k.exact {
 		argument := e.fastArgument()
 		if e.Option == "" || argument == "" || e.Weight < minDefault || options[e.Option] != e.Slow ||
-			e.Needs != "" && !on(options[e.Needs]) || !k.takes(argument, options, release) {
+			e.Needs != "" && !on(options[e.Needs]) || e.Unless != "" && on(options[e.Unless]) ||
+			!k.takes(argument, options, release) {
 			continue
 		}
 		found = append(found, Default{Option: e.Option, Value: e.Slow, Why: e.Why, Effect: e.Effect, Argument: argument,

@@ -56,7 +56,7 @@ func (c *comparison) judge(d *Difference, e *entry, change kconfig.Change) {
 	}
 	if a.effect(e) == b.effect(e) {
 		d.Weight, d.Slower, d.Why = e.Weight*sameInEffect, "", "both sides behave alike"
-		if a.without+b.without == "" {
+		if a.idle+b.idle == "" {
 			notes = append(notes, "both behave as "+a.value)
 		}
 	}
@@ -68,8 +68,8 @@ func (c *comparison) judge(d *Difference, e *entry, change kconfig.Change) {
 		d.Weight, d.Slower = min(d.Weight, e.Weight*sameInEffect), ""
 	}
 	for name, st := range map[string]state{"a": a, "b": b} {
-		if st.without != "" {
-			notes = append(notes, fmt.Sprintf("without effect in %s, where %s is off", name, st.without))
+		if st.idle != "" {
+			notes = append(notes, fmt.Sprintf("without effect in %s, where %s", name, st.idle))
 		}
 	}
 	slices.Sort(notes[2:])
@@ -85,12 +85,12 @@ func (c *comparison) judge(d *Difference, e *entry, change kconfig.Change) {
 	d.Note = join(notes...)
 }
 
-// effect is the value that counts: where what the option needs is off, it costs nothing.
+// effect is the value that counts: an option without effect costs nothing.
 func (st state) effect(e *entry) string {
 	switch {
-	case st.without != "" && e.Slow == "y":
+	case st.idle != "" && e.Slow == "y":
 		return "n"
-	case st.without != "" && e.Slow == "n":
+	case st.idle != "" && e.Slow == "n":
 		return "y"
 	}
 	return st.value

@@ -66,7 +66,7 @@ func (c *comparison) inEffect(o *ordered, s side) (member, by string) {
 		value, in := s.config[m]
 		mentioned = mentioned || in
 		switch st := c.state(c.lookup(optionKind, m), m, s, orN(value), in); {
-		case st.by != "" || !st.decided || !on(st.value):
+		case st.by != "" || st.idle != "" || !st.decided || !on(st.value):
 		case in:
 			built = m
 		default:

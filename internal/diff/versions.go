@@ -70,8 +70,8 @@ type state struct {
 	by string
 	// implied says that the kernel does not know the option and behaves as the value.
 	implied bool
-	// without is an option that is off, without which this one has no effect.
-	without string
+	// idle is why the option has no effect: "NAME is off".
+	idle string
 }
 
 // state tells what an option that was built so, or is not mentioned, amounts to.
@@ -87,8 +87,12 @@ func (c *comparison) state(e *entry, name string, s side, built string, mentione
 	if value, by := c.effective(e, built, mentioned, s); by != "" {
 		st.value, st.by, st.decided, st.implied = value, by, true, false
 	}
-	if e.Needs != "" && st.by == "" && c.isOff(e.Needs, s) {
-		st.without = e.Needs
+	switch {
+	case st.by != "":
+	case e.Needs != "" && c.isOff(e.Needs, s):
+		st.idle = e.Needs + " is off"
+	case e.Unless != "" && on(s.config[e.Unless]):
+		st.idle = e.Unless + " is on"
 	}
 	return st
 }
