@@ -18,6 +18,7 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/ingest"
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/prose"
@@ -283,6 +284,10 @@ func (p *App) factsOfText(ctx context.Context, name string, data []byte, limit t
 	}
 	m, merr := saved.Paste(name, string(data))
 	if merr != nil {
+		if title := ingest.Recognise(name, data); title != "" && err != nil {
+			return d, Usage(name+" holds results and no facts of a machine ("+title+")",
+				"headroom import "+lab.ShellQuote([]string{name})+" reads them")
+		}
 		if err == nil || strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
 			return d, err
 		}

@@ -11,7 +11,9 @@ import (
 	"strings"
 
 	"headroom/internal/ingest/printed"
+	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/saved"
 )
 
 // Import reads the named files, and all files of results below the named directories, as one run. Where a cell appears
@@ -132,6 +134,9 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		if what, instead := printed.Recognise(withoutCarriers(head)); what != "" {
 			return fmt.Errorf("this looks like %s, which headroom does not read: %s", what, instead)
 		}
+		if ofMachine(head) {
+			return errors.New("this describes a machine and has no results; headroom doctor reads it")
+		}
 		i.unknown = true
 		return errors.New("nothing in it looks like the results of a tool that headroom knows")
 	}
@@ -154,6 +159,18 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		return imp.read(one, i.builder)
 	}
 	return i.builder.together(func() error { return i.readText(one, *imp) })
+}
+
+// ofMachine reports whether a text describes a machine: a snapshot, a kernel's configuration, or what commands print.
+func ofMachine(text []byte) bool {
+	if bytes.Contains(text[:min(len(text), 4<<10)], []byte(`"headroom/facts/`)) {
+		return true
+	}
+	if _, err := kconfig.Parse(bytes.NewReader(text)); err == nil {
+		return true
+	}
+	_, err := saved.Paste("", string(text))
+	return err == nil
 }
 
 // readText reads what a tool printed into a text, and what others did, as a post in a forum has it. What can't be read

@@ -58,6 +58,8 @@ func TestBadFiles(t *testing.T) {
 		want       []string
 	}{
 		{"empty.json", "", []string{"empty.json: this file is empty"}},
+		{"sysctl.txt", "net.ipv4.tcp_window_scaling = 0\nvm.swappiness = 60\n",
+			[]string{"sysctl.txt: this describes a machine", "headroom doctor reads it"}},
 		{"notes.txt", "The disk is slow today.\n", []string{"notes.txt: nothing in it looks like the results"}},
 		{"cut.json", string(whole[:len(whole)/2]), []string{"cut.json: ", "cut off at byte 18643"}},
 		{"damaged.json", strings.Replace(string(whole), `"iops" : 14677`, `"iops" : 14x677`, 1),

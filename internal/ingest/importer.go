@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -67,6 +68,15 @@ func importerFor(importers []Importer, name string, head []byte) *Importer {
 		}
 	}
 	return nil
+}
+
+// Recognise returns the title of the importer that would read a file, such as "fio's JSON"; empty for none.
+func Recognise(name string, data []byte) string {
+	i := importing{importers: Importers()}
+	if imp, _ := i.importerOf(path.Base(name), decode(data)); imp != nil {
+		return imp.Title
+	}
+	return ""
 }
 
 // known lists the formats for an error.
