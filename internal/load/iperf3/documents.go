@@ -165,7 +165,8 @@ func (p *documents) value(raw json.RawMessage, depth int) error {
 		if json.Unmarshal(members["event"], &event) == nil && event != "" {
 			return p.event(event, members["data"])
 		}
-		if members["start"] != nil && members["end"] != nil || members["start"] != nil && members["error"] != nil {
+		has := func(name string) bool { return bytes.HasPrefix(members[name], []byte("{")) }
+		if has("start") && (has("end") || members["error"] != nil) || has("end") && members["start"] == nil {
 			p.finish()
 			d := document{line: p.line}
 			if err := json.Unmarshal(raw, &d); err != nil {

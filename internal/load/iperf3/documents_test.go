@@ -163,6 +163,15 @@ func TestTrimmed(t *testing.T) {
 		both.Protocol != "TCP" {
 		t.Errorf("%+v %+v, %v", both.Forward, both.Reverse, err)
 	}
+	if _, err := Parse([]byte(`{"sum_sent": {"start": 0, "end": 1}, "sum_received": {"start": 0, "end": 1}}`)); err == nil ||
+		!strings.Contains(err.Error(), "found none") {
+		t.Errorf("sums alone: %v", err)
+	}
+	alone, err := Parse([]byte(`{"end": {"sum_sent": {"start": 0, "end": 1, "bytes": 9, "sender": true},
+"sum_received": {"start": 0, "end": 1, "bytes": 8}}}`))
+	if err != nil || alone.Forward == nil || alone.Forward.Rate() != 8 {
+		t.Errorf("an end alone: %+v, %v", alone, err)
+	}
 	reverse, err := Parse([]byte(`{"end": {"sum_sent": {"start": 0, "end": 1, "bytes": 9, "sender": false},
 "sum_received": {"start": 0, "end": 1, "bytes": 8, "sender": false}}, "start": {}}`))
 	if err != nil || reverse.Forward != nil || reverse.Reverse == nil || reverse.Reverse.Rate() != 8 {
