@@ -55,7 +55,11 @@ func unpacker(from io.Reader) (io.Reader, error) {
 	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
 		// The filter LZMA2 has the number 0x21 and one byte, which codes the window: 30 stands for 128 MiB. Source: The
 		// .xz File Format, 3.1 and 5.3.1.
-		if at := bytes.Index(head, []byte{0x21, 0x01}); at < 0 || at+2 >= len(head) || head[at+2] > 30 {
+		at := bytes.Index(head, []byte{0x21, 0x01})
+		if at < 0 || at+2 >= len(head) {
+			return nil, errors.New("its compression is damaged, or of a kind that is not read")
+		}
+		if head[at+2] > 30 {
 			return nil, errors.New("its compression needs more than 128 MiB of memory")
 		}
 		return xz.NewReader(in)

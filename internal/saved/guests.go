@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"headroom/internal/facts/collect"
 	"headroom/internal/load/pasted"
 )
@@ -191,36 +189,4 @@ func qmDisk(kind, number string, single bool, p map[string]string) []string {
 		}
 	}
 	return append(argv, "-device", device+",drive=drive-"+id+",id="+id)
-}
-
-// readTalos reads what a machine configuration of Talos sets. Its kernel arguments are only those that are added, so
-// that no line of arguments is made of them. Source: Talos, pkg/machinery/config/types/v1alpha1/v1alpha1_types.go.
-//
-//	machine:
-//	  sysctls:
-//	    net.ipv4.tcp_window_scaling: "0"
-func readTalos(m *Machine, text string) bool {
-	var c struct {
-		Machine struct {
-			Sysctls map[string]string `yaml:"sysctls"`
-			Sysfs   map[string]string `yaml:"sysfs"`
-			Install struct {
-				Arguments []string `yaml:"extraKernelArgs"`
-			} `yaml:"install"`
-		} `yaml:"machine"`
-	}
-	if yaml.NewDecoder(strings.NewReader(text)).Decode(&c) != nil {
-		return false
-	}
-	for key, value := range c.Machine.Sysctls {
-		m.file("/proc/sys/"+swapDots(key), value+"\n")
-	}
-	for key, value := range c.Machine.Sysfs {
-		m.file("/sys/"+swapDots(key), value+"\n")
-	}
-	if len(c.Machine.Install.Arguments) > 0 {
-		m.Unread = append(m.Unread, "machine.install.extraKernelArgs, to which Talos adds others: talosctl read "+
-			"/proc/cmdline prints them all")
-	}
-	return len(c.Machine.Sysctls)+len(c.Machine.Sysfs) > 0
 }

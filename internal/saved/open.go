@@ -211,6 +211,7 @@ func (m *Machine) readReport() {
 	if text, err := m.files.ReadFile("proc/mounts"); err == nil {
 		readMounts(m, string(text)) // where the better table is not there
 	}
+	m.readTalosResources()
 	m.describeAdapters()
 	if other > 0 {
 		m.Unread = append(m.Unread, prose.Count(other, "other text")+

@@ -457,6 +457,9 @@ func TestSeveralMachines(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "support.zip")
 	const line = "kern: info: [2026-01-02T03:04:05Z]: Linux version "
 	if err := os.WriteFile(file, zipOf(t, map[string]string{"10.0.0.2/dmesg.log": line + "6.12.9-talos (x)\n",
+		"10.0.0.3/talosResources/kernelparamstatuses.runtime.talos.dev.yaml": "metadata:\n    id: proc.sys.vm.swappiness\n" +
+			"spec:\n    current: \"10\"\n    unsupported: false\n---\nmetadata:\n    id: proc.sys.vm.zone_reclaim_mode\n" +
+			"spec:\n    current: 1\n",
 		"10.0.0.3/dmesg.log": line + "6.12.8-talos (x)\n"}), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +473,7 @@ func TestSeveralMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, factsOf(t, m), "kernel.release = 6.12.8-talos")
+	check(t, factsOf(t, m), "kernel.release = 6.12.8-talos\nmemory.swappiness = 10\nmemory.zone_reclaim = 1")
 }
 
 func TestOpenRefuses(t *testing.T) {
