@@ -108,7 +108,7 @@ func disagrees(e *Evidence) []lab.Warning {
 // Figures of two digits and more are taken to have two.
 func grain(v, of float64) float64 {
 	largest := 0.0
-	for step := 1e-3; step*of <= v && (step <= 1 || 10*step*of <= v); step *= 10 {
+	for step := 1e-3; step < 1e300 && step*of <= v && (step <= 1 || 10*step*of <= v); step *= 10 {
 		if n := v / (step * of); math.Abs(n-math.Round(n)) <= 1e-6*n {
 			largest = step * of
 		}
