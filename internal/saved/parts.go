@@ -37,7 +37,7 @@ func parts() []part {
 		{name: "/proc/self/mountinfo", begins: is(`^\d+ \d+ \d+:\d+ /\S* /\S* `), read: asFile("/proc/self/mountinfo")},
 		{name: "/proc/mounts", begins: is(`^\S+ /\S* \S+ r[wo]\S* \d \d$`), read: readMounts},
 		{name: "/proc/self/mountstats", begins: is(`^device \S+ mounted on /`), read: asFile("/proc/self/mountstats")},
-		{name: "dmesg", begins: is(`^(?:<\d+>|\w+ *: *\w+ *: *)?\[[^\]]*\d[^\]]*\]:? |^(?:\w{3} +\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: `),
+		{name: "dmesg", begins: is(`^(?:<\d+>|\w+ *: *\w+ *: *)?\[[^\]]*\d[.:]\d[^\]]*\]:? |^(?:\w{3} +\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: `),
 			read: readKernelLog, instead: "; the lines of the boot are missing: journalctl -k -b has them"},
 		{name: "lscpu", begins: is(`^Architecture:\s|^CPU\(s\):\s`), read: readLSCPU},
 		{name: "/proc/cpuinfo", begins: is(`^processor\s*: \d+$`), read: readCPUInfo},

@@ -286,6 +286,14 @@ func TestPasteRefuses(t *testing.T) {
 	}
 }
 
+// A number in brackets begins the lines of iperf, and no time of dmesg.
+func TestPasteOfIperf(t *testing.T) {
+	_, err := Paste("F", "[  3]  0.0-10.0 sec   755 MBytes   633 Mbits/sec\n")
+	if err == nil || strings.Contains(err.Error(), "dmesg") {
+		t.Error(err)
+	}
+}
+
 // report is a small sosreport, with what must not be read: a link out of it, and a log.
 func report() map[string]string {
 	const top, eth0 = "sosreport-db1-2026/", "pci0000:00/0000:00:03.0/virtio2/net/eth0"
