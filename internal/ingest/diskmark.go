@@ -30,7 +30,9 @@ func crystalDiskMark() Importer {
 		Title: "CrystalDiskMark text (2 and later)",
 		Units: "MB/s are 1,000,000 bytes a second; KiB and MiB of blocks are binary; us",
 		Sniff: func(_ string, head []byte) bool { return headHas(head, "CrystalDiskMark ") },
-		read:  func(f file, d *runBuilder) error { return readDiskMark(f, "diskspd", d) },
+		read:  func(f file, d *runBuilder) error { return readDiskMark(f, "CrystalDiskMark", "diskspd", d) },
+		text:  true,
+		alone: regexp.MustCompile(`CrystalDiskMark \d+\.\d`).Match,
 	}
 }
 
@@ -46,7 +48,9 @@ func kDiskMark() Importer {
 		Units: "MB/s are fio's KiB/s over 1000, and so 2.34% low: the bandwidth is IOPS times the block, whose KiB " +
 			"and MiB are binary; us",
 		Sniff: func(_ string, head []byte) bool { return headHas(head, "KDiskMark (") },
-		read:  func(f file, d *runBuilder) error { return readDiskMark(f, "fio", d) },
+		read:  func(f file, d *runBuilder) error { return readDiskMark(f, "KDiskMark", "fio", d) },
+		text:  true,
+		alone: regexp.MustCompile(`KDiskMark \(\d+\.\d`).Match,
 	}
 }
 
@@ -126,12 +130,16 @@ func oldRow(line string) *diskMarkRow {
 	return r
 }
 
-func readDiskMark(f file, engine string, d *runBuilder) error {
+// readDiskMark adds the reports of one tool; of the other one there may be some in the same text.
+func readDiskMark(f file, tool, engine string, d *runBuilder) error {
 	reports, err := parseDiskMark(string(f.data))
 	if err != nil {
 		return err
 	}
 	for _, r := range reports {
+		if !strings.HasPrefix(r.tool, tool) {
+			continue
+		}
 		if err := r.add(f, engine, d); err != nil {
 			return err
 		}

@@ -179,7 +179,7 @@ func (i *importing) readText(f file, first Importer) error {
 	err := first.read(f, i.builder)
 	faults := []error{err}
 	for _, imp := range i.importers {
-		if !imp.text || imp.Name == first.Name || imp.alone != nil && !imp.alone(f.data) || !imp.Sniff(f.path, f.data) {
+		if !imp.text || imp.Name == first.Name || !imp.isAlso(f) {
 			continue
 		}
 		i.builder.alsoOf(imp.Name)

@@ -26,6 +26,14 @@ type Importer struct {
 	alone func(text []byte) bool
 }
 
+// isAlso reports whether a text that another importer has read is of this tool as well.
+func (imp Importer) isAlso(f file) bool {
+	if imp.alone != nil {
+		return imp.alone(f.data)
+	}
+	return imp.Sniff(f.path, f.data)
+}
+
 // Importers are asked in this order, so the special stand before the general.
 func Importers() []Importer {
 	importers := []Importer{

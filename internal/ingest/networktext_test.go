@@ -17,7 +17,7 @@ func TestNetworkTextCarriers(t *testing.T) {
 		}
 		want := valuesOf(t, file, string(text))
 		for kind, carry := range carriers() {
-			if kind == "a string in JSON" && !strings.HasPrefix(file, "iperf3/") {
+			if (kind == "a string in JSON" || kind == "Python") && !strings.HasPrefix(file, "iperf3/") {
 				continue
 			}
 			if got := valuesOf(t, file, carry(string(text))); got != want {

@@ -210,16 +210,19 @@ func stringsIn(value any) (all []string) {
 	return all
 }
 
-// pythonStart is where Python's form of a document of fio begins.
+// pythonStart is where Python's form of a document begins.
 var pythonStart = regexp.MustCompile(`\{\s*u?'[\w ]+'\s*:`)
 
-// fromPython returns the JSON of documents of fio that Python printed, each on a line; nil if there are none.
+// fromPython returns the JSON of documents of fio and of iperf3 that Python printed, each on a line; nil if there are
+// none.
 //
 //	{'fio version': 'fio-3.7', 'jobs': [{'jobname': 't', 'sync': None, 'ok': True}]}
 func fromPython(text []byte) []byte {
-	if !bytes.Contains(text, []byte(`'fio version'`)) {
+	if !bytes.Contains(text, []byte(`'fio version'`)) && !bytes.Contains(text, []byte(`'iperf 3.`)) {
 		return nil
 	}
+	// Of the events of iperf3 only the first has a version.
+	marks := [][]byte{[]byte(`"fio version"`), []byte(`"iperf 3.`), []byte(`"event"`)}
 	var all []byte
 	for {
 		at := pythonStart.FindIndex(text)
@@ -228,7 +231,7 @@ func fromPython(text []byte) []byte {
 		}
 		text = text[at[0]:]
 		document, rest := pythonLiteral(text)
-		if bytes.Contains(document, []byte(`"fio version"`)) {
+		if slices.ContainsFunc(marks, func(mark []byte) bool { return bytes.Contains(document, mark) }) {
 			all = append(append(all, document...), '\n')
 		}
 		text = text[max(1, len(text)-len(rest)):]

@@ -33,7 +33,8 @@ func fioText() Importer {
 		read: func(f file, d *runBuilder) error { return readText(f, prompt, d) },
 		text: true,
 		alone: func(text []byte) bool {
-			return bytes.Contains(text, []byte("(groupid=")) || bytes.Contains(text, []byte("Run status group "))
+			return bytes.Contains(text, []byte("(groupid=")) || bytes.Contains(text, []byte("Run status group ")) ||
+				firstCommand(text) > 0
 		},
 	}
 }
