@@ -14,8 +14,8 @@ import (
 func TestAllResultsOfOneText(t *testing.T) {
 	texts := map[string]string{}
 	for _, folder := range []string{"text", "dd", "hdparm", "ioping", "kbench", "kubestr-text", "yabs", "sysbench",
-		"pgbench", "elbencho", "dbench", "iperf-text", "netperf-text", "perftest-text", "sockperf-text", "crystaldiskmark",
-		"kdiskmark"} {
+		"pgbench", "elbencho", "dbench", "iperf-text", "netperf-text", "perftest-text", "sockperf-text",
+		"crystaldiskmark", "kdiskmark"} {
 		names, err := filepath.Glob("testdata/" + folder + "/*.txt")
 		if err != nil || len(names) == 0 {
 			t.Fatal(folder, err)
