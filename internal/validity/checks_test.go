@@ -114,9 +114,9 @@ func cases() map[string][]one {
 		},
 		"concurrent-jobs": {
 			{"another of the same name", change(reads(), func(e *Evidence) {
-				other := e.Document.Jobs[0]
-				other.Options = map[string]string{"bs": "256k"}
-				e.Document.Jobs = append(slices.Clone(e.Document.Jobs), other)
+				first, other := e.Document.Jobs[0], e.Document.Jobs[0]
+				first.Options, other.Options = map[string]string{"bs": "4k"}, map[string]string{"bs": "256k"}
+				e.Document.Jobs, e.Group.Jobs = []fio.Job{first, other}, []fio.Job{first}
 			}), "another job of that name"},
 			{"reads and writes at once", change(reads(), func(e *Evidence) {
 				e.Document.Jobs = append(slices.Clone(e.Document.Jobs), fio.Job{Name: "writer", Group: 0})

@@ -1,6 +1,7 @@
 package fio
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -60,9 +61,28 @@ func loadOptions() []string {
 		"fdatasync", "sync"}
 }
 
-// load returns the options of a job that make its load another one. Clones of a job (numjobs) share them. They may have
-// files of their own.
+// load returns the options of a job that make its load another one. Clones of a job (numjobs) share them. They may
+// have files of their own. Where fio prints options of some jobs alone, and none for all, a job without them has those
+// of the only load of its name and group.
 func (d Document) load(j Job) string {
+	if len(j.Options) > 0 || len(d.Global) > 0 {
+		return d.optionsOfLoad(j)
+	}
+	only := ""
+	for _, other := range d.Jobs {
+		if other.Group != j.Group || other.Name != j.Name || len(other.Options) == 0 {
+			continue
+		}
+		load := d.optionsOfLoad(other)
+		if only != "" && only != load {
+			return d.optionsOfLoad(j)
+		}
+		only = load
+	}
+	return cmp.Or(only, d.optionsOfLoad(j))
+}
+
+func (d Document) optionsOfLoad(j Job) string {
 	var text strings.Builder
 	for _, name := range loadOptions() {
 		value, own := j.Options[name]
@@ -75,9 +95,10 @@ func (d Document) load(j Job) string {
 }
 
 func (d Document) group(name string, jobs []Job) Group {
+	known := max(0, slices.IndexFunc(jobs, func(j Job) bool { return len(j.Options) > 0 }))
 	g := Group{
 		Name: name, Jobs: jobs,
-		Params:  params(d.Global, jobs[0].Options),
+		Params:  params(d.Global, jobs[known].Options),
 		Values:  make(map[string]float64, 32), // two directions and the CPU; growing would cost more
 		Latency: map[string]lab.Histogram{},
 	}

@@ -86,6 +86,24 @@ func TestJobsOfOneName(t *testing.T) {
 	}
 }
 
+// TestJobsWithoutOptions checks that jobs of which fio printed no options, as of its clients, are of the only load of
+// their name, and of none if there are two.
+func TestJobsWithoutOptions(t *testing.T) {
+	d := Document{Jobs: []Job{job("t", 0, nil), job("t", 0, nil), job("t", 0, nil), job("u", 0, nil)}}
+	d.Jobs[1].Options = map[string]string{"rw": "randread", "bs": "4k"}
+	all := d.Groups()
+	if len(all) != 2 || len(all[0].Jobs) != 3 || all[0].Params["bs"] != "4k" || len(all[1].Params) != 0 {
+		t.Errorf("%+v", all)
+	}
+	if !d.Together(d.Jobs[0], d.Jobs[1]) || d.Together(d.Jobs[0], d.Jobs[3]) {
+		t.Error("they are together, or not, unlike their groups")
+	}
+	d.Jobs[2].Options = map[string]string{"rw": "randread", "bs": "64k"}
+	if all := d.Groups(); len(all) != 4 {
+		t.Errorf("%d groups of two loads and one that is not known", len(all))
+	}
+}
+
 // TestUnlikeJobs checks that an entry for jobs of different loads does not have the options of the first.
 func TestUnlikeJobs(t *testing.T) {
 	entry := func(options map[string]string) Group {
