@@ -9,10 +9,10 @@ import (
 	"testing/fstest"
 )
 
-// TestAllResultsOfOneText puts the texts of any two tools into one file, and each text twice. All results of both are
+// TestAllResultsOfOneText puts the texts of any two tools into one file, and texts twice. All results of both are
 // repetitions then, or the import names what it left out.
 func TestAllResultsOfOneText(t *testing.T) {
-	texts := map[string]string{}
+	texts, firsts := map[string]string{}, []string{} // a text of each tool is put behind all others
 	for _, folder := range []string{"text", "dd", "hdparm", "ioping", "kbench", "kubestr-text", "yabs", "sysbench",
 		"pgbench", "elbencho", "dbench", "iperf-text", "netperf-text", "perftest-text", "sockperf-text",
 		"crystaldiskmark", "kdiskmark"} {
@@ -20,6 +20,7 @@ func TestAllResultsOfOneText(t *testing.T) {
 		if err != nil || len(names) == 0 {
 			t.Fatal(folder, err)
 		}
+		firsts = append(firsts, strings.TrimPrefix(names[0], "testdata/"))
 		for _, name := range names {
 			text, err := os.ReadFile(name)
 			if err != nil {
@@ -46,7 +47,8 @@ func TestAllResultsOfOneText(t *testing.T) {
 		alone[name] = len(values)
 	}
 	for first, a := range texts {
-		for second, b := range texts {
+		for _, second := range firsts {
+			b := texts[second]
 			got, left := read(a + "\n" + b)
 			// A log of dbench has fio's output, and its summary repeats the figures.
 			repeats := strings.Contains(first+second, "dbench/") &&
