@@ -292,6 +292,7 @@ func TestShow(t *testing.T) {
 		{lab.Fact{Key: "disk.under-test.size", Value: "7681501126656"}, "7.68 TB"},
 		{lab.Fact{Key: "memory.total", Value: "270186901504"}, "252 GiB"},
 		{lab.Fact{Key: "boot.uptime", Value: "350735.47"}, "97h 26m"},
+		{lab.Fact{Key: "measured.flush.time", Value: "0.001608"}, "1.61 ms"},
 		{lab.Fact{Key: "load.pressure.io", Value: "0.0046"}, "0.5%"},
 		{lab.Fact{Key: "cpu.frequency.max", Value: "4035644000"}, "4.04 GHz"},
 		{lab.Fact{Key: "cpu.frequency.max", Value: "4900000000 1, 3700000000 1"}, "4900000000 1, 3700000000 1"},

@@ -32,6 +32,9 @@ func (x Index) Show(f lab.Fact) string {
 	case Hertz:
 		return strconv.FormatFloat(v/1e9, 'f', 2, 64) + " GHz"
 	case Seconds:
+		if v > 0 && v < 1 {
+			return unit.Latency(v)
+		}
 		return unit.Duration(time.Duration(v * float64(time.Second)))
 	case Share:
 		return unit.Percent(v)

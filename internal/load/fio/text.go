@@ -101,7 +101,7 @@ var (
 	latencyLine     = regexp.MustCompile(`^\s*(slat|clat|lat|sync)\s*\((nsec|usec|msec)\)\s*: (min=.*)`)
 	percentilesLine = regexp.MustCompile(`^\s*(clat|lat|slat|sync) percentiles \((nsec|usec|msec)\):`)
 	percentileField = regexp.MustCompile(`(\d{1,3}(?:\.\d{1,12})?)th=\[\s*(\d{1,18})\]`)
-	bandwidthLine   = regexp.MustCompile(`^\s*bw \(\s*([KMGT]?i?B)\s*/s\)\s*: min=`)
+	bandwidthLine   = regexp.MustCompile(`^\s*bw \(\s*([kKMGT]?i?B)\s*/s\)\s*: min=`)
 	iopsLine        = regexp.MustCompile(`^\s*iops\s*: min=`)
 	cpuLine         = regexp.MustCompile(`^\s*cpu\s*: usr=([\d.]{1,12})%, sys=([\d.]{1,12})%(?:, ctx=(\d{1,18}))?`)
 	issuedLine      = regexp.MustCompile(

@@ -108,6 +108,10 @@ func TestPiecesOfText(t *testing.T) {
 			map[string]float64{"read.iops": 128, "read.bandwidth": 512.5 * 1024, "elapsed": 2}},
 		{"decimal units", command + "  read: IOPS=1, BW=2MB/s (1953kB/s)(2MB/1000msec)\n",
 			map[string]float64{"read.iops": 1, "read.bandwidth": 2e6, "elapsed": 1}},
+		{"decimal units of bits", command + "  read: IOPS=500, BW=16.4Mbit/s (15.6Mibit/s)(4096kB/2000msec)\n",
+			map[string]float64{"read.iops": 500, "read.bandwidth": 2048e3, "elapsed": 2}},
+		{"decimal units of samples", command + "   bw (   kB/s): min= 2000, max= 2003, per=100.00%, avg=2001.00, " +
+			"stdev= 1.73, samples=3\n", map[string]float64{"read.bandwidth": 2001e3}},
 		{"latency alone, in ms", command + "    clat (msec): min=3, max=20034k, avg=12.50, stdev= 1.00\n",
 			map[string]float64{"read.latency.min": 0.003, "read.latency.max": 20034, "read.latency.mean": 0.0125}},
 		{"percentiles alone", command + "    clat percentiles (nsec):\n     | 50.00th=[  302], 99.00th=[  548], " +

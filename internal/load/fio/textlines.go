@@ -50,6 +50,9 @@ func (p *textParser) rates(text string, m []string) {
 				d.Seconds = amountOr0(ms, 1) / 1e3
 			}
 		}
+		if d.Bandwidth == 0 && d.Seconds > 0 { // it is in bits, with kb_base=1000 and unit_base=1
+			d.Bandwidth = float64(d.Bytes) / d.Seconds
+		}
 	}
 	p.keep(job, name, d)
 }
