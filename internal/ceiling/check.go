@@ -53,7 +53,7 @@ func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) 
 // nearer is what may have answered in the place of what is limited, with the way to find out.
 func nearer(metric string) string {
 	if lab.Metric(metric).Unit == lab.BitsPerSecond {
-		return "the traffic went another way, such as the loopback, or the facts are those of another machine or link"
+		return "the traffic went another way, such as the loopback, or the facts belong to another machine or link"
 	}
 	return "something nearer answered, a cache or compression; use direct=1, or more data than memory holds"
 }

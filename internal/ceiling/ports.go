@@ -45,7 +45,7 @@ func (m *Machine) OfNetwork(address string) []Ceiling {
 	return all
 }
 
-// portsAt are the NICs that have some addresses, and whether those of all are known.
+// portsAt returns the NICs that have any of the addresses, and whether each address was found.
 func (m *Machine) portsAt(addresses []string) (users []endpoint, complete bool) {
 	v := m.inventory
 	names := v.withAddresses(addresses)

@@ -10,8 +10,8 @@ const (
 	jumbo         = 9000
 )
 
-// usualLinks are those that carry about so many B/s when they are full, in words; empty for none. They are for results
-// of which no link is known.
+// usualLinks names the links that carry about value B/s when they are full; empty for none. It serves results without a
+// known link.
 func usualLinks(value float64) string {
 	var found []string
 	for _, gigabits := range []float64{1, 2.5, 10, 25} {
@@ -30,7 +30,7 @@ func usualLinks(value float64) string {
 	return strings.Join(found, " or ")
 }
 
-// reason is what a plateau of which no ceiling is known may come from.
+// reason returns a possible cause of a plateau without a known ceiling.
 func (p Plateau) reason() string {
 	if link := p.usual(); link != "" {
 		return "; that is what " + link + " carries: if the data goes over such a link, it is the reason"

@@ -11,7 +11,7 @@ import (
 )
 
 // FactsOfLoads are the figures of a run's loads by fio, as facts for rules: how busy their processes were, and what
-// part of their time flushes took; with a role, those of that target. Of several repetitions they are medians.
+// part of their time flushes took; with a role, only the loads of that target. Several repetitions give their median.
 func FactsOfLoads(run lab.Run, role string, repetitions iter.Seq2[lab.Repetition, error]) ([]lab.Fact, error) {
 	values, counts := map[string]map[string][]float64{}, map[string]int{}
 	for r, err := range repetitions {

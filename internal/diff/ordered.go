@@ -43,7 +43,7 @@ func (o *ordered) level(name string) int {
 	return slices.IndexFunc(o.Levels, func(l string) bool { return slices.Contains(strings.Fields(l), name) })
 }
 
-// members are those of all levels, the fastest first.
+// members returns the options of all levels, the fastest first.
 func (o *ordered) members() []string { return strings.Fields(strings.Join(o.Levels, " ")) }
 
 // between says whether an option is a member of a choice that is neither its fastest nor its slowest. That it is off

@@ -51,8 +51,8 @@ func reduced(t *testing.T, name string) Side {
 	return s
 }
 
-// The first ten differences of pairs of published kernels were read one by one, and none is false. What nothing is
-// known of for want of an option has no verdict, however far down.
+// TestPublishedPairs checks the first ten differences of pairs of published kernels, which were read one by one and
+// found true. A difference whose effect is not known, because one kernel lacks the option, has no verdict at any rank.
 func TestPublishedPairs(t *testing.T) {
 	k := knowledge(t)
 	all := pairs()

@@ -255,7 +255,7 @@ func (i *importSink) addLatency(rep lab.Repetition) {
 	}
 }
 
-// comeAgain says whether a load comes again in one file, or in pasted text, of which people paste several set-ups.
+// comeAgain reports whether a load comes again in one file. Pasted text often has several set-ups, and always counts.
 func comeAgain(b *store.Bundle) bool {
 	if b.Run.Format == "fio-text" {
 		return true

@@ -339,7 +339,7 @@ func (row diskMarkRow) measurement(engine string) measurement {
 		kind, rw = "RND", row.section.random
 	}
 	m := measurement{paramsComplete: true, engine: engine, params: map[string]string{"rw": rw}}
-	// The names are those of the suite cdm, so that the two can be put side by side.
+	// The suite cdm has the same names, which lets compare match the jobs.
 	m.job = kind
 	if row.block > 0 {
 		m.params["bs"] = unit.BlockSize(strconv.FormatInt(row.block, 10))

@@ -54,7 +54,7 @@ type seenTest struct {
 	file string
 }
 
-// addIperf3 adds one test. Amend completes the measurement with what the importer knows besides.
+// addIperf3 adds one test. Amend fills in the fields that the document does not have.
 func addIperf3(f file, r iperf3.Result, d *runBuilder, amend func(*measurement)) error {
 	for _, seen := range d.tests[r.Cookie] {
 		if r.Same(seen.Result) {

@@ -71,7 +71,7 @@ func iperfText() Importer {
 	return Importer{
 		Name:  "iperf-text",
 		Title: "the text of iperf3 and of iperf 2, of a client or a server",
-		Units: "K, M and G of bits are of 1000, those of Bytes of 1024; rates have the three digits that are printed",
+		Units: "prefixes of bits are decimal, prefixes of Bytes binary; rates have the three digits that are printed",
 		Sniff: func(_ string, head []byte) bool { return iperf3.IsText(head) },
 		read:  readIperfText,
 		text:  true,

@@ -11,7 +11,7 @@ import (
 )
 
 // completeLinks adds links of /sys that reports leave out and that follow from the place of a folder: /sys/class/block
-// has what /sys/block has, and the folder of an adapter lies in that of its device.
+// has what /sys/block has, and the folder of an adapter lies in its device's folder.
 //
 //	/sys/block/sda -> ../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda
 //	/sys/class/net/eth0 -> ../../devices/pci0000:00/0000:00:03.0/net/eth0
@@ -52,7 +52,7 @@ func (m *Machine) diskDriver(name, dir string) {
 }
 
 // partitions adds what /proc/partitions says to the block devices that a report shows: sizes, in KiB there, and
-// numbers. Of a disk's partitions no folder may be there, which lies in that of the disk. Source: the kernel's
+// numbers. A partition's folder lies in its disk's folder, and may be missing. Source: the kernel's
 // block/genhd.c (show_partition).
 //
 //	major minor  #blocks  name

@@ -107,7 +107,7 @@ func (m *Machine) Facts(ctx context.Context, limit time.Duration) (facts.Documen
 			f.Unknown = notSaved
 		}
 		if m.pasted && strings.Contains(f.Source, "*") && says(f, catalogue.None, "off", "0") {
-			continue // it was looked for in a folder of which a text has a part
+			continue // the text has only a part of the folder
 		}
 		i := id{f.Key, f.About}
 		if told[i] && (m.pasted || f.Unknown != "" || doubted[i]) || m.pasted && f.Unknown != "" {

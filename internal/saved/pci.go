@@ -69,7 +69,7 @@ func readPCI(m *Machine, text string) bool {
 		f.body += line + "\n"
 	}
 	if !host {
-		m.tell("", collect.Unknown("numa.pci_roots", "lspci", "the lines are not those of all functions"))
+		m.tell("", collect.Unknown("numa.pci_roots", "lspci", "only some functions are listed"))
 	}
 	read := false
 	for _, f := range all {

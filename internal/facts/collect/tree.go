@@ -31,7 +31,7 @@ type Node struct {
 	link string
 }
 
-// NewTree returns an empty one that counts what it is asked for.
+// NewTree returns an empty tree that counts the accesses to it.
 func NewTree() Tree { return Tree{&Node{Names: map[string]*Node{}}, new(atomic.Int64)} }
 
 // LinkTo returns a symbolic link.

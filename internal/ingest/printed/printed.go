@@ -145,7 +145,7 @@ func (f *Format) Read(text string, behind int) (Text, error) {
 			return Text{}, err
 		}
 	}
-	before := "" // of a command that goes on in the next line
+	before := "" // the beginning of a command that continues in the next line
 	for i, l := range strings.Split(text, "\n") {
 		if f.rows != nil {
 			break
@@ -294,7 +294,7 @@ func (s *state) add(f figure, v float64, again bool) {
 	s.loads[i].Values[metric] = v
 }
 
-// endLoads completes the loads of which nothing more comes.
+// endLoads completes the loads at hand. What follows belongs to others.
 func (s *state) endLoads() {
 	for _, r := range s.loads {
 		for _, scope := range []map[string]string{s.block, s.report} {

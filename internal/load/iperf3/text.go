@@ -31,7 +31,7 @@ type Pasted struct {
 //	[SUM][RX-C]   0.00-2.00   sec  24.0 MBytes   101 Mbits/sec                  receiver
 //	[  3]  0.0-10.0 sec   754 MBytes   633 Mbits/sec   0.012 ms   40/538084 (0.0074%)
 //
-// Bytes and their K, M and G are binary, those of bits are of 1000. Sources: iperf_locale.c, iperf_api.c and units.c of
+// Prefixes of Bytes are binary, prefixes of bits decimal. Sources: iperf_locale.c, iperf_api.c and units.c of
 // iperf3, where lines for UDP ended in neither word before 3.2; Locale.c and ReportOutputs.c of iperf 2.
 func ParseText(text string) (all []Pasted, lost []int, err error) {
 	p := &textParser{}
@@ -64,7 +64,7 @@ type textParser struct {
 	crossed int
 	// at is the test at hand; nil between tests.
 	at *printed
-	// command is the last one that was typed, on the line prompt; it goes on in the next one where open is not empty.
+	// command is the last one that was typed, on the line prompt; it continues in the next one where open is not empty.
 	command []string
 	prompt  int
 	open    string

@@ -184,7 +184,7 @@ func (t *test) result() (r pasted.Result, reason string) {
 	case len(t.rows) == 0:
 		return r, "below this line is no table, or one of -O; -k prints what is read"
 	case k.requests != t.requests:
-		return r, "the table is not that of its test, or its titles are missing"
+		return r, "the table belongs to another test, or its titles are missing"
 	}
 	first := t.rows[0]
 	at := func(row []float64, i int) float64 {
