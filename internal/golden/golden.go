@@ -1,4 +1,4 @@
-// Package golden holds what a test finds against a file that a person has read. For tests only.
+// Package golden holds what a test finds against a file that a person has read, and reads fixtures. For tests only.
 package golden
 
 import (

@@ -1,12 +1,13 @@
 package ingest
 
 import (
-	"bytes"
-	"os"
-	"path/filepath"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"headroom/internal/golden"
 )
 
 // TestAllResultsOfOneText puts the texts of any two tools into one file, and texts twice. All results of both are
@@ -16,17 +17,10 @@ func TestAllResultsOfOneText(t *testing.T) {
 	for _, folder := range []string{"text", "dd", "hdparm", "ioping", "kbench", "kubestr-text", "yabs", "sysbench",
 		"pgbench", "elbencho", "dbench", "iperf-text", "netperf-text", "perftest-text", "sockperf-text",
 		"crystaldiskmark", "kdiskmark"} {
-		names, err := filepath.Glob("testdata/" + folder + "/*.txt")
-		if err != nil || len(names) == 0 {
-			t.Fatal(folder, err)
-		}
-		firsts = append(firsts, strings.TrimPrefix(names[0], "testdata/"))
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts[strings.TrimPrefix(name, "testdata/")] = string(decode(bytes.ReplaceAll(text, []byte("\r"), nil)))
+		fixtures := golden.Fixtures(t, "testdata/"+folder+"/*.txt", 1)
+		firsts = append(firsts, slices.Sorted(maps.Keys(fixtures))[0])
+		for name, text := range fixtures {
+			texts[name] = string(decode([]byte(strings.ReplaceAll(text, "\r", ""))))
 		}
 	}
 	read := func(text string) (values []map[string]float64, left bool) {
@@ -51,7 +45,7 @@ func TestAllResultsOfOneText(t *testing.T) {
 			b := texts[second]
 			got, left := read(a + "\n" + b)
 			// A log of dbench has fio's output, and its summary repeats the figures.
-			repeats := strings.Contains(first+second, "dbench/") &&
+			repeats := strings.Contains(first+second, "/dbench/") &&
 				(strings.Contains(a, "(groupid=") || strings.Contains(b, "(groupid="))
 			if want := alone[first] + alone[second]; len(got) != want && !left && !repeats {
 				t.Errorf("%s and %s: %d results, want %d", first, second, len(got), want)

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"headroom/internal/golden"
 	"headroom/internal/lab"
 )
 
@@ -192,16 +191,8 @@ func TestRecognise(t *testing.T) {
 // FuzzFormats reads any text by every format: figures are numbers of known directions, and no result is empty.
 func FuzzFormats(f *testing.F) {
 	for _, k := range Kinds() {
-		names, err := filepath.Glob("../testdata/" + k.Name + "/*")
-		if err != nil || len(names) == 0 {
-			f.Fatalf("there are no fixtures of %s: %v", k.Name, err)
-		}
-		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(string(text))
+		for _, text := range golden.Fixtures(f, "../testdata/"+k.Name+"/*", 1) {
+			f.Add(text)
 		}
 	}
 	kinds := Kinds()

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/golden"
 
 	"headroom/internal/lab"
 )
@@ -261,16 +262,8 @@ func TestTextLines(t *testing.T) {
 }
 
 func FuzzParseText(f *testing.F) {
-	names, err := filepath.Glob("testdata/text/*")
-	if err != nil || len(names) == 0 {
-		f.Fatal(len(names), err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
+	for _, text := range golden.Fixtures(f, "testdata/text/*", 1) {
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		all, _, _ := ParseText(text)

@@ -3,11 +3,11 @@ package perftest
 import (
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/golden"
 
 	"headroom/internal/load/pasted"
 )
@@ -83,20 +83,12 @@ func TestText(t *testing.T) {
 
 // TestTextAgrees compares what is read of whole outputs with what Parse reads of them.
 func TestTextAgrees(t *testing.T) {
-	names, err := filepath.Glob("testdata/4.5-*.txt")
-	if err != nil || len(names) < 5 {
-		t.Fatal(len(names), err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
+	for name, text := range golden.Fixtures(t, "testdata/4.5-*.txt", 5) {
+		want, err := Parse([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all, left := ParseText(string(text))
+		all, left := ParseText(text)
 		if n := len(all); want.Iterations > 0 && (n != 1 || !maps.Equal(all[0].Values, want.Values())) ||
 			want.Iterations == 0 && (n != 0 || len(left) != 1) {
 			t.Errorf("%s: %+v, %v; want %v", name, all, left, want.Values())
@@ -105,16 +97,8 @@ func TestTextAgrees(t *testing.T) {
 }
 
 func FuzzParseText(f *testing.F) {
-	names, err := filepath.Glob("testdata/4.5-*.txt")
-	if err != nil || len(names) == 0 {
-		f.Fatal(len(names), err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
+	for _, text := range golden.Fixtures(f, "testdata/4.5-*.txt", 1) {
+		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		all, _ := ParseText(text)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/golden"
 )
 
 func TestText(t *testing.T) {
@@ -49,12 +49,8 @@ func TestText(t *testing.T) {
 			t.Errorf("%s:\n got  %s\n want %s", name, s, c.want)
 		}
 	}
-	names, err := filepath.Glob("testdata/3.*.txt")
-	if err != nil || len(names) < 8 {
-		t.Fatal(len(names), err)
-	}
-	for _, name := range names {
-		text := read(filepath.Base(name))
+	fixtures := golden.Fixtures(t, "testdata/3.*.txt", 8)
+	for name, text := range fixtures {
 		want, err := Parse([]byte(text))
 		if err != nil || strings.Contains(text, "[SERVER]") {
 			continue
@@ -63,22 +59,14 @@ func TestText(t *testing.T) {
 			t.Errorf("%s: %+v", name, all)
 		}
 	}
-	if !slices.Contains(names, "testdata/3.10-ping-pong.txt") {
+	if fixtures["testdata/3.10-ping-pong.txt"] == "" {
 		t.Error("3.10 is not among them")
 	}
 }
 
 func FuzzParseText(f *testing.F) {
-	names, err := filepath.Glob("testdata/3.*.txt")
-	if err != nil || len(names) == 0 {
-		f.Fatal(len(names), err)
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text), "-m 1 -t")
+	for _, text := range golden.Fixtures(f, "testdata/3.*.txt", 1) {
+		f.Add(text, "-m 1 -t")
 	}
 	f.Fuzz(func(t *testing.T, text, options string) {
 		all, _ := ParseText("$ sockperf pp " + options + "\n" + text)
