@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/pasted"
 	"headroom/internal/unit"
 )
 
@@ -217,7 +218,7 @@ func dd() *Format {
 		is:      re(`(?m)^\D{0,80}\d+ ?[^\d\s][^\n]{0,80}` + ddRate + `|bytes transferred in [\d.]+ secs`),
 		lines: []line{
 			{pattern: ddCommand, report: true, read: ddLoads},
-			{pattern: re(`^(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`), report: true},
+			{pattern: pasted.Prompt, report: true},
 			{pattern: ddRecords, set: map[string]string{"_records": "1"}},
 			ends(`^` + number + `\D.*` + ddRate),
 			ends(`^` + number + `bytes transferred in (?P<_seconds>[\d.]+) secs`),

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"headroom/internal/lab"
+	"headroom/internal/load/pasted"
 )
 
 // Format is what one tool prints.
@@ -62,15 +63,9 @@ type Result struct {
 // Text is what was read of a text.
 type Text struct {
 	Results []*Result
-	Left    []Left
+	Left    []pasted.Left
 	// Warnings are of all results.
 	Warnings []lab.Warning
-}
-
-// Left is a line with a figure that is not read, and the reason.
-type Left struct {
-	Line   int
-	Reason string
 }
 
 // line is a line that has a meaning. The names of the groups of its pattern are what they are of the load: "bs",
@@ -119,7 +114,7 @@ type state struct {
 	number, behind int
 	loads          []*Result
 	ofReport, all  []*Result
-	left           []Left
+	left           []pasted.Left
 	warnings       []lab.Warning
 	// commands are those whose results follow, and passes counts these; atOnce is set if the commands ran together.
 	commands []string
@@ -237,7 +232,9 @@ func (s *state) use(l line, groups map[string]string) error {
 	return nil
 }
 
-func (s *state) leave(reason string) { s.left = append(s.left, Left{s.number, reason}) }
+func (s *state) leave(reason string) {
+	s.left = append(s.left, pasted.Left{Line: s.number, Reason: reason})
+}
 
 // get returns what the lines before said.
 func (s *state) get(name string) string { return cmp.Or(s.block[name], s.report[name]) }

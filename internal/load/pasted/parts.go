@@ -75,7 +75,7 @@ type Result struct {
 	Warnings []lab.Warning
 }
 
-// Left is a line that is not read, and why.
+// Left is a line with a result that is not read, and the reason.
 type Left struct {
 	Line   int
 	Reason string
