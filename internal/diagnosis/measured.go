@@ -10,7 +10,7 @@ import (
 	"headroom/internal/stat"
 )
 
-// FactsOfLoads are the figures of a run's loads by fio, as facts for rules: how busy their processes were, and what
+// FactsOfLoads returns the figures of a run's loads, as facts for rules: how busy fio's processes were, and what
 // part of their time flushes took; with a role, only the loads of that target. Several repetitions give their median.
 func FactsOfLoads(run lab.Run, role string, repetitions iter.Seq2[lab.Repetition, error]) ([]lab.Fact, error) {
 	values, counts := map[string]map[string][]float64{}, map[string]int{}
@@ -39,11 +39,11 @@ func FactsOfLoads(run lab.Run, role string, repetitions iter.Seq2[lab.Repetition
 		elsewhere := slices.ContainsFunc(run.Arms, func(a lab.Arm) bool {
 			return a.ID == c.Arm && a.Role != role && role != ""
 		})
-		if !lab.ByFio(c.Engine) || values[c.ID] == nil || elsewhere {
+		if values[c.ID] == nil || elsewhere {
 			continue
 		}
 		user, known := of("cpu.user")
-		if system, also := of("cpu.system"); known || also {
+		if system, also := of("cpu.system"); lab.ByFio(c.Engine) && (known || also) {
 			jobs, err := strconv.ParseFloat(c.Params["numjobs"], 64)
 			if err != nil || jobs < 1 {
 				jobs = 1

@@ -39,7 +39,7 @@ func TestFactsOfLoads(t *testing.T) {
 		text += fmt.Sprintln(f.Key, f.About, f.Value, f.Source)
 	}
 	want := "measured.busy fsync@all 0.021 3 repetitions\nmeasured.flush.share fsync@all 0.985 3 repetitions\n" +
-		"measured.flush.time fsync@all 0.001608 3 repetitions\n"
+		"measured.flush.time fsync@all 0.001608 3 repetitions\nmeasured.busy net@all  \n"
 	if err != nil || text != want {
 		t.Errorf("%v:\n%s\nwant\n%s", err, text, want)
 	}
