@@ -105,8 +105,9 @@ func FuzzDiskMark(f *testing.F) {
 		}
 		for _, r := range reports {
 			for _, row := range r.rows {
-				if row.section.direction == "" || row.block <= 0 && !row.noIOPS {
-					t.Errorf("a row without direction or size: %+v", row)
+				size := row.measurement("diskspd").params["bs"]
+				if row.section.direction == "" || row.block < 0 || (row.block > 0) != (size != "") {
+					t.Errorf("a row without direction, or with the wrong block size %q: %+v", size, row)
 				}
 			}
 		}
