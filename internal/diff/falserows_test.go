@@ -43,10 +43,35 @@ type claim struct {
 
 func claims() []claim {
 	return []claim{
-		{name: "removed, and the work stayed", releaseA: "6.15.11", a: "BLK_MQ_PCI", releaseB: "6.16.4",
-			option: "BLK_MQ_PCI", light: true, note: "kernels from 6.16 on"},
-		{name: "the older kernel is B", releaseA: "6.18.4", releaseB: "6.12.1", b: "BLK_MQ_VIRTIO",
-			option: "BLK_MQ_VIRTIO", light: true},
+		{name: "removed, and the work stayed", releaseA: "6.15.11", a: "X86_5LEVEL", releaseB: "6.16.4",
+			option: "X86_5LEVEL", light: true, note: "kernels from 6.16 on"},
+		{name: "the older kernel is B", releaseA: "6.18.4", releaseB: "6.12.1", b: "X86_5LEVEL",
+			option: "X86_5LEVEL", light: true, note: "kernels from 6.16 on"},
+		{name: "a distribution removed it before", releaseA: "5.15.0-144-generic", a: "UBSAN UBSAN_SANITIZE_ALL",
+			releaseB: "6.8.0-52-generic", b: "UBSAN", option: "UBSAN_SANITIZE_ALL", light: true,
+			note: "like kernels from 6.9 on"},
+		{name: "a distribution removed what is always on now", releaseA: "6.12.0-144.el10", releaseB: "6.12.43",
+			b: "SCHED_DEBUG", option: "SCHED_DEBUG", light: true, note: "like kernels from 6.15 on"},
+		{name: "a check was gone already, or is off", releaseA: "6.1.129", a: "DEBUG_CREDENTIALS",
+			releaseB: "6.6.72", option: "DEBUG_CREDENTIALS", slower: "a", note: "what it depends on is off"},
+		{name: "a part of a sanitizer that is off", releaseA: "5.4.0-204-generic", a: "-UBSAN UBSAN_ALIGNMENT",
+			releaseB: "5.15.0-144-generic", b: "UBSAN -UBSAN_ALIGNMENT", option: "UBSAN_ALIGNMENT", light: true},
+		{name: "a number of a sanitizer that is off", releaseA: "5.4.0-204-generic", a: "-KASAN KASAN_STACK=1",
+			releaseB: "5.15.0-144-generic", b: "-KASAN", option: "KASAN_STACK", light: true},
+		{name: "pages can be unmapped, and are not", a: "DEBUG_PAGEALLOC -DEBUG_PAGEALLOC_ENABLE_DEFAULT",
+			b: "-DEBUG_PAGEALLOC", option: "DEBUG_PAGEALLOC", light: true},
+		{name: "pages are unmapped", a: "DEBUG_PAGEALLOC DEBUG_PAGEALLOC_ENABLE_DEFAULT",
+			b: "-DEBUG_PAGEALLOC", option: "DEBUG_PAGEALLOC_ENABLE_DEFAULT", slower: "a"},
+		{name: "calls to other CPUs can be watched, and are not", a: "CSD_LOCK_WAIT_DEBUG -CSD_LOCK_WAIT_DEBUG_DEFAULT",
+			b: "-CSD_LOCK_WAIT_DEBUG", option: "CSD_LOCK_WAIT_DEBUG", light: true},
+		{name: "checks that the compiler leaves out", a: "UBSAN UBSAN_SIGNED_WRAP", b: "UBSAN -UBSAN_SIGNED_WRAP",
+			option: "UBSAN_SIGNED_WRAP", light: true},
+		{name: "nothing is made to fail", a: "FAULT_INJECTION -FAILSLAB", b: "-FAULT_INJECTION",
+			option: "FAULT_INJECTION", light: true},
+		{name: "a disk without a driver is not slow", a: "-VIRTIO_BLK", b: "VIRTIO_BLK", option: "VIRTIO_BLK",
+			light: true},
+		{name: "what follows from a bus", releaseA: "6.12.0-144.el10", releaseB: "6.12.43", b: "BLK_MQ_PCI",
+			option: "BLK_MQ_PCI", light: true},
 		{name: "another option stands for it", releaseA: "6.12.1", a: "CRYPTO_CRC32C_INTEL=m", releaseB: "6.18.4",
 			b: "CRC32_ARCH", option: "CRYPTO_CRC32C_INTEL", light: true, note: "CRC32_ARCH"},
 		{name: "nothing says what stands for it", releaseA: "6.12.1", a: "CRYPTO_CRC32C_INTEL=m", releaseB: "6.18.4",
@@ -192,7 +217,7 @@ func TestWhatGoesTogether(t *testing.T) {
 		{Foreign: []string{"NO_SUCH"}},
 		{Changed: []changed{{Option: "NO_SUCH", Since: "6.1"}}},
 		{Changed: []changed{{Option: "KASAN"}}},
-		{Changed: []changed{{Option: "BLK_MQ_PCI", Until: "6.16"}}}, // it is there
+		{Changed: []changed{{Option: "X86_5LEVEL", Until: "6.16"}}}, // it is there
 	} {
 		if err := k.learn(p); err == nil {
 			t.Errorf("%+v is no fault", p)

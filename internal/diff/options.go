@@ -68,7 +68,7 @@ func (c *comparison) judge(d *Difference, e *entry, change kconfig.Change) {
 		d.Weight, d.Slower = min(d.Weight, e.Weight*sameInEffect), ""
 	}
 	for name, st := range map[string]state{"a": a, "b": b} {
-		if st.idle != "" {
+		if st.idle != "" && (st.value != "n" || e.Slow == "n") {
 			notes = append(notes, fmt.Sprintf("without effect in %s, where %s", name, st.idle))
 		}
 	}

@@ -131,9 +131,10 @@ func (e *entry) unknownTo(release string) bool {
 }
 
 // impliedValue is what a side without the option behaves as. A side whose release is not known is taken for one that
-// does not know the option.
+// does not know the option. So is a kernel of before until where those after it do the work without the option:
+// distributions bring changes into older kernels, where the release does not tell.
 func (e *entry) impliedValue(s side) (string, bool) {
-	if s.release != "" && !e.unknownTo(s.release) {
+	if s.release != "" && !e.unknownTo(s.release) && (e.Until == "" || e.Implied == "n") {
 		return "", false
 	}
 	if e.like != "" {
@@ -148,6 +149,9 @@ func (e *entry) silence(name string, s side, st state) string {
 	switch {
 	case st.implied && e.Since != "":
 		return join(fmt.Sprintf("kernels before %s don't know it and behave as %s", e.Since, st.value), e.past)
+	case st.implied && s.release != "" && !e.unknownTo(s.release):
+		return join(fmt.Sprintf("%s does not mention it, and behaves as %s like kernels from %s on", name, st.value,
+			e.Until), e.past)
 	case st.implied:
 		return join(fmt.Sprintf("kernels from %s on don't know it and behave as %s", e.Until, st.value), e.past)
 	case st.decided:
