@@ -36,6 +36,7 @@ var files embed.FS
 //     until: "6.11"     the first kernel that knows it no longer
 //     implied: y        what kernels before since, or from until on, behave as
 //     needs: OPTION     without this other option the slow value costs nothing; unless: OPTION, with it
+//     needs: "OPTION: WORD", where the option is a list, without this word in it
 //     same: sysctl.…    another key for the same thing
 //     calls: ["qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5", "srso_* >= 5% of time"]
 //     functions of the kernel that run at least so often in each I/O while the slow value is in effect, or the one before

@@ -28,6 +28,16 @@ func pairs() [][2]string {
 		"azure-6.6.134.1 talos-6.6.62 clear-6.6.2 arch-6.6", "azure-5.15.135.1 arch-5.15 clear-5.15.15 talos-5.15.82",
 		"debian-7.2.13 cachyos-7.2.0", "talos-6.1.74 debian-6.1.176 arch-6.1 azure-6.1.58.1",
 		"clear-6.15.1 talos-6.15.11",
+		"ubuntu-4.15.0-163 ubuntu-5.4.0-204 ubuntu-5.15.0-144 ubuntu-6.8.0-52 ubuntu-6.14",
+		"ubuntu-5.15.0-144 ubuntu-azure-5.15.0-1051", "ubuntu-6.8.0-52 proxmox-6.8.12-4 talos-6.12.43",
+		"debian-6.1.176 proxmox-6.8.12-4 debian-6.12.117",
+		"fedora-5.15.6 fedora-6.3.8 fedora-6.8.5 fedora-6.11.4 fedora-6.14.0 fedora-6.17.5 fedora-6.18-rc3",
+		"fedora-6.17.5 arch-6.18", "fedora-6.8.5 ubuntu-6.8.0-52", "debian-6.12.117 fedora-6.11.4",
+		"sles-5.3.18 sles-5.14.21 sles-6.4.0", "opensuse-6.4.0 opensuse-6.15 opensuse-6.18-rc3 fedora-6.18-rc3",
+		"opensuse-6.15 talos-6.12.43", "flatcar-5.10.84 flatcar-6.1.96 talos-6.12.43",
+		"flatcar-5.10.84 ubuntu-5.15.0-144", "flatcar-6.1.96 debian-6.1.176",
+		"alma-4.18.0-553 alma-5.14.0-503 alma-6.12.0-55", "rhel-5.14.0-284 ubuntu-5.15.0-144",
+		"centos-6.12.0-144 debian-6.12.117", "debian-5.10.223 ubuntu-5.15.0-144",
 	} {
 		names := strings.Fields(chain)
 		for i := range names[1:] {

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"headroom/internal/kconfig"
@@ -91,15 +92,24 @@ func (c *comparison) state(e *entry, name string, s side, built string, mentione
 	case st.by != "":
 	case e.Needs != "" && c.isOff(e.Needs, s):
 		st.idle = e.Needs + " is off"
+		if name, word, isList := strings.Cut(e.Needs, ": "); isList {
+			st.idle = name + " does not name " + word
+		}
 	case e.Unless != "" && on(s.config[e.Unless]):
 		st.idle = e.Unless + " is on"
 	}
 	return st
 }
 
-// isOff says whether an option is known to be off in a build.
-func (c *comparison) isOff(name string, s side) bool {
-	if value, in := s.config[name]; in {
+// isOff says whether an option is known to be off in a build. Of "NAME: WORD" it says whether the list NAME is known to
+// lack the word.
+func (c *comparison) isOff(needed string, s side) bool {
+	name, word, isList := strings.Cut(needed, ": ")
+	value, in := s.config[name]
+	switch {
+	case isList:
+		return in && !slices.Contains(strings.Split(value, ","), word)
+	case in:
 		return value == "n"
 	}
 	return c.off(name, s)
