@@ -137,8 +137,10 @@ func split(text string) []block {
 			continue
 		}
 		if p := prompt.FindStringSubmatch(line); p != nil {
+			// No words are left of blanks that \S matches, such as the no-break spaces of pages.
 			words := strings.Fields(p[1])
-			if strings.ContainsAny(p[0][:1], "[$") || len(p[0])-len(p[1]) > 8 || isProgram(words[0]) {
+			if len(words) > 0 &&
+				(strings.ContainsAny(p[0][:1], "[$") || len(p[0])-len(p[1]) > 8 || isProgram(words[0])) {
 				typed, _, _ := strings.Cut(p[1], "|")
 				blocks = append(blocks, typedBlock(strings.Fields(typed)))
 				continue
