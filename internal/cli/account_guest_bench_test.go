@@ -50,10 +50,10 @@ func (g plantedGuest) with(arguments ...string) plantedGuest {
 	return g
 }
 
-// live compares two guests with a load, in four pairs, and returns what it says of the rate.
+// live compares two guests with a load, in ten pairs, and returns what it says of the rate.
 func (l plantedLoad) live(t *testing.T, v fixture, kernel string, base, next plantedGuest) compare.ComparedMetric {
 	t.Helper()
-	arguments := []string{"compare", "--live", "--json", "--suite", l.suite(t), "--pairs", "4", "--confirm", "0",
+	arguments := []string{"compare", "--live", "--json", "--suite", l.suite(t), "--pairs", "10", "--confirm", "0",
 		"qemu:" + base.describe(t, kernel), "qemu:" + next.describe(t, kernel), l.place}
 	return onlyComparison(t, v.command(append(arguments, l.size()...)...))
 }
@@ -103,11 +103,17 @@ func TestWhatArgumentsCostAlone(t *testing.T) {
 				continue
 			}
 			m := p.load.live(t, v, guestKernel(t, p.kernel), p.without, p.without.with(argument))
-			rates[argument] = m.New.Center / m.Base.Center
+			change := m.Change
+			if change == nil || !change.Known() {
+				t.Fatalf("%s alone: no interval: %+v", argument, m)
+			}
+			rates[argument] = change.Ratio
 			name, _, _ := strings.Cut(argument, "=")
 			figure.Record(t, figure.Figure{Name: figure.Name("profile/accounts/alone", name), Unit: "ratio",
-				Center: rates[argument], N: m.New.N, Text: "the rate of a guest with " + argument + ", to one without"})
-			t.Logf("%s alone: %.2f times the rate, %s", argument, rates[argument], m.Verdict)
+				Center: change.Ratio, Lo: *change.Lo, Hi: *change.Hi, Confidence: change.Confidence, N: change.N,
+				Text: "the rate of a guest with " + argument + ", to one without"})
+			t.Logf("%s alone: %.2f times the rate [%.2f, %.2f], %s", argument, change.Ratio, *change.Lo, *change.Hi,
+				m.Verdict)
 		}
 	}
 	for argument, rate := range rates {
