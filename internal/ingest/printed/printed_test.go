@@ -167,18 +167,20 @@ func TestWhatDDWrites(t *testing.T) {
 
 func TestRecognise(t *testing.T) {
 	for text, want := range map[string]string{
-		"Version  1.97       ------Sequential Output------ --Sequential Input- --Random-\n": "bonnie++",
-		"\tIozone: Performance Test of File I/O\n":                                          "iozone",
-		"Vdbench distribution: vdbench50407\n":                                              "vdbench",
-		"Command Line: diskspd.exe -b4K -d60\n\nthread |       bytes     |     I/Os     |":  "diskspd",
-		"'Test Type,Test Description\n0,x\n":                                                "Iometer",
-		"AS SSD Benchmark 2.0.7316\n":                                                       "AS SSD",
-		"Geekbench 6 Benchmark Test:\n":                                                     "Geekbench",
-		"dd Sequential Disk Speed Tests:\n Geekbench 6\n":                                   "YABS",
-		"sysbench 1.0.20 (using x)\nCPU speed:\n":                                           "sysbench",
-		"SEQ    1MiB (Q=  8, T= 1):  7427.749 MB/s [   7083.7 IOPS] <   987.81 us>\n":       "CrystalDiskMark",
-		"Device            r/s     w/s     rkB/s\n":                                         "iostat",
-		"| Test | Read |\n|------|-----:|\n| a | 5 |\n":                                     "Markdown",
+		"Version  1.97       ------Sequential Output------ --Sequential Input- --Random-\n":               "bonnie++",
+		"\tIozone: Performance Test of File I/O\n":                                                        "iozone",
+		"Vdbench distribution: vdbench50407\n":                                                            "vdbench",
+		"Command Line: diskspd.exe -b4K -d60\n\nthread |       bytes     |     I/Os     |":                "diskspd",
+		"'Test Type,Test Description\n0,x\n":                                                              "Iometer",
+		"AS SSD Benchmark 2.0.7316\n":                                                                     "AS SSD",
+		"Geekbench 6 Benchmark Test:\n":                                                                   "Geekbench",
+		"dd Sequential Disk Speed Tests:\n Geekbench 6\n":                                                 "YABS",
+		"sysbench 1.0.20 (using x)\nCPU speed:\n":                                                         "sysbench",
+		"SEQ    1MiB (Q=  8, T= 1):  7427.749 MB/s [   7083.7 IOPS] <   987.81 us>\n":                     "CrystalDiskMark",
+		"Device            r/s     w/s     rkB/s\n":                                                       "iostat",
+		"19700101000000,127.0.0.1,58708,127.0.0.1,5001,1,0.0-1.0,52559932,419279478\n":                    "iperf 2",
+		"20261130072947,127.0.0.1,53637,127.0.0.1,5001,1,0.0-1.0,2232930,17847680,0.001,0,1519,0.000,0\n": "iperf 2",
+		"| Test | Read |\n|------|-----:|\n| a | 5 |\n":                                                   "Markdown",
 		"hello\n": "",
 	} {
 		what, instead := Recognise([]byte(text))

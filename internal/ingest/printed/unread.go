@@ -44,6 +44,10 @@ func allUnread() []unread {
 		{"rados bench's output", fio + " and its engine rbd, or " + table, re(`Maintaining \d+ concurrent writes|` +
 			`Total (?:writes|reads) made:`)},
 		{"IOR's output", "use elbencho, whose table is read, or " + table, re(`IOR-\d+\.\d+|Max (?:Write|Read): +[\d.]+ MiB/sec`)},
+		// Which end printed a line, and so which way the data went, differs by version and is not in the line:
+		//	20140114124826,127.0.0.1,54402,127.0.0.1,5001,5,0.0-10.0,52551090176,42041052917
+		{"iperf 2's CSV (-y C)", "it does not say which way the data went: use iperf3 --json, or iperf without -y",
+			re(`(?m)^\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[0-9A-Fa-f.:]*,\d{0,5},[0-9A-Fa-f.:]*,\d{0,5},-?\d+,\d+\.\d+-\d+\.\d+,\d+,-?\d+`)},
 		{"a summary of iostat", "headroom watches the devices itself while it measures (headroom run)",
 			re(`(?m)^Device:? +(?:rrqm/s|r/s|tps) `)},
 		{"smartctl's output", "headroom facts reads the drives of a machine", re(`(?m)^smartctl \d+\.\d+ `)},
