@@ -197,9 +197,48 @@ func TestClaims(t *testing.T) {
 	}
 }
 
+// TestArgumentsOfWhatIsNotBuilt checks that a boot argument does not count where the option that it is for is not built.
+func TestArgumentsOfWhatIsNotBuilt(t *testing.T) {
+	for option, argument := range map[string]string{"MITIGATION_PAGE_TABLE_ISOLATION": "pti=on", "AUDIT": "audit=1",
+		"DEBUG_KMEMLEAK": "kmemleak=on", "HARDENED_USERCOPY": "hardened_usercopy=on", "PSI": "psi=1",
+		"NVME_MULTIPATH": "nvme_core.multipath=Y", "X86_KERNEL_IBT": "ibt=on"} {
+		side := func(built string) Side {
+			return snapshot("kernel.config."+option+"="+built, "kernel.cmdline="+argument)
+		}
+		x := find(knowledge(t).Compare(side("y"), side("n")), option)
+		if x == nil || x.Slower == "" && x.Why == "both sides behave alike" {
+			t.Errorf("%s with %s: %+v", option, argument, x)
+		}
+	}
+	side := func(built string) Side {
+		return snapshot("kernel.config.INIT_ON_ALLOC_DEFAULT_ON="+built, "kernel.cmdline=init_on_alloc=1")
+	}
+	if x := find(knowledge(t).Compare(side("y"), side("n")), "INIT_ON_ALLOC_DEFAULT_ON"); x == nil || x.Slower != "" {
+		t.Errorf("a default: %+v", x)
+	}
+}
+
+// TestSecurityModules checks whether a security module that is built costs something: the build's list of modules
+// decides, or the boot arguments.
+func TestSecurityModules(t *testing.T) {
+	for cmdline, slower := range map[string]string{"ro": "", "lsm=yama,tomoyo": "a", "lsm=tomoyo lsm=yama": "",
+		"security=tomoyo": "a", "security=tomoyo security=selinux": ""} {
+		side := func(built string) Side {
+			return snapshot("kernel.config.SECURITY_TOMOYO="+built, "kernel.config.LSM=yama,selinux",
+				"kernel.cmdline="+cmdline)
+		}
+		if x := find(knowledge(t).Compare(side("y"), side("n")), "SECURITY_TOMOYO"); x == nil || x.Slower != slower {
+			t.Errorf("%s: %+v", cmdline, x)
+		}
+	}
+}
+
 // The choices, causes and the history name options that the knowledge weighs.
 func TestWhatGoesTogether(t *testing.T) {
-	k := knowledge(t)
+	k, err := readBuiltIn() // which learning changes, while Load's is shared
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range k.ordered {
 		weight := 0.0
 		for _, level := range o.Levels {

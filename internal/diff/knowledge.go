@@ -57,6 +57,7 @@ type Knowledge struct {
 	choiceOf  map[string]*ordered
 	causes    [][]string
 	taken     []taken
+	code      []string
 	kernels   struct{ From, To string }
 	catalogue definitions
 }
@@ -89,6 +90,8 @@ type entry struct {
 	// like is an option whose value kernels without this one behave as; past is what became of the option.
 	like, past string
 	foreign    bool
+	// code says that the option is code, and no default of it.
+	code bool
 
 	source *Source
 	boot   []override
@@ -107,6 +110,7 @@ type knowledgeFile struct {
 	Ordered  []*ordered
 	Causes   [][]string
 	Taken    []taken
+	Code     []string
 	History  *past
 }
 
@@ -152,6 +156,7 @@ func (k *Knowledge) add(data []byte, history *past) error {
 		}
 	}
 	k.taken = append(k.taken, f.Taken...)
+	k.code = append(k.code, f.Code...)
 	k.causes = append(k.causes, f.Causes...)
 	if f.History != nil {
 		*history = *f.History

@@ -46,6 +46,13 @@ func (k *Knowledge) learn(p past) error {
 		}
 		e.foreign = true
 	}
+	for _, name := range k.code {
+		e, ok := k.exact[optionKind+":"+name]
+		if !ok {
+			return fmt.Errorf("code: no entry weighs the option %s", name)
+		}
+		e.code = true
+	}
 	for _, c := range p.Changed {
 		e, ok := k.exact[optionKind+":"+c.Option]
 		switch {
@@ -102,10 +109,13 @@ func (c *comparison) state(e *entry, name string, s side, built string, mentione
 }
 
 // isOff says whether an option is known to be off in a build. Of "NAME: WORD" it says whether the list NAME is known to
-// lack the word.
+// lack the word; a boot argument of that name, lsm= for LSM, takes its place.
 func (c *comparison) isOff(needed string, s side) bool {
 	name, word, isList := strings.Cut(needed, ": ")
 	value, in := s.config[name]
+	if given := s.cmdline.values[strings.ToLower(name)]; isList && len(given) > 0 {
+		value, in = given[len(given)-1], true
+	}
 	switch {
 	case isList:
 		return in && !slices.Contains(strings.Split(value, ","), word)
@@ -182,7 +192,8 @@ func (c *comparison) effective(e *entry, built string, mentioned bool, s side) (
 		given := s.cmdline.values[o.name]
 		argument, _, _ := strings.Cut(e.Boot[i], " ")
 		// The kernel lets the last of several count.
-		if len(given) == 0 || given[len(given)-1] != o.value || !mentioned && on(o.result) ||
+		absent := !mentioned || e.code && built == "n"
+		if len(given) == 0 || given[len(given)-1] != o.value || absent && on(o.result) ||
 			!c.takes(argument, s.config, s.release) {
 			continue
 		}
