@@ -197,7 +197,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestArgumentsOfWhatIsNotBuilt checks that a boot argument does not count where the option that it is for is not built.
+// TestArgumentsOfWhatIsNotBuilt checks that a boot argument does not count where its option is not built.
 func TestArgumentsOfWhatIsNotBuilt(t *testing.T) {
 	for option, argument := range map[string]string{"MITIGATION_PAGE_TABLE_ISOLATION": "pti=on", "AUDIT": "audit=1",
 		"DEBUG_KMEMLEAK": "kmemleak=on", "HARDENED_USERCOPY": "hardened_usercopy=on", "PSI": "psi=1",
