@@ -29,6 +29,7 @@ var files embed.FS
 //     effect, source    what was published, and where (a name of the file's sources)
 //     boot: ["iommu.strict=0 n", "iommu.strict=1 y"]
 //     arguments that override an option, each with what the option then is, the strongest first
+//     code: true        the option is the code, not a default: where it is off, no argument of boot switches it on
 //     fast: …           the argument that gives the fast value, where boot does not tell
 //     runtime: [disk.iommu.group_type]
 //     facts that tell what is really in effect: when they are equal, this difference hardly matters
@@ -57,7 +58,6 @@ type Knowledge struct {
 	choiceOf  map[string]*ordered
 	causes    [][]string
 	taken     []taken
-	code      []string
 	kernels   struct{ From, To string }
 	catalogue definitions
 }
@@ -86,12 +86,11 @@ type entry struct {
 	Path    []string
 	Needs   string
 	Unless  string
+	Code    bool
 
 	// like is an option whose value kernels without this one behave as; past is what became of the option.
 	like, past string
 	foreign    bool
-	// code says that the option is code, and no default of it.
-	code bool
 
 	source *Source
 	boot   []override
@@ -110,7 +109,6 @@ type knowledgeFile struct {
 	Ordered  []*ordered
 	Causes   [][]string
 	Taken    []taken
-	Code     []string
 	History  *past
 }
 
@@ -156,7 +154,6 @@ func (k *Knowledge) add(data []byte, history *past) error {
 		}
 	}
 	k.taken = append(k.taken, f.Taken...)
-	k.code = append(k.code, f.Code...)
 	k.causes = append(k.causes, f.Causes...)
 	if f.History != nil {
 		*history = *f.History

@@ -46,13 +46,6 @@ func (k *Knowledge) learn(p past) error {
 		}
 		e.foreign = true
 	}
-	for _, name := range k.code {
-		e, ok := k.exact[optionKind+":"+name]
-		if !ok {
-			return fmt.Errorf("code: no entry weighs the option %s", name)
-		}
-		e.code = true
-	}
 	for _, c := range p.Changed {
 		e, ok := k.exact[optionKind+":"+c.Option]
 		switch {
@@ -151,8 +144,8 @@ func (e *entry) unknownTo(release string) bool {
 }
 
 // impliedValue is what a side without the option behaves as. A side whose release is not known is taken for one that
-// does not know the option. So is a kernel of before until where those after it do the work without the option:
-// distributions bring changes into older kernels, where the release does not tell.
+// does not know the option. An older kernel than until may lack it, too, because distributions bring changes into older
+// kernels: if newer kernels do the work without the option, the silent one is taken for one of them.
 func (e *entry) impliedValue(s side) (string, bool) {
 	if s.release != "" && !e.unknownTo(s.release) && (e.Until == "" || e.Implied == "n") {
 		return "", false
@@ -192,7 +185,7 @@ func (c *comparison) effective(e *entry, built string, mentioned bool, s side) (
 		given := s.cmdline.values[o.name]
 		argument, _, _ := strings.Cut(e.Boot[i], " ")
 		// The kernel lets the last of several count.
-		absent := !mentioned || e.code && built == "n"
+		absent := !mentioned || e.Code && built == "n"
 		if len(given) == 0 || given[len(given)-1] != o.value || absent && on(o.result) ||
 			!c.takes(argument, s.config, s.release) {
 			continue
