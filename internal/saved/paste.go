@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
+	"headroom/internal/load/pasted"
 )
 
 // Paste reads what a person has copied from a terminal: the output of one command or of several, with prompts between
@@ -39,8 +40,9 @@ func Paste(name, text string) (*Machine, error) {
 
 const notRecognised = "not recognised: "
 
-// plain undoes what mail and Markdown do to a text: fences, marks of quotation, and an indentation of all lines. What
-// lscpu prints as JSON becomes what it prints otherwise.
+// plain undoes what terminals, web pages, mail and Markdown do to a text: colours and no-break spaces (pasted.Plain),
+// fences, marks of quotation, and an indentation of all lines. What lscpu prints as JSON becomes what it prints
+// otherwise.
 func plain(text string) string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	rows := lscpuJSON{}
@@ -48,6 +50,9 @@ func plain(text string) string {
 		return rows.text("")
 	}
 	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = pasted.Plain(line)
+	}
 	common, first := "", true
 	for _, line := range lines {
 		indent := line[:len(line)-len(strings.TrimLeft(line, "> \t"))]
@@ -137,7 +142,7 @@ func split(text string) []block {
 			continue
 		}
 		if p := prompt.FindStringSubmatch(line); p != nil {
-			// No words are left of blanks that \S matches, such as the no-break spaces of pages.
+			// No words are left of blanks that \S matches, such as a vertical tab.
 			words := strings.Fields(p[1])
 			if len(words) > 0 &&
 				(strings.ContainsAny(p[0][:1], "[$") || len(p[0])-len(p[1]) > 8 || isProgram(words[0])) {

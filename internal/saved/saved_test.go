@@ -258,11 +258,16 @@ func TestPaste(t *testing.T) {
 				t.Fatal(err)
 			}
 			check(t, factsOf(t, m), c.want)
-			m, err = Paste(c.name, "\ufeff"+strings.ReplaceAll(c.text, "\n", "\r\n"))
-			if err != nil {
-				t.Fatal("with the ends of lines of Windows: ", err)
+			for as, text := range map[string]string{
+				"the ends of lines of Windows":  "\ufeff" + strings.ReplaceAll(c.text, "\n", "\r\n"),
+				"the no-break spaces of a page": strings.ReplaceAll(c.text, " ", "\u00a0"),
+				"a terminal's colours":          strings.ReplaceAll("\x1b[1m"+c.text, "\n", "\x1b[0m\n\x1b[1m"),
+			} {
+				if m, err = Paste(c.name, text); err != nil {
+					t.Fatalf("with %s: %v", as, err)
+				}
+				check(t, factsOf(t, m), c.want)
 			}
-			check(t, factsOf(t, m), c.want)
 		})
 	}
 }

@@ -59,7 +59,7 @@ const mostLoops = 4
 // beginLoops reads the loops that a line begins.
 func (p *textParser) beginLoops(text string) {
 	for _, m := range loopStart.FindAllStringSubmatch(text, -1) {
-		// A no-break space is \S to the pattern, and no word.
+		// A list of nothing but blanks has no values.
 		if values := strings.Fields(m[2]); len(values) > 0 {
 			p.loops = append(p.loops, loop{m[1], values})
 		}
