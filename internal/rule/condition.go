@@ -258,6 +258,9 @@ func (w *nameChecker) table(e ast.Expr, table string, key ast.Expr) {
 			w.fault(e, w.didYouMean(name, slices.Sorted(maps.Keys(w.classes))), "there is no class of facts %q", name)
 		}
 	case valuesTable, sumTable:
+		if _, plain, ofPlace := placeFact(name); ofPlace {
+			name = plain
+		}
 		kind, known := w.kinds[name]
 		switch {
 		case !known:

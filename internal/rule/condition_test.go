@@ -252,3 +252,38 @@ func TestOldRuns(t *testing.T) {
 		t.Errorf("things: %v", m.things["disk"])
 	}
 }
+
+// The disks of a run's place can be asked about alone.
+func TestDisksUnderTest(t *testing.T) {
+	set := builtInSet(t)
+	slow := []string{"measured.flush.share a = 0.98", "measured.flush.time a = 0.0016",
+		"disk.queue.write_cache nvme0n1 = write back", "disk.queue.write_cache sda = write through"}
+	for _, c := range []struct {
+		place []string
+		want  Verdict
+	}{
+		{[]string{"disk.under-test.queue.write_cache = write through"}, Clear},
+		{[]string{"disk.under-test.queue.write_cache = write through",
+			"disk.under-test.2.queue.write_cache = write back"}, Found},
+		// A run from elsewhere, of which the place is not known.
+		{nil, Found},
+	} {
+		if got, missing := verdict(set, "flush-wait", slices.Concat(slow, c.place), t); got != c.want {
+			t.Errorf("%q: %s %+v, want %s", c.place, got, missing, c.want)
+		}
+	}
+	facts := append(snapshot(t, slow...), lab.Fact{Key: "device.under-test.name",
+		Unknown: "no block device lies under /mnt/nfs"})
+	for _, f := range set.Evaluate(facts, Options{All: true}).Findings {
+		if f.Rule == "flush-wait" && (f.Verdict != Unknown || f.Missing[0].Fact != "device.under-test.name") {
+			t.Errorf("of a place without disks: %s %+v", f.Verdict, f.Missing)
+		}
+	}
+	l, err := newLanguage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, faults := l.compile(`values("disk.under-test.queue.write_cahce").exists(c, c == "")`, ""); len(faults) != 1 {
+		t.Errorf("a misspelt name: %v", faults)
+	}
+}

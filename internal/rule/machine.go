@@ -27,6 +27,8 @@ type machine struct {
 	// things of each class in the order in which they appear, and their facts by thing and key.
 	things map[string][]string
 	parts  map[part]lab.Fact
+	// tested are the things of each class that a run's place is made of: under-test, under-test.2.
+	tested map[string][]string
 	// closed are classes of which nothing could be listed, with the fact that says why.
 	closed    map[string]lab.Fact
 	arguments map[string]string
@@ -40,6 +42,7 @@ type part struct{ about, key string }
 func newMachine(l vocabulary, snapshot []lab.Fact) *machine {
 	m := &machine{vocabulary: l, whole: map[string]lab.Fact{}, things: map[string][]string{},
 		parts:  map[part]lab.Fact{},
+		tested: map[string][]string{},
 		closed: map[string]lab.Fact{}}
 	seen := map[part]bool{}
 	var ofPlace []lab.Fact
@@ -55,8 +58,14 @@ func newMachine(l vocabulary, snapshot []lab.Fact) *machine {
 	// Runs of the time before facts about all disks have those under the place only; that is better than nothing.
 	listed := maps.Clone(m.things)
 	for _, f := range ofPlace {
-		if class := l.classOf(f.Key); len(listed[class]) == 0 {
+		class := l.classOf(f.Key)
+		if !slices.Contains(m.tested[class], f.About) {
+			m.tested[class] = append(m.tested[class], f.About)
+		}
+		if len(listed[class]) == 0 {
 			m.take(f, class, seen)
+		} else {
+			m.parts[part{f.About, f.Key}] = f
 		}
 	}
 	if line := m.whole["kernel.cmdline"]; line.Unknown == "" {

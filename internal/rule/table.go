@@ -74,11 +74,20 @@ func (t table) look(name string) ref.Val {
 	return types.NewErr("no table %s", t.name)
 }
 
-// gather is what is known of a key over all things of its class: nothing when there are none, unknown when there are
-// some and none is known.
+// gather returns what is known of a key over all things of its class: nothing when there are none, unknown when there
+// are some and none is known. A key such as disk.under-test.queue.write_cache is about the things of a run's place
+// alone, and about all where no place was given.
 func (t table) gather(key string) ref.Val {
 	r, class := t.r, t.r.classOf(key)
 	things := r.things[class]
+	if _, plain, ofPlace := placeFact(key); ofPlace {
+		key = plain
+		if tested := r.tested[class]; len(tested) > 0 {
+			things = tested
+		} else if f := r.whole["device.under-test.name"]; f.Unknown != "" {
+			return r.unknown(f.Key, "", f.Unknown)
+		}
+	}
 	if f, closed := r.closed[class]; closed && len(things) == 0 {
 		return r.unknown(f.Key, "", f.Unknown)
 	}
