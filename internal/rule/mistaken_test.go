@@ -76,6 +76,12 @@ func TestTextsThatAreMistaken(t *testing.T) {
 		{"nvme-link-lanes", []string{"vm.hypervisor = qemu", "disk.transport nvme0n1 = pcie",
 			"disk.pci.link.width nvme0n1 = 1",
 			"disk.pci.link.max_width nvme0n1 = 4"}, NotApplicable},
+		{"queue-depth-small", []string{"disk.transport d = sata", "disk.rotational d = on", "vm.hypervisor = none",
+			"disk.queue_depth d = 1"}, NotApplicable},
+		{"queue-depth-small", []string{"disk.transport d = sata", "disk.rotational d = off", "vm.hypervisor = kvm",
+			"disk.queue_depth d = 1"}, NotApplicable},
+		{"queue-depth-small", []string{"disk.transport d = sas", "disk.rotational d = on", "vm.hypervisor = none",
+			"disk.queue_depth d = 1"}, Found},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
