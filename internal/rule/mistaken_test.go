@@ -82,6 +82,8 @@ func TestTextsThatAreMistaken(t *testing.T) {
 			"disk.queue_depth d = 1"}, NotApplicable},
 		{"queue-depth-small", []string{"disk.transport d = sas", "disk.rotational d = on", "vm.hypervisor = none",
 			"disk.queue_depth d = 1"}, Found},
+		{"writeback-throttling", []string{"disk.rotational d = off", "disk.queue.wbt_lat_usec d = 0"}, Clear},
+		{"writeback-throttling", []string{"disk.rotational d = on", "disk.queue.wbt_lat_usec d = 1000"}, NotApplicable},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
