@@ -84,6 +84,9 @@ func TestTextsThatAreMistaken(t *testing.T) {
 			"disk.queue_depth d = 1"}, Found},
 		{"writeback-throttling", []string{"disk.rotational d = off", "disk.queue.wbt_lat_usec d = 0"}, Clear},
 		{"writeback-throttling", []string{"disk.rotational d = on", "disk.queue.wbt_lat_usec d = 1000"}, NotApplicable},
+		{"pci-link-below", []string{"pci.path n = 0000:00:1c.0, 0000:01:00.0", "vm.hypervisor = none",
+			"pci.class n = network", "pci.link.width n = 1", "pci.link.max_width n = 1",
+			"pci.link.speed n = 2.5 GT/s PCIe", "pci.link.max_speed n = 5.0 GT/s PCIe"}, NotApplicable},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
