@@ -87,6 +87,10 @@ func TestTextsThatAreMistaken(t *testing.T) {
 		{"pci-link-below", []string{"pci.path n = 0000:00:1c.0, 0000:01:00.0", "vm.hypervisor = none",
 			"pci.class n = network", "pci.link.width n = 1", "pci.link.max_width n = 1",
 			"pci.link.speed n = 2.5 GT/s PCIe", "pci.link.max_speed n = 5.0 GT/s PCIe"}, NotApplicable},
+		{"drive-cache-writeback", []string{"drive.source d = /d", "drive.backend d = qcow2", "drive.cache d = writeback",
+			"memory.total = 270000000000", "memory.available = 200000000000"}, Clear},
+		{"drive-cache-writeback", []string{"drive.source d = rbd/d", "drive.backend d = rbd", "drive.cache d = writeback",
+			"memory.total = 270000000000", "memory.available = 20000000000"}, NotApplicable},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
