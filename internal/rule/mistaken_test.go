@@ -91,6 +91,13 @@ func TestTextsThatAreMistaken(t *testing.T) {
 			"memory.total = 270000000000", "memory.available = 200000000000"}, Clear},
 		{"drive-cache-writeback", []string{"drive.source d = rbd/d", "drive.backend d = rbd", "drive.cache d = writeback",
 			"memory.total = 270000000000", "memory.available = 20000000000"}, NotApplicable},
+		{"vmscape", []string{amd, "cpu.bugs = vmscape", "kvm.loaded = on", "vm.hypervisor = none", "guest.cpus g = 4",
+			"cpu.vulnerability.vmscape = Mitigation: IBPB on VMEXIT"}, Clear},
+		{"vmscape", []string{amd, "cpu.bugs = vmscape", "kvm.loaded = on", "vm.hypervisor = none", "guest.cpus g = 4",
+			"cpu.vulnerability.vmscape = Mitigation: IBPB before exit to userspace"}, Found},
+		{"smt-off", []string{"kernel.cmdline = l1tf=full,force", "cpu.smt = forceoff"}, Found},
+		{"smt-off", []string{"kernel.cmdline = l1tf=flush", "cpu.smt = off"}, Clear},
+		{"smt-off", []string{"kernel.cmdline = tsx_async_abort=full,nosmt", "cpu.smt = off"}, Found},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
@@ -146,6 +153,29 @@ func TestRemediesThatFit(t *testing.T) {
 		{"softnet-squeezed", []string{"net.softnet.processed = 2000000", "net.softnet.dropped = 0",
 			"net.softnet.squeezed = 9000", "net.budget = 1000"},
 			"sysctl:net.core.netdev_budget_usecs=8000 irq:affinity=spread"},
+		// With KVM in the kernel the ways from guests count, too, also where none runs.
+		{"verw", []string{"cpu.vendor = GenuineIntel", "cpu.bugs = mds", "kernel.major = 6", "kernel.minor = 18",
+			"cpu.vulnerability.mds = Mitigation: Clear CPU buffers; SMT vulnerable"},
+			"cmdline:mitigations=auto,no_user_kernel,no_user_user,no_guest_host,no_guest_guest"},
+		{"verw", []string{"cpu.vendor = GenuineIntel", "cpu.bugs = mds", "kernel.major = 6", "kernel.minor = 18",
+			"cpu.vulnerability.mds = Mitigation: Clear CPU buffers; SMT vulnerable", "guest.cpus g = 4"}, ""},
+		{"smt-off", []string{"kernel.cmdline = l1tf=full", "cpu.smt = off"}, "cmdline:l1tf=flush"},
+		{"smt-off", []string{"kernel.cmdline = nosmt mds=full,nosmt", "cpu.smt = off"},
+			"cmdline:nosmt=absent cmdline:mds=full"},
+		{"retbleed-ibrs", []string{"cpu.vendor = GenuineIntel", "cpu.bugs = retbleed", "kernel.major = 6",
+			"kernel.minor = 12", "kernel.config = /c", "kernel.config.MITIGATION_CALL_DEPTH_TRACKING = y",
+			"kernel.cmdline = ro", "cpu.vulnerability.retbleed = Mitigation: IBRS"},
+			"cmdline:retbleed=stuff cmdline:retbleed=off"},
+		{"retbleed-ibrs", []string{"cpu.vendor = GenuineIntel", "cpu.bugs = retbleed", "kernel.major = 6",
+			"kernel.minor = 12", "kernel.config = /c", "kernel.config.MITIGATION_CALL_DEPTH_TRACKING = y",
+			"kernel.cmdline = spectre_v2=ibrs", "cpu.vulnerability.retbleed = Mitigation: IBRS"},
+			"cmdline:spectre_v2=absent"},
+		{"srso-ibpb", []string{"cpu.vendor = AuthenticAMD", "cpu.bugs = srso, retbleed",
+			"cpu.vulnerability.spec_rstack_overflow = Mitigation: IBPB",
+			"cpu.vulnerability.retbleed = Mitigation: IBPB"}, "cmdline:retbleed=unret"},
+		{"srso-ibpb", []string{"cpu.vendor = AuthenticAMD", "cpu.bugs = srso",
+			"cpu.vulnerability.spec_rstack_overflow = Mitigation: IBPB",
+			"cpu.vulnerability.retbleed = Not affected"}, "cmdline:spec_rstack_overflow=safe-ret"},
 	} {
 		found := false
 		for _, f := range set.Evaluate(snapshot(t, c.facts...), Options{Systems: []string{"plain"}}).Findings {
