@@ -98,6 +98,17 @@ func TestTextsThatAreMistaken(t *testing.T) {
 		{"smt-off", []string{"kernel.cmdline = l1tf=full,force", "cpu.smt = forceoff"}, Found},
 		{"smt-off", []string{"kernel.cmdline = l1tf=flush", "cpu.smt = off"}, Clear},
 		{"smt-off", []string{"kernel.cmdline = tsx_async_abort=full,nosmt", "cpu.smt = off"}, Found},
+		// noac makes a mount synchronous by itself; the kernel prints actimeo=0 as its parts.
+		{"nfs-mounted-sync", []string{"mount.type m = nfs4", "mount.nfs.sync m = on", "mount.options m = rw, sync, noac"},
+			Clear},
+		{"nfs-noac", []string{"mount.type m = nfs4", "mount.nfs.sync m = on", "mount.options m = rw, sync, noac"}, Found},
+		{"nfs-noac", []string{"mount.type m = nfs4", "mount.nfs.sync m = off",
+			"mount.options m = rw, vers=3, acregmin=0, acregmax=0, acdirmin=0, acdirmax=0"}, Found},
+		{"nfs-noac", []string{"mount.type m = nfs4", "mount.nfs.sync m = off", "mount.options m = rw, acregmin=0"}, Clear},
+		{"nfs-slots-above-server", []string{"mount.nfs.protocol m = tcp", "mount.nfs.version m = 4.2",
+			"nfs.slots.max = 65536"}, NotApplicable},
+		{"nfsd-no-rdma-listener", []string{"kernel.modules = nfsd", "nfsd.threads = 64", "nfsd.ports = tcp 2049",
+			"port.layer p = Ethernet", "port.state p = ACTIVE"}, NotApplicable},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
