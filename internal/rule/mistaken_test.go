@@ -109,6 +109,15 @@ func TestTextsThatAreMistaken(t *testing.T) {
 			"nfs.slots.max = 65536"}, NotApplicable},
 		{"nfsd-no-rdma-listener", []string{"kernel.modules = nfsd", "nfsd.threads = 64", "nfsd.ports = tcp 2049",
 			"port.layer p = Ethernet", "port.state p = ACTIVE"}, NotApplicable},
+		{"nic-one-queue", []string{"nic.kind e = physical", "nic.carrier e = on", "nic.speed e = 1000000000",
+			"cpu.threads = 8", "nic.channels e = 1"}, NotApplicable},
+		{"nic-one-queue", []string{"nic.kind e = virtio", "nic.carrier e = on", "cpu.threads = 8", "nic.channels e = 1"},
+			Found},
+		{"guest-no-haltpoll", []string{"kernel.arch = x86_64", "vm.hypervisor = kvm", "cpu.threads = 8",
+			"cpu.idle.driver = none", "kernel.cmdline = ro idle=poll"}, Clear},
+		{"swiotlb-full", []string{"swiotlb.size = 67108864", "swiotlb.used = 67000000", "kernel.config = /c",
+			"kernel.config.SWIOTLB_DYNAMIC = y"}, Clear},
+		{"swiotlb-full", []string{"swiotlb.size = 67108864", "swiotlb.used = 1000"}, Clear},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
@@ -158,12 +167,15 @@ func TestRemediesThatFit(t *testing.T) {
 			"sysctl:net.netfilter.nf_conntrack_max=524288"},
 		{"conntrack-near-full", []string{"kernel.modules = nf_conntrack", "net.conntrack.count = 1000000",
 			"net.conntrack.max = 1048576"}, ""},
-		{"swiotlb-full", []string{"swiotlb.size = 1073741824", "swiotlb.used = 1073000000"}, ""},
+		{"swiotlb-full", []string{"swiotlb.size = 1073741824", "swiotlb.used = 1073000000", "kernel.config = /c"}, ""},
 		{"softnet-dropped", []string{"net.softnet.processed = 2000000", "net.softnet.dropped = 1000",
 			"net.max_backlog = 250000"}, ""},
 		{"softnet-squeezed", []string{"net.softnet.processed = 2000000", "net.softnet.dropped = 0",
-			"net.softnet.squeezed = 9000", "net.budget = 1000"},
+			"net.softnet.squeezed = 9000", "net.budget = 1000", "sysctl.net.core.netdev_budget_usecs = 2000"},
 			"sysctl:net.core.netdev_budget_usecs=8000 irq:affinity=spread"},
+		{"softnet-squeezed", []string{"net.softnet.processed = 2000000", "net.softnet.dropped = 0",
+			"net.softnet.squeezed = 9000", "net.budget = 1000", "sysctl.net.core.netdev_budget_usecs = 8000"},
+			"irq:affinity=spread"},
 		// With KVM in the kernel the ways from guests count, too, also where none runs.
 		{"verw", []string{"cpu.vendor = GenuineIntel", "cpu.bugs = mds", "kernel.major = 6", "kernel.minor = 18",
 			"cpu.vulnerability.mds = Mitigation: Clear CPU buffers; SMT vulnerable"},
