@@ -118,6 +118,17 @@ func TestTextsThatAreMistaken(t *testing.T) {
 		{"swiotlb-full", []string{"swiotlb.size = 67108864", "swiotlb.used = 67000000", "kernel.config = /c",
 			"kernel.config.SWIOTLB_DYNAMIC = y"}, Clear},
 		{"swiotlb-full", []string{"swiotlb.size = 67108864", "swiotlb.used = 1000"}, Clear},
+		{"sata-link", []string{"vm.hypervisor = kvm", "disk.host.driver d = ahci", "disk.transport d = sata",
+			"disk.rotational d = off", "disk.link d = 1.5 Gbps"}, NotApplicable},
+		{"virtual-disk-rotating", []string{"vm.hypervisor = kvm", "disk.driver vda = virtio_blk",
+			"disk.rotational vda = on"}, NotApplicable},
+		{"completion-anywhere", []string{"disk.queue.rq_affinity nvme0n1 = 0"}, Unknown},
+		{"completion-anywhere", []string{"disk.queue.rq_affinity nvme0n1 = 1"}, Clear},
+		{"block-integrity", []string{"disk.integrity d = nop"}, Clear},
+		{"md-parity-defaults", []string{"volume.md.level m = raid6", "volume.rotational m = on",
+			"volume.md.group_thread_cnt m = 0", "volume.md.stripe_cache_size m = 8192"}, Clear},
+		{"raid-controller-write-through", []string{"disk.rotational d = off", "machine.raid.cache_policy = WriteThrough"},
+			NotApplicable},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
@@ -199,6 +210,8 @@ func TestRemediesThatFit(t *testing.T) {
 		{"srso-ibpb", []string{"cpu.vendor = AuthenticAMD", "cpu.bugs = srso",
 			"cpu.vulnerability.spec_rstack_overflow = Mitigation: IBPB",
 			"cpu.vulnerability.retbleed = Not affected"}, "cmdline:spec_rstack_overflow=safe-ret"},
+		{"flushes-off", []string{"mount.options m = rw, fsync_mode=nobarrier"}, "mount:fsync_mode=posix"},
+		{"flushes-off", []string{"mount.options m = rw, nobarrier"}, "mount:barrier"},
 	} {
 		found := false
 		for _, f := range set.Evaluate(snapshot(t, c.facts...), Options{Systems: []string{"plain"}}).Findings {
