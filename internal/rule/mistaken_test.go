@@ -129,6 +129,15 @@ func TestTextsThatAreMistaken(t *testing.T) {
 			"volume.md.group_thread_cnt m = 0", "volume.md.stripe_cache_size m = 8192"}, Clear},
 		{"raid-controller-write-through", []string{"disk.rotational d = off", "machine.raid.cache_policy = WriteThrough"},
 			NotApplicable},
+		{"init-on-free", []string{"kernel.cmdline = init_on_free=y"}, Found},
+		{"page-debugging", []string{"kernel.config = /c", "kernel.config.DEBUG_PAGEALLOC = y",
+			"kernel.cmdline = debug_pagealloc=1"}, Found},
+		{"page-debugging", []string{"kernel.config = /c", "kernel.config.DEBUG_PAGEALLOC = y",
+			"kernel.config.DEBUG_PAGEALLOC_ENABLE_DEFAULT = y", "kernel.cmdline = debug_pagealloc=0"}, Clear},
+		{"locked-memory", []string{"limit.locked_memory = 8388608"}, Clear},
+		{"locked-memory", []string{"limit.locked_memory = 8388608", "port.state mlx5_0/1 = ACTIVE"}, Found},
+		{"locked-memory", []string{"limit.locked_memory = unlimited", "port.state mlx5_0/1 = ACTIVE"}, Clear},
+		{"hardening-options", []string{"kernel.config = /c", "kernel.config.HARDENED_USERCOPY = y"}, Clear},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
