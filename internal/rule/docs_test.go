@@ -19,28 +19,36 @@ func TestRulesDoc(t *testing.T) {
 	golden.Equal(t, "../../docs/reference/rules.md", rulesPage(rules, readings(t)))
 }
 
-// readings returns what reading each rule gave, by its name, from read.tsv: "right", "new", or "corrected" or "doubt"
-// with what was wrong or is not known.
-func readings(t *testing.T) map[string]string {
+// ruleReading is what reading a rule gave: "right", "new", or "corrected" or "doubt" with what was wrong or is not known,
+// and whether "all" of its sources were opened for it, "part" or none.
+type ruleReading struct{ verdict, sources string }
+
+// readings returns what reading each rule gave, by its name, from read.tsv.
+func readings(t *testing.T) map[string]ruleReading {
 	t.Helper()
 	data, err := os.ReadFile("testdata/read.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := map[string]string{}
+	said := map[string]ruleReading{}
 	for line := range strings.Lines(string(data)) {
-		if id, verdict, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
-			if said[id] != "" {
+		if id, rest, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			if said[id].verdict != "" {
 				t.Errorf("%s stands twice", id)
 			}
-			said[id] = verdict
+			verdict, sources, _ := strings.Cut(rest, "\t")
+			said[id] = ruleReading{verdict, sources}
 		}
 	}
 	return said
 }
 
-func rulesPage(rules []Rule, readings map[string]string) string {
+func rulesPage(rules []Rule, readings map[string]ruleReading) string {
 	var b strings.Builder
+	opened := map[string]int{}
+	for _, r := range readings {
+		opened[r.sources]++
+	}
 	b.WriteString(`# Rules
 
 What [` + "`headroom doctor`](../howto/doctor.md)" + ` looks for. A rule that lacks a fact answers *unknown*.
@@ -49,7 +57,9 @@ What [` + "`headroom doctor`](../howto/doctor.md)" + ` looks for. A rule that la
 - *When* is the condition of a finding, over [facts](facts.md); *applies* is the condition for asking at all.
 - *Read* is what came of reading the rule once more, with the question whether it forgets devices that are not trusted,
   disks that rotate, values that a driver fixes, the size of the machine, or changes of the kernel: right, new,
-  corrected, or a doubt that is left. The sources of published effects were not opened again.
+  corrected, or a doubt that is left.
+- *Sources read* says that all or part of the sources were opened for that, and say what the rule says: ` +
+		fmt.Sprintf("all of %d\n  rules and part of %d, of %d.", opened["all"], opened["part"], len(rules)) + `
 - A rule marked *unpriced* has no figure; ` + "`--unpriced`" + ` shows it. One marked *risk* makes nothing slower; ` + "`--risks`" + ` shows it.
 
 This page is written from the files in internal/rule/rules.
@@ -84,7 +94,7 @@ func severityWords(r Rule) string {
 	return words
 }
 
-func ruleSection(b *strings.Builder, r Rule, reading string) {
+func ruleSection(b *strings.Builder, r Rule, reading ruleReading) {
 	fmt.Fprintf(b, "\n### `%s`\n\n%s. %s\n\n", r.ID, r.Title, strings.TrimSpace(r.Because))
 	item := func(name, text string) {
 		if text != "" {
@@ -111,7 +121,8 @@ func ruleSection(b *strings.Builder, r Rule, reading string) {
 		sources = append(sources, title)
 	}
 	item("Source", strings.Join(sources, "; "))
-	item("Read", reading)
+	item("Read", reading.verdict)
+	item("Sources read", reading.sources)
 }
 
 // TestEachRuleWasRead keeps the list of what reading the rules gave whole: a line for each rule, and a verdict.
@@ -122,9 +133,11 @@ func TestEachRuleWasRead(t *testing.T) {
 	}
 	said := readings(t)
 	for _, r := range rules {
-		word, _, _ := strings.Cut(said[r.ID], ":")
+		word, _, _ := strings.Cut(said[r.ID].verdict, ":")
 		word, _, _ = strings.Cut(word, ";")
-		if !slices.Contains([]string{"right", "corrected", "new", "doubt"}, word) {
+		sources := said[r.ID].sources
+		if !slices.Contains([]string{"right", "corrected", "new", "doubt"}, word) ||
+			!slices.Contains([]string{"", "all", "part"}, sources) || sources != "" && len(r.Sources) == 0 {
 			t.Errorf("testdata/read.tsv says %q of %s", said[r.ID], r.ID)
 		}
 		delete(said, r.ID)
