@@ -187,6 +187,7 @@ func TestMitigationsComeLastUnlessMeasured(t *testing.T) {
 		{Key: "cpu.vulnerability.spec_rstack_overflow", Value: "Mitigation: Safe RET"},
 		{Key: "disk.name", About: "sda", Value: "sda"}, {Key: "disk.rotational", About: "sda", Value: "0"},
 		{Key: "disk.queue.nr_requests", About: "sda", Value: "32"},
+		{Key: "disk.queue.hardware", About: "sda", Value: "1"},
 		{Key: "disk.queue.rq_affinity", About: "sda", Value: "0"}}
 	// One thread does rate I/Os per second, of 20 microseconds of CPU time each: it is 80% busy at 40,000.
 	profiled := func(rate, share float64) []lab.Fact {

@@ -19,8 +19,8 @@ func TestRulesDoc(t *testing.T) {
 	golden.Equal(t, "../../docs/reference/rules.md", rulesPage(rules, readings(t)))
 }
 
-// ruleReading is what reading a rule gave: "right", "new", or "corrected" or "doubt" with what was wrong or is not known,
-// and whether "all" of its sources were opened for it, "part" or none.
+// ruleReading is what reading a rule gave: "right", "new", or "corrected" or "doubt" with what was wrong or is not
+// known, and whether "all" of its sources were opened for it, "part" or none.
 type ruleReading struct{ verdict, sources string }
 
 // readings returns what reading each rule gave, by its name, from read.tsv.
