@@ -145,6 +145,8 @@ func TestTextsThatAreMistaken(t *testing.T) {
 		{"locked-memory", []string{"limit.locked_memory = 8388608", "port.state mlx5_0/1 = ACTIVE"}, Found},
 		{"locked-memory", []string{"limit.locked_memory = unlimited", "port.state mlx5_0/1 = ACTIVE"}, Clear},
 		{"hardening-options", []string{"kernel.config = /c", "kernel.config.HARDENED_USERCOPY = y"}, Clear},
+		{"ecmp-hash-by-address", []string{"net.ecmp = on", "net.ecmp.hash = 2"}, Found},
+		{"ecmp-hash-by-address", []string{"net.ecmp = on", "net.ecmp.hash = 3"}, Clear},
 	} {
 		if got, missing := verdict(set, c.rule, c.facts, t); got != c.want {
 			t.Errorf("%s of %q: %s %+v, want %s", c.rule, c.facts, got, missing, c.want)
