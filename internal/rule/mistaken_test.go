@@ -255,3 +255,20 @@ func TestRemediesThatFit(t *testing.T) {
 		}
 	}
 }
+
+// TestRemedyOfAGuest checks that a virtual machine is not told to look into its firmware for what its host decides.
+func TestRemedyOfAGuest(t *testing.T) {
+	for hypervisor, want := range map[string]string{"kvm": "On the host", "none": "Update the firmware"} {
+		facts := snapshot(t, "pci.class e = ethernet", "numa.nodes = 2", "pci.numa_node e = -1",
+			"vm.hypervisor = "+hypervisor, "cpu.sockets = 2", "kernel.cmdline = ro")
+		first := ""
+		for _, f := range builtInSet(t).Evaluate(facts, Options{Systems: []string{"plain"}}).Findings {
+			if f.Rule == "pci-node-unknown" && len(f.Remedies) > 0 {
+				first = f.Remedies[0].Text
+			}
+		}
+		if !strings.HasPrefix(first, want) {
+			t.Errorf("%s: %q, want %s", hypervisor, first, want)
+		}
+	}
+}
