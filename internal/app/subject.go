@@ -288,7 +288,9 @@ func (p *App) factsOfText(ctx context.Context, name string, data []byte, limit t
 			return d, Usage(name+" holds results and no facts of a machine ("+title+")",
 				"headroom import "+lab.ShellQuote([]string{name})+" reads them")
 		}
-		if err == nil || strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
+		var e *lab.Error
+		recognised := errors.As(merr, &e) && e.Err != nil
+		if err == nil || !recognised && strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
 			return d, err
 		}
 		return d, merr

@@ -29,6 +29,13 @@ type Machine struct {
 	told []lab.Fact
 	// mounted is the table of mounts that texts make, where the machine's own is not there.
 	mounted *collect.Node
+	// now is the output that is being read.
+	now block
+	// made are the block devices, without partitions, that texts tell of and that the machine's files do not have;
+	// alone says that these files have none. later is what waits until all texts are read.
+	made  map[string]bool
+	alone bool
+	later []ofDisk
 	// pasted says that there is little more than a few texts, so that what is not there goes without saying.
 	pasted bool
 	// Unread names what was not read, with the reason.
@@ -142,7 +149,7 @@ func (m *Machine) unseen(known []lab.Fact) (all []lab.Fact) {
 		{"mount", collect.MountInfoPath}, {"port", "/sys/class/infiniband"}, {"iscsi", "/sys/class/iscsi_session"},
 		{"dimm", "/sys/firmware/dmi/tables"}, {"guest", "/proc/*/comm"}, {"drive", "/proc/*/comm"}} {
 		found, err := fs.Glob(m.files, collect.PathInFS(l[1]))
-		if seen[l[0]] || err == nil && len(found) > 0 {
+		if seen[l[0]] || err == nil && len(found) > 0 && !(m.alone && l[1] == "/sys/class/block") {
 			continue
 		}
 		i := slices.IndexFunc(catalogue.All(), func(d catalogue.Definition) bool {

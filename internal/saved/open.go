@@ -124,7 +124,8 @@ const (
 )
 
 var reportFile = regexp.MustCompile(
-	`^(dmesg|lscpu|lspci|sysctl|mount|numactl|nfsstat|uname|proc_cmdline|cmdline|cpuinfo|meminfo|ethtool)(\W|_|$)`)
+	`^(dmesg|lscpu|lspci|sysctl|mount|numactl|nfsstat|uname|proc_cmdline|cmdline|cpuinfo|meminfo|ethtool|lsblk|` +
+		`nvme|smartctl|multipath)(\W|_|$)`)
 
 // roots are the folders that hold a machine's files, the closest to the top: those with proc, sys or sos_commands
 // below, and where there are none those with the output of commands, as must-gather and Talos have a folder for each
@@ -172,6 +173,17 @@ func roots(t collect.Tree) []string {
 // maxTexts is how many outputs of commands are looked at.
 const maxTexts = 4096
 
+// typedAs are the words of the command that printed a file of a report, as mangled has them.
+//
+//	nvme_smart-log_.dev.nvme0n1           nvme smart-log /dev/nvme0n1
+func typedAs(base string) []string {
+	words := strings.Split(base, "_")
+	for i, w := range words {
+		words[i] = strings.Replace(w, ".dev.", "/dev/", 1)
+	}
+	return words
+}
+
 // readReport reads the outputs of commands that lie beside the files: those of sos in sos_commands/PLUGIN/, and texts
 // that are named after what printed them.
 func (m *Machine) readReport() {
@@ -203,7 +215,7 @@ func (m *Machine) readReport() {
 				m.Unread = append(m.Unread, name+": "+err.Error())
 				continue
 			}
-			if read, _ := m.take(text); len(read) == 0 {
+			if read, _ := m.take(text, typedAs(base)); len(read) == 0 {
 				other++
 			}
 		}
@@ -211,6 +223,7 @@ func (m *Machine) readReport() {
 	if text, err := m.files.ReadFile("proc/mounts"); err == nil {
 		readMounts(m, string(text)) // where the better table is not there
 	}
+	m.finishDisks()
 	m.readTalosResources()
 	m.describeAdapters()
 	if other > 0 {

@@ -14,6 +14,8 @@ type part struct {
 	// output.
 	begins *regexp.Regexp
 	each   bool
+	// typed is the command whose lines are known without the first, as a filter leaves them.
+	typed string
 	// read makes files or facts of it, and reports whether there was anything; nil where nothing in it is a fact.
 	read func(m *Machine, text string) bool
 	// instead is what says more.
@@ -48,6 +50,8 @@ func parts() []part {
 		{name: "ethtool DEVICE", begins: is(`^Settings for \S+:$`), each: true, read: readEthtool},
 		{name: "ethtool -k (-g, -l, -c, -a) DEVICE", each: true, read: readEthtool,
 			begins: is(`^(?:Features|Ring parameters|Channel parameters|Coalesce parameters|Pause parameters) for \S+:$`)},
+		{name: "lsblk", typed: "lsblk", each: true, read: readLSBLK, begins: is(lsblkHead())},
+		{name: "lsblk -P", typed: "lsblk", read: readLSBLK, begins: is(`^[A-Z][A-Z:%_-]+="[^"]*" +[A-Z][A-Z:%_-]+="`)},
 		{name: "uname -a", begins: is(`^Linux \S+ \d\S+ #\d+`), read: readUname},
 		{name: "/etc/os-release", begins: is(`^(?:PRETTY_NAME|NAME|ID|VERSION_ID)=`), read: asFile("/etc/os-release")},
 		{name: "/proc/mdstat", begins: is(`^Personalities :`), read: asFile("/proc/mdstat")},
@@ -71,16 +75,26 @@ func parts() []part {
 			instead: "; a pod of the class tells it: headroom doctor 'kube:pod?class=NAME'"},
 		{name: "kubectl, a claim or a volume", begins: is(`^kind: PersistentVolume|^NAME +STATUS +VOLUME`),
 			instead: "; a pod of the class tells it: headroom doctor 'kube:pod?class=NAME'"},
-		{name: "multipath -ll", begins: is(`^\S+ (?:\(\S+\) )?dm-\d+ \S`),
-			instead: "; headroom facts --json on that machine says what a rule needs"},
-		{name: "nvme list", begins: is(`^Node +(?:Generic +)?SN +Model|^NVME Identify Controller`),
-			instead: "; headroom facts --json on that machine says what a rule needs"},
-		{name: "smartctl", begins: is(`^smartctl \d+\.\d+ `),
-			instead: "; headroom facts --json on that machine says what a rule needs"},
-		{name: "lsblk", begins: is(`^NAME +(?:MAJ:MIN|FSTYPE|KNAME|TYPE|SIZE)|^\s*"blockdevices"`),
-			instead: "; headroom facts --json on that machine says what a rule needs"},
+		{name: "multipath -ll", typed: "multipath", begins: is(`^(?:\w+: )?\S+ (?:\(\S+\) )?dm-\d+ \S`), read: readMultipath},
+		{name: "nvme list", typed: "nvme list", read: readNVMeList, begins: is(`^Node +(?:Generic +)?SN +Model|` +
+			`^Subsystem +Subsystem-NQN|^Device +(?:Cntlid +)?SN +MN|^/dev/nvme\d+n\d+ .* B \+ +\d+ B`)},
+		{name: "nvme list-subsys", typed: "nvme list-subsys", read: readNVMeList, begins: is(`^nvme-subsys\d+ - NQN=`)},
+		{name: "nvme id-ctrl", typed: "nvme id-ctrl", each: true, begins: is(`^NVME Identify Controller:`),
+			read: readController, instead: ofWhichDisk},
+		{name: "nvme id-ns", typed: "nvme id-ns", each: true, begins: is(`^NVME Identify Namespace \d+:`),
+			read: readNamespace, instead: ofWhichDisk},
+		{name: "nvme smart-log", typed: "nvme smart-log", each: true, begins: is(`^Smart Log for NVME device:`),
+			read: readHealth, instead: ofWhichDisk},
+		{name: "smartctl", typed: "smartctl", each: true, begins: is(`^smartctl \d+\.\d+ `),
+			read: readSmartctl, instead: ofWhichDisk},
+		{name: "JSON of a command", begins: is(`^\{(?:\s*"|\s*$)`), read: readJSON, instead: ofWhichDisk},
+		{name: "iostat", typed: "iostat", begins: is(`^avg-cpu: +%user|^Device:? +(?:rrqm/s|r/s|tps) `),
+			instead: "; headroom watches the devices itself while it measures (headroom run)"},
 	}
 }
+
+// ofWhichDisk is what outputs need that do not name the disk.
+const ofWhichDisk = "; the line with the command and its device, such as \"# nvme id-ctrl /dev/nvme0\", has to stand above it"
 
 // readSysctl reads what sysctl -a printed, as files of /proc/sys. A slash in a name stands for a dot of an interface's
 // name; some keys stand there several times, a line of the value in each. Complaints about keys are left out. Source:

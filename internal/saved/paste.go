@@ -1,7 +1,6 @@
 package saved
 
 import (
-	"encoding/json"
 	"errors"
 	"path"
 	"regexp"
@@ -18,7 +17,8 @@ import (
 func Paste(name, text string) (*Machine, error) {
 	m := newMachine(name)
 	m.pasted = true
-	read, unread := m.take(plain(text))
+	read, unread := m.take(plain(text), nil)
+	m.finishDisks()
 	m.Unread = append(m.Unread, unread...)
 	if len(read) > 0 {
 		return m, nil
@@ -33,7 +33,8 @@ func Paste(name, text string) (*Machine, error) {
 	e.Hints = []string{"what does is a snapshot: headroom facts --json > FILE",
 		"a kernel's configuration: /boot/config-$(uname -r) or /proc/config.gz",
 		"or what these print: sysctl -a, lscpu, lspci -nnvv, ethtool DEVICE, mount, nfsstat -m, numactl -H, dmesg, " +
-			"cat of a file of /proc or /sys, qm config, virsh dumpxml",
+			"lsblk, nvme list (id-ctrl, id-ns, smart-log), smartctl -x, multipath -ll, cat of a file of /proc or /sys, " +
+			"qm config, virsh dumpxml",
 		"or a folder or an archive with /proc and /sys of a machine, such as a sosreport"}
 	return nil, e
 }
@@ -41,14 +42,9 @@ func Paste(name, text string) (*Machine, error) {
 const notRecognised = "not recognised: "
 
 // plain undoes what terminals, web pages, mail and Markdown do to a text: colours and no-break spaces (pasted.Plain),
-// fences, marks of quotation, and an indentation of all lines. What lscpu prints as JSON becomes what it prints
-// otherwise.
+// fences, marks of quotation, and an indentation of all lines.
 func plain(text string) string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	rows := lscpuJSON{}
-	if strings.HasPrefix(strings.TrimSpace(text), "{") && json.Unmarshal([]byte(text), &rows) == nil {
-		return rows.text("")
-	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = pasted.Plain(line)
@@ -75,38 +71,15 @@ func plain(text string) string {
 	return strings.Join(kept, "\n")
 }
 
-// lscpuJSON is what "lscpu -J" prints. Source: util-linux, sys-utils/lscpu.c.
-//
-//	{"lscpu": [{"field": "Architecture:", "data": "x86_64", "children": [
-//		{"field": "CPU op-mode(s):", "data": "32-bit, 64-bit"}]}]}
-type lscpuJSON struct {
-	Rows []struct {
-		Field, Data string
-		Children    []json.RawMessage
-	} `json:"lscpu"`
-}
-
-func (l lscpuJSON) text(indent string) string {
-	var out strings.Builder
-	for _, r := range l.Rows {
-		out.WriteString(indent + r.Field + " " + r.Data + "\n")
-		for _, c := range r.Children {
-			below := lscpuJSON{}
-			if json.Unmarshal([]byte(`{"lscpu":[`+string(c)+`]}`), &below) == nil && len(indent) < 8 {
-				out.WriteString(below.text(indent + "  "))
-			}
-		}
-	}
-	return out.String()
-}
-
 // block is a piece of a text that is of one kind.
 type block struct {
 	part *part
 	// file is the path that a header or a prompt names, command the arguments that were typed.
 	file    string
 	command []string
-	lines   []string
+	// filtered says that the output was handed to another command, which may have left out lines.
+	filtered bool
+	lines    []string
 }
 
 // maxPaste bounds the lines of a text that are looked at.
@@ -126,13 +99,13 @@ var (
 func isProgram(word string) bool {
 	return slices.Contains([]string{"cat", "head", "tail", "grep", "sysctl", "lscpu", "lspci", "lsblk", "mount",
 		"findmnt", "nfsstat", "numactl", "dmesg", "journalctl", "uname", "ethtool", "ip", "ps", "free", "df",
-		"virsh", "qm", "multipath", "nvme", "smartctl", "kubectl", "talosctl"}, path.Base(word))
+		"virsh", "qm", "multipath", "multipathd", "nvme", "smartctl", "iostat", "kubectl", "talosctl"}, path.Base(word))
 }
 
-// split cuts a text where a prompt, a header or the first line of another kind of output stands.
-func split(text string) []block {
-	all := parts()
-	blocks := []block{{}}
+// split cuts a text where a prompt, a header or the first line of another kind of output stands. command is what
+// printed its beginning, where that is known.
+func split(text string, command []string, all []part) []block {
+	blocks := []block{{command: command}}
 	lines := strings.SplitN(text, "\n", maxPaste)
 	for _, line := range lines {
 		line = strings.TrimRight(line, "\r")
@@ -146,8 +119,9 @@ func split(text string) []block {
 			words := strings.Fields(p[1])
 			if len(words) > 0 &&
 				(strings.ContainsAny(p[0][:1], "[$") || len(p[0])-len(p[1]) > 8 || isProgram(words[0])) {
-				typed, _, _ := strings.Cut(p[1], "|")
+				typed, _, filtered := strings.Cut(p[1], "|")
 				blocks = append(blocks, typedBlock(strings.Fields(typed)))
+				blocks[len(blocks)-1].filtered = filtered
 				continue
 			}
 		}
@@ -167,7 +141,11 @@ func split(text string) []block {
 			i := slices.IndexFunc(all, func(p part) bool { return p.begins.MatchString(line) })
 			if i >= 0 && (now.part == nil || now.part.name != all[i].name || all[i].each) {
 				if now.part != nil || len(now.lines) > 0 {
-					blocks = append(blocks, block{command: now.command})
+					next := block{command: now.command, filtered: now.filtered}
+					if now.part != nil {
+						next = block{} // the command printed what stands before
+					}
+					blocks = append(blocks, next)
 					now = &blocks[len(blocks)-1]
 				}
 				now.part = &all[i]
@@ -202,14 +180,16 @@ func typedBlock(words []string) block {
 	return block{command: words}
 }
 
-// take reads a text into the machine, and says what was read of it and what was not.
-func (m *Machine) take(text string) (read, unread []string) {
+// take reads a text into the machine, and says what was read of it and what was not. command printed its beginning,
+// where that is known.
+func (m *Machine) take(text string, command []string) (read, unread []string) {
 	add := func(list *[]string, what string) {
 		if !slices.Contains(*list, what) && len(*list) < 20 {
 			*list = append(*list, what)
 		}
 	}
-	for _, b := range split(text) {
+	all := parts()
+	for _, b := range split(text, command, all) {
 		body := strings.Join(b.lines, "\n")
 		if strings.TrimSpace(body) == "" {
 			continue
@@ -228,6 +208,12 @@ func (m *Machine) take(text string) (read, unread []string) {
 			add(&read, strings.Join(b.command, " "))
 			continue
 		}
+		if i := slices.IndexFunc(all, func(p part) bool {
+			return p.typed != "" && strings.HasPrefix(strings.Join(b.command, " ")+" ", p.typed+" ")
+		}); i >= 0 && b.part == nil {
+			b.part = &all[i]
+		}
+		m.now = b
 		switch {
 		case b.part == nil:
 			add(&unread, notRecognised+collect.Shortened(strings.TrimSpace(body)))
@@ -235,6 +221,8 @@ func (m *Machine) take(text string) (read, unread []string) {
 			add(&unread, "this is the output of "+b.part.name+", which says nothing that a fact needs"+b.part.instead)
 		case b.part.read(m, body):
 			add(&read, b.part.name)
+		case m.now.part == nil:
+			add(&unread, notRecognised+collect.Shortened(strings.TrimSpace(body)))
 		default:
 			add(&unread, "this looks like "+b.part.name+", of which too little is there"+b.part.instead)
 		}

@@ -63,8 +63,11 @@ func check(t *testing.T, d facts.Document, want string) {
 	}
 }
 
+// pasteCase is a text, and facts that it says.
+type pasteCase struct{ name, text, want string }
+
 func TestPaste(t *testing.T) {
-	for _, c := range []struct{ name, text, want string }{
+	for _, c := range append(diskPastes(), []pasteCase{
 		{"sysctl", "sysctl: permission denied on key 'fs.protected_fifos'\nnet.ipv4.tcp_window_scaling = 0\n" +
 			"vm.zone_reclaim_mode=1\nnet.ipv4.tcp_rmem = 4096\t131072\t6291456\n" +
 			"net.ipv4.conf.eth0/100.forwarding = 0\n",
@@ -251,7 +254,7 @@ func TestPaste(t *testing.T) {
 		{"uname", "Linux db1 6.12.9-amd64 #1 SMP PREEMPT_DYNAMIC Debian 6.12.9-1 (2025-01-10) x86_64 GNU/Linux\n",
 			`kernel.release = 6.12.9-amd64
 			kernel.arch = x86_64`},
-	} {
+	}...) {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := Paste(c.name, c.text)
 			if err != nil {
@@ -277,7 +280,7 @@ func TestPasteRefuses(t *testing.T) {
 		"":                "holds no facts",
 		"hello = world\n": "holds no facts",
 		"Name: linstor\nIsDefaultClass: No\nProvisioner: linstor.csi.linbit.com\n":              "kube:pod?class=",
-		"mpatha (36001405) dm-2 LIO-ORG,disk\nsize=1.0G features='0'\n":                         "multipath -ll",
+		"mpatha (36001405) dm-2 LIO-ORG,disk\nsize=1.0G features='0'\n":                         "multipath -ll, of which too little",
 		"[ 9123.4] usb 1-1: new device\n[ 9124.4] usb 1-1: gone\n":                              "journalctl -k -b",
 		"03:00.0 Ethernet controller: Mellanox Technologies MT2892 Family\n":                    "sudo lspci -nnvv",
 		"<domain type='kvm'><name>db1</name><devices>":                                          "virsh dumpxml",
@@ -558,6 +561,9 @@ func FuzzPaste(f *testing.F) {
 	f.Add("<domain type='kvm'><name>a</name><devices><disk><target dev='v'/></disk></devices></domain>\n")
 	f.Add("/usr/bin/kvm -name a -drive file=x\nversion: v1alpha1\nmachine:\n  sysctls:\n    a.b: c\n" +
 		"==> /proc/x <==\n/sys/a/b:c\n")
+	for _, c := range diskPastes() {
+		f.Add(c.text)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Paste("F", text)
 		if err != nil {

@@ -124,6 +124,9 @@ var (
 	mediaName = regexp.MustCompile(`^(sr|fd)\d+$`)
 )
 
+// IsMedia reports whether a name is that of an optical or a floppy drive.
+func IsMedia(name string) bool { return mediaName.MatchString(name) }
+
 // wholeDisks are the disks that facts are about: not partitions, not devices made of others, none in memory, none of
 // size zero (an empty card reader). A loop device whose file lies on no disk is one: nothing else shows what arrives
 // there.
@@ -131,7 +134,7 @@ func (s Stack) wholeDisks() []blockDevice {
 	var disks []blockDevice
 	for _, d := range s.known.devices {
 		switch {
-		case mediaName.MatchString(d.Name):
+		case IsMedia(d.Name):
 		case d.Kind == "loop" && len(d.Below) > 0:
 		case (d.Kind == "disk" || d.Kind == "loop") && s.Size(d.Name) > 0:
 			disks = append(disks, d)

@@ -130,40 +130,53 @@ func degrees(f lab.Fact) lab.Fact {
 	return f
 }
 
+// The facts about the formats of a namespace.
+const (
+	formatInUse    = "disk.nvme.format"
+	formatsOnOffer = "disk.nvme.formats"
+	betterOnOffer  = "disk.nvme.better_format"
+)
+
 // formats of a namespace: in use, on offer, and a faster one. Kernels since 6.8 tell the one in use themselves.
 func (s Stack) formats(disk, reason string, in collect.Scope) []lab.Fact {
-	const use, offer, better = "disk.nvme.format", "disk.nvme.formats", "disk.nvme.better_format"
 	command := formatsCommand(disk)
 	source := lab.ShellQuote(command)
-	var formats []lbaFormat
-	current := 0
 	if reason == "" {
 		p := in.Lookup(command)
-		var err error
-		formats, current, err = parseFormats([]byte(p.Stdout))
-		if reason = p.Failed; reason == "" && err != nil {
+		facts, err := FormatFacts([]byte(p.Stdout), source)
+		if reason = p.Failed; reason == "" && err == nil {
+			return facts
+		}
+		if reason == "" {
 			reason = "nvme: " + err.Error()
 		}
 	}
-	if reason == "" {
-		list := make([]string, len(formats))
-		for i, f := range formats {
-			list[i] = fmt.Sprintf("%s rp%d", f, f.performance)
-		}
-		facts := []lab.Fact{collect.Known(use, formats[current].String(), source), collect.ListOf(offer, list, source)}
-		if f, ok := betterFormat(formats, current); ok {
-			return append(facts, collect.Known(better, f.String(), source))
-		}
-		return append(facts, collect.Known(better, catalogue.None, source))
-	}
-	facts := []lab.Fact{collect.Unknown(use, source, reason), collect.Unknown(offer, source, reason),
-		collect.Unknown(better, source, reason)}
+	facts := []lab.Fact{collect.Unknown(formatInUse, source, reason),
+		collect.Unknown(formatsOnOffer, source, reason), collect.Unknown(betterOnOffer, source, reason)}
 	size, err := s.Number(Class(disk) + "/queue/logical_block_size")
 	metadata, err2 := s.Number(Class(disk) + "/metadata_bytes")
 	if err == nil && err2 == nil {
-		facts[0] = collect.Known(use, fmt.Sprintf("%d+%d", size, metadata), Class(disk)+"/metadata_bytes")
+		facts[0] = collect.Known(formatInUse, fmt.Sprintf("%d+%d", size, metadata), Class(disk)+"/metadata_bytes")
 	}
 	return facts
+}
+
+// FormatFacts are the facts that follow from what parseFormats reads, the format in use first.
+func FormatFacts(data []byte, source string) ([]lab.Fact, error) {
+	formats, current, err := parseFormats(data)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]string, len(formats))
+	for i, f := range formats {
+		list[i] = fmt.Sprintf("%s rp%d", f, f.performance)
+	}
+	best := catalogue.None
+	if f, ok := betterFormat(formats, current); ok {
+		best = f.String()
+	}
+	return []lab.Fact{collect.Known(formatInUse, formats[current].String(), source),
+		collect.ListOf(formatsOnOffer, list, source), collect.Known(betterOnOffer, best, source)}, nil
 }
 
 // lbaFormat is a way to format a namespace, in bytes a block. Source: NVM Command Set Specification, Identify

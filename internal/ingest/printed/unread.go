@@ -50,7 +50,7 @@ func allUnread() []unread {
 			re(`(?m)^\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[0-9A-Fa-f.:]*,\d{0,5},[0-9A-Fa-f.:]*,\d{0,5},-?\d+,\d+\.\d+-\d+\.\d+,\d+,-?\d+`)},
 		{"a summary of iostat", "headroom watches the devices itself while it measures (headroom run)",
 			re(`(?m)^Device:? +(?:rrqm/s|r/s|tps) `)},
-		{"smartctl's output", "headroom facts reads the drives of a machine", re(`(?m)^smartctl \d+\.\d+ `)},
+		{"smartctl's output", "headroom facts reads it, as it reads the drives of a machine", re(`(?m)^smartctl \d+\.\d+ `)},
 		{"a table in Markdown of which not all columns are known", "name columns of the load (rw, bs, iodepth, " +
 			"numjobs) and figures with their unit (IOPS, read MiB/s, p99 us)", re(`(?m)^\|[^\n]*\|[ \r]*\n\|[-:| ]+\|`)},
 		{"rows of CrystalDiskMark without their first line", "copy the first line too, which names the tool and its version, " +
