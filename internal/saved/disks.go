@@ -111,6 +111,24 @@ func (m *Machine) block(name, disk string) string {
 	return dir
 }
 
+// inDisk is where the collectors look for a file of a block device, which is made for it.
+//
+//	/sys/block/sda/queue/scheduler
+//	/sys/block/sda/sda1/start
+func (m *Machine) inDisk(file string) string {
+	f := diskFile.FindStringSubmatch(file)
+	if f == nil {
+		return file
+	}
+	dir := m.block(f[1], diskOf(f[1]))
+	if part, rest, ok := strings.Cut(f[2], "/"); ok && diskOf(part) == f[1] {
+		return m.block(part, f[1]) + "/" + rest
+	}
+	return dir + "/" + f[2]
+}
+
+var diskFile = regexp.MustCompile(`^/sys/(?:block|class/block)/([^/]+)/(.+)$`)
+
 // finishDisks gives what was said of controllers to their namespaces, or to the controller where no text names any, and
 // lets the collectors see disks of unknown size.
 func (m *Machine) finishDisks() {

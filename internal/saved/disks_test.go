@@ -295,7 +295,15 @@ func diskPastes() []pasteCase {
 			"$ lsblk -bdo NAME,SIZE\nNAME             SIZE\nnvme0n1 1000204886016\n$ cat /sys/block/nvme0n1/queue/nr_requests\n1023\n", `disk.rotational nvme0n1 = 0
 			disk.nvme.wear nvme0n1 = 95
 			disk.size nvme0n1 = 1000204886016
+			disk.queue.nr_requests nvme0n1 = 1023
 			disk.name nvme0 = absent`},
+		{"files of disks", "$ grep . /sys/block/*/queue/scheduler\n/sys/block/sda/queue/scheduler:[none] mq-deadline\n" +
+			"/sys/block/nvme0n1/queue/scheduler:none [bfq]\n$ cat /sys/block/sda/sda1/start\n63\n" +
+			"$ cat /sys/class/block/sda/queue/physical_block_size\n4096\n", `disk.queue.scheduler sda = none
+			disk.queue.scheduler nvme0n1 = bfq
+			disk.partitions.misaligned sda = sda1
+			disk.driver sda = sd
+			volume.name = unknown`},
 	}
 }
 

@@ -199,7 +199,7 @@ func (m *Machine) take(text string, command []string) (read, unread []string) {
 			continue
 		}
 		if b.file != "" && (b.part == nil || !path.IsAbs(b.part.name)) {
-			m.file(path.Clean(b.file), body)
+			m.file(m.inDisk(path.Clean(b.file)), body)
 			add(&read, b.file)
 			continue
 		}
