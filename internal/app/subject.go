@@ -288,9 +288,7 @@ func (p *App) factsOfText(ctx context.Context, name string, data []byte, limit t
 			return d, Usage(name+" holds results and no facts of a machine ("+title+")",
 				"headroom import "+lab.ShellQuote([]string{name})+" reads them")
 		}
-		var e *lab.Error
-		recognised := errors.As(merr, &e) && e.Err != nil
-		if err == nil || !recognised && strings.HasPrefix(strings.TrimSpace(string(data)), "{") {
+		if err == nil || strings.HasPrefix(strings.TrimSpace(string(data)), "{") && errors.Unwrap(merr) == nil {
 			return d, err
 		}
 		return d, merr

@@ -2,6 +2,7 @@ package saved
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -39,6 +40,10 @@ func readJSON(m *Machine, text string) bool {
 		case has("percent_used"):
 			name := m.typedDisk()
 			read = name != "" && m.drive(name, "nvme smart-log", flat(doc)) || read
+		case has("kind"):
+			all := parts()
+			m.now.part = &all[slices.IndexFunc(all, func(p part) bool { return p.name == kubeSource })]
+			read = readKubernetes(m, string(raw)) || read
 		default:
 			m.now.part = nil
 		}

@@ -3,6 +3,7 @@ package saved
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,21 +27,30 @@ type domain struct {
 	OS struct {
 		Machine string `xml:"machine,attr"`
 	} `xml:"os>type"`
-	Threads     int64  `xml:"iothreads"`
-	Emulator    string `xml:"devices>emulator"`
-	Disks       []disk `xml:"devices>disk"`
-	Controllers []struct {
-		Type   string  `xml:"type,attr"`
-		Index  string  `xml:"index,attr"`
-		Model  string  `xml:"model,attr"`
-		Driver options `xml:"driver"`
-	} `xml:"devices>controller"`
-	Interfaces []struct {
-		Model struct {
-			Type string `xml:"type,attr"`
-		} `xml:"model"`
-		Driver options `xml:"driver"`
-	} `xml:"devices>interface"`
+	System []struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:",chardata"`
+	} `xml:"sysinfo>system>entry"`
+	Threads     int64        `xml:"iothreads"`
+	Emulator    string       `xml:"devices>emulator"`
+	Disks       []disk       `xml:"devices>disk"`
+	Controllers []controller `xml:"devices>controller"`
+	Interfaces  []nic        `xml:"devices>interface"`
+}
+
+type controller struct {
+	Type   string  `xml:"type,attr"`
+	Index  string  `xml:"index,attr"`
+	Model  string  `xml:"model,attr"`
+	Driver options `xml:"driver"`
+}
+
+type nic struct {
+	Type  string `xml:"type,attr"`
+	Model struct {
+		Type string `xml:"type,attr"`
+	} `xml:"model"`
+	Driver options `xml:"driver"`
 }
 
 type disk struct {
@@ -62,12 +72,16 @@ type disk struct {
 }
 
 type options struct {
+	Name     string `xml:"name,attr"`
 	Type     string `xml:"type,attr"`
 	Cache    string `xml:"cache,attr"`
 	IO       string `xml:"io,attr"`
 	Discard  string `xml:"discard,attr"`
 	IOThread string `xml:"iothread,attr"`
 	Queues   string `xml:"queues,attr"`
+	Pool     []struct {
+		ID string `xml:"id,attr"`
+	} `xml:"iothreads>iothread"`
 }
 
 // readLibvirt reads libvirt's description of a machine, as the command line that it makes of it. Source: libvirt,
@@ -82,6 +96,18 @@ func readLibvirt(m *Machine, text string) bool {
 	if start < 0 || xml.NewDecoder(strings.NewReader(text[start:])).Decode(&d) != nil {
 		return false
 	}
+	about := d.Name
+	if about == "" {
+		about = "1"
+	}
+	if slices.ContainsFunc(d.Interfaces, func(n nic) bool { return n.Driver.Name != "vhost" }) {
+		m.tell(about, collect.Unknown("guest.vhost", "virsh dumpxml", "libvirt takes vhost where the host has it"))
+	}
+	return m.guest(d.arguments())
+}
+
+// arguments are the command line that libvirt makes of a machine.
+func (d domain) arguments() []string {
 	argv := []string{d.Emulator, "-object", "secret,id=masterKey0"}
 	if argv[0] == "" {
 		argv[0] = "qemu-system-x86_64"
@@ -108,6 +134,11 @@ func readLibvirt(m *Machine, text string) bool {
 	if d.Backing != nil {
 		add("mem-path", "/dev/hugepages")
 	}
+	for _, e := range d.System {
+		if e.Name == "manufacturer" {
+			add("smbios", "type=1,manufacturer=%s", clean(strings.TrimSpace(e.Value)))
+		}
+	}
 	for i := range min(d.Threads, 64) {
 		add("object", "iothread,id=iothread%d", i+1)
 	}
@@ -127,16 +158,25 @@ func readLibvirt(m *Machine, text string) bool {
 		if model == "" {
 			model = n.Model.Type
 		}
-		add("netdev", "tap,id=hostnet%d", i)
+		carrier := map[string]string{"user": "user", "vhostuser": "vhost-user", "vdpa": "vhost-vdpa",
+			unseen: unseen}[n.Type]
+		switch {
+		case n.Type == "hostdev":
+			continue // a device of the host
+		case carrier == "":
+			carrier = "tap"
+		}
+		if n.Driver.Name == "vhost" {
+			carrier += ",vhost=on"
+		}
+		add("netdev", "%s,id=hostnet%d", carrier, i)
 		add("device", "%s,netdev=hostnet%d,id=net%d", clean(model), i, i)
 	}
-	about := d.Name
-	if about == "" {
-		about = "1"
-	}
-	m.tell(about, collect.Unknown("guest.vhost", "virsh dumpxml", "libvirt takes vhost where the host has it"))
-	return m.guest(argv)
+	return argv
 }
+
+// unseen is the type of an interface of which is not said what carries its packets.
+const unseen = "unknown"
 
 func scsiModel(model string) string {
 	switch model {
@@ -153,6 +193,11 @@ func (o options) device() string {
 	text := ""
 	if _, err := strconv.Atoi(o.IOThread); err == nil {
 		text += ",iothread=iothread" + o.IOThread
+	}
+	for i, t := range o.Pool[:min(len(o.Pool), maxGuests)] {
+		if _, err := strconv.Atoi(t.ID); err == nil {
+			text += fmt.Sprintf(",iothread-vq-mapping.%d.iothread=iothread%s", i, t.ID)
+		}
 	}
 	if _, err := strconv.Atoi(o.Queues); err == nil {
 		text += ",num-queues=" + o.Queues

@@ -70,10 +70,15 @@ func parts() []part {
 				line, _, _ := strings.Cut(strings.TrimSpace(text), "\n") // others follow it
 				return asFile("/proc/cmdline")(m, line)
 			}},
-		{name: "kubectl describe storageclass", begins: is(`^Provisioner:\s|^provisioner: |^kind: StorageClass|` +
-			`^NAME +PROVISIONER|^IsDefaultClass:`),
+		{name: kubeSource, read: readKubernetes, begins: is(`^(?:allowVolumeExpansion|allowedTopologies):|` +
+			`^apiVersion: (?:v1|\S+/v\w+)$|^kind: [A-Z]\w+$`),
+			instead: "; virtual machines of KubeVirt are read, and of a StorageClass, a claim or a volume a pod tells more: " +
+				"headroom doctor 'kube:pod?class=NAME'"},
+		{name: "kubectl get vm", begins: is(`^API Version: +kubevirt\.io/|^(?:NAMESPACE +)?NAME +AGE +(?:STATUS|PHASE)\b`),
+			instead: "; headroom reads what kubectl get vm NAME -o yaml prints"},
+		{name: "kubectl describe storageclass", begins: is(`^Provisioner:\s|^(?:NAME|STORAGECLASS) +PROVISIONER|^IsDefaultClass:`),
 			instead: "; a pod of the class tells it: headroom doctor 'kube:pod?class=NAME'"},
-		{name: "kubectl, a claim or a volume", begins: is(`^kind: PersistentVolume|^NAME +STATUS +VOLUME`),
+		{name: "kubectl, a claim or a volume", begins: is(`^(?:NAMESPACE +)?NAME +(?:STATUS +VOLUME|CAPACITY +ACCESS MODES)|^StorageClass:\s`),
 			instead: "; a pod of the class tells it: headroom doctor 'kube:pod?class=NAME'"},
 		{name: "multipath -ll", typed: "multipath", begins: is(`^(?:\w+: )?\S+ (?:\(\S+\) )?dm-\d+ \S`), read: readMultipath},
 		{name: "nvme list", typed: "nvme list", read: readNVMeList, begins: is(`^Node +(?:Generic +)?SN +Model|` +

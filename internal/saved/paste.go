@@ -34,7 +34,7 @@ func Paste(name, text string) (*Machine, error) {
 		"a kernel's configuration: /boot/config-$(uname -r) or /proc/config.gz",
 		"or what these print: sysctl -a, lscpu, lspci -nnvv, ethtool DEVICE, mount, nfsstat -m, numactl -H, dmesg, " +
 			"lsblk, nvme list (id-ctrl, id-ns, smart-log), smartctl -x, multipath -ll, cat of a file of /proc or /sys, " +
-			"qm config, virsh dumpxml",
+			"qm config, virsh dumpxml, kubectl get vm -o yaml",
 		"or a folder or an archive with /proc and /sys of a machine, such as a sosreport"}
 	return nil, e
 }
@@ -140,7 +140,7 @@ func split(text string, command []string, all []part) []block {
 		if now.file == "" || len(now.lines) == 0 {
 			i := slices.IndexFunc(all, func(p part) bool { return p.begins.MatchString(line) })
 			if i >= 0 && (now.part == nil || now.part.name != all[i].name || all[i].each) {
-				if now.part != nil || len(now.lines) > 0 {
+				if now.part != nil || !opens(now.lines) {
 					next := block{command: now.command, filtered: now.filtered}
 					if now.part != nil {
 						next = block{} // the command printed what stands before
@@ -154,6 +154,11 @@ func split(text string, command []string, all []part) []block {
 		now.lines = append(now.lines, line)
 	}
 	return blocks
+}
+
+// opens reports whether the lines are at most the dashes that begin a document of YAML.
+func opens(lines []string) bool {
+	return len(lines) == 0 || len(lines) == 1 && lines[0] == "---"
 }
 
 // fileBlock begins a file. Files that no fact is read from, such as those in /etc/pve, are known by what they hold.
@@ -224,7 +229,7 @@ func (m *Machine) take(text string, command []string) (read, unread []string) {
 		case m.now.part == nil:
 			add(&unread, notRecognised+collect.Shortened(strings.TrimSpace(body)))
 		default:
-			add(&unread, "this looks like "+b.part.name+", of which too little is there"+b.part.instead)
+			add(&unread, "this looks like "+m.now.part.name+", of which too little is there"+m.now.part.instead)
 		}
 	}
 	return read, unread

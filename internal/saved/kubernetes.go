@@ -1,0 +1,106 @@
+package saved
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// resource is an object of the API of Kubernetes.
+type resource struct {
+	Kind     string
+	Metadata struct{ Name, Namespace string }
+	Items    []yaml.Node
+	node     *yaml.Node
+}
+
+// key names an object with its namespace.
+func (r resource) key() string { return r.Metadata.Namespace + "/" + r.Metadata.Name }
+
+// objectLine fits the lines of YAML and of JSON: what does not follows the objects in the text.
+var objectLine = regexp.MustCompile(`^(?:\s|- |-$|---|[\w.]+:(?: |$)|[{}\[\]]|#|$)`)
+
+// maxResources bounds the objects of one text.
+const maxResources = 10_000
+
+// resources are the objects in a text, those of lists included. JSON is YAML.
+func resources(text string) []resource {
+	lines := strings.Split(text, "\n")
+	if i := slices.IndexFunc(lines, func(l string) bool { return !objectLine.MatchString(l) }); i >= 0 {
+		lines = lines[:i]
+	}
+	var all []resource
+	add := func(n *yaml.Node, kind string) bool {
+		r := resource{node: n}
+		if n.Decode(&r) != nil || len(all) >= maxResources {
+			return false
+		}
+		if r.Kind == "" {
+			r.Kind = kind
+		}
+		all = append(all, r)
+		return true
+	}
+	for documents := yaml.NewDecoder(strings.NewReader(strings.Join(lines, "\n"))); ; {
+		var n yaml.Node
+		if err := documents.Decode(&n); err == io.EOF || err != nil {
+			break
+		}
+		at := len(all)
+		if !add(&n, "") {
+			continue
+		}
+		list := all[at]
+		if kind, ok := strings.CutSuffix(list.Kind, "List"); ok {
+			all = all[:at]
+			for i := range list.Items {
+				add(&list.Items[i], kind)
+			}
+		}
+	}
+	return all
+}
+
+// readKubernetes reads virtual machines of KubeVirt, as kubectl prints objects with -o yaml and -o json. Others say
+// nothing of a machine. Source: kubernetes/apimachinery, pkg/apis/meta/v1/types.go (TypeMeta, ObjectMeta, List).
+//
+//	apiVersion: v1
+//	items:
+//	- apiVersion: kubevirt.io/v1
+func readKubernetes(m *Machine, text string) bool {
+	all := resources(text)
+	modes := map[string]string{}
+	for _, r := range all {
+		if r.Kind == "PersistentVolumeClaim" {
+			var c struct {
+				Spec struct {
+					VolumeMode string `yaml:"volumeMode"`
+				}
+			}
+			if r.node.Decode(&c) == nil {
+				modes[r.key()] = c.Spec.VolumeMode
+			}
+		}
+	}
+	// A machine that runs is there as an instance, too, which says more.
+	seen := map[string]bool{}
+	for _, kind := range []string{"VirtualMachineInstance", "VirtualMachine"} {
+		for _, r := range all {
+			if r.Kind != kind || seen[r.key()] || len(seen) >= maxGuests {
+				continue
+			}
+			v := virtualMachine{modes: modes}
+			if err := r.node.Decode(&v); err != nil {
+				m.Unread = append(m.Unread, fmt.Sprintf("%s %s: %s", r.Kind, r.Metadata.Name,
+					strings.Join(strings.Fields(err.Error()), " ")))
+				continue
+			}
+			seen[r.key()] = m.kubeVirt(v)
+		}
+	}
+	return len(seen) > 0
+}
