@@ -29,7 +29,8 @@ func (m *Machine) completeLinks() {
 			if device, ok := strings.CutSuffix(full, "/"+class[1]+"/"+name); ok && device != "/sys/devices/virtual" {
 				m.link(full+"/device", device)
 			}
-			if class[1] == "block" && !r.Exists(full+"/device/driver") {
+			if class[1] == "block" && !r.Exists(full+"/device/driver") &&
+				!strings.HasPrefix(full, "/sys/devices/virtual/block/") {
 				m.diskDriver(name, full)
 			}
 		}

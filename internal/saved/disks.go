@@ -10,6 +10,7 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/storage"
+	"headroom/internal/lab"
 )
 
 var (
@@ -129,6 +130,15 @@ func (m *Machine) inDisk(file string) string {
 
 var diskFile = regexp.MustCompile(`^/sys/(?:block|class/block)/([^/]+)/(.+)$`)
 
+// tellUnsaid tells that facts of a disk are unknown which no text says.
+func (m *Machine) tellUnsaid(disk string, keys ...string) {
+	for _, key := range keys {
+		if !slices.ContainsFunc(m.told, func(f lab.Fact) bool { return f.Key == key && f.About == disk }) {
+			m.tell(disk, collect.Unknown(key, storage.Class(disk), Unsaid))
+		}
+	}
+}
+
 // finishDisks gives what was said of controllers to their namespaces, or to the controller where no text names any, and
 // lets the collectors see disks of unknown size.
 func (m *Machine) finishDisks() {
@@ -158,6 +168,10 @@ func (m *Machine) finishDisks() {
 		if !r.Exists(size) {
 			m.file(size, "1\n")
 			m.tell(name, collect.Unknown(classOf(name)+".size", size, Unsaid))
+		}
+		if classOf(name) == "disk" && !m.pasted {
+			m.tellUnsaid(name, "disk.pci.address", "disk.iommu.group_type", "disk.irq.cpus", "disk.queue.hardware",
+				"disk.transport")
 		}
 	}
 }

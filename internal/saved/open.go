@@ -113,19 +113,27 @@ func open(name string, t collect.Tree, unread []string) (*Machine, error) {
 		return nil, &lab.Error{Kind: lab.Usage, What: "can't read " + name, Err: err}
 	}
 	m.files.Root = n
+	m.readSnapshot()
 	m.readReport()
 	return m, nil
 }
 
 // How far roots looks for machines.
 const (
-	maxDepth   = 5
+	maxDepth   = 7
 	maxFolders = 4096
 )
 
 var reportFile = regexp.MustCompile(
 	`^(dmesg|lscpu|lspci|sysctl|mount|numactl|nfsstat|uname|proc_cmdline|cmdline|cpuinfo|meminfo|ethtool|lsblk|` +
-		`nvme|smartctl|multipath)(\W|_|$)`)
+		`nvme|smartctl|multipath|basic-environment|sysstats|sysinfo)(\W|_|$)`)
+
+// sections are the texts of supportconfig and of crm report that have outputs and files that facts are read from. Those
+// that must-gather has of ethtool are about the pod that ran it.
+var (
+	sections = regexp.MustCompile(`^(boot|env|fs-diskio|fs-softraid|hardware|memory|network|nfs|proc|gfs2|ocfs2)\.txt$`)
+	ofPod    = regexp.MustCompile(`^ethtool_(features|channels)$`)
+)
 
 // roots are the folders that hold a machine's files, the closest to the top: those with proc, sys or sos_commands
 // below, and where there are none those with the output of commands, as must-gather and Talos have a folder for each
@@ -155,10 +163,11 @@ func roots(t collect.Tree) []string {
 				return e.Type().IsRegular() && reportFile.MatchString(e.Name())
 			}) {
 				texts = append(texts, dir)
+				continue
 			}
 			for _, e := range entries {
-				if e.IsDir() {
-					next = append(next, path.Join(dir, e.Name()))
+				if below := path.Join(dir, e.Name()); e.IsDir() && !needless.MatchString(below+"/") {
+					next = append(next, below)
 				}
 			}
 		}
@@ -206,7 +215,11 @@ func (m *Machine) readReport() {
 			base := path.Base(name)
 			m.outputs[base] = n
 			// An adapter's own files say more than ethtool, whose output is read where a fact asks for it.
-			if !reportFile.MatchString(base) || adapters && strings.HasPrefix(base, "ethtool") {
+			if base == snapshotFile {
+				continue
+			}
+			if !reportFile.MatchString(base) && !sections.MatchString(base) || ofPod.MatchString(base) ||
+				adapters && strings.HasPrefix(base, "ethtool") {
 				other++
 				continue
 			}
@@ -220,8 +233,12 @@ func (m *Machine) readReport() {
 			}
 		}
 	}
-	if text, err := m.files.ReadFile("proc/mounts"); err == nil {
-		readMounts(m, string(text)) // where the better table is not there
+	m.completeLinks() // of what the texts had
+	m.partitions()
+	for _, name := range []string{"proc/mounts", "proc/self/mounts"} {
+		if text, err := m.files.ReadFile(name); err == nil {
+			readMounts(m, string(text)) // where the better table is not there
+		}
 	}
 	m.finishDisks()
 	m.readTalosResources()

@@ -30,6 +30,8 @@ func asFile(name string) func(*Machine, string) bool {
 	}
 }
 
+const lspci = "lspci -vv"
+
 // parts are all kinds, those first whose lines others' expressions would fit, too.
 func parts() []part {
 	is := regexp.MustCompile
@@ -42,10 +44,11 @@ func parts() []part {
 		{name: "dmesg", begins: is(`^(?:<\d+>|\w+ *: *\w+ *: *)?\[[^\]]*\d[.:]\d[^\]]*\]:? |^(?:\w{3} +\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: `),
 			read: readKernelLog, instead: "; the lines of the boot are missing: journalctl -k -b has them"},
 		{name: "lscpu", begins: is(`^Architecture:\s|^CPU\(s\):\s`), read: readLSCPU},
+		{name: "lscpu -e", begins: is(`^CPU +(?:NODE|SOCKET|CORE)\b`), read: readLSCPUTable},
 		{name: "/proc/cpuinfo", begins: is(`^processor\s*: \d+$`), read: readCPUInfo},
 		{name: "/proc/meminfo", begins: is(`^MemTotal:\s+\d+ kB`), read: asFile("/proc/meminfo")},
 		{name: "numactl -H", begins: is(`^available: \d+ nodes? \(`), read: readNUMA},
-		{name: "lspci -vv", begins: is(`^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] \S`), read: readPCI,
+		{name: lspci, begins: is(`^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] \S`), read: readPCI,
 			instead: "; sudo lspci -nnvv says more"},
 		{name: "ethtool DEVICE", begins: is(`^Settings for \S+:$`), each: true, read: readEthtool},
 		{name: "ethtool -k (-g, -l, -c, -a) DEVICE", each: true, read: readEthtool,
@@ -53,6 +56,7 @@ func parts() []part {
 		{name: "lsblk", typed: "lsblk", each: true, read: readLSBLK, begins: is(lsblkHead())},
 		{name: "lsblk -P", typed: "lsblk", read: readLSBLK, begins: is(`^[A-Z][A-Z:%_-]+="[^"]*" +[A-Z][A-Z:%_-]+="`)},
 		{name: "uname -a", begins: is(`^Linux \S+ \d\S+ #\d+`), read: readUname},
+		{name: "crm report", begins: is(`^Platform: Linux$`), read: readSystemInfo},
 		{name: "/etc/os-release", begins: is(`^(?:PRETTY_NAME|NAME|ID|VERSION_ID)=`), read: asFile("/etc/os-release")},
 		{name: "/proc/mdstat", begins: is(`^Personalities :`), read: asFile("/proc/mdstat")},
 		{name: "virsh dumpxml", begins: is(`^\s*<(?:domain[ >]|\?xml|domstatus)`), read: readLibvirt},

@@ -18,6 +18,8 @@ func Paste(name, text string) (*Machine, error) {
 	m := newMachine(name)
 	m.pasted = true
 	read, unread := m.take(plain(text), nil)
+	m.completeLinks()
+	m.partitions()
 	m.finishDisks()
 	m.Unread = append(m.Unread, unread...)
 	if len(read) > 0 {
@@ -35,7 +37,7 @@ func Paste(name, text string) (*Machine, error) {
 		"or what these print: sysctl -a, lscpu, lspci -nnvv, ethtool DEVICE, mount, nfsstat -m, numactl -H, dmesg, " +
 			"lsblk, nvme list (id-ctrl, id-ns, smart-log), smartctl -x, multipath -ll, cat of a file of /proc or /sys, " +
 			"qm config, virsh dumpxml, kubectl get vm -o yaml",
-		"or a folder or an archive with /proc and /sys of a machine, such as a sosreport"}
+		"or a folder or an archive with /proc and /sys of a machine, such as a sosreport, or a supportconfig"}
 	return nil, e
 }
 
@@ -80,6 +82,18 @@ type block struct {
 	// filtered says that the output was handed to another command, which may have left out lines.
 	filtered bool
 	lines    []string
+	// other says that it is a section of a report that holds no facts.
+	other bool
+}
+
+func (b block) weight() int {
+	switch {
+	case b.file != "":
+		return maxPaste
+	case b.part != nil && b.part.name == lspci:
+		return len(b.lines)
+	}
+	return 0
 }
 
 // maxPaste bounds the lines of a text that are looked at.
@@ -94,6 +108,30 @@ var (
 	found = regexp.MustCompile(`^(/(?:proc|sys)(?:/(?:[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|pci[0-9a-f]{4,}:[0-9a-f]{2}|` +
 		`\d+:\d+:\d+:\d+|[^\s/:]+))+):(.*)$`)
 )
+
+// Sections of supportconfig begin with two lines, sections of crm report with one, which has the command. Sources:
+// supportutils, bin/supportconfig.rc (_log_cmd, conf_files); crmsh, crmsh/report/collect.py (collect_sys_stats).
+//
+//	#==[ Command ]======================================#
+//	# /usr/bin/lscpu
+//	##### Run "cat /proc/cpuinfo" #####
+var (
+	sectionHead = regexp.MustCompile(`^#==\[ .* \]=+#?$`)
+	sectionRun  = regexp.MustCompile(`^##### [Rr]un "(.*)"(?: #####| on \S+)$`)
+)
+
+// sectionBlock begins a section of a report. Of files it has many that are no machine's state, such as those of /etc.
+func sectionBlock(label string) block {
+	typed, _, _ := strings.Cut(label, "|")
+	words := strings.Fields(typed)
+	switch {
+	case len(words) == 1 && fileBlock(words[0]).file != "":
+		return fileBlock(words[0])
+	case len(words) > 0 && isProgram(words[0]):
+		return typedBlock(words)
+	}
+	return block{other: true}
+}
 
 // isProgram reports whether a word is a command that may follow a bare "#", which also begins comments.
 func isProgram(word string) bool {
@@ -110,6 +148,20 @@ func split(text string, command []string, all []part) []block {
 	for _, line := range lines {
 		line = strings.TrimRight(line, "\r")
 		now := &blocks[len(blocks)-1]
+		switch run := sectionRun.FindStringSubmatch(line); {
+		case run != nil:
+			blocks = append(blocks, sectionBlock(run[1]))
+			continue
+		case sectionHead.MatchString(line):
+			blocks = append(blocks, block{other: true, lines: []string{line}})
+			continue
+		case now.other && len(now.lines) == 1 && strings.HasPrefix(line, "# "):
+			blocks[len(blocks)-1] = sectionBlock(line[2:])
+			continue
+		case now.other:
+			now.lines = nil
+			continue
+		}
 		if h := header.FindStringSubmatch(line); h != nil {
 			blocks = append(blocks, fileBlock(h[1]))
 			continue
@@ -163,7 +215,7 @@ func opens(lines []string) bool {
 
 // fileBlock begins a file. Files that no fact is read from, such as those in /etc/pve, are known by what they hold.
 func fileBlock(name string) block {
-	if strings.HasPrefix(name, "/proc/") || strings.HasPrefix(name, "/sys/") {
+	if strings.HasPrefix(name, "/proc/") || strings.HasPrefix(name, "/sys/") || name == "/etc/os-release" {
 		return block{file: name}
 	}
 	return block{}
@@ -194,7 +246,14 @@ func (m *Machine) take(text string, command []string) (read, unread []string) {
 		}
 	}
 	all := parts()
-	for _, b := range split(text, command, all) {
+	// What is read first counts: files of the kernel say more than commands that read them, and of several lists of PCI
+	// functions the longest says most.
+	blocks := split(text, command, all)
+	slices.SortStableFunc(blocks, func(a, b block) int { return b.weight() - a.weight() })
+	for _, b := range blocks {
+		if b.other {
+			continue
+		}
 		body := strings.Join(b.lines, "\n")
 		if strings.TrimSpace(body) == "" {
 			continue

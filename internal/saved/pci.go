@@ -80,31 +80,18 @@ func readPCI(m *Machine, text string) bool {
 	return read
 }
 
-// putFunction makes the files of a function, and reports whether they say more than its class.
+// putFunction makes the files of a function that are not there, and reports whether they say more than its class.
 func (m *Machine) putFunction(f pciText, above map[string]string, host bool) bool {
 	const devices = "/sys/bus/pci/devices/"
-	if _, err := m.files.Lstat(collect.PathInFS(devices + f.address)); err == nil {
-		return true // the machine's own files say more
-	}
-	dir, at := f.address, f.bus
-	for range 32 {
-		parent, ok := above[at]
-		if !ok {
-			break
+	dir, err := collect.Reader{FS: m.files}.Resolve(devices + f.address)
+	if err != nil {
+		dir = m.placeFunction(f, above, host)
+		m.link(devices+f.address, dir)
+		m.file(dir+"/class", "0x"+f.class+"00\n")
+		if id := pciID.FindAllStringSubmatch(f.head, -1); id != nil {
+			m.file(dir+"/vendor", "0x"+id[len(id)-1][1]+"\n")
+			m.file(dir+"/device", "0x"+id[len(id)-1][2]+"\n")
 		}
-		dir = parent + "/" + dir
-		at = parent[:strings.LastIndexByte(parent, ':')]
-	}
-	if !host && !strings.HasSuffix(at, ":00") {
-		const reason = "the bridge above it is not among the lines"
-		m.tell(f.address, collect.Unknown("pci.parent", "lspci", reason), collect.Unknown("pci.path", "lspci", reason))
-	}
-	dir = "/sys/devices/pci" + at + "/" + dir
-	m.link(devices+f.address, dir)
-	m.file(dir+"/class", "0x"+f.class+"00\n")
-	if id := pciID.FindAllStringSubmatch(f.head, -1); id != nil {
-		m.file(dir+"/vendor", "0x"+id[len(id)-1][1]+"\n")
-		m.file(dir+"/device", "0x"+id[len(id)-1][2]+"\n")
 	}
 	read := false
 	for line := range strings.Lines(f.body) {
@@ -142,4 +129,22 @@ func (m *Machine) putFunction(f pciText, above map[string]string, host bool) boo
 		}
 	}
 	return read
+}
+
+// placeFunction is the folder of a function below the bridges that are above it.
+func (m *Machine) placeFunction(f pciText, above map[string]string, host bool) string {
+	dir, at := f.address, f.bus
+	for range 32 {
+		parent, ok := above[at]
+		if !ok {
+			break
+		}
+		dir = parent + "/" + dir
+		at = parent[:strings.LastIndexByte(parent, ':')]
+	}
+	if !host && !strings.HasSuffix(at, ":00") {
+		const reason = "the bridge above it is not among the lines"
+		m.tell(f.address, collect.Unknown("pci.parent", "lspci", reason), collect.Unknown("pci.path", "lspci", reason))
+	}
+	return "/sys/devices/pci" + at + "/" + dir
 }

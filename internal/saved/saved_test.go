@@ -564,6 +564,10 @@ func FuzzPaste(f *testing.F) {
 	for _, c := range diskPastes() {
 		f.Add(c.text)
 	}
+	f.Add(kubeMachine)
+	f.Add(kubeList)
+	f.Add(hardwareText)
+	f.Add("##### Run \"lspci\" #####\n" + lscpuTable + "Platform: Linux\nKernel release: 6.4\n/sys/block/sda/queue/scheduler:bfq\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := Paste("F", text)
 		if err != nil {
@@ -583,6 +587,8 @@ func FuzzArchive(f *testing.F) {
 	f.Add(packed(f, plain, func(w io.Writer) (io.WriteCloser, error) { return xz.NewWriter(w) }))
 	f.Add(zipOf(f, map[string]string{"../proc/cmdline": "ro\n", "proc/cmdline/x": "a",
 		"sys": "-> ..", "/sos_commands/x/dmesg": "a"}))
+	f.Add(tarOf(f, crmReport()))
+	f.Add(tarOf(f, map[string]string{"n/sysinfo.tgz": mustGather(f)["must-gather.local.1/quay-io-openshift-sha256-1/nodes/worker-1/sysinfo.tgz"]}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !IsArchive(bytes.NewReader(data)) {
 			return
