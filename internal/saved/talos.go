@@ -2,11 +2,17 @@ package saved
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/facts/collect"
+	"headroom/internal/facts/network"
 )
 
 // readTalos reads what a machine configuration of Talos sets. Its kernel arguments are only those that are added, so
@@ -41,36 +47,76 @@ func readTalos(m *Machine, text string) bool {
 	return len(c.Machine.Sysctls)+len(c.Machine.Sysfs) > 0
 }
 
-// readTalosResources reads the sysctls that Talos has set, as "talosctl support" saves them for each node, in
-// talosResources/kernelparamstatuses.runtime.talos.dev.yaml. Sources: go-talos-support, support/collectors/talos.go
-// (talosResource); Talos, pkg/machinery/resources/runtime/kernel_params_status.go.
+// readTalosResources reads what "talosctl support" saves of the state of each node: the sysctls that Talos has set, the
+// kernel's arguments and the adapters. Sources: go-talos-support, support/collectors/collectors.go and talos.go
+// (talosResource); Talos, pkg/machinery/resources/runtime/kernel_params_status.go and kernel_cmdline.go, and
+// pkg/machinery/resources/network/link_status.go.
 //
 //	metadata:
 //	    id: proc.sys.net.ipv4.tcp_window_scaling
 //	spec:
 //	    current: "1"
 func (m *Machine) readTalosResources() {
-	names, _ := fs.Glob(m.files, "talosResources/*")
+	names, _ := fs.Glob(m.files, "*esources/*") // talosResources once, resources now
 	for _, name := range names {
+		kind, _, _ := strings.Cut(strings.ToLower(path.Base(name)), ".")
 		text, err := m.files.ReadFile(name)
-		if err != nil || !strings.HasPrefix(strings.ToLower(path.Base(name)), "kernelparamstatuses") {
+		if err != nil || !slices.Contains([]string{"kernelparamstatuses", "kernelcmdlines", "linkstatuses"}, kind) {
 			continue
 		}
 		for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
 			var d struct {
 				Metadata struct{ ID string }
-				Spec     struct {
-					Current     string
-					Unsupported bool
-				}
+				Spec     talosSpec
 			}
 			if documents.Decode(&d) != nil {
 				break
 			}
 			known := strings.HasPrefix(d.Metadata.ID, "proc.sys.") || strings.HasPrefix(d.Metadata.ID, "sys.")
-			if known && !d.Spec.Unsupported && d.Spec.Current != "" {
+			switch {
+			case kind == "linkstatuses":
+				m.talosLink(d.Metadata.ID, d.Spec)
+			case kind == "kernelcmdlines" && d.Spec.Cmdline != "":
+				m.file("/proc/cmdline", d.Spec.Cmdline+"\n")
+			case known && !d.Spec.Unsupported && d.Spec.Current != "":
 				m.file("/"+swapDots(d.Metadata.ID), d.Spec.Current+"\n")
 			}
 		}
 	}
 }
+
+// talosSpec is what is read of a resource's state, of whichever kind it is.
+type talosSpec struct {
+	Current     string
+	Unsupported bool
+	Cmdline     string
+
+	Type, Kind, Duplex, Driver string
+	MTU                        int
+	LinkState                  bool   `yaml:"linkState"`
+	Speed                      int    `yaml:"speedMbit"`
+	BusPath                    string `yaml:"busPath"`
+}
+
+// talosLink makes the files of an adapter. A link that is no hardware has a kind: bond, veth, vlan.
+func (m *Machine) talosLink(name string, s talosSpec) {
+	if !strings.EqualFold(s.Type, "ether") || s.Kind != "" || s.Driver == "" || strings.ContainsAny(name, "/.") {
+		return
+	}
+	dir := network.NetDir + "/" + name
+	m.folder(dir + "/device")
+	m.driver(dir+"/device", s.Driver)
+	m.file(dir+"/mtu", fmt.Sprintf("%d\n", s.MTU))
+	m.file(dir+"/carrier", map[bool]string{true: "1\n", false: "0\n"}[s.LinkState])
+	if s.Speed > 0 && s.Speed < 10_000_000 {
+		m.file(dir+"/speed", fmt.Sprintf("%d\n", s.Speed))
+		m.file(dir+"/duplex", strings.ToLower(s.Duplex)+"\n")
+	}
+	address := collect.Unknown("nic.pci.address", "LinkStatuses", notSaved)
+	if pciAddress.MatchString(s.BusPath) {
+		address = collect.Known("nic.pci.address", s.BusPath, "LinkStatuses")
+	}
+	m.tell(name, address, collect.Unknown("nic.master", "LinkStatuses", notSaved))
+}
+
+var pciAddress = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
