@@ -86,9 +86,7 @@ const hardwareSays = `cpu.microcode = 0x42
 	pci.link.width 0000:03:00.0 = 2
 	pci.parent 0000:03:00.0 = 0000:00:03.0
 	disk.size nvme0n1 = 1000204886016
-	disk.queue.scheduler nvme0n1 = bfq
-	disk.pci.address nvme0n1 = unknown
-	disk.transport nvme0n1 = unknown`
+	disk.queue.scheduler nvme0n1 = bfq`
 
 func TestSupportconfig(t *testing.T) {
 	m, err := Bytes("A", tarOf(t, map[string]string{"scc_db1_1/hardware.txt": hardwareText,
@@ -102,11 +100,13 @@ func TestSupportconfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(t, factsOf(t, m), hardwareSays+"\nkernel.release = 6.4.0-150600.23-default\nos.id = sles\n"+
-		"nic.offload.tso eth7 = absent\nmachine.vendor = unknown")
+		"nic.offload.tso eth7 = absent\nmachine.vendor = unknown\ndisk.pci.address nvme0n1 = unknown\n"+
+		"disk.transport nvme0n1 = unknown")
 	if m, err = Paste("hardware.txt", hardwareText); err != nil {
 		t.Fatal(err)
 	}
-	check(t, factsOf(t, m), hardwareSays+"\nmachine.vendor = absent")
+	check(t, factsOf(t, m), hardwareSays+"\nmachine.vendor = absent\ndisk.pci.address nvme0n1 = absent\n"+
+		"disk.transport nvme0n1 = absent")
 }
 
 // crmReport is a report of two nodes, the second of an older version.
