@@ -60,16 +60,16 @@ func prefixes(text []byte) (kinds []aPrefix) {
 }
 
 var (
-	quotation   = regexp.MustCompile(`^[ \t]*> ?`)
+	quotation   = regexp.MustCompile(`^[ \t]*>`)
 	dateAndTime = regexp.MustCompile(
 		`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?: |$)`)
 	timeOfDay = regexp.MustCompile(`^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?: |$)`)
 	journal   = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./@-]+(?:\[\d+\])?:(?: |$)`)
-	box       = regexp.MustCompile(`^[│┃|] ?`)
+	box       = regexp.MustCompile(`^[│┃|]`)
 	// markdownRule stands below the titles of a table in Markdown.
 	markdownRule = regexp.MustCompile(`(?m)^[> \t]*\|[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$`)
 	boxEnd       = regexp.MustCompile(`[ \t]*[│┃|][ \t\r]*$`)
-	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})(?:\t|[:|] ?)`)
+	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})[\t:|]`)
 	// name is what a program writes before all lines alike: a name, a prompt, or blanks.
 	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |\$ |[ \t]+)`)
 )
@@ -136,12 +136,13 @@ func withoutLinePrefix(text []byte) []byte {
 	return nil
 }
 
-// cutEach returns the lines without their prefix; nil if fewer than three have one, or more than a tenth, and some,
-// have none: a page around a quotation stays.
+// cutEach returns the lines without their prefix, and without a blank that follows it in all of them; nil if fewer than
+// three have one, or more than a tenth, and some, have none: a page around a quotation stays.
 func cutEach(lines [][]byte, prefix aPrefix) [][]byte {
 	const fewest, mostWithout, some = 3, 10, 5
 	cut := make([][]byte, len(lines))
 	with, without := 0, 0
+	blank := true
 	for i, line := range lines {
 		cut[i] = line
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -149,6 +150,7 @@ func cutEach(lines [][]byte, prefix aPrefix) [][]byte {
 		}
 		if m := prefix(bytes.TrimRight(line, "\r")); m != nil && m[1] > 0 {
 			cut[i] = line[m[1]:]
+			blank = blank && (len(bytes.TrimSpace(cut[i])) == 0 || cut[i][0] == ' ')
 			with++
 		} else if without++; without > some+i/mostWithout {
 			return nil
@@ -156,6 +158,11 @@ func cutEach(lines [][]byte, prefix aPrefix) [][]byte {
 	}
 	if with < fewest || without > with {
 		return nil
+	}
+	for i, line := range cut {
+		if blank && len(line) < len(lines[i]) {
+			cut[i] = bytes.TrimPrefix(line, []byte(" "))
+		}
 	}
 	return cut
 }
