@@ -67,6 +67,7 @@ func TestGolden(t *testing.T) {
 		{"perftest-text", []string{"perftest-text/all-sizes.txt"}},
 		{"sockperf-text", []string{"sockperf-text/ping-pong.txt"}},
 		{"netperf-text", []string{"netperf-text/pasted.txt"}},
+		{"netperf-columns", []string{"netperf-text/columns.txt"}},
 		{"iperf3-appended", []string{"iperf3/iperf3-3.12-appended.json"}},
 	}
 	for _, c := range cases {

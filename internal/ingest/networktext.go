@@ -28,7 +28,7 @@ func networkTexts() []Importer {
 			lab.EnginePerftest, perftest.IsText, perftest.ParseText},
 		{"sockperf-text", "the text of a client of sockperf", "usec; of half the way there and back without --full-rtt",
 			lab.EngineSockperf, sockperf.IsText, sockperf.ParseText},
-		{"netperf-text", "the tables of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k and -o",
+		{"netperf-text", "the tables of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k, -o and -O",
 			"10^6bits are a million bits, MBytes 2^20 bytes; a second", "netperf", netperf.IsText, netperf.ParseText},
 	} {
 		all = append(all, Importer{Name: one.name, Title: one.title, Units: one.units, text: true,

@@ -10,7 +10,8 @@ import (
 func TestNetworkTextCarriers(t *testing.T) {
 	for _, file := range []string{"iperf-text/3.12-bidir-V.txt", "iperf-text/2.1.8-udp-P2.txt",
 		"iperf3/iperf3-3.12-appended.json", "iperf3/iperf3-3.21-json-stream.txt",
-		"perftest-text/all-sizes.txt", "sockperf-text/ping-pong.txt", "netperf-text/pasted.txt"} {
+		"perftest-text/all-sizes.txt", "sockperf-text/ping-pong.txt", "netperf-text/pasted.txt",
+		"netperf-text/columns.txt"} {
 		text, err := os.ReadFile("testdata/" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -33,7 +34,7 @@ func TestNetworkTextRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"n1: " + row + "n2: " + row + "n1: " + row: `the lines of "n2:" and "n1:" stand between each other; import what`,
 		"DLPI CO STREAM TEST from a (1.2.3.4) port 0 AF_INET to b (1.2.3.5) port 0 AF_INET\n": "this looks like the tables " +
-			`of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k and -o: line 1: tests of netperf called "DLPI`,
+			`of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k, -o and -O: line 1: tests of netperf called "DLPI`,
 		" #bytes     #iterations    BW peak[Gb/sec]\n": "this looks like the tables of perftest (ib_write_bw and the like), " +
 			"but no line with a result is whole; paste all",
 		"sockperf: == version #3.7-no.git ==\nsockperf: [SERVER] listen on:\n": "a server of sockperf prints no times; " +

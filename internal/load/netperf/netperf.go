@@ -1,14 +1,18 @@
-// Package netperf reads what netperf prints: the tables of its classic tests, and the output of its omni tests that
-// names its values (-k) or has them separated by commas (-o).
+// Package netperf reads what netperf prints: the tables of its classic tests, and the output of its omni tests, which
+// names its values (-k), separates them by commas (-o) or has them in columns (-O).
 //
-// What is not said is absent, never zero. Sources: nettest_bsd.c and nettest_omni.c of netperf for the tables, and
-// format_units and calc_thruput_interval_omni in netlib.c for what the units mean.
+// What is not said is absent, never zero. Sources: nettest_bsd.c of netperf for the tables, print_omni_keyword,
+// print_omni_csv and print_omni_human in nettest_omni.c, and format_units and calc_thruput_interval_omni in netlib.c
+// for what the units mean.
 package netperf
 
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +21,8 @@ import (
 )
 
 var (
-	callPattern = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])(netperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
+	// callPattern finds a call. Omni output has one in quotes, as a value.
+	callPattern = regexp.MustCompile(`^[^"]*?(?:^|[\s/(;&|#$%>❯➜])(netperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
 	// banner begins a test: "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to h () port 0 AF_INET".
 	banner = regexp.MustCompile(`(?:MIGRATED )?\b([A-Z]+ [A-Za-z/| ]{2,40}?) TEST from .*? to (\S*) \(([^)]*)\) port`)
 	burst  = regexp.MustCompile(` first burst (\d{1,9})`)
@@ -57,10 +62,15 @@ func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
 			}
 		}
 		if !began {
+			if part.Command != nil && slices.ContainsFunc(part.Lines, isRow) {
+				left = append(left, pasted.Left{Line: part.Line, Reason: untitled})
+			}
 			continue
 		}
-		for _, line := range part.Lines[1:] {
-			t.line(line)
+		for i, line := range part.Lines[1:] {
+			if t.line(line); t.untitled {
+				left = append(left, pasted.Left{Line: part.Line + 1 + i, Reason: untitled})
+			}
 		}
 		r, reason := t.result()
 		if reason != "" {
@@ -76,6 +86,12 @@ func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
 	return all, left
 }
 
+// untitled is why rows are left that -P 0 prints.
+const untitled = "figures without titles, as -P 0 prints them; leave -P 0 out"
+
+// isRow reports whether a line may have figures.
+func isRow(line string) bool { return numbers.MatchString(line) || unitOf.MatchString(line) }
+
 // test is one as it was printed.
 type test struct {
 	name, server, burst string
@@ -87,6 +103,11 @@ type test struct {
 	// values by their names in omni output; titles are those of values that are separated by commas.
 	values map[string]string
 	titles []string
+	// above are the last lines, which may be the titles of columns.
+	above []string
+	// last is the row of values below titles, and untitled is set if the line at hand is another like it.
+	last     string
+	untitled bool
 }
 
 func newTest(m []string, line string) test {
@@ -98,14 +119,25 @@ func newTest(m []string, line string) test {
 }
 
 func (t *test) line(text string) {
+	if strings.HasPrefix(text, "Interim") {
+		return
+	}
+	columns := t.columns(text)
+	t.above = append(t.above, text)
+	t.untitled = columns == nil && t.titles == nil && unitOf.MatchString(t.last) && unitOf.MatchString(text) &&
+		len(strings.Fields(text)) == len(strings.Fields(t.last)) &&
+		strings.Count(text, ",") == strings.Count(t.last, ",")
 	switch {
+	case columns != nil:
+		maps.Copy(t.values, columns)
+		t.above, t.last = nil, text
 	case t.titles != nil && strings.Contains(text, ","):
 		for i, value := range strings.Split(text, ",") {
 			if i < len(t.titles) {
 				t.values[t.titles[i]] = strings.TrimSpace(value)
 			}
 		}
-		t.titles = nil
+		t.titles, t.last = nil, text
 	case separated.MatchString(text):
 		for _, title := range strings.Split(text, ",") {
 			t.titles = append(t.titles, cmp.Or(titles()[strings.TrimSpace(title)], "-"))
@@ -118,8 +150,9 @@ func (t *test) line(text string) {
 		for _, field := range strings.Fields(text) {
 			row = append(row, parsed(field))
 		}
+		t.untitled = len(t.rows) > 0 && len(row) == len(t.rows[0])
 		t.rows = append(t.rows, row)
-	case len(t.rows) == 0 && !strings.HasPrefix(text, "Interim"):
+	case len(t.rows) == 0:
 		if m := unitOf.FindStringSubmatch(text); m != nil {
 			t.unit = m[1]
 		}
@@ -130,7 +163,61 @@ func (t *test) line(text string) {
 	}
 }
 
-// titles returns the names of values by their titles in output with commas.
+// columns returns the values of a line below the titles of -O, by their names; nil if it is none. Each title stands in
+// up to four lines, and a column of blanks stands between two of them:
+//
+//	Local       Remote      Local  Elapsed Throughput Throughput
+//	Send Socket Recv Socket Send   Time               Units
+//	Size        Size        Size   (sec)
+//	Final       Final
+//	4194304     1026899     16384  1.00    4091.42    10^6bits/s
+func (t *test) columns(text string) map[string]string {
+	const mostTitles = 4
+	lines := append(slices.Clone(t.above[max(0, len(t.above)-mostTitles):]), text)
+	width := 0
+	for _, line := range lines {
+		width = max(width, len(line))
+	}
+	var values map[string]string
+	for from := 0; from < width; {
+		to := from
+		filled := func(line string) bool { return to < len(line) && line[to] != ' ' }
+		for to < width && slices.ContainsFunc(lines, filled) {
+			to++
+		}
+		var cells []string
+		for _, line := range lines {
+			if cell := strings.TrimSpace(line[min(from, len(line)):min(to, len(line))]); cell != "" {
+				cells = append(cells, cell)
+			}
+		}
+		from = to + 1
+		if len(cells) < 2 {
+			continue
+		}
+		value := cells[len(cells)-1]
+		name := titles()[strings.Join(cells[:len(cells)-1], " ")]
+		_, err := strconv.ParseFloat(value, 64)
+		fits := err == nil
+		switch name {
+		case "":
+			continue
+		case "PROTOCOL", "DIRECTION":
+			fits = true
+		case "THROUGHPUT_UNITS":
+			fits = unitOf.MatchString(value)
+		}
+		if fits {
+			if values == nil {
+				values = map[string]string{}
+			}
+			values[name] = value
+		}
+	}
+	return values
+}
+
+// titles returns the names of values by their titles in output with commas or in columns.
 func titles() map[string]string {
 	return map[string]string{"Throughput": "THROUGHPUT", "Throughput Units": "THROUGHPUT_UNITS",
 		"Elapsed Time (sec)": "ELAPSED_TIME", "Local Send Size": "LOCAL_SEND_SIZE",
@@ -182,7 +269,7 @@ func (t *test) result() (r pasted.Result, reason string) {
 	case len(t.values) > 0:
 		return r, t.omni(k, &r, set)
 	case len(t.rows) == 0:
-		return r, "below this line is no table, or one of -O; -k prints what is read"
+		return r, "below this line is no table with its titles; -k prints what is read best"
 	case k.requests != t.requests:
 		return r, "the table belongs to another test, or its titles are missing"
 	}
@@ -231,10 +318,11 @@ func (t *test) result() (r pasted.Result, reason string) {
 // omni reads named values. The throughput is what the receiver counted, of UDP too.
 func (t *test) omni(k kind, r *pasted.Result, set func(name, value string)) (reason string) {
 	r.Seconds = parsed(t.values["ELAPSED_TIME"])
-	value, printed := t.values["THROUGHPUT"]
+	value := t.values["THROUGHPUT"]
+	_, err := strconv.ParseFloat(value, 64)
 	m := unitOf.FindStringSubmatch(t.values["THROUGHPUT_UNITS"])
 	switch {
-	case !printed || m == nil:
+	case err != nil || m == nil:
 		return "THROUGHPUT or THROUGHPUT_UNITS is missing"
 	case k.requests && m[1] != "Trans":
 		return "the throughput is not in transactions a second; run netperf without -f"
@@ -265,7 +353,7 @@ func (t *test) omni(k kind, r *pasted.Result, set func(name, value string)) (rea
 
 func parsed(s string) float64 {
 	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || v < 0 { // no number, or -1 where nothing is known
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) { // no number, or -1 where nothing is known
 		return 0
 	}
 	return v

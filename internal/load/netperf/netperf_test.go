@@ -19,13 +19,20 @@ const (
 		"Socket Size   Request  Resp.   Elapsed  Trans.\nSend   Recv   Size     Size    Time     Rate         \n" +
 		"bytes  Bytes  bytes    bytes   secs.    per sec   \n\n" +
 		"16384  131072 1        1       10.00    24912.33   \n16384  131072 \n"
+	// columns is what -O printed, of a test over the loopback.
+	columns = "MIGRATED TCP STREAM" + to + "\nLocal       Remote      Local  Elapsed Throughput Throughput  \n" +
+		"Send Socket Recv Socket Send   Time               Units       \n" +
+		"Size        Size        Size   (sec)                          \n" +
+		"Final       Final                                             \n" +
+		"4194304     1026899     16384  10.00   4091.42    10^6bits/s  \n"
 	udp = "MIGRATED UDP STREAM" + to + "\nSocket  Message  Elapsed      Messages                \n" +
 		"Size    Size     Time         Okay Errors   Throughput\nbytes   bytes    secs            #      #   10^6bits/sec\n\n" +
 		"212992   65507   10.00      346245      0    18145.28\n212992           10.00      311620           16330.73\n\n"
 )
 
 func FuzzParseText(f *testing.F) {
-	for _, text := range []string{stream, rr, udp, "OMNI Send" + to + "\nTHROUGHPUT=1.5\nTHROUGHPUT_UNITS=10^6bits/s\n",
+	for _, text := range []string{stream, rr, udp, columns,
+		"OMNI Send" + to + "\nTHROUGHPUT=1.5\nTHROUGHPUT_UNITS=10^6bits/s\n",
 		"OMNI Send" + to + "\nThroughput,Throughput Units\n1.5,KBytes/s\n"} {
 		f.Add(text)
 	}
@@ -73,6 +80,26 @@ func TestText(t *testing.T) {
 			"\nProtocol,Throughput,Throughput Units,Elapsed Time (sec),Local Send Size\n" +
 			"TCP,9.39,10^9bits/s,10.00,16384\n",
 			"1 omni-send length=16384 protocol=tcp server=192.0.2.2 10 s send.bitrate=9.39e+09"},
+		"columns": {columns, "1 " + strings.Replace(streamWant, "9.38641e+09", "4.09142e+09", 1)},
+		"columns after interim results": {strings.Replace(columns, "Local  ", "Interim result: 9963.47 10^6bits/s "+
+			"over 0.482 seconds ending at 1796030158.164\nLocal  ", 1),
+			"1 " + strings.Replace(streamWant, "9.38641e+09", "4.09142e+09", 1)},
+		"columns in two blocks": {"OMNI Send|Recv" + to + "\nThroughput Throughput Mean         Command\n" +
+			"           Units      Latency      Line\n                      Microseconds\n\n" +
+			"21273.08   Trans/s    46.95        \"/usr/bin/netperf -H server -t omni -- -d rr\"\n\n" +
+			"Elapsed Protocol Minimum\nTime             Latency\n(sec)            Microseconds\n\n1.01    TCP      13\n",
+			"1 omni-rr protocol=tcp server=192.0.2.2 1.01 s request.latency.mean=4.695e-05 request.latency.min=1.3e-05 " +
+				"request.rate=21273.1"},
+		"columns with one title too few": {"MIGRATED TCP MAERTS" + to + "\nThroughput\n\n\n\n6762.47\n",
+			"1 left: THROUGHPUT or THROUGHPUT_UNITS is missing"},
+		"columns that moved": {strings.ReplaceAll(columns, "  ", " "),
+			"1 left: below this line is no table with its titles; -k prints what is read best"},
+		"rows without titles": {stream + "131072  16384  16384    10.00    9000.00\n",
+			"1 " + streamWant + "; 8 left: " + untitled},
+		"columns without titles": {columns + columns[strings.LastIndex(columns, "4194304"):],
+			"1 " + strings.Replace(streamWant, "9.38641e+09", "4.09142e+09", 1) + "; 7 left: " + untitled},
+		"a command without titles": {stream + "$ netperf -P 0 -H a\n131072  16384  16384    10.00    9000.00\n",
+			"1 " + streamWant + "; 9 left: " + untitled},
 		"no control": {strings.Replace(stream, " : demo", " : no control", 1), "1 " + streamWant + " ! only-sent"},
 		"bits that are bytes": {strings.ReplaceAll(stream, "10^6bits", "10^0bits"),
 			`1 left: the unit "10^0bits" of its rate is not known`},
@@ -81,7 +108,7 @@ func TestText(t *testing.T) {
 		"half": {udp[:strings.LastIndex(udp, "212992")],
 			"1 left: the second line of its table is missing, which has what arrived"},
 		"no table": {"MIGRATED TCP STREAM" + to + "\n",
-			"1 left: below this line is no table, or one of -O; -k prints what is read"},
+			"1 left: below this line is no table with its titles; -k prints what is read best"},
 		"another test": {"DLPI COMPONENT" + to + "\n1 1 1 1 1\n", `1 left: tests of netperf called "DLPI COMPONENT" are not read`},
 	} {
 		all, left := ParseText(c.text)
