@@ -66,7 +66,9 @@ type runBuilder struct {
 	// mixed says of each of mixedKeys what two files disagree on.
 	mixedKeys, mixed []string
 	// tests of iperf3 by their cookies.
-	tests  map[string][]seenTest
+	tests map[string][]seenTest
+	// forms in which tests of other tools were printed, by the tool and what tells a test apart.
+	forms  map[string]seenForm
 	places map[string]int // host and device to index of run.Targets
 	arms   map[string]arm
 	// before is the last measurement's place in the run: most files hold more of the same.
@@ -79,6 +81,9 @@ type runBuilder struct {
 	held *[]measurement
 }
 
+// seenForm is a form in which a test was printed, and where.
+type seenForm struct{ form, where string }
+
 type arm struct {
 	id     string
 	target int
@@ -86,7 +91,7 @@ type arm struct {
 
 func newRunBuilder(sink Sink) *runBuilder {
 	d := &runBuilder{sink: sink, cells: newCells(), checks: validity.Checks(), places: map[string]int{},
-		arms: map[string]arm{}, tests: map[string][]seenTest{}}
+		arms: map[string]arm{}, tests: map[string][]seenTest{}, forms: map[string]seenForm{}}
 	d.run = lab.Run{Source: lab.Imported, Status: lab.Complete}
 	d.before.target = -1
 	return d

@@ -65,6 +65,7 @@ func TestGolden(t *testing.T) {
 		{"iperf-text", []string{"iperf-text/3.12-bidir-V.txt", "iperf-text/2.1.8-udp-P2.txt",
 			"iperf-text/3.12-pasted.txt"}},
 		{"perftest-text", []string{"perftest-text/all-sizes.txt"}},
+		{"perftest-json", []string{"perftest-text/json.txt"}},
 		{"sockperf-text", []string{"sockperf-text/ping-pong.txt"}},
 		{"netperf-text", []string{"netperf-text/pasted.txt"}},
 		{"netperf-columns", []string{"netperf-text/columns.txt"}},

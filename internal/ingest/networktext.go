@@ -23,7 +23,7 @@ func networkTexts() []Importer {
 		is                         func(text []byte) bool
 		parse                      func(text string) (all []pasted.Result, left []pasted.Left)
 	}{
-		{"perftest-text", "the tables of perftest (ib_write_bw and the like)",
+		{"perftest-text", "the tables of perftest (ib_write_bw and the like), and its --out_json",
 			"MB/sec and MiB/sec are of 2^20 bytes, Gb/sec of 10^9 bits; usec of the way there, for write and send",
 			lab.EnginePerftest, perftest.IsText, perftest.ParseText},
 		{"sockperf-text", "the text of a client of sockperf", "usec; of half the way there and back without --full-rtt",
@@ -56,6 +56,16 @@ func addPasted(f file, title, engine string, all []pasted.Result, left []pasted.
 	}
 	lines := strings.Split(string(f.data), "\n")
 	for _, r := range all {
+		if r.Test != "" {
+			key, where := engine+" "+r.Test, fmt.Sprintf("%s, line %d", f.name, f.before+r.Line)
+			if before, again := d.forms[key]; again && before.form != r.Form {
+				d.warn(lab.Warning{Code: "import-duplicate",
+					Text: fmt.Sprintf("%s (%s) and %s (%s) have the same test of %s, by its figures; it was counted once, as "+
+						"the first has it", before.where, before.form, where, r.Form, engine)})
+				continue
+			}
+			d.forms[key] = seenForm{r.Form, where}
+		}
 		m := measurement{job: r.Job, engine: engine, params: r.Params, line: f.before + r.Line,
 			host: promptOf(promptPattern(), lines[min(r.Prompt, len(lines))-1]).host}
 		m.repetition = lab.Repetition{Command: r.Command, Values: r.Values, Seconds: r.Seconds, Warnings: r.Warnings}

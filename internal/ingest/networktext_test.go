@@ -1,9 +1,13 @@
 package ingest
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"headroom/internal/lab"
 )
 
 // TestNetworkTextCarriers checks that results are the same with something before each of their lines, or around them.
@@ -11,7 +15,7 @@ func TestNetworkTextCarriers(t *testing.T) {
 	for _, file := range []string{"iperf-text/3.12-bidir-V.txt", "iperf-text/2.1.8-udp-P2.txt",
 		"iperf3/iperf3-3.12-appended.json", "iperf3/iperf3-3.21-json-stream.txt",
 		"perftest-text/all-sizes.txt", "sockperf-text/ping-pong.txt", "netperf-text/pasted.txt",
-		"netperf-text/columns.txt"} {
+		"netperf-text/columns.txt", "perftest-text/json.txt"} {
 		text, err := os.ReadFile("testdata/" + file)
 		if err != nil {
 			t.Fatal(err)
@@ -36,7 +40,7 @@ func TestNetworkTextRefused(t *testing.T) {
 		"DLPI CO STREAM TEST from a (1.2.3.4) port 0 AF_INET to b (1.2.3.5) port 0 AF_INET\n": "this looks like the tables " +
 			`of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k, -o and -O: line 1: tests of netperf called "DLPI`,
 		" #bytes     #iterations    BW peak[Gb/sec]\n": "this looks like the tables of perftest (ib_write_bw and the like), " +
-			"but no line with a result is whole; paste all",
+			"and its --out_json, but no line with a result is whole; paste all",
 		"sockperf: == version #3.7-no.git ==\nsockperf: [SERVER] listen on:\n": "a server of sockperf prints no times; " +
 			"paste what the client printed",
 	} {
@@ -71,6 +75,37 @@ func TestSameTestOnce(t *testing.T) {
 		}
 	}
 	t.Errorf("no warning about it: %+v", run.Warnings)
+}
+
+// TestTestInTwoForms counts a test once that a table and JSON have, in one file or two, and not two tests that print
+// the same figures alike.
+func TestTestInTwoForms(t *testing.T) {
+	table, err := os.ReadFile("../load/perftest/testdata/4.5-write_bw-n200-s4096.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := os.ReadFile("../load/perftest/testdata/4.5-write_bw-n200-s4096.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		want  int
+	}{
+		"two files":  {map[string][]byte{"a.txt": table, "b.json": document}, 1},
+		"one file":   {map[string][]byte{"a.txt": append(append([]byte{}, document...), table...)}, 1},
+		"two tables": {map[string][]byte{"a.txt": append(append([]byte{}, table...), table...)}, 2},
+	} {
+		names := slices.Sorted(maps.Keys(c.files))
+		run, sink, err := importMap(t, c.files, names...)
+		if err != nil || len(sink.repetitions) != c.want {
+			t.Errorf("%s: %d repetitions, want %d: %v", name, len(sink.repetitions), c.want, err)
+		}
+		told := slices.ContainsFunc(run.Warnings, func(w lab.Warning) bool { return w.Code == "import-duplicate" })
+		if told != (c.want == 1) {
+			t.Errorf("%s: %+v", name, run.Warnings)
+		}
+	}
 }
 
 // TestSeveralKubestr reads each document of kubestr in a file.

@@ -284,10 +284,11 @@ func importChecks() []Check {
 		{
 			Code:   "import-duplicate",
 			Weight: Note,
-			Title:  "The same file was given twice",
+			Title:  "The same file or test was given twice",
 			By:     "import",
 			Taints: "nothing: it counts once",
-			When:   "two files are equal byte for byte",
+			When: "two files are equal byte for byte, or have the same test, as its client and its server print it, or as a " +
+				"table and as JSON",
 			Do:     "nothing",
 			Source: "headroom's own",
 		},

@@ -71,6 +71,9 @@ type Result struct {
 	Params  map[string]string
 	Values  map[string]float64
 	Seconds float64
+	// Test tells a test apart that may be printed in two forms, such as a table and JSON, and Form is the one at hand;
+	// empty where nothing tells.
+	Test, Form string
 	// Warnings are the reasons to distrust it.
 	Warnings []lab.Warning
 }

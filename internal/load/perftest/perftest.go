@@ -115,16 +115,24 @@ var bandwidthUnit = regexp.MustCompile(`BW average\[(?:MB|MiB|Gb)/sec\]`)
 // document is the file of --out_json. It does not say in which unit it has rates: that of the table.
 func (r *Result) document(all string) error {
 	_, results, _ := strings.Cut(all, "results")
-	value := func(name string) float64 { return parsed(word(results, regexp.QuoteMeta(name)+`"?\s*:\s*"?`+number)) }
+	value := func(name string) float64 {
+		return parsed(word(results, `\b`+regexp.QuoteMeta(name)+`"?\s*:\s*"?`+number))
+	}
 	if !strings.Contains(results, "n_iterations") {
 		return errors.New("the test came to no result")
 	}
 	r.Size, r.Iterations = int64(value("MsgSize")), int64(value("n_iterations"))
 	if strings.Contains(results, "MsgRate") {
-		// The rate of operations tells which unit the rate of bytes has.
+		// The rate of operations tells which unit the rate of bytes has. Both are rounded.
 		rate, average := value("MsgRate"), value("BW_average")
-		gigabits := math.Abs(average-rate*1e6*float64(r.Size)*8/1e9) <
-			math.Abs(average-rate*1e6*float64(r.Size)/(1<<20))
+		fits := func(unit float64) bool {
+			bytes := float64(r.Size) / unit
+			return math.Abs(average-rate*1e6*bytes) <= 0.005+0.5*bytes+average/1000
+		}
+		gigabits := fits(1e9 / 8)
+		if average > 0 && gigabits == fits(1<<20) {
+			return errors.New("MsgRate does not tell the unit of BW_average")
+		}
 		r.rates(average, rate, gigabits)
 	}
 	r.Least, r.Most, r.Median, r.Mean = value("t_min")/1e6, value("t_max")/1e6, value("t_typical")/1e6,
