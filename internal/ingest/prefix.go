@@ -19,6 +19,7 @@ import (
 //	node1: Starting 10 threads                                pdsh
 //	Nov 29 10:00:00 node1 fio[4711]: Starting 10 threads      the journal
 //	     5	Starting 10 threads                               cat -n
+//	DEBUG:root:Starting 10 threads                            Python's logging
 //	│ Starting 10 threads                                 │   a box
 //	{"log":"Starting 10 threads\n","stream":"stdout", …}      Docker's json-file
 //	INFO - {'fio version': 'fio-3.7', 'direct': True, …}      Python, which prints what it read of JSON
@@ -71,7 +72,7 @@ var (
 	boxEnd       = regexp.MustCompile(`[ \t]*[│┃|][ \t\r]*$`)
 	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})[\t:|]`)
 	// name is what a program writes before all lines alike: a name, a prompt, or blanks.
-	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |\$ |[ \t]+)`)
+	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |[A-Z]+:\w+:|\$ |[ \t]+)`)
 )
 
 // numbered returns the kind of numbers that grow by one from line to line.

@@ -39,6 +39,7 @@ func carriers() map[string]func(text string) string {
 		"docker compose":     always("fio-1  | "),
 		"pdsh":               always("node1: "),
 		"a prompt":           always("$ "),
+		"Python's logging":   always("DEBUG:root:"),
 		"journal":            always("Nov 29 10:00:00 node1 fio[4711]: "),
 		"cat -n":             each(func(n int) string { return fmt.Sprintf("%6d\t", n+1) }, ""),
 		"grep -n":            each(func(n int) string { return fmt.Sprintf("%d:", n+1) }, ""),
