@@ -68,6 +68,7 @@ func TestGolden(t *testing.T) {
 		{"perftest-json", []string{"perftest-text/json.txt"}},
 		{"sockperf-text", []string{"sockperf-text/ping-pong.txt"}},
 		{"netperf-text", []string{"netperf-text/pasted.txt"}},
+		{"neper", []string{"neper/pasted.txt"}},
 		{"netperf-columns", []string{"netperf-text/columns.txt"}},
 		{"iperf3-appended", []string{"iperf3/iperf3-3.12-appended.json"}},
 	}

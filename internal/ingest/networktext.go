@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/load/neper"
 	"headroom/internal/load/netperf"
 	"headroom/internal/load/pasted"
 	"headroom/internal/load/perftest"
@@ -30,6 +31,9 @@ func networkTexts() []Importer {
 			lab.EngineSockperf, sockperf.IsText, sockperf.ParseText},
 		{"netperf-text", "the tables of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k, -o and -O",
 			"10^6bits are a million bits, MBytes 2^20 bytes; a second", "netperf", netperf.IsText, netperf.ParseText},
+		{"neper", "the text of neper (tcp_stream, tcp_rr, udp_stream and the like)",
+			"local_throughput and Mbit/s are of bits, KB/s to GB/s decimal, KiB/s and KBytes/s to GBytes/s binary; seconds",
+			"neper", neper.IsText, neper.ParseText},
 	} {
 		all = append(all, Importer{Name: one.name, Title: one.title, Units: one.units, text: true,
 			Sniff: func(_ string, head []byte) bool { return one.is(head) },

@@ -15,7 +15,7 @@ func TestNetworkTextCarriers(t *testing.T) {
 	for _, file := range []string{"iperf-text/3.12-bidir-V.txt", "iperf-text/2.1.8-udp-P2.txt",
 		"iperf3/iperf3-3.12-appended.json", "iperf3/iperf3-3.21-json-stream.txt",
 		"perftest-text/all-sizes.txt", "sockperf-text/ping-pong.txt", "netperf-text/pasted.txt",
-		"netperf-text/columns.txt", "perftest-text/json.txt"} {
+		"netperf-text/columns.txt", "perftest-text/json.txt", "neper/pasted.txt"} {
 		text, err := os.ReadFile("testdata/" + file)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 func TestAllResultsOfOneText(t *testing.T) {
 	texts, firsts := map[string]string{}, []string{} // a text of each tool is put behind all others
 	for _, folder := range []string{"text", "dd", "hdparm", "ioping", "kbench", "kubestr-text", "yabs", "sysbench",
-		"pgbench", "elbencho", "dbench", "iperf-text", "netperf-text", "perftest-text", "sockperf-text",
+		"pgbench", "elbencho", "dbench", "iperf-text", "netperf-text", "perftest-text", "sockperf-text", "neper",
 		"crystaldiskmark", "kdiskmark"} {
 		fixtures := golden.Fixtures(t, "testdata/"+folder+"/*.txt", 1)
 		firsts = append(firsts, slices.Sorted(maps.Keys(fixtures))[0])

@@ -54,6 +54,7 @@ func TestUnitsOfImporters(t *testing.T) {
 			"avg-rtt=54.262", 54.262e-6},
 		{"netperf-text", "netperf-text/pasted.txt", "tcp-stream", lab.Bitrate(lab.Send), "9386.41 10^6bits/sec",
 			9386.41e6},
+		{"neper", "neper/pasted.txt", "tcp-stream", lab.Bitrate(lab.Send), "remote_throughput=5053409613", 5053409613},
 		{"proxmox", "proxmox/dedicated.txt", "migration", lab.Bitrate(lab.Send),
 			"800.0 MiB/s, 810.5 MiB/s, 1.0 GiB/s, and 790.0 MiB/s for 2 s",
 			8 * (800 + 810.5 + 1024 + 2*790) / 5 * (1 << 20)},

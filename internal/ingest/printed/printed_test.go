@@ -180,6 +180,8 @@ func TestRecognise(t *testing.T) {
 		"Device            r/s     w/s     rkB/s\n":                                                       "iostat",
 		"19700101000000,127.0.0.1,58708,127.0.0.1,5001,1,0.0-1.0,52559932,419279478\n":                    "iperf 2",
 		"20261130072947,127.0.0.1,53637,127.0.0.1,5001,1,0.0-1.0,2232930,17847680,0.001,0,1519,0.000,0\n": "iperf 2",
+		"tid,flow_id,time,transactions,transactions/s,utime,stime\n0,0,67354.3,1,0.00,0.0,0.0\n":          "neper",
+		"time,tid,flow_id,bytes_read,transactions,latency_min\n2766296.6,0,0,31726,31726,0.000019\n":      "neper",
 		"| Test | Read |\n|------|-----:|\n| a | 5 |\n":                                                   "Markdown",
 		"hello\n": "",
 	} {

@@ -44,6 +44,8 @@ func allUnread() []unread {
 		{"rados bench's output", fio + " and its engine rbd, or " + table, re(`Maintaining \d+ concurrent writes|` +
 			`Total (?:writes|reads) made:`)},
 		{"IOR's output", "use elbencho, whose table is read, or " + table, re(`IOR-\d+\.\d+|Max (?:Write|Read): +[\d.]+ MiB/sec`)},
+		{"the samples of neper (--all-samples)", "import what it printed to its standard output",
+			re(`(?m)^(?:tid,flow_id,time|time,tid,flow_id),(?:bytes_read|transactions)\b`)},
 		// Which end printed a line, and so which way the data went, differs by version and is not in the line:
 		//	20140114124826,127.0.0.1,54402,127.0.0.1,5001,5,0.0-10.0,52551090176,42041052917
 		{"iperf 2's CSV (-y C)", "it does not say which way the data went: use iperf3 --json, or iperf without -y",

@@ -1,0 +1,335 @@
+// Package neper reads what the programs of Google's neper print: first their options, then what they measured, a name
+// and a value in each line.
+//
+// What is not said is absent, never zero. Sources: define_all_flags.c, thread.c, rr.c, stream.c, histo.c and common.c
+// of neper; for the versions before July 2019, which had no udp_stream, tcp_crr and local_throughput, tcp_stream.c and
+// tcp_rr.c.
+package neper
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"headroom/internal/lab"
+	"headroom/internal/load/pasted"
+)
+
+var (
+	// callPattern finds a call. "netperf -t tcp_rr" is none.
+	callPattern = regexp.MustCompile(`(?m)(?:^\s*|[/(;&|#$%>❯➜]\s*|\b(?:sudo|time|exec|--)\s+)` +
+		`((?:tcp|udp|psp)_(?:stream|rr|crr))(?:\s+-|\s*$)`)
+	rate    = regexp.MustCompile(`(?m)^\s*throughput=\d`)
+	begins  = regexp.MustCompile(`^\s*VERSION=\d`)
+	setting = regexp.MustCompile(`^\s*([a-z][A-Za-z0-9_]*(?:\.\d+)?)=(.*)$`)
+	marks   = regexp.MustCompile(`\b(?:local_throughput|remote_throughput|throughput_units|throughput_Mbps|` +
+		`invalid_secret_count|correlation_coefficient)=`)
+)
+
+// IsText reports whether a text has what neper printed.
+func IsText(text []byte) bool {
+	return marks.Match(text) || rate.Match(text) && callPattern.Match(text)
+}
+
+// ParseText reads tests, of one call or several, with commands and prose between them. Left are tests that are not
+// read.
+//
+//	num_flows=1
+//	client=1
+//	throughput=13200.32
+//	remote_throughput=12831
+func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
+	for _, part := range pasted.Parts(text, callPattern, begins) {
+		for _, t := range testsOf(part) {
+			r, reason := t.result()
+			if reason != "" {
+				left = append(left, pasted.Left{Line: t.part.Line, Reason: reason})
+				continue
+			}
+			r.Part = t.part
+			all = append(all, r)
+		}
+	}
+	return all, left
+}
+
+// test has the names and values of one process.
+type test struct {
+	part   pasted.Part
+	values map[string]string
+}
+
+// testsOf returns the tests of a part: where a name comes again, another begins. --iostat-ms prints t=… many times.
+func testsOf(part pasted.Part) (all []test) {
+	last := test{values: map[string]string{}}
+	for i, line := range part.Lines {
+		m := setting.FindStringSubmatch(line)
+		if m == nil || !slices.Contains(read(), m[1]) && !slices.Contains(changes(), m[1]) &&
+			!strings.HasPrefix(m[1], "latency_p") {
+			continue
+		}
+		if _, again := last.values[m[1]]; again || len(last.values) == 0 {
+			if again {
+				all = append(all, last)
+			}
+			last = test{part: part, values: map[string]string{}}
+			last.part.Line += i
+		}
+		last.values[m[1]] = strings.TrimSpace(m[2])
+	}
+	whole := strings.Join(part.Lines, "\n")
+	if !marks.MatchString(whole) && (part.Command == nil || !rate.MatchString(whole)) {
+		return nil // others print host=a, too
+	}
+	if len(last.values) == 0 {
+		last.part = part
+	}
+	return append(all, last)
+}
+
+// read are the names whose values are read. Those from throughput on are of what was measured.
+func read() []string {
+	return []string{"magic", "maxevents", "client", "num_clients", "num_flows", "num_threads", "host", "test_length",
+		"total_run_time", "total_transactions", "buffer_size", "request_size", "response_size", "congestion_control",
+		"enable_read", "tcp_fastopen", "min_rto", "throughput_opt", "time_start", "time_end", "num_transactions",
+		"throughput", "throughput_units", "throughput_Mbps", "local_throughput", "remote_throughput",
+		"latency_min", "latency_max", "latency_mean"}
+}
+
+// program is the one that printed it: the one that has these options, or that of the command where lines of the options
+// are missing; empty where nothing tells. psp_stream has the options of tcp_stream.
+func (t *test) program() string {
+	typed := ""
+	if t.part.Command != nil {
+		typed = path.Base(t.part.Command[0])
+	}
+	has := t.byOptions()
+	if has == "" || strings.TrimPrefix(typed, "psp") == strings.TrimPrefix(has, "tcp") {
+		return typed
+	}
+	if has != typed {
+		t.part.Command = nil // it is that of another test above
+	}
+	return has
+}
+
+// typed adds the values of options that the command has and no line.
+func (t *test) typed() {
+	names := map[string]string{"-F": "num_flows", "-T": "num_threads", "-B": "buffer_size", "-H": "host",
+		"-l": "test_length"}
+	if strings.HasSuffix(t.program(), "rr") {
+		names["-Q"], names["-R"] = "request_size", "response_size"
+	}
+	for i, word := range t.part.Command {
+		name, value, joined := strings.Cut(word, "=")
+		if strings.HasPrefix(name, "--") {
+			name = strings.ReplaceAll(name[2:], "-", "_")
+		} else if len(name) > 2 {
+			name, value, joined = names[word[:2]], word[2:], true
+		} else {
+			name = names[name]
+		}
+		if !joined && i+1 < len(t.part.Command) {
+			value = t.part.Command[i+1]
+		}
+		if _, printed := t.values[name]; !printed && slices.Contains(slices.Collect(maps.Values(names)), name) {
+			t.values[name] = value
+		}
+	}
+}
+
+// byOptions is the program that has these options; empty where lines of them are missing.
+func (t *test) byOptions() string {
+	has := func(name string) bool { _, printed := t.values[name]; return printed }
+	_, tcp := t.values["tcp_fastopen"]
+	switch {
+	case !has("magic") || !has("maxevents"):
+		return ""
+	case has("min_rto") && has("enable_read"): // before 2019
+		return "tcp_stream"
+	case has("min_rto") && has("request_size"):
+		return "tcp_rr"
+	case has("throughput_opt") && tcp:
+		return "tcp_stream"
+	case has("throughput_opt"):
+		return "udp_stream"
+	case has("request_size") && tcp && !has("delay"):
+		return "tcp_crr"
+	case has("request_size") && tcp:
+		return "tcp_rr"
+	case has("request_size"):
+		return "udp_rr"
+	}
+	return ""
+}
+
+// isClient reports whether a client printed it, if that is known.
+func (t *test) isClient() (client, known bool) {
+	if value := t.values["client"]; value != "" {
+		return value == "1", true
+	}
+	isOption := regexp.MustCompile(`^(?:-[A-Za-z]*c[A-Za-z]*|--client)$`)
+	return slices.ContainsFunc(t.part.Command, isOption.MatchString), t.part.Command != nil
+}
+
+// number is a value, if one is printed.
+func (t *test) number(name string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(t.values[name], 64)
+	return v, err == nil && v >= 0
+}
+
+// result of the test, or why there is none.
+func (t *test) result() (r pasted.Result, reason string) {
+	program := t.program()
+	client, known := t.isClient()
+	switch {
+	case program == "":
+		return r, "no command or option tells which program of neper printed it; paste all of its lines"
+	case !known:
+		return r, "client=1 or client=0 is missing; paste all lines"
+	case t.values["num_clients"] != "" && t.values["num_clients"] != "1":
+		return r, "the server had several clients, and its figures are of all of them"
+	}
+	t.typed()
+	protocol, kind, _ := strings.Cut(program, "_")
+	r = pasted.Result{Job: protocol + "-" + kind, Params: map[string]string{"protocol": protocol},
+		Values: map[string]float64{}, Form: "server"}
+	if client {
+		r.Form = "client"
+	}
+	names := map[string]string{"server": "host", "parallel": "num_flows", "threads": "num_threads",
+		"congestion": "congestion_control", "time": "test_length", "transactions": "total_transactions"}
+	if kind == "stream" {
+		names["length"] = "buffer_size"
+	} else {
+		names["request"], names["response"] = "request_size", "response_size"
+	}
+	for param, name := range names {
+		if value := t.values[name]; value != "" && value[0] != '-' { // --test-length -100 is of transactions
+			r.Params[param] = value
+		}
+	}
+	for _, name := range changes() {
+		if v, _ := t.number(name); v > 0 {
+			r.Params[name] = t.values[name]
+		}
+	}
+	start, _ := t.number("time_start")
+	end, _ := t.number("time_end")
+	if start > 0 && end > start {
+		r.Seconds = math.Round((end-start)*1e6) / 1e6
+	} else {
+		r.Seconds, _ = t.number("total_run_time")
+	}
+	if kind == "stream" {
+		reason = t.stream(&r, client)
+	} else {
+		reason = t.requests(&r, client)
+	}
+	if flows := t.values["num_flows"]; flows != "" && flows != "1" {
+		r.Job += "-p" + flows
+	}
+	return r, reason
+}
+
+// changes are the options that make another load of it where they are not 0.
+func changes() []string {
+	return []string{"delay", "noburst", "no_delay", "max_pacing_rate", "tcp_tx_delay", "zerocopy", "rx_zerocopy"}
+}
+
+// mixed is why lines of several processes between each other are left.
+const mixed = "throughput and local_throughput are not of the same test; paste what each process printed one after the other"
+
+// stream reads rates. A process has the rate of what it read, and at its end learns what the other one read; both are
+// in bit/s then.
+func (t *test) stream(r *pasted.Result, client bool) (reason string) {
+	local, measured := t.number("local_throughput")
+	remote, _ := t.number("remote_throughput")
+	own, printed := t.number("throughput")
+	bits, ok := bitsOf()[t.values["throughput_units"]]
+	if megabits, old := t.number("throughput_Mbps"); old {
+		own, bits, printed, ok = megabits, 1e6, true, true
+	}
+	switch {
+	case !measured && !printed:
+		return "it has no rate: the end of it is missing, or this end only sent; paste what the other end printed"
+	case printed && !ok:
+		return fmt.Sprintf("the unit %q of its rate is not known", t.values["throughput_units"])
+	case measured && printed && math.Abs(local-own*bits) > bits/100+1: // both are rounded
+		return mixed
+	case !measured:
+		local = own * bits
+	}
+	sent, received := remote, local
+	if !client {
+		sent, received = local, remote
+	}
+	for direction, rate := range map[string]float64{lab.Send: sent, lab.Receive: received} {
+		if rate > 0 {
+			r.Values[lab.Bitrate(direction)] = rate
+		}
+	}
+	switch {
+	case sent > 0 && received > 0:
+		r.Job, r.Params["bidir"] = r.Job+"-bidir", "1"
+	case received > 0:
+		r.Job, r.Params["reverse"] = r.Job+"-reverse", "1"
+	case sent == 0:
+		return "this end received nothing; paste what the other end printed"
+	}
+	if measured {
+		r.Test = fmt.Sprintf("stream %.0f %.0f", sent, received)
+	}
+	return ""
+}
+
+// requests reads the rate of transactions, and how long they took in seconds. A server prints no times but zeros.
+func (t *test) requests(r *pasted.Result, client bool) (reason string) {
+	rate, printed := t.number("throughput")
+	remote, _ := t.number("remote_throughput")
+	local, both := t.number("local_throughput")
+	if !client && remote > 0 { // what the client counted
+		rate, printed = cmp.Or(rate, remote), true
+	}
+	switch {
+	case !printed || rate == 0:
+		return "it has no rate of transactions: the end of it is missing"
+	case local > 0 && math.Abs(local-rate) > 1:
+		return mixed
+	}
+	r.Values[lab.RequestRate] = rate
+	if both && client {
+		r.Test = fmt.Sprintf("requests %.0f %.0f", local, remote)
+	} else if both {
+		r.Test = fmt.Sprintf("requests %.0f %.0f", remote, local)
+	}
+	if !client {
+		return ""
+	}
+	for _, part := range []string{"min", "max", "mean"} {
+		if v, _ := t.number("latency_" + part); v > 0 {
+			r.Values[lab.Latency(lab.Request, part)] = v
+		}
+	}
+	count, _ := t.number("num_transactions")
+	for _, q := range lab.Quantiles() {
+		if v, _ := t.number("latency_" + q.Name); v > 0 && (1-q.Q)*count >= 1 {
+			r.Values[lab.Latency(lab.Request, q.Name)] = v
+		}
+	}
+	return ""
+}
+
+// bitsOf returns what the units of --throughput-opt are in bit/s.
+func bitsOf() map[string]float64 {
+	return map[string]float64{"bits/s": 1, "10^3bits/s": 1e3, "10^6bits/s": 1e6, "10^9bits/s": 1e9,
+		"Kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Kibit/s": 1 << 10, "Mibit/s": 1 << 20, "Gibit/s": 1 << 30,
+		"B/s": 8, "KB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9, "KiB/s": 8 << 10, "MiB/s": 8 << 20, "GiB/s": 8 << 30,
+		"KBytes/s": 8 << 10, "MBytes/s": 8 << 20, "GBytes/s": 8 << 30}
+}
