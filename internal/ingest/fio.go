@@ -23,7 +23,18 @@ func fioJSON() Importer {
 		Units: "bw_bytes are bytes a second, bw KiB/s; latencies of _ns in ns, those of fio 2 in us",
 		Sniff: func(_ string, head []byte) bool { return bytes.Contains(head, []byte(`"fio version"`)) },
 		read:  func(f file, d *runBuilder) error { return readFio(f, d, func(*measurement) {}) },
+		text:  true,
 	}
+}
+
+// besideJSON reports whether lines of a text are none of JSON, which begin with a bracket, a quotation mark or blanks.
+func besideJSON(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if !bytes.ContainsAny(line[:1], "{}[]\" \t\r\n") {
+			return true
+		}
+	}
+	return false
 }
 
 // readFio adds every group of jobs in fio's documents. Amend completes a measurement with what the importer knows

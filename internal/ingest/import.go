@@ -13,6 +13,7 @@ import (
 	"headroom/internal/ingest/printed"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/load/iperf3"
 	"headroom/internal/saved"
 )
 
@@ -155,7 +156,7 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	}
 	i.builder.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
 	one := file{name: name, path: strings.TrimSuffix(path, ".gz"), data: text, before: max(0, source.First-1)}
-	if !imp.text {
+	if !imp.text || imp.Name == "fio" && !besideJSON(text) && !iperf3.Is(text) {
 		return imp.read(one, i.builder)
 	}
 	return i.builder.together(func() error { return i.readText(one, *imp) })
@@ -201,7 +202,7 @@ func (i *importing) readText(f file, first Importer) error {
 // its lines or around it.
 func (i *importing) importerOf(path string, head []byte) (imp *Importer, carried bool) {
 	imp = importerFor(i.importers, path, head)
-	if imp != nil && imp.Name != "fio" && !imp.text {
+	if imp != nil && !imp.text {
 		return imp, false
 	}
 	if text := withoutCarriers(head); !bytes.Equal(text, head) {

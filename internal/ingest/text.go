@@ -34,10 +34,13 @@ func fioText() Importer {
 		text: true,
 		alone: func(text []byte) bool {
 			return bytes.Contains(text, []byte("(groupid=")) || bytes.Contains(text, []byte("Run status group ")) ||
-				firstCommand(text) > 0
+				firstCommand(text) > 0 && (!bytes.Contains(text, []byte(`"fio version"`)) || figuresLine.Match(text))
 		},
 	}
 }
+
+// figuresLine is one of fio's output for people. Below a command may be JSON instead.
+var figuresLine = regexp.MustCompile(`(?m)^[^"\n]*(?:: IOPS=|\biops[\pZ]*: min=|\bbw[\pZ]+\([\pZ]*[KMG]i?B/s)`)
 
 // promptPattern finds user, host and directory in a prompt: "root@pve01:/mnt/pve/rdma# ", "[root@pve01 /mnt]$ ".
 func promptPattern() *regexp.Regexp {
