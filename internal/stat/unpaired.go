@@ -33,14 +33,17 @@ const minWithoutModes = 4
 //     slow in a fifth of its runs, ranks alone would call the two the same. The price: with two modes on both sides and 20 values
 //     it is up to three times as wide as by ranks.
 //
+// With few values a side that jumps around a steady one is often above it, or below, in all runs but one. So fewer than
+// 14 are undecided where the median of the one may be the median of the other that lies within it.
+//
 // Neighbours that are alike, because the noise comes in spells, say less than their number: the interval is widened by
 // what their correlation tells (Dependence), and by more if it is visible. That takes most of the error away, not all:
 // a spell as long as the run is not seen in it.
 //
 // A few outliers, or two levels, make Welch's interval wide: with one run of 100 three times slower it decided less
-// with more runs. From 5 values a side on, ranks can exclude 1 by themselves, with an interval for spreads that differ,
-// widened where dependence is visible. From 14 on, of few numbers, nothing else can: Welch's interval then only keeps
-// two sides from being called the same.
+// with more runs. From 5 values a side on, ranks can exclude 1 without it, widened where dependence is visible, and with
+// an interval for spreads that differ where one side lies within the other. From 14 on, of few numbers, nothing else can:
+// Welch's interval then only keeps two sides from being called the same.
 //
 // With fewer than four values on a side, or where ranks don't reach the confidence, both ends move by a jump between
 // modes (modes). So three slow runs in a row prove 60% and cannot prove 4%.
@@ -74,10 +77,15 @@ func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 	}
 	lo, hi = center-(center-lo)*widened, center+(hi-center)*widened
 	if c.N >= minForRanks && rank > 0 {
-		// Where one side jumps beside a steady one, they spread more as they are than with the same centre.
-		exact := 0.5 - float64(rank-1)/float64(d.count())
-		reach := byRanks * max(exact, d.placed(center, confidence), d.placed(0, confidence))
-		lo, hi = d.decided(lo, hi, reach, alone)
+		reach := 0.5 - float64(rank-1)/float64(d.count())
+		if c.N >= ranksAlone || within(d.a, d.b) || within(d.b, d.a) {
+			// Where one side jumps beside a steady one, they spread more as they are than with the same centre.
+			reach = max(reach, d.placed(center, confidence), d.placed(0, confidence))
+		}
+		lo, hi = d.decided(lo, hi, byRanks*reach, alone)
+		if c.N < ranksAlone && (around(d.a, d.b, confidence) || around(d.b, d.a, confidence)) {
+			lo, hi = min(lo, 0), max(hi, 0) // a side that jumps agrees by chance
+		}
 	}
 	c.Lo, c.Hi, c.Confidence = math.Exp(lo), math.Exp(hi), confidence
 	if rank == 0 || c.N < minWithoutModes {
@@ -135,6 +143,29 @@ func (d differences) decided(lo, hi, reach float64, alone bool) (float64, float6
 		return min(lo, first, 0), max(hi, last, 0)
 	}
 	return lo, hi
+}
+
+// within reports whether all values lie between the smallest and the largest of the others, as a steady side does
+// beside one that jumps around it. One value of the others does not count if it is far off. Both are in order.
+func within(values, others []float64) bool {
+	// Where the two sides have the same mean, fewer than one run in five is so much farther off than the medians are
+	// apart.
+	const far = 5
+	center, last := Median(others), len(others)-1
+	limit := far * math.Abs(center-Median(values))
+	switch {
+	case center-others[0] > limit && center-others[1] < limit:
+		others = others[1:]
+	case others[last]-center > limit && others[last-1]-center < limit:
+		others = others[:last]
+	}
+	return values[0] > others[0] && values[len(values)-1] < others[len(others)-1]
+}
+
+// around reports whether the others may have the same median as the values that lie within them.
+func around(values, others []float64, confidence float64) bool {
+	median, center := QuantileInterval(others, 0.5, confidence), Median(values)
+	return within(values, others) && median.Lo <= center && center <= median.Hi
 }
 
 // placed returns how far from a half the share of pairs whose difference is below the true one may be. Its spread is
