@@ -25,6 +25,7 @@ import (
 	"headroom/internal/saved"
 	"headroom/internal/store"
 	"headroom/internal/target"
+	"headroom/internal/unpack"
 )
 
 // LocalTarget is the name of this machine as a target.
@@ -185,7 +186,15 @@ func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limi
 		}
 		return p.factsOfSaved(ctx, m, limit)
 	}
-	return p.factsOfText(ctx, name, data, limit)
+	text, err := unpack.Reader(bytes.NewReader(data))
+	if err == nil {
+		data, err = io.ReadAll(io.LimitReader(text, maxSubject))
+	}
+	if err != nil {
+		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't unpack " + name, Err: err,
+			Hints: []string{"fetch it again; it is cut off or damaged"}}
+	}
+	return p.factsOfText(ctx, unpack.Name(name), unpack.Text(data), limit)
 }
 
 // IsFolder says whether a name is that of a folder.

@@ -14,6 +14,7 @@ import (
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/unpack"
 )
 
 const (
@@ -34,8 +35,7 @@ func clusterBuster() Importer {
 		Title: "ClusterBuster reports (" + cbReportName + "[.gz], json-summary, CI bundles) of the fio workload",
 		Units: "kbytes are KiB and runtimes ms, as in the JSON of fio that it has",
 		Sniff: func(name string, head []byte) bool {
-			switch path.Base(name) {
-			case cbReportName, cbReportName + ".gz", cbIndexName:
+			if base := unpack.Name(path.Base(name)); base == cbReportName || base == cbIndexName {
 				return true
 			}
 			return headHas(head, `"clusterbusterResults"`) || headHas(head, `"worker_results"`) ||

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/load/iperf3"
 	"headroom/internal/saved"
+	"headroom/internal/unpack"
 )
 
 // Import reads the named files, and all files of results below the named directories, as one run. Where a cell appears
@@ -111,18 +112,18 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		if err := b.finish(rest); err != nil {
 			return err
 		}
-		if b.data, err = source.cut(decode(b.data)); err != nil {
+		if b.data, err = source.cut(unpack.Text(b.data)); err != nil {
 			return err
 		}
 		rest = strings.NewReader("") // all of it is here
 	}
-	head := decode(b.data)
+	head := unpack.Text(b.data)
 	imp, carried := i.importerOf(path, head)
 	if imp == nil && given && bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) { // JSON is read to its end
 		if err := b.finish(rest); err != nil {
 			return err
 		}
-		rest, head = strings.NewReader(""), decode(b.data)
+		rest, head = strings.NewReader(""), unpack.Text(b.data)
 		imp, carried = i.importerOf(path, head)
 	}
 	switch {
@@ -150,12 +151,12 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		return nil
 	}
 	i.seen[hash] = struct{}{}
-	text := decode(b.data)
+	text := unpack.Text(b.data)
 	if carried {
 		text = withoutCarriers(text)
 	}
-	i.builder.begin(imp.Name, strings.TrimSuffix(path, ".gz"), b.data)
-	one := file{name: name, path: strings.TrimSuffix(path, ".gz"), data: text, before: max(0, source.First-1)}
+	i.builder.begin(imp.Name, unpack.Name(path), b.data)
+	one := file{name: name, path: unpack.Name(path), data: text, before: max(0, source.First-1)}
 	if !imp.text || imp.Name == "fio" && !besideJSON(text) && !iperf3.Is(text) {
 		return imp.read(one, i.builder)
 	}
@@ -248,11 +249,15 @@ func (i *importing) finish() (lab.Run, error) {
 	run := i.builder.finish()
 	if len(run.Cells) == 0 {
 		return lab.Run{}, &lab.Error{
-			Kind: lab.Usage, What: "there are no results in what was given", Hints: []string{known(i.importers)},
+			Kind: lab.Usage, What: "there are no results in what was given", Hints: []string{formatsHint},
 		}
 	}
 	return run, nil
 }
+
+// formatsHint tells what could be read without the list of all formats.
+const formatsHint = "headroom import --help lists what is read: results of fio, iperf3, iperf 2, perftest, sockperf, netperf, " +
+	"pgbench, sysbench, dd, CrystalDiskMark and others, also from a terminal's text"
 
 func (i *importing) badFiles() error {
 	e := &lab.Error{Kind: lab.Usage, Hints: []string{"nothing was imported: correct what is named, or leave it out"}}
@@ -265,7 +270,7 @@ func (i *importing) badFiles() error {
 		e.What = fmt.Sprintf("%d files can't be imported:\n  %s", i.badCount, strings.Join(i.bad, "\n  "))
 	}
 	if i.unknown {
-		e.Hints = append(e.Hints, known(i.importers))
+		e.Hints = append(e.Hints, formatsHint)
 	}
 	return e
 }

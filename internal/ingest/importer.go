@@ -2,9 +2,9 @@ package ingest
 
 import (
 	"bytes"
-	"fmt"
 	"path"
-	"strings"
+
+	"headroom/internal/unpack"
 )
 
 // Importer reads the results of one tool.
@@ -81,17 +81,8 @@ func importerFor(importers []Importer, name string, head []byte) *Importer {
 // Recognise returns the title of the importer that would read a file, such as "fio's JSON"; empty for none.
 func Recognise(name string, data []byte) string {
 	i := importing{importers: Importers()}
-	if imp, _ := i.importerOf(path.Base(name), decode(data)); imp != nil {
+	if imp, _ := i.importerOf(path.Base(name), unpack.Text(data)); imp != nil {
 		return imp.Title
 	}
 	return ""
-}
-
-// known lists the formats for an error.
-func known(importers []Importer) string {
-	titles := make([]string, len(importers))
-	for i, imp := range importers {
-		titles[i] = imp.Title
-	}
-	return fmt.Sprintf("headroom reads %s, and runs that it exported itself", strings.Join(titles, "; "))
 }

@@ -7,8 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/klauspost/compress/gzip"
-	"golang.org/x/text/encoding/unicode"
+	"headroom/internal/unpack"
 )
 
 const (
@@ -30,17 +29,17 @@ func (r *reader) begin(f io.Reader) (b *buffer, rest io.Reader, err error) {
 	if err := r.plain.begin(f); err != nil {
 		return nil, nil, err
 	}
-	if !bytes.HasPrefix(r.plain.data, []byte{0x1f, 0x8b}) {
+	if !unpack.Packed(r.plain.data) {
 		return &r.plain, f, nil
 	}
-	packed, err := gzip.NewReader(io.MultiReader(bytes.NewReader(r.plain.data), f))
+	unpacked, err := unpack.Reader(io.MultiReader(bytes.NewReader(r.plain.data), f))
 	if err == nil {
-		err = r.unpacked.begin(packed)
+		err = r.unpacked.begin(unpacked)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("expected a whole gzip file: %w", err)
+		return nil, nil, fmt.Errorf("this compressed file is cut off or damaged: %w", err)
 	}
-	return &r.unpacked, packed, nil
+	return &r.unpacked, unpacked, nil
 }
 
 // buffer holds one file.
@@ -73,18 +72,4 @@ func (b *buffer) finish(r io.Reader) error {
 		}
 	}
 	return fmt.Errorf("larger than %d MiB: not a file of results", maxFile>>20)
-}
-
-// decode takes a byte order mark away and turns UTF-16 to UTF-8; text without a mark is returned as it is.
-// CrystalDiskMark and redirections in PowerShell write UTF-16.
-func decode(data []byte) []byte {
-	if rest, ok := bytes.CutPrefix(data, []byte("\xef\xbb\xbf")); ok {
-		return rest
-	}
-	if !bytes.HasPrefix(data, []byte{0xff, 0xfe}) && !bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
-		return data
-	}
-	// Ill-formed text becomes U+FFFD, so this can't fail.
-	text, _ := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Bytes(data)
-	return text
 }

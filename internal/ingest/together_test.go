@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/golden"
+	"headroom/internal/unpack"
 )
 
 // TestAllResultsOfOneText puts the texts of any two tools into one file, and texts twice. All results of both are
@@ -21,7 +22,7 @@ func TestAllResultsOfOneText(t *testing.T) {
 		fixtures := golden.Fixtures(t, "testdata/"+folder+"/*.txt", 1)
 		firsts = append(firsts, slices.Sorted(maps.Keys(fixtures))[0])
 		for name, text := range fixtures {
-			texts[name] = string(decode([]byte(strings.ReplaceAll(text, "\r", ""))))
+			texts[name] = string(unpack.Text([]byte(strings.ReplaceAll(text, "\r", ""))))
 		}
 	}
 	read := func(text string) (results, left int) {

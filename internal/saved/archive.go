@@ -3,10 +3,7 @@ package saved
 import (
 	"archive/tar"
 	"archive/zip"
-	"bufio"
 	"bytes"
-	"compress/bzip2"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -17,11 +14,10 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-	"github.com/ulikunitz/xz"
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/unpack"
 )
 
 // Bounds of what is read: an archive is a stranger's. Files of /proc and /sys are small; the largest that facts need
@@ -31,41 +27,10 @@ const (
 	maxKept    = 256 << 20
 	maxEntries = 1 << 20
 	maxStream  = 64 << 30
-	maxWindow  = 128 << 20
 )
 
 // needless are folders of reports that hold no facts and most of the bytes.
 var needless = regexp.MustCompile(`(^|/)(var/log|sos_logs|sos_reports|sos_strings|journal|namespaces|pods|lost\+found)/`)
-
-// unpacker returns a reader of what a compressed stream holds; the stream as it is where it is not compressed.
-func unpacker(from io.Reader) (io.Reader, error) {
-	in := bufio.NewReaderSize(from, 64<<10)
-	head, _ := in.Peek(64)
-	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		return gzip.NewReader(in)
-	case bytes.HasPrefix(head, []byte("BZh")):
-		return bzip2.NewReader(in), nil
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
-		if err != nil {
-			return nil, err
-		}
-		return z.IOReadCloser(), nil
-	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
-		// The filter LZMA2 has the number 0x21 and one byte, which codes the window: 30 stands for 128 MiB. Source: The
-		// .xz File Format, 3.1 and 5.3.1.
-		at := bytes.Index(head, []byte{0x21, 0x01})
-		if at < 0 || at+2 >= len(head) {
-			return nil, errors.New("its compression is damaged, or of a kind that is not read")
-		}
-		if head[at+2] > 30 {
-			return nil, errors.New("its compression needs more than 128 MiB of memory")
-		}
-		return xz.NewReader(in)
-	}
-	return in, nil
-}
 
 // tarHead is how much of a file says whether it is a tar archive.
 const tarHead = 512
@@ -88,7 +53,7 @@ func IsArchive(from io.ReaderAt) bool {
 	if isZip(head) {
 		return true
 	}
-	in, err := unpacker(io.NewSectionReader(from, 0, 1<<62))
+	in, err := unpack.Reader(io.NewSectionReader(from, 0, 1<<62))
 	if err != nil {
 		return bytes.HasPrefix(head, []byte("\xfd7z")) // its reader says why it can't be read
 	}
@@ -145,7 +110,7 @@ func readArchive(from io.ReaderAt, size int64) (*keeper, error) {
 	if _, err := from.ReadAt(head, 0); err == nil && isZip(head) {
 		return k, k.readZip(from, size)
 	}
-	in, err := unpacker(io.NewSectionReader(from, 0, size))
+	in, err := unpack.Reader(io.NewSectionReader(from, 0, size))
 	if err != nil {
 		return k, err
 	}

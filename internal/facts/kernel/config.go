@@ -2,7 +2,6 @@ package kernel
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"io"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"headroom/internal/facts/collect"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/unpack"
 )
 
 // maxConfig is the most that is read of a build's configuration, unpacked; real ones have 300 kB.
@@ -76,10 +76,7 @@ func configAt(r collect.Reader, name string) (kconfig.Config, error) {
 
 // parseConfig reads a configuration, packed or not.
 func parseConfig(data []byte) (kconfig.Config, error) {
-	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-		return kconfig.Parse(bytes.NewReader(data))
-	}
-	unpacked, err := gzip.NewReader(bytes.NewReader(data))
+	unpacked, err := unpack.Reader(bytes.NewReader(data))
 	if err != nil {
 		return nil, err
 	}
