@@ -24,7 +24,8 @@ func decidedShare(spread, ratio float64, base, next int, confidence float64, tri
 func TestMinimumDetectable(t *testing.T) {
 	const spread, trials = 0.03, 300
 	for _, confidence := range []float64{0.95, 1 - 0.05/8, 1 - 0.05/144} {
-		for _, sizes := range [][2]int{{2, 2}, {3, 3}, {4, 4}, {6, 6}, {8, 8}, {20, 20}, {3, 10}, {8, 30}, {8, 12}, {13, 13}, {14, 14}, {10, 60}} {
+		for _, sizes := range [][2]int{{2, 2}, {3, 3}, {4, 4}, {6, 6}, {8, 8}, {20, 20}, {3, 10}, {8, 30},
+			{8, 12}, {13, 13}, {14, 14}, {10, 60}} {
 			if min(sizes[0], sizes[1]) == 2 && confidence > 0.99 {
 				continue // as good as never: the change would have to be a hundredfold
 			}

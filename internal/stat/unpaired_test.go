@@ -369,8 +369,8 @@ func TestJumpsBesideASteadySide(t *testing.T) {
 	}
 }
 
-// TestALoneOutlierHidesNoChange checks that a side lies around another by several values: one that is three times slower
-// is no level between which a side jumps.
+// TestALoneOutlierHidesNoChange checks that one value which is three times slower does not count as a level between
+// which a side jumps.
 func TestALoneOutlierHidesNoChange(t *testing.T) {
 	for size := 7; size < ranksAlone; size++ {
 		base, next := make([]float64, size), make([]float64, size)
