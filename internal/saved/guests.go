@@ -14,7 +14,7 @@ import (
 // maxGuests bounds the machines of one text.
 const maxGuests = 64
 
-// guest makes a process of a command line of QEMU.
+// guest makes a process of a command line of QEMU. Facts about it name the text as their source.
 func (m *Machine) guest(argv []string) bool {
 	pid := 0
 	for pid < maxGuests {
@@ -26,6 +26,9 @@ func (m *Machine) guest(argv []string) bool {
 	dir := fmt.Sprintf("/proc/%d/", pid)
 	m.file(dir+"comm", "kvm\n")
 	m.file(dir+"cmdline", strings.Join(argv, "\x00")+"\x00")
+	if m.now.part != nil {
+		m.saidBy[dir+"cmdline"] = m.now.part.name
+	}
 	return len(argv) > 1 && pid < maxGuests
 }
 

@@ -30,6 +30,8 @@ type Machine struct {
 	// told are facts that a text says and no file holds, and facts that are unknown for a reason that no collector
 	// sees. In a paste they count more than a collector's; in a report the machine's files do.
 	told []lab.Fact
+	// saidBy are the texts that files were made of, which are the sources of facts, by their paths.
+	saidBy map[string]string
 	// mounted is the table of mounts that texts make, where the machine's own is not there.
 	mounted *collect.Node
 	// now is the output that is being read.
@@ -49,7 +51,7 @@ var _ target.Target = (*Machine)(nil)
 
 func newMachine(name string) *Machine {
 	return &Machine{name: name, files: collect.Tree{Root: &collect.Node{Names: map[string]*collect.Node{}}},
-		printed: map[string]string{}}
+		printed: map[string]string{}, saidBy: map[string]string{}}
 }
 
 // Name is what the user calls it.
@@ -124,6 +126,9 @@ func (m *Machine) Facts(ctx context.Context, limit time.Duration) (facts.Documen
 			continue
 		}
 		known[id{f.Key, f.About}] = true
+		if by, ok := m.saidBy[f.Source]; ok {
+			f.Source = by
+		}
 		kept = append(kept, f)
 	}
 	for _, f := range m.told {

@@ -552,6 +552,26 @@ func TestMangled(t *testing.T) {
 	}
 }
 
+// TestSourcesOfGuests checks that facts about a machine name the text, not the file that was made of it.
+func TestSourcesOfGuests(t *testing.T) {
+	m, err := Paste("F", "scsi0: local:vm-1-disk-0,size=64G\nscsihw: lsi\nname: db1\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, f := range factsOf(t, m).Facts {
+		if f.About == "db1" || strings.HasPrefix(f.About, "db1/") {
+			found++
+			if f.Source != "qm config" {
+				t.Errorf("%s %s is from %q", f.Key, f.About, f.Source)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no facts about the machine")
+	}
+}
+
 func FuzzPaste(f *testing.F) {
 	f.Add("root@db1:~# cat /proc/cmdline\nro quiet\nvm.swappiness = 10\nSettings for eno1:\n\tSpeed: 100Mb/s\n")
 	f.Add("/dev/sda1 on / type ext4 (rw)\n/mnt from a:/b\n Flags:\trw,vers=4\nname: a\nscsi0: b:c,cache=none\n" +
