@@ -163,6 +163,18 @@ func TestSeveralDocuments(t *testing.T) {
 	}
 }
 
+// TestTextBetweenDocuments puts lines that begin with any letter between documents of one file.
+func TestTextBetweenDocuments(t *testing.T) {
+	whole := string(read(t, "testdata/json/fio-3.33-json-with-note-prefix.json"))
+	for _, between := range []string{"", "\n", "=== run 2\n", "mixed: (groupid=0, jobs=1)\n", "fio: killed\n", "true\n",
+		"[]\n", "{}\n", "\"x\"\n", "1\n", "null\n"} {
+		docs, err := ParseBytes([]byte(whole + "\n" + between + whole))
+		if err != nil || len(docs) != 2 {
+			t.Errorf("%q: %d documents, %v", between, len(docs), err)
+		}
+	}
+}
+
 func TestNotANumber(t *testing.T) {
 	data := read(t, "testdata/json/fio-3.42-two-jobs.json")
 	want, err := ParseBytes(data)

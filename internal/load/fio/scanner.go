@@ -119,6 +119,11 @@ func (s *scanner) only(dec *decoder) (Document, bool) {
 		return Document{}, false
 	}
 	end := s.doc + last + len("\n}")
+	first := bytes.Index(s.buf[s.doc:end], []byte(marker)) + len(marker)
+	if bytes.Contains(s.buf[s.doc+first:end], []byte(marker)) { // text may stand between two
+		s.several = true
+		return Document{}, false
+	}
 	doc, err := dec.document(s.buf[s.doc:end])
 	if err != nil || dec.d.Next() != jx.Invalid {
 		s.several = true
