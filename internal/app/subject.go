@@ -194,7 +194,7 @@ func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limi
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't unpack " + name, Err: err,
 			Hints: []string{"fetch it again; it is cut off or damaged"}}
 	}
-	return p.factsOfText(ctx, unpack.Name(name), unpack.Text(data), limit)
+	return p.factsOfText(ctx, name, unpack.Text(data), limit)
 }
 
 // IsFolder says whether a name is that of a folder.

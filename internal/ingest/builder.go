@@ -3,6 +3,7 @@ package ingest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -113,12 +114,25 @@ func (d *runBuilder) alsoOf(format string) {
 	}
 }
 
-// together adds what read finds in one text in the order of its lines, whichever tool printed them.
+// together adds what read finds in one text in the order of its lines, whichever tool printed them. A result that fio
+// printed as JSON and for people counts once.
 func (d *runBuilder) together(read func() error) error {
 	d.held = &[]measurement{}
 	err := read()
 	found := *d.held
 	d.held = nil
+	all := slices.Clone(found)
+	found = slices.DeleteFunc(found, func(m measurement) bool {
+		twice := m.engine == "fio" && m.line > 0 && slices.ContainsFunc(all, func(j measurement) bool {
+			return j.engine == "fio" && j.line == 0 && sameResult(m, j)
+		})
+		if twice {
+			d.warn(lab.Warning{Code: "import-duplicate",
+				Text: fmt.Sprintf("%s has a result of job %s as JSON and, at line %d, for people; it was counted once", d.name,
+					m.job, m.line)})
+		}
+		return twice
+	})
 	slices.SortStableFunc(found, func(a, b measurement) int { return a.line - b.line })
 	for _, m := range found {
 		if err == nil {
@@ -126,6 +140,28 @@ func (d *runBuilder) together(read func() error) error {
 		}
 	}
 	return err
+}
+
+// sameResult reports whether two forms in which fio prints results have the same one: the job, the run time, the rates
+// and the mean latencies, as far as output for people has digits.
+func sameResult(text, document measurement) bool {
+	const rounding = 0.01
+	if text.job != document.job {
+		return false
+	}
+	rates := 0
+	for name, v := range text.repetition.Values {
+		w, both := document.repetition.Values[name]
+		switch _, kind, _ := strings.Cut(name, "."); {
+		case !both || kind != "iops" && kind != "bandwidth" && kind != "latency.mean" && name != "elapsed":
+			continue
+		case math.Abs(v-w) > rounding*math.Abs(w):
+			return false
+		case kind == "iops":
+			rates++
+		}
+	}
+	return rates > 0
 }
 
 // add gives a measurement its cell and number and passes it on.

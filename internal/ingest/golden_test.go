@@ -28,6 +28,7 @@ func TestGolden(t *testing.T) {
 		{"fio-client", []string{"fio/fio-3.33-client-server.json"}},
 		{"fio-no-latency", []string{"fio/fio-3.33-gtod_reduce-2jobs.json"}},
 		{"fio-note-before", []string{"fio/fio-3.33-json-with-note-prefix.txt"}},
+		{"fio-normal-and-json", []string{"fio/fio-3.33-normal-and-json.txt", "text/fio-3.33-randrw-normal.txt"}},
 		{"fio-status-interval", []string{"fio/fio-3.33-status-interval-multi-doc.txt"}},
 		{"fio-steadystate", []string{"fio/fio-3.33-steadystate.json"}},
 		{"fio-error", []string{"fio/fio-3.33-json-with-error-prefix.txt", "fio/fio-3.42-open-error.txt"}},

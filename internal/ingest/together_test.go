@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/golden"
+	"headroom/internal/lab"
 	"headroom/internal/unpack"
 )
 
@@ -56,6 +57,30 @@ func TestAllResultsOfOneText(t *testing.T) {
 			if want := alone[first] + alone[second]; got != want && !named && !repeats {
 				t.Errorf("%s and %s: %d results, want %d", first, second, got, want)
 			}
+		}
+	}
+}
+
+// TestBothFormsOfAResultCountOnce reads what fio prints with --output-format=normal,json, and a second run as text
+// below it.
+func TestBothFormsOfAResultCountOnce(t *testing.T) {
+	both, another := fixture(t, "fio/fio-3.33-normal-and-json.txt"), fixture(t, "text/fio-3.33-randrw-normal.txt")
+	for name, c := range map[string]struct {
+		text []byte
+		want int
+	}{
+		"one run":  {both, 1},
+		"two runs": {slices.Concat(both, another), 2},
+	} {
+		run, got, err := importMap(t, map[string][]byte{"r.txt": c.text}, "r.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.repetitions) != c.want {
+			t.Errorf("%s: %d repetitions, want %d", name, len(got.repetitions), c.want)
+		}
+		if !slices.ContainsFunc(run.Warnings, func(w lab.Warning) bool { return w.Code == "import-duplicate" }) {
+			t.Errorf("%s: nothing says that a result was left out: %+v", name, run.Warnings)
 		}
 	}
 }
