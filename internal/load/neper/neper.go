@@ -178,10 +178,13 @@ func (t *test) isClient() (client, known bool) {
 	return slices.ContainsFunc(t.part.Command, isOption.MatchString), t.part.Command != nil
 }
 
-// number is a value, if one is printed.
+// number is a value that is no less than 0; 0 if none is printed.
 func (t *test) number(name string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(t.values[name], 64)
-	return v, err == nil && v >= 0
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		return 0, false
+	}
+	return v, true
 }
 
 // result of the test, or why there is none.

@@ -102,6 +102,10 @@ func TestText(t *testing.T) {
 			"  2 left: it has no rate: the end of it is missing, or this end only sent; paste what the other end printed\n"},
 		"nothing": {options + strings.NewReplacer("5053409613", "0", "5053.41", "0.00").Replace(end),
 			"  2 left: this end received nothing; paste what the other end printed\n"},
+		"less than nothing": {options + "invalid_secret_count=0\nlocal_throughput=0\nremote_throughput=-95\n",
+			"  2 left: this end received nothing; paste what the other end printed\n"},
+		"no number": {options + "invalid_secret_count=0\nlocal_throughput=0\nremote_throughput=+Inf\n",
+			"  2 left: this end received nothing; paste what the other end printed\n"},
 		"a line of it": {"correlation_coefficient=1.00\n", "  1 " + missing},
 		"no neper":     {"host=a\nthroughput=5\n", ""},
 	} {
