@@ -319,10 +319,10 @@ func (t *test) result() (r pasted.Result, reason string) {
 func (t *test) omni(k kind, r *pasted.Result, set func(name, value string)) (reason string) {
 	r.Seconds = parsed(t.values["ELAPSED_TIME"])
 	value := t.values["THROUGHPUT"]
-	_, err := strconv.ParseFloat(value, 64)
+	printed, err := strconv.ParseFloat(value, 64)
 	m := unitOf.FindStringSubmatch(t.values["THROUGHPUT_UNITS"])
 	switch {
-	case err != nil || m == nil:
+	case err != nil || printed != parsed(value) || m == nil:
 		return "THROUGHPUT or THROUGHPUT_UNITS is missing"
 	case k.requests && m[1] != "Trans":
 		return "the throughput is not in transactions a second; run netperf without -f"
