@@ -2,8 +2,10 @@ package saved
 
 import (
 	"encoding/json"
+	"maps"
 	"math/bits"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -201,8 +203,8 @@ func readNVMeJSON(m *Machine, doc any) bool {
 				m.transport(name, said["Transport"])
 			}
 		}
-		for _, e := range v {
-			read = readNVMeJSON(m, e) || read
+		for _, key := range slices.Sorted(maps.Keys(v)) { // what is read first counts
+			read = readNVMeJSON(m, v[key]) || read
 		}
 	}
 	return read
