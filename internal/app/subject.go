@@ -170,12 +170,18 @@ const subjectHint = `facts come from "local", ssh://host, a run, one target of i
 // maxSubject is the largest file that is read: a snapshot of 4,000 disks is some 60 MiB.
 const maxSubject = 256 << 20
 
-func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limit time.Duration) (facts.Document,
-	error) {
+// readBounded reads all, and refuses more than maxSubject.
+func readBounded(from io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(from, maxSubject+1))
 	if err == nil && len(data) > maxSubject {
 		err = fmt.Errorf("it is larger than %d MiB", maxSubject>>20)
 	}
+	return data, err
+}
+
+func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limit time.Duration) (facts.Document,
+	error) {
+	data, err := readBounded(from)
 	if err != nil {
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't read facts from " + name, Err: err}
 	}
@@ -188,11 +194,11 @@ func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limi
 	}
 	text, err := unpack.Reader(bytes.NewReader(data))
 	if err == nil {
-		data, err = io.ReadAll(io.LimitReader(text, maxSubject))
+		data, err = readBounded(text)
 	}
 	if err != nil {
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't unpack " + name, Err: err,
-			Hints: []string{"fetch it again; it is cut off or damaged"}}
+			Hints: []string{"if it is cut off or damaged, fetch it again"}}
 	}
 	return p.factsOfText(ctx, name, unpack.Text(data), limit)
 }
