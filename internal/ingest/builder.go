@@ -123,8 +123,8 @@ func (d *runBuilder) together(read func() error) error {
 	d.held = nil
 	all := slices.Clone(found)
 	found = slices.DeleteFunc(found, func(m measurement) bool {
-		twice := m.engine == "fio" && m.line > 0 && slices.ContainsFunc(all, func(j measurement) bool {
-			return j.engine == "fio" && j.line == 0 && sameResult(m, j)
+		twice := m.document.Partial && slices.ContainsFunc(all, func(j measurement) bool {
+			return j.document.Version != "" && !j.document.Partial && sameResult(m, j)
 		})
 		if twice {
 			d.warn(lab.Warning{Code: "import-duplicate",
