@@ -146,3 +146,54 @@ var (
 	nodeLine     = regexp.MustCompile(`(?m)^node (\d{1,4}) (cpus|size):(.*)$`)
 	distanceLine = regexp.MustCompile(`(?m)^ *(\d{1,4}): +((?:\d+ *)+)$`)
 )
+
+// readLSCPUTable reads "lscpu -e", a row for each processor. Source: util-linux, sys-utils/lscpu.c (print_readable).
+//
+//	CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE    MAXMHZ   MINMHZ
+//	  0    0      0    0 0:0:0:0          yes 3700.0000 800.0000
+//	  1    1      1    1 1:1:1:1          yes 3700.0000 800.0000
+func readLSCPUTable(m *Machine, text string) bool {
+	var columns []string
+	distinct := map[string]map[string]bool{}
+	nodes := map[string][]string{}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if columns == nil {
+			columns = f
+			continue
+		}
+		if len(f) != len(columns) {
+			continue
+		}
+		row := map[string]string{}
+		for i, c := range columns {
+			row[c] = f[i]
+		}
+		if _, err := strconv.ParseUint(row["CPU"], 10, 16); err != nil || row["ONLINE"] == "no" {
+			continue
+		}
+		for c, value := range row {
+			if distinct[c] == nil {
+				distinct[c] = map[string]bool{}
+			}
+			distinct[c][value] = true
+		}
+		if n, err := strconv.ParseUint(row["NODE"], 10, 16); err == nil {
+			node := strconv.FormatUint(n, 10)
+			nodes[node] = append(nodes[node], row["CPU"])
+		}
+	}
+	const source = "lscpu -e"
+	for _, f := range [][2]string{{"cpu.threads", "CPU"}, {"cpu.sockets", "SOCKET"}, {"cpu.cores", "CORE"},
+		{"numa.nodes", "NODE"}} {
+		if n := len(distinct[f[1]]); n > 0 && !distinct[f[1]]["-"] {
+			m.tell("", collect.Whole(f[0], int64(n), source))
+		}
+	}
+	for node, list := range nodes {
+		if set, err := hardware.ParseCPUList(strings.Join(list, ",")); err == nil {
+			m.file(fmt.Sprintf("/sys/devices/system/node/node%s/cpulist", node), set.String()+"\n")
+		}
+	}
+	return len(distinct) > 0
+}
