@@ -14,7 +14,6 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -102,8 +101,8 @@ func read() []string {
 		"latency_min", "latency_max", "latency_mean"}
 }
 
-// program is the one that printed it: the one that has these options, or that of the command where lines of the options
-// are missing; empty where nothing tells. psp_stream has the options of tcp_stream.
+// program returns the program that printed the test, by its options. Where they are missing it returns the program of
+// the command, and "" if there is no command. psp_stream has the options of tcp_stream.
 func (t *test) program() string {
 	typed := ""
 	if t.part.Command != nil {
@@ -114,7 +113,7 @@ func (t *test) program() string {
 		return typed
 	}
 	if has != typed {
-		t.part.Command = nil // it is that of another test above
+		t.part.Command = nil // it belongs to another test, above this one
 	}
 	return has
 }
@@ -178,14 +177,8 @@ func (t *test) isClient() (client, known bool) {
 	return slices.ContainsFunc(t.part.Command, isOption.MatchString), t.part.Command != nil
 }
 
-// number is a value that is no less than 0; 0 if none is printed.
-func (t *test) number(name string) (v float64, ok bool) {
-	v, err := strconv.ParseFloat(t.values[name], 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
-		return 0, false
-	}
-	return v, true
-}
+// number returns a value, and whether it is printed.
+func (t *test) number(name string) (v float64, ok bool) { return pasted.Number(t.values[name]) }
 
 // result of the test, or why there is none.
 func (t *test) result() (r pasted.Result, reason string) {

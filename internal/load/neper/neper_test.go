@@ -13,7 +13,8 @@ import (
 	"headroom/internal/load/pasted"
 )
 
-// All fixtures are what neper printed over the loopback: that of November 2025, and, of old-*, that before July 2019.
+// fixture returns what neper printed over the loopback: a version of November 2025, and for old-* one from before July
+// 2019.
 func fixture(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".txt")

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -319,10 +318,10 @@ func (t *test) result() (r pasted.Result, reason string) {
 func (t *test) omni(k kind, r *pasted.Result, set func(name, value string)) (reason string) {
 	r.Seconds = parsed(t.values["ELAPSED_TIME"])
 	value := t.values["THROUGHPUT"]
-	printed, err := strconv.ParseFloat(value, 64)
+	_, ok := pasted.Number(value)
 	m := unitOf.FindStringSubmatch(t.values["THROUGHPUT_UNITS"])
 	switch {
-	case err != nil || printed != parsed(value) || m == nil:
+	case !ok || m == nil:
 		return "THROUGHPUT or THROUGHPUT_UNITS is missing"
 	case k.requests && m[1] != "Trans":
 		return "the throughput is not in transactions a second; run netperf without -f"
@@ -351,10 +350,8 @@ func (t *test) omni(k kind, r *pasted.Result, set func(name, value string)) (rea
 	return ""
 }
 
+// parsed returns a number, and 0 for -1, which netperf prints where it knows none.
 func parsed(s string) float64 {
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 0) { // no number, or -1 where nothing is known
-		return 0
-	}
+	v, _ := pasted.Number(s)
 	return v
 }

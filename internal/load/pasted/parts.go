@@ -1,8 +1,10 @@
 package pasted
 
 import (
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"headroom/internal/lab"
@@ -82,4 +84,13 @@ type Result struct {
 type Left struct {
 	Line   int
 	Reason string
+}
+
+// Number returns a number of a text, and whether it is one that a tool can have measured: finite, and not below 0.
+func Number(text string) (v float64, ok bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		return 0, false
+	}
+	return v, true
 }

@@ -63,7 +63,7 @@ func partOf(part pasted.Part) (all []pasted.Result, left []pasted.Left) {
 			unread = ""
 			switch {
 			case part.Command != nil && path.Base(part.Command[0]) != program:
-				part.Command = nil // it is that of another test above
+				part.Command = nil // it belongs to another test, above this one
 			case strings.HasSuffix(program, "_lat") && slices.ContainsFunc(part.Command, inCycles.MatchString):
 				unread = "with -C the times are cycles of the processor, whatever the titles say; run it without"
 			}
