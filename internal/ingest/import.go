@@ -249,7 +249,7 @@ func (i *importing) finish() (lab.Run, error) {
 	run := i.builder.finish()
 	if len(run.Cells) == 0 {
 		return lab.Run{}, &lab.Error{
-			Kind: lab.Usage, What: "there are no results in what was given", Hints: []string{formatsHint},
+			Kind: lab.Usage, What: "the given files hold no results", Hints: []string{formatsHint},
 		}
 	}
 	return run, nil

@@ -103,7 +103,7 @@ func TestTextsThatAreMistaken(t *testing.T) {
 		{"smt-off", []string{"kernel.cmdline = l1tf=full,force", "cpu.smt = forceoff"}, Found},
 		{"smt-off", []string{"kernel.cmdline = l1tf=flush", "cpu.smt = off"}, Clear},
 		{"smt-off", []string{"kernel.cmdline = tsx_async_abort=full,nosmt", "cpu.smt = off"}, Found},
-		// noac makes a mount synchronous by itself; the kernel prints actimeo=0 as its parts.
+		// A mount with noac is synchronous without sync. The kernel prints actimeo=0 as its four parts.
 		{"nfs-mounted-sync", []string{"mount.type m = nfs4", "mount.nfs.sync m = on",
 			"mount.options m = rw, sync, noac"},
 			Clear},

@@ -20,7 +20,7 @@ var (
 	controllerName = regexp.MustCompile(`^nvme\d+$`)
 )
 
-// diskOf is the disk of a partition; empty where a name is that of no partition.
+// diskOf returns the disk of a partition, and "" for other names.
 func diskOf(name string) string {
 	f := partitionName.FindStringSubmatch(name)
 	if f == nil || f[1] != "" && !lettered.MatchString(f[1]) {
@@ -62,9 +62,9 @@ func (m *Machine) typedDisk() string {
 // sat+megaraid,5. Source: smartctl(8).
 var physical = regexp.MustCompile(`^(?:-d|--device=)?[\w+]+,\d`)
 
-// about has put called with the name of a disk, of which a partition or a controller may be named. A controller is
-// that of its namespaces, which other texts may name: what is known of it waits for them. model is what the text calls
-// the disk.
+// about calls put with the name of a disk, which may be given by a partition or a controller. What is known of a
+// controller applies to its namespaces. Other texts may name them, so put is called once all texts were read. model is
+// what the text calls the disk.
 func (m *Machine) about(name, model string, put func(disk string)) {
 	if controllerName.MatchString(name) {
 		m.later = append(m.later, ofDisk{name, model, put})

@@ -17,7 +17,7 @@ type driveValue struct {
 	file, fact string
 }
 
-// driveValues are what is read of drives. The names are those of nvme id-ctrl and smart-log (text and JSON) and of
+// driveValues returns what is read about drives. The names are from nvme id-ctrl and smart-log (text and JSON) and from
 // smartctl (SATA, SAS, NVMe; text and JSON). Sources: nvme-cli, src/nvme-print-stdout.c and nvme-print-json.c;
 // smartmontools, src/ataprint.cpp, scsiprint.cpp and nvmeprint.cpp.
 func driveValues() []driveValue {

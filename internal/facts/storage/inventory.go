@@ -124,7 +124,7 @@ var (
 	mediaName = regexp.MustCompile(`^(sr|fd)\d+$`)
 )
 
-// IsMedia reports whether a name is that of an optical or a floppy drive.
+// IsMedia reports whether a device is an optical or a floppy drive, by its name.
 func IsMedia(name string) bool { return mediaName.MatchString(name) }
 
 // wholeDisks are the disks that facts are about: not partitions, not devices made of others, none in memory, none of
