@@ -291,6 +291,10 @@ func pciConfig(r collect.Reader, file string, root bool) []lab.Fact {
 			collect.Unknown(request, file, reason),
 			collect.Unknown(aspm, file, reason)}
 	}
+	if r.Exists(path.Dir(file) + "/physfn") {
+		return []lab.Fact{collect.Unknown(payload, file, virtualControl), collect.Whole(most, int64(e.maxPayload), file),
+			collect.Unknown(request, file, virtualControl), collect.Unknown(aspm, file, virtualControl)}
+	}
 	facts := []lab.Fact{
 		collect.Whole(payload, int64(e.payload), file),
 		collect.Whole(most, int64(e.maxPayload), file),
@@ -301,6 +305,10 @@ func pciConfig(r collect.Reader, file string, root bool) []lab.Fact {
 	}
 	return append(facts, collect.Known(aspm, e.aspm, file))
 }
+
+// virtualControl is why some settings of a virtual function are not known: their bits are reserved and read as zeros,
+// which would stand for 128 bytes. Source: pci_configure_mps in the kernel's drivers/pci/probe.c.
+const virtualControl = "a virtual function has no such setting; what the physical function has counts"
 
 // asleep is why nothing is read of a function that is suspended: the kernel wakes it, and all bridges above it, for a
 // look at its configuration space, and newer kernels for one at its link, too. Source: pci_config_pm_runtime_get in the

@@ -7,6 +7,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/factstest"
+	"headroom/internal/lab"
 )
 
 func TestExpressRefuses(t *testing.T) {
@@ -31,6 +32,32 @@ func TestExpressRefuses(t *testing.T) {
 		"no capability": cut, "no capabilities": bare} {
 		if e, err := parseExpress(data); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v", want, e, err)
+		}
+	}
+}
+
+// The bits of a virtual function that hold its sizes are reserved and read as zeros.
+func TestVirtualFunctionHasNoSizes(t *testing.T) {
+	config := make([]byte, 256)
+	config[0x06], config[0x34] = 0x10, 0x40
+	copy(config[0x40:], []byte{0x10, 0x00, 0x02, 0x00, 0x02})
+	dir := "/sys/bus/pci/devices/0000:41:02.0"
+	for _, virtual := range []bool{false, true} {
+		files := map[string]string{dir + "/config": string(config)}
+		if virtual {
+			files[dir+"/physfn/vendor"] = "0x15b3\n"
+		}
+		got := map[string]lab.Fact{}
+		for _, f := range pciConfig(factstest.Files(files), dir+"/config", true) {
+			got[f.Key] = f
+		}
+		for _, key := range []string{"pci.payload", "pci.read_request", "pci.aspm"} {
+			if f := got[key]; (f.Unknown != "") != virtual {
+				t.Errorf("virtual %v: %+v", virtual, f)
+			}
+		}
+		if f := got["pci.payload.max"]; f.Value != "512" {
+			t.Errorf("virtual %v: %+v", virtual, f)
 		}
 	}
 }

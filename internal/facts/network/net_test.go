@@ -57,6 +57,20 @@ func TestInterfaceThatIsDown(t *testing.T) {
 	}
 }
 
+// Adapters of USB's communications class have no duplex, and older kernels show the zero that stands for half.
+func TestDuplexThatNoDriverTells(t *testing.T) {
+	const dir = NetDir + "/eth0"
+	for _, c := range []struct{ driver, shown, want string }{
+		{"cdc_ether", "half", ""}, {"rndis_host", "half", ""}, {"cdc_ncm", "unknown", ""},
+		{"r8152", "half", "half"}, {"cdc_ether", "full", "full"},
+	} {
+		r := factstest.Files(map[string]string{dir + "/duplex": c.shown + "\n"})
+		if f := (nic{dir: dir, driver: c.driver}).duplex(r); f.Value != c.want || (f.Unknown == "") != (c.want != "") {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
+}
+
 func TestParseRate(t *testing.T) {
 	for text, want := range map[string]string{
 		"40 Gb/sec (4X QDR)": "4 QDR", "56 Gb/sec (4X FDR)": "4 FDR", "40 Gb/sec (4X FDR10)": "4 FDR10",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -101,10 +102,17 @@ func (n nic) duplex(r collect.Reader) lab.Fact {
 	if _, err := r.Text(f.Source); errors.Is(err, syscall.EINVAL) {
 		f.Unknown = isDown
 	}
-	if f.Value == "unknown" {
+	if f.Value == "unknown" || f.Value == "half" && slices.Contains(communicationsClass(), n.driver) {
 		return collect.Unknown(f.Key, f.Source, "the driver does not tell")
 	}
 	return f
+}
+
+// communicationsClass are the drivers of USB adapters that say nothing of a duplex, such as the adapter to a server's
+// management controller. In older kernels the zero that they leave stands for half. Source: the kernel's
+// drivers/net/usb/usbnet.c (usbnet_get_link_ksettings_internal).
+func communicationsClass() []string {
+	return []string{"cdc_ether", "cdc_ncm", "cdc_mbim", "huawei_cdc_ncm", "rndis_host"}
 }
 
 // device is what the hardware behind the interface tells.
