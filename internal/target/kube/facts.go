@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"headroom/internal/lab"
+	"headroom/internal/target/kube/claim"
 	"headroom/internal/target/kube/podname"
 )
 
@@ -33,7 +33,10 @@ func (p *Pod) Facts(ctx context.Context) []lab.Fact {
 }
 
 // source says where an object of the API was read.
-func source(kind, field string) string { return "Kubernetes API: " + kind + " " + field }
+func source(kind, field string) string { return claim.Source(api, kind, field) }
+
+// api is where facts are read.
+const api = "Kubernetes API"
 
 func known(key, value, source string) lab.Fact {
 	return lab.Fact{Key: key, Value: value, Source: source}
@@ -180,10 +183,10 @@ func (p *Pod) volumeFacts(ctx context.Context) []lab.Fact {
 	var all []lab.Fact
 	driver, class := "", ""
 	var volume *unstructured.Unstructured
-	claim, err := p.cluster.get(ctx, claims(), p.claimNames(name)[0])
+	asked, err := p.cluster.get(ctx, claims(), p.claimNames(name)[0])
 	if err == nil {
-		class, _, _ = unstructured.NestedString(claim.Object, "spec", "storageClassName")
-		bound, _, _ := unstructured.NestedString(claim.Object, "spec", "volumeName")
+		class, _, _ = unstructured.NestedString(asked.Object, "spec", "storageClassName")
+		bound, _, _ := unstructured.NestedString(asked.Object, "spec", "volumeName")
 		volume, err = p.cluster.global(ctx, volumes(), bound)
 	}
 	if class != "" {
@@ -193,7 +196,7 @@ func (p *Pod) volumeFacts(ctx context.Context) []lab.Fact {
 		all = append(all, unknown("claim.driver", source("PersistentVolume", "spec"), err.Error()))
 	} else {
 		var facts []lab.Fact
-		driver, facts = ofVolume(volume.Object)
+		driver, facts = claim.OfVolume(volume.Object, api)
 		all = append(all, facts...)
 	}
 	all = append(all, p.replica(ctx, driver))
@@ -209,114 +212,14 @@ const (
 	remote = "remote"
 )
 
-// ofVolume reads a PersistentVolume: what serves it, and from which nodes it can be reached.
-func ofVolume(volume object) (driver string, all []lab.Fact) {
-	driver, _, _ = unstructured.NestedString(volume, "spec", "csi", "driver")
-	for _, kind := range []string{"local", "hostPath", "nfs", "iscsi", "fc", "rbd", "cephfs"} {
-		if _, is, _ := unstructured.NestedMap(volume, "spec", kind); is {
-			driver = kind
-		}
-	}
-	from := source("PersistentVolume", "spec")
-	if driver == "" {
-		all = append(all, unknown("claim.driver", from, "it is of a kind that is not known here"))
-	} else {
-		all = append(all, known("claim.driver", driver, from))
-	}
-	attributes, _, _ := unstructured.NestedStringMap(volume, "spec", "csi", "volumeAttributes")
-	if driver != "" && len(attributes) > 0 {
-		all = append(all,
-			known("claim.attributes", withoutSecrets(attributes),
-				source("PersistentVolume", "spec.csi.volumeAttributes")))
-	}
-	return driver, append(all,
-		known("claim.nodes", affinityOf(volume), source("PersistentVolume", "spec.nodeAffinity")))
-}
-
-// affinityOf is where a volume can be used from: "any", or conditions on nodes.
-//
-//	kubernetes.io/hostname In node1
-func affinityOf(volume object) string {
-	terms, _, _ := unstructured.NestedSlice(volume, "spec", "nodeAffinity", "required", "nodeSelectorTerms")
-	var printed []string
-	for _, t := range terms {
-		term, ok := t.(object)
-		if !ok {
-			continue
-		}
-		conditions, _, _ := unstructured.NestedSlice(term, "matchExpressions")
-		for _, c := range conditions {
-			if one, ok := c.(object); ok {
-				values, _, _ := unstructured.NestedStringSlice(one, "values")
-				printed = append(printed, strings.TrimSpace(fmt.Sprintf("%v %v %s", one["key"], one["operator"],
-					strings.Join(values, " or "))))
-			}
-		}
-	}
-	if len(printed) == 0 {
-		return "any"
-	}
-	slices.Sort(printed)
-	return strings.Join(slices.Compact(printed), ", ")
-}
-
-// remoteAccess is LINSTOR's parameter that says whether a pod may use a volume on a node that has no copy of it:
-// "true", the default, "false", or where. Its name has the driver's before it, or not, and
-// capitals do not matter. Source: linstor-csi's CHANGELOG.md, versions 0.6.0 and 0.7.0.
-func remoteAccess(parameters map[string]string) string {
-	for key, value := range parameters {
-		if !strings.EqualFold(strings.TrimPrefix(key, linstor+"/"), "allowRemoteVolumeAccess") {
-			continue
-		}
-		if allowed, err := strconv.ParseBool(value); err == nil {
-			return strconv.FormatBool(allowed)
-		}
-		return oneLine(value)
-	}
-	return "true"
-}
-
-const linstor = "linstor.csi.linbit.com"
-
 func (c *cluster) classFacts(ctx context.Context, name string) []lab.Fact {
+	all := []lab.Fact{known("claim.class", name, source("PersistentVolumeClaim", "spec.storageClassName"))}
 	class, err := c.global(ctx, classes(), name)
-	all := []lab.Fact{
-		known("claim.class", name, source("PersistentVolumeClaim", "spec.storageClassName")),
-		field("claim.provisioner", "StorageClass", class, err, "provisioner"),
-		field("claim.binding", "StorageClass", class, err, "volumeBindingMode"),
-	}
 	if err != nil {
-		return all
+		return append(all, field("claim.provisioner", "StorageClass", class, err, "provisioner"),
+			field("claim.binding", "StorageClass", class, err, "volumeBindingMode"))
 	}
-	from := source("StorageClass", "parameters")
-	parameters, _, _ := unstructured.NestedStringMap(class.Object, "parameters")
-	all = append(all, known("claim.parameters", withoutSecrets(parameters), from))
-	if provisioner, _, _ := unstructured.NestedString(class.Object, "provisioner"); provisioner == linstor {
-		all = append(all, known("claim.remote_access", remoteAccess(parameters), from))
-	}
-	return all
-}
-
-// secretWords are words in the names of parameters whose values are secrets, lead to some, or are addresses.
-func secretWords() []string {
-	return []string{"secret", "password", "passwd", "passphrase", "token", "key", "user", "credential", "auth", "cert",
-		"server", "endpoint", "monitors", "url", "host", "address", "portal"}
-}
-
-// withoutSecrets are parameters as a list, in order, without those that nobody else should see.
-func withoutSecrets(parameters map[string]string) string {
-	var printed []string
-	for name, value := range parameters {
-		lower := strings.ToLower(name)
-		if !slices.ContainsFunc(secretWords(), func(word string) bool { return strings.Contains(lower, word) }) {
-			printed = append(printed, name+"="+oneLine(value))
-		}
-	}
-	if len(printed) == 0 {
-		return "none"
-	}
-	slices.Sort(printed)
-	return strings.Join(printed, ", ")
+	return append(all, claim.OfClass(class.Object, api)...)
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

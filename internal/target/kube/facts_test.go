@@ -5,40 +5,6 @@ import (
 	"testing"
 )
 
-// Nothing that is a secret, leads to one, or is an address is a fact.
-func TestParametersAreHarmless(t *testing.T) {
-	got := withoutSecrets(map[string]string{
-		"linstor.csi.linbit.com/autoPlace": "2", "linstor.csi.linbit.com/storagePool": "nvme",
-		"csi.storage.k8s.io/fstype":                 "xfs",
-		"csi.storage.k8s.io/node-stage-secret-name": "rook", "restuserkey": "hunter2", "resturl": "http://10.0.0.5",
-		"server":        "10.0.0.7",
-		"adminPassword": "hunter3", "property.linstor.csi.linbit.com/DrbdOptions/auto-quorum": "suspend-io",
-		"linstor.csi.linbit.com/replicasOnSame": "zone=a\n  rack=b",
-	})
-	want := "csi.storage.k8s.io/fstype=xfs, linstor.csi.linbit.com/autoPlace=2, " +
-		"linstor.csi.linbit.com/replicasOnSame=zone=a rack=b, linstor.csi.linbit.com/storagePool=nvme, " +
-		"property.linstor.csi.linbit.com/DrbdOptions/auto-quorum=suspend-io"
-	if got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-	if got := withoutSecrets(nil); got != "none" {
-		t.Error(got)
-	}
-}
-
-func TestRemoteAccess(t *testing.T) {
-	for _, c := range []struct{ key, value, want string }{
-		{"linstor.csi.linbit.com/allowRemoteVolumeAccess", "false", "false"},
-		{"allowremotevolumeaccess", "False", "false"},
-		{"linstor.csi.linbit.com/allowRemoteVolumeAccess", "- fromSame:\n  - zone", "- fromSame: - zone"},
-		{"linstor.csi.linbit.com/autoPlace", "2", "true"},
-	} {
-		if got := remoteAccess(map[string]string{c.key: c.value}); got != c.want {
-			t.Errorf("%s: %s is %q, want %q", c.key, c.value, got, c.want)
-		}
-	}
-}
-
 func TestNetworkOfANode(t *testing.T) {
 	for _, c := range []struct{ annotations, want string }{
 		{"flannel.alpha.coreos.com/backend-type=vxlan flannel.alpha.coreos.com/public-ip=10.0.0.1", "flannel vxlan"},
@@ -55,35 +21,6 @@ func TestNetworkOfANode(t *testing.T) {
 		}
 		if got := networkOf(annotations); got != c.want {
 			t.Errorf("%s: %q, want %q", c.annotations, got, c.want)
-		}
-	}
-}
-
-func TestFactsOfAVolume(t *testing.T) {
-	terms := object{"required": object{"nodeSelectorTerms": []any{object{"matchExpressions": []any{
-		object{"key": "kubernetes.io/hostname", "operator": "In", "values": []any{"node1", "node2"}}}}}}}
-	for _, c := range []struct {
-		spec object
-		want string
-	}{
-		{object{"local": object{"path": "/dev/loop1"}, "nodeAffinity": terms},
-			"claim.driver local; claim.nodes kubernetes.io/hostname In node1 or node2"},
-		{object{"csi": object{"driver": linstor,
-			"volumeAttributes": object{"linstor.csi.linbit.com/mount-options": "noatime", "authToken": "x"}}},
-			"claim.driver linstor.csi.linbit.com; claim.attributes linstor.csi.linbit.com/mount-options=noatime; " +
-				"claim.nodes any"},
-		{object{"glusterfs": object{}}, "claim.driver ?; claim.nodes any"},
-	} {
-		var printed []string
-		_, all := ofVolume(object{"spec": c.spec})
-		for _, f := range all {
-			if f.Unknown != "" {
-				f.Value = "?"
-			}
-			printed = append(printed, f.Key+" "+f.Value)
-		}
-		if got := strings.Join(printed, "; "); got != c.want {
-			t.Errorf("%s\nwant %s", got, c.want)
 		}
 	}
 }
