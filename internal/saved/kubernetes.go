@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"regexp"
@@ -8,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/target/kube/claim"
 )
 
 // resource is an object of the API of Kubernetes.
@@ -20,6 +23,24 @@ type resource struct {
 
 // key names an object with its namespace.
 func (r resource) key() string { return r.Metadata.Namespace + "/" + r.Metadata.Name }
+
+// object returns the object as JSON is decoded, nil where it is none.
+func (r resource) object() claim.Object {
+	var decoded any
+	if r.node.Decode(&decoded) != nil {
+		return nil
+	}
+	data, err := json.Marshal(decoded)
+	if err != nil {
+		return nil
+	}
+	var o claim.Object
+	if json.Unmarshal(data, &o) != nil || o == nil {
+		return nil
+	}
+	o["kind"] = r.Kind // items of a list may have none
+	return o
+}
 
 // objectLine fits the lines of YAML and of JSON: what does not follows the objects in the text.
 var objectLine = regexp.MustCompile(`^(?:\s|- |-$|---|[\w.]+:(?: |$)|[{}\[\]]|#|$)`)
@@ -65,8 +86,9 @@ func resources(text string) []resource {
 	return all
 }
 
-// readKubernetes reads virtual machines of KubeVirt, as kubectl prints objects with -o yaml and -o json. Others say
-// nothing of a machine. Source: kubernetes/apimachinery, pkg/apis/meta/v1/types.go (TypeMeta, ObjectMeta, List).
+// readKubernetes reads virtual machines of KubeVirt, claims, volumes and StorageClasses, as kubectl prints objects with
+// -o yaml and -o json. Others say nothing of a machine. Source: kubernetes/apimachinery, pkg/apis/meta/v1/types.go
+// (TypeMeta, ObjectMeta, List).
 //
 //	apiVersion: v1
 //	items:
@@ -102,5 +124,13 @@ func readKubernetes(m *Machine, text string) bool {
 			seen[r.key()] = m.kubeVirt(v)
 		}
 	}
-	return len(seen) > 0
+	var objects []claim.Object
+	for _, r := range all {
+		if o := r.object(); o != nil {
+			objects = append(objects, o)
+		}
+	}
+	volumes := claim.OfList(objects, kubeSource)
+	m.told = append(m.told, volumes...)
+	return len(seen)+len(volumes) > 0
 }

@@ -255,12 +255,124 @@ spec:
 	}
 }
 
+// kubeVolumes is what "kubectl get sc,pvc,pv -A -o yaml" prints, without what nothing is read from.
+const kubeVolumes = `apiVersion: v1
+items:
+- allowVolumeExpansion: true
+  apiVersion: storage.k8s.io/v1
+  kind: StorageClass
+  metadata:
+    creationTimestamp: "2024-03-01T09:12:44Z"
+    name: linstor-r2
+  parameters:
+    linstor.csi.linbit.com/autoPlace: "2"
+    linstor.csi.linbit.com/storagePool: nvme
+  provisioner: linstor.csi.linbit.com
+  reclaimPolicy: Delete
+  volumeBindingMode: Immediate
+- apiVersion: storage.k8s.io/v1
+  kind: StorageClass
+  metadata:
+    name: unused
+  provisioner: kubernetes.io/no-provisioner
+  volumeBindingMode: WaitForFirstConsumer
+- apiVersion: v1
+  kind: PersistentVolumeClaim
+  metadata:
+    name: data-db1-0
+    namespace: prod
+  spec:
+    accessModes:
+    - ReadWriteOnce
+    resources:
+      requests:
+        storage: 100Gi
+    storageClassName: linstor-r2
+    volumeMode: Filesystem
+    volumeName: pvc-1
+  status:
+    phase: Bound
+- apiVersion: v1
+  kind: PersistentVolumeClaim
+  metadata:
+    annotations:
+      volume.kubernetes.io/storage-provisioner: rbd.csi.ceph.com
+    name: waiting
+    namespace: prod
+  spec:
+    storageClassName: ceph-block
+- apiVersion: v1
+  kind: PersistentVolume
+  metadata:
+    name: pvc-1
+  spec:
+    capacity:
+      storage: 100Gi
+    claimRef:
+      name: data-db1-0
+      namespace: prod
+    csi:
+      driver: linstor.csi.linbit.com
+      fsType: xfs
+      volumeAttributes:
+        linstor.csi.linbit.com/mount-options: noatime
+      volumeHandle: pvc-1
+    storageClassName: linstor-r2
+- apiVersion: v1
+  kind: PersistentVolume
+  metadata:
+    name: local-nvme
+  spec:
+    local:
+      path: /mnt/nvme0
+    nodeAffinity:
+      required:
+        nodeSelectorTerms:
+        - matchExpressions:
+          - key: kubernetes.io/hostname
+            operator: In
+            values:
+            - node1
+kind: List
+metadata:
+  resourceVersion: ""
+`
+
+func TestClaimsAndClasses(t *testing.T) {
+	m, err := Paste("volumes", kubeVolumes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, factsOf(t, m), `claim.class prod/data-db1-0 = linstor-r2
+		claim.provisioner prod/data-db1-0 = linstor.csi.linbit.com
+		claim.binding prod/data-db1-0 = Immediate
+		claim.parameters prod/data-db1-0 = linstor.csi.linbit.com/autoPlace=2, linstor.csi.linbit.com/storagePool=nvme
+		claim.remote_access prod/data-db1-0 = true
+		claim.driver prod/data-db1-0 = linstor.csi.linbit.com
+		claim.attributes prod/data-db1-0 = linstor.csi.linbit.com/mount-options=noatime
+		claim.nodes prod/data-db1-0 = any
+		claim.replica prod/data-db1-0 = unknown
+		claim.class pvc-1 = absent
+		claim.class linstor-r2 = absent
+		claim.class prod/waiting = ceph-block
+		claim.provisioner prod/waiting = rbd.csi.ceph.com
+		claim.binding prod/waiting = unknown
+		claim.driver prod/waiting = unknown
+		claim.class local-nvme = unknown
+		claim.driver local-nvme = local
+		claim.nodes local-nvme = kubernetes.io/hostname In node1
+		claim.replica local-nvme = local
+		claim.class unused = unused
+		claim.binding unused = WaitForFirstConsumer`)
+}
+
 func TestKubernetesRefused(t *testing.T) {
-	const pod, get = "kube:pod?class=", "kubectl get vm NAME -o yaml"
+	const pod, get = "kubectl get sc,pvc,pv -A -o yaml", "kubectl get vm NAME -o yaml"
+	const objects = "claims, volumes and StorageClasses are read"
 	for text, says := range map[string]string{
-		"allowVolumeExpansion: true\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nprovisioner: x\n": pod,
-		"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: PersistentVolumeClaim\n":                       pod,
-		"{\n    \"apiVersion\": \"v1\",\n    \"items\": [],\n    \"kind\": \"List\"\n}\n":                 pod,
+		"allowVolumeExpansion: true\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nprovisioner: x\n": objects,
+		"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: PersistentVolumeClaim\n":                       objects,
+		"{\n    \"apiVersion\": \"v1\",\n    \"items\": [],\n    \"kind\": \"List\"\n}\n":                 objects,
 		"NAME   PROVISIONER   RECLAIMPOLICY\nfast   x   Delete\n":                                         pod,
 		"NAMESPACE   NAME   STATUS   VOLUME   CAPACITY\na   b   Bound   pvc-1   8Gi\n":                    pod,
 		"NAME      CAPACITY   ACCESS MODES   RECLAIM POLICY\npvc-1     8Gi        RWO    Delete\n":        pod,

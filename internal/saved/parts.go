@@ -76,14 +76,13 @@ func parts() []part {
 			}},
 		{name: kubeSource, read: readKubernetes, begins: is(`^(?:allowVolumeExpansion|allowedTopologies):|` +
 			`^apiVersion: (?:v1|\S+/v\w+)$|^kind: [A-Z]\w+$`),
-			instead: "; virtual machines of KubeVirt are read, and of a StorageClass, a claim or a volume a pod tells more: " +
-				"headroom doctor 'kube:pod?class=NAME'"},
+			instead: "; virtual machines of KubeVirt, claims, volumes and StorageClasses are read"},
 		{name: "kubectl get vm", begins: is(`^API Version: +kubevirt\.io/|^(?:NAMESPACE +)?NAME +AGE +(?:STATUS|PHASE)\b`),
 			instead: "; headroom reads what kubectl get vm NAME -o yaml prints"},
 		{name: "kubectl describe storageclass", begins: is(`^Provisioner:\s|^(?:NAME|STORAGECLASS) +PROVISIONER|^IsDefaultClass:`),
-			instead: "; a pod of the class tells it: headroom doctor 'kube:pod?class=NAME'"},
+			instead: readClaims},
 		{name: "kubectl, a claim or a volume", begins: is(`^(?:NAMESPACE +)?NAME +(?:STATUS +VOLUME|CAPACITY +ACCESS MODES)|^StorageClass:\s`),
-			instead: "; a pod of the class tells it: headroom doctor 'kube:pod?class=NAME'"},
+			instead: readClaims},
 		{name: "multipath -ll", typed: "multipath", begins: is(`^(?:\w+: )?\S+ (?:\(\S+\) )?dm-\d+ \S`), read: readMultipath},
 		{name: "nvme list", typed: "nvme list", read: readNVMeList, begins: is(`^Node +(?:Generic +)?SN +Model|` +
 			`^Subsystem +Subsystem-NQN|^Device +(?:Cntlid +)?SN +MN|^/dev/nvme\d+n\d+ .* B \+ +\d+ B`)},
@@ -101,6 +100,10 @@ func parts() []part {
 			instead: "; headroom watches the devices itself while it measures (headroom run)"},
 	}
 }
+
+// readClaims is what to read in place of tables of volumes.
+const readClaims = "; headroom reads what kubectl get sc,pvc,pv -A -o yaml prints, and a pod of the class tells more: " +
+	"headroom doctor 'kube:pod?class=NAME'"
 
 // ofWhichDisk is what outputs need that do not name the disk.
 const ofWhichDisk = "; the line with the command and its device, such as \"# nvme id-ctrl /dev/nvme0\", has to stand above it"

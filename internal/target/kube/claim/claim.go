@@ -25,7 +25,7 @@ func Source(from, kind, field string) string { return from + ": " + kind + " " +
 // is "" where that is not known. from is where it was read.
 func OfVolume(volume Object, from string) (driver string, all []lab.Fact) {
 	driver = text(volume, "spec", "csi", "driver")
-	for _, kind := range []string{"local", "hostPath", "nfs", "iscsi", "fc", "rbd", "cephfs"} {
+	for _, kind := range inTree() {
 		if _, is, _ := unstructured.NestedMap(volume, "spec", kind); is {
 			driver = kind
 		}
@@ -43,6 +43,14 @@ func OfVolume(volume Object, from string) (driver string, all []lab.Fact) {
 	}
 	return driver, append(all,
 		known("claim.nodes", nodesOf(volume), Source(from, "PersistentVolume", "spec.nodeAffinity")))
+}
+
+// inTree are the kinds of volumes that Kubernetes serves, or served, without a CSI driver. Source: kubernetes/api,
+// core/v1/types.go (PersistentVolumeSource).
+func inTree() []string {
+	return []string{"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "fc", "flexVolume", "flocker",
+		"gcePersistentDisk", "glusterfs", "hostPath", "iscsi", "local", "nfs", "photonPersistentDisk", "portworxVolume",
+		"quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume"}
 }
 
 // nodesOf returns where a volume can be used from: "any", or conditions on nodes.
@@ -89,7 +97,8 @@ func remoteAccess(parameters map[string]string) string {
 
 const linstor = "linstor.csi.linbit.com"
 
-// OfClass returns the facts about a StorageClass. from is where it was read.
+// OfClass returns the facts about a StorageClass. from is where it was read. A class that does not say when its volumes
+// are made has Immediate (kubernetes, pkg/apis/storage/v1/defaults.go).
 func OfClass(class Object, from string) []lab.Fact {
 	field := func(key, name string) lab.Fact {
 		at := Source(from, "StorageClass", name)
@@ -100,7 +109,11 @@ func OfClass(class Object, from string) []lab.Fact {
 	}
 	parameters, _, _ := unstructured.NestedStringMap(class, "parameters")
 	at := Source(from, "StorageClass", "parameters")
-	all := []lab.Fact{field("claim.provisioner", "provisioner"), field("claim.binding", "volumeBindingMode"),
+	binding := field("claim.binding", "volumeBindingMode")
+	if binding.Unknown != "" {
+		binding.Value, binding.Unknown = "Immediate", ""
+	}
+	all := []lab.Fact{field("claim.provisioner", "provisioner"), binding,
 		known("claim.parameters", withoutSecrets(parameters), at)}
 	if text(class, "provisioner") == linstor {
 		all = append(all, known("claim.remote_access", remoteAccess(parameters), at))

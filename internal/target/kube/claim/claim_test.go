@@ -52,7 +52,8 @@ func TestFactsOfAVolume(t *testing.T) {
 			"volumeAttributes": Object{"linstor.csi.linbit.com/mount-options": "noatime", "authToken": "x"}}},
 			"claim.driver linstor.csi.linbit.com; claim.attributes linstor.csi.linbit.com/mount-options=noatime; " +
 				"claim.nodes any"},
-		{Object{"glusterfs": Object{}}, "claim.driver ?; claim.nodes any"},
+		{Object{"glusterfs": Object{"path": "a"}}, "claim.driver glusterfs; claim.nodes any"},
+		{Object{"novel": Object{}}, "claim.driver ?; claim.nodes any"},
 	} {
 		var printed []string
 		_, all := OfVolume(Object{"spec": c.spec}, "here")
