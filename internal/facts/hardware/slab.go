@@ -19,7 +19,8 @@ const (
 )
 
 // CollectSlab names the slab caches whose objects are checked on every allocation. That is set for all by slab_debug=
-// (slub_debug= before 6.9) or for some by name, and only root may look. Source: the kernel's Documentation/mm/slub.rst.
+// (slub_debug= before 6.9) or for some by name, and only root may look. Source: the kernel's
+// Documentation/admin-guide/mm/slab.rst, Documentation/mm/slub.rst before 6.14.
 func CollectSlab(r collect.Reader, _ collect.Scope) []lab.Fact {
 	const key, dir = "memory.slab_debug", "/sys/kernel/slab"
 	entries, err := r.Entries(dir)

@@ -105,7 +105,8 @@ func tracer(r collect.Reader) lab.Fact {
 	return r.First("kernel.tracer", files...)
 }
 
-// kernelProbes counts the kprobes set, a line each:
+// kernelProbes counts the kprobes that are hit, a line each. One that is disabled, or whose code is gone, is not. Source:
+// the kernel's kernel/kprobes.c (report_probe).
 //
 //	ffffffff8111d4e0  k  do_sys_openat2+0x0    [FTRACE]
 //	ffffffffc02d1000  r  nvme_queue_rq+0x0  nvme [DISABLED]
@@ -115,11 +116,13 @@ func kernelProbes(r collect.Reader) lab.Fact {
 	if err != nil {
 		return collect.Unknown(key, source, collect.Why(err))
 	}
-	n := 0
-	if text != "" {
-		n = strings.Count(text, "\n") + 1
+	n := int64(0)
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "[DISABLED]") && !strings.Contains(line, "[GONE]") {
+			n++
+		}
 	}
-	return collect.Whole(key, int64(n), source)
+	return collect.Whole(key, n, source)
 }
 
 func unameMachine() []string { return []string{"uname", "-m"} }

@@ -205,3 +205,16 @@ func TestNothingIsMountedByLooking(t *testing.T) {
 		}
 	}
 }
+
+func TestKernelProbesThatAreHit(t *testing.T) {
+	const list = "ffffffff8111d4e0  k  do_sys_openat2+0x0    [FTRACE]\n" +
+		"ffffffffc02d1000  r  nvme_queue_rq+0x0  nvme [DISABLED]\n" +
+		"ffffffffc02d2000  k  nvme_pci_complete_rq+0x0  nvme [GONE]\n" +
+		"ffffffff8122a310  k  blk_mq_start_request+0x5    [OPTIMIZED]\n"
+	for text, want := range map[string]string{"": "0", list: "2"} {
+		r := factstest.Files(map[string]string{"/sys/kernel/debug/kprobes/list": text})
+		if f := kernelProbes(r); f.Value != want {
+			t.Errorf("%+v, want %s", f, want)
+		}
+	}
+}
