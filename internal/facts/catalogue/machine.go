@@ -106,7 +106,7 @@ func cpuFacts() []Definition {
 		{"cpu.frequency.limit", Text, "hertz", "highest frequency allowed", Setting},
 		{"cpu.frequency.min_percent", Whole, "percent", "intel_pstate's lowest performance", Setting},
 		{"cpu.boost", Flag, "", "may run above its base frequency", Setting},
-		{"cpu.boost.possible", Flag, "", "has frequencies above its base (ACPI CPPC)", Setting},
+		{"cpu.boost.possible", Flag, "", "has frequencies above its base (turbo_pct, ACPI CPPC)", Setting},
 		{"cpu.idle.driver", Text, "", "idle driver", Setting},
 		{"cpu.idle.governor", Text, "", "idle governor", Setting},
 		{"cpu.idle.states", Text, "", "idle states with wake-up microseconds; disabled ones in brackets", Setting},

@@ -26,9 +26,9 @@ func TestARMCores(t *testing.T) {
 	}
 }
 
-// TestBoostPossible has what two servers showed. Source: Qian Cai to linux-acpi on 21 June 2021, "Re: [PATCH V3 0/4]
-// cpufreq: cppc: Add support for frequency invariance". The third is the second with firmware that allows no more than
-// its base.
+// TestBoostPossible has the levels that two servers showed, and the share of turbo. Source of the levels: Qian Cai to
+// linux-acpi on 21 June 2021, "Re: [PATCH V3 0/4] cpufreq: cppc: Add support for frequency invariance". The third is
+// the second with firmware that allows no more than its base.
 func TestBoostPossible(t *testing.T) {
 	levels := func(cpu, highest, nominal string) map[string]string {
 		dir := CPUDir + "/" + cpu + "/acpi_cppc/"
@@ -43,6 +43,8 @@ func TestBoostPossible(t *testing.T) {
 		{levels("cpu0", "300", "280"), "on"}, {levels("cpu3", "3300", "3000"), "on"},
 		{levels("cpu0", "3000", "3000"), "off"},
 		{broken, ""}, {nil, ""},
+		{map[string]string{CPUDir + "/intel_pstate/turbo_pct": "41\n"}, "on"},
+		{map[string]string{CPUDir + "/intel_pstate/turbo_pct": "0\n"}, ""},
 	} {
 		f := boostPossible(factstest.Files(c.files))
 		if f.Value != c.want || (c.want == "") != (f.Unknown != "") {

@@ -266,11 +266,17 @@ func boost(r collect.Reader) lab.Fact {
 	return f
 }
 
-// boostPossible says whether any CPU has frequencies above its base frequency. The driver cppc_cpufreq shows the file
-// boost also where none has, and refuses to switch it on. Levels are in units of the firmware. Source: the kernel's
+// boostPossible reports whether any CPU has frequencies above its base frequency, also where the firmware keeps it from
+// them. Drivers show the file boost, or no_turbo, also where none has. turbo_pct is how much of the range of frequencies
+// is turbo's, in percent, whatever no_turbo says; CPUs of different kinds have none. Levels of CPPC are in units of the
+// firmware. Source: the kernel's Documentation/admin-guide/pm/intel_pstate.rst,
 // Documentation/admin-guide/acpi/cppc_sysfs.rst and drivers/cpufreq/cppc_cpufreq.c.
 func boostPossible(r collect.Reader) lab.Fact {
 	const key, source = "cpu.boost.possible", CPUDir + "/cpu*/acpi_cppc/highest_perf"
+	const turbo = CPUDir + "/intel_pstate/turbo_pct"
+	if percent, err := r.Number(turbo); err == nil && percent > 0 {
+		return collect.OnOff(key, true, turbo)
+	}
 	known := false
 	for _, dir := range r.Glob(CPUDir + "/cpu[0-9]*/acpi_cppc") {
 		highest, err := r.Number(dir + "/highest_perf")
