@@ -237,13 +237,13 @@ func TestSimulatedSavedRunsDecideMoreWithMore(t *testing.T) {
 	}
 }
 
-// TestFewSavedRunsDecideMoreWithMore checks that outliers hide a change less the more values there are, from 5 to 8 a
+// TestFewSavedRunsDecideMoreWithMore checks that outliers hide a change less the more values there are, from 5 to 14 a
 // side.
 func TestFewSavedRunsDecideMoreWithMore(t *testing.T) {
 	const n = 2000
 	for i, m := range []noise.Model{farOff(100), farOff(20)} {
 		r, before := rand.New(rand.NewPCG(14, uint64(i))), 0
-		for size := 5; size <= 8; size++ {
+		for size := 5; size <= 14; size++ {
 			found := 0
 			for range n {
 				base, next := levels(m, r, size), levels(m, r, size)
@@ -258,6 +258,31 @@ func TestFewSavedRunsDecideMoreWithMore(t *testing.T) {
 				t.Errorf("%s: %d v %d find %d, one value less finds %d, of %d", m.Name, size, size, found, before, n)
 			}
 			before = found
+		}
+	}
+}
+
+// TestFewSavedRunsDecideAsBenchstat checks that a change of 5% among normal noise is found nearly as often as
+// benchstat's test finds it in the same few values, by at most so many points less.
+func TestFewSavedRunsDecideAsBenchstat(t *testing.T) {
+	const n = 10_000
+	for size, points := range map[int]int{5: 2, 6: 8, 7: 7, 13: 5} {
+		r := rand.New(rand.NewPCG(15, uint64(size)))
+		found, byBenchstat := 0, 0
+		for range n {
+			base, next := levels(noise.Gaussian(0.03), r, size), levels(noise.Gaussian(0.03), r, size)
+			for i := range next {
+				next[i] *= 0.95
+			}
+			if stat.UnpairedChange(base, next, 0.95).Decide(0.03) == stat.Below {
+				found++
+			}
+			if stat.ClassicPValues(base, next).MannWhitney < 0.05 {
+				byBenchstat++
+			}
+		}
+		if byBenchstat-found > points*n/100 {
+			t.Errorf("%d v %d: %d found, %d by benchstat, of %d", size, size, found, byBenchstat, n)
 		}
 	}
 }

@@ -40,10 +40,12 @@ const minWithoutModes = 4
 // what their correlation tells (Dependence), and by more if it is visible. That takes most of the error away, not all:
 // a spell as long as the run is not seen in it.
 //
-// A few outliers, or two levels, make Welch's interval wide: with one run of 100 three times slower it decided less
-// with more runs. From 5 values a side on, ranks can exclude 1 without it, widened where dependence is visible; where
-// one side lies within the other, an interval for spreads that differ must do so, too. From 14 on, of few numbers,
-// nothing else can: Welch's interval then only keeps two sides from being called the same.
+// The wider of the two decides less than either. With 5 to 7 values a side that show no dependence, Welch's interval
+// can exclude 1 where the ranks do so with twice the risk: of so few values hardly any order proves anything. From 5
+// on, ranks can exclude 1 without Welch, widened where dependence is visible, since a few outliers, or two levels,
+// make its interval wide; where one side lies within the other, an interval for spreads that differ must do so, too.
+// From 14 on, of few numbers, nothing else can: Welch's interval then only keeps two sides from being called the
+// same.
 //
 // With fewer than four values on a side, or where ranks don't reach the confidence, both ends move by a jump between
 // modes (modes). So three slow runs in a row prove 60% and cannot prove 4%.
@@ -66,6 +68,7 @@ func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 		return c
 	}
 	lo, hi := welch(a, b, confidence)
+	first, last := lo, hi
 	if rank > 0 {
 		lo, hi = min(lo, d.at(rank-1)), max(hi, d.at(d.count()-rank))
 	}
@@ -77,6 +80,9 @@ func unpairedChange(a, b []float64, confidence float64, rank int) Change {
 	}
 	lo, hi = center-(center-lo)*widened, center+(hi-center)*widened
 	if c.N >= minForRanks && rank > 0 {
+		if c.N < minForSpells && widened == 1 {
+			lo, hi = d.leaning(lo, hi, first, last, confidence)
+		}
 		reach := 0.5 - float64(rank-1)/float64(d.count())
 		if c.N >= ranksAlone || within(d.a, d.b) || within(d.b, d.a) {
 			// Where one side jumps beside a steady one, they spread more as they are than with the same centre.
@@ -116,6 +122,22 @@ func byChance(n int, alone bool) float64 {
 		return 1.75
 	}
 	return min(2.5, 50/float64(n))
+}
+
+// leaning returns an interval that ends where Welch's does, from first to last, if that excludes 0 and the ranks do so
+// with twice the risk.
+func (d differences) leaning(lo, hi, first, last, confidence float64) (float64, float64) {
+	if lo > 0 || hi < 0 || first <= 0 && last >= 0 {
+		return lo, hi
+	}
+	rank := criticalRank(len(d.a), len(d.b), 2*confidence-1)
+	switch {
+	case first > 0 && d.at(rank-1) > 0:
+		return first, hi
+	case last < 0 && d.at(d.count()-rank) < 0:
+		return lo, last
+	}
+	return lo, hi
 }
 
 // decided returns an interval that ends where that of the ranks does if these exclude 0; its other end is as far from 0
@@ -197,13 +219,19 @@ func places(values, others []float64) []float64 {
 	return places
 }
 
-// trimmedMean returns the mean of values in order without three twentieths of them at each end, at least one.
+// trimmedMean returns the mean of values in order without three twentieths of them at each end, at least one. Where
+// that is no whole number, a part of the next value at each end is left out.
 func trimmedMean(values []float64) float64 {
-	out := max(1, len(values)*3/20)
-	if len(values) <= 2*out {
+	out := max(1, 0.15*float64(len(values)))
+	whole := int(out)
+	kept := values[min(whole, len(values)):max(min(whole, len(values)), len(values)-whole)]
+	if len(kept) < 2 {
 		return Median(values)
 	}
-	return stat.Mean(values[out:len(values)-out], nil)
+	weights := slices.Repeat([]float64{1}, len(kept))
+	weights[0] -= out - float64(whole)
+	weights[len(kept)-1] = weights[0]
+	return stat.Mean(kept, weights)
 }
 
 // rankedChange is the ratio of two samples of logarithms by Hodges and Lehmann, without an interval, with the
