@@ -266,10 +266,10 @@ func boost(r collect.Reader) lab.Fact {
 	return f
 }
 
-// boostPossible reports whether any CPU has frequencies above its base frequency, also where the firmware keeps it from
-// them. Drivers show the file boost, or no_turbo, also where none has. turbo_pct is how much of the range of frequencies
-// is turbo's, in percent, whatever no_turbo says; CPUs of different kinds have none. Levels of CPPC are in units of the
-// firmware. Source: the kernel's Documentation/admin-guide/pm/intel_pstate.rst,
+// boostPossible reports whether any CPU has frequencies above its base frequency, also where the firmware keeps it
+// from them. Drivers show the file boost, or no_turbo, also where none has. turbo_pct is how much of the range of
+// frequencies is turbo's, in percent, whatever no_turbo says; CPUs of different kinds have none. Levels of CPPC are
+// in units of the firmware. Source: the kernel's Documentation/admin-guide/pm/intel_pstate.rst,
 // Documentation/admin-guide/acpi/cppc_sysfs.rst and drivers/cpufreq/cppc_cpufreq.c.
 func boostPossible(r collect.Reader) lab.Fact {
 	const key, source = "cpu.boost.possible", CPUDir + "/cpu*/acpi_cppc/highest_perf"

@@ -292,7 +292,8 @@ func pciConfig(r collect.Reader, file string, root bool) []lab.Fact {
 			collect.Unknown(aspm, file, reason)}
 	}
 	if r.Exists(path.Dir(file) + "/physfn") {
-		return []lab.Fact{collect.Unknown(payload, file, virtualControl), collect.Whole(most, int64(e.maxPayload), file),
+		return []lab.Fact{collect.Unknown(payload, file, virtualControl),
+			collect.Whole(most, int64(e.maxPayload), file),
 			collect.Unknown(request, file, virtualControl), collect.Unknown(aspm, file, virtualControl)}
 	}
 	facts := []lab.Fact{

@@ -105,8 +105,8 @@ func tracer(r collect.Reader) lab.Fact {
 	return r.First("kernel.tracer", files...)
 }
 
-// kernelProbes counts the kprobes that are hit, a line each. One that is disabled, or whose code is gone, is not. Source:
-// the kernel's kernel/kprobes.c (report_probe).
+// kernelProbes counts the kprobes that are hit, a line each. One that is disabled, or whose code is gone, is not.
+// Source: the kernel's kernel/kprobes.c (report_probe).
 //
 //	ffffffff8111d4e0  k  do_sys_openat2+0x0    [FTRACE]
 //	ffffffffc02d1000  r  nvme_queue_rq+0x0  nvme [DISABLED]

@@ -81,7 +81,8 @@ func nodesOf(volume Object) string {
 }
 
 // remoteAccess returns LINSTOR's parameter that says whether a pod may use a volume on a node that has no copy of it:
-// "true", the default, "false", or where. Its name has the driver's before it, or not, and capitals do not matter. Source: linstor-csi's CHANGELOG.md, versions 0.6.0 and 0.7.0.
+// "true", the default, "false", or where. Its name has the driver's before it, or not, and capitals do not matter.
+// Source: linstor-csi's CHANGELOG.md, versions 0.6.0 and 0.7.0.
 func remoteAccess(parameters map[string]string) string {
 	for key, value := range parameters {
 		if !strings.EqualFold(strings.TrimPrefix(key, linstor+"/"), "allowRemoteVolumeAccess") {
