@@ -58,8 +58,10 @@ What [` + "`headroom doctor`](../howto/doctor.md)" + ` looks for. A rule that la
 - *Read* is what came of reading the rule once more, with the question whether it forgets devices that are not trusted,
   disks that rotate, values that a driver fixes, the size of the machine, or changes of the kernel: right, new,
   corrected, or a doubt that is left.
-- *Sources read* says that all or part of the sources were opened for that, and say what the rule says: ` +
-		fmt.Sprintf("all of %d\n  rules and part of %d, of %d.", opened["all"], opened["part"], len(rules)) + `
+- *Sources read* says that all or part of the sources were opened for that, at the passage that decides, and say what
+  the rule says: ` + fmt.Sprintf("all of %d rules and part of %d, of %d. ", opened["all"], opened["part"], len(rules)) +
+		`Of a file of the kernel some version was opened,
+  not always the one that is linked.
 - A rule marked *unpriced* has no figure; ` + "`--unpriced`" + ` shows it. One marked *risk* makes nothing slower; ` + "`--risks`" + ` shows it.
 
 This page is written from the files in internal/rule/rules.
