@@ -9,6 +9,7 @@ import (
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/hardware"
 	"headroom/internal/lab"
+	"headroom/internal/load/pasted"
 )
 
 // readCPUInfo reads /proc/cpuinfo. People paste the part of one processor or of some, which says nothing about how many
@@ -196,4 +197,42 @@ func readLSCPUTable(m *Machine, text string) bool {
 		}
 	}
 	return len(distinct) > 0
+}
+
+// readSysstat reads what iostat, mpstat and sar say of the machine in their first line, and the time that iostat counts
+// as stolen, which is since the start of the machine in its first report. Rates of devices are no facts. Source:
+// sysstat, common.c (print_gal_header) and iostat.c (write_plain_cpu_stat).
+//
+//	Linux 6.8.12-4-pve (pve1) 	11/30/2026 	_x86_64_	(32 CPU)
+//	avg-cpu:  %user   %nice %system %iowait  %steal   %idle
+//	           5.99    0.00    1.79    0.59    3.10   88.53
+func readSysstat(m *Machine, text string) bool {
+	release, machine, steal := "", "", ""
+	if f := sysstatHead.FindStringSubmatch(text); f != nil {
+		release, machine = f[1], f[2]
+	}
+	if f := averageCPU.FindStringSubmatch(text); f != nil {
+		steal = strings.Replace(f[1], ",", ".", 1)
+	}
+	return m.sysstat(release, machine, steal)
+}
+
+var (
+	sysstatHead = regexp.MustCompile(`(?m)^Linux (\d\S+) \(.*\)\s.*\s_(\w+)_\s+\(\d+ CPU\)$`)
+	averageCPU  = regexp.MustCompile(`(?m)^avg-cpu: .*%steal +%idle\s*\n(?: *[\d.,]+%?){4} *([\d.,]+)%? +[\d.,]+%?\s*$`)
+)
+
+// sysstat keeps what a tool of sysstat said, "" where it did not. steal is in percent.
+func (m *Machine) sysstat(release, machine, steal string) bool {
+	if release != "" {
+		m.file(collect.ReleasePath, release+"\n")
+	}
+	if machine != "" {
+		m.file("/proc/sys/kernel/arch", machine+"\n")
+	}
+	percent, ok := pasted.Number(steal)
+	if ok && percent <= 100 {
+		m.tell("", collect.Known("load.steal", strconv.FormatFloat(percent/100, 'g', 4, 64), "iostat"))
+	}
+	return release != "" || ok
 }

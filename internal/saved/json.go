@@ -40,6 +40,11 @@ func readJSON(m *Machine, text string) bool {
 		case has("percent_used"):
 			name := m.typedDisk()
 			read = name != "" && m.drive(name, "nvme smart-log", flat(doc)) || read
+		case has("sysstat"):
+			said := flat(doc)
+			const host = "sysstat.hosts.0."
+			read = m.sysstat(said[host+"release"], said[host+"machine"],
+				said[host+"statistics.0.avg-cpu.steal"]) || read
 		case has("kind"):
 			all := parts()
 			m.now.part = &all[slices.IndexFunc(all, func(p part) bool { return p.name == kubeSource })]

@@ -96,7 +96,8 @@ func parts() []part {
 		{name: "smartctl", typed: "smartctl", each: true, begins: is(`^smartctl \d+\.\d+ `),
 			read: readSmartctl, instead: ofWhichDisk},
 		{name: "JSON of a command", begins: is(`^\{(?:\s*"|\s*$)`), read: readJSON, instead: ofWhichDisk},
-		{name: "iostat", typed: "iostat", begins: is(`^avg-cpu: +%user|^Device:? +(?:rrqm/s|r/s|tps) `),
+		{name: "iostat", typed: "iostat", read: readSysstat,
+			begins:  is(`^Linux \d\S+ \(.*\)\s.*\s_\w+_\s+\(\d+ CPU\)$|^avg-cpu: +%user|^Device:? +(?:rrqm/s|r/s|tps) `),
 			instead: "; headroom watches the devices itself while it measures (headroom run)"},
 	}
 }

@@ -35,7 +35,7 @@ func Paste(name, text string) (*Machine, error) {
 	e.Hints = []string{"what does is a snapshot: headroom facts --json > FILE",
 		"a kernel's configuration: /boot/config-$(uname -r) or /proc/config.gz",
 		"or what these print: sysctl -a, lscpu, lspci -nnvv, ethtool DEVICE, mount, nfsstat -m, numactl -H, dmesg, " +
-			"lsblk, nvme list (id-ctrl, id-ns, smart-log), smartctl -x, multipath -ll, cat of a file of /proc or /sys, " +
+			"lsblk, iostat, nvme list (id-ctrl, id-ns, smart-log), smartctl -x, multipath -ll, cat of a file of /proc or /sys, " +
 			"qm config, virsh dumpxml, kubectl get vm,sc,pvc,pv -A -o yaml",
 		"or a folder or an archive with /proc and /sys of a machine, such as a sosreport, or a supportconfig"}
 	return nil, e

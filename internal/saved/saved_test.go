@@ -76,6 +76,24 @@ func TestPaste(t *testing.T) {
 			net.tcp_rmem_max = 6291456
 			disk.name = unknown
 			net.irqbalance = absent`},
+		{"iostat", "# iostat -x 1\nLinux 6.8.12-4-pve (pve1) \t11/30/2026 \t_x86_64_\t(32 CPU)\n\n" +
+			"avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n" +
+			"           5.99    0.00    1.79    0.59    3.10   88.53\n\n" +
+			"Device            r/s     rkB/s   rrqm/s  %rrqm r_await rareq-sz  %util\nnvme0n1  251.34  18949.65  0.22" +
+			"   0.09    0.17    75.40   2.50\n\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n" +
+			"           0.00    0.00    0.00    0.00   90.00   10.00\n", `kernel.release = 6.8.12-4-pve
+			kernel.arch = x86_64
+			load.steal = 0.031`},
+		{"iostat in German", "avg-cpu:  %user   %nice %system %iowait  %steal   %idle\n" +
+			"           5,99    0,00    1,79    0,59    0,50   91,13\n", `load.steal = 0.005
+			kernel.release = absent`},
+		{"mpstat", "Linux 6.1.0-30-arm64 (pi) \t11/30/2026 \t_aarch64_\t(4 CPU)\n\n11:20:44 AM  CPU    %usr   %nice" +
+			"    %sys %iowait    %irq   %soft  %steal  %guest  %gnice   %idle\n", `kernel.arch = aarch64
+			load.steal = absent`},
+		{"iostat as JSON", `{"sysstat": {"hosts": [{"nodename": "vm", "sysname": "Linux", "release": "6.18.4", "machine": "x86_64",
+			"number-of-cpus": 2, "date": "11/30/26", "statistics": [{"avg-cpu":  {"user": 55.99, "nice": 6.86, "system": 21.79,
+			"iowait": 0.59, "steal": 0.10, "idle": 14.67}, "disk": []}]}]}}`, `kernel.release = 6.18.4
+			load.steal = 0.001`},
 		{"arguments", "BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet iommu.strict=1\n",
 			`kernel.cmdline = BOOT_IMAGE=/vmlinuz root=/dev/sda1 ro quiet iommu.strict=1`},
 		{"one processor of many", "processor\t: 0\nvendor_id\t: GenuineIntel\n" +
