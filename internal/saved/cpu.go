@@ -214,12 +214,21 @@ func readSysstat(m *Machine, text string) bool {
 	if f := averageCPU.FindStringSubmatch(text); f != nil {
 		steal = strings.Replace(f[1], ",", ".", 1)
 	}
+	if strings.Contains(text, "\nDevice") {
+		m.Unread = append(m.Unread, ratesOfDevices)
+	}
 	return m.sysstat(release, machine, steal)
 }
 
 var (
 	sysstatHead = regexp.MustCompile(`(?m)^Linux (\d\S+) \(.*\)\s.*\s_(\w+)_\s+\(\d+ CPU\)$`)
 	averageCPU  = regexp.MustCompile(`(?m)^avg-cpu: .*%steal +%idle\s*\n(?: *[\d.,]+%?){4} *([\d.,]+)%? +[\d.,]+%?\s*$`)
+)
+
+// watched is the way out for rates of devices.
+const (
+	watched        = "; headroom watches the devices itself while it measures (headroom run)"
+	ratesOfDevices = "rates of devices, which are no facts" + watched
 )
 
 // sysstat keeps what a tool of sysstat said, "" where it did not. steal is in percent.
@@ -231,7 +240,7 @@ func (m *Machine) sysstat(release, machine, steal string) bool {
 		m.file("/proc/sys/kernel/arch", machine+"\n")
 	}
 	percent, ok := pasted.Number(steal)
-	if ok && percent <= 100 {
+	if ok = ok && percent <= 100; ok {
 		m.tell("", collect.Known("load.steal", strconv.FormatFloat(percent/100, 'g', 4, 64), "iostat"))
 	}
 	return release != "" || ok

@@ -45,6 +45,9 @@ func readJSON(m *Machine, text string) bool {
 			const host = "sysstat.hosts.0."
 			read = m.sysstat(said[host+"release"], said[host+"machine"],
 				said[host+"statistics.0.avg-cpu.steal"]) || read
+			if said[host+"statistics.0.disk.0.disk_device"] != "" {
+				m.Unread = append(m.Unread, ratesOfDevices)
+			}
 		case has("kind"):
 			all := parts()
 			m.now.part = &all[slices.IndexFunc(all, func(p part) bool { return p.name == kubeSource })]

@@ -10,6 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"headroom/internal/facts/collect"
 	"headroom/internal/target/kube/claim"
 )
 
@@ -133,4 +134,67 @@ func readKubernetes(m *Machine, text string) bool {
 	volumes := claim.OfList(objects, kubeSource)
 	m.told = append(m.told, volumes...)
 	return len(seen)+len(volumes) > 0
+}
+
+const (
+	describeClass = "kubectl describe storageclass"
+	getClass      = "kubectl get storageclass"
+)
+
+// readDescribedClass reads what kubectl describes of StorageClasses, one after the other. Source: kubectl,
+// pkg/describe/describe.go (StorageClassDescriber).
+//
+//	Name:                  linstor
+//	Provisioner:           linstor.csi.linbit.com
+//	Parameters:            linstor.csi.linbit.com/storagePool=pool1,linstor.csi.linbit.com/placementCount=2
+func readDescribedClass(m *Machine, text string) bool {
+	var objects []claim.Object
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch {
+		case name == "Name":
+			objects = append(objects, claim.Object{"kind": "StorageClass", "metadata": claim.Object{"name": value}})
+		case len(objects) == 0:
+		case name == "Provisioner":
+			objects[len(objects)-1]["provisioner"] = value
+		case name == "VolumeBindingMode":
+			objects[len(objects)-1]["volumeBindingMode"] = value
+		case name == "Parameters" && value != "<none>":
+			parameters := claim.Object{}
+			for pair := range strings.SplitSeq(value, ",") {
+				if key, v, ok := strings.Cut(pair, "="); ok {
+					parameters[key] = v
+				}
+			}
+			objects[len(objects)-1]["parameters"] = parameters
+		}
+	}
+	all := claim.OfList(objects, describeClass)
+	m.told = append(m.told, all...)
+	return len(all) > 0
+}
+
+// readClassTable reads the table of StorageClasses, which does not show parameters. Older ones have no column that says
+// when volumes are made. Source: kubernetes, pkg/printers/internalversion/printers.go (printStorageClass).
+//
+//	NAME             PROVISIONER              RECLAIMPOLICY   VOLUMEBINDINGMODE      ALLOWVOLUMEEXPANSION   AGE
+//	fast (default)   rbd.csi.ceph.com         Delete          WaitForFirstConsumer   true                   41d
+func readClassTable(m *Machine, text string) bool {
+	head, rows, _ := strings.Cut(text, "\n")
+	binding := slices.Index(strings.Fields(head), "VOLUMEBINDINGMODE")
+	read := false
+	for row := range strings.Lines(rows) {
+		f := strings.Fields(strings.Replace(row, " (default)", "", 1))
+		if len(f) < 3 || binding >= len(f) || len(f) > len(strings.Fields(head)) {
+			continue
+		}
+		read = true
+		m.tell(f[0], collect.Known("claim.class", f[0], getClass), collect.Known("claim.provisioner", f[1], getClass),
+			collect.Unknown("claim.parameters", getClass, "the table has none: "+getClass+" "+f[0]+" -o yaml"))
+		if binding > 0 {
+			m.tell(f[0], collect.Known("claim.binding", f[binding], getClass))
+		}
+	}
+	return read
 }

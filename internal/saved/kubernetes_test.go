@@ -366,6 +366,38 @@ func TestClaimsAndClasses(t *testing.T) {
 		claim.binding unused = WaitForFirstConsumer`)
 }
 
+func TestClassesForPeople(t *testing.T) {
+	for text, want := range map[string]string{
+		"$ kubectl describe sc\nName:                  linstor\nIsDefaultClass:        No\n" +
+			"Provisioner:           linstor.csi.linbit.com\n" +
+			"Parameters:            linstor.csi.linbit.com/storagePool=pool1,linstor.csi.linbit.com/placementCount=2\n" +
+			"ReclaimPolicy:         Delete\nVolumeBindingMode:     Immediate\nEvents:                <none>\n\n\n" +
+			"Name:            plain\nProvisioner:     x\nParameters:      <none>\n": `claim.class linstor = linstor
+			claim.provisioner linstor = linstor.csi.linbit.com
+			claim.parameters linstor = linstor.csi.linbit.com/placementCount=2, linstor.csi.linbit.com/storagePool=pool1
+			claim.remote_access linstor = true
+			claim.binding linstor = Immediate
+			claim.parameters plain = none
+			claim.binding plain = unknown`,
+		"NAME             PROVISIONER        RECLAIMPOLICY   VOLUMEBINDINGMODE      ALLOWVOLUMEEXPANSION   AGE\n" +
+			"fast (default)   rbd.csi.ceph.com   Delete          WaitForFirstConsumer   true                   41d\n" +
+			"slow             x                  Retain          Immediate              false                  9d\n": `
+			claim.class fast = fast
+			claim.provisioner fast = rbd.csi.ceph.com
+			claim.binding fast = WaitForFirstConsumer
+			claim.parameters fast = unknown
+			claim.binding slow = Immediate`,
+		"NAME   PROVISIONER            AGE\nold    kubernetes.io/rbd      3y\n": `claim.provisioner old = kubernetes.io/rbd
+			claim.binding old = absent`,
+	} {
+		m, err := Paste("classes", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, factsOf(t, m), want)
+	}
+}
+
 func TestKubernetesRefused(t *testing.T) {
 	const pod, get = "kubectl get sc,pvc,pv -A -o yaml", "kubectl get vm NAME -o yaml"
 	const objects = "claims, volumes and StorageClasses are read"
@@ -373,7 +405,7 @@ func TestKubernetesRefused(t *testing.T) {
 		"allowVolumeExpansion: true\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nprovisioner: x\n": objects,
 		"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: PersistentVolumeClaim\n":                       objects,
 		"{\n    \"apiVersion\": \"v1\",\n    \"items\": [],\n    \"kind\": \"List\"\n}\n":                 objects,
-		"NAME   PROVISIONER   RECLAIMPOLICY\nfast   x   Delete\n":                                         pod,
+		"NAME   PROVISIONER   RECLAIMPOLICY\n":                                                            pod,
 		"NAMESPACE   NAME   STATUS   VOLUME   CAPACITY\na   b   Bound   pvc-1   8Gi\n":                    pod,
 		"NAME      CAPACITY   ACCESS MODES   RECLAIM POLICY\npvc-1     8Gi        RWO    Delete\n":        pod,
 		"Name:          a\nNamespace:     b\nStorageClass:  fast\nStatus:        Bound\n":                 pod,

@@ -79,8 +79,8 @@ func parts() []part {
 			instead: "; virtual machines of KubeVirt, claims, volumes and StorageClasses are read"},
 		{name: "kubectl get vm", begins: is(`^API Version: +kubevirt\.io/|^(?:NAMESPACE +)?NAME +AGE +(?:STATUS|PHASE)\b`),
 			instead: "; headroom reads what kubectl get vm NAME -o yaml prints"},
-		{name: "kubectl describe storageclass", begins: is(`^Provisioner:\s|^(?:NAME|STORAGECLASS) +PROVISIONER|^IsDefaultClass:`),
-			instead: readClaims},
+		{name: describeClass, begins: is(`^Provisioner:\s|^IsDefaultClass:`), read: readDescribedClass, instead: readClaims},
+		{name: getClass, begins: is(`^(?:NAME|STORAGECLASS) +PROVISIONER`), read: readClassTable, instead: readClaims},
 		{name: "kubectl, a claim or a volume", begins: is(`^(?:NAMESPACE +)?NAME +(?:STATUS +VOLUME|CAPACITY +ACCESS MODES)|^StorageClass:\s`),
 			instead: readClaims},
 		{name: "multipath -ll", typed: "multipath", begins: is(`^(?:\w+: )?\S+ (?:\(\S+\) )?dm-\d+ \S`), read: readMultipath},
@@ -98,7 +98,7 @@ func parts() []part {
 		{name: "JSON of a command", begins: is(`^\{(?:\s*"|\s*$)`), read: readJSON, instead: ofWhichDisk},
 		{name: "iostat", typed: "iostat", read: readSysstat,
 			begins:  is(`^Linux \d\S+ \(.*\)\s.*\s_\w+_\s+\(\d+ CPU\)$|^avg-cpu: +%user|^Device:? +(?:rrqm/s|r/s|tps) `),
-			instead: "; headroom watches the devices itself while it measures (headroom run)"},
+			instead: watched},
 	}
 }
 

@@ -208,9 +208,10 @@ func split(text string, command []string, all []part) []block {
 	return blocks
 }
 
-// opens reports whether the lines are at most the dashes that begin a document of YAML.
+// opens reports whether the lines are at most the dashes that begin a document of YAML, or the name that begins what
+// kubectl describes.
 func opens(lines []string) bool {
-	return len(lines) == 0 || len(lines) == 1 && lines[0] == "---"
+	return len(lines) == 0 || len(lines) == 1 && (lines[0] == "---" || strings.HasPrefix(lines[0], "Name: "))
 }
 
 // fileBlock begins a file. Files that no fact is read from, such as those in /etc/pve, are known by what they hold.

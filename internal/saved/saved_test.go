@@ -297,7 +297,7 @@ func TestPasteRefuses(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                "holds no facts",
 		"hello = world\n": "holds no facts",
-		"Name: linstor\nIsDefaultClass: No\nProvisioner: linstor.csi.linbit.com\n":              "kube:pod?class=",
+		"Provisioner: linstor.csi.linbit.com\nParameters: a=b\n":                                "kube:pod?class=",
 		"mpatha (36001405) dm-2 LIO-ORG,disk\nsize=1.0G features='0'\n":                         "multipath -ll, of which too little",
 		"[ 9123.4] usb 1-1: new device\n[ 9124.4] usb 1-1: gone\n":                              "journalctl -k -b",
 		"03:00.0 Ethernet controller: Mellanox Technologies MT2892 Family\n":                    "sudo lspci -nnvv",

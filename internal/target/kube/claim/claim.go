@@ -98,8 +98,8 @@ func remoteAccess(parameters map[string]string) string {
 
 const linstor = "linstor.csi.linbit.com"
 
-// OfClass returns the facts about a StorageClass. from is where it was read. A class that does not say when its volumes
-// are made has Immediate (kubernetes, pkg/apis/storage/v1/defaults.go).
+// OfClass returns the facts about a StorageClass. from is where it was read. The API always says when volumes are made;
+// a text that does not was cut off, or is one to apply.
 func OfClass(class Object, from string) []lab.Fact {
 	field := func(key, name string) lab.Fact {
 		at := Source(from, "StorageClass", name)
@@ -110,11 +110,7 @@ func OfClass(class Object, from string) []lab.Fact {
 	}
 	parameters, _, _ := unstructured.NestedStringMap(class, "parameters")
 	at := Source(from, "StorageClass", "parameters")
-	binding := field("claim.binding", "volumeBindingMode")
-	if binding.Unknown != "" {
-		binding.Value, binding.Unknown = "Immediate", ""
-	}
-	all := []lab.Fact{field("claim.provisioner", "provisioner"), binding,
+	all := []lab.Fact{field("claim.provisioner", "provisioner"), field("claim.binding", "volumeBindingMode"),
 		known("claim.parameters", withoutSecrets(parameters), at)}
 	if text(class, "provisioner") == linstor {
 		all = append(all, known("claim.remote_access", remoteAccess(parameters), at))
