@@ -221,11 +221,11 @@ func readSysstat(m *Machine, text string) bool {
 }
 
 var (
-	sysstatHead = regexp.MustCompile(`(?m)^Linux (\d\S+) \(.*\)\s.*\s_(\w+)_\s+\(\d+ CPU\)$`)
+	sysstatHead = regexp.MustCompile(`(?m)^Linux (\d\S+) \(.*\)\s.*\s_(\w+)_\s+\(\d+ CPU\)\s*$`)
 	averageCPU  = regexp.MustCompile(`(?m)^avg-cpu: .*%steal +%idle\s*\n(?: *[\d.,]+%?){4} *([\d.,]+)%? +[\d.,]+%?\s*$`)
 )
 
-// watched is the way out for rates of devices.
+// ratesOfDevices names what is not read of iostat; watched is the way out.
 const (
 	watched        = "; headroom watches the devices itself while it measures (headroom run)"
 	ratesOfDevices = "rates of devices, which are no facts" + watched

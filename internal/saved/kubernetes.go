@@ -141,8 +141,8 @@ const (
 	getClass      = "kubectl get storageclass"
 )
 
-// readDescribedClass reads what kubectl describes of StorageClasses, one after the other. Source: kubectl,
-// pkg/describe/describe.go (StorageClassDescriber).
+// readDescribedClass reads what kubectl describes of StorageClasses, one after the other. One that was cut off before
+// its parameters is left out. Source: kubectl, pkg/describe/describe.go (StorageClassDescriber).
 //
 //	Name:                  linstor
 //	Provisioner:           linstor.csi.linbit.com
@@ -160,7 +160,7 @@ func readDescribedClass(m *Machine, text string) bool {
 			objects[len(objects)-1]["provisioner"] = value
 		case name == "VolumeBindingMode":
 			objects[len(objects)-1]["volumeBindingMode"] = value
-		case name == "Parameters" && value != "<none>":
+		case name == "Parameters":
 			parameters := claim.Object{}
 			for pair := range strings.SplitSeq(value, ",") {
 				if key, v, ok := strings.Cut(pair, "="); ok {
@@ -170,6 +170,7 @@ func readDescribedClass(m *Machine, text string) bool {
 			objects[len(objects)-1]["parameters"] = parameters
 		}
 	}
+	objects = slices.DeleteFunc(objects, func(o claim.Object) bool { return o["parameters"] == nil })
 	all := claim.OfList(objects, describeClass)
 	m.told = append(m.told, all...)
 	return len(all) > 0
@@ -190,10 +191,11 @@ func readClassTable(m *Machine, text string) bool {
 			continue
 		}
 		read = true
-		m.tell(f[0], collect.Known("claim.class", f[0], getClass), collect.Known("claim.provisioner", f[1], getClass),
-			collect.Unknown("claim.parameters", getClass, "the table has none: "+getClass+" "+f[0]+" -o yaml"))
+		name := strings.TrimPrefix(f[0], "storageclass.storage.k8s.io/") // where other kinds were asked for, too
+		m.tell(name, collect.Known("claim.class", name, getClass), collect.Known("claim.provisioner", f[1], getClass),
+			collect.Unknown("claim.parameters", getClass, "the table has none: "+getClass+" "+name+" -o yaml"))
 		if binding > 0 {
-			m.tell(f[0], collect.Known("claim.binding", f[binding], getClass))
+			m.tell(name, collect.Known("claim.binding", f[binding], getClass))
 		}
 	}
 	return read

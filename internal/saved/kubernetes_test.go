@@ -381,7 +381,7 @@ func TestClassesForPeople(t *testing.T) {
 			claim.binding plain = unknown`,
 		"NAME             PROVISIONER        RECLAIMPOLICY   VOLUMEBINDINGMODE      ALLOWVOLUMEEXPANSION   AGE\n" +
 			"fast (default)   rbd.csi.ceph.com   Delete          WaitForFirstConsumer   true                   41d\n" +
-			"slow             x                  Retain          Immediate              false                  9d\n": `
+			"storageclass.storage.k8s.io/slow   x       Retain          Immediate              false                  9d\n": `
 			claim.class fast = fast
 			claim.provisioner fast = rbd.csi.ceph.com
 			claim.binding fast = WaitForFirstConsumer
@@ -402,6 +402,7 @@ func TestKubernetesRefused(t *testing.T) {
 	const pod, get = "kubectl get sc,pvc,pv -A -o yaml", "kubectl get vm NAME -o yaml"
 	const objects = "claims, volumes and StorageClasses are read"
 	for text, says := range map[string]string{
+		"Name:          a\nProvisioner:   x\n": "too little is there",
 		"allowVolumeExpansion: true\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nprovisioner: x\n": objects,
 		"apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: PersistentVolumeClaim\n":                       objects,
 		"{\n    \"apiVersion\": \"v1\",\n    \"items\": [],\n    \"kind\": \"List\"\n}\n":                 objects,

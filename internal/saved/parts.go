@@ -97,7 +97,7 @@ func parts() []part {
 			read: readSmartctl, instead: ofWhichDisk},
 		{name: "JSON of a command", begins: is(`^\{(?:\s*"|\s*$)`), read: readJSON, instead: ofWhichDisk},
 		{name: "iostat", typed: "iostat", read: readSysstat,
-			begins:  is(`^Linux \d\S+ \(.*\)\s.*\s_\w+_\s+\(\d+ CPU\)$|^avg-cpu: +%user|^Device:? +(?:rrqm/s|r/s|tps) `),
+			begins:  is(`^Linux \d\S+ \(.*\)\s.*\s_\w+_\s+\(\d+ CPU\)\s*$|^avg-cpu: +%user|^Device:? +(?:rrqm/s|r/s|tps) `),
 			instead: watched},
 	}
 }
