@@ -122,6 +122,7 @@ func storageNetFacts() []Definition {
 		{"mount.nfs.sync", Flag, "", "mounted with sync", Setting},
 		{"mount.nfs.security", Text, "", "sec=: sys, krb5, krb5i, krb5p", Setting},
 		{"mount.nfs.server", Text, "", "the server's address", Address},
+		{"mount.nfs.link_speed", Whole, "bits/s", "speed of the adapter to the server, by the routing tables", Setting},
 		{"mount.nfs.retransmits", Whole, "", "RPC calls sent again (mountstats)", Moving},
 		{"nfs.servers.shared", List, "", "servers mounted over several kinds of transport", Address},
 		{"nfs.slots.max", Whole, "", "sunrpc.tcp_max_slot_table_entries", Setting},

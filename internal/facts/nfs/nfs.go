@@ -54,6 +54,7 @@ func CollectClient(r collect.Reader, _ collect.Scope) []lab.Fact {
 		}
 		n.connected(stats[point], reason)
 		server := n.server()
+		n.Add(linkSpeed(r, server))
 		kinds[server] = append(kinds[server], transportKinds(n.options["proto"], stats[point])...)
 		all = append(all, n.Facts...)
 	}
