@@ -125,15 +125,18 @@ func readKubernetes(m *Machine, text string) bool {
 			seen[r.key()] = m.kubeVirt(v)
 		}
 	}
-	var objects []claim.Object
+	before := len(m.volumes)
 	for _, r := range all {
-		if o := r.object(); o != nil {
-			objects = append(objects, o)
+		if o := r.object(); o != nil && claim.Tells(o) {
+			m.volumes = append(m.volumes, o)
 		}
 	}
-	volumes := claim.OfList(objects, kubeSource)
-	m.told = append(m.told, volumes...)
-	return len(seen)+len(volumes) > 0
+	return len(seen) > 0 || len(m.volumes) > before
+}
+
+// finishVolumes makes facts of the claims, volumes and classes of all texts.
+func (m *Machine) finishVolumes() {
+	m.told = append(m.told, claim.OfList(m.volumes, kubeSource)...)
 }
 
 const (
@@ -171,9 +174,8 @@ func readDescribedClass(m *Machine, text string) bool {
 		}
 	}
 	objects = slices.DeleteFunc(objects, func(o claim.Object) bool { return o["parameters"] == nil })
-	all := claim.OfList(objects, describeClass)
-	m.told = append(m.told, all...)
-	return len(all) > 0
+	m.volumes = append(m.volumes, objects...)
+	return len(objects) > 0
 }
 
 // readClassTable reads the table of StorageClasses, which does not show parameters. Older ones have no column that says

@@ -366,6 +366,24 @@ func TestClaimsAndClasses(t *testing.T) {
 		claim.binding unused = WaitForFirstConsumer`)
 }
 
+// A claim and its class are printed by two commands.
+func TestClaimAndClassApart(t *testing.T) {
+	m, err := Paste("apart", "root@cp1:~# kubectl get pvc data -n prod -o yaml\napiVersion: v1\n"+
+		"kind: PersistentVolumeClaim\nmetadata:\n  name: data\n  namespace: prod\nspec:\n  storageClassName: longhorn\n"+
+		"  volumeName: pvc-1\nroot@cp1:~# kubectl get sc longhorn -o json\n{\n    \"apiVersion\": \"storage.k8s.io/v1\",\n"+
+		"    \"kind\": \"StorageClass\",\n    \"metadata\": {\"name\": \"longhorn\"},\n"+
+		"    \"parameters\": {\"dataLocality\": \"disabled\"},\n    \"provisioner\": \"driver.longhorn.io\",\n"+
+		"    \"volumeBindingMode\": \"Immediate\"\n}\nroot@cp1:~# uname -r\n6.8.0-40-generic\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, factsOf(t, m), `claim.provisioner prod/data = driver.longhorn.io
+		claim.parameters prod/data = dataLocality=disabled
+		claim.binding prod/data = Immediate
+		claim.class longhorn = absent
+		kernel.release = 6.8.0-40-generic`)
+}
+
 func TestClassesForPeople(t *testing.T) {
 	for text, want := range map[string]string{
 		"$ kubectl describe sc\nName:                  linstor\nIsDefaultClass:        No\n" +

@@ -17,6 +17,7 @@ import (
 	"headroom/internal/facts/collect"
 	"headroom/internal/lab"
 	"headroom/internal/target"
+	"headroom/internal/target/kube/claim"
 )
 
 // Machine is what is known of a machine from its files and from what commands printed there.
@@ -41,6 +42,8 @@ type Machine struct {
 	made  map[string]bool
 	alone bool
 	later []ofDisk
+	// volumes are the claims, volumes and classes of Kubernetes that texts tell of. Facts are made of them together.
+	volumes []claim.Object
 	// pasted says that there is little more than a few texts, so that what is not there goes without saying.
 	pasted bool
 	// Unread names what was not read, with the reason.

@@ -241,6 +241,7 @@ func (m *Machine) readReport() {
 		}
 	}
 	m.finishDisks()
+	m.finishVolumes()
 	m.readTalosResources()
 	m.describeAdapters()
 	if other > 0 {

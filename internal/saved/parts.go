@@ -4,6 +4,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"headroom/internal/facts/collect"
 )
 
 // part is a kind of text that people have of a machine.
@@ -32,6 +34,9 @@ func asFile(name string) func(*Machine, string) bool {
 
 const lspci = "lspci -vv"
 
+// never fits no line: a text is known by its typed command alone.
+var never = regexp.MustCompile(`$.`)
+
 // parts are all kinds, those first whose lines others' expressions would fit, too.
 func parts() []part {
 	is := regexp.MustCompile
@@ -55,6 +60,10 @@ func parts() []part {
 			begins: is(`^(?:Features|Ring parameters|Channel parameters|Coalesce parameters|Pause parameters) for \S+:$`)},
 		{name: "lsblk", typed: "lsblk", each: true, read: readLSBLK, begins: is(lsblkHead())},
 		{name: "lsblk -P", typed: "lsblk", read: readLSBLK, begins: is(`^[A-Z][A-Z:%_-]+="[^"]*" +[A-Z][A-Z:%_-]+="`)},
+		{name: "uname -r", typed: "uname -r", begins: never, read: func(m *Machine, text string) bool {
+			release, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+			return release != "" && asFile(collect.ReleasePath)(m, release)
+		}},
 		{name: "uname -a", begins: is(`^Linux \S+ \d\S+ #\d+`), read: readUname},
 		{name: "crm report", begins: is(`^Platform: Linux$`), read: readSystemInfo},
 		{name: "/etc/os-release", begins: is(`^(?:PRETTY_NAME|NAME|ID|VERSION_ID)=`), read: asFile("/etc/os-release")},

@@ -28,6 +28,15 @@ func OfList(objects []Object, from string) []lab.Fact {
 	return l.all
 }
 
+// Tells reports whether an object is one that OfList makes facts of.
+func Tells(o Object) bool {
+	switch text(o, "kind") {
+	case "PersistentVolumeClaim", "PersistentVolume", "StorageClass":
+		return text(o, "metadata", "name") != ""
+	}
+	return false
+}
+
 // list is a list of objects on its way to facts.
 type list struct {
 	from             string
