@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"headroom/internal/facts/collect"
+	claims "headroom/internal/target/kube/claim"
 )
 
 // disks are those that the machine has for data.
@@ -165,7 +166,7 @@ func (k *kubeGuest) backing(d kubeDisk, v kubeVolume, to *disk) {
 		claim = v.Data.Name
 	}
 	if claim != "" && mode == "" {
-		mode = k.modes[k.Metadata.Namespace+"/"+claim]
+		mode = claims.Mode(k.m.volumes, k.Metadata.Namespace, claim)
 	}
 	switch {
 	case v.HostDisk != nil:

@@ -95,47 +95,42 @@ func resources(text string) []resource {
 //	items:
 //	- apiVersion: kubevirt.io/v1
 func readKubernetes(m *Machine, text string) bool {
-	all := resources(text)
-	modes := map[string]string{}
-	for _, r := range all {
-		if r.Kind == "PersistentVolumeClaim" {
-			var c struct {
-				Spec struct {
-					VolumeMode string `yaml:"volumeMode"`
-				}
-			}
-			if r.node.Decode(&c) == nil {
-				modes[r.key()] = c.Spec.VolumeMode
-			}
-		}
-	}
-	// A machine that runs is there as an instance, too, which says more.
-	seen := map[string]bool{}
-	for _, kind := range []string{"VirtualMachineInstance", "VirtualMachine"} {
-		for _, r := range all {
-			if r.Kind != kind || seen[r.key()] || len(seen) >= maxGuests {
-				continue
-			}
-			v := virtualMachine{modes: modes}
+	read := false
+	for _, r := range resources(text) {
+		switch r.Kind {
+		case "VirtualMachineInstance", "VirtualMachine":
+			v := virtualMachine{}
 			if err := r.node.Decode(&v); err != nil {
 				m.Unread = append(m.Unread, fmt.Sprintf("%s %s: %s", r.Kind, r.Metadata.Name,
 					strings.Join(strings.Fields(err.Error()), " ")))
 				continue
 			}
-			seen[r.key()] = m.kubeVirt(v)
-		}
-	}
-	before := len(m.volumes)
-	for _, r := range all {
-		if o := r.object(); o != nil && claim.Tells(o) {
+			v.Kind = r.Kind // items of a list may have none
+			m.machines = append(m.machines, v)
+		default:
+			o := r.object()
+			if o == nil || !claim.Tells(o) {
+				continue
+			}
 			m.volumes = append(m.volumes, o)
 		}
+		read = true
 	}
-	return len(seen) > 0 || len(m.volumes) > before
+	return read
 }
 
-// finishVolumes makes facts of the claims, volumes and classes of all texts.
-func (m *Machine) finishVolumes() {
+// finishKubernetes makes facts of what all texts tell of Kubernetes. A machine of KubeVirt that runs is there as an
+// instance, too, which says more.
+func (m *Machine) finishKubernetes() {
+	all := parts()
+	m.now = block{part: &all[slices.IndexFunc(all, func(p part) bool { return p.name == kubeSource })]}
+	slices.SortStableFunc(m.machines, func(a, b virtualMachine) int { return -strings.Compare(a.Kind, b.Kind) })
+	seen := map[string]bool{}
+	for _, v := range m.machines {
+		if key := v.Metadata.Namespace + "/" + v.Metadata.Name; !seen[key] && len(seen) < maxGuests {
+			seen[key] = m.kubeVirt(v)
+		}
+	}
 	m.told = append(m.told, claim.OfList(m.volumes, kubeSource)...)
 }
 

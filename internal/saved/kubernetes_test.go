@@ -2,6 +2,7 @@ package saved
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -382,6 +383,31 @@ func TestClaimAndClassApart(t *testing.T) {
 		claim.binding prod/data = Immediate
 		claim.class longhorn = absent
 		kernel.release = 6.8.0-40-generic`)
+}
+
+// A machine and the claim of its disk are printed by two commands, and so are a machine and its instance.
+func TestMachineAndClaimApart(t *testing.T) {
+	const claim = "$ kubectl get pvc -A -o yaml\nkind: PersistentVolumeClaim\nmetadata: {name: d, namespace: n}\n" +
+		"spec: {volumeMode: Block}\n"
+	machine := func(kind, spec string) string {
+		return "$ kubectl get " + kind + " -o yaml\nkind: " + kind + "\nmetadata: {name: t, namespace: n}\n" +
+			"spec:\n  " + spec
+	}
+	const domain = "domain: {cpu: {cores: 3}, devices: {disks: [{name: a, disk: {bus: virtio}}]}}, " +
+		"volumes: [{name: a, persistentVolumeClaim: {claimName: d}}]"
+	whole := machine("VirtualMachine", "template: {spec: {"+domain+"}}\n")
+	for _, text := range []string{whole + claim, claim + whole,
+		whole + claim + machine("VirtualMachineInstance", strings.ReplaceAll(domain, "]}}, ", "]}}\n  ")+"\n")} {
+		m, err := Paste("apart", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := factsOf(t, m)
+		check(t, d, "drive.backend n_t/a = block device\nguest.cpus n_t = 3")
+		if n := len(slices.DeleteFunc(d.Facts, func(f lab.Fact) bool { return f.Key != "guest.cpus" })); n != 1 {
+			t.Errorf("%d machines in\n%s", n, text)
+		}
+	}
 }
 
 func TestClassesForPeople(t *testing.T) {

@@ -30,8 +30,6 @@ type virtualMachine struct {
 		} `yaml:"volumeStatus"`
 		Tracking *struct{ State string } `yaml:"changedBlockTracking"`
 	}
-	// modes are the volume modes of claims in the same text, by namespace and name.
-	modes map[string]string
 }
 
 // instance is the part that both have.

@@ -42,8 +42,10 @@ type Machine struct {
 	made  map[string]bool
 	alone bool
 	later []ofDisk
-	// volumes are the claims, volumes and classes of Kubernetes that texts tell of. Facts are made of them together.
-	volumes []claim.Object
+	// machines of KubeVirt, and volumes, claims and classes of Kubernetes are what texts tell of. Facts are made of
+	// them when all texts are read.
+	machines []virtualMachine
+	volumes  []claim.Object
 	// pasted says that there is little more than a few texts, so that what is not there goes without saying.
 	pasted bool
 	// Unread names what was not read, with the reason.

@@ -241,7 +241,7 @@ func (m *Machine) readReport() {
 		}
 	}
 	m.finishDisks()
-	m.finishVolumes()
+	m.finishKubernetes()
 	m.readTalosResources()
 	m.describeAdapters()
 	if other > 0 {

@@ -21,7 +21,7 @@ func Paste(name, text string) (*Machine, error) {
 	m.completeLinks()
 	m.partitions()
 	m.finishDisks()
-	m.finishVolumes()
+	m.finishKubernetes()
 	m.Unread = append(m.Unread, unread...)
 	if len(read) > 0 {
 		return m, nil

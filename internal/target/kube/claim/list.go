@@ -37,6 +37,17 @@ func Tells(o Object) bool {
 	return false
 }
 
+// Mode returns the volume mode of a claim in a list of objects, "" where the list does not tell.
+func Mode(objects []Object, namespace, name string) string {
+	for _, o := range objects {
+		if text(o, "kind") == "PersistentVolumeClaim" && text(o, "metadata", "name") == name &&
+			text(o, "metadata", "namespace") == namespace {
+			return text(o, "spec", "volumeMode")
+		}
+	}
+	return ""
+}
+
 // list is a list of objects on its way to facts.
 type list struct {
 	from             string
