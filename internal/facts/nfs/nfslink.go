@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"net/netip"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func adapterSpeed(r collect.Reader, name string, depth int) int64 {
 }
 
 // routeTo returns the interface of the most specific route to an address, of several as specific the one with the
-// smallest metric. Numbers are hexadecimal, of IPv4 with the first byte last, as little-endian machines print them.
+// smallest metric. Numbers are hexadecimal, of IPv4 with the first byte last on little-endian machines.
 // Sources: the kernel's net/ipv4/fib_trie.c (fib_route_seq_show) and net/ipv6/route.c (rt6_info_route).
 //
 //	Iface	Destination	Gateway 	Flags	RefCnt	Use	Metric	Mask		MTU	Window	IRTT
@@ -83,6 +84,7 @@ func adapterSpeed(r collect.Reader, name string, depth int) int64 {
 //	20010db8000000000000000000000000 40 00000000000000000000000000000000 00 …0000 00000100 00000001 00000000 00000001     eth0
 func routeTo(table string, to netip.Addr) string {
 	const up, reject = 1, 0x200
+	swapped := !bigEndian.MatchString(table)
 	best, bestBits, bestMetric := "", -1, int64(0)
 	for line := range strings.Lines(table) {
 		f := strings.Fields(line)
@@ -90,7 +92,7 @@ func routeTo(table string, to netip.Addr) string {
 		switch {
 		case len(f) >= 8 && to.Is4():
 			name, flags, metric = f[0], hexadecimal(f[3]), collect.Integer(f[6])
-			prefix, ok = prefix4(f[1], f[7])
+			prefix, ok = prefix4(f[1], f[7], swapped)
 		case len(f) == 10 && to.Is6():
 			name, flags, metric = f[9], hexadecimal(f[8]), hexadecimal(f[5])
 			prefix, ok = prefix6(f[0], f[1])
@@ -104,13 +106,18 @@ func routeTo(table string, to netip.Addr) string {
 	return best
 }
 
-func prefix4(address, mask string) (netip.Prefix, bool) {
+// bigEndian fits a table of IPv4 with a mask whose first byte is printed first.
+var bigEndian = regexp.MustCompile(`(?m)^(?:\S+\t){7}FF[0-9A-F]{4}00\t`)
+
+func prefix4(address, mask string, swapped bool) (netip.Prefix, bool) {
 	a, err := hex.DecodeString(address)
 	m, merr := hex.DecodeString(mask)
 	if err != nil || merr != nil || len(a) != 4 || len(m) != 4 {
 		return netip.Prefix{}, false
 	}
-	slices.Reverse(a)
+	if swapped {
+		slices.Reverse(a)
+	}
 	bits := 0
 	for _, b := range m {
 		for ; b != 0; b &= b - 1 {

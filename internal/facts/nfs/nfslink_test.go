@@ -34,6 +34,11 @@ func TestRouteTo(t *testing.T) {
 			t.Errorf("%s: %q, want %q", address, got, want)
 		}
 	}
+	const big = "eno1\t00000000\tC0000201\t0003\t0\t0\t0\t00000000\t0\t0\t0\n" +
+		"eth1\t0A1E2800\t00000000\t0001\t0\t0\t0\tFFFFFF00\t0\t0\t0\n"
+	if got := routeTo(big, netip.MustParseAddr("10.30.40.9")); got != "eth1" {
+		t.Errorf("on a big-endian machine: %q", got)
+	}
 	if got := routeTo("", netip.MustParseAddr("192.0.2.17")); got != "" {
 		t.Error(got)
 	}
