@@ -604,6 +604,11 @@ func FuzzPaste(f *testing.F) {
 	}
 	f.Add(kubeMachine)
 	f.Add(kubeList)
+	f.Add(kubeVolumes)
+	f.Add("Name: a\nProvisioner: linstor.csi.linbit.com\nParameters: a=b,c=d\nVolumeBindingMode: Immediate\n" +
+		"NAME   PROVISIONER   RECLAIMPOLICY   VOLUMEBINDINGMODE\nb (default)   x   Delete   Immediate\n")
+	f.Add("Linux 6.8.12 (a) \t11/30/26 \t_x86_64_\t(2 CPU)\navg-cpu:  %user   %nice %system %iowait  %steal   %idle\n" +
+		"           1.00    0.00    1.00    9.00   12.00   77.00\nDevice            r/s\n")
 	f.Add(hardwareText)
 	f.Add("##### Run \"lspci\" #####\n" + lscpuTable + "Platform: Linux\nKernel release: 6.4\n/sys/block/sda/queue/scheduler:bfq\n")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -142,12 +142,16 @@ func withoutSecrets(parameters map[string]string) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// known returns a fact on one line; a text of blanks says nothing.
 func known(key, value, source string) lab.Fact {
-	return lab.Fact{Key: key, Value: value, Source: source}
+	if value = oneLine(value); value == "" {
+		return unknown(key, source, "it is not said")
+	}
+	return lab.Fact{Key: key, Value: value, Source: oneLine(source)}
 }
 
 func unknown(key, source, why string) lab.Fact {
-	return lab.Fact{Key: key, Source: source, Unknown: why}
+	return lab.Fact{Key: key, Source: oneLine(source), Unknown: oneLine(why)}
 }
 
 // text returns the field of an object that holds a text, "" where there is none.

@@ -68,3 +68,24 @@ func TestFactsOfAVolume(t *testing.T) {
 		}
 	}
 }
+
+// What a text has in names and values does not break the lines of facts.
+func TestOddObjects(t *testing.T) {
+	all := OfList([]Object{
+		{"kind": "StorageClass", "metadata": Object{"name": "a\nb"}, "provisioner": " ",
+			"parameters": Object{"x": "1\n2"}},
+		{"kind": "StorageClass", "metadata": Object{"name": "c"}, "provisioner": linstor,
+			"parameters": Object{"allowRemoteVolumeAccess": "\n"}},
+		{"kind": "PersistentVolume", "metadata": Object{"name": 7}}, {"kind": 3}, nil,
+		{"kind": "PersistentVolumeClaim", "metadata": Object{"name": "d"},
+			"spec": Object{"storageClassName": "no\nne"}},
+	}, "here")
+	if len(all) == 0 {
+		t.Fatal("nothing was read")
+	}
+	for _, f := range all {
+		if strings.Contains(f.About+f.Value+f.Unknown+f.Source, "\n") || f.Value == "" && f.Unknown == "" {
+			t.Errorf("%+q", f)
+		}
+	}
+}

@@ -137,7 +137,7 @@ func (l *list) volume(about, name string) {
 
 func (l *list) tell(about string, all ...lab.Fact) {
 	for _, f := range all {
-		f.About = about
+		f.About = oneLine(about)
 		l.all = append(l.all, f)
 	}
 }
