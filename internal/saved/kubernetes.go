@@ -22,9 +22,6 @@ type resource struct {
 	node     *yaml.Node
 }
 
-// key names an object with its namespace.
-func (r resource) key() string { return r.Metadata.Namespace + "/" + r.Metadata.Name }
-
 // object returns the object as JSON is decoded, nil where it is none.
 func (r resource) object() claim.Object {
 	var decoded any
