@@ -212,11 +212,11 @@ func (s Stack) describe(l layer) string {
 }
 
 // DmType is who made a device-mapper device, from the prefix of its UUID: "CRYPT-LUKS2-…", "LVM-…", "mpath-…",
-// "part1-mpath-…". Creating programs choose the prefix; without one it is plain device mapper.
+// "part1-mpath-…". Creating programs choose the prefix; without one, or with an empty one, it is plain device mapper.
 func (s Stack) DmType(name string) string {
 	id, err := s.Text(Class(name) + "/dm/uuid")
 	prefix, _, found := strings.Cut(id, "-")
-	if err != nil || !found {
+	if prefix = collect.OneLine(prefix); err != nil || !found || prefix == "" {
 		return "dm"
 	}
 	return strings.ToLower(prefix)

@@ -334,3 +334,14 @@ func TestQueues(t *testing.T) {
 		}
 	}
 }
+
+// A UUID of device mapper can be any text.
+func TestMakerOfADevice(t *testing.T) {
+	for id, want := range map[string]string{"LVM-abc-tpool": "lvm", "CRYPT-LUKS2-0a-md0_crypt": "crypt",
+		"part1-mpath-36": "part1", "": "dm", "plain": "dm", "-a": "dm", " -a": "dm"} {
+		s := NewStack(factstest.Files(map[string]string{Class("dm-2") + "/dm/uuid": id + "\n"}))
+		if got := s.DmType("dm-2"); got != want {
+			t.Errorf("%q: %q, want %q", id, got, want)
+		}
+	}
+}
