@@ -172,6 +172,28 @@ func verdict(s *Set, id string, lines []string, t *testing.T) (Verdict, []Missin
 	return "", nil
 }
 
+// TestAdapterToTheServer asks about one connection where the adapter on the way to the server is known, and where it is
+// not.
+func TestAdapterToTheServer(t *testing.T) {
+	set := builtInSet(t)
+	mounted := []string{"mount.type /m = nfs4", "mount.nfs.protocol /m = tcp", "mount.nfs.nconnect /m = 1",
+		"mount.nfs.max_connect /m = 1", "mount.nfs.connections /m = 1", "nic.kind eth0 = physical",
+		"nic.kind eno1 = physical", "nic.speed eth0 = 40000000000"}
+	for _, c := range []struct {
+		more []string
+		want Verdict
+	}{
+		{[]string{"nic.speed eno1 = 1000000000", "mount.nfs.link_speed /m = 40000000000"}, Found},
+		{[]string{"nic.speed eno1 = 1000000000", "mount.nfs.link_speed /m = 1000000000"}, NotApplicable},
+		{[]string{"nic.speed eno1 = 1000000000"}, Unknown},
+		{[]string{"nic.speed eno1 = 25000000000"}, Found},
+	} {
+		if got, missing := verdict(set, "nfs-one-connection", append(mounted, c.more...), t); got != c.want {
+			t.Errorf("%q: %s %+v, want %s", c.more, got, missing, c.want)
+		}
+	}
+}
+
 // TestRemediesThatFit: no remedy makes less of what there is too little of, or is for another architecture or size.
 func TestRemediesThatFit(t *testing.T) {
 	set := builtInSet(t)
