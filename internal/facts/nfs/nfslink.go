@@ -19,8 +19,7 @@ const (
 )
 
 // linkSpeed returns the speed of the adapter over which a server is reached, in bits per second, by the routing tables.
-// Policy routing is not looked at. Where there is no table, as in a text, the speed is known if all adapters have the
-// same.
+// Policy routing is not looked at.
 func linkSpeed(r collect.Reader, server string) lab.Fact {
 	const key = "mount.nfs.link_speed"
 	address, err := netip.ParseAddr(server)
@@ -31,15 +30,6 @@ func linkSpeed(r collect.Reader, server string) lab.Fact {
 	text, rerr := r.Text(table)
 	switch {
 	case rerr != nil:
-		var all []int64
-		for _, name := range r.Names(netClassDir) {
-			if v := adapterSpeed(r, name, 0); v > 0 {
-				all = append(all, v)
-			}
-		}
-		if slices.Sort(all); len(all) > 0 && all[0] == all[len(all)-1] {
-			return collect.Whole(key, all[0], netClassDir+"/*/speed")
-		}
 		return collect.Unknown(key, table, collect.Why(rerr))
 	case err != nil:
 		return collect.Unknown(key, table, "the server is known by its name")
