@@ -46,7 +46,7 @@ var objectLine = regexp.MustCompile(`^(?:\s|- |-$|---|[\w.]+:(?: |$)|[{}\[\]]|#|
 // maxResources bounds the objects of one text.
 const maxResources = 10_000
 
-// resources are the objects in a text, those of lists included. JSON is YAML.
+// resources returns the objects in a text, including the items of lists. JSON is YAML.
 func resources(text string) []resource {
 	lines := strings.Split(text, "\n")
 	if i := slices.IndexFunc(lines, func(l string) bool { return !objectLine.MatchString(l) }); i >= 0 {

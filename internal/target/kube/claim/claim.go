@@ -124,7 +124,7 @@ func secretWords() []string {
 		"server", "endpoint", "monitors", "url", "host", "address", "portal"}
 }
 
-// withoutSecrets returns parameters as a list, in order, without those that nobody else should see.
+// withoutSecrets returns a sorted list of parameters. It leaves out secrets and addresses.
 func withoutSecrets(parameters map[string]string) string {
 	var printed []string
 	for name, value := range parameters {
