@@ -10,7 +10,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/facts/collect"
 	"headroom/internal/target/kube/claim"
 )
 
@@ -131,11 +130,6 @@ func (m *Machine) finishKubernetes() {
 	m.told = append(m.told, claim.OfList(m.volumes, kubeSource)...)
 }
 
-const (
-	describeClass = "kubectl describe storageclass"
-	getClass      = "kubectl get storageclass"
-)
-
 // readDescribedClass reads what kubectl describes of StorageClasses, one after the other. One that was cut off before
 // its parameters is left out. Source: kubectl, pkg/describe/describe.go (StorageClassDescriber).
 //
@@ -185,12 +179,13 @@ func readClassTable(m *Machine, text string) bool {
 			continue
 		}
 		read = true
-		name := strings.TrimPrefix(f[0], "storageclass.storage.k8s.io/") // where other kinds were asked for, too
-		m.tell(name, collect.Known("claim.class", name, getClass), collect.Known("claim.provisioner", f[1], getClass),
-			collect.Unknown("claim.parameters", getClass, "the table has none: "+getClass+" "+name+" -o yaml"))
+		// The kind stands before the name where other kinds were asked for, too.
+		class := claim.Object{"kind": "StorageClass", "provisioner": f[1], "parameters": nil,
+			"metadata": claim.Object{"name": strings.TrimPrefix(f[0], "storageclass.storage.k8s.io/")}}
 		if binding > 0 {
-			m.tell(name, collect.Known("claim.binding", f[binding], getClass))
+			class["volumeBindingMode"] = f[binding]
 		}
+		m.volumes = append(m.volumes, class)
 	}
 	return read
 }

@@ -432,7 +432,14 @@ func TestClassesForPeople(t *testing.T) {
 			claim.parameters fast = unknown
 			claim.binding slow = Immediate`,
 		"NAME   PROVISIONER            AGE\nold    kubernetes.io/rbd      3y\n": `claim.provisioner old = kubernetes.io/rbd
-			claim.binding old = absent`,
+			claim.binding old = unknown`,
+		"NAME   PROVISIONER   RECLAIMPOLICY   VOLUMEBINDINGMODE   ALLOWVOLUMEEXPANSION   AGE\n" +
+			"fast   x             Delete          Immediate           true                   41d\n\n" +
+			"$ kubectl get pvc -o yaml\nkind: PersistentVolumeClaim\nmetadata: {name: d}\n" +
+			"spec: {storageClassName: fast}\n": `claim.provisioner d = x
+			claim.binding d = Immediate
+			claim.parameters d = unknown
+			claim.class fast = absent`,
 	} {
 		m, err := Paste("classes", text)
 		if err != nil {

@@ -99,7 +99,7 @@ func remoteAccess(parameters map[string]string) string {
 const linstor = "linstor.csi.linbit.com"
 
 // OfClass returns the facts about a StorageClass. from is where it was read. The API always says when volumes are made;
-// a text that does not was cut off, or is one to apply.
+// a text that does not was cut off, or is one to apply. Parameters that are null were not shown.
 func OfClass(class Object, from string) []lab.Fact {
 	field := func(key, name string) lab.Fact {
 		at := Source(from, "StorageClass", name)
@@ -110,12 +110,22 @@ func OfClass(class Object, from string) []lab.Fact {
 	}
 	parameters, _, _ := unstructured.NestedStringMap(class, "parameters")
 	at := Source(from, "StorageClass", "parameters")
-	all := []lab.Fact{field("claim.provisioner", "provisioner"), field("claim.binding", "volumeBindingMode"),
-		known("claim.parameters", withoutSecrets(parameters), at)}
+	all := []lab.Fact{field("claim.provisioner", "provisioner"), field("claim.binding", "volumeBindingMode")}
+	if hidden(class) {
+		return append(all, unknown("claim.parameters", at, "kubectl get sc "+text(class, "metadata", "name")+
+			" -o yaml shows them"))
+	}
+	all = append(all, known("claim.parameters", withoutSecrets(parameters), at))
 	if text(class, "provisioner") == linstor {
 		all = append(all, known("claim.remote_access", remoteAccess(parameters), at))
 	}
 	return all
+}
+
+// hidden reports whether the parameters of a class were not shown.
+func hidden(class Object) bool {
+	parameters, there := class["parameters"]
+	return there && parameters == nil
 }
 
 // secretWords are words in the names of parameters whose values are secrets, lead to some, or are addresses.

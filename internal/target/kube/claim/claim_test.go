@@ -89,3 +89,22 @@ func TestOddObjects(t *testing.T) {
 		}
 	}
 }
+
+// A class that is printed as a table and as YAML is one, with parameters.
+func TestClassesCountOnce(t *testing.T) {
+	table := Object{"kind": "StorageClass", "metadata": Object{"name": "a"}, "provisioner": "x", "parameters": nil}
+	whole := Object{"kind": "StorageClass", "metadata": Object{"name": "a"}, "provisioner": "x",
+		"parameters": Object{"type": "gp3"}}
+	for _, objects := range [][]Object{{table, whole}, {whole, table}, {whole, whole}} {
+		seen := map[string]int{}
+		for _, f := range OfList(objects, "here") {
+			seen[f.Key]++
+			if f.Key == "claim.parameters" && f.Value != "type=gp3" {
+				t.Errorf("%+v", f)
+			}
+		}
+		if seen["claim.class"] != 1 || seen["claim.parameters"] != 1 {
+			t.Errorf("%v", seen)
+		}
+	}
+}

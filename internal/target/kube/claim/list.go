@@ -13,7 +13,9 @@ func OfList(objects []Object, from string) []lab.Fact {
 	for _, o := range objects {
 		switch text(o, "kind") {
 		case "StorageClass":
-			l.classes[text(o, "metadata", "name")] = o
+			if name := text(o, "metadata", "name"); l.classes[name] == nil || !hidden(o) {
+				l.classes[name] = o
+			}
 		case "PersistentVolume":
 			l.volumes[text(o, "metadata", "name")] = o
 		}
@@ -52,30 +54,32 @@ func Mode(objects []Object, namespace, name string) string {
 type list struct {
 	from             string
 	classes, volumes map[string]Object
-	// named are the volumes and classes that others before them name, by kind and name.
+	// named are the objects that were told, and the volumes and classes that these name, by kind and name.
 	named map[string]bool
 	all   []lab.Fact
 }
 
 func (l *list) add(kind string, o Object) {
 	name := text(o, "metadata", "name")
-	if name == "" || l.named[kind+"/"+name] {
+	if namespace := text(o, "metadata", "namespace"); namespace != "" {
+		name = namespace + "/" + name
+	}
+	if text(o, "metadata", "name") == "" || l.named[kind+"/"+name] {
 		return
 	}
+	l.named[kind+"/"+name] = true
 	switch kind {
 	case "PersistentVolumeClaim":
 		volume := text(o, "spec", "volumeName")
 		l.named["PersistentVolume/"+volume] = true
-		if namespace := text(o, "metadata", "namespace"); namespace != "" {
-			name = namespace + "/" + name
-		}
 		l.class(name, kind, o)
 		l.volume(name, volume)
 	case "PersistentVolume":
 		l.class(name, kind, o)
 		l.volume(name, name)
 	case "StorageClass":
-		l.tell(name, append(OfClass(o, l.from), known("claim.class", name, Source(l.from, kind, "metadata.name")))...)
+		l.tell(name, known("claim.class", name, Source(l.from, kind, "metadata.name")))
+		l.tell(name, OfClass(l.classes[name], l.from)...)
 	}
 }
 
