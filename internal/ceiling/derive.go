@@ -50,11 +50,15 @@ func (d *deriver) linkTraffic(address string) *linkTraffic {
 	return c
 }
 
-// narrowest link of a path. A step of which nothing is known leaves the answer open.
+// narrowest returns the narrowest link of a path, or why it is not known. A step whose link is not known leaves the
+// answer open, except the root port: it shows the link to the function below it, which shows that link too.
 func (d *deriver) narrowest(path []string) (least rate, reason string) {
 	least = unbounded()
-	for _, address := range path {
+	for i, address := range path {
 		c := d.linkTraffic(address)
+		if !c.rate.known() && i == 0 && len(path) > 1 && !d.emulated(address) {
+			continue
+		}
 		if !c.rate.known() {
 			return unbounded(), "the link of " + address + " is not known: " + c.reason
 		}

@@ -106,6 +106,25 @@ func TestDirectlyAttachedDisksShareNothing(t *testing.T) {
 	}
 }
 
+// A root port's link is the link to the function below it; a switch has a link of its own above it.
+func TestLinkOfARootPortIsKnownFromBelow(t *testing.T) {
+	adapter := about("eth0", "nic.kind", "physical", "nic.speed", "100000000000", "nic.pci.address", "0000:03:00.0")
+	narrow := function("0000:03:00.0", "8.0 GT/s PCIe", "8", "0000:00:03.0")
+	if f := derive(slices.Concat(narrow, adapter))["nic.pci.bandwidth eth0"]; f.Value != "7201758242" {
+		t.Errorf("%+v", f)
+	}
+	behindSwitch := function("0000:03:00.0", "8.0 GT/s PCIe", "8", "0000:00:03.0", "0000:01:00.0", "0000:02:00.0")
+	if f := derive(slices.Concat(behindSwitch, adapter))["nic.pci.bandwidth eth0"]; f.Value != "" ||
+		!strings.Contains(f.Unknown, "0000:01:00.0") {
+		t.Errorf("%+v", f)
+	}
+	guest := slices.Concat(narrow, adapter, about("", "vm.hypervisor", "kvm"),
+		about("0000:00:03.0", "pci.id", "1b36:000c"))
+	if f := derive(guest)["nic.pci.bandwidth eth0"]; f.Value != "" {
+		t.Errorf("the link of a port that a hypervisor makes up: %+v", f)
+	}
+}
+
 // Eight SATA disks on a chipset's controller of two lanes of generation 2.
 func TestSATADisksShareTheirController(t *testing.T) {
 	all := function("0000:00:17.0", "5.0 GT/s PCIe", "2")

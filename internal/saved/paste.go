@@ -80,6 +80,8 @@ type block struct {
 	// file is the path that a header or a prompt names, command the arguments that were typed.
 	file    string
 	command []string
+	// to is set when the file is a link: where it leads.
+	to string
 	// filtered says that the output was handed to another command, which may have left out lines.
 	filtered bool
 	lines    []string
@@ -105,10 +107,20 @@ var (
 	prompt = regexp.MustCompile(`^(?:\S*@\S*[$#]|\[[^\[\]]*@[^\[\]]*\][$#]|(?:ba)?sh-[\d.]+[$#]|[$#+>%])\s+(?:sudo\s+)?(\S.*)$`)
 	// header is how head and tail name files.
 	header = regexp.MustCompile(`^==> (/?\S+|standard input) <==$`)
-	// found is a line of "grep . FILES": a path of /proc or /sys, and what stands in it.
+	// found is a line of "grep . FILES", or how people list files: a path of /proc or /sys, and what stands in it.
+	//
+	//	/sys/block/sda/queue/rotational:1
+	//	/sys/class/net/eth0/speed = 100000
+	//	/sys/class/net/eth0/mtu: 9000
 	found = regexp.MustCompile(`^(/(?:proc|sys)(?:/(?:[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]|pci[0-9a-f]{4,}:[0-9a-f]{2}|` +
-		`\d+:\d+:\d+:\d+|[^\s/:]+))+):(.*)$`)
+		`\d+:\d+:\d+:\d+|[^\s/:]+))+)(?::| = )(.*)$`)
 )
+
+// linked is a line about a link of /sys, as "ls -l" and find print it.
+//
+//	lrwxrwxrwx 1 root root 0 Nov  3 10:00 /sys/class/net/eth0 -> ../../devices/pci0000:00/0000:00:03.0/net/eth0
+//	/sys/block/sda -> ../devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda
+var linked = regexp.MustCompile(`^(?:l[r-][w-][x-]\S*\s.*\s)?(/sys/\S+) -> (\S+)$`)
 
 // Sections of supportconfig begin with two lines, sections of crm report with one, which has the command. Sources:
 // supportutils, bin/supportconfig.rc (_log_cmd, conf_files); crmsh, crmsh/report/collect.py (collect_sys_stats).
@@ -177,6 +189,14 @@ func split(text string, command []string, all []part) []block {
 				blocks[len(blocks)-1].filtered = filtered
 				continue
 			}
+		}
+		if l := linked.FindStringSubmatch(line); l != nil {
+			to := l[2]
+			if !path.IsAbs(to) {
+				to = path.Join(path.Dir(l[1]), to)
+			}
+			blocks = append(blocks, block{file: l[1], to: to}, block{})
+			continue
 		}
 		if f := found.FindStringSubmatch(line); f != nil {
 			if n := len(blocks); n > 1 && blocks[n-2].file == f[1] && len(now.lines) == 0 {
@@ -254,6 +274,11 @@ func (m *Machine) take(text string, command []string) (read, unread []string) {
 	slices.SortStableFunc(blocks, func(a, b block) int { return b.weight() - a.weight() })
 	for _, b := range blocks {
 		if b.other {
+			continue
+		}
+		if b.to != "" {
+			m.link(path.Clean(b.file), b.to)
+			add(&read, b.file)
 			continue
 		}
 		body := strings.Join(b.lines, "\n")

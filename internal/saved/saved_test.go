@@ -265,6 +265,15 @@ func TestPaste(t *testing.T) {
 			"/sys/bus/pci/devices/0000:03:00.0/current_link_width:2\n/proc/sys/vm/swappiness:1\n",
 			`pci.link.width 0000:03:00.0 = 2
 			memory.swappiness = 1`},
+		{"files and links in a list", "-- files --\n/sys/devices/pci0000:00/0000:00:03.0/0000:03:00.0/class = 0x020000\n" +
+			"/sys/devices/pci0000:00/0000:00:03.0/0000:03:00.0/current_link_width = 8\n" +
+			"/sys/devices/pci0000:00/0000:00:03.0/0000:03:00.0/net/ens1f0/mtu: 9000\n-- links --\n" +
+			"/sys/bus/pci/devices/0000:03:00.0 -> ../../../devices/pci0000:00/0000:00:03.0/0000:03:00.0\n" +
+			"lrwxrwxrwx 1 root root 0 Nov  3 10:00 /sys/class/net/ens1f0 -> " +
+			"../../devices/pci0000:00/0000:00:03.0/0000:03:00.0/net/ens1f0\n", `pci.link.width 0000:03:00.0 = 8
+			pci.path 0000:03:00.0 = 0000:00:03.0, 0000:03:00.0
+			nic.mtu ens1f0 = 9000
+			nic.pci.address ens1f0 = 0000:03:00.0`},
 		{"prose between the parts", "Hello,\n\n$ cat /proc/sys/vm/swappiness\n60\n\nand the arguments:\nBOOT_IMAGE=/vmlinuz ro\n" +
 			"Why is it slow?\n$ cat /sys/kernel/mm/ksm/run\ncat: /sys/kernel/mm/ksm/run: Permission denied\n", `memory.swappiness = 60
 			kernel.cmdline = BOOT_IMAGE=/vmlinuz ro
