@@ -118,29 +118,20 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		rest = strings.NewReader("") // all of it is here
 	}
 	head := unpack.Text(b.data)
-	imp, carried := i.importerOf(path, head)
-	if imp == nil && given && bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) { // JSON is read to its end
+	ways := i.ways(path, head, given)
+	if len(ways) == 0 && given && isJSON(head) { // JSON is read to its end
 		if err := b.finish(rest); err != nil {
 			return err
 		}
 		rest, head = strings.NewReader(""), unpack.Text(b.data)
-		imp, carried = i.importerOf(path, head)
+		ways = i.ways(path, head, given)
 	}
 	switch {
-	case imp == nil && !given:
+	case len(ways) == 0 && !given:
 		i.skip(name)
 		return nil
-	case imp == nil && len(head) == 0:
-		return errors.New("this file is empty")
-	case imp == nil:
-		if what, instead := printed.Recognise(withoutCarriers(head)); what != "" {
-			return fmt.Errorf("this looks like %s, which headroom does not read: %s", what, instead)
-		}
-		if ofMachine(head) {
-			return errors.New("this describes a machine and has no results; headroom doctor reads it")
-		}
-		i.unknown = true
-		return errors.New("nothing in it looks like the results of a tool that headroom knows")
+	case len(ways) == 0:
+		return i.unrecognised(head)
 	}
 	if err := b.finish(rest); err != nil {
 		return err
@@ -151,16 +142,79 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		return nil
 	}
 	i.seen[hash] = struct{}{}
-	text := unpack.Text(b.data)
-	if carried {
-		text = withoutCarriers(text)
+	one := file{name: name, path: unpack.Name(path), data: unpack.Text(b.data), before: max(0, source.First-1)}
+	w := i.best(ways, one)
+	i.builder.begin(w.Name, one.path, b.data)
+	return i.readAs(w, one)
+}
+
+func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) }
+
+// way is an importer and what it reads of a text.
+type way struct {
+	*Importer
+
+	of func(text []byte) []byte
+}
+
+// ways returns the ways in which a file can be read by its head: as it is or without what stands before its lines or
+// around it; and, of a text, without what its lines have in common at their beginning.
+func (i *importing) ways(path string, head []byte, given bool) (all []way) {
+	imp, of := i.importerOf(path, head)
+	if imp != nil {
+		all = append(all, way{imp, of})
 	}
-	i.builder.begin(imp.Name, unpack.Name(path), b.data)
-	one := file{name: name, path: unpack.Name(path), data: text, before: max(0, source.First-1)}
-	if !imp.text || imp.Name == "fio" && !besideJSON(text) && !iperf3.Is(text) {
-		return imp.read(one, i.builder)
+	if imp == nil && !given || imp != nil && (!imp.text || isJSON(head)) {
+		return all
 	}
-	return i.builder.together(func() error { return i.readText(one, *imp) })
+	bare := func(text []byte) []byte { return withoutCommonStart(withoutCarriers(text)) }
+	if start := bare(head); start != nil {
+		if imp, of := i.importerOf(path, start); imp != nil {
+			all = append(all, way{imp, func(text []byte) []byte { return of(bare(text)) }})
+		}
+	}
+	return all
+}
+
+// best returns the way in which most values are found in a file, the later one of two that find as many.
+func (i *importing) best(ways []way, one file) way {
+	found, most := ways[0], 0
+	for _, w := range ways {
+		if len(ways) == 1 {
+			break
+		}
+		var counted countingSink
+		trial := importing{importers: i.importers, builder: newRunBuilder(&counted)}
+		trial.builder.begin(w.Name, one.path, one.data)
+		if trial.readAs(w, one) == nil && counted.values > 0 && counted.values >= most {
+			found, most = w, counted.values
+		}
+	}
+	return found
+}
+
+// readAs reads a file in one of the ways.
+func (i *importing) readAs(w way, one file) error {
+	one.data = w.of(one.data)
+	if !w.text || w.Name == "fio" && !besideJSON(one.data) && !iperf3.Is(one.data) {
+		return w.read(one, i.builder)
+	}
+	return i.builder.together(func() error { return i.readText(one, *w.Importer) })
+}
+
+// unrecognised returns why a file is refused that has no importer.
+func (i *importing) unrecognised(head []byte) error {
+	if len(head) == 0 {
+		return errors.New("this file is empty")
+	}
+	if what, instead := printed.Recognise(withoutCarriers(head)); what != "" {
+		return fmt.Errorf("this looks like %s, which headroom does not read: %s", what, instead)
+	}
+	if ofMachine(head) {
+		return errors.New("this describes a machine and has no results; headroom doctor reads it")
+	}
+	i.unknown = true
+	return errors.New("nothing in it looks like the results of a tool that headroom knows")
 }
 
 // ofMachine reports whether a text describes a machine: a snapshot, a kernel's configuration, or what commands print.
@@ -199,19 +253,20 @@ func (i *importing) readText(f file, first Importer) error {
 	return nil
 }
 
-// importerOf returns the importer of a file by its head. carried is set if it reads the file without what stands before
-// its lines or around it.
-func (i *importing) importerOf(path string, head []byte) (imp *Importer, carried bool) {
+// importerOf returns the importer of a file by its head, and what it reads of the file: all, or what is left without what
+// stands before its lines or around it.
+func (i *importing) importerOf(path string, head []byte) (imp *Importer, of func([]byte) []byte) {
+	all := func(text []byte) []byte { return text }
 	imp = importerFor(i.importers, path, head)
 	if imp != nil && !imp.text {
-		return imp, false
+		return imp, all
 	}
 	if text := withoutCarriers(head); !bytes.Equal(text, head) {
 		if inside := importerFor(i.importers, path, text); inside != nil && (imp == nil || inside.Name != "table") {
-			return inside, true
+			return inside, withoutCarriers
 		}
 	}
-	return imp, false
+	return imp, all
 }
 
 func (i *importing) skip(name string) {

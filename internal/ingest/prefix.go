@@ -64,15 +64,17 @@ var (
 	quotation   = regexp.MustCompile(`^[ \t]*>`)
 	dateAndTime = regexp.MustCompile(
 		`^\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?(?: |$)`)
-	timeOfDay = regexp.MustCompile(`^\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]?(?: |$)`)
+	timeOfDay = regexp.MustCompile(`^\[?(?:\d\d:\d\d:\d\d|1\d{9})(?:[.,]\d{1,9})?\]?(?: |$)`) // or seconds since 1970
 	journal   = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./@-]+(?:\[\d+\])?:(?: |$)`)
 	box       = regexp.MustCompile(`^[│┃|]`)
 	// markdownRule stands below the titles of a table in Markdown.
 	markdownRule = regexp.MustCompile(`(?m)^[> \t]*\|[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$`)
 	boxEnd       = regexp.MustCompile(`[ \t]*[│┃|][ \t\r]*$`)
-	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})[\t:|]`)
+	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})(?:[\t:|]|[.)] | [│┃]? ?|$)`)
 	// name is what a program writes before all lines alike: a name, a prompt, or blanks.
 	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |[A-Z]+:\w+:|\$ |[ \t]+)`)
+	// result begins lines of fio: those of one direction alone, as grep leaves them, have it in common.
+	result = regexp.MustCompile(`(?i)^(?:read|write|trim|mixed|[sc]?lat|bw|iops|cpu)\b`)
 )
 
 // numbered returns the kind of numbers that grow by one from line to line.
@@ -81,6 +83,7 @@ func numbered() aPrefix {
 	return func(line []byte) []int {
 		m := lineNumber.FindSubmatchIndex(line)
 		if m == nil {
+			next = max(0, next) // a number behind the first line is one of a table's
 			return nil
 		}
 		n, _ := strconv.Atoi(string(line[m[2]:m[3]])) // the pattern admits nothing but short numbers
@@ -99,6 +102,9 @@ func named() aPrefix {
 	return func(line []byte) []int {
 		if first {
 			found, first = name.Find(line), false
+			if result.Match(found) {
+				found = nil
+			}
 		}
 		switch {
 		case len(found) == 0:

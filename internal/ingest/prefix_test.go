@@ -48,6 +48,34 @@ func carriers() map[string]func(text string) string {
 		"Docker's json-file": jsonFile,
 		"a string in JSON":   inConfigMap,
 		"Python":             inPython,
+		"a container's log": each(func(n int) string {
+			return fmt.Sprintf("2026-11-29T10:00:%02d.123456789Z stdout F ", n%60)
+		}, ""),
+		"ts":               each(func(n int) string { return fmt.Sprintf("Nov 29 10:00:%02d ", n%60) }, ""),
+		"date":             always("Sun Nov 29 10:00:00 UTC 2026 "),
+		"seconds":          each(func(n int) string { return fmt.Sprintf("%d.%03d ", 1795818190+n, n%1000) }, ""),
+		"a serial console": each(func(n int) string { return fmt.Sprintf("[%12.6f] ", 9.5+0.31*float64(n)) }, ""),
+		"journalctl -o short-iso": each(func(n int) string {
+			return fmt.Sprintf("2026-11-29T10:00:%02d+0000 node1 fio[4711]: ", n%60)
+		}, ""),
+		"syslog":           always("<14>Nov 29 10:00:00 node1 fio[4711]: "),
+		"klog":             always("I1129 10:00:00.123456       1 main.go:12] "),
+		"Go's log":         always("2026/11/29 10:00:00 "),
+		"logrus":           each(func(int) string { return `time="2026-11-29T10:00:00Z" level=info msg="` }, `"`),
+		"Python's times":   always("2026-11-29 10:00:00,123 - INFO - "),
+		"stern":            always("fio-7d4b fio "),
+		"kubetail":         always("default/fio-7d4b fio "),
+		"mpirun":           always("[1,0]<stdout>:"),
+		"Ansible":          always("ok: [db1] => "),
+		"a user at a host": always("fio@db1: "),
+		"grep":             always("/var/log/fio.log:"),
+		"grep -Hn":         each(func(n int) string { return fmt.Sprintf("logs/fio.log:%d:", n+1) }, ""),
+		"a list":           each(func(n int) string { return fmt.Sprintf("%d. ", n+1) }, ""),
+		"numbers":          each(func(n int) string { return fmt.Sprintf("%4d  ", n+1) }, ""),
+		"bat":              each(func(n int) string { return fmt.Sprintf("%4d │ ", n+1) }, ""),
+		"a diff":           always("+"),
+		"comments":         always("# "),
+		"comments in C":    always("// "),
 		"quoted kubectl --timestamps": func(text string) string {
 			stamped := each(func(int) string { return "2026-11-29T10:00:00Z " }, "")
 			return always("> ")(stamped(text))
@@ -81,7 +109,8 @@ func TestCarriers(t *testing.T) {
 		"kubestr-text/fio.txt",
 		"kbench/two.txt", "yabs/2023.txt", "sysbench/1.0.20.txt", "sysbench/0.4.12.txt", "elbencho/table.txt",
 		"elbencho-csv/results.csv", "pgbench/9.6-two.txt", "ioping/1.3.txt", "hdparm/tT.txt", "dd/gnu.txt",
-		"dd/locales.txt", "dbench/summaries.txt"} {
+		"dd/locales.txt", "dbench/summaries.txt", "crystaldiskmark/9.0.1.txt", "kdiskmark/3.2.0.txt",
+		"iperf3/iperf3-3.21-json-stream.txt"} {
 		text, err := os.ReadFile("testdata/" + file)
 		if err != nil {
 			t.Fatal(err)

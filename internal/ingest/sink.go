@@ -18,3 +18,15 @@ type discardSink struct{}
 
 func (discardSink) Raw(string, []byte) error        { return nil }
 func (discardSink) Repetition(lab.Repetition) error { return nil }
+
+// countingSink counts the values of a run and keeps nothing.
+type countingSink struct {
+	discardSink
+
+	values int
+}
+
+func (s *countingSink) Repetition(r lab.Repetition) error {
+	s.values += len(r.Values)
+	return nil
+}

@@ -149,7 +149,7 @@ func ioping() *Format {
 				read: iopingRequest},
 			{pattern: re(`^--- (?P<_target>\S+) \(.*\) ioping statistics ---`), begins: true,
 				set: map[string]string{"_job": "ioping"}, read: iopingTarget},
-			{pattern: re(`requests completed in .*?(?:, ` + n + ` ?\w+ (?P<_did>read|written))?, (?P<n>[\d.]+(?: ?[kMG])?) iops, ` +
+			{pattern: re(`^[\d.]+(?: ?[kMG])? requests completed in .*?(?:, ` + n + ` ?\w+ (?P<_did>read|written))?, (?P<n>[\d.]+(?: ?[kMG])?) iops, ` +
 				`(?P<bw>[\d.]+) (?P<bw_unit>[kKMG]i?B/s|B/s|mb/s)$`), read: iopingDirection, figures: []figure{
 				{group: "n", metric: lab.IOPS(direction)}, {group: "bw", metric: lab.Bandwidth(direction)}}},
 			{pattern: re(`^min/avg/max/mdev = (?P<min>[\d.]+)/(?P<avg>[\d.]+)/(?P<max>[\d.]+)/` + n + ` ms$`),
@@ -220,7 +220,7 @@ func dd() *Format {
 			{pattern: ddCommand, report: true, read: ddLoads},
 			{pattern: pasted.Prompt, report: true},
 			{pattern: ddRecords, set: map[string]string{"_records": "1"}},
-			ends(`^` + number + `\D.*` + ddRate),
+			ends(`^` + number + `\pL.*` + ddRate),
 			ends(`^` + number + `bytes transferred in (?P<_seconds>[\d.]+) secs`),
 		},
 	}
