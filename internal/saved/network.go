@@ -45,8 +45,12 @@ func readEthtool(m *Machine, text string) bool {
 	}
 	if err != nil {
 		m.folder(dir + "/device")
-		m.tell(head[2], collect.Unknown("nic.kind", "ethtool", "ethtool does not say whether it is a virtual one"),
-			collect.Unknown("nic.master", "ethtool", "ethtool does not say"))
+		kind := collect.Unknown("nic.kind", "ethtool", "ethtool does not say whether it is a virtual one")
+		// A VLAN shows the ports of the adapter below it; other virtual interfaces have none.
+		if ethtoolPorts.MatchString(text) && !strings.Contains(head[2], ".") && !strings.HasPrefix(head[2], "vlan") {
+			kind = collect.Known("nic.kind", "physical", "ethtool; Supported ports")
+		}
+		m.tell(head[2], kind, collect.Unknown("nic.master", "ethtool", "ethtool does not say"))
 	}
 	if f := ethtoolSpeed.FindStringSubmatch(text); f != nil {
 		m.file(dir+"/speed", f[1]+"\n")

@@ -171,7 +171,14 @@ func TestPaste(t *testing.T) {
 			nic.offload.tso eno1 = off
 			nic.ring.rx eno1 = 512
 			nic.ring.rx.max eno1 = 4096
-			nic.kind eno1 = unknown`},
+			nic.kind eno1 = physical`},
+		{"ethtool of a VLAN, which shows the adapter's ports", "Settings for eno1.30:\n\tSupported ports: [ TP ]\n\tSpeed: 1000Mb/s\n",
+			`nic.speed eno1.30 = 1000000000
+			nic.kind eno1.30 = unknown`},
+		{"ethtool of an adapter without link modes", "Settings for ens5:\n\tSupported ports: [  ]\n\tSupported link modes:   Not reported\n" +
+			"\tSpeed: Unknown!\n\tLink detected: yes\n",
+			`nic.speed.supported ens5 = 0
+			nic.kind ens5 = unknown`},
 		{"mount", "/dev/sda1 on / type ext4 (rw,noatime,errors=remount-ro)\n" +
 			"/dev/sdb1 on /srv type xfs (rw,relatime)\n" +
 			"10.0.0.1:/export on /srv/my share type nfs4 (rw,relatime,vers=4.2,rsize=1048576,nconnect=4,proto=tcp,addr=10.0.0.1)\n",

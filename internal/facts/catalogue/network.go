@@ -7,7 +7,7 @@ func netFacts() []Definition {
 		{"nic.carrier", Flag, "", "a link is there", Setting},
 		{"nic.speed", Whole, "bits/s", "speed of the link", Setting},
 		{"nic.duplex", Text, "", "full or half", Setting},
-		{"nic.speed.supported", Whole, "bits/s", "highest speed that the adapter supports", Setting},
+		{"nic.speed.supported", Whole, "bits/s", "highest speed that the adapter supports; 0 if its driver lists none", Setting},
 		{"nic.mtu", Whole, "bytes", "largest packet", Setting},
 		{"nic.mac", Text, "", "hardware address", Address},
 		{"nic.addresses", List, "", "IP addresses", Address},

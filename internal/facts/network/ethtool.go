@@ -258,11 +258,11 @@ func (e *ethtool) settings() {
 	const key = "nic.speed.supported"
 	text, source, reason := e.output("")
 	if reason == "" {
-		if mbits := supportedSpeed(text); mbits > 0 {
+		if mbits := supportedSpeed(text); mbits > 0 || strings.Contains(text, "Supported link modes:   Not reported") {
 			e.Add(collect.Whole(key, mbits*1e6, source))
 			return
 		}
-		reason = "the driver lists no link modes"
+		reason = "ethtool prints no link modes"
 	}
 	e.Add(collect.Unknown(key, source, reason))
 }
