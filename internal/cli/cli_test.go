@@ -67,6 +67,9 @@ func exitAt() func(string) {
 // TestScripts runs the sessions in testdata/script: what a user types and what must come back.
 func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
 
+// TestCases reads what strangers have published, a file each. Its first lines say what a careful reader takes from it.
+func TestCases(t *testing.T) { runScripts(t, "testdata/cases") }
+
 func runScripts(t *testing.T, dir string, env ...string) {
 	t.Helper()
 	scripts, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
@@ -74,6 +77,10 @@ func runScripts(t *testing.T, dir string, env ...string) {
 		t.Fatalf("no script in %s: %v", dir, err)
 	}
 	docs, err := filepath.Abs("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels, err := filepath.Abs("../diff/testdata/configs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +95,7 @@ func runScripts(t *testing.T, dir string, env ...string) {
 			e.Setenv("DOCS", docs)
 			e.Vars = append(e.Vars, env...)
 			e.Setenv("COMPARED", compared)
+			e.Setenv("KERNELS", kernels)
 			memory, err := os.MkdirTemp("/dev/shm", "headroom-test-")
 			if err != nil {
 				return err

@@ -47,7 +47,7 @@ func withoutCommonStart(text []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// token is a rune at the beginning of a line. A run of digits is one token, as a run of blanks is. end is where it ends.
+// token is a rune at the beginning of a line, and where it ends. A run of digits is one token, as a run of blanks is.
 type token struct {
 	rune rune
 	end  int
@@ -105,8 +105,8 @@ func commonStart(of []token, lines [][]byte, fewest int) []token {
 	return nil
 }
 
-// cutStart returns a line without what it has of a beginning, and the mark of quotation that closes it. Of blanks at the
-// end of the beginning only one belongs to it: the others may be the indentation of results.
+// cutStart returns a line without what it has of a beginning, and the mark of quotation that closes it. Of blanks at
+// the end of the beginning only one belongs to it: the others may be the indentation of results.
 func cutStart(line []byte, start []token) (rest []byte, quoted byte) {
 	all := tokens(line)
 	n := shared(all, start)

@@ -253,8 +253,8 @@ func (i *importing) readText(f file, first Importer) error {
 	return nil
 }
 
-// importerOf returns the importer of a file by its head, and what it reads of the file: all, or what is left without what
-// stands before its lines or around it.
+// importerOf returns the importer of a file by its head, and what it reads of the file: all, or what is left without
+// what stands before its lines or around it.
 func (i *importing) importerOf(path string, head []byte) (imp *Importer, of func([]byte) []byte) {
 	all := func(text []byte) []byte { return text }
 	imp = importerFor(i.importers, path, head)
