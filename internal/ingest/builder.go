@@ -41,11 +41,11 @@ type measurement struct {
 	document fio.Document
 }
 
-// partial reports whether parameters that are missing are not known. A command line and the JSON of fio name all that
-// were set.
+// partial reports whether parameters that are missing are not known. A whole command line and the JSON of fio name all
+// that were set.
 func (m measurement) partial() bool {
 	repeated := len(m.params) > 0 && m.document.Version != "" && !m.document.Partial
-	return m.engine == "fio" && len(m.repetition.Command) == 0 && !repeated
+	return m.engine == "fio" && !fio.StatesAll(m.repetition.Command) && !repeated
 }
 
 // runBuilder is a run as it grows while files are read.

@@ -19,10 +19,11 @@ func (e *Evidence) param(name string) (string, bool) {
 	return v, ok
 }
 
-// paramsComplete says whether the parameters are known to be complete, so that one that is missing has fio's default.
-// fio repeats all that it was given in its JSON output; an import from text has only those that the text showed.
+// paramsComplete reports whether the parameters are known to be complete, so that one that is missing has fio's
+// default. fio repeats all that it was given in its JSON output; a text has only what it shows, but for a whole command.
 func (e *Evidence) paramsComplete() bool {
-	return e.Document.Version != "" && !e.Document.Partial && len(e.Group.Params) > 0
+	return e.Document.Version != "" && !e.Document.Partial && len(e.Group.Params) > 0 ||
+		e.Document.Partial && fio.StatesAll(e.Repetition.Command)
 }
 
 // isOn reads a switch whose default is off. fio prints a switch without a value as an empty string or "1".

@@ -3,7 +3,6 @@ package validity
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
@@ -155,9 +154,7 @@ func (e *Evidence) blockSizes() map[string]int64 {
 func (e *Evidence) limit() (operations float64, known bool) {
 	_, depth := e.param("iodepth")
 	_, jobs := e.param("numjobs")
-	whole := e.paramsComplete() || slices.ContainsFunc(e.Repetition.Command, func(word string) bool {
-		return strings.HasPrefix(strings.TrimLeft(word, "-"), "name") // else a job file says the rest
-	})
+	whole := e.paramsComplete()
 	jobs = jobs || whole || len(e.Group.Jobs) > 0 // whose text names the jobs of an entry
 	jobs = jobs && (depth || whole)
 	operations = e.depth() * e.allJobs()

@@ -2,6 +2,7 @@ package fio
 
 import (
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,12 +44,26 @@ func commandStart(line string) int {
 // one and what follows --name=global applies to all below. One dash is as good as two, and a value may follow as an
 // argument of its own. Options of the command, not of a job, and job files are left out.
 func ParseArgv(argv []string) []Section {
-	var sections []Section
+	sections, _ := parseArgv(argv)
+	return sections
+}
+
+// StatesAll reports whether a command of fio states all parameters of its jobs, so that one that is missing has fio's
+// default: it has jobs of its own, reads no job file, and leaves nothing to a variable of the shell.
+func StatesAll(argv []string) bool {
+	sections, files := parseArgv(argv)
+	return len(sections) > 0 && len(files) == 0 && strings.TrimSuffix(path.Base(argv[0]), ".exe") == "fio" &&
+		!slices.ContainsFunc(argv, func(word string) bool { return strings.ContainsAny(word, "$…") })
+}
+
+// parseArgv returns the jobs of a command line, and the words that are no options, which are job files.
+func parseArgv(argv []string) (sections []Section, files []string) {
 	global := map[string]string{}
 	current := global
 	for i := 1; i < len(argv); i++ {
 		option := strings.TrimLeft(argv[i], "-")
 		if option == argv[i] || option == "" {
+			files = append(files, argv[i])
 			continue
 		}
 		key, value, given := strings.Cut(option, "=")
@@ -72,7 +87,7 @@ func ParseArgv(argv []string) []Section {
 			current[key] = value
 		}
 	}
-	return sections
+	return sections, files
 }
 
 // valueless are the options of the command that take no value.

@@ -200,6 +200,22 @@ func TestCommand(t *testing.T) {
 	}
 }
 
+func TestStatesAll(t *testing.T) {
+	for line, want := range map[string]bool{
+		"# fio -filename=/dev/vdb -iodepth 32 -thread -rw=randwrite -name=lhtest":     true,
+		"$ sudo fio --name=x --rw=read 2>&1 | tee log":                                true,
+		"$ fio --name=x --rw=read my.fio":                                             false,
+		"$ fio my.fio":                                                                false,
+		"$ fio --bs=$bs --name=x":                                                     false,
+		"$ fio --rw=read --bs=4k":                                                     false,
+		"C:\\> fio.exe --name=x --rw=read --thread --ioengine=windowsaio --iodepth 4": true,
+	} {
+		if got := StatesAll(Command(line)); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
 func TestContinuedCommand(t *testing.T) {
 	g := values(t, "$ fio --name=x \\\n  --rw=read \\\n  --bs=4k\n  read: IOPS=5, BW=20.0KiB/s "+
 		"(20.5kB/s)(20.0KiB/1000msec)\n")

@@ -244,6 +244,9 @@ func (p *textParser) options(name string, nth int) map[string]string {
 		return maps.Clone(header)
 	}
 	options := map[string]string{}
+	if engine := header["ioengine"]; engine != "" && engine != "psync" { // the default is another on other systems
+		options["ioengine"] = engine
+	}
 	for key, value := range sections[0].Params {
 		if strings.ContainsRune(value, '$') {
 			value = header[key]
