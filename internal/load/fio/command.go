@@ -21,11 +21,11 @@ func Command(line string) []string {
 	if at < 0 {
 		return nil
 	}
-	return pasted.Words(line[at:])
+	return pasted.Words(pasted.From(line, at))
 }
 
 var (
-	callWithOptions = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])(fio)\s+(?:\S+\s+)?--?[a-z]`)
+	callWithOptions = regexp.MustCompile(pasted.Before + `(fio(?:\.exe)?)\s+(?:\S+\s+)?--?[a-z]`)
 	callOfJobFile   = regexp.MustCompile(
 		`(?:^|[#$%>❯➜]\s*)(?:sudo\s+)?(?:[\w./-]*/)?(fio)\s+\S+\.(?:fio|job|ini)(?:\s|$)`)
 )

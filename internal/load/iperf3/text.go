@@ -116,7 +116,7 @@ const number = `\d{1,15}(?:[.,]\d{1,9})?`
 // The lines that are read. Anything may stand before them: a title, a time, a pod; but no quotation mark, as in JSON
 // with the text of a server.
 var (
-	callPattern = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])(iperf[23]?(?:\.exe)?)\s+(?:\S+\s+)?--?[A-Za-z]`)
+	callPattern = regexp.MustCompile(pasted.Before + `(iperf[23]?(?:\.exe)?)\s+(?:\S+\s+)?--?[A-Za-z]`)
 	rowLine     = regexp.MustCompile(`(?m)^[^"\n]*\[ *(\*?\d{1,5}|\*?SUM(?:-\d{1,5})?|FD\d{1,5})\](?:\[([TR]X)-([CS])\])?\s+` +
 		`(` + number + `)\s*-\s*(` + number + `)\s+sec\s+` + number + `\s+[KMGT]?Bytes\s+` +
 		`(` + number + `)\s+([KMGT]?)(bits|Bytes)/sec(.*)`)

@@ -20,6 +20,42 @@ var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 var Prompt = regexp.MustCompile(
 	`^\s*(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`)
 
+// Before is what may stand right before the name of a program that a line calls: in expressions.
+const Before = "(?:^|[\\s/\\\\(;&|#$%>❯➜'\"`*])"
+
+// From returns the call that begins at a place in a line, up to the mark that closes what was opened before it.
+//
+//	ssh db1 'sudo fio --name=x --rw=read'
+//	kubectl exec fio-0 -- sh -c "fio --name=x --rw=read"
+//	**`fio --name=x --rw=read`**
+func From(line string, at int) string {
+	var open byte // the quotation that the call is in
+	for i := range at {
+		switch c := line[i]; {
+		case open != 0 && c == open:
+			open = 0
+		case open == 0 && strings.IndexByte("'\"`", c) >= 0 && (i == 0 || !isWord(line[i-1])): // else an apostrophe
+			open = c
+		}
+	}
+	call := line[at:]
+	switch before := strings.TrimRight(line[:at], " "); {
+	case open != 0:
+	case strings.HasSuffix(before, "$("):
+		open = ')'
+	case strings.HasSuffix(before, "**"):
+		open = '*'
+	}
+	if end := strings.LastIndexByte(call, open); open != 0 && end >= 0 {
+		return strings.TrimRight(call[:end], "*")
+	}
+	return call
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
 // Command returns the call of a program in a line, taken apart as a shell would; nil if there is none. Call finds it:
 // its group is the program's name.
 func Command(line string, call *regexp.Regexp) []string {
@@ -27,7 +63,7 @@ func Command(line string, call *regexp.Regexp) []string {
 	if m == nil {
 		return nil
 	}
-	return Words(line[m[2]:])
+	return Words(From(line, m[2]))
 }
 
 // Words splits a command line as a POSIX shell does, quotes and backslashes included, up to the first operator

@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	callPattern = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])((?:ib|raw_ethernet)_\w+_(?:bw|lat))(?:\s|$)`)
+	callPattern = regexp.MustCompile(pasted.Before + `((?:ib|raw_ethernet)_\w+_(?:bw|lat))(?:\s|$)`)
 	headPattern = regexp.MustCompile(
 		`(RDMA_Write|RDMA_Read|Send|Atomic|Write_imm)\S*[ _].{0,60}?(BW|Latency)[ _].{0,20}Test`)
 	rowPattern   = regexp.MustCompile(`^\s*\d+\s+\d+\s+[\d.]+(?:\s|$)`)

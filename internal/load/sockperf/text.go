@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	callPattern = regexp.MustCompile(`(?:^|[\s/(;&|#$%>❯➜])(sockperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
+	callPattern = regexp.MustCompile(pasted.Before + `(sockperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
 	headPattern = regexp.MustCompile(`== version #\S+ ==`)
 	isText      = regexp.MustCompile(`== version #\S+ ==|\[Valid Duration\] RunTime=|sockperf: Total of \d+ messages sent in`)
 	wayPattern  = regexp.MustCompile(`IP = (\S+)\s+PORT = +\d+ # (TCP|UDP)`)
