@@ -20,7 +20,7 @@ func (e *Evidence) param(name string) (string, bool) {
 }
 
 // paramsComplete reports whether the parameters are known to be complete, so that one that is missing has fio's
-// default. fio repeats all that it was given in its JSON output; a text has only what it shows, but for a whole command.
+// default. fio repeats all that it was given in its JSON output; of a text, only a whole command says as much.
 func (e *Evidence) paramsComplete() bool {
 	return e.Document.Version != "" && !e.Document.Partial && len(e.Group.Params) > 0 ||
 		e.Document.Partial && fio.StatesAll(e.Repetition.Command)
