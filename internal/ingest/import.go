@@ -14,6 +14,7 @@ import (
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/load/pasted"
 	"headroom/internal/saved"
 	"headroom/internal/unpack"
 )
@@ -167,7 +168,7 @@ func (i *importing) ways(path string, head []byte, given bool) (all []way) {
 	if imp == nil && !given || imp != nil && (!imp.text || isJSON(head)) {
 		return all
 	}
-	bare := func(text []byte) []byte { return withoutCommonStart(withoutCarriers(text)) }
+	bare := func(text []byte) []byte { return pasted.WithoutCommonStart(withoutCarriers(text)) }
 	if start := bare(head); start != nil {
 		if imp, of := i.importerOf(path, start); imp != nil {
 			all = append(all, way{imp, func(text []byte) []byte { return of(bare(text)) }})

@@ -138,7 +138,7 @@ func interleaved(text []byte) []string {
 		if !bytes.Contains(line, []byte("/sec")) {
 			continue
 		}
-		who := strings.TrimSpace(string(name.Find(line)))
+		who := strings.TrimSpace(string(pasted.NameBefore(line)))
 		if who != "" && !strings.HasPrefix(who, "[SUM]") && who != last {
 			if slices.Contains(seen, who) {
 				return []string{last, who}

@@ -15,9 +15,19 @@ import (
 // Paste reads what a person has copied from a terminal: the output of one command or of several, with prompts between
 // them or without. The error says what was recognised where nothing could be read.
 func Paste(name, text string) (*Machine, error) {
-	m := newMachine(name)
-	m.pasted = true
-	read, unread := m.take(plain(text), nil)
+	m, read, unread := taken(name, plain(text))
+	try := func(bare []byte, fewest int) {
+		if bare == nil {
+			return
+		}
+		if n, some, left := taken(name, plain(string(bare))); len(some) >= fewest {
+			m, read, unread = n, some, left
+		}
+	}
+	try(pasted.WithoutPrefix([]byte(text)), max(1, len(read)))
+	if len(read) == 0 {
+		try(pasted.WithoutCommonStart([]byte(text)), 1)
+	}
 	m.completeLinks()
 	m.partitions()
 	m.finishDisks()
@@ -40,6 +50,14 @@ func Paste(name, text string) (*Machine, error) {
 			"qm config, virsh dumpxml, kubectl get vm,sc,pvc,pv -A -o yaml",
 		"or a folder or an archive with /proc and /sys of a machine, such as a sosreport, or a supportconfig"}
 	return nil, e
+}
+
+// taken reads a text into a machine, and returns what was read of it and what was not.
+func taken(name, text string) (m *Machine, read, unread []string) {
+	m = newMachine(name)
+	m.pasted = true
+	read, unread = m.take(text, nil)
+	return m, read, unread
 }
 
 const notRecognised = "not recognised: "

@@ -1,12 +1,13 @@
-package ingest
+package pasted
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
 
-// withoutCommonStart returns text without what nine of ten of its lines begin with, whatever the numbers in it; nil if
+// WithoutCommonStart returns text without what nine of ten of its lines begin with, whatever the numbers in it; nil if
 // they have no beginning in common. Results may have one, too, so it is for texts that can't be read as they are.
 //
 //	2026-11-29T10:00:00.123456789Z stdout F Starting 10 threads    a container's log
@@ -15,7 +16,7 @@ import (
 //	[   12.310000] Starting 10 threads                             a serial console
 //	fio-0 fio Starting 10 threads                                  stern
 //	fio.log:12:Starting 10 threads                                 grep -n
-func withoutCommonStart(text []byte) []byte {
+func WithoutCommonStart(text []byte) []byte {
 	lines := bytes.Split(text, []byte("\n"))
 	var written [][]byte
 	for _, line := range lines {
@@ -53,9 +54,6 @@ type token struct {
 	end  int
 }
 
-// ends reports whether what stands before the results of a line may end with the token.
-func (t token) ends() bool { return !unicode.IsLetter(t.rune) && t.rune != '0' }
-
 // tokens returns the tokens of the beginning of a line.
 func tokens(line []byte) (all []token) {
 	const most = 200
@@ -78,19 +76,41 @@ func tokens(line []byte) (all []token) {
 	return all
 }
 
-// shared returns how many tokens the line has in common with others, up to the last one that may end a beginning.
+// shared returns how many tokens the line has in common with others.
 func shared(line, others []token) int {
 	n := 0
 	for n < min(len(line), len(others)) && line[n].rune == others[n].rune {
 		n++
 	}
-	for n > 0 && !line[n-1].ends() {
-		n--
-	}
 	return n
 }
 
-// commonStart returns the longest beginning of a line that at least so many lines have.
+// whole returns as many tokens as may stand before results: up to a bracket that is not closed in them, or a path,
+// which results begin with, and then up to the last token that is no letter or digit. A quotation begins a message of
+// logrus.
+func whole(start []token) []token {
+	closing := map[rune]rune{'{': '}', '<': '>', '[': ']', '(': ')'}
+	for i, t := range start {
+		closed := slices.ContainsFunc(start[i:], func(c token) bool { return c.rune == closing[t.rune] })
+		path := t.rune == '/' && i > 0 && start[i-1].rune == ' ' && (i+1 == len(start) || start[i+1].rune != '/')
+		if closing[t.rune] != 0 && !closed || path {
+			start = start[:i]
+			break
+		}
+	}
+	for n := len(start); n > 0; n-- {
+		last := start[n-1].rune
+		message := n > 4 && start[n-5].rune == 'm' && start[n-4].rune == 's' && start[n-3].rune == 'g' &&
+			start[n-2].rune == '='
+		if !unicode.IsLetter(last) && last != '0' && (last != '"' || message) {
+			return start[:n]
+		}
+	}
+	return nil
+}
+
+// commonStart returns the longest beginning of a line that at least so many lines have and that may stand before
+// results.
 func commonStart(of []token, lines [][]byte, fewest int) []token {
 	having := make([]int, len(of)+1)
 	for _, line := range lines {
@@ -99,7 +119,7 @@ func commonStart(of []token, lines [][]byte, fewest int) []token {
 	count := 0
 	for n := len(of); n > 0; n-- {
 		if count += having[n]; count >= fewest {
-			return of[:n]
+			return whole(of[:n])
 		}
 	}
 	return nil
@@ -109,7 +129,7 @@ func commonStart(of []token, lines [][]byte, fewest int) []token {
 // the end of the beginning only one belongs to it: the others may be the indentation of results.
 func cutStart(line []byte, start []token) (rest []byte, quoted byte) {
 	all := tokens(line)
-	n := shared(all, start)
+	n := len(whole(all[:shared(all, start)]))
 	if n == 0 {
 		return line, 0
 	}
@@ -117,8 +137,8 @@ func cutStart(line []byte, start []token) (rest []byte, quoted byte) {
 	if all[n-1].rune == ' ' && n > 1 {
 		end = all[n-2].end + 1
 	}
-	if r := all[n-1].rune; r == '"' || r == '\'' {
-		quoted = byte(r)
+	if all[n-1].rune == '"' {
+		quoted = '"'
 	}
 	return line[end:], quoted
 }
