@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -61,6 +62,7 @@ type runBuilder struct {
 	name  string
 	given []byte
 	files int
+	host  string // where results ran that do not say it
 
 	run     lab.Run
 	formats []string
@@ -177,6 +179,7 @@ func (d *runBuilder) add(m measurement) error {
 		d.files++
 		d.given = nil
 	}
+	m.host = cmp.Or(m.host, d.host)
 	target := d.target(m)
 	levels := m.levels
 	if d.staging.used() {

@@ -119,6 +119,16 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		rest = strings.NewReader("") // all of it is here
 	}
 	head := unpack.Text(b.data)
+	if given && pasted.ByName(head) != nil {
+		if err := b.finish(rest); err != nil {
+			return err
+		}
+		rest = strings.NewReader("")
+		one := file{name: name, path: unpack.Name(path), data: unpack.Text(b.data)}
+		if read, err := i.readHosts(one, b.data); read || err != nil {
+			return err
+		}
+	}
 	ways := i.ways(path, head, given)
 	if len(ways) == 0 && given && isJSON(head) { // JSON is read to its end
 		if err := b.finish(rest); err != nil {
@@ -201,6 +211,35 @@ func (i *importing) readAs(w way, one file) error {
 		return w.read(one, i.builder)
 	}
 	return i.builder.together(func() error { return i.readText(one, *w.Importer) })
+}
+
+// readHosts reads a text with the results of several machines whose names stand before their lines, and reports whether
+// it is one. Machines without results are left out.
+func (i *importing) readHosts(one file, raw []byte) (read bool, err error) {
+	defer func() { i.builder.host = "" }()
+	var without []string
+	for _, host := range pasted.ByName(one.data) {
+		part := file{name: one.name + ", lines of " + host.Name, path: one.path, data: host.Text}
+		ways := i.ways(one.path, host.Text, true)
+		if len(ways) == 0 {
+			without = append(without, host.Name)
+			continue
+		}
+		w := i.best(ways, part)
+		if !read {
+			i.builder.begin(w.Name, one.path, raw)
+		}
+		read, i.builder.host = true, host.Name
+		i.builder.alsoOf(w.Name)
+		if err := i.readAs(w, part); err != nil {
+			return read, fmt.Errorf("lines of %s: %w", host.Name, err)
+		}
+	}
+	if read && len(without) > 0 {
+		i.builder.warn(lab.Warning{Code: "import-left-out", Text: fmt.Sprintf(
+			"%s has lines of %s, in which nothing looks like results", one.name, strings.Join(without, ", "))})
+	}
+	return read, nil
 }
 
 // unrecognised returns why a file is refused that has no importer.

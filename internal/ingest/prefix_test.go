@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
+
+	"headroom/internal/lab"
 )
 
 // carriers put something before each line of a text, or around it, as programs and people do. The text has a newline at
@@ -145,6 +148,51 @@ func valuesOf(t *testing.T, name, text string) string {
 		all = append(all, fmt.Sprint(r.Values))
 	}
 	return strings.Join(all, "; ")
+}
+
+// TestLinesOfSeveralMachines checks that results whose lines have the names of several machines are those machines',
+// whether one follows the other or not, and that machines without results are named.
+func TestLinesOfSeveralMachines(t *testing.T) {
+	text, err := os.ReadFile("testdata/text/fio-3.42-write-normal.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := valuesOf(t, "a.txt", string(text))
+	for _, names := range [][]string{{"node1: ", "node2: "}, {"10.0.0.5: ", "10.0.0.6: "}, {"fio-1  | ", "fio-2  | "},
+		{"[pod/fio-0/fio] ", "[pod/fio-1/fio] "}} {
+		var after, between strings.Builder
+		for _, name := range names {
+			for line := range strings.Lines(string(text)) {
+				after.WriteString(name + line)
+			}
+		}
+		for line := range strings.Lines(string(text)) {
+			between.WriteString(names[0] + line + names[1] + line)
+		}
+		between.WriteString("sidecar: a\nsidecar: b\nsidecar: c\n")
+		for i, all := range []string{after.String(), between.String()} {
+			run, sink, err := importMap(t, map[string][]byte{"a.txt": []byte(all)}, "a.txt")
+			if err != nil {
+				t.Fatalf("%q: %v", names, err)
+			}
+			for k, target := range run.Targets {
+				if want := strings.Trim(names[k], "[]:| "); target.Target != want || len(run.Targets) != 2 {
+					t.Errorf("%q: target %s of %d, want %s", names, target.Target, len(run.Targets), want)
+				}
+			}
+			for _, r := range sink.repetitions {
+				if got := fmt.Sprint(r.Values); !strings.Contains(want, got) {
+					t.Errorf("%q: %s, want %s", names, got, want)
+				}
+			}
+			leftOut := slices.ContainsFunc(run.Warnings, func(w lab.Warning) bool {
+				return w.Code == "import-left-out" && strings.Contains(w.Text, "sidecar")
+			})
+			if leftOut != (i == 1) {
+				t.Errorf("%q: %v", names, run.Warnings)
+			}
+		}
+	}
 }
 
 // TestTablesKeepTheirColumns checks that a column of a table is no prefix.

@@ -2,6 +2,7 @@ package saved
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -15,6 +16,11 @@ import (
 // Paste reads what a person has copied from a terminal: the output of one command or of several, with prompts between
 // them or without. The error says what was recognised where nothing could be read.
 func Paste(name, text string) (*Machine, error) {
+	if hosts := pasted.ByName([]byte(text)); hosts != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has lines of several machines: %s and %s",
+			name, hosts[0].Name, hosts[1].Name),
+			Hints: []string{"give the lines of one machine alone: grep '" + hosts[0].Name + "' FILE"}}
+	}
 	m, read, unread := taken(name, plain(text))
 	try := func(bare []byte, fewest int) {
 		if bare == nil {

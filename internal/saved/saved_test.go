@@ -305,7 +305,7 @@ func TestPaste(t *testing.T) {
 			} {
 				if few := strings.Count(c.text, "\n") < 3; few && strings.Contains(text, "node7: ") ||
 					(few || strings.Contains(text, "[    ")) && strings.Contains(text, "stdout F") {
-					continue // two lines may begin alike by chance; the times of a kernel's log are none of a container's
+					continue // two lines begin alike by chance, and a kernel's log has times of its own
 				}
 				if m, err = Paste(c.name, text); err != nil {
 					t.Fatalf("with %s: %v", as, err)
@@ -320,6 +320,8 @@ func TestPasteRefuses(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                "holds no facts",
 		"hello = world\n": "holds no facts",
+		"n1: Architecture: x86_64\nn1: CPU(s): 8\nn1: Vendor ID: AuthenticAMD\n" +
+			"n2: Architecture: x86_64\nn2: CPU(s): 16\nn2: Vendor ID: AuthenticAMD\n": "lines of several machines: n1 and n2",
 		"Provisioner: linstor.csi.linbit.com\nParameters: a=b\n":                                "kube:pod?class=",
 		"mpatha (36001405) dm-2 LIO-ORG,disk\nsize=1.0G features='0'\n":                         "multipath -ll, of which too little",
 		"[ 9123.4] usb 1-1: new device\n[ 9124.4] usb 1-1: gone\n":                              "journalctl -k -b",

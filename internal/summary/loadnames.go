@@ -8,7 +8,8 @@ import (
 	"headroom/internal/prose"
 )
 
-// LoadNames are what some cells are called, in their order, and their parameters as far as these tell them apart.
+// LoadNames are what some cells are called, in their order, and their parameters as far as these tell them apart. Cells
+// of one load on several machines have the machine's name.
 func LoadNames(cells []Cell) (names, params []string) {
 	extra, several := distinguishingParams(cells), map[string]bool{}
 	for _, c := range cells {
@@ -23,6 +24,18 @@ func LoadNames(cells []Cell) (names, params []string) {
 			name = prose.Join(c.Job, text)
 		}
 		names, params = append(names, name), append(params, text)
+	}
+	alike := map[string][]int{}
+	for i, name := range names {
+		alike[name+"\n"+params[i]] = append(alike[name+"\n"+params[i]], i)
+	}
+	for _, group := range alike {
+		for _, i := range group {
+			on := cells[i].Target
+			if on != "" && slices.ContainsFunc(group, func(other int) bool { return cells[other].Target != on }) {
+				names[i], params[i] = names[i]+" on "+on, prose.Join(params[i], "on "+on)
+			}
+		}
 	}
 	return names, params
 }

@@ -2,7 +2,9 @@ package pasted
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -24,7 +26,7 @@ func WithoutCommonStart(text []byte) []byte {
 			written = append(written, line)
 		}
 	}
-	const fewest, share = 3, 0.9
+	const fewest, tenth = 3, 10
 	if len(written) < fewest {
 		return nil
 	}
@@ -32,7 +34,7 @@ func WithoutCommonStart(text []byte) []byte {
 	var start []token
 	for _, line := range [][]byte{written[0], written[len(written)/2]} {
 		if all := tokens(line); len(start) == 0 {
-			start = commonStart(all, written, int(share*float64(len(written))))
+			start = commonStart(all, written, len(written)-len(written)/tenth)
 		}
 	}
 	if len(start) == 0 {
@@ -48,61 +50,95 @@ func WithoutCommonStart(text []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// token is a rune at the beginning of a line, and where it ends. A run of digits is one token, as a run of blanks is.
+// token is a piece of the beginning of a line, and where it ends: a rune, or "0" for a number that may change from line
+// to line, or " " for blanks.
 type token struct {
-	rune rune
+	text string
 	end  int
 }
+
+var address = regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`)
 
 // tokens returns the tokens of the beginning of a line.
 func tokens(line []byte) (all []token) {
 	const most = 200
 	line = line[:min(len(line), most)]
+	named := address.FindAllIndex(line, -1)
 	for at := 0; at < len(line); {
 		r, size := utf8.DecodeRune(line[at:])
+		end := at + size
 		switch {
-		case '0' <= r && r <= '9':
-			r = '0'
-		case r == '\t':
-			r = ' '
+		case isDigit(line[at]):
+			for end < len(line) && isDigit(line[end]) {
+				end++
+			}
+			text := "0"
+			if ofName(line, at) || slices.ContainsFunc(named, func(m []int) bool { return m[0] <= at && at < m[1] }) {
+				text = string(line[at:end]) // another number is another machine
+			}
+			all = append(all, token{text, end})
+		case r == ' ' || r == '\t':
+			for end < len(line) && (line[end] == ' ' || line[end] == '\t') {
+				end++
+			}
+			all = append(all, token{" ", end})
+		default:
+			all = append(all, token{string(r), end})
 		}
-		at += size
-		if n := len(all); n > 0 && all[n-1].rune == r && (r == '0' || r == ' ') {
-			all[n-1].end = at
-			continue
-		}
-		all = append(all, token{r, at})
+		at = end
 	}
 	return all
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// ofName reports whether the number at a place of a line belongs to a name, such as node7 and fio-0; those of a time
+// (29T10) and of klog (I1129) do not.
+func ofName(line []byte, at int) bool {
+	switch {
+	case at == 0:
+		return false
+	case at > 1 && strings.IndexByte("-_.", line[at-1]) >= 0:
+		return isLetter(line[at-2])
+	case at == 1 && len(line) > 5 && strings.IndexByte("IWEF", line[0]) >= 0:
+		return line[5] != ' '
+	}
+	return isLetter(line[at-1]) && (line[at-1] != 'T' || at < 2 || !isDigit(line[at-2]))
 }
 
 // shared returns how many tokens the line has in common with others.
 func shared(line, others []token) int {
 	n := 0
-	for n < min(len(line), len(others)) && line[n].rune == others[n].rune {
+	for n < min(len(line), len(others)) && line[n].text == others[n].text {
 		n++
 	}
 	return n
 }
 
-// whole returns as many tokens as may stand before results: up to a bracket that is not closed in them, or a path,
-// which results begin with, and then up to the last token that is no letter or digit. A quotation begins a message of
-// logrus.
+// whole returns as many tokens as may stand before results: up to JSON, a bracket that is not closed in them, or a
+// path, which results begin with, and then up to the last one that is not within a word. A quotation begins a message
+// of logrus.
 func whole(start []token) []token {
-	closing := map[rune]rune{'{': '}', '<': '>', '[': ']', '(': ')'}
+	closing := map[string]string{"{": "JSON", "<": ">", "[": "]", "(": ")"}
 	for i, t := range start {
-		closed := slices.ContainsFunc(start[i:], func(c token) bool { return c.rune == closing[t.rune] })
-		path := t.rune == '/' && i > 0 && start[i-1].rune == ' ' && (i+1 == len(start) || start[i+1].rune != '/')
-		if closing[t.rune] != 0 && !closed || path {
+		closed := slices.ContainsFunc(start[i:], func(c token) bool { return c.text == closing[t.text] })
+		path := t.text == "/" && i > 0 && start[i-1].text == " " && (i+1 == len(start) || start[i+1].text != "/")
+		if closing[t.text] != "" && !closed || path {
 			start = start[:i]
 			break
 		}
 	}
+	inWord := func(i int) bool {
+		r, _ := utf8.DecodeRuneInString(start[i].text)
+		return unicode.IsLetter(r) || unicode.IsDigit(r)
+	}
 	for n := len(start); n > 0; n-- {
-		last := start[n-1].rune
-		message := n > 4 && start[n-5].rune == 'm' && start[n-4].rune == 's' && start[n-3].rune == 'g' &&
-			start[n-2].rune == '='
-		if !unicode.IsLetter(last) && last != '0' && (last != '"' || message) {
+		last := start[n-1].text
+		message := n > 4 && start[n-5].text+start[n-4].text+start[n-3].text+start[n-2].text == "msg="
+		hyphen := strings.Contains("-_.", last) && n > 1 && inWord(n-2)
+		if !inWord(n-1) && !hyphen && (last != `"` || message) {
 			return start[:n]
 		}
 	}
@@ -134,10 +170,10 @@ func cutStart(line []byte, start []token) (rest []byte, quoted byte) {
 		return line, 0
 	}
 	end := all[n-1].end
-	if all[n-1].rune == ' ' && n > 1 {
+	if all[n-1].text == " " && n > 1 {
 		end = all[n-2].end + 1
 	}
-	if all[n-1].rune == '"' {
+	if all[n-1].text == `"` {
 		quoted = '"'
 	}
 	return line[end:], quoted

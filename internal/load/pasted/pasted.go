@@ -34,7 +34,7 @@ func From(line string, at int) string {
 		switch c := line[i]; {
 		case open != 0 && c == open:
 			open = 0
-		case open == 0 && strings.IndexByte("'\"`", c) >= 0 && (i == 0 || !isWord(line[i-1])): // else an apostrophe
+		case open == 0 && strings.IndexByte("'\"`", c) >= 0 && (i == 0 || !isLetter(line[i-1])): // else an apostrophe
 			open = c
 		}
 	}
@@ -50,10 +50,6 @@ func From(line string, at int) string {
 		return strings.TrimRight(call[:end], "*")
 	}
 	return call
-}
-
-func isWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
 // Command returns the call of a program in a line, taken apart as a shell would; nil if there is none. Call finds it:
