@@ -155,8 +155,11 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	i.seen[hash] = struct{}{}
 	one := file{name: name, path: unpack.Name(path), data: unpack.Text(b.data), before: max(0, source.First-1)}
 	w := i.best(ways, one)
+	if w == nil {
+		return i.unrecognised(head)
+	}
 	i.builder.begin(w.Name, one.path, b.data)
-	return i.readAs(w, one)
+	return i.readAs(*w, one)
 }
 
 func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) }
@@ -166,6 +169,8 @@ type way struct {
 	*Importer
 
 	of func(text []byte) []byte
+	// bare is set if of leaves out what the lines have in common, by which a text may look like results by chance.
+	bare bool
 }
 
 // ways returns the ways in which a file can be read by its head: as it is or without what stands before its lines or
@@ -173,33 +178,38 @@ type way struct {
 func (i *importing) ways(path string, head []byte, given bool) (all []way) {
 	imp, of := i.importerOf(path, head)
 	if imp != nil {
-		all = append(all, way{imp, of})
+		all = append(all, way{imp, of, false})
 	}
-	if imp == nil && !given || imp != nil && (!imp.text || isJSON(head)) {
+	if imp == nil && !given || imp != nil && !imp.text || isJSON(head) {
 		return all
 	}
 	bare := func(text []byte) []byte { return pasted.WithoutCommonStart(withoutCarriers(text)) }
 	if start := bare(head); start != nil {
 		if imp, of := i.importerOf(path, start); imp != nil {
-			all = append(all, way{imp, func(text []byte) []byte { return of(bare(text)) }})
+			all = append(all, way{imp, func(text []byte) []byte { return of(bare(text)) }, true})
 		}
 	}
 	return all
 }
 
-// best returns the way in which most values are found in a file, the later one of two that find as many.
-func (i *importing) best(ways []way, one file) way {
-	found, most := ways[0], 0
-	for _, w := range ways {
-		if len(ways) == 1 {
-			break
-		}
+// best returns the way in which most values are found in a file, the later one of two that find as many. It returns nil
+// if none is found and the file looks like results by chance.
+func (i *importing) best(ways []way, one file) *way {
+	if len(ways) == 1 && !ways[0].bare {
+		return &ways[0]
+	}
+	var found *way
+	most := 0
+	for k, w := range ways {
 		var counted countingSink
 		trial := importing{importers: i.importers, builder: newRunBuilder(&counted)}
 		trial.builder.begin(w.Name, one.path, one.data)
 		if trial.readAs(w, one) == nil && counted.values > 0 && counted.values >= most {
-			found, most = w, counted.values
+			found, most = &ways[k], counted.values
 		}
+	}
+	if found == nil && !ways[0].bare {
+		return &ways[0]
 	}
 	return found
 }
@@ -221,17 +231,20 @@ func (i *importing) readHosts(one file, raw []byte) (read bool, err error) {
 	for _, host := range pasted.ByName(one.data) {
 		part := file{name: one.name + ", lines of " + host.Name, path: one.path, data: host.Text}
 		ways := i.ways(one.path, host.Text, true)
-		if len(ways) == 0 {
+		var w *way
+		if len(ways) > 0 {
+			w = i.best(ways, part)
+		}
+		if w == nil {
 			without = append(without, host.Name)
 			continue
 		}
-		w := i.best(ways, part)
 		if !read {
 			i.builder.begin(w.Name, one.path, raw)
 		}
 		read, i.builder.host = true, host.Name
 		i.builder.alsoOf(w.Name)
-		if err := i.readAs(w, part); err != nil {
+		if err := i.readAs(*w, part); err != nil {
 			return read, fmt.Errorf("lines of %s: %w", host.Name, err)
 		}
 	}

@@ -3,6 +3,7 @@ package saved
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -38,6 +39,10 @@ func Paste(name, text string) (*Machine, error) {
 	m.partitions()
 	m.finishDisks()
 	m.finishKubernetes()
+	const roots = "/sys/devices/pci*"
+	if some, _ := fs.Glob(m.files, collect.PathInFS(roots)); len(some) > 0 && !slices.Contains(read, lspci) {
+		m.tell("", collect.Unknown("numa.pci_roots", roots, someFunctions)) // lspci has all of them, or says so
+	}
 	m.Unread = append(m.Unread, unread...)
 	if len(read) > 0 {
 		return m, nil

@@ -20,6 +20,9 @@ var (
 	pciNow    = regexp.MustCompile(`^\s+MaxPayload (\d+) bytes, MaxReadReq (\d+) bytes`)
 )
 
+// someFunctions is why the buses of a machine can't be counted.
+const someFunctions = "only some functions are listed"
+
 // pciClasses are the codes of the classes that carry I/O, by the names that lspci prints. Source: pci.ids, list of
 // device classes.
 func pciClasses() map[string]string {
@@ -69,7 +72,7 @@ func readPCI(m *Machine, text string) bool {
 		f.body += line + "\n"
 	}
 	if !host {
-		m.tell("", collect.Unknown("numa.pci_roots", "lspci", "only some functions are listed"))
+		m.tell("", collect.Unknown("numa.pci_roots", "lspci", someFunctions))
 	}
 	read := false
 	for _, f := range all {

@@ -280,6 +280,7 @@ func TestPaste(t *testing.T) {
 			"../../devices/pci0000:00/0000:00:03.0/0000:03:00.0/net/ens1f0\n", `pci.link.width 0000:03:00.0 = 8
 			pci.path 0000:03:00.0 = 0000:00:03.0, 0000:03:00.0
 			nic.mtu ens1f0 = 9000
+			numa.pci_roots = unknown
 			nic.pci.address ens1f0 = 0000:03:00.0`},
 		{"prose between the parts", "Hello,\n\n$ cat /proc/sys/vm/swappiness\n60\n\nand the arguments:\nBOOT_IMAGE=/vmlinuz ro\n" +
 			"Why is it slow?\n$ cat /sys/kernel/mm/ksm/run\ncat: /sys/kernel/mm/ksm/run: Permission denied\n", `memory.swappiness = 60

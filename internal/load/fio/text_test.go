@@ -194,12 +194,15 @@ func TestCommand(t *testing.T) {
 		"out=$(fio --name=a --rw=read 2>&1)":                       {"fio", "--name=a", "--rw=read"},
 		`PS C:\> .\fio.exe --name=a --rw=read`:                     {"fio.exe", "--name=a", "--rw=read"},
 		"[root@host x]# fio a.fio --output-format=json":            {"fio", "a.fio", "--output-format=json"},
-		"fio-3.16":                nil,
-		"fio: pid=32182, err=28":  nil,
-		"I like fio and so on":    nil,
-		"fio":                     nil,
-		"Starting 1 process":      nil,
-		"the tool nofio --name=x": nil,
+		`Running: "fio --name=a --rw=read"`:                        {"fio", "--name=a", "--rw=read"},
+		`  "source": "fio --enghelp"`:                              nil,
+		`  "argv": ["fio --name=a"]`:                               nil,
+		"fio-3.16":                                                 nil,
+		"fio: pid=32182, err=28":                                   nil,
+		"I like fio and so on":                                     nil,
+		"fio":                                                      nil,
+		"Starting 1 process":                                       nil,
+		"the tool nofio --name=x":                                  nil,
 	} {
 		if got := Command(line); !slices.Equal(got, want) {
 			t.Errorf("%s\n got %q\nwant %q", line, got, want)

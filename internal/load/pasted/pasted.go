@@ -20,8 +20,9 @@ var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 var Prompt = regexp.MustCompile(
 	`^\s*(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`)
 
-// Before is what may stand right before the name of a program that a line calls: in expressions.
-const Before = "(?:^|[\\s/\\\\(;&|#$%>❯➜'\"`*])"
+// Before is what may stand right before the name of a program that a line calls: in expressions. A quotation that is a
+// value of JSON calls nothing.
+const Before = "(?:^|[\\s/\\\\(;&|#$%>❯➜'`*]|(?:^|[^:,\\[{\\s]|[^\"]:)\\s*\")"
 
 // From returns the call that begins at a place in a line, up to the mark that closes what was opened before it.
 //
