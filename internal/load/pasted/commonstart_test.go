@@ -1,6 +1,9 @@
 package pasted
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // TestWithoutCommonStart checks where what lines have in common ends: before the results, and never within the name of
 // a machine.
@@ -21,4 +24,23 @@ func TestWithoutCommonStart(t *testing.T) {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}
+}
+
+func FuzzWithoutCommonStart(f *testing.F) {
+	f.Add([]byte("I1129 10:00:01.1 1 a.go:12] one\nI1129 10:00:02.1 1 a.go:9] two\n\nI1129 10:00:03.1 1 a.go:9] three\n"))
+	f.Add([]byte("l=i msg=\"a\"\nl=i msg=\"b\"\nl=i msg=\"c\"\n"))
+	f.Add([]byte("node1: a\nnode2: b\nnode1: c\nnode2: d\nnode1: e\nnode2: f\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got := WithoutCommonStart(text)
+		if got != nil && bytes.Count(got, []byte("\n")) != bytes.Count(text, []byte("\n")) || len(got) > len(text) {
+			t.Errorf("%q became %q", text, got)
+		}
+		length := 0
+		for _, named := range ByName(text) {
+			length += len(named.Text)
+		}
+		if length > len(text) {
+			t.Errorf("%q has lines of %d bytes", text, length)
+		}
+	})
 }
