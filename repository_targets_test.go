@@ -11,11 +11,11 @@ import (
 
 // kindsOfTargets are the packages that have one kind of target each.
 func kindsOfTargets() []string {
-	return []string{"internal/target/qemu", "internal/target/kube", "internal/target/bootloader",
-		"internal/target/scripted"}
+	return []string{"internal/host/qemu", "internal/host/kube", "internal/host/bootloader",
+		"internal/host/scripted"}
 }
 
-// listOfKinds is the one file outside internal/target that may know what kind a target is.
+// listOfKinds is the one file outside internal/host that may know what kind a target is.
 const listOfKinds = "internal/app/targetkinds.go"
 
 // designTests is for tests: it drives commands on scripted machines.
@@ -46,13 +46,13 @@ func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
 	for _, f := range goFiles(t, false) {
 		for _, imp := range f.imports {
 			ours, _ := strings.CutPrefix(imp, "headroom/")
-			if within(f.dir, "internal/target") || within(f.dir, designTests) ||
+			if within(f.dir, "internal/host") || within(f.dir, designTests) ||
 				!slices.Contains(kindsOfTargets(), ours) {
 				continue
 			}
 			users[f.name] = true
 			if usersOfKinds()[f.name] == "" {
-				t.Errorf("%s imports %s; ask an open target by an interface of internal/target/capabilities.go, and a "+
+				t.Errorf("%s imports %s; ask an open target by an interface of internal/host/capabilities.go, and a "+
 					"name for its traits", f.name, ours)
 			}
 		}
@@ -69,13 +69,13 @@ func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
 func TestTargetsAreAskedByInterface(t *testing.T) {
 	asked := 0
 	for _, f := range goFiles(t, false) {
-		if within(f.dir, "internal/target") || f.name == listOfKinds {
+		if within(f.dir, "internal/host") || f.name == listOfKinds {
 			continue
 		}
 		ast.Inspect(f.tree, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.TypeAssertExpr:
-				if strings.HasPrefix(exprName(n.Type), "target.") {
+				if strings.HasPrefix(exprName(n.Type), "host.") {
 					asked++
 				}
 				f.refuseKind(t, n.Type)
@@ -105,10 +105,10 @@ func (f goFile) refuseKind(t *testing.T, e ast.Expr) {
 		return
 	}
 	pkg, _, _ := strings.Cut(exprName(star.X), ".")
-	if slices.ContainsFunc(append(kindsOfTargets(), "internal/target"), func(dir string) bool {
+	if slices.ContainsFunc(append(kindsOfTargets(), "internal/host"), func(dir string) bool {
 		return strings.HasSuffix(dir, "/"+pkg)
 	}) {
-		t.Errorf("%s asks for %s; ask for an interface of internal/target/capabilities.go", f.at(e), exprName(star.X))
+		t.Errorf("%s asks for %s; ask for an interface of internal/host/capabilities.go", f.at(e), exprName(star.X))
 	}
 }
 
@@ -123,7 +123,7 @@ func (f goFile) refuseComparison(t *testing.T, n *ast.BinaryExpr) {
 	literal, isLiteral := n.Y.(*ast.BasicLit)
 	if (n.Op == token.EQL || n.Op == token.NEQ) && isSelector && slices.Contains([]string{"Name", "Target"},
 		printed.Sel.Name) && isLiteral && literal.Value == `"local"` {
-		t.Errorf("%s compares a name; ask target.IsLocal, or RunTarget.Remote of a saved run", f.at(n))
+		t.Errorf("%s compares a name; ask host.IsLocal, or RunTarget.Remote of a saved run", f.at(n))
 	}
 }
 

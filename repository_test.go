@@ -72,7 +72,7 @@ func layers() [][]string {
 		{"internal/facts/hardware"},
 		{"internal/facts/kernel"},
 		{"internal/facts/collect"},
-		{"internal/target"},
+		{"internal/host"},
 		{"internal/configfile"},
 		{"internal/config"},
 		{"internal/profile/record", "internal/profile/difference", "internal/profile/breakdown"},
@@ -115,7 +115,7 @@ func siblings() map[string]string {
 // forbidden are imports that only the named packages (and their children) may have, with the reason.
 func forbidden() []struct{ path, only, reason string } {
 	return []struct{ path, only, reason string }{
-		{"os/exec", "internal/target", "processes are started on targets only"},
+		{"os/exec", "internal/host", "processes are started on targets only"},
 		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
 		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven " +
 			"megabytes of memory on every machine that is measured"},
@@ -127,7 +127,7 @@ func forbidden() []struct{ path, only, reason string } {
 		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
 		{"net/http", "internal/serve", "only headroom serve opens a port, and nobody is called but the cluster that a user " +
 			"names, through client-go"},
-		{"k8s.io", "internal/target/kube", "Kubernetes is one package"},
+		{"k8s.io", "internal/host/kube", "Kubernetes is one package"},
 		{"k8s.io/client-go/kubernetes", "nowhere",
 			"the typed clientset brings the types of every API into the binary; the dynamic client does"},
 	}

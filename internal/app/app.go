@@ -15,9 +15,9 @@ import (
 	"headroom/internal/config"
 	"headroom/internal/configfile"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/target"
 	"headroom/internal/visible"
 )
 
@@ -144,8 +144,8 @@ func (p *App) DefaultStore() string {
 
 // Local is this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints goes
 // to the disk that it loads. The place depends on the user alone: the next start must find what a killed one left.
-func (p *App) Local() *target.Local {
-	return target.NewLocal(JobsFolder())
+func (p *App) Local() *host.Local {
+	return host.NewLocal(JobsFolder())
 }
 
 // JobsFolder holds the folders of jobs and of guests.

@@ -11,8 +11,8 @@ import (
 
 	"headroom/internal/config"
 	"headroom/internal/configfile"
+	"headroom/internal/host"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 	"headroom/internal/yamlfile"
 )
 
@@ -37,8 +37,8 @@ func (p *App) targetFault(text string) string {
 	if kind == nil {
 		return "write " + p.AllKinds().Forms()
 	}
-	if kind.Scheme == target.SSHScheme {
-		if _, err := target.ParseSSH(text); err != nil {
+	if kind.Scheme == host.SSHScheme {
+		if _, err := host.ParseSSH(text); err != nil {
 			_, why, _ := strings.Cut(err.Error(), "is no target: ")
 			return why
 		}

@@ -8,13 +8,13 @@ import (
 	"slices"
 
 	"headroom/internal/factor/journal"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // Journal begins the journal of what a run changes on a target.
-func (p *App) Journal(s *store.Store, id string, t target.Target) (*journal.Journal, error) {
+func (p *App) Journal(s *store.Store, id string, t host.Target) (*journal.Journal, error) {
 	j, err := journal.Create(s.Changes(), id, t)
 	if err != nil {
 		return nil, err

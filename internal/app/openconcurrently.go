@@ -4,16 +4,16 @@ import (
 	"context"
 	"sync"
 
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // OpenConcurrently opens several targets, in the order of their names. Pods and machines of a cluster start at the same
 // time: starting one is mostly waiting, for minutes where an operating system boots. What is started on this machine
 // takes its processors from what starts beside it, and is opened by itself. When one is not available, all are closed.
-func (p *App) OpenConcurrently(ctx context.Context, names []string) ([]target.Target, error) {
+func (p *App) OpenConcurrently(ctx context.Context, names []string) ([]host.Target, error) {
 	within, stop := context.WithCancel(ctx)
 	defer stop()
-	opened, errs := make([]target.Target, len(names)), make([]error, len(names))
+	opened, errs := make([]host.Target, len(names)), make([]error, len(names))
 	var once sync.Once
 	var first error
 	open := func(i int) {
@@ -38,11 +38,11 @@ func (p *App) OpenConcurrently(ctx context.Context, names []string) ([]target.Ta
 }
 
 // CloseConcurrently gives targets back at the same time: of those of a cluster each takes its time to be gone.
-func (p *App) CloseConcurrently(targets []target.Target) {
+func (p *App) CloseConcurrently(targets []host.Target) {
 	errs := make([]error, len(targets))
 	var wait sync.WaitGroup
 	for i, t := range targets {
-		if c, ok := t.(target.Closer); ok {
+		if c, ok := t.(host.Closer); ok {
 			wait.Go(func() { errs[i] = c.Close() })
 		}
 	}

@@ -18,18 +18,18 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/facts"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/ingest"
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/prose"
 	"headroom/internal/saved"
 	"headroom/internal/store"
-	"headroom/internal/target"
 	"headroom/internal/unpack"
 )
 
 // LocalTarget is the name of this machine as a target.
-const LocalTarget = target.LocalName
+const LocalTarget = host.LocalName
 
 // StandardInput is the name of what another program hands on.
 const StandardInput = "-"
@@ -154,9 +154,9 @@ func LoadsOfRun(b *store.Bundle, role string) (all []profile.Load, err error) {
 }
 
 // FactsOfTarget are those of a target and of the place that was made with it.
-func (p *App) FactsOfTarget(ctx context.Context, t target.Target, limit time.Duration) (facts.Document, error) {
+func (p *App) FactsOfTarget(ctx context.Context, t host.Target, limit time.Duration) (facts.Document, error) {
 	place := lab.Place{Kind: lab.NoPlace}
-	if h, ok := t.(target.HasTestPath); ok && h.TestPath() != "" {
+	if h, ok := t.(host.HasTestPath); ok && h.TestPath() != "" {
 		var err error
 		if place, err = undertest.Resolve(ctx, t, h.TestPath()); err != nil {
 			return facts.Document{}, err

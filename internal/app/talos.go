@@ -3,13 +3,13 @@ package app
 import (
 	"context"
 
+	"headroom/internal/host"
+	"headroom/internal/host/bootloader"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/bootloader"
 )
 
 // Bootable is a target with the power to start it again, and the way in which it is.
-func Bootable(ctx context.Context, t target.Target, o bootloader.Options) (target.Booter, string, error) {
+func Bootable(ctx context.Context, t host.Target, o bootloader.Options) (host.Booter, string, error) {
 	if OnThisMachine(ctx, t) {
 		return nil, "", &lab.Error{Kind: lab.Refused,
 			What: "headroom runs on this machine itself, so it can't restart it", Target: t.Name(),

@@ -10,16 +10,16 @@ import (
 	"strings"
 
 	"headroom/internal/factor/boot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 	"headroom/internal/yamlfile"
 )
 
 // WithEmulation adds what the host knows of a guest and the guest itself may have been too slow to say: that its
 // processor is a program. Every report of it must say so.
-func WithEmulation(t target.Target, all []lab.Fact) []lab.Fact {
+func WithEmulation(t host.Target, all []lab.Fact) []lab.Fact {
 	const key = "vm.emulated"
-	if e, ok := t.(target.MaybeEmulated); !ok || !e.Emulated() {
+	if e, ok := t.(host.MaybeEmulated); !ok || !e.Emulated() {
 		return all
 	}
 	all = slices.DeleteFunc(all, func(f lab.Fact) bool { return f.Key == key })
@@ -28,8 +28,8 @@ func WithEmulation(t target.Target, all []lab.Fact) []lab.Fact {
 
 // OwnArguments compares a target with the kernel arguments that it was started with, and returns those that nothing
 // shows the effect of.
-func OwnArguments(ctx context.Context, t target.Target) ([]lab.Unverified, error) {
-	g, ok := t.(target.HasBootArguments)
+func OwnArguments(ctx context.Context, t host.Target) ([]lab.Unverified, error) {
+	g, ok := t.(host.HasBootArguments)
 	if !ok {
 		return nil, nil
 	}
@@ -42,7 +42,7 @@ func OwnArguments(ctx context.Context, t target.Target) ([]lab.Unverified, error
 }
 
 // UnverifiedLevels are those of an arm's levels that nothing shows the effect of; a level without effect is an error.
-func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]string) ([]lab.Unverified, error) {
+func UnverifiedLevels(ctx context.Context, t host.Target, levels map[string]string) ([]lab.Unverified, error) {
 	whys, err := boot.UnverifiedLevels(ctx, t, levels)
 	var all []lab.Unverified
 	for name, why := range whys {
@@ -52,7 +52,7 @@ func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]st
 }
 
 // OpenTarget opens a place where commands run; CloseTarget gives it back.
-func (p *App) OpenTarget(ctx context.Context, name string) (target.Target, error) {
+func (p *App) OpenTarget(ctx context.Context, name string) (host.Target, error) {
 	name = spelling(name)
 	kind := p.AllKinds().Of(name)
 	if kind == nil {
@@ -82,14 +82,14 @@ func StoppedOpening(ctx context.Context, name string, err error) error {
 }
 
 // CloseTarget gives a target back; what goes wrong there is said, and changes no result.
-func (p *App) CloseTarget(t target.Target) { p.CloseConcurrently([]target.Target{t}) }
+func (p *App) CloseTarget(t host.Target) { p.CloseConcurrently([]host.Target{t}) }
 
 // spelling is the name of a target as runs keep it: localhost is this machine, and a port follows the host.
 func spelling(name string) string {
 	if name == "localhost" {
 		return LocalTarget
 	}
-	return target.SSHSpelling(name)
+	return host.SSHSpelling(name)
 }
 
 // nameHints are the configured target that a text is a slip of, and the host that it may be.
@@ -143,17 +143,17 @@ func TargetOfRun(run lab.Run) string {
 
 // OnThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told
 // it is not.
-func OnThisMachine(ctx context.Context, t target.Target) bool {
-	if target.IsLocal(t) {
+func OnThisMachine(ctx context.Context, t host.Target) bool {
+	if host.IsLocal(t) {
 		return true
 	}
-	if _, shared := t.(target.SharesKernel); shared {
+	if _, shared := t.(host.SharesKernel); shared {
 		return false // whatever machine its node is, it sees other files, and may be taken away
 	}
-	own, err := os.ReadFile(target.BootIDFile)
+	own, err := os.ReadFile(host.BootIDFile)
 	if err != nil {
 		return false
 	}
-	files, err := t.ReadFiles(ctx, target.BootIDFile)
-	return err == nil && files[target.BootIDFile].Err == nil && string(files[target.BootIDFile].Data) == string(own)
+	files, err := t.ReadFiles(ctx, host.BootIDFile)
+	return err == nil && files[host.BootIDFile].Err == nil && string(files[host.BootIDFile].Data) == string(own)
 }

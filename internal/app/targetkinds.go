@@ -11,37 +11,37 @@ import (
 	"time"
 
 	"headroom/internal/config"
+	"headroom/internal/host"
+	"headroom/internal/host/bootloader"
+	"headroom/internal/host/kube"
+	"headroom/internal/host/kube/podname"
+	"headroom/internal/host/qemu"
 	"headroom/internal/lab"
 	"headroom/internal/saved"
-	"headroom/internal/target"
-	"headroom/internal/target/bootloader"
-	"headroom/internal/target/kube"
-	"headroom/internal/target/kube/podname"
-	"headroom/internal/target/qemu"
 )
 
 // TargetKind is one kind of place where commands run, and all that this package knows of it. What an open target can
-// do is asked by the interfaces of package target.
+// do is asked by the interfaces of package host.
 type TargetKind struct {
 	// Scheme is what its names begin with, "ssh:"; Form is how they are written, empty for what nothing can be run on.
 	Scheme, Form string
 	// Completions are the beginnings of names that a shell offers, each with what it stands for after a tab.
 	Completions []string
-	Open        func(ctx context.Context, name string) (target.Target, error)
+	Open        func(ctx context.Context, name string) (host.Target, error)
 	// Traits are what a name says of its target; nil for a machine that is there anyway.
-	Traits func(name string) target.Traits
+	Traits func(name string) host.Traits
 	// OpenSet opens the targets that one name stands for, of which members are those that it had before; nil where each
 	// name stands for one.
 	OpenSet func(ctx context.Context, name string, members []string) (*TargetSet, error)
 	// Disks are those that the target will have, and OpenIn opens it with the images of its disks in a folder of this
 	// machine; nil where headroom makes no disks.
-	Disks  func(name string) ([]target.Disk, error)
-	OpenIn func(ctx context.Context, name, folder string) (target.Target, error)
+	Disks  func(name string) ([]host.Disk, error)
+	OpenIn func(ctx context.Context, name, folder string) (host.Target, error)
 }
 
 // TargetSet is several targets for which one name stands.
 type TargetSet struct {
-	Targets []target.Target
+	Targets []host.Target
 	// Members tell them apart, in the same order: nodes, or numbers.
 	Members []string
 	// LeftOut says of each that was meant and is not there why.
@@ -56,12 +56,12 @@ type TargetKinds []TargetKind
 func (p *App) AllKinds() TargetKinds {
 	return append(slices.Clone(TargetKinds(p.Kinds)), TargetKinds{
 		{Scheme: LocalTarget, Form: LocalTarget, Completions: []string{LocalTarget + "\tthis machine"},
-			Traits: func(string) target.Traits { return target.Traits{Local: true} },
+			Traits: func(string) host.Traits { return host.Traits{Local: true} },
 			Open:   p.openLocal},
-		{Scheme: target.SSHScheme, Form: "ssh://[user@]host[:port]", Open: p.OpenSSH,
+		{Scheme: host.SSHScheme, Form: "ssh://[user@]host[:port]", Open: p.OpenSSH,
 			Completions: []string{"ssh://\ta host, as your ssh knows it"}},
 		{Scheme: qemu.Scheme, Form: "qemu:FILE", Open: p.openGuest, OpenIn: p.openGuestIn, Disks: disksOfGuest,
-			Traits:      func(string) target.Traits { return qemu.Traits() },
+			Traits:      func(string) host.Traits { return qemu.Traits() },
 			Completions: []string{qemu.Scheme + "\ta guest in QEMU, by the file that describes it"}},
 		{Scheme: podname.Scheme, Form: podname.Form, Open: p.openPod, OpenSet: p.openPods, Traits: podname.TraitsOf,
 			Completions: []string{
@@ -69,13 +69,13 @@ func (p *App) AllKinds() TargetKinds {
 				podname.Scheme + "nodes?\ta pod on each node, for the node itself",
 				podname.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}},
 		{Scheme: bootloader.TalosScheme, Form: "talos://NODE", Open: p.openTalos,
-			Traits: func(string) target.Traits { return bootloader.TalosTraits() }},
+			Traits: func(string) host.Traits { return bootloader.TalosTraits() }},
 		filesKind(),
 	}...)
 }
 
 // openLocal opens this machine, which can be measured where it runs Linux.
-func (p *App) openLocal(context.Context, string) (target.Target, error) {
+func (p *App) openLocal(context.Context, string) (host.Target, error) {
 	if runtime.GOOS != "linux" {
 		return nil, Usage("this machine does not run Linux, so it can't be measured",
 			"name one that does: --on ssh://root@host")
@@ -98,11 +98,11 @@ func (k TargetKinds) Of(name string) *TargetKind {
 func (k TargetKinds) Has(name string) bool { return k.Of(name) != nil }
 
 // Traits are what a name says of its target.
-func (k TargetKinds) Traits(name string) target.Traits {
+func (k TargetKinds) Traits(name string) host.Traits {
 	if kind := k.Of(name); kind != nil && kind.Traits != nil {
 		return kind.Traits(name)
 	}
-	return target.Traits{}
+	return host.Traits{}
 }
 
 // Rest is a name without the scheme of its kind.
@@ -125,10 +125,10 @@ func (k TargetKinds) Forms() string {
 }
 
 // Traits are what the name of a target says of it.
-func (p *App) Traits(name string) target.Traits { return p.AllKinds().Traits(name) }
+func (p *App) Traits(name string) host.Traits { return p.AllKinds().Traits(name) }
 
 // SavedTraits are those of a target of a saved run, which the real program has opened.
-func SavedTraits(name string) target.Traits { return new(App).Traits(name) }
+func SavedTraits(name string) host.Traits { return new(App).Traits(name) }
 
 // OpenSet opens the targets that one name stands for, and says which are left out.
 func (p *App) OpenSet(ctx context.Context, name string, members []string) (*TargetSet, error) {
@@ -147,7 +147,7 @@ func (p *App) OpenSet(ctx context.Context, name string, members []string) (*Targ
 }
 
 // OpenIn opens a target whose disks are images in a folder of this machine.
-func (p *App) OpenIn(ctx context.Context, name, folder string) (target.Target, error) {
+func (p *App) OpenIn(ctx context.Context, name, folder string) (host.Target, error) {
 	kind := p.AllKinds().Of(name)
 	if kind == nil || kind.OpenIn == nil {
 		return p.OpenTarget(ctx, name)
@@ -156,8 +156,8 @@ func (p *App) OpenIn(ctx context.Context, name, folder string) (target.Target, e
 }
 
 // OpenSSH opens a machine by the user's own ssh.
-func (p *App) OpenSSH(ctx context.Context, name string) (target.Target, error) {
-	o, err := target.ParseSSH(name)
+func (p *App) OpenSSH(ctx context.Context, name string) (host.Target, error) {
+	o, err := host.ParseSSH(name)
 	if err != nil {
 		return nil, err
 	}
@@ -169,19 +169,19 @@ func (p *App) OpenSSH(ctx context.Context, name string) (target.Target, error) {
 			return nil, err
 		}
 	}
-	s := target.NewSSH(o)
+	s := host.NewSSH(o)
 	if err := s.Connect(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (p *App) openGuest(ctx context.Context, name string) (target.Target, error) {
+func (p *App) openGuest(ctx context.Context, name string) (host.Target, error) {
 	return p.openGuestIn(ctx, name, os.TempDir())
 }
 
 // openGuestIn starts a guest whose blank images are made in a folder.
-func (p *App) openGuestIn(ctx context.Context, name, images string) (target.Target, error) {
+func (p *App) openGuestIn(ctx context.Context, name, images string) (host.Target, error) {
 	file := strings.TrimPrefix(name, qemu.Scheme)
 	p.Print("", "starting the guest of "+file)
 	g, err := qemu.Open(ctx, name, file, qemu.Host{Folder: JobsFolder(), Images: images,
@@ -196,7 +196,7 @@ func (p *App) openGuestIn(ctx context.Context, name, images string) (target.Targ
 type guestLinks struct{ qemu.Links }
 
 // disksOfGuest reads which disks a guest will have, by the file that describes it.
-func disksOfGuest(name string) ([]target.Disk, error) {
+func disksOfGuest(name string) ([]host.Disk, error) {
 	path := strings.TrimPrefix(name, qemu.Scheme)
 	text, err := ReadInput(path)
 	if err != nil {
@@ -213,7 +213,7 @@ func disksOfGuest(name string) ([]target.Disk, error) {
 	return f.Provided(), nil
 }
 
-func (p *App) openPod(ctx context.Context, name string) (target.Target, error) {
+func (p *App) openPod(ctx context.Context, name string) (host.Target, error) {
 	o, err := p.podOptions(name)
 	if err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func (p *App) podHost() (kube.Host, error) {
 }
 
 // openMachine makes a machine of KubeVirt.
-func (p *App) openMachine(ctx context.Context, o podname.Options, on kube.Host) (target.Target, error) {
+func (p *App) openMachine(ctx context.Context, o podname.Options, on kube.Host) (host.Target, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
 		o.Machine.Boot = p.Setting(config.KubeDisk)
 	}
@@ -296,7 +296,7 @@ func (p *App) podOptions(name string) (podname.Options, error) {
 	return o, err
 }
 
-func (p *App) openTalos(ctx context.Context, name string) (target.Target, error) {
+func (p *App) openTalos(ctx context.Context, name string) (host.Target, error) {
 	node := strings.TrimPrefix(name, bootloader.TalosScheme)
 	if node == "" || strings.HasPrefix(node, "-") {
 		return nil, Usage(fmt.Sprintf("%q is no target: the node is missing", name),
@@ -313,6 +313,6 @@ func (p *App) openTalos(ctx context.Context, name string) (target.Target, error)
 func filesKind() TargetKind {
 	return TargetKind{Scheme: saved.Scheme,
 		Completions: []string{saved.Scheme + "\tfiles of a machine: a folder or an archive with its /proc and /sys"},
-		Open:        func(_ context.Context, name string) (target.Target, error) { return nil, saved.Refusal(name) },
+		Open:        func(_ context.Context, name string) (host.Target, error) { return nil, saved.Refusal(name) },
 	}
 }

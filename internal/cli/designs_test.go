@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"headroom/internal/experiment/designtest"
+	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
-	"headroom/internal/target/scripted"
 )
 
 // Every kind of experiment passes the same tests.

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/experiment/parallel"
 	"headroom/internal/facts"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/report"
@@ -22,7 +23,6 @@ import (
 	"headroom/internal/results"
 	"headroom/internal/rule"
 	"headroom/internal/runner"
-	"headroom/internal/target"
 )
 
 // subjectsOn are what arguments or --on name, where that is more than one machine: a run may be of several.
@@ -175,7 +175,7 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.Nam
 				diagnosisTarget{parallel.NamedTarget{Role: role, Name: t.Name()},
 					func(ctx context.Context) (facts.Document, error) {
 						doc, err := p.FactsOfTarget(ctx, t, o.timeout)
-						if f, ok := t.(target.FleetMember); ok {
+						if f, ok := t.(host.FleetMember); ok {
 							err = cmp.Or(err, f.Disconnect())
 						}
 						return doc, err

@@ -17,8 +17,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment/designtest"
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 )
 
 // docLab carries out the commands of one page, in their order and with one store, on scripted machines: each target
@@ -160,7 +160,7 @@ func (l *docLab) kinds() (kinds []app.TargetKind) {
 		if k.Scheme == app.LocalTarget {
 			kind.Traits = nil // its devices would be looked for on the real machine
 		}
-		kind.Open = func(_ context.Context, name string) (target.Target, error) { return l.open(name) }
+		kind.Open = func(_ context.Context, name string) (host.Target, error) { return l.open(name) }
 		if k.OpenSet != nil {
 			kind.OpenSet = l.openSet
 		}
@@ -194,7 +194,7 @@ type docPod struct{ scripted.Place }
 func (docPod) MadeBlank(context.Context, string) (bool, error) { return true, nil }
 func (docPod) Unseen() bool                                    { return false }
 
-func (l *docLab) open(name string) (target.Target, error) {
+func (l *docLab) open(name string) (host.Target, error) {
 	m := l.machines[name]
 	if m == nil {
 		m = l.network.New(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(name, "-"))

@@ -10,9 +10,9 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/config"
 	"headroom/internal/experiment/vary"
+	"headroom/internal/host/qemu"
 	"headroom/internal/rule"
 	"headroom/internal/suite"
-	"headroom/internal/target/qemu"
 )
 
 // The examples in the docs are loaded, so that they can't drift.

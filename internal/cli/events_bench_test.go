@@ -20,10 +20,10 @@ import (
 
 	"headroom/internal/factor/journal"
 	"headroom/internal/figure"
+	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/summary"
-	"headroom/internal/target/sshtest"
 )
 
 // watch reads every 20 ms what the links of a host have received, until it is stopped.

@@ -9,7 +9,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment/vary"
-	"headroom/internal/target/bootloader"
+	"headroom/internal/host/bootloader"
 )
 
 // flags adds those that sweep and ablate have.

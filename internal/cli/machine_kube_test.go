@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"headroom/internal/figure"
+	"headroom/internal/host/kube/podname"
+	"headroom/internal/host/kube/standin"
+	"headroom/internal/host/kubetest"
 	"headroom/internal/sweep"
-	"headroom/internal/target/kube/podname"
-	"headroom/internal/target/kube/standin"
-	"headroom/internal/target/kubetest"
 )
 
 // machineRun is a headroom that measures in machines of the stand-in for KubeVirt, which is no KubeVirt: what differs

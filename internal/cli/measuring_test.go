@@ -16,12 +16,12 @@ import (
 	"headroom/internal/experiment/ladderrun"
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host/kube/podname"
+	"headroom/internal/host/qemu"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/rule"
 	"headroom/internal/suite"
-	"headroom/internal/target/kube/podname"
-	"headroom/internal/target/qemu"
 )
 
 // What doctor tells to type to measure a finding is taken by this version: its commands, flags, suites and factors.

@@ -17,9 +17,9 @@ import (
 
 	"headroom/internal/config"
 	"headroom/internal/figure"
+	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/target/sshtest"
 )
 
 // fleetFixture is a victim on three targets: this machine, and twice over ssh, by a server for each.

@@ -17,9 +17,9 @@ import (
 
 	"headroom/internal/config"
 	"headroom/internal/figure"
+	"headroom/internal/host"
+	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/sshtest"
 )
 
 // rdmaGuest describes a guest with soft RoCE on the first of two networks, and the programs of perftest with the part
@@ -193,7 +193,7 @@ for n in 1 2; do
 done`
 
 // onGuest carries out a command in a guest, and returns what it printed.
-func onGuest(t *testing.T, g target.Target, command string) string {
+func onGuest(t *testing.T, g host.Target, command string) string {
 	t.Helper()
 	out, err := g.Run(context.WithoutCancel(t.Context()), "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; "+command)
 	if err != nil || out.ExitCode != 0 {

@@ -23,10 +23,10 @@ import (
 	"headroom/internal/factor/journal"
 	"headroom/internal/factor/mount"
 	"headroom/internal/figure"
+	"headroom/internal/host"
+	"headroom/internal/host/qemu"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/target"
-	"headroom/internal/target/qemu"
 )
 
 // nfsGuests describe a client and a server of NFS with two networks between them, each with soft RoCE. A card says of
@@ -328,7 +328,7 @@ func guestsBySSH(t *testing.T, firstName, firstFile, secondName, secondFile stri
 	return first, second, sshConfig
 }
 
-func (p nfsPair) run(t target.Target, command string) string {
+func (p nfsPair) run(t host.Target, command string) string {
 	p.t.Helper()
 	out, err := t.Run(context.WithoutCancel(p.t.Context()), "sh", "-c", "PATH=$PATH:/usr/sbin:/sbin; "+command)
 	if err != nil || out.ExitCode != 0 {

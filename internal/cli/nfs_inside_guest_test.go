@@ -17,8 +17,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/config"
+	"headroom/internal/host/qemu"
 	"headroom/internal/lab"
-	"headroom/internal/target/qemu"
 )
 
 // innerUUID is what both QEMUs call the machine.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 )
 
 // seeded are the arguments of an experiment on the one machine.
@@ -30,7 +30,7 @@ func asSetting(settings ...string) []string {
 func guestsOfOlder(l *scriptedLab) {
 	l.schemes = append(l.schemes, guestScheme)
 	for name, m := range l.machines {
-		l.opened[name] = func(t *scripted.Target) target.Target { return scripted.Host{Target: t} }
+		l.opened[name] = func(t *scripted.Target) host.Target { return scripted.Host{Target: t} }
 		m.Fio = func(load *scripted.Load) scripted.IO {
 			io := scripted.Drive(load)
 			if strings.Contains(m.Get("/proc/cmdline"), "mitigations=off") {

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 )
 
 // olderKind is one kind of measurement of which there are bundles made by an older binary.
@@ -323,14 +323,14 @@ func cutLink(l *scriptedLab) {
 
 // guestOfOlder has a host, which is this machine, and a guest with two disks.
 func guestOfOlder(l *scriptedLab) {
-	host, guest := l.here("host"), l.machine("guest")
+	hostMachine, guest := l.here("host"), l.machine("guest")
 	l.schemes = append(l.schemes, guestScheme)
 	l.file("vmlinuz", "")
 	file := l.file("guest.yaml", olderGuest)
 	l.machines[file] = guest
-	l.opened[file] = func(t *scripted.Target) target.Target { return blankGuest{t} }
+	l.opened[file] = func(t *scripted.Target) host.Target { return blankGuest{t} }
 	guest.Adds("-- links --\n/dev/disk/by-id/data -> ../../nvme0n1\n/dev/disk/by-id/none -> ../../nvme1n1\n")
-	reads(host, map[string]float64{"/dev/nvme0n1": 1000, "/srv": 1000}, 9000)
+	reads(hostMachine, map[string]float64{"/dev/nvme0n1": 1000, "/srv": 1000}, 9000)
 	reads(guest, map[string]float64{"/dev/nvme0n1": 500}, 9000)
 }
 

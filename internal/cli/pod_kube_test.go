@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/target/kube/podname"
-	"headroom/internal/target/kubetest"
+	"headroom/internal/host/kube/podname"
+	"headroom/internal/host/kubetest"
 )
 
 // podSuite has loads that are long enough for something to happen during them.

@@ -21,10 +21,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"headroom/internal/config"
+	"headroom/internal/host"
+	"headroom/internal/host/initramfs"
+	"headroom/internal/host/qemu"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/initramfs"
-	"headroom/internal/target/qemu"
 )
 
 // hostName is how headroom calls the machine that is started again.
@@ -55,17 +55,17 @@ exec $b init
 
 // host is a machine in QEMU with firmware, GRUB and an sshd, as one that is rented: headroom knows nothing of QEMU
 // here.
-type host struct {
+type hostMachine struct {
 	t       *testing.T
 	console string
 	config  string // of ssh
-	ssh     *target.SSH
+	ssh     *host.SSH
 	monitor string
 }
 
 const hostGRUB = "/usr/lib/grub/i386-pc"
 
-func startHost(t *testing.T) *host {
+func startHost(t *testing.T) *hostMachine {
 	t.Helper()
 	for _, p := range []string{"qemu-system-x86_64", "busybox", "apt-get", "mke2fs", "grub-mkimage", "grub-editenv",
 		"grub-probe", "grub-script-check", "sfdisk",
@@ -78,7 +78,7 @@ func startHost(t *testing.T) *host {
 		t.Skip("grub-pc-bin is not installed")
 	}
 	dir := t.TempDir()
-	h := &host{t: t, console: filepath.Join(dir, "console"), config: filepath.Join(dir, "ssh_config"),
+	h := &hostMachine{t: t, console: filepath.Join(dir, "console"), config: filepath.Join(dir, "ssh_config"),
 		monitor: filepath.Join(dir, "monitor")}
 	root := strings.TrimSpace(h.do("../../scripts/guest-kernel", "linux-image-amd64"))
 	kernels, err := filepath.Glob(filepath.Join(root, "boot", "vmlinuz-*"))
@@ -123,14 +123,14 @@ func startHost(t *testing.T) *host {
 			t.Logf("QEMU said %q; the end of the console:\n%s", printed.String(), tail(string(text), 5000))
 		}
 	})
-	h.ssh = target.NewSSH(target.SSHOptions{Name: hostName, Destination: "root@db1", Args: []string{"-F", h.config},
+	h.ssh = host.NewSSH(host.SSHOptions{Name: hostName, Destination: "root@db1", Args: []string{"-F", h.config},
 		Patience: time.Second})
 	t.Cleanup(func() { _ = h.ssh.Close() })
 	h.await(1)
 	return h
 }
 
-func (h *host) do(argv ...string) string {
+func (h *hostMachine) do(argv ...string) string {
 	h.t.Helper()
 	cmd := exec.Command(argv[0], argv[1:]...)
 	var printed bytes.Buffer
@@ -143,7 +143,7 @@ func (h *host) do(argv ...string) string {
 }
 
 // ramdisk holds the modules that it takes to find the system.
-func (h *host) ramdisk(dir, root string) string {
+func (h *hostMachine) ramdisk(dir, root string) string {
 	t := h.t
 	t.Helper()
 	a := initramfs.New()
@@ -182,7 +182,7 @@ func (h *host) ramdisk(dir, root string) string {
 }
 
 // system is a disk with what a host needs for loads and for its own boots, and the keys.
-func (h *host) system(dir string) string {
+func (h *hostMachine) system(dir string) string {
 	t := h.t
 	t.Helper()
 	a := initramfs.New()
@@ -249,7 +249,7 @@ func (h *host) system(dir string) string {
 
 // disk is one that firmware can start: GRUB in its first sectors, as grub-install puts it there, with the grub.cfg that
 // Debian's grub-mkconfig made, and one file system that is /boot.
-func (h *host) disk(dir, kernel, initrd string) string {
+func (h *hostMachine) disk(dir, kernel, initrd string) string {
 	t := h.t
 	t.Helper()
 	archive, err := txtar.ParseFile("../target/bootloader/testdata/debian-12.txtar")
@@ -292,7 +292,7 @@ func (h *host) disk(dir, kernel, initrd string) string {
 }
 
 // boots are the arguments of all boots until now, by what the machine itself said.
-func (h *host) boots() []string {
+func (h *hostMachine) boots() []string {
 	h.t.Helper()
 	var list []string
 	for line := range strings.Lines(string(read(h.t, h.console))) {
@@ -304,7 +304,7 @@ func (h *host) boots() []string {
 }
 
 // await waits until the machine has booted this often, and listens.
-func (h *host) await(boots int) {
+func (h *hostMachine) await(boots int) {
 	h.t.Helper()
 	for end := time.Now().Add(30 * time.Minute); time.Now().Before(end); time.Sleep(time.Second) {
 		if data, err := os.ReadFile(h.console); err == nil && strings.Count(string(data), "booted with: ") >= boots {
@@ -318,9 +318,9 @@ func (h *host) await(boots int) {
 
 // untouched proves that the machine runs with its own arguments, and that nothing of headroom's is on it. GRUB itself
 // leaves next_entry there, empty.
-func (h *host) untouched(v fixture, own, when string) {
+func (h *hostMachine) untouched(v fixture, own, when string) {
 	h.t.Helper()
-	var out target.Output
+	var out host.Output
 	for err := errors.New("not asked"); err != nil; { // a machine that goes down after all comes up again
 		h.await(1)
 		out, err = h.ssh.Run(h.t.Context(), "sh", "-c", "cat /proc/cmdline; ls /boot/grub/custom.cfg /boot/place "+
@@ -340,14 +340,14 @@ func (h *host) untouched(v fixture, own, when string) {
 	}
 }
 
-func (h *host) experiment(v fixture, more ...string) *exec.Cmd {
+func (h *hostMachine) experiment(v fixture, more ...string) *exec.Cmd {
 	return v.command(append([]string{"ablate", v.suite, "/boot/place", "--on", hostName, "--setting",
 		"cmdline:init_on_alloc=1", "--setting", "cmdline:quiet=absent",
 		"--alone", "--blocks", "1", "--seed", "2"}, more...)...)
 }
 
 // measured is a started host, an experiment for it, and the host's own arguments.
-func measured(t *testing.T) (h *host, v fixture, own string) {
+func measured(t *testing.T) (h *hostMachine, v fixture, own string) {
 	t.Helper()
 	h = startHost(t)
 	v = newFixture(t)

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/target/kubetest"
+	"headroom/internal/host/kubetest"
 )
 
 // limitedAccount is a user with the rights of a role in a namespace, and no others.

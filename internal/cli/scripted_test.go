@@ -16,12 +16,12 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment/designtest"
+	"headroom/internal/host"
+	"headroom/internal/host/qemu"
+	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/summary"
-	"headroom/internal/target"
-	"headroom/internal/target/qemu"
-	"headroom/internal/target/scripted"
 )
 
 // Whole commands on scripted machines: what is tested is what a run does when loads fail, hang, take their time, or the
@@ -44,7 +44,7 @@ type scriptedLab struct {
 	env      map[string]string
 	signals  chan os.Signal
 	// opened makes of a connection the target that a command gets; nil for the connection itself.
-	opened map[string]func(*scripted.Target) target.Target
+	opened map[string]func(*scripted.Target) host.Target
 	// schemes are those by which machines can be named; with "qemu:", qemu:db1 is the machine db1. Steps are reported
 	// before each step of saving.
 	schemes []string
@@ -65,7 +65,7 @@ func inScriptedLab(t *testing.T, names []string, test func(l *scriptedLab)) {
 		time.Sleep(time.Until(time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC))) // later than all files
 		l := &scriptedLab{T: t, network: new(scripted.Network), machines: map[string]*scripted.Machine{}, dir: dir,
 			env:     map[string]string{},
-			signals: make(chan os.Signal, 8), opened: map[string]func(*scripted.Target) target.Target{},
+			signals: make(chan os.Signal, 8), opened: map[string]func(*scripted.Target) host.Target{},
 			schemes: []string{scriptedScheme}}
 		for _, name := range names {
 			l.machines[name] = l.network.New(name)
@@ -160,7 +160,7 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 		if own := app.New(app.Environment{}).AllKinds().Of(scheme); own != nil {
 			kind.Traits, kind.Disks = own.Traits, own.Disks
 		}
-		kind.Open = func(_ context.Context, name string) (target.Target, error) {
+		kind.Open = func(_ context.Context, name string) (host.Target, error) {
 			return l.open(name, strings.TrimPrefix(name, scheme))
 		}
 		kinds = append(kinds, kind)
@@ -182,7 +182,7 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 }
 
 // open connects to a machine.
-func (l *scriptedLab) open(name, machine string) (target.Target, error) {
+func (l *scriptedLab) open(name, machine string) (host.Target, error) {
 	m := l.machines[machine]
 	if m == nil {
 		return nil, app.Usage("there is no scripted machine " + machine)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/target/scripted"
+	"headroom/internal/host/scripted"
 )
 
 // here has a scripted machine stand for this one.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
 )
 
 func TestScriptedNetwork(t *testing.T) {
@@ -74,7 +74,7 @@ func TestScriptedBoots(t *testing.T) {
 	inScriptedLab(t, []string{"scripted"}, func(l *scriptedLab) {
 		m := l.machine("scripted")
 		l.schemes = append(l.schemes, guestScheme)
-		l.opened["scripted"] = func(t *scripted.Target) target.Target { return scripted.Host{Target: t} }
+		l.opened["scripted"] = func(t *scripted.Target) host.Target { return scripted.Host{Target: t} }
 		m.Fio = func(load *scripted.Load) scripted.IO {
 			io := scripted.Drive(load)
 			if strings.Contains(m.Get("/proc/cmdline"), "mitigations=off") {

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"headroom/internal/app"
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
 )
 
 // rungsSuite is one load that only reads, for ten seconds.
@@ -401,20 +401,20 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 	}{{"slow image", 500, 100_000, true}, {"all reach", 1000, 100_000, false}} {
 		t.Run(c.name, func(t *testing.T) {
 			inScriptedLab(t, []string{"host", "guest"}, func(l *scriptedLab) {
-				host, guest := l.machine("host"), l.machine("guest")
+				hostMachine, guest := l.machine("host"), l.machine("guest")
 				l.schemes = append(l.schemes, app.LocalTarget, guestScheme)
 				l.file("vmlinuz", "")
 				file := l.file("guest.yaml", guestFileText)
-				l.machines[""], l.machines[file] = host, guest // local, and qemu:FILE
-				l.opened[file] = func(t *scripted.Target) target.Target { return blankGuest{t} }
+				l.machines[""], l.machines[file] = hostMachine, guest // local, and qemu:FILE
+				l.opened[file] = func(t *scripted.Target) host.Target { return blankGuest{t} }
 				guest.Adds("-- links --\n/dev/disk/by-id/data -> ../../nvme0n1\n/dev/disk/by-id/none -> ../../nvme1n1\n")
-				reads(host, map[string]float64{"/dev/nvme0n1": 1000, "/srv": 1000}, 9000)
+				reads(hostMachine, map[string]float64{"/dev/nvme0n1": 1000, "/srv": 1000}, 9000)
 				reads(guest, map[string]float64{"/dev/nvme0n1": c.data, "/dev/nvme1n1": c.none}, 9000)
 				args := []string{"ladder", "null", "/srv", "--guest", guestScheme + file, "--suite",
 					l.file("rungs.yaml", rungsSuite), "--passes", "4", "--size", "32m", "--seed", "3"}
 				l.run(append(args, "--dry-run=full")...).ends(0).says("fill, once", "none in guest.yaml",
 					"data in guest.yaml")
-				host.AtLoad("--name=read", 4, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
+				hostMachine.AtLoad("--name=read", 4, func(e *scripted.Event) { e.After(time.Second, l.interrupt) })
 				l.run(args...).ends(130)
 				d := documentIn[ladder.Document](l.run("ladder", "--resume", "last", "--json").ends(0))
 				rungs := rungsByName(d)
@@ -430,7 +430,7 @@ func TestScriptedLadderThroughAGuest(t *testing.T) {
 					t.Errorf("it reaches %d%%", reached(data))
 				}
 				l.run("ladder", "--resume", "last").ends(0).says("data in guest.yaml", d.Guests[0].Text[:12])
-				if left := host.Names("/srv"); len(left) > 0 {
+				if left := hostMachine.Names("/srv"); len(left) > 0 {
 					t.Errorf("left: %v", left)
 				}
 			})

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/summary"
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
 )
 
 // A target of which another can be had: what was lost with it is carried out again.
 
-func asPod(t *scripted.Target) target.Target { return scripted.Pod{Target: t} }
+func asPod(t *scripted.Target) host.Target { return scripted.Pod{Target: t} }
 
 func TestScriptedReplaced(t *testing.T) {
 	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
@@ -93,7 +93,7 @@ func TestScriptedPeers(t *testing.T) {
 		l.schemes = append(l.schemes, guestScheme)
 		for _, n := range []string{"one", "two"} {
 			m := l.machine(n)
-			l.opened[n] = func(t *scripted.Target) target.Target { return scripted.Host{Target: t} }
+			l.opened[n] = func(t *scripted.Target) host.Target { return scripted.Host{Target: t} }
 			m.Fio = func(load *scripted.Load) scripted.IO {
 				io := scripted.Drive(load)
 				if strings.Contains(m.Get("/proc/cmdline"), "mitigations=off") {

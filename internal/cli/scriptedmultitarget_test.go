@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
 	"headroom/internal/runner"
 	"headroom/internal/summary"
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
 )
 
 // onEach are the flags for a run on several machines, each with its name as its role.
@@ -298,10 +298,10 @@ func TestScriptedSeveralOutlier(t *testing.T) {
 // Clocks that nobody can read are no reason not to measure; only nothing is added up.
 func TestScriptedSeveralWithoutClock(t *testing.T) {
 	inScriptedLab(t, []string{"a", "b"}, func(l *scriptedLab) {
-		l.opened["b"] = func(t *scripted.Target) target.Target {
+		l.opened["b"] = func(t *scripted.Target) host.Target {
 			return struct {
-				target.Target
-				target.Leftovers
+				host.Target
+				host.Leftovers
 			}{t, t}
 		}
 		l.runOn([]string{"a", "b"}, "--repeat", "1").ends(0).says("the clock of b can't be read")

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"headroom/internal/compare"
+	"headroom/internal/host/scripted"
 	"headroom/internal/sweep"
-	"headroom/internal/target/scripted"
 )
 
 // inRhythm calls a test with a machine whose speed rises and falls within 3.3 loads.

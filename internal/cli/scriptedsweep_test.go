@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"headroom/internal/experiment/vary"
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/sweep"
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
 	"headroom/internal/unit"
 )
 
@@ -256,7 +256,7 @@ func (l *scriptedLab) bootable(slow map[string]float64) *scripted.Machine {
 	m := l.machine("db1")
 	m.SetOutput("dmesg", scripted.Output{})
 	l.schemes = append(l.schemes, guestScheme)
-	l.opened["db1"] = func(t *scripted.Target) target.Target { return scripted.Host{Target: t} }
+	l.opened["db1"] = func(t *scripted.Target) host.Target { return scripted.Host{Target: t} }
 	m.Fio = func(load *scripted.Load) scripted.IO {
 		io := scripted.Drive(load)
 		for argument, factor := range slow {

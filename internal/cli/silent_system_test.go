@@ -17,11 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/config"
+	"headroom/internal/host"
+	"headroom/internal/host/sshtest"
+	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
 	"headroom/internal/runner/workspace"
-	"headroom/internal/target"
-	"headroom/internal/target/sshtest"
-	"headroom/internal/target/targettest"
 )
 
 // TestPlacesThatDoNotAnswer names what does not answer, and ends, where whoever looks waits in the kernel and can't be
@@ -153,7 +153,7 @@ func TestScratchFileThatDoesNotAnswerIsLeft(t *testing.T) {
 	t.Parallel()
 	point := targettest.SilentMount(t, nil, func(uint32) bool { return true })
 	// This process must not look itself: it could not be ended, and what it serves would stay.
-	there := target.NewSSH(sshtest.Start(t).Options(""))
+	there := host.NewSSH(sshtest.Start(t).Options(""))
 	defer func() { _ = there.Close() }()
 	removed, err := workspace.RemoveScratch(t.Context(), there, workspace.ScratchFile(point, "RUN1"))
 	e, ok := errors.AsType[*lab.Error](err)

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"headroom/internal/app"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // A server that takes connections and never answers is waited for until the user stops it, and what is printed then
@@ -67,7 +67,7 @@ func TestOpeningIsStoppedAndLeavesSomething(t *testing.T) {
 
 func TestTraitsOfNames(t *testing.T) {
 	p := app.New(app.Environment{})
-	for name, want := range map[string]target.Traits{
+	for name, want := range map[string]host.Traits{
 		"local":       {Local: true},
 		"local:1":     {},
 		"ssh://db1":   {},

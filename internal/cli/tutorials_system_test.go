@@ -15,8 +15,8 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/golden"
+	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
-	"headroom/internal/target/targettest"
 )
 
 // finding is what a command must print: answer, or undecided, if what else the machine does can hide the answer. Both

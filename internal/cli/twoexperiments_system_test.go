@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"headroom/internal/figure"
-	"headroom/internal/target/sshtest"
+	"headroom/internal/host/sshtest"
 )
 
 // oneNetwork is a network of a test's own, whose settings of the kernel two headrooms vary at the same time.

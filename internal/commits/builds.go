@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
-	"headroom/internal/target"
 )
 
 // Terms of building.
@@ -198,13 +198,13 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 		return nil
 	}
 	b.jobs++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-build%d-%d", b.Run, os.Getpid(), b.jobs),
+	spec := host.JobSpec{ID: fmt.Sprintf("%s-build%d-%d", b.Run, os.Getpid(), b.jobs),
 		Argv: slices.Concat([]string{"sh", "-c", inFolder, "sh", b.path(hash)}, b.Build), Env: []string{b.Mark}}
-	stop := func(after context.Context, job target.Job) error {
+	stop := func(after context.Context, job host.Job) error {
 		return errors.Join(&lab.Error{Kind: lab.Cancelled, What: "stopped", Err: context.Cause(ctx)},
 			job.Kill(after, 3*time.Second))
 	}
-	state, printed, err := target.RunJob(ctx, b.tree.target, spec, "stdout", stop)
+	state, printed, err := host.RunJob(ctx, b.tree.target, spec, "stdout", stop)
 	if err != nil || state.ExitCode == 0 && state.Signal == "" {
 		return err
 	}

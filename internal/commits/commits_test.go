@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // repository with commits of a file "number", numbered from 0, and a script that builds it.
@@ -52,9 +52,9 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func local(t *testing.T) target.Target {
+func local(t *testing.T) host.Target {
 	t.Helper()
-	return target.NewLocal(filepath.Join(t.TempDir(), "jobs"))
+	return host.NewLocal(filepath.Join(t.TempDir(), "jobs"))
 }
 
 func open(t *testing.T, dir string) Tree {

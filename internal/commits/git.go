@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Tree is a git tree of a target.
 type Tree struct {
-	target target.Target
+	target host.Target
 	// Dir is the folder of the tree that was named, and so says what HEAD is. Repository is the one that all worktrees
 	// of the tree share.
 	Dir, Repository string
@@ -30,7 +30,7 @@ type Commit struct {
 }
 
 // Open finds the tree that a folder is in.
-func Open(ctx context.Context, t target.Target, dir string) (Tree, error) {
+func Open(ctx context.Context, t host.Target, dir string) (Tree, error) {
 	tree := Tree{target: t, Dir: dir}
 	repository, err := tree.git(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"headroom/internal/host"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // Leftover is the folder of a run that nobody works on.
@@ -64,7 +64,7 @@ func Pending(root string, trust func(name string) error) ([]Leftover, error) {
 
 // Recover removes what the run was about to build when it was cut off, or, unless it is to be kept, all that it has
 // built. It returns the commits that were removed. A folder that a living process works on is left alone.
-func (l Leftover) Recover(ctx context.Context, t target.Target, keep bool, terms Terms) ([]string, error) {
+func (l Leftover) Recover(ctx context.Context, t host.Target, keep bool, terms Terms) ([]string, error) {
 	terms.Run = l.Run
 	b, err := take(l.dir, Tree{target: t, Repository: l.Repository}, terms)
 	if b == nil || err != nil {

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Scope is where an event is to happen.
 type Scope struct {
-	Target target.Target
+	Target host.Target
 	// Place under test, on the machine that is measured; without a kind where the event is on another one, or a network
 	// is measured.
 	Place lab.Place
@@ -131,7 +131,7 @@ func (k Kind) Ready(ctx context.Context, w Scope, words []string) error {
 func onTarget(err error, w Scope) error {
 	var e *lab.Error
 	if errors.As(err, &e) && e.Target == "" {
-		e.Target = target.RemoteName(w.Target)
+		e.Target = host.RemoteName(w.Target)
 	}
 	return err
 }
@@ -143,7 +143,7 @@ func refused(hint, format string, args ...any) error {
 
 // output is what a command printed, and whether it succeeded. The folders of system tools are added to the path, which
 // a plain user's lacks.
-func output(ctx context.Context, t target.Target, argv ...string) (string, bool, error) {
+func output(ctx context.Context, t host.Target, argv ...string) (string, bool, error) {
 	out, err := t.Run(ctx, append([]string{"sh", "-c", `PATH="$PATH:/usr/sbin:/sbin"; exec "$@"`, "sh"}, argv...)...)
 	return string(out.Stdout), out.ExitCode == 0, err
 }

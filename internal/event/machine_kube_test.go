@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
+	"headroom/internal/host/kubetest"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/kubetest"
 )
 
 // The API server holds the migration that is made against KubeVirt's schema. There is no KubeVirt that would carry it
@@ -42,7 +42,7 @@ func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 	instance("stays", "{phase: Running, conditions: [{type: LiveMigratable, status: 'False', message: 'PVC data is "+
 		"not shared'}]}")
 	instance("halted", "{phase: Succeeded}")
-	here := target.NewLocal(t.TempDir())
+	here := host.NewLocal(t.TempDir())
 	kind, ok := Find("vm-migrate")
 	if !ok {
 		t.Fatal("there is no such event")

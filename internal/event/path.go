@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // stateScript writes the state of a SCSI disk. Source: the kernel's drivers/scsi/scsi_sysfs.c, where "offline" and
@@ -61,14 +61,14 @@ func losePath(ctx context.Context, w Scope, words []string) (Plan, error) {
 }
 
 // stateOf a SCSI disk: "running", "offline", "blocked"; empty where it is none.
-func stateOf(ctx context.Context, t target.Target, disk string) (string, error) {
+func stateOf(ctx context.Context, t host.Target, disk string) (string, error) {
 	name := "/sys/block/" + disk + "/device/state"
 	files, err := t.ReadFiles(ctx, name)
 	return strings.TrimSpace(string(files[name].Data)), err
 }
 
 // names in a folder; none where it is not there.
-func names(ctx context.Context, t target.Target, folder string) ([]string, error) {
+func names(ctx context.Context, t host.Target, folder string) ([]string, error) {
 	text, _, err := output(ctx, t, "ls", folder)
 	return strings.Fields(text), err
 }

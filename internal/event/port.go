@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"headroom/internal/facts/nfs"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // withIP begins the scripts that call ip: the one of iproute2, which BusyBox's shell would pass by for its own.
@@ -97,7 +97,7 @@ func loseTrunk(ctx context.Context, w Scope, words []string) (Plan, error) {
 //	198.18.7.2 dev eth1 src 198.18.7.1 uid 0
 //	10.0.12.1 via 10.0.11.254 dev bond0 src 10.0.11.2 uid 0
 //	local 127.0.0.1 dev lo table local src 127.0.0.1 uid 0
-func portTo(ctx context.Context, t target.Target, a netip.Addr) (string, error) {
+func portTo(ctx context.Context, t host.Target, a netip.Addr) (string, error) {
 	text, ok, err := output(ctx, t, callIP("route", "get", a.String())...)
 	if err != nil {
 		return "", err
@@ -118,7 +118,7 @@ func wordAfter(text, word string) string {
 }
 
 // isLosable says why a port must not be lost, or could not be put back as it was.
-func isLosable(ctx context.Context, t target.Target, port string) error {
+func isLosable(ctx context.Context, t host.Target, port string) error {
 	folder := "/sys/class/net/" + port
 	files, err := t.ReadFiles(ctx, folder+"/flags", carrierOf(port))
 	if err != nil {
@@ -155,7 +155,7 @@ func isLosable(ctx context.Context, t target.Target, port string) error {
 // sshd(8), SSH_CONNECTION.
 //
 //	10.0.2.2 38770 10.0.2.15 22
-func sshClientAddress(ctx context.Context, t target.Target) (netip.Addr, error) {
+func sshClientAddress(ctx context.Context, t host.Target) (netip.Addr, error) {
 	text, _, err := output(ctx, t, "sh", "-c", `echo "$SSH_CONNECTION"`)
 	if err != nil {
 		return netip.Addr{}, err
@@ -170,7 +170,7 @@ func sshClientAddress(ctx context.Context, t target.Target) (netip.Addr, error) 
 
 // lowerDevices is a port and all that it can't do without: what a bridge or VLAN is made over, and the port of a bond
 // where no other has a link.
-func lowerDevices(ctx context.Context, t target.Target, port string) ([]string, error) {
+func lowerDevices(ctx context.Context, t host.Target, port string) ([]string, error) {
 	all := []string{port}
 	for i := 0; i < len(all); i++ {
 		below, err := related(ctx, t, all[i], "lower_")
@@ -198,10 +198,10 @@ func lowerDevices(ctx context.Context, t target.Target, port string) ([]string, 
 // carrierOf is the file that says whether a port has a link.
 func carrierOf(port string) string { return "/sys/class/net/" + port + "/carrier" }
 
-func isSet(f target.File) bool { return f.Err == nil && strings.TrimSpace(string(f.Data)) == "1" }
+func isSet(f host.File) bool { return f.Err == nil && strings.TrimSpace(string(f.Data)) == "1" }
 
 // related are the ports that a port's folder has links to, with a prefix: lower_eth0, upper_vlan7.
-func related(ctx context.Context, t target.Target, port, prefix string) ([]string, error) {
+func related(ctx context.Context, t host.Target, port, prefix string) ([]string, error) {
 	all, err := names(ctx, t, "/sys/class/net/"+port)
 	var found []string
 	for _, name := range all {
@@ -213,7 +213,7 @@ func related(ctx context.Context, t target.Target, port, prefix string) ([]strin
 }
 
 // hasIP refuses a machine without the ip of iproute2.
-func hasIP(ctx context.Context, t target.Target) error {
+func hasIP(ctx context.Context, t host.Target) error {
 	text, _, err := output(ctx, t, callIP("-V")...)
 	if err == nil && !strings.Contains(text, "iproute2") {
 		err = refused("apt install iproute2", "there is no ip of iproute2, and another's does not tell which routes "+
@@ -224,7 +224,7 @@ func hasIP(ctx context.Context, t target.Target) error {
 
 // lostWithPort are the routes and addresses that the kernel takes away with a port, as arguments of ip that put them
 // back: all routes but those that come with an address, and addresses of IPv6, of the port and of what is made over it.
-func lostWithPort(ctx context.Context, t target.Target, port string) ([]string, error) {
+func lostWithPort(ctx context.Context, t host.Target, port string) ([]string, error) {
 	if err := hasIP(ctx, t); err != nil {
 		return nil, err
 	}

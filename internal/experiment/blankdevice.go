@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"headroom/internal/guard"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
-	"headroom/internal/target"
 )
 
 // blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so
 // that it needs no inspection, but where others have made it. It is asked about again before each write, because a
 // guest can give its disks other names at its next boot.
 type blankDevice struct {
-	target target.Target
+	target host.Target
 	path   string
 }
 
@@ -58,7 +58,7 @@ func (e *notBlank) Unwrap() error { return e.err }
 // look reads a device that others have made for the target, as the guard reads one of this machine: what a class of
 // storage hands out may be what somebody gave back.
 func (b *blankDevice) look(ctx context.Context, m *Measurement, size int64) error {
-	if d, ok := b.target.(target.Disposable); !ok || !d.Unseen() {
+	if d, ok := b.target.(host.Disposable); !ok || !d.Unseen() {
 		return nil
 	}
 	f, err := b.target.FS().Open(b.path[1:])
@@ -125,7 +125,7 @@ func writes(c lab.Cell) bool {
 }
 
 func (b *blankDevice) mayWrite(ctx context.Context) error {
-	if t, ok := b.target.(target.Disposable); ok {
+	if t, ok := b.target.(host.Disposable); ok {
 		blank, err := t.MadeBlank(ctx, b.path)
 		if blank || err != nil {
 			return err

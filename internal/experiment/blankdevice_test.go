@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"headroom/internal/app"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // providedDevice is this machine with a volume that somebody else made for it.
-type providedDevice struct{ *target.Local }
+type providedDevice struct{ *host.Local }
 
 func (providedDevice) MadeBlank(context.Context, string) (bool, error) { return true, nil }
 
@@ -23,9 +23,9 @@ func (providedDevice) Unseen() bool { return true }
 // withoutCmp is one that has no cmp.
 type withoutCmp struct{ providedDevice }
 
-func (c withoutCmp) Run(ctx context.Context, argv ...string) (target.Output, error) {
+func (c withoutCmp) Run(ctx context.Context, argv ...string) (host.Output, error) {
 	if argv[0] == "cmp" {
-		return target.Output{ExitCode: 127}, nil
+		return host.Output{ExitCode: 127}, nil
 	}
 	return c.providedDevice.Run(ctx, argv...)
 }
@@ -42,9 +42,9 @@ func TestAVolumeIsReadWhole(t *testing.T) {
 	if err := f.Truncate(size); err != nil {
 		t.Fatal(err)
 	}
-	local := providedDevice{target.NewLocal(t.TempDir())}
+	local := providedDevice{host.NewLocal(t.TempDir())}
 	m := &Measurement{App: app.New(app.Environment{Stderr: io.Discard})}
-	look := func(on target.Target) error { return (&blankDevice{on, volume}).look(context.Background(), m, size) }
+	look := func(on host.Target) error { return (&blankDevice{on, volume}).look(context.Background(), m, size) }
 	if err := look(local); err != nil {
 		t.Errorf("a blank volume: %v", err)
 	}
@@ -52,7 +52,7 @@ func TestAVolumeIsReadWhole(t *testing.T) {
 		if _, err := f.WriteAt([]byte("data"), at); err != nil {
 			t.Fatal(err)
 		}
-		for _, on := range []target.Target{local, withoutCmp{local}} {
+		for _, on := range []host.Target{local, withoutCmp{local}} {
 			if err := look(on); lab.KindOf(err) != lab.Refused ||
 				!strings.Contains(err.Error(), "and holds data at byte") {
 				t.Errorf("data at %d: %v", at, err)

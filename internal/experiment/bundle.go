@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/store"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -54,12 +54,12 @@ func (m *Measurement) open() (*store.Writer, error) {
 
 // Label has what others can see of the measurement carry the run's ID.
 func (m *Measurement) Label(ctx context.Context, run string) error {
-	targets := []target.Target{m.Target}
+	targets := []host.Target{m.Target}
 	if m.Server != nil {
 		targets = append(targets, m.Server.Target)
 	}
 	for _, t := range targets {
-		if l, ok := t.(target.Labelled); ok {
+		if l, ok := t.(host.Labelled); ok {
 			if err := l.Label(ctx, run); err != nil {
 				return err
 			}

@@ -8,10 +8,10 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/guard"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/prose"
-	"headroom/internal/target"
 )
 
 // device is a block device under test, held for this run.
@@ -40,7 +40,7 @@ func (m *Measurement) claim(ctx context.Context, place lab.Place) (*device, erro
 
 // hold is claim for a device of any number; nil for one of another machine, which is only read.
 func (m *Measurement) hold(ctx context.Context, place lab.Place) (*device, error) {
-	if !target.IsLocal(m.Target) {
+	if !host.IsLocal(m.Target) {
 		return nil, m.holdRemote(ctx, place)
 	}
 	if m.Options.Destroy != "" && m.Options.Sampled != "" {
@@ -137,7 +137,7 @@ func (d *device) Discard(ctx context.Context) error {
 
 // leaveClean leaves a device that was written to without anything that could be taken for data. It returns what to say
 // about it.
-func (d *device) leaveClean(ctx context.Context, t target.Target) (string, error) {
+func (d *device) leaveClean(ctx context.Context, t host.Target) (string, error) {
 	if !d.verdict.MayWrite || d.owner != nil && d.owner.verdict.MayWrite {
 		return "", nil // nothing was written, or the owner cleans
 	}

@@ -15,6 +15,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/factor/journal"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/served"
 	"headroom/internal/outage"
@@ -22,7 +23,6 @@ import (
 	"headroom/internal/recovery"
 	"headroom/internal/runner"
 	"headroom/internal/runner/engine"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -284,8 +284,8 @@ func PlanEventsOfAll(all []*Measurement, where func(on string) (string, error)) 
 
 // OpenEvents opens the targets of the run's events, but for those that are open, and their journals. What it returns
 // gives them back, with what could not be undone.
-func (m *Measurement) OpenEvents(ctx context.Context, open ...target.Target) (func() error, error) {
-	var opened []target.Target
+func (m *Measurement) OpenEvents(ctx context.Context, open ...host.Target) (func() error, error) {
+	var opened []host.Target
 	journals := map[string]*journal.Journal{}
 	closing := func() error {
 		var all []*journal.Journal
@@ -298,7 +298,7 @@ func (m *Measurement) OpenEvents(ctx context.Context, open ...target.Target) (fu
 		}
 		return err
 	}
-	known := map[string]target.Target{m.Target.Name(): m.Target}
+	known := map[string]host.Target{m.Target.Name(): m.Target}
 	if m.Server != nil {
 		known[m.Server.Target.Name()] = m.Server.Target
 	}
@@ -315,8 +315,8 @@ func (m *Measurement) OpenEvents(ctx context.Context, open ...target.Target) (fu
 	return closing, nil
 }
 
-func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[string]target.Target,
-	journals map[string]*journal.Journal, i int, opened *[]target.Target) (runner.ScheduledEvent, error) {
+func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[string]host.Target,
+	journals map[string]*journal.Journal, i int, opened *[]host.Target) (runner.ScheduledEvent, error) {
 	ev := runner.ScheduledEvent{Event: u, Target: known[u.Target]}
 	var err error
 	if ev.Target == nil {
@@ -356,12 +356,12 @@ func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 }
 
 // planNamed says what an event that is known by its name comes to on its target, as that is now.
-func (m *Measurement) planNamed(ctx context.Context, u lab.Event, t target.Target) (lab.Event, error) {
+func (m *Measurement) planNamed(ctx context.Context, u lab.Event, t host.Target) (lab.Event, error) {
 	w := event.Scope{Target: t}
 	if t.Name() == m.Target.Name() {
 		w.Place = m.Place()
 	}
-	if vm, ok := m.Target.(target.Migratable); ok {
+	if vm, ok := m.Target.(host.Migratable); ok {
 		w.Machine, w.Namespace = vm.MachineName()
 	}
 	k, known := event.Find(u.Named[0])

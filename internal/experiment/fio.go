@@ -8,11 +8,11 @@ import (
 	"io/fs"
 
 	"headroom/internal/app"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/runner/recorder"
 	"headroom/internal/runner/workspace"
-	"headroom/internal/target"
 )
 
 // requireFio makes sure that there is a fio on the target before anything is begun there.
@@ -28,7 +28,7 @@ func (m *Measurement) requireFio(ctx context.Context) error {
 		Err: err,
 		Hints: []string{"install it: apt install fio (Debian, Ubuntu), dnf install fio (Fedora, RHEL), zypper " +
 			"install fio (SUSE), pacman -S fio (Arch), apk add fio (Alpine)"}}
-	if name := target.RemoteName(m.Target); name != "" {
+	if name := host.RemoteName(m.Target); name != "" {
 		e.Target = name
 		e.Hints = append(e.Hints, "or have a static binary copied there for the run: --bring-fio PATH")
 	}
@@ -77,7 +77,7 @@ func (m *Measurement) BringPrograms(ctx context.Context, saver runner.Saver) err
 }
 
 func (m *Measurement) copyFio(ctx context.Context) error {
-	r, ok := m.Target.(target.Receiver)
+	r, ok := m.Target.(host.Receiver)
 	if !ok {
 		return app.Usage("nothing needs to be copied to "+m.Target.Name(), "without --bring-fio its own fio is used")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/facts"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
@@ -18,7 +19,6 @@ import (
 	"headroom/internal/runner/workspace"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
@@ -28,7 +28,7 @@ type Measurement struct {
 	*app.App
 	Options RunOptions
 	Store   *store.Store
-	Target  target.Target
+	Target  host.Target
 
 	Run   lab.Run
 	Saved []lab.Repetition
@@ -100,7 +100,7 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	if m.Server != nil {
 		e.Server = &m.Server.Server
 	}
-	if target.IsLocal(m.Target) {
+	if host.IsLocal(m.Target) {
 		e.Tree, _ = os.Getwd() // where there is none, {tree} can't be filled in, and the load says so
 	}
 	if m.Traits(m.Target.Name()).HostedHere {
@@ -218,7 +218,7 @@ func (m *Measurement) ShortPlace() string {
 	if m.Place().Kind == lab.NoPlace {
 		return "nothing at all"
 	}
-	if !target.IsLocal(m.Target) {
+	if !host.IsLocal(m.Target) {
 		return m.Place().Path + " of " + m.Target.Name()
 	}
 	return m.Place().Path

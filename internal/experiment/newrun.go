@@ -14,10 +14,10 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/facts/counters"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -151,7 +151,7 @@ func (m *Measurement) ResolvePlace(ctx context.Context, su suite.Suite, args []s
 		if !su.TouchesStorage() {
 			return lab.Place{Kind: lab.NoPlace}, nil
 		}
-		if t, ok := m.Target.(target.HasTestPath); ok {
+		if t, ok := m.Target.(host.HasTestPath); ok {
 			path = t.TestPath()
 		}
 	}
@@ -159,7 +159,7 @@ func (m *Measurement) ResolvePlace(ctx context.Context, su suite.Suite, args []s
 		return lab.Place{}, app.Usage("measure what? name a directory or a device",
 			fmt.Sprintf("for example: headroom run %s .", su.Name))
 	}
-	if !target.IsLocal(m.Target) && !filepath.IsAbs(path) {
+	if !host.IsLocal(m.Target) && !filepath.IsAbs(path) {
 		return lab.Place{}, app.Usage(fmt.Sprintf("%s is on %s, where no working directory is known", path,
 			m.Target.Name()), "write the whole path: /srv")
 	}

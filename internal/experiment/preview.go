@@ -11,6 +11,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/ceiling"
 	"headroom/internal/facts/storage"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
@@ -18,7 +19,6 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -28,7 +28,7 @@ func (m *Measurement) PrintSummary(ctx context.Context) {
 	m.Print("", m.Where())
 	m.Print("  ", strings.Join(m.estimate(ctx), "; "))
 	m.PrintEvents()
-	if t, ok := m.Target.(target.Caveats); ok {
+	if t, ok := m.Target.(host.Caveats); ok {
 		for _, text := range t.Caveats(ctx) {
 			m.Print("  ", text)
 		}
@@ -38,7 +38,7 @@ func (m *Measurement) PrintSummary(ctx context.Context) {
 // Where is what was taken for the place: "quick in /srv: ext4 on sda; a scratch file of 1 GiB, removed at the end".
 func (m *Measurement) Where() string {
 	place, there := m.Place(), ""
-	if name := target.RemoteName(m.Target); name != "" {
+	if name := host.RemoteName(m.Target); name != "" {
 		there = " of " + name
 	}
 	switch {
@@ -57,7 +57,7 @@ func (m *Measurement) Where() string {
 	case place.Kind == lab.Device:
 		return fmt.Sprintf("%s on %s: %s", m.Run.Suite, place.Path, m.device.describe())
 	case there != "":
-		return m.Run.Suite + " on " + target.RemoteName(m.Target) + ", which touches no storage"
+		return m.Run.Suite + " on " + host.RemoteName(m.Target) + ", which touches no storage"
 	default:
 		return m.Run.Suite + ", which touches no storage"
 	}

@@ -12,6 +12,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment/progress"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/profile"
@@ -21,7 +22,6 @@ import (
 	"headroom/internal/runner/workspace"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -235,8 +235,8 @@ func (m *Measurement) bringRecorder(ctx context.Context) (string, error) {
 	if err := m.fitsProcessor(name); err != nil {
 		return "", err
 	}
-	r, ok := m.Target.(target.Receiver)
-	if target.IsLocal(m.Target) || !ok {
+	r, ok := m.Target.(host.Receiver)
+	if host.IsLocal(m.Target) || !ok {
 		return name, nil
 	}
 	data, err := app.ReadProgram(name)

@@ -7,13 +7,13 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // ResolveDevices finds out what several devices are that are to be loaded at the same time: "/dev/sda,/dev/sdb". Their
 // nodes are made the kernel's own names.
-func ResolveDevices(ctx context.Context, t target.Target, names string) (lab.Place, error) {
+func ResolveDevices(ctx context.Context, t host.Target, names string) (lab.Place, error) {
 	all := lab.Place{Kind: lab.Device, Members: []string{}}
 	var paths []string
 	for name := range strings.SplitSeq(names, ",") {
@@ -77,11 +77,11 @@ type Location struct{ Machine, place string }
 
 // Locate says where a place is, so that two names of one place are noticed.
 func (m *Measurement) Locate(ctx context.Context, place lab.Place) (Location, error) {
-	files, err := m.Target.ReadFiles(ctx, target.BootIDFile)
+	files, err := m.Target.ReadFiles(ctx, host.BootIDFile)
 	if err != nil {
 		return Location{}, err
 	}
-	w := Location{Machine: strings.TrimSpace(string(files[target.BootIDFile].Data))}
+	w := Location{Machine: strings.TrimSpace(string(files[host.BootIDFile].Data))}
 	if w.Machine == "" || place.Kind == lab.NoPlace {
 		return w, nil
 	}
@@ -93,7 +93,7 @@ func (m *Measurement) Locate(ctx context.Context, place lab.Place) (Location, er
 	out, err := m.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't find out what " + path + " is",
-			Target: target.RemoteName(m.Target), Command: argv,
+			Target: host.RemoteName(m.Target), Command: argv,
 			Output: string(out.Stderr)}
 	}
 	w.place = string(out.Stdout)

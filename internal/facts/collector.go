@@ -14,8 +14,8 @@ import (
 	"headroom/internal/facts/nfs"
 	"headroom/internal/facts/process"
 	"headroom/internal/facts/storage"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Collector reads one kind of fact. It is a value in the list that Collectors returns.
@@ -92,10 +92,10 @@ func forCommands(limit time.Duration) time.Duration { return limit * 2 / 3 }
 // ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
 // leaves the fact "collector.NAME", unknown. Collectors can be left out by name. The error says that the context was
 // cancelled; nothing else stops a snapshot.
-func SnapshotWithin(ctx context.Context, limit time.Duration, t target.Target, place lab.Place,
+func SnapshotWithin(ctx context.Context, limit time.Duration, t host.Target, place lab.Place,
 	without ...string) ([]lab.Fact, error) {
 	silent := limit
-	if target.IsLocal(t) {
+	if host.IsLocal(t) {
 		silent = max(min(limit, localSilence), limit/(SnapshotLimit/localSilence))
 	}
 	deadline, silence, hanging := time.NewTimer(limit), time.NewTimer(silent), time.NewTimer(forCommands(silent))

@@ -20,8 +20,8 @@ import (
 	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/golden"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // TestGolden compares everything that is found on each saved machine: the place, the facts, the machine's few and the
@@ -146,7 +146,7 @@ func checkWhole(t *testing.T, facts []lab.Fact) {
 
 // TestLive reads this very machine.
 func TestLive(t *testing.T) {
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	place, err := undertest.Resolve(t.Context(), local, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -194,9 +194,9 @@ type slow struct {
 
 func (s slow) FS() fs.FS { return slowFS{s.Machine.FS(), s.hang} }
 
-func (s slow) Run(ctx context.Context, _ ...string) (target.Output, error) {
+func (s slow) Run(ctx context.Context, _ ...string) (host.Output, error) {
 	<-s.hang
-	return target.Output{}, ctx.Err()
+	return host.Output{}, ctx.Err()
 }
 
 type slowFS struct {

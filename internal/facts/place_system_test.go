@@ -18,8 +18,8 @@ import (
 	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/storage"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // TestLoopDevices resolves real stacks: a loop device over a file, a partition of it, file systems on both, and a btrfs
@@ -28,7 +28,7 @@ func TestLoopDevices(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("loop devices need root")
 	}
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	dir := t.TempDir()
 	under, err := undertest.Resolve(t.Context(), local, dir)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestInUse(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("loop devices need root")
 	}
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	loop := attach(t, local, image(t, filepath.Join(t.TempDir(), "image"), 64<<20))
 	disks := []string{filepath.Base(loop)}
 	await := func(what string, right func(counters.Activity) bool) {
@@ -161,14 +161,14 @@ func image(t *testing.T, name string, size int64) string {
 	return name
 }
 
-func attach(t *testing.T, local *target.Local, file string) string {
+func attach(t *testing.T, local *host.Local, file string) string {
 	t.Helper()
 	loop := factstest.Run(t, local, "losetup", "--find", "--show", file)
 	t.Cleanup(func() { factstest.Cleanup(t, local, "losetup", "--detach", loop) })
 	return loop
 }
 
-func mounted(t *testing.T, local *target.Local, device, kind string) string {
+func mounted(t *testing.T, local *host.Local, device, kind string) string {
 	t.Helper()
 	point := t.TempDir()
 	factstest.Run(t, local, "mount", "-t", kind, device, point)
@@ -176,7 +176,7 @@ func mounted(t *testing.T, local *target.Local, device, kind string) string {
 	return point
 }
 
-func resolved(t *testing.T, local *target.Local, name string) lab.Place {
+func resolved(t *testing.T, local *host.Local, name string) lab.Place {
 	t.Helper()
 	place, err := undertest.Resolve(t.Context(), local, name)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 
 	"headroom/internal/figure"
 	"headroom/internal/figure/sampled"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // A snapshot of this machine keeps to the time that it has.
 func TestSnapshotTakesLittle(t *testing.T) {
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	var times []float64
 	for range 10 {
 		start := time.Now()

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"headroom/internal/facts"
+	"headroom/internal/host"
+	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/sshtest"
 )
 
 // Every collector comes to an end over ssh, too; how soon is the machine's affair.
 func TestAllCollectorsAnswerOverSSH(t *testing.T) {
-	host := target.NewSSH(sshtest.Start(t).Options(""))
+	host := host.NewSSH(sshtest.Start(t).Options(""))
 	t.Cleanup(func() {
 		if err := host.Close(); err != nil {
 			t.Error(err)

@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"headroom/internal/guard"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // claimed inspects a device and has it judged.
@@ -153,7 +153,7 @@ func TestWhoComesDuringTheRun(t *testing.T) {
 			}
 			come(d)
 			before := d.fingerprint()
-			_, err := claim.CleanUp(context.Background(), target.NewLocal(t.TempDir()), verdict)
+			_, err := claim.CleanUp(context.Background(), host.NewLocal(t.TempDir()), verdict)
 			for doing, err := range map[string]error{"free": claim.StillFree(), "discarded": claim.Discard(
 				context.Background(), verdict), "cleaned": err} {
 				if lab.KindOf(err) != lab.Refused || !strings.Contains(err.Error(), " is left as it is: ") {
@@ -172,7 +172,7 @@ func TestWhoComesDuringTheRun(t *testing.T) {
 func TestOwnJobsAreNobodyElse(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 64*mib)
-	here := target.NewLocal(filepath.Join(t.TempDir(), "jobs"))
+	here := host.NewLocal(filepath.Join(t.TempDir(), "jobs"))
 	e, claim, err := guard.Inspect(t.Context(), here, d.node)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestOwnJobsAreNobodyElse(t *testing.T) {
 	if _, err := guard.Judge(e, destructive(), false, guard.Consent{}); err != nil {
 		t.Fatal(err)
 	}
-	job, err := here.Start(t.Context(), target.JobSpec{ID: "own", Argv: []string{"sh", "-c",
+	job, err := here.Start(t.Context(), host.JobSpec{ID: "own", Argv: []string{"sh", "-c",
 		`exec 3<>"$1"; echo ready; exec sleep 600`, "sh", d.node}})
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestLeaveClean(t *testing.T) {
 			d := newDisk(t, c.size, c.options...)
 			claim, verdict := claimed(t, d.node, "")
 			c.dirty(d)
-			here := target.NewLocal(t.TempDir())
+			here := host.NewLocal(t.TempDir())
 			done, err := claim.CleanUp(context.Background(), here, verdict)
 			if err != nil || !done.Blank || done.How != c.how {
 				t.Fatalf("got %+v, %v", done, err)
@@ -276,7 +276,7 @@ func TestLeaveCleanWithoutDiscard(t *testing.T) {
 			random(d, c.size/2, mib)
 			tables()[0].make(d)
 			zfs(d, 0, 1, 2, 3)
-			done, err := claim.CleanUp(context.Background(), target.NewLocal(t.TempDir()), verdict)
+			done, err := claim.CleanUp(context.Background(), host.NewLocal(t.TempDir()), verdict)
 			if err != nil || done.How != c.how || done.Blank != (c.how == "zeroed") {
 				t.Fatalf("got %+v, %v", done, err)
 			}
@@ -309,7 +309,7 @@ func TestLeaveCleanNeedsTheVerdict(t *testing.T) {
 	reading := verdict
 	reading.MayWrite = false
 	for _, v := range []guard.Verdict{{}, external, reading} {
-		if _, err := claim.CleanUp(context.Background(), target.NewLocal(t.TempDir()), v); lab.KindOf(err) !=
+		if _, err := claim.CleanUp(context.Background(), host.NewLocal(t.TempDir()), v); lab.KindOf(err) !=
 			lab.Refused {
 			t.Errorf("cleaned: %v", err)
 		}
@@ -391,7 +391,7 @@ func TestPlainUser(t *testing.T) {
 }
 
 func asPlainUser(t *testing.T, node string) {
-	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), node)
+	evidence, claim, err := guard.Inspect(context.Background(), host.NewLocal(t.TempDir()), node)
 	if err != nil || claim != nil {
 		t.Fatalf("%v, claim %v", err, claim)
 	}

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/linux"
-	"headroom/internal/target"
 )
 
 // Cleaned says in what state CleanUp left a device.
@@ -56,7 +56,7 @@ func (c *Claim) Discard(ctx context.Context, v Verdict) error {
 //
 // The verdict must be the one that allowed the run to write. After Ctrl-C, give it a context of its own: it does
 // nothing under one that is cancelled.
-func (c *Claim) CleanUp(ctx context.Context, t target.Target, v Verdict) (Cleaned, error) {
+func (c *Claim) CleanUp(ctx context.Context, t host.Target, v Verdict) (Cleaned, error) {
 	if err := c.mayWrite(ctx, v); err != nil {
 		return Cleaned{}, err
 	}
@@ -91,7 +91,7 @@ func (c *Claim) CleanUp(ctx context.Context, t target.Target, v Verdict) (Cleane
 }
 
 // wipeHeaders zeroes both ends, and then what still parses until nothing does.
-func (c *Claim) wipeHeaders(ctx context.Context, t target.Target, w *os.File) error {
+func (c *Claim) wipeHeaders(ctx context.Context, t host.Target, w *os.File) error {
 	size := c.identity.Size
 	ends := []extent{{0, min(headerLength, size)}, {max(0, size-headerLength), min(headerLength, size)}}
 	for _, e := range ends {
@@ -120,7 +120,7 @@ func (c *Claim) wipeHeaders(ctx context.Context, t target.Target, w *os.File) er
 }
 
 // inspectAgain inspects the device again, as for the next run.
-func (c *Claim) inspectAgain(ctx context.Context, t target.Target) (bool, error) {
+func (c *Claim) inspectAgain(ctx context.Context, t host.Target) (bool, error) {
 	signatures, err := c.signaturesNow(ctx, t)
 	if err != nil || len(signatures) > 0 {
 		return false, err
@@ -140,7 +140,7 @@ func (c *Claim) inspectAgain(ctx context.Context, t target.Target) (bool, error)
 	return true, nil
 }
 
-func (c *Claim) signaturesNow(ctx context.Context, t target.Target) ([]Signature, error) {
+func (c *Claim) signaturesNow(ctx context.Context, t host.Target) ([]Signature, error) {
 	found, err := wipefs(ctx, t, "it", descriptorPath(c.file))
 	if err != nil {
 		return nil, err

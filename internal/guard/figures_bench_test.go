@@ -12,7 +12,7 @@ import (
 	"headroom/internal/figure"
 	"headroom/internal/figure/sampled"
 	"headroom/internal/guard"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // How long a large blank device takes, and how fast it is read beside dd.
@@ -20,7 +20,7 @@ func TestReadingFigures(t *testing.T) {
 	needRoot(t)
 	proved := func(node string, reread bool) (guard.Sample, float64) {
 		start := time.Now()
-		evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), node)
+		evidence, claim, err := guard.Inspect(context.Background(), host.NewLocal(t.TempDir()), node)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"headroom/internal/guard"
+	"headroom/internal/host"
+	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/targettest"
 )
 
 const exclusive = syscall.O_EXCL
@@ -72,7 +72,7 @@ func TestManyLayouts(t *testing.T) {
 // inspected looks at a device as a run that writes does: whole, where nothing else speaks against it.
 func inspected(t *testing.T, path string) (guard.Evidence, *guard.Claim) {
 	t.Helper()
-	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), path)
+	evidence, claim, err := guard.Inspect(context.Background(), host.NewLocal(t.TempDir()), path)
 	if err == nil && guard.MustRead(evidence, destructive(), false, guard.Consent{}) {
 		err = claim.ReadAll(context.Background(), &evidence, func(guard.Progress) {})
 	}
@@ -128,7 +128,7 @@ func (l layout) judge(t *testing.T) {
 	}
 	verdict, err = guard.Judge(evidence, destructive(), false, guard.Consent{Destroy: name + "0"})
 	mustRefuse(t, verdict, err, "does not name it")
-	if _, err := claim.CleanUp(context.Background(), target.NewLocal(t.TempDir()), verdict); lab.KindOf(err) !=
+	if _, err := claim.CleanUp(context.Background(), host.NewLocal(t.TempDir()), verdict); lab.KindOf(err) !=
 		lab.Refused {
 		t.Errorf("cleaned without permission: %v", err)
 	}
@@ -161,7 +161,7 @@ func TestNoDevice(t *testing.T) {
 		file: "a regular file", dir: "a directory", fifo: "a named pipe", "/dev/null": "a character device",
 		filepath.Join(dir, "missing"): "not there",
 	} {
-		evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(dir), path)
+		evidence, claim, err := guard.Inspect(context.Background(), host.NewLocal(dir), path)
 		if err != nil || claim != nil {
 			t.Fatalf("%s: %v, claim %v", path, err, claim)
 		}

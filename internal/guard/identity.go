@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -158,8 +158,8 @@ func printable(s string) string {
 // requireLocal refuses other machines: the guard opens devices itself, so it can only look at this one. To judge a
 // device of another machine by the device of the same name here would be the worst of mistakes. It returns the folder
 // with those of headroom's jobs.
-func requireLocal(t target.Target) (jobs string, err error) {
-	if here, ok := t.(target.LocalFiles); ok {
+func requireLocal(t host.Target) (jobs string, err error) {
+	if here, ok := t.(host.LocalFiles); ok {
 		return here.LocalFiles(), nil
 	}
 	return "", &lab.Error{Kind: lab.Refused,

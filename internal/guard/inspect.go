@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/linux"
-	"headroom/internal/target"
 )
 
 // localEnvironment is this machine. Jobs is the folder with the folders of its jobs.
-func localEnvironment(t target.Target, jobs string) environment {
+func localEnvironment(t host.Target, jobs string) environment {
 	return environment{
 		files: t.FS(),
 		stat: func(name string) (object, bool) {
@@ -59,7 +59,7 @@ func loopTarget(node string) (backing, error) {
 //
 // The claim is nil when the path is no block device or can't be opened; the evidence says so, and Judge refuses it. It
 // must be closed when the run has ended. An error means that the inspection itself was cut off or could not begin.
-func Inspect(ctx context.Context, t target.Target, path string) (Evidence, *Claim, error) {
+func Inspect(ctx context.Context, t host.Target, path string) (Evidence, *Claim, error) {
 	e := Evidence{Path: path}
 	jobs, err := requireLocal(t)
 	if err != nil {
@@ -123,7 +123,7 @@ func kindOf(info fs.FileInfo) string {
 }
 
 // inspect gathers the evidence on the device that the claim holds.
-func (c *Claim) inspect(ctx context.Context, t target.Target, e *Evidence) error {
+func (c *Claim) inspect(ctx context.Context, t host.Target, e *Evidence) error {
 	info, err := c.file.Stat()
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (f *family) describeUse(e *Evidence) {
 }
 
 // readSignatures asks libblkid about the device and its partitions, and looks for marks of its own.
-func (c *Claim) readSignatures(ctx context.Context, t target.Target, f *family, e *Evidence) error {
+func (c *Claim) readSignatures(ctx context.Context, t host.Target, f *family, e *Evidence) error {
 	for _, m := range f.members {
 		node := m.node
 		switch m.relation {

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"headroom/internal/guard"
+	"headroom/internal/host"
+	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/targettest"
 )
 
 // TestLoopDeviceThatDoesNotAnswer inspects a device while another loop device lies over a file that is gone. To know
@@ -29,7 +29,7 @@ func TestLoopDeviceThatDoesNotAnswer(t *testing.T) {
 	d := newDisk(t, 64<<20)
 	d.attach(point + "/image")
 	gone.Store(true)
-	_, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), d.node)
+	_, claim, err := guard.Inspect(context.Background(), host.NewLocal(t.TempDir()), d.node)
 	e, ok := errors.AsType[*lab.Error](err)
 	if !ok || e.What != "a loop device has not answered for 30 s" ||
 		!strings.Contains(strings.Join(e.Hints, ""), "loop/backing_file") {

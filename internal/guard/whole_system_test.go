@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/guard"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // TestMapping is the program that maps a device, closes it and stays.
@@ -92,7 +92,7 @@ func TestSampledByName(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 1<<30+64*mib)
 	d.removeImage() // so that its holes are not known
-	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), d.node)
+	evidence, claim, err := guard.Inspect(context.Background(), host.NewLocal(t.TempDir()), d.node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestInterruptedReading(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 1<<30+64*mib)
 	d.removeImage()
-	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), d.node)
+	evidence, claim, err := guard.Inspect(context.Background(), host.NewLocal(t.TempDir()), d.node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestWhoComesMeanwhile(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 1<<30+64*mib)
 	d.removeImage()
-	evidence, claim, err := guard.Inspect(context.Background(), target.NewLocal(t.TempDir()), d.node)
+	evidence, claim, err := guard.Inspect(context.Background(), host.NewLocal(t.TempDir()), d.node)
 	if err != nil {
 		t.Fatal(err)
 	}

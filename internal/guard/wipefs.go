@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Signature is a mark that a file system, a volume manager, a partition table or the like left on a device.
@@ -28,7 +28,7 @@ func (s Signature) String() string {
 
 // wipefs asks libblkid for every signature on a device, through the program wipefs in its mode that changes nothing.
 // blkid itself would stop at the first, or say nothing at all where two contradict each other (its exit status 8).
-func wipefs(ctx context.Context, t target.Target, who, node string) ([]Signature, error) {
+func wipefs(ctx context.Context, t host.Target, who, node string) ([]Signature, error) {
 	argv := []string{"wipefs", "--no-act", "--json", node}
 	out, err := t.Run(ctx, argv...)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // Kernel that was built.
@@ -178,19 +178,19 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	}
 	argv := t.argv(words...)
 	t.jobs++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-kernel%d-%d", t.Run, os.Getpid(), t.jobs),
+	spec := host.JobSpec{ID: fmt.Sprintf("%s-kernel%d-%d", t.Run, os.Getpid(), t.jobs),
 		Argv: slices.Concat([]string{"sh", "-c", makeScript, "sh", t.objects(), t.unclean()}, argv)}
 	if t.Mark != "" {
 		spec.Env = []string{t.Mark}
 	}
-	stop := func(after context.Context, job target.Job) error {
+	stop := func(after context.Context, job host.Job) error {
 		err := errors.Join(stopped(ctx), job.Kill(after, stopGrace))
 		if t.End != nil {
 			err = errors.Join(err, t.End(after, t.objects()))
 		}
 		return err
 	}
-	state, output, err := target.RunJob(ctx, t.Target, spec, "stdout", stop)
+	state, output, err := host.RunJob(ctx, t.Target, spec, "stdout", stop)
 	if err != nil || state.ExitCode == 0 && state.Signal == "" {
 		return err
 	}

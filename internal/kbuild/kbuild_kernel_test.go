@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"headroom/internal/figure"
+	"headroom/internal/host"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // source of a kernel, as the distribution has it.
@@ -46,10 +46,10 @@ func source(t *testing.T) string {
 
 func terms(t *testing.T, dir string) Terms {
 	t.Helper()
-	return Terms{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs")), Dir: dir,
+	return Terms{Target: host.NewLocal(filepath.Join(t.TempDir(), "jobs")), Dir: dir,
 		Out: filepath.Join(t.TempDir(), "kernels"), Run: "7KQ4M2X9TD",
 		Mark: fmt.Sprintf("HEADROOM_RUN=TEST%d", os.Getpid()),
-		End:  func(_ context.Context, folder string) error { return target.KillBelow(folder) }}
+		End:  func(_ context.Context, folder string) error { return host.KillBelow(folder) }}
 }
 
 func open(t *testing.T, terms Terms) *Tree {

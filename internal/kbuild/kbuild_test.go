@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 func TestInitial(t *testing.T) {
@@ -76,7 +76,7 @@ func TestOpenAsksWhetherBuiltKernelsCanBeTrusted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	terms := Terms{Dir: dir, Out: out, Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs")),
+	terms := Terms{Dir: dir, Out: out, Target: host.NewLocal(filepath.Join(t.TempDir(), "jobs")),
 		Trust: func(name string) error { return safepath.Check(safepath.Local{}, name, os.Geteuid()) }}
 	tree, err := Open(t.Context(), terms)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestOpenRefuses(t *testing.T) {
 		"where":        {Terms{Dir: source("a"), Make: []string{"O=/tmp"}}, lab.Usage, "can't be given"},
 		"not a kernel": {Terms{Dir: source("a")}, lab.Failure, "does not say its version"},
 	} {
-		c.terms.Target, c.terms.Out = target.NewLocal(filepath.Join(t.TempDir(), "jobs")),
+		c.terms.Target, c.terms.Out = host.NewLocal(filepath.Join(t.TempDir(), "jobs")),
 			filepath.Join(t.TempDir(), "out")
 		_, err := Open(t.Context(), c.terms)
 		if err == nil || !strings.Contains(err.Error(), c.want) || lab.KindOf(err) != c.kind {

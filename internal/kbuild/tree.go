@@ -16,14 +16,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Terms of making kernels.
 type Terms struct {
 	// Target is this machine.
-	Target target.Target
+	Target host.Target
 	// Dir is the kernel's source; nothing is written to it.
 	Dir string
 	// Out is the folder of all that is made.

@@ -9,10 +9,10 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/factor/journal"
+	"headroom/internal/host"
+	"headroom/internal/host/bootloader"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/target"
-	"headroom/internal/target/bootloader"
 )
 
 // recoverBoots takes from hosts what an experiment that was cut off had put there for a boot. A host that still runs
@@ -62,7 +62,7 @@ func unlockBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(ta
 	})
 }
 
-func undoBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t target.Target, allowed bool,
+func undoBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t host.Target, allowed bool,
 	external journal.ExternalChange) error {
 	kept, err := bootloader.Resume(left)
 	if err != nil {
@@ -75,7 +75,7 @@ func undoBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.L
 	return errors.Join(err, kept.Close())
 }
 
-func undoRecordedBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t target.Target,
+func undoRecordedBoot(ctx context.Context, p *app.App, s *store.Store, left bootloader.Leftover, t host.Target,
 	kept *bootloader.BootJournal, allowed bool, external journal.ExternalChange) error {
 	running, err := bootloader.Undo(ctx, t, left.Record)
 	if external == journal.Accept {
@@ -106,7 +106,7 @@ func undoRecordedBoot(ctx context.Context, p *app.App, s *store.Store, left boot
 	}
 	fmt.Fprintf(p.Stderr, "restarting %s with its own boot arguments, by %s; it may take 10 minutes\n", t.Name(),
 		way)
-	if err := b.Boot(ctx, target.BootSpec{}); err != nil {
+	if err := b.Boot(ctx, host.BootSpec{}); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.Stderr, "run %s was cut off: %s was restarted, and runs with its own boot arguments\n", id,

@@ -8,18 +8,18 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/commits"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // BuildTerms say how what was started for a build is found and ended.
-func BuildTerms(t target.Target, owner string) commits.Terms {
+func BuildTerms(t host.Target, owner string) commits.Terms {
 	mark := workspace.MarkFor(owner)
 	return commits.Terms{Mark: mark, Trust: store.Trust, End: func(ctx context.Context, folder string) error {
-		return workspace.EndProcesses(ctx, t, target.Started{Mark: mark, Folder: folder})
+		return workspace.EndProcesses(ctx, t, host.Started{Mark: mark, Folder: folder})
 	}}
 }
 

@@ -8,13 +8,13 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/factor/mount"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // WhileMounted does something while a level of NFS is mounted on a folder, with a journal of its own.
-func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t target.Target, folder, level string,
+func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t host.Target, folder, level string,
 	do func() error) (err error) {
 	journal, err := p.Journal(s, store.NewID(), t)
 	if err != nil {

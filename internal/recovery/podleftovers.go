@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"headroom/internal/app"
+	"headroom/internal/host/kube"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/store"
-	"headroom/internal/target/kube"
 )
 
 // clearClusters removes from clusters what headrooms that were killed have made there, for targets that are wanted. It

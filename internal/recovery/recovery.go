@@ -13,11 +13,11 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/factor/journal"
 	"headroom/internal/facts/nfs"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // RecoverRuns ends and removes what a killed headroom left behind on targets that are wanted, puts back the
@@ -167,10 +167,10 @@ func clearTarget(ctx context.Context, p *app.App, s *store.Store, run lab.Run, l
 }
 
 // clearOn removes what a run left on a target that can be reached.
-func clearOn(ctx context.Context, p *app.App, t target.Target, s *store.Store, run lab.Run,
+func clearOn(ctx context.Context, p *app.App, t host.Target, s *store.Store, run lab.Run,
 	left lab.Leftovers) ([]string, error) {
 	id := s.ShortID(run.ID)
-	kept, ok := t.(target.Leftovers)
+	kept, ok := t.(host.Leftovers)
 	if !ok {
 		return nil, &lab.Error{What: "what run " + id + " left can't be found", Target: t.Name()}
 	}
@@ -203,7 +203,7 @@ func clearOn(ctx context.Context, p *app.App, t target.Target, s *store.Store, r
 		dir := filepath.Dir(path)
 		if out, err := t.Run(ctx, "test", "-d", dir); err != nil || out.ExitCode != 0 {
 			return nil, &lab.Error{What: fmt.Sprintf("run %s was cut off, and %s, where its scratch file is, is not "+
-				"there now", id, dir), Target: target.RemoteName(t), Err: err,
+				"there now", id, dir), Target: host.RemoteName(t), Err: err,
 				Hints: []string{"mount it, then: headroom restore"}}
 		}
 		removed, err := workspace.RemoveScratch(ctx, t, path)
@@ -272,7 +272,7 @@ func stateOf(left journal.Leftover) string {
 	return "changed (" + app.Names(left.Factors) + ")"
 }
 
-func undoChanges(ctx context.Context, p *app.App, left journal.Leftover, t target.Target,
+func undoChanges(ctx context.Context, p *app.App, left journal.Leftover, t host.Target,
 	external journal.ExternalChange) error {
 	j, err := journal.Load(left.Path, t)
 	if err != nil {

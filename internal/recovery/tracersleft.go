@@ -5,15 +5,15 @@ import (
 	"path"
 
 	"headroom/internal/app"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner/recorder"
-	"headroom/internal/target"
 )
 
 // removeTracers removes what recorders of loads that were killed have made in the kernel of a target: all that belongs
 // to one of some owners. The recorder does it that was brought there. Where it is gone, so is what it had made: both
 // end with the machine's boot.
-func removeTracers(ctx context.Context, p *app.App, t target.Target, brought string, owners []string) error {
+func removeTracers(ctx context.Context, p *app.App, t host.Target, brought string, owners []string) error {
 	if len(owners) == 0 {
 		return nil
 	}
@@ -26,7 +26,7 @@ func removeTracers(ctx context.Context, p *app.App, t target.Target, brought str
 		out, err := t.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
 			err = &lab.Error{What: "what a recorder of loads has left in the kernel can't be removed",
-				Target: target.RemoteName(t), Command: argv, Output: string(out.Stderr)}
+				Target: host.RemoteName(t), Command: argv, Output: string(out.Stderr)}
 		}
 		if err != nil {
 			return err
@@ -36,9 +36,9 @@ func removeTracers(ctx context.Context, p *app.App, t target.Target, brought str
 }
 
 // recorderOn is the recorder on a target: this program, or the one that was copied there; empty where that is gone.
-func recorderOn(ctx context.Context, p *app.App, t target.Target, brought string) (string, error) {
-	r, receives := t.(target.Receiver)
-	if target.IsLocal(t) || !receives {
+func recorderOn(ctx context.Context, p *app.App, t host.Target, brought string) (string, error) {
+	r, receives := t.(host.Receiver)
+	if host.IsLocal(t) || !receives {
 		if p.Executable == nil {
 			return "", nil
 		}

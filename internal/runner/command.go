@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/command"
 	"headroom/internal/runner/engine"
 	"headroom/internal/runner/workspace"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -23,7 +23,7 @@ type commandState struct {
 	// folder that holds those of the cells; empty without a directory.
 	folder string
 	// started is what they start.
-	started target.Started
+	started host.Started
 	// begun is the cell that was prepared and not cleaned up yet.
 	begun string
 }
@@ -42,7 +42,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 		return c.Command != nil && slices.Contains(command.Uses(*c.Command), command.Tree)
 	}) {
 		return &lab.Error{Kind: lab.Usage, What: "{tree} is a folder of this machine, where commits are built",
-			Target: target.RemoteName(s.Target),
+			Target: host.RemoteName(s.Target),
 			Hints:  []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
 	}
 	if s.commands.tools, err = workspace.FindTools(ctx, s.Target, cells); err != nil {
@@ -59,7 +59,7 @@ func (s *Session) openCommands(ctx context.Context) error {
 	argv := []string{"readlink", "-f", "--", s.Place.Path}
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't find " + s.Place.Path, Target: target.RemoteName(s.Target), Command: argv,
+		err = &lab.Error{What: "can't find " + s.Place.Path, Target: host.RemoteName(s.Target), Command: argv,
 			Output: string(out.Stderr)}
 	}
 	s.commands.folder = workspace.Folder(strings.TrimSuffix(string(out.Stdout), "\n"), s.ownerName())
@@ -89,7 +89,7 @@ func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load
 	if folder == "" {
 		folder = "." // the job's own
 	}
-	spec := target.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder,
+	spec := host.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder,
 		s.commands.tools.Path(filled)}, argv), Env: env}
 	return load{engine: engine.Exec{}, spec: spec, argv: shellCommand(cell.Cell, argv),
 		timeout: time.Duration(filled.Timeout * float64(time.Second))}
@@ -152,7 +152,7 @@ func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
 		}
 		if done != nil {
 			return &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed",
-				Target:  target.RemoteName(s.Target),
+				Target:  host.RemoteName(s.Target),
 				Command: argv, Output: done.Error(),
 				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}}
 		}

@@ -2,12 +2,12 @@ package runner
 
 import (
 	"headroom/internal/facts/counters"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // host is the machine whose CPU time a load costs: the target itself, unless it runs on another one.
-func (s *Session) host() target.Target {
+func (s *Session) host() host.Target {
 	if s.Host != nil {
 		return s.Host
 	}

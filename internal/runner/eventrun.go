@@ -11,18 +11,18 @@ import (
 
 	"headroom/internal/factor/journal"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/outage"
 	"headroom/internal/runner/clock"
 	"headroom/internal/runner/engine"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
 // ScheduledEvent is an event of the run, and what it takes to carry it out and to undo it.
 type ScheduledEvent struct {
 	lab.Event
-	Target target.Target
+	Target host.Target
 	// Journal of the target, which has the way back on disk before anything is done; nil where the event ends by
 	// itself.
 	Journal *journal.Journal
@@ -204,7 +204,7 @@ func (r *eventRun) command(ctx context.Context, e ScheduledEvent, h *occurrence)
 	s := r.session
 	after := context.WithoutCancel(ctx)
 	s.eventRuns++
-	job, err := e.Target.Start(after, target.JobSpec{ID: fmt.Sprintf("%s-event-%d", s.ownerName(), s.eventRuns),
+	job, err := e.Target.Start(after, host.JobSpec{ID: fmt.Sprintf("%s-event-%d", s.ownerName(), s.eventRuns),
 		Argv: e.Command})
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ wait:
 	}
 	if !state.Started.IsZero() {
 		h.began, h.ended = state.Started, state.Ended
-		if !target.IsLocal(e.Target) {
+		if !host.IsLocal(e.Target) {
 			h.uncertainty = clock.JobTimeStep
 		}
 	}

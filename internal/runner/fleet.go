@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/runner/clock"
-	"headroom/internal/target"
 )
 
 // How a fleet of targets is measured. Targets are visited one after another, some at a time: a connection takes
@@ -31,7 +31,7 @@ func isFleet(j JointMeasurement) bool {
 		return false
 	}
 	for _, e := range j.Measurements {
-		if _, ok := e.Target.(target.FleetMember); !ok || e.Server != nil || len(e.Events) > 0 || len(e.Backends) > 0 {
+		if _, ok := e.Target.(host.FleetMember); !ok || e.Server != nil || len(e.Events) > 0 || len(e.Backends) > 0 {
 			return false
 		}
 	}
@@ -39,8 +39,8 @@ func isFleet(j JointMeasurement) bool {
 }
 
 // disconnect closes the connection of a target between two visits.
-func disconnect(t target.Target) error {
-	if c, ok := t.(target.FleetMember); ok {
+func disconnect(t host.Target) error {
+	if c, ok := t.(host.FleetMember); ok {
 		return c.Disconnect()
 	}
 	return nil
@@ -131,7 +131,7 @@ func (s *Session) startAt(ctx context.Context, a *attempt, begin time.Time) erro
 	if err := s.prepareLoad(ctx, a); err != nil {
 		return err
 	}
-	a.load.spec.Unattended = &target.Unattended{Begin: begin}
+	a.load.spec.Unattended = &host.Unattended{Begin: begin}
 	a.rep.Start = begin
 	var err error
 	if a.running, err = s.begin(ctx, a.load); err == nil {
@@ -150,7 +150,7 @@ func (s *Session) collect(ctx context.Context, a *attempt) error {
 	var err error
 	r.Limit = s.limit(l)
 	for end := a.rep.Start.Add(r.Limit); err == nil; {
-		var state target.JobState
+		var state host.JobState
 		if state, err = r.Job.Poll(ctx); err != nil || state.Done {
 			break
 		}

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner/engine"
 	"headroom/internal/runner/workspace"
-	"headroom/internal/target"
 )
 
 // makeFolder makes a new folder for the commands of a cell, which a user must be able to write to.
@@ -20,7 +20,7 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 	if len(behind) > 0 {
 		owner = user
 	}
-	if _, here := s.Target.(target.LocalFiles); here {
+	if _, here := s.Target.(host.LocalFiles); here {
 		id, err := s.commands.tools.Number(owner)
 		if err == nil {
 			err = workspace.MakeLocalFolder(folder, id)
@@ -38,7 +38,7 @@ func (s *Session) makeFolder(ctx context.Context, folder, user string) error {
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: fmt.Sprintf("the user %s can't get to %s", user, s.Place.Path),
-			Target:  target.RemoteName(s.Target),
+			Target:  host.RemoteName(s.Target),
 			Command: argv,
 			Hints: []string{"a tool of this suite refuses to be root, so it runs as " + user +
 				": name a directory that everybody may enter (chmod o+x, all the way up)"}}
@@ -58,7 +58,7 @@ func (s *Session) makeRemoteFolder(ctx context.Context, folder, user string) err
 		out, err := s.Target.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
 			err = &lab.Error{What: "can't make the folder " + folder,
-				Target: target.RemoteName(s.Target), Command: argv,
+				Target: host.RemoteName(s.Target), Command: argv,
 				Output: string(out.Stderr)}
 		}
 		if err != nil {
@@ -74,7 +74,7 @@ func (s *Session) endStarted(ctx context.Context) error {
 }
 
 // kill ends a load. A command's processes may work anywhere, so those are looked for first.
-func (s *Session) kill(ctx context.Context, job target.Job, l load) error {
+func (s *Session) kill(ctx context.Context, job host.Job, l load) error {
 	if _, isCommand := l.engine.(engine.Exec); isCommand {
 		if err := s.endStarted(ctx); err != nil {
 			return err

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"headroom/internal/facts/counters"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner/engine"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
@@ -212,7 +212,7 @@ func rates(before, now validity.Counters) (iops, bandwidth float64) {
 }
 
 // progress is what the load last printed about its progress.
-func (s *Session) progress(ctx context.Context, job target.Job, l load, taken time.Duration) Progress {
+func (s *Session) progress(ctx context.Context, job host.Job, l load, taken time.Duration) Progress {
 	e := Progress{Doing: l.doing, Cell: l.cell, Left: max(0, l.expected-taken)}
 	text, err := job.Tail(ctx, "stdout", 1024)
 	if err != nil {

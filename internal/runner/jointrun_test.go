@@ -7,17 +7,17 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner/clock"
-	"headroom/internal/target"
 )
 
 func TestStartOfALoadThatDoesNotTell(t *testing.T) {
 	// A process that was there for 6 seconds and ran for 4 may have begun in any of two.
 	a := &attempt{rep: lab.Repetition{Seconds: 4}}
 	a.cell.Engine = lab.EngineIperf3
-	a.done.State = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(106, 0)}
+	a.done.State = host.JobState{Started: time.Unix(100, 0), Ended: time.Unix(106, 0)}
 	got := startTimes([]*attempt{a}, make([]clock.Offset, 1))[0]
 	if !got.Equal(time.Unix(101, 0)) || got.Spread != time.Second {
 		t.Errorf("%+v", got)
@@ -39,7 +39,7 @@ func jointOf(parts ...lab.Repetition) *jointRepetition {
 	for i, p := range parts {
 		j.sessions = append(j.sessions, &Session{Measurement: Measurement{Role: string(rune('a' + i))}})
 		a := &attempt{rep: p}
-		a.done.State = target.JobState{Started: time.Unix(100, 0), Ended: time.Unix(104, 0)}
+		a.done.State = host.JobState{Started: time.Unix(100, 0), Ended: time.Unix(104, 0)}
 		j.attempts = append(j.attempts, a)
 		j.offsets[i].Known = true
 	}

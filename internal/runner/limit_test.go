@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/profile"
 	"headroom/internal/runner/engine"
-	"headroom/internal/target"
 )
 
 // kept is a saver in memory.
@@ -63,7 +63,7 @@ cp "` + result + `" fio.json
 		Params: map[string]string{"rw": "read", "runtime": "100ms", "time_based": "1"}},
 		Title: "read", Expected: 100 * time.Millisecond}
 	saver := &kept{raw: map[string]string{}}
-	s, err := Open(t.Context(), Measurement{RunID: "7KQ4M2X9TD", Target: target.NewLocal(jobs), Program: program,
+	s, err := Open(t.Context(), Measurement{RunID: "7KQ4M2X9TD", Target: host.NewLocal(jobs), Program: program,
 		Scratch: 1 << 20,
 		Place:   lab.Place{Kind: lab.Directory, Path: place}, Cells: []Cell{cell}}, saver)
 	if err != nil {
@@ -94,7 +94,7 @@ cp "` + result + `" fio.json
 	if err != nil || outcome.Measured != 2 || outcome.Failed != 1 || outcome.Aborted || len(saver.repetitions) != 2 {
 		t.Errorf("%+v, %v", outcome, err)
 	}
-	left, err := target.SignalStarted(context.Background(), s.Target, target.Started{Mark: "none=", Folder: jobs}, 0,
+	left, err := host.SignalStarted(context.Background(), s.Target, host.Started{Mark: "none=", Folder: jobs}, 0,
 		nil)
 	if err != nil || len(left) > 0 {
 		t.Errorf("still running: %v, %v", left, err)

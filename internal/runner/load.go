@@ -7,19 +7,19 @@ import (
 	"strconv"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
 	"headroom/internal/load/served"
 	"headroom/internal/runner/engine"
-	"headroom/internal/target"
 )
 
 // load is one job to run.
 type load struct {
 	engine engine.Engine
 	// spec of the job, without its ID.
-	spec target.JobSpec
+	spec host.JobSpec
 	// argv as one would type it.
 	argv  []string
 	doing string // for people
@@ -53,7 +53,7 @@ func (s *Session) clientLoad(cell Cell, e engine.Engine) load {
 	if step := s.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		argv = iperf3.Finely(argv, step)
 	}
-	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: target.JobSpec{Argv: argv, Env: cell.Environment},
+	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: host.JobSpec{Argv: argv, Env: cell.Environment},
 		doing: cell.Title, expected: cell.Expected, cell: &cell}
 }
 
@@ -84,7 +84,7 @@ func fioLoad(name string, params map[string]string, opt fio.Options, handed stri
 	opt.Output, opt.Logs, opt.Progress = engine.FioOutput, engine.FioLogs, true
 	argv := fio.Argv(name, params, opt)
 	opt.Filename = handed
-	return load{engine: engine.Fio{}, argv: argv, spec: target.JobSpec{Argv: fio.Argv(name, params, opt)}}
+	return load{engine: engine.Fio{}, argv: argv, spec: host.JobSpec{Argv: fio.Argv(name, params, opt)}}
 }
 
 // LoadParams are a cell's parameters, with the size of the scratch file where the cell names none: it makes the command

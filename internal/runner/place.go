@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/served"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -149,11 +149,11 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	s.entrySteps = append(s.entrySteps, ShownCommand(string(step), params, path))
 	if done.TimedOut {
 		return &lab.Error{What: fmt.Sprintf("%s had not ended after %s, and was", doing, unit.Duration(done.Limit)),
-			Target: target.RemoteName(s.Target), Command: done.Argv,
+			Target: host.RemoteName(s.Target), Command: done.Argv,
 			Hints: []string{"look at the kernel's log for a device that does not answer"}}
 	}
 	if done.State.ExitCode != 0 {
-		e := &lab.Error{What: doing + " failed", Target: target.RemoteName(s.Target), Command: done.Argv,
+		e := &lab.Error{What: doing + " failed", Target: host.RemoteName(s.Target), Command: done.Argv,
 			Output: lab.HeadLines(done.OutputText(), 5)}
 		if strings.Contains(done.OutputText(), "No space left") {
 			e.Hints = []string{"free some space, or take a smaller file with --size"}

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
-	"headroom/internal/target"
 )
 
 // mostReplacements is how often a run goes on after its target was lost: a target that is lost more often is unfit to
@@ -16,14 +16,14 @@ const mostReplacements = 3
 
 // replaceable are the ends of a session that can be lost for good and replaced: its target, and the server of a
 // network's tests.
-func (s *Session) replaceable() []target.Replaceable {
-	ends := []target.Target{s.Target}
+func (s *Session) replaceable() []host.Replaceable {
+	ends := []host.Target{s.Target}
 	if s.Server != nil && s.Server.Target != s.Target {
 		ends = append(ends, s.Server.Target)
 	}
-	var all []target.Replaceable
+	var all []host.Replaceable
 	for _, e := range ends {
-		if p, ok := e.(target.Replaceable); ok {
+		if p, ok := e.(host.Replaceable); ok {
 			all = append(all, p)
 		}
 	}

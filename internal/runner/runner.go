@@ -15,10 +15,10 @@ import (
 	"context"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/runner/workspace"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -55,7 +55,7 @@ type Cell struct {
 // Measurement is what to measure, and where.
 type Measurement struct {
 	RunID  string
-	Target target.Target
+	Target host.Target
 	// Role of the target in a run that measures several at the same time; empty where there is one.
 	Role string
 	// Program is the load generator's on the target; empty for the one on its PATH.
@@ -73,7 +73,7 @@ type Measurement struct {
 	Machine validity.Machine
 	// Host is the machine that the target runs on, where that is another one that can be read: of a guest. Its CPU time
 	// is what a load costs.
-	Host  target.Target
+	Host  host.Target
 	Cells []Cell
 	// Enter makes the levels of an arm effective, by its ID, and says what it does; it is called at the first
 	// repetition of each visit. Nil where there is nothing to vary.
@@ -110,7 +110,7 @@ type Measurement struct {
 type Backend struct {
 	// Role by which warnings name it.
 	Role   string
-	Target target.Target
+	Target host.Target
 	// Mount is the point there of the NFS mount that holds the place; empty where what goes over it is not to be
 	// counted.
 	Mount string

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"syscall"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner/workspace"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // heldScratch is a scratch file that is open as long as it is used, where others can put something else under its name.
@@ -80,7 +80,7 @@ func (s *Session) makeScratch(ctx context.Context) error {
 }
 
 func (s *Session) cantMake(err error) error {
-	e := &lab.Error{What: "can't make the scratch file " + s.scratch, Target: target.RemoteName(s.Target), Err: err}
+	e := &lab.Error{What: "can't make the scratch file " + s.scratch, Target: host.RemoteName(s.Target), Err: err}
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		e.Hints = []string{"somebody has put something under that name: look who, and remove it"}
@@ -99,7 +99,7 @@ func (s *Session) makeRemoteScratch(ctx context.Context) error {
 	argv := []string{"sh", "-c", makeScript, "sh", s.scratch, strconv.FormatInt(s.Scratch, 10)}
 	out, err := s.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: target.RemoteName(s.Target),
+		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: host.RemoteName(s.Target),
 			Output: lab.HeadLines(string(out.Stderr), 3)}
 	}
 	s.scratchMade = err == nil

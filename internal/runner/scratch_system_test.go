@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner/workspace"
-	"headroom/internal/target"
 )
 
 const (
@@ -117,7 +117,7 @@ func TestFolderSwappedWhileItIsMade(t *testing.T) {
 // The owner of the directory swaps the scratch file for a link at any moment between its making and its removal.
 func TestScratchFileSwapped(t *testing.T) {
 	place, victim := otherUsersPlace(t)
-	e := Measurement{RunID: "ABCDEFGH01", Target: target.NewLocal(""),
+	e := Measurement{RunID: "ABCDEFGH01", Target: host.NewLocal(""),
 		Place: lab.Place{Kind: lab.Directory, Path: place}, Scratch: 4096}
 	g, err := workspace.ReadAccess(t.Context(), e.Target, place)
 	if err != nil || !g.Local || !g.Root || g.Unsafe == nil {

@@ -11,20 +11,20 @@ import (
 	"time"
 
 	"headroom/internal/facts/network"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/iperf3"
 	"headroom/internal/load/perftest"
 	"headroom/internal/load/served"
 	"headroom/internal/plan"
 	"headroom/internal/runner/engine"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
 // Server is the other end of what a network's tests measure: where it runs, and the address and port that it listens
 // on.
 type Server struct {
-	Target  target.Target
+	Target  host.Target
 	Address string
 	Port    int
 	// Assigned says that the address was assigned to the target, and not named by the user: a replacement has another.
@@ -35,7 +35,7 @@ type Server struct {
 
 // find looks for the address that the target has now.
 func (s *Server) find(ctx context.Context) error {
-	t, ok := s.Target.(target.Addressed)
+	t, ok := s.Target.(host.Addressed)
 	if !s.Assigned || !ok {
 		return nil
 	}
@@ -71,10 +71,10 @@ const listenTimeout = 10 * time.Second
 func (s *Session) listen(ctx context.Context, cell Cell) error {
 	port := s.Server.Port
 	fault := func(what string, hints ...string) *lab.Error {
-		return &lab.Error{What: what, Target: target.RemoteName(s.Server.Target), Hints: hints}
+		return &lab.Error{What: what, Target: host.RemoteName(s.Server.Target), Hints: hints}
 	}
 	g, _ := served.Of(cell.Engine)
-	listening := map[served.Listening]func(context.Context, target.Target, int) (bool, error){
+	listening := map[served.Listening]func(context.Context, host.Target, int) (bool, error){
 		served.TCP: network.Listening, served.UDP: network.ListeningUDP,
 		served.RDMA: network.ListeningRDMA}[g.Listens(cell.Params)]
 	at := served.End{Address: s.Server.Address, Port: port}
@@ -94,7 +94,7 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 			"end it, or take another port: --port 5301", "who it is: ss -lntup, and rdma resource show cm_id for RDMA")
 	}
 	s.serverCount++
-	spec := target.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.ownerName(), s.serverCount), Argv: s.serverArgv(cell, at),
+	spec := host.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.ownerName(), s.serverCount), Argv: s.serverArgv(cell, at),
 		Env: cell.Environment}
 	if step := s.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		spec.Argv = iperf3.Finely(spec.Argv, step)

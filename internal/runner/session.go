@@ -12,11 +12,11 @@ import (
 
 	"headroom/internal/facts/counters"
 	"headroom/internal/facts/network"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner/recorder"
 	"headroom/internal/runner/workspace"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -67,7 +67,7 @@ type Session struct {
 	commands    commandState
 	jobCount    int
 	// serverJob is the server of the current test, and serverCount how many there were.
-	serverJob   target.Job
+	serverJob   host.Job
 	serverCount int
 	// eventRuns are how many jobs of events there were.
 	eventRuns int

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"headroom/internal/facts/counters"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
-	"headroom/internal/target"
 )
 
 // ArmEntry is what was done to make an arm's levels effective.
@@ -89,11 +89,11 @@ func (s *Session) checkScratch(ctx context.Context) error {
 // readMachine records the boot and the counters as they are now.
 func (s *Session) readMachine(ctx context.Context) error {
 	s.knownGenerations = s.generations()
-	files, err := s.Target.ReadFiles(ctx, target.BootIDFile)
+	files, err := s.Target.ReadFiles(ctx, host.BootIDFile)
 	if err != nil {
 		return err
 	}
-	s.boot = strings.TrimSpace(string(files[target.BootIDFile].Data))
+	s.boot = strings.TrimSpace(string(files[host.BootIDFile].Data))
 	if s.counters, err = counters.NewReader(ctx, s.Target, s.Place.Disks); err != nil {
 		return err
 	}
@@ -107,11 +107,11 @@ func (s *Session) readMachine(ctx context.Context) error {
 		if s.serverCounters, err = counters.NewReader(ctx, s.Server.Target, nil); err != nil {
 			return err
 		}
-		there, err := s.Server.Target.ReadFiles(ctx, target.BootIDFile)
+		there, err := s.Server.Target.ReadFiles(ctx, host.BootIDFile)
 		if err != nil {
 			return err
 		}
-		s.oneMachine = s.boot != "" && strings.TrimSpace(string(there[target.BootIDFile].Data)) == s.boot
+		s.oneMachine = s.boot != "" && strings.TrimSpace(string(there[host.BootIDFile].Data)) == s.boot
 		if err := s.findPorts(ctx); err != nil {
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"headroom/internal/facts/collect"
-	claims "headroom/internal/target/kube/claim"
+	claims "headroom/internal/host/kube/claim"
 )
 
 // disks are those that the machine has for data.

@@ -15,9 +15,9 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
+	"headroom/internal/host/kube/claim"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/kube/claim"
 )
 
 // Machine is what is known of a machine from its files and from what commands printed there.
@@ -52,7 +52,7 @@ type Machine struct {
 	Unread []string
 }
 
-var _ target.Target = (*Machine)(nil)
+var _ host.Target = (*Machine)(nil)
 
 func newMachine(name string) *Machine {
 	return &Machine{name: name, files: collect.Tree{Root: &collect.Node{Names: map[string]*collect.Node{}}},
@@ -73,31 +73,31 @@ func Refusal(name string) error {
 }
 
 // Run returns what a command printed when the files were saved.
-func (m *Machine) Run(_ context.Context, argv ...string) (target.Output, error) {
+func (m *Machine) Run(_ context.Context, argv ...string) (host.Output, error) {
 	command := lab.ShellQuote(argv)
 	if text, ok := m.printed[command]; ok {
-		return target.Output{Stdout: []byte(text)}, nil
+		return host.Output{Stdout: []byte(text)}, nil
 	}
 	if n := m.outputs[mangled(strings.Join(argv, " "))]; n != nil {
 		if text, err := textOf(n); err == nil {
-			return target.Output{Stdout: []byte(text)}, nil
+			return host.Output{Stdout: []byte(text)}, nil
 		}
 	}
-	return target.Output{}, &lab.Error{Kind: lab.Refused, What: "the saved files have no output of " + command}
+	return host.Output{}, &lab.Error{Kind: lab.Refused, What: "the saved files have no output of " + command}
 }
 
 // ReadFiles reads files one after the other.
-func (m *Machine) ReadFiles(_ context.Context, paths ...string) (map[string]target.File, error) {
-	files := make(map[string]target.File, len(paths))
+func (m *Machine) ReadFiles(_ context.Context, paths ...string) (map[string]host.File, error) {
+	files := make(map[string]host.File, len(paths))
 	for _, p := range paths {
 		data, err := m.files.ReadFile(collect.PathInFS(p))
-		files[p] = target.File{Data: data, Err: err}
+		files[p] = host.File{Data: data, Err: err}
 	}
 	return files, nil
 }
 
 // Start refuses.
-func (m *Machine) Start(context.Context, target.JobSpec) (target.Job, error) {
+func (m *Machine) Start(context.Context, host.JobSpec) (host.Job, error) {
 	return nil, Refusal(m.name)
 }
 

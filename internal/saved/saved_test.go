@@ -18,8 +18,8 @@ import (
 	"github.com/ulikunitz/xz"
 
 	"headroom/internal/facts"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // value is a fact of a document: "?" and the reason where it is unknown, empty where it is not there.
@@ -668,4 +668,4 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-func targetJob() target.JobSpec { return target.JobSpec{ID: "x", Argv: []string{"true"}} }
+func targetJob() host.JobSpec { return host.JobSpec{ID: "x", Argv: []string{"true"}} }

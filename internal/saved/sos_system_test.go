@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"headroom/internal/facts"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // TestSosReport makes a report of this machine with sos, and finds in it what the machine itself says. Of its adapters
 // and disks the report has parts.
 func TestSosReport(t *testing.T) {
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	if _, err := local.Run(t.Context(), "sos", "help"); err != nil {
 		t.Skip("sos is not installed")
 	}

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // TestFioTakesTheCommands has fio itself read every command line behind every built-in suite.
 func TestFioTakesTheCommands(t *testing.T) {
 	t.Parallel()
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	if out, err := local.Run(t.Context(), "fio", "--version"); err != nil || out.ExitCode != 0 {
 		t.Skipf("fio is not installed: %v %s", err, out.Stderr)
 	}
@@ -66,7 +66,7 @@ func TestFioTakesTheCommands(t *testing.T) {
 // refuse to do, such as a part of a file that is not a multiple of a block.
 func TestFioRunsTheCommands(t *testing.T) {
 	t.Parallel()
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	if out, err := local.Run(t.Context(), "fio", "--version"); err != nil || out.ExitCode != 0 {
 		t.Skipf("fio is not installed: %v %s", err, out.Stderr)
 	}

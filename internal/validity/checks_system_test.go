@@ -18,16 +18,16 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/facts/counters"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
 // bench is this machine with a place to load: what headroom's runner knows of it.
 type bench struct {
 	t       *testing.T
-	local   *target.Local
+	local   *host.Local
 	place   lab.Place
 	machine validity.Machine
 	// written is the share of what the last load wrote that had reached the disks at its end.
@@ -44,7 +44,7 @@ const (
 
 func must(t *testing.T, argv ...string) string {
 	t.Helper()
-	out, err := target.NewLocal(t.TempDir()).Run(t.Context(), argv...)
+	out, err := host.NewLocal(t.TempDir()).Run(t.Context(), argv...)
 	if err != nil || out.ExitCode != 0 {
 		t.Fatalf("%s: %v, exit status %d\n%s%s", lab.ShellQuote(argv), err, out.ExitCode, out.Stdout, out.Stderr)
 	}
@@ -96,7 +96,7 @@ func at(t *testing.T, path string) *bench {
 	if _, err := exec.LookPath("fio"); err != nil {
 		t.Skip("fio is not installed")
 	}
-	b := &bench{t: t, local: target.NewLocal(t.TempDir())}
+	b := &bench{t: t, local: host.NewLocal(t.TempDir())}
 	place, err := undertest.Resolve(t.Context(), b.local, path)
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/target"
-	"headroom/internal/target/scripted"
+	"headroom/internal/host"
+	"headroom/internal/host/scripted"
 )
 
 // Scheme begins the names of scripted machines.
@@ -145,7 +145,7 @@ func (l *Lab) runIn(store string, args ...string) outcome {
 	var stdout, stderr bytes.Buffer
 	start := time.Now()
 	kind := app.TargetKind{Scheme: Scheme, Form: Scheme + "NAME",
-		Open: func(_ context.Context, name string) (target.Target, error) {
+		Open: func(_ context.Context, name string) (host.Target, error) {
 			t, err := l.Machine(strings.TrimPrefix(name, Scheme)).Open(name)
 			if err != nil {
 				return nil, err

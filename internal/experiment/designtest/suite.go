@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/target/scripted"
 )
 
 // Test fails unless a command line keeps what every experiment promises.

@@ -14,11 +14,11 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/facts/storage"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/results/ladders"
 	"headroom/internal/store"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -26,7 +26,7 @@ import (
 type ladderGuest struct {
 	// name of the target: "qemu:FILE".
 	name  string
-	disks []target.Disk
+	disks []host.Disk
 }
 
 // checkGuests refuses at once what is no guest.
@@ -76,7 +76,7 @@ func (s *storageLadder) guest(name string) *ladderGuest {
 }
 
 // startGuest reads what a guest is, and starts it when it can serve as rungs.
-func (s *storageLadder) startGuest(ctx context.Context, name string) (target.Target, error) {
+func (s *storageLadder) startGuest(ctx context.Context, name string) (host.Target, error) {
 	disks, err := s.AllKinds().Of(name).Disks(name)
 	if err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 	}
 	for _, arm := range s.Names {
 		m := s.Arms[arm]
-		if !target.IsLocal(m.Target) {
+		if !host.IsLocal(m.Target) {
 			continue
 		}
 		shared, err := m.OnOneFilesystem(ctx, images, m.Place())
@@ -142,7 +142,7 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 }
 
 // disksOf are the rungs of one guest.
-func (s *storageLadder) disksOf(ctx context.Context, t target.Target, g *ladderGuest, host []rung) ([]rung, error) {
+func (s *storageLadder) disksOf(ctx context.Context, t host.Target, g *ladderGuest, host []rung) ([]rung, error) {
 	top := 0 // the rung of the host that disks without storage are compared with
 	for i, r := range host {
 		if r.kind != ladder.Memory && r.kind != ladder.Null {
@@ -193,7 +193,7 @@ func (s *storageLadder) disksOf(ctx context.Context, t target.Target, g *ladderG
 }
 
 // lowerRung is the number, from 1, of the rung of the host that the data of a guest's disk lies on; 0 for none.
-func (s *storageLadder) lowerRung(ctx context.Context, d *target.Disk, host []rung) (int, error) {
+func (s *storageLadder) lowerRung(ctx context.Context, d *host.Disk, host []rung) (int, error) {
 	data, err := s.dataOf(ctx, d)
 	if err != nil {
 		return 0, err
@@ -228,7 +228,7 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *target.Disk, host []ru
 }
 
 // dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
-func (s *storageLadder) dataOf(ctx context.Context, d *target.Disk) (lab.Place, error) {
+func (s *storageLadder) dataOf(ctx context.Context, d *host.Disk) (lab.Place, error) {
 	if d.Image {
 		return undertest.Resolve(ctx, s.base, s.images)
 	}
@@ -248,7 +248,7 @@ func (s *storageLadder) dataOf(ctx context.Context, d *target.Disk) (lab.Place, 
 
 // diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees
 // of them and that QEMU serves them with.
-func diskLevels(d target.Disk) map[string]string {
+func diskLevels(d host.Disk) map[string]string {
 	queues := "as QEMU has them"
 	if d.Queues > 0 {
 		queues = strconv.Itoa(d.Queues)
@@ -279,7 +279,7 @@ func (s *storageLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 			continue
 		}
 		disk := filepath.Base(run.Targets[0].Place.Path)
-		same := slices.ContainsFunc(g.disks, func(d target.Disk) bool {
+		same := slices.ContainsFunc(g.disks, func(d host.Disk) bool {
 			levels := maps.Clone(run.Arms[0].Levels)
 			maps.Copy(levels, diskLevels(d))
 			return d.Name == disk && maps.Equal(levels, run.Arms[0].Levels)

@@ -11,12 +11,12 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/network"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/results"
 	"headroom/internal/results/ladders"
 	"headroom/internal/rule"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // Options are the flags of ladder.
@@ -77,7 +77,7 @@ type storageLadder struct {
 	args    []string
 	terms   lab.Terms
 	// base is the machine that the ladder stands on.
-	base   target.Target
+	base   host.Target
 	guests []*ladderGuest
 	// images is the folder in which guests' blank images are made.
 	images string

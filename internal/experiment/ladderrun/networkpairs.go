@@ -12,13 +12,13 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/network"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/prose"
 	"headroom/internal/results/ladders"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 )
 
 // addressGroups are the ports that --address and --group name, and the groups of several.
@@ -134,12 +134,12 @@ func (l *networkLadder) machines(ctx context.Context) ([]*network.End, error) {
 	var list []*network.End
 	known := map[string]bool{}
 	for _, e := range append(l.Of(experiment.ServerRole), l.Of(experiment.ClientRole)...) {
-		files, err := e.Target.ReadFiles(ctx, target.BootIDFile)
+		files, err := e.Target.ReadFiles(ctx, host.BootIDFile)
 		if err != nil {
 			return nil, err
 		}
-		machine := strings.TrimSpace(string(files[target.BootIDFile].Data))
-		if _, shared := e.Target.(target.SharesKernel); shared {
+		machine := strings.TrimSpace(string(files[host.BootIDFile].Data))
+		if _, shared := e.Target.(host.SharesKernel); shared {
 			machine = e.Role
 		} else if machine == "" {
 			machine = e.Name

@@ -12,6 +12,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/progress"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/plan"
@@ -19,7 +20,6 @@ import (
 	"headroom/internal/results"
 	"headroom/internal/runner"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // passes is places from the bottom up whose loads take turns, for a number of passes that is fixed beforehand: the
@@ -39,9 +39,9 @@ type passes struct {
 	// title is what a place is called.
 	title func(m *experiment.Measurement) string
 	// openGuest starts a guest; nil where none is measured.
-	openGuest func(ctx context.Context, name string) (target.Target, error)
+	openGuest func(ctx context.Context, name string) (host.Target, error)
 	// opened are the targets of the measurements, by name.
-	opened map[string]target.Target
+	opened map[string]host.Target
 	// complete is the run that is only shown; nil where something is measured.
 	complete *store.Bundle
 }
@@ -163,7 +163,7 @@ func (s *passes) savedTargets(saved *store.Bundle) ([]string, error) {
 func (s *passes) Open(context.Context) error { return nil }
 
 // open opens a target for all measurements on it.
-func (s *passes) open(ctx context.Context, name string) (target.Target, error) {
+func (s *passes) open(ctx context.Context, name string) (host.Target, error) {
 	if t := s.opened[name]; t != nil {
 		return t, nil
 	}
@@ -176,7 +176,7 @@ func (s *passes) open(ctx context.Context, name string) (target.Target, error) {
 		return nil, err
 	}
 	if s.opened == nil {
-		s.opened = map[string]target.Target{}
+		s.opened = map[string]host.Target{}
 	}
 	s.opened[name] = t
 	return t, nil
@@ -216,7 +216,7 @@ func (s *passes) PrintSummary(ctx context.Context) {
 		prose.Count(len(s.Names), s.level))
 	s.Print("  ", experiment.CostOf(1, s.measurements()...).Text(what, "about %s", false))
 	for _, name := range slices.Sorted(maps.Keys(s.opened)) {
-		if t, ok := s.opened[name].(target.Caveats); ok {
+		if t, ok := s.opened[name].(host.Caveats); ok {
 			for _, text := range t.Caveats(ctx) {
 				s.Print("  ", name+": "+text)
 			}

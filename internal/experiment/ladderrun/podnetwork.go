@@ -8,10 +8,10 @@ import (
 
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/network"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/results/ladders"
-	"headroom/internal/target"
 )
 
 // betweenPods says whether a ladder climbs from pods to one pod by the address that the cluster has given it, so that
@@ -21,7 +21,7 @@ func (l *networkLadder) betweenPods() bool {
 		return false
 	}
 	return !slices.ContainsFunc(l.Ends, func(e *network.End) bool {
-		pod, ok := e.Target.(target.HasNodeNetwork)
+		pod, ok := e.Target.(host.HasNodeNetwork)
 		if ok {
 			_, _, ok = pod.NodeNetwork()
 		}
@@ -37,7 +37,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 	}
 	var added []*network.End
 	for _, e := range l.Ends {
-		same, inNode, _ := e.Target.(target.HasNodeNetwork).NodeNetwork()
+		same, inNode, _ := e.Target.(host.HasNodeNetwork).NodeNetwork()
 		e.Recorded.Target = same // what is resumed goes on between the same nodes
 		own := &network.End{Role: ladders.NodeOf + e.Role, Name: inNode}
 		err := error(nil)

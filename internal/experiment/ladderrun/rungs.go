@@ -11,10 +11,10 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/facts/storage"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/results/ladders"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -30,11 +30,11 @@ type rung struct {
 	below int
 	// guest whose disk it is; nil for what is on the machine that the ladder stands on.
 	guest *ladderGuest
-	disk  *target.Disk
+	disk  *host.Disk
 }
 
 // targetOf is where a rung is measured.
-func (s *storageLadder) targetOf(r rung) target.Target {
+func (s *storageLadder) targetOf(r rung) host.Target {
 	if r.guest == nil {
 		return s.base
 	}
@@ -125,7 +125,7 @@ func (s *storageLadder) rungs(ctx context.Context, args []string) ([]rung, error
 
 // checkPaths refuses what would be looked for from the working directory of another machine.
 func (s *storageLadder) checkPaths(args []string) error {
-	name := target.RemoteName(s.base)
+	name := host.RemoteName(s.base)
 	if name == "" {
 		return nil
 	}

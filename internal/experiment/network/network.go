@@ -12,12 +12,12 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/facts"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/served"
 	"headroom/internal/prose"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 )
 
 // Options are the flags of net.
@@ -31,7 +31,7 @@ type Options struct {
 // End is a client or a server: a target in a role of its own.
 type End struct {
 	Role, Name string
-	Target     target.Target
+	Target     host.Target
 	facts      facts.Document
 	Recorded   lab.RunTarget
 }
@@ -42,7 +42,7 @@ type Network struct {
 	Options Options
 	Store   *store.Store
 	Ends    []*End
-	Opened  map[string]target.Target
+	Opened  map[string]host.Target
 	// programs that both ends must have, and how each is installed; nil for iperf3.
 	programs map[string]string
 	Parts    []*experiment.Measurement
@@ -51,7 +51,7 @@ type Network struct {
 
 // NewNetwork is a network whose ends are not opened yet.
 func NewNetwork(p *app.App, s *store.Store, o Options) Network {
-	return Network{App: p, Options: o, Store: s, Opened: map[string]target.Target{}}
+	return Network{App: p, Options: o, Store: s, Opened: map[string]host.Target{}}
 }
 
 // Name the ends that the command line says.
@@ -157,7 +157,7 @@ func (n *Network) Open(ctx context.Context) error {
 		e.Target = n.Opened[key]
 	}
 	for i := range n.Pairs { // of a run that is resumed
-		if pod, ok := n.End(n.Pairs[i].Server).Target.(target.Addressed); ok && n.Pairs[i].Assigned {
+		if pod, ok := n.End(n.Pairs[i].Server).Target.(host.Addressed); ok && n.Pairs[i].Assigned {
 			var err error
 			if n.Pairs[i].Address, err = pod.Address(ctx); err != nil {
 				return err
@@ -175,7 +175,7 @@ func (n *Network) Close() {
 }
 
 // require makes sure that the load generators are on a target before anything is begun there.
-func (n *Network) require(ctx context.Context, t target.Target) error {
+func (n *Network) require(ctx context.Context, t host.Target) error {
 	if n.programs == nil {
 		n.Needs(lab.EngineIperf3, nil)
 	}
@@ -186,7 +186,7 @@ func (n *Network) require(ctx context.Context, t target.Target) error {
 		if err == nil && (out.ExitCode == 0 || bytes.HasPrefix(out.Stdout, []byte("Version:"))) {
 			continue
 		}
-		e := &lab.Error{What: program + " can't be used", Target: target.RemoteName(t), Command: argv,
+		e := &lab.Error{What: program + " can't be used", Target: host.RemoteName(t), Command: argv,
 			Output: string(out.Stderr), Err: err, Hints: []string{"install it: " + n.programs[program]}}
 		if own, ok := errors.AsType[*lab.Error](err); ok {
 			e.Err = own.Err // the command is named already

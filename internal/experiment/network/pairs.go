@@ -10,11 +10,11 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/experiment"
 	"headroom/internal/facts/catalogue"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 )
 
 // Pair the clients with the servers and their addresses, each in turn, each pair with a port of its own.
@@ -59,7 +59,7 @@ func (n *Network) Address(ctx context.Context, pair int, from, to *End) (string,
 		}
 		return typed, nil
 	}
-	if pod, ok := to.Target.(target.Addressed); ok {
+	if pod, ok := to.Target.(host.Addressed); ok {
 		return pod.Address(ctx)
 	}
 	if from.Name == to.Name {
@@ -84,7 +84,7 @@ func (n *Network) Address(ctx context.Context, pair int, from, to *End) (string,
 
 // Assigned says whether the address of a server is the one that it was given when it was made.
 func (n *Network) Assigned(e *End) bool {
-	_, was := e.Target.(target.Addressed)
+	_, was := e.Target.(host.Addressed)
 	return was && len(n.Options.Addresses) == 0
 }
 

@@ -10,12 +10,12 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 )
 
 // Run measures the stages, or says what would be done. Args may name the suite.
@@ -26,7 +26,7 @@ func Run(ctx context.Context, p *app.App, s *store.Store, o Options, args []stri
 	r := o.Request(lab.DesignNFS, args)
 	r.Complete = true // one of the stages may be
 	return experiment.Conduct(ctx, p, s, r, &Stages{App: p, Options: o, Store: s, args: args, suite: "nfs",
-		id: store.NewID(), opened: map[string]target.Target{}, earlier: map[string]*store.Bundle{}})
+		id: store.NewID(), opened: map[string]host.Target{}, earlier: map[string]*store.Bundle{}})
 }
 
 // Targets are the server, the client and the guest, as far as they are named.

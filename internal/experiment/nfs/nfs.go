@@ -11,12 +11,12 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/factor/journal"
 	"headroom/internal/factor/mount"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/results"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 )
 
 // Options are the flags of nfs.
@@ -35,7 +35,7 @@ type Stages struct {
 	suite     string
 	loads     suite.Suite
 	addresses []netip.Addr
-	opened    map[string]target.Target
+	opened    map[string]host.Target
 	// journal of the client's mounts.
 	journal *journal.Journal
 	// id is that of the run.

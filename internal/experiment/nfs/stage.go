@@ -12,8 +12,8 @@ import (
 	"headroom/internal/factor/mount"
 	"headroom/internal/facts/nfs"
 	"headroom/internal/facts/process"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // nfsStage is one way to the storage of an NFS server.
@@ -23,7 +23,7 @@ type nfsStage struct {
 	// arm is the name of its arm in the run.
 	arm string
 	// target that is measured, in folder.
-	target target.Target
+	target host.Target
 	folder string
 	// mount is made for the stage; nil where there is none to make.
 	mount *mount.NFS
@@ -122,7 +122,7 @@ func (x *Stages) checkGuest(ctx context.Context, s nfsStage) error {
 		return err
 	}
 	refuse := func(what string) error {
-		return &lab.Error{Kind: lab.Refused, What: what, Target: target.RemoteName(client),
+		return &lab.Error{Kind: lab.Refused, What: what, Target: host.RemoteName(client),
 			Hints: []string{"name the mount on which the guest's disk lies: --mounted DIR",
 				"it takes root to see what others have open"}}
 	}

@@ -15,10 +15,10 @@ import (
 	"headroom/internal/experiment/progress"
 	"headroom/internal/factor/mount"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // stageRun is a stage while it is measured.
@@ -237,7 +237,7 @@ func (x *Stages) sharedFile(ctx context.Context, m *experiment.Measurement) (*ru
 	}
 	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(m.Place().Size, 10) {
 		return nil, &lab.Error{What: fmt.Sprintf("the file that lies in %s of the server is not seen in the mount",
-			x.Options.Export), Target: target.RemoteName(m.Target), Output: string(out.Stderr),
+			x.Options.Export), Target: host.RemoteName(m.Target), Output: string(out.Stderr),
 			Hints: []string{"--export is the directory on the server, --path what its clients call it: " +
 				x.Options.Path + " is another one"}}
 	}

@@ -11,6 +11,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/compare"
 	"headroom/internal/experiment"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/plan"
@@ -19,7 +20,6 @@ import (
 	"headroom/internal/runner"
 	"headroom/internal/stat"
 	"headroom/internal/store"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 )
 
@@ -35,7 +35,7 @@ type pairedComparison struct {
 	names []string
 	found map[string]*store.Bundle
 	// targets of the arms, which may be one.
-	targets map[string]target.Target
+	targets map[string]host.Target
 }
 
 // armNames in the order in which they are planned and shown.
@@ -61,7 +61,7 @@ func (c *pairedComparison) Targets(saved *store.Bundle) ([]string, error) {
 // each.
 func (c *pairedComparison) Open(ctx context.Context) error {
 	names := c.names
-	c.targets = map[string]target.Target{}
+	c.targets = map[string]host.Target{}
 	for i, arm := range armNames() {
 		if i > 0 && names[i] == names[0] && !c.Traits(names[i]).Made() {
 			c.targets[arm] = c.targets[plan.Base]

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"headroom/internal/experiment"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // planEvents reads the events, which happen during the loads of all targets.
@@ -21,7 +21,7 @@ func (t *MultiTargetRun) planEvents() error {
 
 // OpenEvents opens the events, which the first part carries out and all of them see.
 func (t *MultiTargetRun) openEvents(ctx context.Context) (func() error, error) {
-	var open []target.Target
+	var open []host.Target
 	for _, m := range t.Parts {
 		open = append(open, m.Target)
 		if m.Server != nil {

@@ -11,12 +11,12 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/experiment/progress"
 	"headroom/internal/facts"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/prose"
 	"headroom/internal/runner"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // openTargets opens all targets, those for which one name stands among them, and makes each a part of the run.
@@ -122,7 +122,7 @@ func RolesOfMembers(prefix string, members []string) []string {
 }
 
 // add makes a target a part of the run.
-func (t *MultiTargetRun) add(role string, tg target.Target) {
+func (t *MultiTargetRun) add(role string, tg host.Target) {
 	t.Parts = append(t.Parts, &experiment.Measurement{App: t.App, Options: optionsOf(t.Options, tg), Store: t.Store,
 		Target: tg, Role: role, Observer: len(t.Parts) > 0})
 }
@@ -156,7 +156,7 @@ func (t *MultiTargetRun) forEachTarget(ctx context.Context,
 	}
 	return runner.Visits(ctx, len(t.Parts), func(ctx context.Context, i int) error {
 		err := do(ctx, i, t.Parts[i])
-		if c, ok := t.Parts[i].Target.(target.FleetMember); ok {
+		if c, ok := t.Parts[i].Target.(host.FleetMember); ok {
 			err = errors.Join(err, c.Disconnect())
 		}
 		return err

@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"headroom/internal/factor/load"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // PinScheme is that of factors that say on which CPUs the load generators of a network run.
 const PinScheme = "pin"
 
 // LocalityOf is where some adapters hang; nowhere where they hang on several nodes.
-func LocalityOf(ctx context.Context, t target.Target, adapters []string) (load.Locality, error) {
+func LocalityOf(ctx context.Context, t host.Target, adapters []string) (load.Locality, error) {
 	const online = "/sys/devices/system/node/online"
 	paths := []string{online}
 	for _, name := range adapters {
@@ -41,7 +41,7 @@ func LocalityOf(ctx context.Context, t target.Target, adapters []string) (load.L
 func numaNodeOf(adapter string) string { return "/sys/class/net/" + adapter + "/device/numa_node" }
 
 // TryPlacement runs nothing at a level.
-func TryPlacement(ctx context.Context, t target.Target, name, level string, at load.Locality) error {
+func TryPlacement(ctx context.Context, t host.Target, name, level string, at load.Locality) error {
 	argv, err := load.Placement(map[string]string{name: level}, at)
 	if err != nil || len(argv) == 0 {
 		return err
@@ -51,7 +51,7 @@ func TryPlacement(ctx context.Context, t target.Target, name, level string, at l
 	if err == nil && out.ExitCode == 0 {
 		return nil
 	}
-	return &lab.Error{What: fmt.Sprintf("%s=%s is not available", name, level), Target: target.RemoteName(t),
+	return &lab.Error{What: fmt.Sprintf("%s=%s is not available", name, level), Target: host.RemoteName(t),
 		Command: argv,
 		Output:  strings.TrimSpace(string(out.Stderr)), Err: err,
 		Hints: []string{"taskset is in util-linux, numactl in the package of its name; lscpu shows the CPUs and nodes"}}

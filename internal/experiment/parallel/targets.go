@@ -6,9 +6,9 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/host"
 	"headroom/internal/runner"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // NamedTarget is one of several targets of a run.
@@ -70,8 +70,8 @@ func rolesOf(on []string) ([]NamedTarget, error) {
 }
 
 // optionsOf are those for one of the targets. fio is brought to those that files can be copied to.
-func optionsOf(o experiment.RunOptions, t target.Target) experiment.RunOptions {
-	if _, receives := t.(target.Receiver); !receives {
+func optionsOf(o experiment.RunOptions, t host.Target) experiment.RunOptions {
+	if _, receives := t.(host.Receiver); !receives {
 		o.BringFio = ""
 	}
 	return o

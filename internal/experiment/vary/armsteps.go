@@ -13,11 +13,11 @@ import (
 	"headroom/internal/factor/boot"
 	"headroom/internal/factor/mount"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/results"
 	"headroom/internal/runner"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // armStep is one step on the way into an arm.
@@ -82,7 +82,7 @@ func (x *Experiment) boots() bool {
 	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.OfBoot })
 }
 
-func bootText(spec target.BootSpec) string {
+func bootText(spec host.BootSpec) string {
 	var parts []string
 	if spec.Kernel != "" {
 		parts = append(parts, "kernel "+spec.Kernel)
@@ -131,7 +131,7 @@ func (x *Experiment) enter(ctx context.Context, id string) (runner.ArmEntry, err
 
 // verifyBoot holds a machine that was just started for an arm against what its kernel shows of the arguments. Those
 // that nothing shows the effect of are on disk before anything is measured, so that no verdict takes them for harmless.
-func (x *Experiment) verifyBoot(ctx context.Context, t target.Target, levels map[string]string) error {
+func (x *Experiment) verifyBoot(ctx context.Context, t host.Target, levels map[string]string) error {
 	unverified, err := app.UnverifiedLevels(ctx, t, levels)
 	if err != nil {
 		return err

@@ -14,12 +14,12 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/kbuild"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/recovery"
 	"headroom/internal/store"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -195,7 +195,7 @@ func (x *Experiment) openKernels(ctx context.Context) error {
 
 // kernelStep is the step that makes the kernel of an arm, and has the spec start it; nil where arms have no kernels of
 // their own.
-func (x *Experiment) kernelStep(levels map[string]string, spec *target.BootSpec) []armStep {
+func (x *Experiment) kernelStep(levels map[string]string, spec *host.BootSpec) []armStep {
 	if x.kernels == nil {
 		return nil
 	}

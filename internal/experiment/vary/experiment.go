@@ -15,12 +15,12 @@ import (
 	"headroom/internal/experiment/progress"
 	"headroom/internal/factor"
 	"headroom/internal/factor/load"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/plan"
 	"headroom/internal/runner"
 	"headroom/internal/store"
 	"headroom/internal/suite"
-	"headroom/internal/target"
 )
 
 // Experiment is a measurement with several arms: settings are changed between visits, and put back.
@@ -55,7 +55,7 @@ type Experiment struct {
 	// reference is measured on another place; nil for none.
 	reference *experiment.Measurement
 	// openedEarly are targets that were opened with another one, and that nothing is measured on yet.
-	openedEarly []target.Target
+	openedEarly []host.Target
 	// armSnapshots are the arms whose machine was taken down.
 	armSnapshots map[string]bool
 	// host is a real machine that is started again; nil for a guest, and where nothing takes a boot.

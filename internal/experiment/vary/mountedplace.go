@@ -11,10 +11,10 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/factor/mount"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/recovery"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // mounts says whether the place under test is mounted for each arm: NFS with other options, over another transport.
@@ -73,7 +73,7 @@ func (x *Experiment) sameRoot(ctx context.Context, level string, first *string) 
 	argv := []string{"stat", "-c", "%i %z", "--", x.Place().Path}
 	out, err := x.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't tell what is mounted", Target: target.RemoteName(x.Target), Command: argv,
+		err = &lab.Error{What: "can't tell what is mounted", Target: host.RemoteName(x.Target), Command: argv,
 			Output: string(out.Stderr)}
 	}
 	if err != nil {
@@ -86,7 +86,7 @@ func (x *Experiment) sameRoot(ctx context.Context, level string, first *string) 
 	if root != *first {
 		return &lab.Error{Kind: lab.Refused,
 			What:   fmt.Sprintf("%s leads to another directory than the first level of %s", level, mount.NFSFactor),
-			Target: target.RemoteName(x.Target),
+			Target: host.RemoteName(x.Target),
 			Hints: []string{"all levels must be mounts of one directory of one server, by whatever address and " +
 				"transport"}}
 	}

@@ -12,10 +12,10 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/factor/boot"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/store"
-	"headroom/internal/target"
 )
 
 // A sweep may be of several targets that are loaded at the same moment, as the IOThreads report has one machine and
@@ -130,7 +130,7 @@ func (x *Experiment) enterPeer(m *experiment.Measurement) func(ctx context.Conte
 		if !x.boots() {
 			return runner.ArmEntry{}, nil
 		}
-		b, ok := m.Target.(target.Booter)
+		b, ok := m.Target.(host.Booter)
 		if !ok {
 			return runner.ArmEntry{}, x.bootError()
 		}

@@ -9,8 +9,8 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/factor/load"
 	"headroom/internal/facts/network"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and
@@ -48,7 +48,7 @@ func (x *Experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair,
 	ends := map[string]load.Locality{}
 	for _, e := range []struct {
 		kind   string
-		target target.Target
+		target host.Target
 		ports  []string
 	}{{experiment.ClientRole, client, at.Expected}, {experiment.ServerRole, server, there.Expected}} {
 		if ends[e.kind], err = parallel.LocalityOf(ctx, e.target, e.ports); err != nil {

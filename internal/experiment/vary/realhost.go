@@ -17,21 +17,21 @@ import (
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
+	"headroom/internal/host/bootloader"
 	"headroom/internal/lab"
 	"headroom/internal/recovery"
 	"headroom/internal/runner"
 	"headroom/internal/store"
-	"headroom/internal/target"
-	"headroom/internal/target/bootloader"
 	"headroom/internal/unit"
 )
 
 // realHost is a machine that an experiment starts again and that is not headroom's own: others may be at work on it.
 type realHost struct {
-	target.Booter
+	host.Booter
 	name, method string
 	// opened is set for a target that is not the one where loads run, which must be closed.
-	opened  target.Target
+	opened  host.Target
 	journal *bootloader.BootJournal
 	// lock is the journal that locks the host's boots against other runs. bootID is the host's boot_id when this run
 	// first looked at it; empty where it can't be read.
@@ -105,7 +105,7 @@ const (
 
 // checkScheduled refuses what a pod, or a machine of a cluster, can't vary. Settings of a node are put back through
 // another pod if headroom is killed, which must come to the same node.
-func (x *Experiment) checkScheduled(of target.Traits) error {
+func (x *Experiment) checkScheduled(of host.Traits) error {
 	if x.options.Reboot != "" || x.options.BootOn != "" {
 		return app.Usage("a pod, or a machine of KubeVirt, is headroom's own, and is varied without --reboot and " +
 			"--boot-on")
@@ -152,7 +152,7 @@ func (x *Experiment) openHost(ctx context.Context, name string) error {
 		h.opened = t
 	}
 	x.host = h
-	h.bootID = h.read(ctx, t, target.BootIDFile)
+	h.bootID = h.read(ctx, t, host.BootIDFile)
 	left, err := bootloader.Pending(x.Store.Changes(), store.Trust)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (x *Experiment) openHost(ctx context.Context, name string) error {
 const machineIDFile = "/etc/machine-id"
 
 // read returns the text of a file of the host; empty where it can't be read, as on Talos.
-func (h *realHost) read(ctx context.Context, t target.Target, name string) string {
+func (h *realHost) read(ctx context.Context, t host.Target, name string) string {
 	files, err := t.ReadFiles(ctx, name)
 	if err != nil || files[name].Err != nil {
 		return ""
@@ -206,7 +206,7 @@ func (x *Experiment) lockBoots(ctx context.Context) error {
 		return errors.Join(err, j.Close())
 	}
 	h.lock = j
-	now := h.read(ctx, x.bootedTarget(), target.BootIDFile)
+	now := h.read(ctx, x.bootedTarget(), host.BootIDFile)
 	if now != "" && h.bootID != "" && now != h.bootID {
 		return &lab.Error{Kind: lab.Refused, What: "it was rebooted while this command was starting",
 			Target: h.name, Hints: []string{"find out who rebooted it, then run the command again"}}
@@ -244,9 +244,9 @@ func (x *Experiment) removeBootRecord(r bootloader.Record) error {
 }
 
 // boot starts the machine again for an arm.
-func (x *Experiment) boot(ctx context.Context, spec target.BootSpec) error {
+func (x *Experiment) boot(ctx context.Context, spec host.BootSpec) error {
 	if x.host == nil {
-		b, ok := x.Target.(target.Booter)
+		b, ok := x.Target.(host.Booter)
 		if !ok {
 			return x.bootError()
 		}
@@ -263,7 +263,7 @@ func (x *Experiment) boot(ctx context.Context, spec target.BootSpec) error {
 }
 
 // bootedTarget is the machine whose boot is varied.
-func (x *Experiment) bootedTarget() target.Target {
+func (x *Experiment) bootedTarget() host.Target {
 	if x.host != nil && x.host.opened != nil {
 		return x.host.opened
 	}
@@ -290,7 +290,7 @@ func (x *Experiment) samePlace(ctx context.Context) error {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Refused, What: was.Path + " is not what it was before the boot",
-		Target: target.RemoteName(x.Target), Hints: []string{
+		Target: host.RemoteName(x.Target), Hints: []string{
 			"before: " + placeWords(was), "now: " + placeWords(now), "what is measured must be mounted when the " +
 				"machine starts, and keep its name: /etc/fstab, /dev/disk/by-id"}}
 }
@@ -313,7 +313,7 @@ func (x *Experiment) bootDefault(ctx context.Context) error {
 	}
 	x.host.doing = x.host.restoreText()
 	x.report(runner.Progress{Doing: x.host.doing, Begins: true})
-	if err := x.host.Boot(context.WithoutCancel(ctx), target.BootSpec{}); err != nil {
+	if err := x.host.Boot(context.WithoutCancel(ctx), host.BootSpec{}); err != nil {
 		return errors.Join(&lab.Error{What: "it is not back at its own boot arguments", Target: x.host.name,
 			Hints: []string{"what it takes to put that right is kept: headroom restore --reboot " + x.host.name}}, err)
 	}

@@ -8,10 +8,10 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/runner"
-	"headroom/internal/target"
 )
 
 // stepsSchema is that of what a dry run prints as JSON.
@@ -118,7 +118,7 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 
 // losesDataOnBoot says whether a directory of the target is empty again after a boot.
 func (x *Experiment) losesDataOnBoot() bool {
-	t, ok := x.Target.(target.LosesDataOnBoot)
+	t, ok := x.Target.(host.LosesDataOnBoot)
 	return ok && t.LosesDataOnBoot() && x.Place().Kind == lab.Directory
 }
 

@@ -10,10 +10,10 @@ import (
 	"headroom/internal/bisection"
 	"headroom/internal/commits"
 	"headroom/internal/factor/boot"
+	"headroom/internal/host"
 	"headroom/internal/kbuild"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
-	"headroom/internal/target"
 )
 
 // Of a search some states can't be measured: a commit doesn't build, a guest doesn't come up with two arguments at
@@ -28,7 +28,7 @@ func unmeasurable(r lab.Repetition, err error) string {
 	if e, ok := errors.AsType[*kbuild.Unbuilt](err); ok {
 		return e.Reason
 	}
-	if e, ok := errors.AsType[*target.NotStarted](err); ok {
+	if e, ok := errors.AsType[*host.NotStarted](err); ok {
 		return e.Error()
 	}
 	if e, ok := errors.AsType[*boot.NoEffect](err); ok { // mds=off does nothing without tsx_async_abort=off

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"headroom/internal/factor/boot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Only what has to do with the state that was asked for has a search go on without it.
@@ -19,7 +19,7 @@ func TestWhatASearchLeavesOut(t *testing.T) {
 		{fmt.Errorf("entering: %w",
 			&boot.NoEffect{Err: &lab.Error{What: "the kernel was started with mds=off, which has no effect"}}),
 			"the kernel was started with mds=off, which has no effect"},
-		{&target.NotStarted{Err: errors.New("its kernel panicked")}, "its kernel panicked"},
+		{&host.NotStarted{Err: errors.New("its kernel panicked")}, "its kernel panicked"},
 		{errors.New("connection lost"), ""},
 		{nil, ""},
 	} {

@@ -10,7 +10,7 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 var adapterName = regexp.MustCompile(`^[^-/\s:][^/\s:]{0,14}$`)
@@ -51,7 +51,7 @@ func checkNIC(name, level string) error {
 }
 
 // parametersOf are the parameters that a name stands for; the MTU is a file.
-func parametersOf(_ context.Context, _ target.Target, name string) scheme.Holds {
+func parametersOf(_ context.Context, _ host.Target, name string) scheme.Holds {
 	device, param, _ := strings.Cut(name, "/")
 	file := scheme.InFiles("/sys/*/net/" + device + "/mtu")
 	match := scheme.Wildcard(name)

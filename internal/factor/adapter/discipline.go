@@ -10,7 +10,7 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // disciplineName is a kind of queueing discipline, as tc names it.
@@ -24,7 +24,7 @@ func Qdisc() scheme.Scheme {
 		Examples: []string{"qdisc:eth0=fq,fq_codel", "qdisc:under-test=found,fq"},
 		Levels:   "kinds that the kernel has, without options; of an adapter with several queues each gets one",
 		Verified: "tc qdisc show", Check: checkDiscipline, Bind: bindDiscipline,
-		Holds: func(_ context.Context, _ target.Target, name string) scheme.Holds {
+		Holds: func(_ context.Context, _ host.Target, name string) scheme.Holds {
 			match := scheme.Wildcard(name)
 			return func(s spot.Spot, _ string) bool { return s.Kind == spot.InDiscipline && match.MatchString(s.Path) }
 		}}

@@ -14,8 +14,8 @@ import (
 	"headroom/internal/factor/kernelfile"
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // That a kernel was started with an argument does not say that the argument does anything: its name may be misspelled,
@@ -49,7 +49,7 @@ const kernelLog = "the kernel's log"
 // UnverifiedLevels are the levels of cmdline: factors, by factor, that a machine was just started with, and that
 // nothing shows the effect of, with the reasons. A level that was asked for, and that the kernel shows not to be in
 // effect, is an error. An argument that is absent is as verified as it can be when /proc/cmdline lacks it.
-func UnverifiedLevels(ctx context.Context, t target.Target, levels map[string]string) (map[string]string, error) {
+func UnverifiedLevels(ctx context.Context, t host.Target, levels map[string]string) (map[string]string, error) {
 	var names []string
 	for factorName, level := range levels {
 		if name, ok := strings.CutPrefix(factorName, "cmdline:"); ok && level != spot.Absent {
@@ -83,9 +83,9 @@ func (e *NoEffect) Error() string { return e.Err.Error() }
 func (e *NoEffect) Unwrap() error { return e.Err }
 
 // missed is the error of an argument without effect.
-func (e Effect) missed(t target.Target) error {
+func (e Effect) missed(t host.Target) error {
 	return &NoEffect{&lab.Error{What: fmt.Sprintf("the kernel was started with %s, which has no effect: %s", e.Argument,
-		e.Why), Target: target.RemoteName(t),
+		e.Why), Target: host.RemoteName(t),
 		Hints: []string{"look at its spelling, and at what this kernel and its modules take (modinfo -p MODULE)",
 			"something else may override it: another argument, /etc/modprobe.d, /etc/sysctl.d, the machine itself",
 			"or leave it out"}}}
@@ -93,14 +93,14 @@ func (e Effect) missed(t target.Target) error {
 
 // Effects are those of the arguments of these names, by name, as far as they stand on the command line of the kernel
 // that runs.
-func Effects(ctx context.Context, t target.Target, names ...string) (map[string]Effect, error) {
+func Effects(ctx context.Context, t host.Target, names ...string) (map[string]Effect, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
 	k := shownKernel{ctx: ctx, target: t}
 	text, err := k.text("/proc/cmdline")
 	if err != nil {
-		return nil, &lab.Error{What: "can't read /proc/cmdline", Target: target.RemoteName(t), Err: err}
+		return nil, &lab.Error{What: "can't read /proc/cmdline", Target: host.RemoteName(t), Err: err}
 	}
 	line := kernelArguments(text)
 	effects := map[string]Effect{}
@@ -124,7 +124,7 @@ type kernelArgument struct {
 // kernelArguments are those of a command line; what follows a lone -- is for init.
 func kernelArguments(line string) []kernelArgument {
 	var all []kernelArgument
-	words, _ := target.SplitArguments(line)
+	words, _ := host.SplitArguments(line)
 	for _, word := range words {
 		if word == "--" {
 			break
@@ -154,7 +154,7 @@ func lastArgument(line []kernelArgument, name string) int {
 // shownKernel reads what a kernel shows.
 type shownKernel struct {
 	ctx    context.Context
-	target target.Target
+	target host.Target
 	// log is read when it is first needed; nil until then.
 	log *string
 }

@@ -16,14 +16,14 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // savedKernel is what a kernel showed after a boot, as an archive of its files; "$ dmesg" is its log.
 type savedKernel struct {
-	target.Target // nothing else is asked for
-	files         fstest.MapFS
-	log           string
+	host.Target // nothing else is asked for
+	files       fstest.MapFS
+	log         string
 }
 
 func saved(t *testing.T, name string) *savedKernel {
@@ -61,20 +61,20 @@ func (k *savedKernel) Name() string { return "qemu:guest.yaml" }
 
 func (k *savedKernel) FS() fs.FS { return k.files }
 
-func (k *savedKernel) ReadFiles(_ context.Context, paths ...string) (map[string]target.File, error) {
-	read := map[string]target.File{}
+func (k *savedKernel) ReadFiles(_ context.Context, paths ...string) (map[string]host.File, error) {
+	read := map[string]host.File{}
 	for _, p := range paths {
 		data, err := fs.ReadFile(k.files, strings.TrimPrefix(p, "/"))
-		read[p] = target.File{Data: data, Err: err}
+		read[p] = host.File{Data: data, Err: err}
 	}
 	return read, nil
 }
 
-func (k *savedKernel) Run(_ context.Context, argv ...string) (target.Output, error) {
+func (k *savedKernel) Run(_ context.Context, argv ...string) (host.Output, error) {
 	if !slices.Equal(argv, []string{"dmesg"}) {
-		return target.Output{}, errors.New("not asked for: " + strings.Join(argv, " "))
+		return host.Output{}, errors.New("not asked for: " + strings.Join(argv, " "))
 	}
-	return target.Output{Stdout: []byte(k.log)}, nil
+	return host.Output{Stdout: []byte(k.log)}, nil
 }
 
 // The three boots of Debian's 6.1 in QEMU, of four emulated processors of which one argument leaves three, with what a

@@ -7,13 +7,13 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // Spec is what an arm's levels require of the next boot of a machine; levels of other classes are ignored. Two arms
 // with the same spec can share a boot.
-func Spec(levels map[string]string) target.BootSpec {
-	var spec target.BootSpec
+func Spec(levels map[string]string) host.BootSpec {
+	var spec host.BootSpec
 	for _, factor := range slices.Sorted(maps.Keys(levels)) {
 		kind, name, _ := strings.Cut(factor, ":")
 		level := levels[factor]

@@ -6,7 +6,7 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 func TestLevelsOfABootBecomeItsSpec(t *testing.T) {
@@ -15,14 +15,14 @@ func TestLevelsOfABootBecomeItsSpec(t *testing.T) {
 		"cmdline:audit": scheme.Found,
 		"kernel:":       "6.1.0-47-amd64", "guest:iothreads": "4", "sysctl:vm.dirty_ratio": "10",
 	})
-	want := target.BootSpec{
+	want := host.BootSpec{
 		Arguments: []string{"quiet", "slub_debug=FZPU"}, Without: []string{"mitigations"}, Kernel: "6.1.0-47-amd64",
 		Machine: map[string]string{"iothreads": "4"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if got := Spec(map[string]string{"sysctl:vm.dirty_ratio": "10"}); !reflect.DeepEqual(got, target.BootSpec{}) {
+	if got := Spec(map[string]string{"sysctl:vm.dirty_ratio": "10"}); !reflect.DeepEqual(got, host.BootSpec{}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/factor/cpulist"
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // cpuSettings are what can be set of CPUs, each with the files that hold it: the first pattern that finds any.
@@ -59,7 +59,7 @@ func checkCPU(name, level string) error {
 }
 
 // cpuFiles are the files that a setting is kept in.
-func cpuFiles(_ context.Context, _ target.Target, name string) scheme.Holds {
+func cpuFiles(_ context.Context, _ host.Target, name string) scheme.Holds {
 	patterns := map[string][]string{"online": {scheme.CPURoot + "/cpu*/online", scheme.CPURoot + "/smt/control"},
 		"smt":      {scheme.CPURoot + "/smt/control"},
 		"governor": {scheme.CPURoot + "/*/scaling_governor"},
@@ -80,7 +80,7 @@ func bindCPU(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, 
 	}
 	if len(paths) == 0 {
 		return scheme.Setting{}, &lab.Error{Kind: lab.Refused, What: "the CPUs have no setting cpu:" + name,
-			Target: target.RemoteName(w.Target),
+			Target: host.RemoteName(w.Target),
 			Hints:  []string{"a guest's host decides on frequencies; on hardware the driver of cpufreq may be missing"}}
 	}
 	s := scheme.Setting{Spots: spot.Files(paths)}
@@ -110,7 +110,7 @@ func smt(ctx context.Context, w scheme.Scope, s scheme.Setting) (scheme.Setting,
 	level, err := s.Read(ctx)
 	if err == nil && level != "on" && level != "off" {
 		err = &lab.Error{Kind: lab.Refused, What: "SMT can't be switched here: " + s.Spots[0].Path + " says " + level,
-			Target: target.RemoteName(w.Target)}
+			Target: host.RemoteName(w.Target)}
 	}
 	s.Possible = []string{"on", "off"}
 	return s, err
@@ -164,7 +164,7 @@ func bindOnline(ctx context.Context, w scheme.Scope) (scheme.Setting, error) {
 	}
 	if len(switched) == 0 {
 		return scheme.Setting{}, &lab.Error{Kind: lab.Refused, What: "no CPU can be switched off",
-			Target: target.RemoteName(w.Target),
+			Target: host.RemoteName(w.Target),
 			Hints:  []string{"the kernel may be built without CONFIG_HOTPLUG_CPU, or there is one CPU only"}}
 	}
 	var s scheme.Setting

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/factor/cpulist"
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 var interruptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
@@ -42,7 +42,7 @@ func checkIRQ(name, level string) error {
 }
 
 // affinities are the files of the interrupts.
-func affinities(ctx context.Context, t target.Target, name string) scheme.Holds {
+func affinities(ctx context.Context, t host.Target, name string) scheme.Holds {
 	numbers, err := interruptsOf(ctx, scheme.Scope{Target: t}, name)
 	if err != nil {
 		numbers = []string{name}
@@ -101,11 +101,11 @@ func interruptsOf(ctx context.Context, w scheme.Scope, name string) ([]string, e
 			}
 		}
 		return nil, &lab.Error{Kind: lab.Refused, What: name +
-			" has no message-signalled interrupts to be found below /sys", Target: target.RemoteName(w.Target),
+			" has no message-signalled interrupts to be found below /sys", Target: host.RemoteName(w.Target),
 			Hints: []string{"name the interrupt by its number: /proc/interrupts"}}
 	}
 	return nil, &lab.Error{Kind: lab.Usage, What: "there is no disk and no adapter " + name,
-		Target: target.RemoteName(w.Target)}
+		Target: host.RemoteName(w.Target)}
 }
 
 // effectiveAffinity says, asked later, whether interrupts go where they were sent. Where a move waits for the next
@@ -142,7 +142,7 @@ func effectiveAffinity(ctx context.Context, w scheme.Scope, numbers []string,
 				return !slices.Contains(asked, cpu)
 			}) {
 				return &lab.Error{What: fmt.Sprintf("interrupt %s goes to %s, and %s was asked for", n,
-					cpulist.Format(cpus), level), Target: target.RemoteName(w.Target)}
+					cpulist.Format(cpus), level), Target: host.RemoteName(w.Target)}
 			}
 		}
 		return nil

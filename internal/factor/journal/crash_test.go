@@ -15,8 +15,8 @@ import (
 
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // A process that changes settings, as an ablation does, is killed with SIGKILL before each of its steps in turn, and
@@ -58,11 +58,11 @@ func check(err error) {
 // dying is a target whose nth command that sets something kills the process which asked for it, and sets it only
 // afterwards.
 type dying struct {
-	target.Target
+	host.Target
 	left *int
 }
 
-func (d dying) Run(ctx context.Context, argv ...string) (target.Output, error) {
+func (d dying) Run(ctx context.Context, argv ...string) (host.Output, error) {
 	if len(argv) > 3 && strings.HasPrefix(argv[3], "headroom-") {
 		if *d.left--; *d.left == 0 {
 			fmt.Println("died in the write of", argv[len(argv)-1])
@@ -73,10 +73,10 @@ func (d dying) Run(ctx context.Context, argv ...string) (target.Output, error) {
 	return d.Target.Run(ctx, argv...)
 }
 
-func (p plan) target() target.Target { return target.NewLocal(filepath.Join(p.Dir, "jobs")) }
+func (p plan) target() host.Target { return host.NewLocal(filepath.Join(p.Dir, "jobs")) }
 
 // bind is Bind, and besides a setting that is any file.
-func (p plan) bind(t target.Target, name string) (scheme.Setting, error) {
+func (p plan) bind(t host.Target, name string) (scheme.Setting, error) {
 	if file, ok := strings.CutPrefix(name, "file:"); ok {
 		s := scheme.OneFile(file)
 		s.Factor, s.Target = "exec:"+filepath.Base(file), t
@@ -87,7 +87,7 @@ func (p plan) bind(t target.Target, name string) (scheme.Setting, error) {
 
 func (p plan) carryOut() {
 	ctx := context.Background()
-	var t target.Target = p.target()
+	var t host.Target = p.target()
 	if p.DieInWrite > 0 {
 		t = dying{t, &p.DieInWrite}
 	}

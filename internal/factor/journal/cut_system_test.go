@@ -14,8 +14,8 @@ import (
 
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
-	"headroom/internal/target"
-	"headroom/internal/target/sshtest"
+	"headroom/internal/host"
+	"headroom/internal/host/sshtest"
 )
 
 // cutConnections ends the ssh clients that this process has started, as a network that is gone does.
@@ -54,7 +54,7 @@ func TestConnectionCut(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "changes")
 	kept := 0
 	for n := 1; ; n += 2 {
-		host := target.NewSSH(options)
+		host := host.NewSSH(options)
 		j, err := Create(dir, own("RUN1"), host)
 		if err != nil {
 			t.Fatal(err)
@@ -112,13 +112,13 @@ func TestConnectionCut(t *testing.T) {
 }
 
 // restoreOver undoes what is pending on a host.
-func restoreOver(t *testing.T, dir string, options target.SSHOptions) {
+func restoreOver(t *testing.T, dir string, options host.SSHOptions) {
 	t.Helper()
 	pending, err := Pending(dir, anyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := target.NewSSH(options)
+	host := host.NewSSH(options)
 	for _, p := range pending {
 		j, err := Load(p.Path, host)
 		if err != nil {

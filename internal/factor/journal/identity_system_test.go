@@ -12,8 +12,8 @@ import (
 
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // What a setting was of can be gone when it is put back, with another thing in its place. That is left alone, and said
@@ -94,7 +94,7 @@ func TestWhatIsAnotherThingNowIsLeftAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			place, replace := c.make(t)
-			w := scheme.Scope{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs")), Place: place}
+			w := scheme.Scope{Target: host.NewLocal(filepath.Join(t.TempDir(), "jobs")), Place: place}
 			s, err := factor.Bind(t.Context(), w, c.factor)
 			if err != nil {
 				t.Fatal(err)

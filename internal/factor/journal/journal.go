@@ -14,8 +14,8 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Journal changes settings of one target and puts them back. The old values are on disk, flushed, before new ones are
@@ -31,7 +31,7 @@ import (
 type Journal struct {
 	path   string
 	file   *os.File
-	target target.Target
+	target host.Target
 	head   heading
 	// open are the changes that are not undone, in the order in which they were made.
 	open []*step
@@ -140,7 +140,7 @@ func (j *Journal) undoFailed(ctx context.Context, failed *step) error {
 // newStep reads what is there and makes the record of a change; nil where nothing has to be changed.
 func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, wanted []string) (*step, error) {
 	along := without(s.Companions, s.Spots)
-	all := slices.Concat(s.Spots, along, []spot.Spot{{Kind: spot.InFile, Path: target.BootIDFile}})
+	all := slices.Concat(s.Spots, along, []spot.Spot{{Kind: spot.InFile, Path: host.BootIDFile}})
 	readings, err := spot.Read(ctx, j.target, all)
 	if err != nil {
 		return nil, j.unreachable(err)
@@ -160,7 +160,7 @@ func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, w
 	for i, place := range s.Spots {
 		if r := readings[i]; r.Err != nil {
 			return nil, &lab.Error{What: s.Factor + " can't be changed: what is there can't be read",
-				Target: target.RemoteName(j.target), Err: r.Err, Hints: spot.HintsOf(r.Err)}
+				Target: host.RemoteName(j.target), Err: r.Err, Hints: spot.HintsOf(r.Err)}
 		}
 		if !storable(readings[i].Value) {
 			return nil, &lab.Error{Kind: lab.Refused,
@@ -223,7 +223,7 @@ func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error
 		return cause
 	case missed:
 		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.Factor, s.LevelOf(values), next.Level),
-			Target: target.RemoteName(j.target),
+			Target: host.RemoteName(j.target),
 			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " +
 				s.Factor + " shows what is possible"}}
 	}
@@ -281,7 +281,7 @@ func (j *Journal) writeSpots(ctx context.Context, doing string, positions []posi
 }
 
 func (j *Journal) unreachable(err error) error {
-	return &lab.Error{What: "can't read settings", Target: target.RemoteName(j.target), Err: err}
+	return &lab.Error{What: "can't read settings", Target: host.RemoteName(j.target), Err: err}
 }
 
 // CheckInEffect says whether everything that was changed is still in effect: a later change can have undone an earlier
@@ -310,7 +310,7 @@ func (j *Journal) CheckInEffect(ctx context.Context) error {
 		}
 		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q",
 			factors[place.Key()], place, readings[i].Value, p.New),
-			Target: target.RemoteName(j.target), Err: readings[i].Err,
+			Target: host.RemoteName(j.target), Err: readings[i].Err,
 			Hints: []string{"two factors that change one thing can't be varied together"}})
 	}
 	for _, s := range j.open {

@@ -15,21 +15,21 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // bench is a folder with files that stand for settings, and a journal over them.
 type bench struct {
 	t      *testing.T
 	dir    string
-	target target.Target
+	target host.Target
 }
 
 func newBench(t *testing.T) bench {
 	t.Helper()
 	dir := t.TempDir()
-	return bench{t, dir, target.NewLocal(filepath.Join(dir, "jobs"))}
+	return bench{t, dir, host.NewLocal(filepath.Join(dir, "jobs"))}
 }
 
 func (b bench) journal() *Journal {
@@ -195,9 +195,9 @@ func TestAnUnverifiedValueIsOurs(t *testing.T) {
 }
 
 // rounding is a target whose files take even numbers only, as some of the kernel's do.
-type rounding struct{ target.Target }
+type rounding struct{ host.Target }
 
-func (r rounding) Run(ctx context.Context, argv ...string) (target.Output, error) {
+func (r rounding) Run(ctx context.Context, argv ...string) (host.Output, error) {
 	if len(argv) == 6 && argv[4] == "33" {
 		argv[4] = "32"
 	}
@@ -221,11 +221,11 @@ func TestALevelThatDoesNotBecomeEffective(t *testing.T) {
 
 // tied is a target on which writing one file changes another, as a scheduler does to the depth of its queue.
 type tied struct {
-	target.Target
+	host.Target
 	change func(path, value string)
 }
 
-func (d tied) Run(ctx context.Context, argv ...string) (target.Output, error) {
+func (d tied) Run(ctx context.Context, argv ...string) (host.Output, error) {
 	out, err := d.Target.Run(ctx, argv...)
 	if len(argv) == 6 {
 		d.change(argv[5], argv[4])
@@ -426,7 +426,7 @@ func TestAJournalIsMadeWhileOthersLook(t *testing.T) {
 	looking.Wait()
 }
 
-type renamed struct{ target.Target }
+type renamed struct{ host.Target }
 
 func (renamed) Name() string { return "ssh://elsewhere" }
 
@@ -448,9 +448,9 @@ func TestAnotherBootHasUndoneWhatTheKernelHeld(t *testing.T) {
 }
 
 // lost is a target whose connection is gone.
-type lost struct{ target.Target }
+type lost struct{ host.Target }
 
-func (lost) ReadFiles(context.Context, ...string) (map[string]target.File, error) {
+func (lost) ReadFiles(context.Context, ...string) (map[string]host.File, error) {
 	return nil, errors.New("connection refused")
 }
 

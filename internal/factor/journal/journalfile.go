@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/linux"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 const changesSchema = "headroom/changes/v1"
@@ -76,7 +76,7 @@ const (
 
 // Create makes a journal in a folder, which is made if it is not there. The id must be unique in it, and fit for a file
 // name.
-func Create(dir, id string, t target.Target) (*Journal, error) {
+func Create(dir, id string, t host.Target) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

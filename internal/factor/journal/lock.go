@@ -15,9 +15,9 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // Holder is the run that has locked a setting.
@@ -89,7 +89,7 @@ func (j *Journal) Lock(ctx context.Context, settings ...scheme.Setting) error {
 		err = j.removeLocks(ctx, made)
 		if other == nil {
 			return errors.Join(&lab.Error{What: factors[spots[missing].Key()] + " can't be locked against other runs",
-				Target: target.RemoteName(j.target),
+				Target: host.RemoteName(j.target),
 				Hints:  []string{"a folder in memory that can be written to is needed there: /run or /dev/shm"}}, err)
 		}
 		is := j.stateOf(*other)
@@ -177,14 +177,14 @@ func (j *Journal) stateOf(l lock) state {
 
 // locksAreHere reports whether the paths of locks are paths on this machine.
 func (j *Journal) locksAreHere() bool {
-	_, here := j.keeper().(target.LocalFiles)
+	_, here := j.keeper().(host.LocalFiles)
 	return here
 }
 
 // refuse returns the error of a factor that another run has locked, with what can be done about it.
 func (j *Journal) refuse(name string, l lock, is state) error {
 	h := l.holder
-	return &lab.Error{Kind: lab.Refused, What: name + " can't be changed", Target: target.RemoteName(j.target),
+	return &lab.Error{Kind: lab.Refused, What: name + " can't be changed", Target: host.RemoteName(j.target),
 		Err: &Held{Holder: h, Lock: l.path, Target: j.keeper().Name(), Dead: is != inUse && is != elsewhere},
 		Hints: map[state][]string{
 			inUse: {fmt.Sprintf("--wait waits until process %d has ended", h.Process)},
@@ -199,7 +199,7 @@ func (j *Journal) refuse(name string, l lock, is state) error {
 }
 
 // Wait returns when the lock is gone, or another's. The target is the one that it is on.
-func (h *Held) Wait(ctx context.Context, t target.Target) error {
+func (h *Held) Wait(ctx context.Context, t host.Target) error {
 	for {
 		out, err := t.Run(ctx, "readlink", h.Lock)
 		if err != nil {

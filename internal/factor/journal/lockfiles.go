@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // locks are named after what they are of, and are symbolic links: a link is made at once, whole, and only where there
@@ -74,7 +74,7 @@ func (j *Journal) take(ctx context.Context, names []string) (made []string, lock
 	}
 	if out.ExitCode != 0 {
 		return nil, nil, &lab.Error{What: "settings can't be locked against other runs",
-			Target: target.RemoteName(j.keeper()), Output: strings.TrimSpace(string(out.Stderr))}
+			Target: host.RemoteName(j.keeper()), Output: strings.TrimSpace(string(out.Stderr))}
 	}
 	made, locks = parseLocks(string(out.Stdout))
 	return made, locks, nil
@@ -127,7 +127,7 @@ func (j *Journal) unlock(ctx context.Context) error {
 	out, err := j.keeper().Run(ctx, "sh", "-c", releaseScript, j.mark(), prefix+",")
 	if err != nil || out.ExitCode != 0 {
 		return &lab.Error{What: "settings are as they were, and stay locked against other runs",
-			Target: target.RemoteName(j.keeper()), Output: strings.TrimSpace(string(out.Stderr)), Err: err,
+			Target: host.RemoteName(j.keeper()), Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 			Hints: []string{"when it can be reached: headroom restore"}}
 	}
 	j.locked = nil
@@ -136,9 +136,9 @@ func (j *Journal) unlock(ctx context.Context) error {
 
 // keeper is where the locks are: on the machine that the settings are of. What is in the memory of a container is seen
 // by nobody else, so that of one they are here.
-func (j *Journal) keeper() target.Target {
-	if _, container := j.target.(target.SharesKernel); container {
-		return target.NewLocal(filepath.Dir(j.path))
+func (j *Journal) keeper() host.Target {
+	if _, container := j.target.(host.SharesKernel); container {
+		return host.NewLocal(filepath.Dir(j.path))
 	}
 	return j.target
 }
@@ -164,11 +164,11 @@ func (j *Journal) holder() string {
 
 // lockNames are the names of the locks of spots: what is one thing to the kernel has one name.
 func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, error) {
-	files, err := j.target.ReadFiles(ctx, target.BootIDFile)
+	files, err := j.target.ReadFiles(ctx, host.BootIDFile)
 	if err != nil {
 		return nil, err
 	}
-	boot := strings.TrimSpace(string(files[target.BootIDFile].Data))
+	boot := strings.TrimSpace(string(files[host.BootIDFile].Data))
 	real, err := j.realPaths(ctx, spots)
 	if err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // doneLevel is the level of a step that stands for such a command.
@@ -76,7 +76,7 @@ func (j *Journal) undoOnce(ctx context.Context, s *step) error {
 		return j.note(s, accepted)
 	}
 	fault := &lab.Error{What: fmt.Sprintf("%s was not undone", s.Factor),
-		Target: target.RemoteName(j.target), Command: undo,
+		Target: host.RemoteName(j.target), Command: undo,
 		Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 		Hints: []string{"headroom restore tries it again; headroom restore --accept leaves it and forgets it"}}
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // Leftover is a journal that nobody works on: the process that made it was killed, or could not undo everything.
@@ -76,7 +76,7 @@ func removeUnfinished(path string) error {
 }
 
 // Load opens a journal that was left, to undo it on its target. A journal that another process works on is refused.
-func Load(path string, t target.Target) (*Journal, error) {
+func Load(path string, t host.Target) (*Journal, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
 		return nil, err

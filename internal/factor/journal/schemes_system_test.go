@@ -21,9 +21,9 @@ import (
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
+	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
-	"headroom/internal/target"
-	"headroom/internal/target/targettest"
 )
 
 // Each scheme changes a real setting of this kernel, on things that the test has made itself wherever there are such,
@@ -153,7 +153,7 @@ func contents(t *testing.T, paths ...string) map[string]string {
 
 func here(t *testing.T) scheme.Scope {
 	t.Helper()
-	return scheme.Scope{Target: target.NewLocal(filepath.Join(t.TempDir(), "jobs"))}
+	return scheme.Scope{Target: host.NewLocal(filepath.Join(t.TempDir(), "jobs"))}
 }
 
 // on is the scope of a place that is found as commands find it.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Undo puts back what the journal has changed, the last change first. It goes on after an error and returns all of
@@ -78,7 +78,7 @@ func (j *Journal) undoStep(ctx context.Context, s *step) (done bool, err error) 
 		err := j.undoOnce(ctx, s)
 		return err == nil, err
 	}
-	spots := []spot.Spot{{Kind: spot.InFile, Path: target.BootIDFile}}
+	spots := []spot.Spot{{Kind: spot.InFile, Path: host.BootIDFile}}
 	for _, p := range s.Spots {
 		spots = append(spots, p.Spot)
 	}
@@ -146,7 +146,7 @@ func (j *Journal) withoutLost(ctx context.Context, s *step, back []position) (th
 		case is:
 			s.Companions = append(s.Companions, p)
 		case i < len(back):
-			gone = errors.Join(gone, &lab.Error{Target: target.RemoteName(j.target),
+			gone = errors.Join(gone, &lab.Error{Target: host.RemoteName(j.target),
 				What: fmt.Sprintf("%s was not put back from %q to %q", p.Spot, p.New, p.Old),
 				Err:  &Lost{p.Of, identities[i]}})
 		}
@@ -168,7 +168,7 @@ func (j *Journal) externalChanges(s *step, back []position, readings []spot.Read
 			continue
 		}
 		keys = append(keys, p.Key())
-		errs = append(errs, &lab.Error{Kind: lab.Refused, Target: target.RemoteName(j.target),
+		errs = append(errs, &lab.Error{Kind: lab.Refused, Target: host.RemoteName(j.target),
 			What: fmt.Sprintf("%s is %q now: somebody else has changed it since headroom set it to %q; it was %q "+
 				"before, and is left alone", p.Spot, r.Value, p.New, p.Old),
 			Hints: []string{"headroom restore --anyway puts back what was there before",
@@ -201,7 +201,7 @@ func (j *Journal) restore(ctx context.Context, s *step, main, along []position) 
 			now = "can't be read (" + readings[i].Err.Error() + ")"
 		}
 		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s was not put back: it %s and was %q", p.Spot, now, p.Old),
-			Target: target.RemoteName(j.target), Err: failed[i],
+			Target: host.RemoteName(j.target), Err: failed[i],
 			Hints: append(spot.HintsOf(failed[i]), "headroom restore tries it again; headroom restore --accept leaves "+
 				"it and forgets the change")})
 	}
@@ -221,7 +221,7 @@ func (j *Journal) awaitWriters(ctx context.Context) error {
 		case <-ctx.Done():
 			return &lab.Error{What: fmt.Sprintf("commands that change settings are still running: processes %s",
 				strings.Join(running, ", ")),
-				Target: target.RemoteName(j.target), Hints: []string{"end them, then: headroom restore"}}
+				Target: host.RemoteName(j.target), Hints: []string{"end them, then: headroom restore"}}
 		case <-time.After(writersPause):
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // bundle is a set of sysctls that are recommended together.
@@ -76,7 +76,7 @@ func checkBundle(name, level string) error {
 }
 
 // sysctlsOf are the files of a bundle.
-func sysctlsOf(_ context.Context, _ target.Target, name string) scheme.Holds {
+func sysctlsOf(_ context.Context, _ host.Target, name string) scheme.Holds {
 	var patterns []string
 	if b, err := findBundle(name); err == nil {
 		for _, o := range b.Sysctls {
@@ -108,13 +108,13 @@ func bindBundle(ctx context.Context, w scheme.Scope, name string) (scheme.Settin
 		case errors.Is(err, fs.ErrNotExist) || errors.Is(err, scheme.ErrReadOnly):
 			s.Lacks, why = append(s.Lacks, "sysctl:"+o.Name), err
 		default:
-			return scheme.Setting{}, &lab.Error{What: "can't look at " + path, Target: target.RemoteName(w.Target),
+			return scheme.Setting{}, &lab.Error{What: "can't look at " + path, Target: host.RemoteName(w.Target),
 				Err: err}
 		}
 	}
 	if len(had) == 0 {
 		return scheme.Setting{}, &lab.Error{What: "nothing of bundle:" + name + " can be set",
-			Target: target.RemoteName(w.Target),
+			Target: host.RemoteName(w.Target),
 			Err:    why,
 			Hints: []string{"a container or network namespace shows few of the kernel's settings: measure on the " +
 				"host itself"}}

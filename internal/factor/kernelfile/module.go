@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"headroom/internal/factor/scheme"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 var moduleParameter = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+$`)
@@ -23,7 +23,7 @@ func Module() scheme.Scheme {
 		Examples: []string{"module:nvme_core.io_timeout=30,60"},
 		Levels:   "what the module takes, where it can be written while it is loaded",
 		Verified: "/sys/module/MODULE/parameters/PARAMETER", Check: checkModule, Bind: bindModule,
-		Holds: func(_ context.Context, _ target.Target, name string) scheme.Holds {
+		Holds: func(_ context.Context, _ host.Target, name string) scheme.Holds {
 			return scheme.InFiles(ModulePath(name))
 		}}
 }
@@ -47,13 +47,13 @@ func bindModule(ctx context.Context, w scheme.Scope, name string) (scheme.Settin
 	module, param, _ := strings.Cut(name, ".")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return scheme.Setting{}, &lab.Error{What: "there is no " + file, Target: target.RemoteName(w.Target),
+		return scheme.Setting{}, &lab.Error{What: "there is no " + file, Target: host.RemoteName(w.Target),
 			Hints: []string{"the module is not loaded, has no such parameter, or does not show it", "modinfo -p " +
 				module + " lists the parameters"}}
 	case err != nil:
 		return scheme.Setting{}, err
 	case info.Mode()&0o222 == 0:
-		return scheme.Setting{}, &lab.Error{Kind: lab.Refused, Target: target.RemoteName(w.Target),
+		return scheme.Setting{}, &lab.Error{Kind: lab.Refused, Target: host.RemoteName(w.Target),
 			What: fmt.Sprintf("module:%s needs a reload: the parameter is read when %s is loaded and can't be "+
 				"written afterwards", name, module),
 			Hints: []string{"as a factor of the boot it can be varied: cmdline:" + module + "." + param +

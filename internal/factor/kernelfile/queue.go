@@ -13,8 +13,8 @@ import (
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/storage"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 var (
@@ -54,14 +54,14 @@ func queueOf(device string) scheme.Scheme {
 		Levels: "what the kernel takes", Verified: "/sys/block/DEVICE/queue/ATTRIBUTE",
 		Check: checkQueue, Bind: func(ctx context.Context, w scheme.Scope, attribute string) (scheme.Setting, error) {
 			return bindQueue(ctx, w, device, attribute)
-		}, Holds: func(_ context.Context, t target.Target, attribute string) scheme.Holds {
+		}, Holds: func(_ context.Context, t host.Target, attribute string) scheme.Holds {
 			return scheme.InFiles("/sys/*" + heldDevice(t, device) + "/queue/" + attribute)
 		}}
 }
 
 // heldDevice returns the device's part of a pattern. It is empty, and so matches all devices, for queue: and
 // queue@disks:, since the place is unknown here.
-func heldDevice(t target.Target, device string) string {
+func heldDevice(t host.Target, device string) string {
 	if device == "" || device == allDisks {
 		return ""
 	}
@@ -179,5 +179,5 @@ func lacking(w scheme.Scope, stack storage.Stack, queues []storage.Queue, of sto
 }
 
 func refused(w scheme.Scope, what string, hints ...string) error {
-	return &lab.Error{Kind: lab.Refused, What: what, Target: target.RemoteName(w.Target), Hints: hints}
+	return &lab.Error{Kind: lab.Refused, What: what, Target: host.RemoteName(w.Target), Hints: hints}
 }

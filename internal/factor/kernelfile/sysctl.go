@@ -12,7 +12,7 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // sysctlName is a name as sysctl(8) writes it: parts between dots, where a dot inside a part (of an interface) is a
@@ -27,7 +27,7 @@ func Sysctl() scheme.Scheme {
 		Examples: []string{"sysctl:vm.dirty_ratio=10,20,40",
 			"sysctl:net.ipv4.tcp_rmem=4096 131072 6291456,4096 131072 67108864"},
 		Levels: "what the kernel takes", Verified: "the file below /proc/sys", Check: checkSysctl,
-		Bind: bindSysctl, Holds: func(_ context.Context, _ target.Target, name string) scheme.Holds {
+		Bind: bindSysctl, Holds: func(_ context.Context, _ host.Target, name string) scheme.Holds {
 			return scheme.InFiles(SysctlPath(name))
 		}}
 }

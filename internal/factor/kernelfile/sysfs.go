@@ -11,7 +11,7 @@ import (
 
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // Sysfs is sysfs:, any file below /sys.
@@ -32,7 +32,7 @@ func checkSysfs(name, _ string) error {
 }
 
 // sysfsFiles are a file and what it is a link to.
-func sysfsFiles(ctx context.Context, t target.Target, name string) scheme.Holds {
+func sysfsFiles(ctx context.Context, t host.Target, name string) scheme.Holds {
 	patterns := []string{name}
 	if resolved, err := spot.RealPaths(ctx, t, []string{name}); err == nil {
 		patterns = append(patterns, resolved[0])

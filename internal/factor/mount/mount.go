@@ -14,8 +14,8 @@ import (
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 var optionValue = regexp.MustCompile(`^[A-Za-z0-9_:.-]+$`)
@@ -32,7 +32,7 @@ func Option() scheme.Scheme {
 			"path, a space, the options",
 		Verified: "/proc/self/mountinfo; of nfs also /proc/self/mountstats and /sys/kernel/sunrpc/xprt-switches",
 		Check:    checkMount, Bind: bindMount,
-		Holds: func(_ context.Context, _ target.Target, name string) scheme.Holds {
+		Holds: func(_ context.Context, _ host.Target, name string) scheme.Holds {
 			match := scheme.Wildcard(name)
 			return func(s spot.Spot, _ string) bool { return s.Kind == spot.InMount && match.MatchString(s.Name) }
 		}}
@@ -96,7 +96,7 @@ func bindMount(ctx context.Context, w scheme.Scope, name string) (scheme.Setting
 		if o.Only != nil && !slices.Contains(o.Only, m.Kind) {
 			return scheme.Setting{},
 				&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("mount:%s is an option of %s, and %s is %s", name,
-					strings.Join(o.Only, " and "), dir, m.Kind), Target: target.RemoteName(w.Target)}
+					strings.Join(o.Only, " and "), dir, m.Kind), Target: host.RemoteName(w.Target)}
 		}
 		return scheme.Setting{Spots: []spot.Spot{{Kind: spot.InMount, Path: dir, Name: name}}, Possible: o.Levels}, nil
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // nfsModules are what the kernel would load by itself when NFS is mounted, and leave: those of the version and of RDMA,
 // with all that they need.
-func nfsModules(ctx context.Context, t target.Target, m NFS) ([]spot.Spot, error) {
+func nfsModules(ctx context.Context, t host.Target, m NFS) ([]spot.Spot, error) {
 	wanted := []string{"nfsv4"}
 	if strings.HasPrefix(m.Option("vers"), "3") {
 		wanted = []string{"nfsv3"}

@@ -13,8 +13,8 @@ import (
 	"headroom/internal/factor/scheme"
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts/nfs"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // NFS is an NFS mount as it is asked for.
@@ -102,7 +102,7 @@ func (m NFS) Option(name string) string {
 // others in folders with a number behind the name: that is how a client learns of them. Source: nfs(5), max_connect.
 //
 // A mount that differs from the request is an error. Modules that it needs are loaded before, and unloaded with it.
-func NFSSetting(ctx context.Context, t target.Target, m NFS, folder string) (scheme.Setting, error) {
+func NFSSetting(ctx context.Context, t host.Target, m NFS, folder string) (scheme.Setting, error) {
 	s := scheme.Setting{Factor: NFSFactor, Target: t}
 	var err error
 	if s.Spots, err = nfsModules(ctx, t, m); err != nil {
@@ -125,7 +125,7 @@ func NFSSetting(ctx context.Context, t target.Target, m NFS, folder string) (sch
 			}
 			var own *lab.Error
 			if errors.As(err, &own) && own.Target == "" {
-				own.Target = target.RemoteName(t)
+				own.Target = host.RemoteName(t)
 			}
 			return err
 		}
@@ -142,7 +142,7 @@ func NFSFolder(id string) string { return nfsFolder + strings.ToLower(id) + "-nf
 
 // nfsMounts is what a folder of headroom's own has mounted on it: each level is a mount, which is made for it, and
 // undone before the next.
-func nfsMounts(t target.Target, folder string) (scheme.Setting, error) {
+func nfsMounts(t host.Target, folder string) (scheme.Setting, error) {
 	if !strings.HasPrefix(folder, nfsFolder) {
 		return scheme.Setting{}, &lab.Error{Kind: lab.Usage, What: NFSFactor + " makes mounts of its own, and " +
 			folder +

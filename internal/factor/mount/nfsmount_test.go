@@ -9,8 +9,8 @@ import (
 
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts/nfs"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 func TestParseNFSMount(t *testing.T) {
@@ -158,7 +158,7 @@ func TestSpotsOfAnNFSMount(t *testing.T) {
 		t.Fatal(err)
 	}
 	// This machine has the module, or none that could be loaded; both ways are tried in guests.
-	s, err := NFSSetting(t.Context(), target.NewLocal(t.TempDir()), m, "/run/x")
+	s, err := NFSSetting(t.Context(), host.NewLocal(t.TempDir()), m, "/run/x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,11 +186,11 @@ func TestSpotsOfAnNFSMount(t *testing.T) {
 
 // recorder is a target that only writes down which commands it is given, by their arguments.
 type recorder struct {
-	target.Target
+	host.Target
 	commands *[]string
 }
 
-func (r recorder) Run(_ context.Context, argv ...string) (target.Output, error) {
+func (r recorder) Run(_ context.Context, argv ...string) (host.Output, error) {
 	*r.commands = append(*r.commands, strings.Join(argv[3:], " "))
-	return target.Output{}, nil
+	return host.Output{}, nil
 }

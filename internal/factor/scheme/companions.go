@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"headroom/internal/factor/spot"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // The kernel changes some settings along with others; these companions are read before a change and put back after its
@@ -23,7 +23,7 @@ var (
 )
 
 // CompanionsOf are the spots that the kernel changes along with a file of /sys, by its path without links.
-func CompanionsOf(ctx context.Context, t target.Target, file string) []spot.Spot {
+func CompanionsOf(ctx context.Context, t host.Target, file string) []spot.Spot {
 	dir := path.Dir(file)
 	switch {
 	case strings.HasSuffix(file, "/queue/scheduler"):
@@ -47,7 +47,7 @@ func CompanionsOf(ctx context.Context, t target.Target, file string) []spot.Spot
 
 // HotplugCompanions are what a CPU loses that goes offline and comes back. The kernel also takes it out of cpusets of
 // cgroup v1 and out of the affinity of processes that were bound to it alone; those are not put back.
-func HotplugCompanions(ctx context.Context, t target.Target) []spot.Spot {
+func HotplugCompanions(ctx context.Context, t host.Target) []spot.Spot {
 	return spot.Files(spot.Glob(ctx, t, CPURoot+"/cpu*/online", CPURoot+"/cpufreq/policy*/scaling_governor",
 		CPURoot+"/cpufreq/policy*/energy_performance_preference", CPURoot+"/cpufreq/policy*/scaling_min_freq",
 		CPURoot+"/cpufreq/policy*/scaling_max_freq", "/proc/irq/*/smp_affinity_list"))
@@ -55,7 +55,7 @@ func HotplugCompanions(ctx context.Context, t target.Target) []spot.Spot {
 
 // AdapterCompanions are all the parameters of an adapter: drivers set some again when others change, and offloads
 // depend on each other.
-func AdapterCompanions(ctx context.Context, t target.Target, device string) []spot.Spot {
+func AdapterCompanions(ctx context.Context, t host.Target, device string) []spot.Spot {
 	spots := []spot.Spot{{Kind: spot.InFile, Path: "/sys/class/net/" + device + "/mtu"}}
 	for _, p := range spot.AdapterParameters() {
 		spots = append(spots, spot.Spot{Kind: spot.InAdapter, Path: device, Name: p.Name})

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 	"headroom/internal/yamlfile"
 )
 
@@ -20,7 +20,7 @@ func (s Setting) CheckLevel(level string) error {
 	}
 	scheduler := strings.HasSuffix(s.Spots[0].Path, "/queue/scheduler") // of several disks all are
 	e := &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has no level %q", s.Factor, level),
-		Target: target.RemoteName(s.Target),
+		Target: host.RemoteName(s.Target),
 		Hints:  []string{"here it takes " + strings.Join(s.Possible, ", ")}}
 	switch near := yamlfile.DidYouMean(level, s.Possible); {
 	case near != "":

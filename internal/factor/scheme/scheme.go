@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Found is the level as it was found: it is left alone.
@@ -58,7 +58,7 @@ type Scheme struct {
 	Canonical func(level string) string
 	// Holds says which spots a name stands for on any place, so that a setting that must stay is found by whatever
 	// factor it is reached; nil where no journal changes any.
-	Holds func(ctx context.Context, t target.Target, name string) Holds
+	Holds func(ctx context.Context, t host.Target, name string) Holds
 	// OfDevice returns the scheme for a device, "queue@md0". It is nil for schemes without devices; its error has the
 	// kind lab.Usage.
 	OfDevice func(device string) (Scheme, error)
@@ -66,7 +66,7 @@ type Scheme struct {
 
 // Scope is the place that settings are found on.
 type Scope struct {
-	Target target.Target
+	Target host.Target
 	// Place under test: queue: is about its devices, mount: about its mount.
 	Place lab.Place
 	// Adapter is the one that a network's tests take, which factors call under-test; empty where there is none, or it
@@ -86,7 +86,7 @@ func (w Scope) AdapterName(name string) (string, error) {
 	}
 	if w.Adapter == "" {
 		return "", &lab.Error{Kind: lab.Usage, What: "it is not known which adapter the tests take",
-			Target: target.RemoteName(w.Target),
+			Target: host.RemoteName(w.Target),
 			Hints: []string{"name it: ip address shows them", UnderTest +
 				" is the one that has the address under test, or leads to it, where a network is measured"}}
 	}

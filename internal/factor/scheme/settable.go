@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // ErrReadOnly is why a setting can be read only.
@@ -32,7 +32,7 @@ func (s Setting) Settable(level string) error {
 }
 
 // Writable says why a file can't be written; nil where no reason is known.
-func Writable(t target.Target, path string) error {
+func Writable(t host.Target, path string) error {
 	info, err := fs.Stat(t.FS(), strings.TrimPrefix(path, "/"))
 	if err == nil && info.Mode()&0o222 == 0 {
 		err = ErrReadOnly

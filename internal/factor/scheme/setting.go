@@ -7,15 +7,15 @@ import (
 	"strings"
 
 	"headroom/internal/factor/spot"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Setting is a live factor on one target: the spots that hold its level. Only a Journal changes it.
 type Setting struct {
 	// Factor is the whole name, as typed.
 	Factor string
-	Target target.Target
+	Target host.Target
 	// Spots are set in this order, and undone the other way round.
 	Spots []spot.Spot
 	// Companions are spots that the kernel changes along with these; those that can be read are put back after them.
@@ -92,14 +92,14 @@ func OneFile(path string) Setting {
 
 // Readable refuses a setting of which a spot can't be read now, so that a mistyped name is reported before anything is
 // changed.
-func (s Setting) Readable(ctx context.Context, t target.Target) (Setting, error) {
+func (s Setting) Readable(ctx context.Context, t host.Target) (Setting, error) {
 	readings, err := spot.Read(ctx, t, s.Spots)
 	if err != nil {
 		return Setting{}, err
 	}
 	for _, r := range readings {
 		if r.Err != nil {
-			return Setting{}, &lab.Error{What: r.Err.Error(), Target: target.RemoteName(t), Hints: spot.HintsOf(r.Err)}
+			return Setting{}, &lab.Error{What: r.Err.Error(), Target: host.RemoteName(t), Hints: spot.HintsOf(r.Err)}
 		}
 	}
 	return s, nil

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Commands are the user's own way of changing something. In each argument {level} stands for the level to set, and in
@@ -31,14 +31,14 @@ func (c *Commands) command(level, old string) []string {
 	return filled
 }
 
-func (c *Commands) read(ctx context.Context, t target.Target, name string) Reading {
+func (c *Commands) read(ctx context.Context, t host.Target, name string) Reading {
 	out, err := t.Run(ctx, c.Verify...)
 	if err != nil {
 		return Reading{Err: err}
 	}
 	if out.ExitCode != 0 {
 		return Reading{Err: &lab.Error{What: "the command that verifies " + name + " failed",
-			Target:  target.RemoteName(t),
+			Target:  host.RemoteName(t),
 			Command: c.Verify,
 			Output:  strings.TrimSpace(string(out.Stderr))}}
 	}

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // MultiQueue is the discipline of an adapter with several queues, which has one for each of them.
@@ -23,7 +23,7 @@ type disciplines struct {
 	leaves []string
 }
 
-func DisciplinesOf(ctx context.Context, t target.Target, device string) (disciplines, error) {
+func DisciplinesOf(ctx context.Context, t host.Target, device string) (disciplines, error) {
 	argv := []string{"tc", "-json", "qdisc", "show", "dev", device}
 	out, err := t.Run(ctx, argv...)
 	if err != nil {
@@ -32,13 +32,13 @@ func DisciplinesOf(ctx context.Context, t target.Target, device string) (discipl
 	if out.ExitCode != 0 {
 		printed := strings.TrimSpace(string(out.Stderr))
 		return disciplines{}, &lab.Error{What: "can't read the queueing discipline of " + device,
-			Target:  target.RemoteName(t),
+			Target:  host.RemoteName(t),
 			Command: argv, Output: printed,
 			Hints: append(hintsFor(printed), "tc comes with iproute2")}
 	}
 	d, err := parseDisciplines(out.Stdout)
 	if err != nil {
-		return d, &lab.Error{What: "can't read the queueing discipline of " + device, Target: target.RemoteName(t),
+		return d, &lab.Error{What: "can't read the queueing discipline of " + device, Target: host.RemoteName(t),
 			Command: argv, Err: err}
 	}
 	return d, nil
@@ -80,21 +80,21 @@ func parseDisciplines(text []byte) (disciplines, error) {
 	return d, nil
 }
 
-func disciplineReading(ctx context.Context, t target.Target, s Spot) Reading {
+func disciplineReading(ctx context.Context, t host.Target, s Spot) Reading {
 	d, err := DisciplinesOf(ctx, t, s.Path)
 	return Reading{Value: d.Text, Err: err}
 }
 
 // writeDiscipline gives an adapter a discipline: first the one that the kernel gives it by itself, which is all where
 // that is the one; else each queue, or the only one, gets the one that was asked for.
-func writeDiscipline(ctx context.Context, t target.Target, s Spot, mark, value string) error {
+func writeDiscipline(ctx context.Context, t host.Target, s Spot, mark, value string) error {
 	tc := func(args ...string) error {
 		argv := Marked(mark, append([]string{"tc", "qdisc"}, args...)...)
 		out, err := t.Run(ctx, argv...)
 		if err == nil && out.ExitCode != 0 {
 			printed := complaint(string(out.Stderr))
 			err = &lab.Error{What: fmt.Sprintf("can't give %s the discipline %s", s.Path, value),
-				Target:  target.RemoteName(t),
+				Target:  host.RemoteName(t),
 				Command: argv[4:], Output: printed,
 				Hints: append(hintsFor(printed),
 					"the kernel may have no such discipline: its module is sch_"+value[strings.LastIndex(value,

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // adapterParameter is a value that ethtool reads and sets.
@@ -97,7 +97,7 @@ type page struct {
 
 // adapterPages asks for each page of an adapter once.
 type adapterPages struct {
-	target target.Target
+	target host.Target
 	pages  map[string]page
 }
 
@@ -118,23 +118,23 @@ func (a adapterPages) read(ctx context.Context, s Spot) Reading {
 	value, _, _ := strings.Cut(got.values[p.label], " ") // "off [fixed]", "off  TX: n/a"
 	if value == "" || value == "n/a" {
 		return Reading{Err: &lab.Error{What: "the driver of " + s.Path + " has no " + p.Name,
-			Target: target.RemoteName(a.target), Command: []string{"ethtool", p.page, s.Path}}}
+			Target: host.RemoteName(a.target), Command: []string{"ethtool", p.page, s.Path}}}
 	}
 	return Reading{Value: value}
 }
 
-func askAdapter(ctx context.Context, t target.Target, option, device string) page {
+func askAdapter(ctx context.Context, t host.Target, option, device string) page {
 	argv := []string{"ethtool", option, device}
 	out, err := t.Run(ctx, argv...)
 	if err != nil {
-		return page{err: &lab.Error{What: "can't ask for the parameters of " + device, Target: target.RemoteName(t),
+		return page{err: &lab.Error{What: "can't ask for the parameters of " + device, Target: host.RemoteName(t),
 			Command: argv, Err: err,
 			Hints: []string{"install ethtool there"}}}
 	}
 	if out.ExitCode != 0 {
 		printed := strings.TrimSpace(string(out.Stderr))
 		return page{err: &lab.Error{What: "can't read the parameters of " + device,
-			Target: target.RemoteName(t), Command: argv,
+			Target: host.RemoteName(t), Command: argv,
 			Output: printed, Hints: hintsFor(printed)}}
 	}
 	return page{values: parseAdapterPage(string(out.Stdout))}

@@ -11,13 +11,13 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // Identities tell what the places of spots are: the mount at a mount point, the disk or adapter that a name stands for.
 // What has another identity later is another thing, with settings that somebody else has chosen. An identity is empty
 // where a place has none, or where nothing is there. The error says that the target can't be reached.
-func Identities(ctx context.Context, t target.Target, spots []Spot) ([]string, error) {
+func Identities(ctx context.Context, t host.Target, spots []Spot) ([]string, error) {
 	var paths []string
 	for _, s := range spots {
 		paths = append(paths, s.identityFiles()...)
@@ -67,7 +67,7 @@ func SameIdentity(was, is string) bool { return is == was || strings.HasPrefix(i
 //
 //	c923321433c7c40 /srv
 //	1795882875 /srv
-func fileSystemBirths(ctx context.Context, t target.Target, spots []Spot) (map[string]string, error) {
+func fileSystemBirths(ctx context.Context, t host.Target, spots []Spot) (map[string]string, error) {
 	var points []string
 	for _, s := range spots {
 		if s.Kind == InMount && !slices.Contains(points, s.Path) {
@@ -97,7 +97,7 @@ func fileSystemBirths(ctx context.Context, t target.Target, spots []Spot) (map[s
 // Unknown is the identity of what can't be read, though it may be there.
 const Unknown = "unknown"
 
-func (s Spot) identity(files map[string]target.File) string {
+func (s Spot) identity(files map[string]host.File) string {
 	var parts []string
 	for _, name := range s.identityFiles() {
 		switch f := files[name]; {

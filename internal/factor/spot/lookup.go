@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // globScript prints the names that match its arguments, each a line. Nothing but the patterns is expanded: without IFS
@@ -14,7 +14,7 @@ import (
 const globScript = `IFS=; for p in "$@"; do for f in $p; do [ -e "$f" ] && printf '%s\n' "$f"; done; done; true`
 
 // Glob lists the files of a target that match, in one round trip; what can't be listed is not there.
-func Glob(ctx context.Context, t target.Target, patterns ...string) []string {
+func Glob(ctx context.Context, t host.Target, patterns ...string) []string {
 	out, err := t.Run(ctx, append([]string{"sh", "-c", globScript, "sh"}, patterns...)...)
 	if err != nil {
 		return nil
@@ -23,7 +23,7 @@ func Glob(ctx context.Context, t target.Target, patterns ...string) []string {
 }
 
 // RealPaths are paths without links in them, so that two names of one file are recognized as one.
-func RealPaths(ctx context.Context, t target.Target, paths []string) ([]string, error) {
+func RealPaths(ctx context.Context, t host.Target, paths []string) ([]string, error) {
 	argv := append([]string{"realpath"}, paths...)
 	out, err := t.Run(ctx, argv...)
 	if err != nil {
@@ -33,7 +33,7 @@ func RealPaths(ctx context.Context, t target.Target, paths []string) ([]string, 
 	if out.ExitCode != 0 || len(resolved) != len(paths) {
 		printed := strings.TrimSpace(string(out.Stderr))
 		return nil, &lab.Error{What: fmt.Sprintf("can't find out what %s really is", strings.Join(paths, ", ")),
-			Target:  target.RemoteName(t),
+			Target:  host.RemoteName(t),
 			Command: argv, Output: printed, Hints: hintsFor(printed)}
 	}
 	return resolved, nil

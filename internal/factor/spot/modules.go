@@ -3,7 +3,7 @@ package spot
 import (
 	"strings"
 
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 const ModulesFile = "/proc/modules"
@@ -16,7 +16,7 @@ const IsLoaded = "loaded"
 //	nfsv4 1122304 2 - Live 0xffffffffc0c11000
 //	sunrpc 745472 14 nfsv4,rpcrdma,nfs,lockd, Live 0xffffffffc0a02000
 //	rdma_rxe 151552 0 - Live 0x0000000000000000
-func ModuleReading(s Spot, f target.File) Reading {
+func ModuleReading(s Spot, f host.File) Reading {
 	if f.Err != nil {
 		return Reading{Err: f.Err}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // mountOption is one thing that a remount can change.
@@ -71,7 +71,7 @@ func FindMountOption(name string) (mountOption, error) {
 }
 
 // MountAt is the newest mount at a point: that one is seen.
-func MountAt(f target.File, point string) (collect.Mount, error) {
+func MountAt(f host.File, point string) (collect.Mount, error) {
 	if f.Err != nil {
 		return collect.Mount{}, f.Err
 	}
@@ -114,7 +114,7 @@ func (o mountOption) option(level string) string {
 	return o.Name + "=" + level
 }
 
-func mountReading(s Spot, f target.File) Reading {
+func mountReading(s Spot, f host.File) Reading {
 	m, err := MountAt(f, s.Path)
 	if err != nil {
 		return Reading{Err: err}
@@ -128,7 +128,7 @@ func mountReading(s Spot, f target.File) Reading {
 
 // remountCommand changes one option. The options of the mount itself are given again, all of them, because the kernel
 // takes those that a remount does not name for cleared; those of the file system stay unless they are named.
-func remountCommand(s Spot, level string, f target.File) ([]string, error) {
+func remountCommand(s Spot, level string, f host.File) ([]string, error) {
 	m, err := MountAt(f, s.Path)
 	if err != nil {
 		return nil, err

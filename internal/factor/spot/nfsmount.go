@@ -3,8 +3,8 @@ package spot
 import (
 	"context"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // The values of a mount point and of a mount, besides Absent.
@@ -14,7 +14,7 @@ const (
 )
 
 // nfsReading says whether NFS is mounted on a point.
-func nfsReading(s Spot, f target.File) Reading {
+func nfsReading(s Spot, f host.File) Reading {
 	if f.Err != nil {
 		return Reading{Err: f.Err}
 	}
@@ -30,7 +30,7 @@ func nfsReading(s Spot, f target.File) Reading {
 
 // folderReading says whether a mount point is there. One that something is mounted on is not asked for itself: a server
 // that does not answer would keep it waiting.
-func folderReading(ctx context.Context, t target.Target, s Spot, f target.File) Reading {
+func folderReading(ctx context.Context, t host.Target, s Spot, f host.File) Reading {
 	if _, err := MountAt(f, s.Path); err == nil {
 		return Reading{Value: IsThere}
 	}

@@ -3,7 +3,7 @@ package spot
 import (
 	"testing"
 
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 func TestModulesThatAreLoaded(t *testing.T) {
@@ -26,4 +26,4 @@ func TestMountsThatAreThere(t *testing.T) {
 	}
 }
 
-func targetFile(text string) target.File { return target.File{Data: []byte(text)} }
+func targetFile(text string) host.File { return host.File{Data: []byte(text)} }

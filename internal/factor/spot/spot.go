@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Kinds of spots.
@@ -99,7 +99,7 @@ type Reading struct {
 
 // Read reads many spots: all files in one round trip, each page of ethtool once. The error says that the target
 // can't be reached; what is wrong with one spot is in its reading.
-func Read(ctx context.Context, t target.Target, spots []Spot) ([]Reading, error) {
+func Read(ctx context.Context, t host.Target, spots []Spot) ([]Reading, error) {
 	var paths []string
 	seen := map[string]bool{}
 	for _, s := range spots {
@@ -108,7 +108,7 @@ func Read(ctx context.Context, t target.Target, spots []Spot) ([]Reading, error)
 			paths = append(paths, p)
 		}
 	}
-	var files map[string]target.File
+	var files map[string]host.File
 	if len(paths) > 0 {
 		var err error
 		if files, err = t.ReadFiles(ctx, paths...); err != nil {
@@ -146,7 +146,7 @@ func Read(ctx context.Context, t target.Target, spots []Spot) ([]Reading, error)
 	return readings, nil
 }
 
-func FileReading(path string, f target.File) Reading {
+func FileReading(path string, f host.File) Reading {
 	if f.Err != nil {
 		return Reading{Err: &lab.Error{What: "can't read " + path, Err: plainCause(f.Err),
 			Hints: hintsFor(f.Err.Error())}}
@@ -178,7 +178,7 @@ func Marked(mark string, argv ...string) []string {
 
 // argv is the command that sets a spot. The mark is in it so that a command whose headroom was killed can be found: it
 // could still be about to write.
-func (s Spot) argv(mark, value, old string, mounted target.File) ([]string, error) {
+func (s Spot) argv(mark, value, old string, mounted host.File) ([]string, error) {
 	switch s.Kind {
 	case InFile:
 		if value == "" {
@@ -204,11 +204,11 @@ func (s Spot) argv(mark, value, old string, mounted target.File) ([]string, erro
 }
 
 // Write sets a spot.
-func (s Spot) Write(ctx context.Context, t target.Target, mark, value, old string) error {
+func (s Spot) Write(ctx context.Context, t host.Target, mark, value, old string) error {
 	if s.Kind == InDiscipline {
 		return writeDiscipline(ctx, t, s, mark, value)
 	}
-	var mounted target.File
+	var mounted host.File
 	if s.Kind == InMount {
 		files, err := t.ReadFiles(ctx, collect.MountInfoPath)
 		if err != nil {
@@ -227,7 +227,7 @@ func (s Spot) Write(ctx context.Context, t target.Target, mark, value, old strin
 	if out.ExitCode != 0 {
 		printed := complaint(string(out.Stderr))
 		return &lab.Error{What: fmt.Sprintf("can't set %s to %q", s, value),
-			Target: target.RemoteName(t), Command: argv,
+			Target: host.RemoteName(t), Command: argv,
 			Output: printed, Hints: hintsFor(printed)}
 	}
 	return nil

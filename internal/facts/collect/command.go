@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Printed is what a command printed, or why it could not be carried out.
@@ -31,7 +31,7 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // RunCommands carries out some commands, a few at a time: one that hangs keeps no other waiting. All together get the
 // time of one, so that where many are slow the collector still hears what the others said.
-func RunCommands(ctx context.Context, t target.Target, commands [][]string) map[string]Printed {
+func RunCommands(ctx context.Context, t host.Target, commands [][]string) map[string]Printed {
 	ctx, cancel := inTime(ctx)
 	defer cancel()
 	printed := make(map[string]Printed, len(commands))
@@ -53,11 +53,11 @@ func RunCommands(ctx context.Context, t target.Target, commands [][]string) map[
 }
 
 // RunCommand carries out a read-only command and keeps why it failed as one line.
-func RunCommand(ctx context.Context, t target.Target, argv []string) Printed {
+func RunCommand(ctx context.Context, t host.Target, argv []string) Printed {
 	ctx, cancel := inTime(ctx)
 	defer cancel()
 	type answer struct {
-		out target.Output
+		out host.Output
 		err error
 	}
 	answers := make(chan answer, 1)
@@ -65,7 +65,7 @@ func RunCommand(ctx context.Context, t target.Target, argv []string) Printed {
 		out, err := t.Run(ctx, argv...)
 		answers <- answer{out, err}
 	}()
-	var out target.Output
+	var out host.Output
 	var err error
 	select {
 	case a := <-answers:

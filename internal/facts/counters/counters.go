@@ -14,15 +14,15 @@ import (
 	"headroom/internal/facts/nfs"
 	"headroom/internal/facts/process"
 	"headroom/internal/facts/storage"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
 // Reader reads the machine's counters around a load. Which files there are is found out once, because looking
 // for them costs more than reading them.
 type Reader struct {
-	target target.Target
+	target host.Target
 	disks  []string
 	// throttles, clocks and sensors are paths; sensors by disk.
 	throttles, clocks []string
@@ -56,7 +56,7 @@ const (
 const maxClocks = 32
 
 // NewReader looks for the counters of a machine and of some disks, by kernel name.
-func NewReader(ctx context.Context, t target.Target, disks []string) (*Reader, error) {
+func NewReader(ctx context.Context, t host.Target, disks []string) (*Reader, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (r *Reader) Read(ctx context.Context) (validity.Counters, error) {
 	files, err := r.target.ReadFiles(ctx, r.all...)
 	if err != nil {
 		return validity.Counters{}, &lab.Error{What: "can't read the machine's counters",
-			Target: target.RemoteName(r.target),
+			Target: host.RemoteName(r.target),
 			Err:    err}
 	}
 	c := validity.Counters{Time: now, Throttles: -1, PressureIO: -1, MaxMHz: r.maxMHz}
@@ -162,15 +162,15 @@ func (r *Reader) ReadDisks(ctx context.Context) (validity.Counters, error) {
 	files, err := r.target.ReadFiles(ctx, diskStatsPath)
 	if err != nil {
 		return validity.Counters{}, &lab.Error{What: "can't read the disks' counters",
-			Target: target.RemoteName(r.target),
+			Target: host.RemoteName(r.target),
 			Err:    err}
 	}
 	return validity.Counters{Time: now, Disks: parseDiskStats(files[diskStatsPath].Data, r.disks)}, nil
 }
 
-func trimmed(f target.File) string { return string(bytes.TrimSpace(f.Data)) }
+func trimmed(f host.File) string { return string(bytes.TrimSpace(f.Data)) }
 
-func numberIn(f target.File) (int64, bool) {
+func numberIn(f host.File) (int64, bool) {
 	if f.Err != nil {
 		return 0, false
 	}

@@ -9,12 +9,12 @@ import (
 	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/hardware"
 	"headroom/internal/facts/undertest"
-	"headroom/internal/target"
+	"headroom/internal/host"
 	"headroom/internal/validity"
 )
 
 func TestCountersOfThisMachine(t *testing.T) {
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	place, err := undertest.Resolve(t.Context(), local, ".")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestPick(t *testing.T) {
 }
 
 func BenchmarkReader(b *testing.B) {
-	g, err := NewReader(b.Context(), target.NewLocal(b.TempDir()), []string{"vda", "sda", "nvme0n1"})
+	g, err := NewReader(b.Context(), host.NewLocal(b.TempDir()), []string{"vda", "sda", "nvme0n1"})
 	if err != nil {
 		b.Fatal(err)
 	}

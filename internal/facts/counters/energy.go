@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // energyPattern finds the domains of RAPL, by which Intel's processors, and AMD's since Linux 5.8, count the energy
@@ -48,7 +48,7 @@ func energyCounters(r collect.Reader) []energyCounter {
 }
 
 // microjoules are the counts of all packages; nil when one can't be read. Since CVE-2020-8694 only root may read them.
-func microjoules(counters []energyCounter, files map[string]target.File) []int64 {
+func microjoules(counters []energyCounter, files map[string]host.File) []int64 {
 	var counts []int64
 	for _, c := range counters {
 		n, ok := numberIn(files[c.file])

@@ -5,15 +5,15 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
 // EnergyMeter reads what a whole machine has spent since it was started, every program on it and the kernel together.
 // It is read just before a load and just after it, never while one runs.
 type EnergyMeter struct {
-	target target.Target
+	target host.Target
 	energy []energyCounter
 	files  []string
 }
@@ -34,7 +34,7 @@ type Spent struct {
 }
 
 // NewEnergyMeter looks for what a machine counts.
-func NewEnergyMeter(ctx context.Context, t target.Target) (*EnergyMeter, error) {
+func NewEnergyMeter(ctx context.Context, t host.Target) (*EnergyMeter, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (m *EnergyMeter) Read(ctx context.Context) (EnergyReading, error) {
 	files, err := m.target.ReadFiles(ctx, m.files...)
 	if err != nil {
 		return EnergyReading{}, &lab.Error{What: "can't read what the machine has spent",
-			Target: target.RemoteName(m.target),
+			Target: host.RemoteName(m.target),
 			Err:    err}
 	}
 	r := EnergyReading{time: now, energy: microjoules(m.energy, files)}

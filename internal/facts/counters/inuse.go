@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
@@ -26,7 +26,7 @@ type Activity struct {
 
 // InUse looks whether another load runs on some disks: two readings of their counters, InUseInterval apart. It sees a
 // steady load; one that comes in bursts (a journal's commit every five seconds) can fall between the readings.
-func InUse(ctx context.Context, t target.Target, disks []string) (Activity, error) {
+func InUse(ctx context.Context, t host.Target, disks []string) (Activity, error) {
 	first, err := readDisks(ctx, t, disks)
 	if err != nil {
 		return Activity{}, err
@@ -46,13 +46,13 @@ func InUse(ctx context.Context, t target.Target, disks []string) (Activity, erro
 	return activity(first, second, time.Since(start).Seconds()), nil
 }
 
-func readDisks(ctx context.Context, t target.Target, disks []string) (map[string]validity.DiskCounters, error) {
+func readDisks(ctx context.Context, t host.Target, disks []string) (map[string]validity.DiskCounters, error) {
 	files, err := t.ReadFiles(ctx, diskStatsPath)
 	if err == nil {
 		err = files[diskStatsPath].Err
 	}
 	if err != nil {
-		return nil, &lab.Error{What: "can't see whether the disks are in use", Target: target.RemoteName(t), Err: err}
+		return nil, &lab.Error{What: "can't see whether the disks are in use", Target: host.RemoteName(t), Err: err}
 	}
 	return parseDiskStats(files[diskStatsPath].Data, disks), nil
 }

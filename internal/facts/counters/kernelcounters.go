@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"headroom/internal/facts/hardware"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Kernel is what a kernel has counted since it was started, all CPUs together, by names like "interrupts.TLB",
@@ -19,14 +19,14 @@ type Kernel map[string]float64
 const softIRQsPath = "/proc/softirqs"
 
 // ReadKernel reads a machine's in one round trip.
-func ReadKernel(ctx context.Context, t target.Target) (Kernel, error) {
+func ReadKernel(ctx context.Context, t host.Target) (Kernel, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	now := time.Now()
 	files, err := t.ReadFiles(ctx, hardware.InterruptsPath, softIRQsPath, vmStatPath, statPath)
 	if err != nil {
-		return nil, &lab.Error{What: "can't read what the kernel counts", Target: target.RemoteName(t), Err: err}
+		return nil, &lab.Error{What: "can't read what the kernel counts", Target: host.RemoteName(t), Err: err}
 	}
 	all := Kernel{lab.CounterSeconds: float64(now.UnixNano()) / float64(time.Second)}
 	all.addInterrupts(files[hardware.InterruptsPath].Data)

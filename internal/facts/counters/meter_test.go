@@ -10,7 +10,7 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/factstest"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // put writes files of a machine.
@@ -70,7 +70,7 @@ func TestCPUTimeThatWasSpent(t *testing.T) {
 // charges the test alone, and what there was of all cores.
 func burnt(t *testing.T) (spent, own, most float64) {
 	t.Helper()
-	meter, err := NewEnergyMeter(t.Context(), target.NewLocal(t.TempDir()))
+	meter, err := NewEnergyMeter(t.Context(), host.NewLocal(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"headroom/internal/facts/network"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -28,7 +28,7 @@ func (r *Reader) CountPorts(meant []string) {
 func (r *Reader) mtuOf(port string) string { return network.NetDir + "/" + port + "/mtu" }
 
 // readPorts takes the ports' counters from what was read.
-func (r *Reader) readPorts(ctx context.Context, files map[string]target.File, c *validity.Counters) error {
+func (r *Reader) readPorts(ctx context.Context, files map[string]host.File, c *validity.Counters) error {
 	if !r.ports {
 		return nil
 	}

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"testing"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 func TestKernelCounters(t *testing.T) {
@@ -44,7 +44,7 @@ ERR:          3
 
 // What this kernel counts goes up while something is done.
 func TestKernelCountersOfThisKernel(t *testing.T) {
-	here := target.NewLocal(t.TempDir())
+	here := host.NewLocal(t.TempDir())
 	before, err := ReadKernel(t.Context(), here)
 	if err != nil {
 		t.Fatal(err)

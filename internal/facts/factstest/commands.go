@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Run is what a command prints on this machine.
-func Run(t testing.TB, local *target.Local, argv ...string) string {
+func Run(t testing.TB, local *host.Local, argv ...string) string {
 	t.Helper()
 	out, err := local.Run(t.Context(), argv...)
 	if err != nil || out.ExitCode != 0 {
@@ -20,7 +20,7 @@ func Run(t testing.TB, local *target.Local, argv ...string) string {
 }
 
 // Cleanup runs after the test's own context is cancelled.
-func Cleanup(t testing.TB, local *target.Local, argv ...string) {
+func Cleanup(t testing.TB, local *host.Local, argv ...string) {
 	t.Helper()
 	out, err := local.Run(context.WithoutCancel(t.Context()), argv...)
 	if err != nil || out.ExitCode != 0 {

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Machine is a saved machine: a text archive in testdata read as a target. Its files are the archive's files; six
@@ -48,7 +48,7 @@ type Machine struct {
 	Printed      map[string]string
 }
 
-var _ target.Target = (*Machine)(nil)
+var _ host.Target = (*Machine)(nil)
 
 // Machines reads every saved machine.
 func Machines(t testing.TB) []*Machine {
@@ -201,29 +201,29 @@ func (m *Machine) Name() string { return "local" }
 
 func (m *Machine) FS() fs.FS { return Guarded{m.Files, m.Closed} }
 
-func (m *Machine) Run(_ context.Context, argv ...string) (target.Output, error) {
+func (m *Machine) Run(_ context.Context, argv ...string) (host.Output, error) {
 	text, ok := m.Printed[lab.ShellQuote(argv)]
 	if !ok {
-		return target.Output{}, &lab.Error{What: "can't run " + argv[0], Command: argv,
+		return host.Output{}, &lab.Error{What: "can't run " + argv[0], Command: argv,
 			Err: errors.New("executable file not found in $PATH")}
 	}
 	if status, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(status, "exit status ") {
 		code, err := strconv.Atoi(strings.TrimPrefix(status, "exit status "))
-		return target.Output{Stderr: []byte(rest), ExitCode: code}, err
+		return host.Output{Stderr: []byte(rest), ExitCode: code}, err
 	}
-	return target.Output{Stdout: []byte(text)}, nil
+	return host.Output{Stdout: []byte(text)}, nil
 }
 
-func (m *Machine) ReadFiles(_ context.Context, paths ...string) (map[string]target.File, error) {
-	files := map[string]target.File{}
+func (m *Machine) ReadFiles(_ context.Context, paths ...string) (map[string]host.File, error) {
+	files := map[string]host.File{}
 	for _, p := range paths {
 		data, err := fs.ReadFile(m.FS(), collect.PathInFS(p))
-		files[p] = target.File{Data: data, Err: err}
+		files[p] = host.File{Data: data, Err: err}
 	}
 	return files, nil
 }
 
-func (m *Machine) Start(context.Context, target.JobSpec) (target.Job, error) {
+func (m *Machine) Start(context.Context, host.JobSpec) (host.Job, error) {
 	return nil, errors.New("a saved machine runs no jobs")
 }
 

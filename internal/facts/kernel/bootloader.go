@@ -6,8 +6,8 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/host/bootloader"
 	"headroom/internal/lab"
-	"headroom/internal/target/bootloader"
 )
 
 // The variables by which a boot loader tells firmware who it is. Source: The Boot Loader Interface of the UAPI Group

@@ -8,8 +8,8 @@ import (
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/factstest"
+	"headroom/internal/host/bootloader"
 	"headroom/internal/lab"
-	"headroom/internal/target/bootloader"
 )
 
 func TestPreemption(t *testing.T) {

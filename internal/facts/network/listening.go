@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // Listening says whether anything on a target listens on a TCP port, at any address. The kernel prints the sockets so,
@@ -14,7 +14,7 @@ import (
 //	sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
 //	 0: 0100007F:1451 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 24017 1 0000000000000000 100 0 0 10 0
 //	 0: 00000000000000000000000001000000:1451 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 …
-func Listening(ctx context.Context, t target.Target, port int) (bool, error) {
+func Listening(ctx context.Context, t host.Target, port int) (bool, error) {
 	return listening(ctx, t, "/proc/net/tcp", "0A", port)
 }
 
@@ -23,12 +23,12 @@ func Listening(ctx context.Context, t target.Target, port int) (bool, error) {
 //
 //	  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
 //	6211: 020912C6:2B67 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 24018 2 0000000000000000 0
-func ListeningUDP(ctx context.Context, t target.Target, port int) (bool, error) {
+func ListeningUDP(ctx context.Context, t host.Target, port int) (bool, error) {
 	return listening(ctx, t, "/proc/net/udp", "07", port)
 }
 
 // listening looks for a socket in a state, in the file of a protocol and in that of the same over IPv6.
-func listening(ctx context.Context, t target.Target, protocol, state string, port int) (bool, error) {
+func listening(ctx context.Context, t host.Target, protocol, state string, port int) (bool, error) {
 	paths := []string{protocol, protocol + "6"}
 	files, err := t.ReadFiles(ctx, paths...)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 func TestListening(t *testing.T) {
@@ -13,7 +13,7 @@ func TestListening(t *testing.T) {
 		t.Skip(err)
 	}
 	port := l.Addr().(*net.TCPAddr).Port
-	here := target.NewLocal(t.TempDir())
+	here := host.NewLocal(t.TempDir())
 	if on, err := Listening(t.Context(), here, port); err != nil || !on {
 		t.Errorf("%v, %v of a port that is listened on", on, err)
 	}
@@ -38,7 +38,7 @@ func TestListeningUDP(t *testing.T) {
 		t.Fatal(err)
 	}
 	port := bound.LocalAddr().(*net.UDPAddr).Port
-	here := target.NewLocal(t.TempDir())
+	here := host.NewLocal(t.TempDir())
 	if on, err := ListeningUDP(t.Context(), here, port); err != nil || !on {
 		t.Errorf("%v, %v of a port that is bound", on, err)
 	}

@@ -10,16 +10,16 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/factstest"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // inNamespace is this machine with its commands carried out in another network namespace.
 type inNamespace struct {
-	*target.Local
+	*host.Local
 	name string
 }
 
-func (n inNamespace) Run(ctx context.Context, argv ...string) (target.Output, error) {
+func (n inNamespace) Run(ctx context.Context, argv ...string) (host.Output, error) {
 	return n.Local.Run(ctx, append([]string{"ip", "netns", "exec", n.name}, argv...)...)
 }
 
@@ -29,7 +29,7 @@ func TestNamespace(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("network namespaces need root")
 	}
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	name := fmt.Sprintf("headroom-%d", os.Getpid())
 	if out, err := local.Run(t.Context(), "ip", "netns", "add", name); err != nil || out.ExitCode != 0 {
 		t.Skipf("no network namespace can be made here: %v %s", err, out.Stderr)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // Ports are those of one end of a network's tests.
@@ -29,7 +29,7 @@ type Ports struct {
 // the port in whose subnet the address lies, and where there is none or several, the one that the routes name; at the
 // server the port that has the address. Where the client's route has several next hops (ECMP), it is the ports of all
 // of them, and at the server those that have the addresses of these hops. What a target does not tell is empty.
-func FindPorts(ctx context.Context, client, server target.Target, address string) (at, there Ports, err error) {
+func FindPorts(ctx context.Context, client, server host.Target, address string) (at, there Ports, err error) {
 	of, err := netip.ParseAddr(address)
 	if err != nil {
 		return Ports{Address: address}, Ports{Address: address}, nil // a name, which no port has
@@ -65,7 +65,7 @@ func FindPorts(ctx context.Context, client, server target.Target, address string
 }
 
 // portsOf is what is known of the ports of an end, and their links; no links where the target does not tell.
-func portsOf(ctx context.Context, t target.Target, of netip.Addr) (Ports, map[string]link, error) {
+func portsOf(ctx context.Context, t host.Target, of netip.Addr) (Ports, map[string]link, error) {
 	p := Ports{Address: of.String(), Over: map[string][]string{}}
 	printed, err := t.Run(ctx, addressCommand()...)
 	if err != nil || printed.ExitCode != 0 {
@@ -119,7 +119,7 @@ type hop struct{ Gateway, Dev string }
 //	[{"dst":"192.0.2.7","flags":[],"nexthops":[{"gateway":"10.1.0.2","dev":"a0","weight":1,"flags":[]},{"gateway":"10.2.0.2","dev":"a1","weight":1,"flags":[]}]}]
 //	[{"dst":"10.1.0.0/24","dev":"a0","protocol":"kernel","scope":"link","prefsrc":"10.1.0.1","flags":[]}]
 //	[{"type":"local","dst":"10.1.0.1","dev":"a0","protocol":"kernel","scope":"host","prefsrc":"10.1.0.1","flags":[]}]
-func hopsTo(ctx context.Context, t target.Target, address string) ([]hop, error) {
+func hopsTo(ctx context.Context, t host.Target, address string) ([]hop, error) {
 	out, err := t.Run(ctx, "ip", "-json", "route", "get", "fibmatch", address)
 	if err != nil || out.ExitCode != 0 {
 		return nil, ctx.Err() // an ip that does not know fibmatch, as BusyBox's
@@ -169,7 +169,7 @@ func near(links map[string]link, of netip.Addr, own bool) []string {
 //	[{"dst":"198.18.7.2","dev":"eth1","prefsrc":"198.18.7.1","flags":[],"uid":0,"cache":[]}]
 //	[{"type":"local","dst":"127.0.0.1","dev":"lo","prefsrc":"127.0.0.1","flags":[],"uid":0,"cache":["local"]}]
 //	[{"dst":"192.0.2.7","gateway":"10.0.0.1","dev":"bond0","prefsrc":"10.0.0.2","flags":[],"uid":0,"cache":[]}]
-func portTo(ctx context.Context, t target.Target, address string) (string, error) {
+func portTo(ctx context.Context, t host.Target, address string) (string, error) {
 	out, err := t.Run(ctx, "ip", "-json", "route", "get", address)
 	if err != nil || out.ExitCode != 0 {
 		return "", ctx.Err()
@@ -185,7 +185,7 @@ func portTo(ctx context.Context, t target.Target, address string) (string, error
 
 // networkOf tells one network of a machine from another: the boot, and the namespace of what runs there
 // ("net:[4026531840]").
-func networkOf(ctx context.Context, t target.Target) (string, error) {
+func networkOf(ctx context.Context, t host.Target) (string, error) {
 	files, err := t.ReadFiles(ctx, bootIDPath)
 	if err != nil {
 		return "", err
@@ -201,7 +201,7 @@ const bootIDPath = "/proc/sys/kernel/random/boot_id"
 
 // PortsOver are the ports that lie on each, by the links upper_NAME that the kernel keeps
 // (Documentation/ABI/testing/sysfs-class-net).
-func PortsOver(t target.Target) map[string][]string {
+func PortsOver(t host.Target) map[string][]string {
 	over := map[string][]string{}
 	for _, full := range (collect.Reader{FS: t.FS()}).Glob(NetDir + "/*/upper_*") {
 		lower := path.Base(path.Dir(full))

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // RDMALink is a port of an RDMA adapter, as rdma(8) of iproute2 tells.
@@ -22,7 +22,7 @@ type RDMALink struct {
 // RDMALinks are the ports of a target's RDMA adapters. The command prints:
 //
 //	[{"ifindex":0,"ifname":"rxe0","port":1,"state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth1","netdev_index":3}]
-func RDMALinks(ctx context.Context, t target.Target) ([]RDMALink, error) {
+func RDMALinks(ctx context.Context, t host.Target) ([]RDMALink, error) {
 	var links []RDMALink
 	return links, fromRDMA(ctx, t, &links, "rdma", "-j", "link", "show")
 }
@@ -31,7 +31,7 @@ func RDMALinks(ctx context.Context, t target.Target) ([]RDMALink, error) {
 // TCP port, and the kernel tells of it only to rdma(8). The command prints:
 //
 //	[{"ifindex":0,"ifname":"rxe0","cm-idn":0,"state":"LISTEN","ps":"TCP","pid":199,"comm":"ib_write_bw","src-addr":"0.0.0.0:5201"}]
-func ListeningRDMA(ctx context.Context, t target.Target, port int) (bool, error) {
+func ListeningRDMA(ctx context.Context, t host.Target, port int) (bool, error) {
 	var ends []rdmaEnd
 	if err := fromRDMA(ctx, t, &ends, "rdma", "-j", "resource", "show", "cm_id"); err != nil {
 		return false, err
@@ -54,7 +54,7 @@ func awaits(ends []rdmaEnd, port int) bool {
 }
 
 // fromRDMA reads what rdma(8) prints as JSON, which is nothing at all where there is nothing to tell.
-func fromRDMA(ctx context.Context, t target.Target, into any, argv ...string) error {
+func fromRDMA(ctx context.Context, t host.Target, into any, argv ...string) error {
 	out, err := t.Run(ctx, argv...)
 	if err != nil {
 		return err
@@ -79,7 +79,7 @@ func fromRDMA(ctx context.Context, t target.Target, into any, argv ...string) er
 //	2: eth0    inet 10.0.2.15/24 brd 10.0.2.255 scope global eth0\       valid_lft forever preferred_lft forever
 //	3: eth1    inet 10.0.11.1/24 scope global eth1\       valid_lft forever preferred_lft forever
 //	3: eth1    inet6 fe80::68:aff:fe00:b01/64 scope link \       valid_lft forever preferred_lft forever
-func InterfaceOf(ctx context.Context, t target.Target, address string) (string, error) {
+func InterfaceOf(ctx context.Context, t host.Target, address string) (string, error) {
 	argv := []string{"ip", "-o", "address"}
 	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {

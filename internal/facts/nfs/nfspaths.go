@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 const (
@@ -41,7 +41,7 @@ type Transport struct {
 }
 
 // PathsOf reads what came of the mount at a point of a target.
-func PathsOf(ctx context.Context, t target.Target, point string) (Paths, error) {
+func PathsOf(ctx context.Context, t host.Target, point string) (Paths, error) {
 	files, err := t.ReadFiles(ctx, collect.MountInfoPath, MountStatsPath)
 	if err != nil {
 		return Paths{}, err
@@ -49,20 +49,20 @@ func PathsOf(ctx context.Context, t target.Target, point string) (Paths, error) 
 	for _, p := range []string{collect.MountInfoPath, MountStatsPath} {
 		if err := files[p].Err; err != nil {
 			return Paths{}, &lab.Error{What: "can't read what came of the mount on " + point,
-				Target: target.RemoteName(t),
+				Target: host.RemoteName(t),
 				Err:    err}
 		}
 	}
 	p, err := nfsPathsAt(point, files[collect.MountInfoPath].Data, files[MountStatsPath].Data)
 	if err != nil {
-		return p, &lab.Error{What: err.Error(), Target: target.RemoteName(t)}
+		return p, &lab.Error{What: err.Error(), Target: host.RemoteName(t)}
 	}
 	p.Addresses = p.addresses(rpcSwitches(collect.Reader{FS: t.FS()}))
 	return p, ctx.Err()
 }
 
 // PathsUnder reads what came of the mount that a folder of a target lies on.
-func PathsUnder(ctx context.Context, t target.Target, folder string) (Paths, error) {
+func PathsUnder(ctx context.Context, t host.Target, folder string) (Paths, error) {
 	files, err := t.ReadFiles(ctx, collect.MountInfoPath)
 	if err != nil {
 		return Paths{}, err
@@ -163,7 +163,7 @@ type InterfaceCounters struct {
 }
 
 // ReadInterfaceCounters reads the counters of all cards and ports of a target, loopback apart.
-func ReadInterfaceCounters(ctx context.Context, t target.Target) (InterfaceCounters, error) {
+func ReadInterfaceCounters(ctx context.Context, t host.Target) (InterfaceCounters, error) {
 	w := InterfaceCounters{Cards: map[string]int64{}, Ports: map[string]int64{}}
 	r := collect.Reader{FS: t.FS()}
 	paths := map[string]func(int64){}
@@ -203,7 +203,7 @@ func ReadInterfaceCounters(ctx context.Context, t target.Target) (InterfaceCount
 }
 
 // RDMAPorts says whether a target has a port that does RDMA.
-func RDMAPorts(ctx context.Context, t target.Target) (bool, error) {
+func RDMAPorts(ctx context.Context, t host.Target) (bool, error) {
 	entries, err := collect.Reader{FS: t.FS()}.Entries(rdmaClassDir)
 	return err == nil && len(entries) > 0, ctx.Err()
 }

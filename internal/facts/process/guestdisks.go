@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // GuestOn is a virtual machine of QEMU that has a file below a directory open.
@@ -19,7 +19,7 @@ type GuestOn struct {
 
 // GuestsOn are the virtual machines of a target that have files below a directory open; it takes root to see those of
 // others.
-func GuestsOn(ctx context.Context, t target.Target, dir string) ([]GuestOn, error) {
+func GuestsOn(ctx context.Context, t host.Target, dir string) ([]GuestOn, error) {
 	out, err := t.Run(ctx, "sh", "-c", "exec ls -l /proc/[0-9]*/fd 2>/dev/null")
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func GuestsOn(ctx context.Context, t target.Target, dir string) ([]GuestOn, erro
 
 // GuestUUID is what a virtual machine's DMI tables call it, in small letters; empty where they name none, or only root
 // may read it.
-func GuestUUID(ctx context.Context, t target.Target) (string, error) {
+func GuestUUID(ctx context.Context, t host.Target) (string, error) {
 	const file = "/sys/class/dmi/id/product_uuid"
 	files, err := t.ReadFiles(ctx, file)
 	if err != nil {

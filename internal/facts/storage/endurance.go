@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Wear is how much of a drive's life is used.
@@ -30,7 +30,7 @@ type Wear struct {
 
 // Endurance asks a drive for its wear: nvme-cli first, smartctl next. Both need root and a drive that answers; where
 // neither tells, Unknown says what each said. smartctl is told to leave a sleeping disk asleep.
-func Endurance(ctx context.Context, t target.Target, disk string) Wear {
+func Endurance(ctx context.Context, t host.Target, disk string) Wear {
 	node := "/dev/" + strings.ReplaceAll(disk, "!", "/")
 	var reasons []string
 	for _, way := range wearCommands(disk, node) {

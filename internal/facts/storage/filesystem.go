@@ -10,8 +10,8 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Space is what is left on a file system, in bytes and in files.
@@ -28,7 +28,7 @@ type Space struct {
 const roomLimit = time.Minute
 
 // Free asks how much room a folder's file system has.
-func Free(ctx context.Context, t target.Target, dir string) (Space, error) {
+func Free(ctx context.Context, t host.Target, dir string) (Space, error) {
 	within, cancel := context.WithTimeout(ctx, roomLimit)
 	defer cancel()
 	p := collect.RunCommand(within, t, spaceCommand(dir))
@@ -37,7 +37,7 @@ func Free(ctx context.Context, t target.Target, dir string) (Space, error) {
 	}
 	s, err := parseSpace(p)
 	if err != nil {
-		return Space{}, &lab.Error{What: "can't find out how much room is left in " + dir, Target: target.RemoteName(t),
+		return Space{}, &lab.Error{What: "can't find out how much room is left in " + dir, Target: host.RemoteName(t),
 			Command: spaceCommand(dir), Err: err}
 	}
 	return s, nil

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // AnswerWithin is how long a file system or a device may take to answer. A disk that was asleep takes up to 25 s.
@@ -22,7 +22,7 @@ const AnswerWithin = 30 * time.Second
 // or the program that serves the files (FUSE) hangs. Whoever looks at such a path waits in the kernel, where not even
 // SIGKILL may end it, so a command asks before headroom itself looks. A machine without such file systems isn't asked.
 // A path that doesn't exist has answered.
-func FileSystemAnswers(ctx context.Context, t target.Target, name string, within time.Duration) error {
+func FileSystemAnswers(ctx context.Context, t host.Target, name string, within time.Duration) error {
 	mounts := collect.ReadMounts(collect.Reader{FS: t.FS()})
 	asks := func(m collect.Mount) bool { return collect.AsksOthers(m.Kind) && !collect.Below(m.Point, "/proc") }
 	if !slices.ContainsFunc(mounts, asks) {
@@ -51,7 +51,7 @@ func FileSystemAnswers(ctx context.Context, t target.Target, name string, within
 
 // DeviceAnswers returns an error when a block device doesn't answer a read within a limit: it is suspended, all its
 // paths are lost, or its server is gone. A read that fails is an answer.
-func DeviceAnswers(ctx context.Context, t target.Target, device string, within time.Duration) error {
+func DeviceAnswers(ctx context.Context, t host.Target, device string, within time.Duration) error {
 	err := answers(ctx, t, device, within, "dd", "if="+device, "of=/dev/null", "bs=4096", "count=1", "iflag=direct")
 	if silent, ok := errors.AsType[*lab.Error](err); ok {
 		silent.Hints = []string{"dmesg shows what the kernel is waiting for; lsblk and dmsetup info show the devices below"}
@@ -61,7 +61,7 @@ func DeviceAnswers(ctx context.Context, t target.Target, device string, within t
 
 // LoopDevicesAnswer returns an error when a loop device doesn't say within a limit which file it is laid over, because
 // that file is on a file system that doesn't answer. Whoever looks for the devices under test asks all of them.
-func LoopDevicesAnswer(ctx context.Context, t target.Target, within time.Duration) error {
+func LoopDevicesAnswer(ctx context.Context, t host.Target, within time.Duration) error {
 	if used, err := fs.Glob(t.FS(), "sys/block/loop*/loop"); err != nil || len(used) == 0 {
 		return ctx.Err()
 	}
@@ -75,7 +75,7 @@ func LoopDevicesAnswer(ctx context.Context, t target.Target, within time.Duratio
 
 // answers returns a *lab.Error when a command that looks at name has not ended within a limit, and the cause when ctx
 // is done. How the command ends doesn't matter.
-func answers(ctx context.Context, t target.Target, name string, within time.Duration, argv ...string) error {
+func answers(ctx context.Context, t host.Target, name string, within time.Duration, argv ...string) error {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if _, err := t.Run(limited, argv...); err == nil || limited.Err() == nil {
@@ -85,5 +85,5 @@ func answers(ctx context.Context, t target.Target, name string, within time.Dura
 		return context.Cause(ctx)
 	}
 	return &lab.Error{What: fmt.Sprintf("%s has not answered for %.0f s", name, within.Seconds()),
-		Target: target.RemoteName(t), Command: argv}
+		Target: host.RemoteName(t), Command: argv}
 }

@@ -8,8 +8,8 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/storage"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Level is a block device of the stack under a place.
@@ -27,7 +27,7 @@ type Level struct {
 // Levels are the block devices under a place from the bottom up, each once: first its disks, by name. The paths of a
 // multipath device are one disk, which is reached through that device. There are none under a file system in memory or
 // on a server.
-func Levels(ctx context.Context, t target.Target, place lab.Place) ([]Level, error) {
+func Levels(ctx context.Context, t host.Target, place lab.Place) ([]Level, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func Levels(ctx context.Context, t target.Target, place lab.Place) ([]Level, err
 
 // Devices are the block devices under a place by the kernel's names ("dm-0", "nvme0n1"), from the top down. There are
 // none under a file system in memory, on a server, or one that hides them (ZFS, overlay).
-func Devices(ctx context.Context, t target.Target, place lab.Place) ([]string, error) {
+func Devices(ctx context.Context, t host.Target, place lab.Place) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

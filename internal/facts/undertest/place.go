@@ -11,8 +11,8 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/storage"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Resolve finds out what a user points at: a directory or a block device, through any links, and the whole disks
@@ -22,7 +22,7 @@ import (
 //
 // A relative path counts from headroom's own working directory. Whatever can't be measured (a regular file, a character
 // device, nothing at all) is an error of kind lab.Usage that says what to give instead.
-func Resolve(ctx context.Context, t target.Target, name string) (lab.Place, error) {
+func Resolve(ctx context.Context, t host.Target, name string) (lab.Place, error) {
 	if err := ctx.Err(); err != nil {
 		return lab.Place{}, err
 	}
@@ -52,7 +52,7 @@ func Resolve(ctx context.Context, t target.Target, name string) (lab.Place, erro
 		m, ok := collect.MountOf(s.Mounts, resolved)
 		if !ok {
 			return lab.Place{}, &lab.Error{What: "can't tell which file system " + full + " is on",
-				Target: target.RemoteName(t),
+				Target: host.RemoteName(t),
 				Hints:  []string{collect.MountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
 		}
 		place.Filesystem = m.Kind
@@ -78,26 +78,26 @@ func Resolve(ctx context.Context, t target.Target, name string) (lab.Place, erro
 	}
 }
 
-func usage(t target.Target, what string, hints ...string) error {
-	return &lab.Error{Kind: lab.Usage, What: what, Target: target.RemoteName(t), Hints: hints}
+func usage(t host.Target, what string, hints ...string) error {
+	return &lab.Error{Kind: lab.Usage, What: what, Target: host.RemoteName(t), Hints: hints}
 }
 
 // placeError says why there is nothing to measure at a path.
-func placeError(t target.Target, full string, err error) error {
+func placeError(t host.Target, full string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && collect.Below(full, "/dev"):
 		return usage(t, "there is no device "+full, "lsblk -d -o NAME,SIZE,MODEL lists the devices that are there")
 	case errors.Is(err, fs.ErrNotExist):
 		return usage(t, "there is no directory "+full, "make it: "+lab.ShellQuote([]string{"mkdir", "-p", full}))
 	case errors.Is(err, fs.ErrPermission):
-		return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: target.RemoteName(t), Err: err,
+		return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: host.RemoteName(t), Err: err,
 			Hints: []string{"run headroom as a user who may read it, or as root"}}
 	}
-	return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: target.RemoteName(t), Err: err}
+	return &lab.Error{Kind: lab.Usage, What: "can't look at " + full, Target: host.RemoteName(t), Err: err}
 }
 
 // wrongKind says what to give instead of something that is neither a directory nor a block device.
-func wrongKind(t target.Target, full string, mode fs.FileMode) error {
+func wrongKind(t host.Target, full string, mode fs.FileMode) error {
 	dir := path.Dir(full)
 	switch {
 	case mode.IsRegular() && strings.HasSuffix(full, ".fio"):
@@ -122,7 +122,7 @@ func wrongKind(t target.Target, full string, mode fs.FileMode) error {
 // disturb a measurement. The path need not exist yet: its nearest parent that does is looked at. Two folders on the
 // same file system without disks (an NFS export, an overlay) are on the same device as well, but for file systems
 // in memory, where writing disturbs no device.
-func SameDevice(ctx context.Context, t target.Target, place lab.Place, name string) (bool, error) {
+func SameDevice(ctx context.Context, t host.Target, place lab.Place, name string) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -138,11 +138,11 @@ func SameDevice(ctx context.Context, t target.Target, place lab.Place, name stri
 	}
 	if err != nil {
 		return false, &lab.Error{What: "can't find out which disk " + full + " is on",
-			Target: target.RemoteName(t), Err: err}
+			Target: host.RemoteName(t), Err: err}
 	}
 	here, ok := collect.MountOf(s.Mounts, resolved)
 	if !ok {
-		return false, &lab.Error{What: "can't find out which disk " + full + " is on", Target: target.RemoteName(t),
+		return false, &lab.Error{What: "can't find out which disk " + full + " is on", Target: host.RemoteName(t),
 			Hints: []string{collect.MountInfoPath + " can't be read or does not hold it; is /proc mounted?"}}
 	}
 	for _, disk := range s.Disks(s.OfMount(here)...) {

@@ -6,13 +6,13 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/storage"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // Stacked says whether a place lies on another: known is false where the kernel does not say what is underneath, as for
 // DRBD, network and in-memory file systems.
-func Stacked(ctx context.Context, t target.Target, lower, upper lab.Place) (on, known bool, err error) {
+func Stacked(ctx context.Context, t host.Target, lower, upper lab.Place) (on, known bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, false, err
 	}

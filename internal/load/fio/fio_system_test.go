@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // run carries out fio on this machine, with its null engine or on a small scratch file, and returns what it printed.
@@ -23,7 +23,7 @@ func run(t *testing.T, argv ...string) (stdout, stderr []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
-	local := target.NewLocal(t.TempDir())
+	local := host.NewLocal(t.TempDir())
 	if _, err := local.Run(ctx, "fio", "--version"); err != nil {
 		t.Skipf("fio is not installed: %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/target"
+	"headroom/internal/host"
 )
 
 // Timestamp is a point in time by this machine's clock, give or take what is unsure of the clocks.
@@ -26,11 +26,11 @@ type Offset struct {
 }
 
 // ReadOffset asks a target for its time. The clock of this machine needs no asking.
-func ReadOffset(ctx context.Context, t target.Target) Offset {
-	if target.IsLocal(t) {
+func ReadOffset(ctx context.Context, t host.Target) Offset {
+	if host.IsLocal(t) {
 		return Offset{Known: true}
 	}
-	c, ok := t.(target.Clock)
+	c, ok := t.(host.Clock)
 	if !ok {
 		return Offset{}
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/command"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
@@ -16,7 +16,7 @@ type Exec struct{}
 
 func (Exec) Raw() (output, messages string) { return "stdout", "stderr" }
 
-func (Exec) Collect(ctx context.Context, job target.Job) (Printed, error) {
+func (Exec) Collect(ctx context.Context, job host.Job) (Printed, error) {
 	return fetchStreams(ctx, job)
 }
 

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/runner/clock"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
@@ -21,7 +21,7 @@ import (
 // them.
 type Engine interface {
 	// Collect fetches what a job that has ended has printed.
-	Collect(ctx context.Context, job target.Job) (Printed, error)
+	Collect(ctx context.Context, job host.Job) (Printed, error)
 	// Read takes from what was printed the values of the repetition and the evidence for the checks. It says whether
 	// the load failed.
 	Read(ctx context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool
@@ -76,17 +76,17 @@ type Printed struct {
 	Output   []byte
 	Messages string
 	// cut are the files of which there are the ends only, because they are too long.
-	cut []*target.Cut
+	cut []*host.Cut
 }
 
 // maxPrinted is how much a load may print before it is ended: its files are in the memory of the machine that is
 // measured.
-const maxPrinted = 4 * target.MaxFetched
+const maxPrinted = 4 * host.MaxFetched
 
 // fetch reads a file of the job's. One that is too long is noted, and is no error: what can be parsed of it will show.
-func (p *Printed) fetch(ctx context.Context, job target.Job, name string) ([]byte, error) {
+func (p *Printed) fetch(ctx context.Context, job host.Job, name string) ([]byte, error) {
 	data, err := job.Fetch(ctx, name)
-	if cut, ok := errors.AsType[*target.Cut](err); ok {
+	if cut, ok := errors.AsType[*host.Cut](err); ok {
 		p.cut, err = append(p.cut, cut), nil
 	}
 	return data, err
@@ -98,7 +98,7 @@ func (e Ended) WarnCut() []lab.Warning {
 	for _, c := range e.cut {
 		all = append(all, lab.Warning{Code: "output-cut", Taints: []string{}, Text: fmt.Sprintf(
 			"the load wrote %s to its file %s, more than the %s that are read; its beginning and its end are kept",
-			unit.Bytes(float64(c.Size)), c.Name, unit.Bytes(target.MaxFetched))})
+			unit.Bytes(float64(c.Size)), c.Name, unit.Bytes(host.MaxFetched))})
 	}
 	return all
 }
@@ -117,9 +117,9 @@ func (e Ended) WarnFlood() []lab.Warning {
 // Ended is a job that has ended, with what it printed.
 type Ended struct {
 	Printed
-	Job   target.Job
+	Job   host.Job
 	Argv  []string
-	State target.JobState
+	State host.JobState
 	// TimedOut says that it was ended because it took longer than it may, which is the limit.
 	TimedOut bool
 	Limit    time.Duration

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/runner/clock"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -29,7 +29,7 @@ func (Fio) Raw() (output, messages string) { return FioOutput, "messages" }
 
 // Collect fetches the JSON, with the messages that fio prints among it; the messages are all the rest but the status
 // lines.
-func (Fio) Collect(ctx context.Context, job target.Job) (Printed, error) {
+func (Fio) Collect(ctx context.Context, job host.Job) (Printed, error) {
 	var p Printed
 	var err error
 	p.Output, err = p.fetch(ctx, job, FioOutput)
@@ -72,7 +72,7 @@ func (f Fio) Read(ctx context.Context, done Ended, rep *lab.Repetition, evidence
 
 // series reads the per-second logs that fio wrote into the job's folder. A log that is missing or damaged costs the
 // picture of the run inside, not its result.
-func (f Fio) series(ctx context.Context, job target.Job, p *Printed) []lab.Series {
+func (f Fio) series(ctx context.Context, job host.Job, p *Printed) []lab.Series {
 	var all []lab.Series
 	for _, log := range []struct{ suffix, quantity string }{{"_iops.log", "iops"}, {"_bw.log", "bandwidth"}} {
 		cut := len(p.cut)

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
 	"headroom/internal/load/sockperf"
 	"headroom/internal/runner/clock"
-	"headroom/internal/target"
 	"headroom/internal/unit"
 	"headroom/internal/validity"
 )
@@ -21,7 +21,7 @@ type Iperf3 struct{ step time.Duration }
 
 func (Iperf3) Raw() (output, messages string) { return "iperf3.json", "messages" }
 
-func (Iperf3) Collect(ctx context.Context, job target.Job) (Printed, error) {
+func (Iperf3) Collect(ctx context.Context, job host.Job) (Printed, error) {
 	return fetchStreams(ctx, job)
 }
 

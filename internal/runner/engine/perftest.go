@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/perftest"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -15,12 +15,12 @@ type Perftest struct{}
 
 func (Perftest) Raw() (output, messages string) { return "perftest.txt", "messages" }
 
-func (Perftest) Collect(ctx context.Context, job target.Job) (Printed, error) {
+func (Perftest) Collect(ctx context.Context, job host.Job) (Printed, error) {
 	return fetchStreams(ctx, job)
 }
 
 // fetchStreams are what a job printed: its standard output is read, its standard error has messages.
-func fetchStreams(ctx context.Context, job target.Job) (Printed, error) {
+func fetchStreams(ctx context.Context, job host.Job) (Printed, error) {
 	var p Printed
 	var err error
 	if p.Output, err = p.fetch(ctx, job, "stdout"); err != nil {

@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/sockperf"
 	"headroom/internal/runner/clock"
-	"headroom/internal/target"
 	"headroom/internal/validity"
 )
 
@@ -25,7 +25,7 @@ type Sockperf struct {
 
 func (*Sockperf) Raw() (output, messages string) { return "sockperf.txt", "messages" }
 
-func (e *Sockperf) Collect(ctx context.Context, job target.Job) (Printed, error) {
+func (e *Sockperf) Collect(ctx context.Context, job host.Job) (Printed, error) {
 	p, err := fetchStreams(ctx, job)
 	if err != nil {
 		return p, err

@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
-	"headroom/internal/target"
 )
 
 // deviceNumbers are those of the block devices under a place, from the top down, as far as they can be found:
 // partitions are part of their disks.
-func deviceNumbers(ctx context.Context, t target.Target, place lab.Place) []string {
+func deviceNumbers(ctx context.Context, t host.Target, place lab.Place) []string {
 	var files []string
 	for _, p := range places(place) {
 		found, err := undertest.Devices(ctx, t, p)

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/profile"
-	"headroom/internal/target"
 )
 
 // How long a recorder may take to get ready, to see the load, and to end after its time. Emulated machines take tens of
@@ -39,8 +39,8 @@ func ownerOf(job string) string { return "headroom-" + job }
 
 // Recorder is a job that records a load.
 type Recorder struct {
-	target  target.Target
-	job     target.Job
+	target  host.Target
+	job     host.Job
 	program string
 	owner   string
 	window  Window
@@ -49,7 +49,7 @@ type Recorder struct {
 // Spec is what is to be recorded, by a job with an ID and a program on the target, of the load that is the job with
 // another.
 type Spec struct {
-	Target   target.Target
+	Target   host.Target
 	Program  string
 	ID, Load string
 	Part     profile.Part
@@ -70,7 +70,7 @@ func Start(ctx context.Context, s Spec) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	job := target.JobSpec{ID: s.ID, Argv: arguments(s.Program), Stdin: request}
+	job := host.JobSpec{ID: s.ID, Argv: arguments(s.Program), Stdin: request}
 	if r.job, err = s.Target.Start(ctx, job); err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (r *Recorder) End(ctx context.Context) error {
 	state, err := r.job.Poll(ctx)
 	if err != nil || !state.Done || state.ExitCode != 0 {
 		if err := r.job.Kill(ctx, 5*time.Second); err != nil {
-			return &lab.Error{What: "the recorder of a load can't be ended", Target: target.RemoteName(r.target),
+			return &lab.Error{What: "the recorder of a load can't be ended", Target: host.RemoteName(r.target),
 				Err: err, Hints: []string{"headroom restore ends it when the machine can be reached"}}
 		}
 		// One that was killed could not remove it. What is left nevertheless is removed by whoever looks next.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // Access is what other users of a machine can do to a directory under test.
@@ -26,8 +26,8 @@ type Access struct {
 }
 
 // ReadAccess finds out what others can do to a directory. A target that was made with it has no other users.
-func ReadAccess(ctx context.Context, t target.Target, dir string) (Access, error) {
-	if _, made := t.(target.HasTestPath); made {
+func ReadAccess(ctx context.Context, t host.Target, dir string) (Access, error) {
+	if _, made := t.(host.HasTestPath); made {
 		return Access{}, nil
 	}
 	argv := []string{"id", "-u"}
@@ -41,8 +41,8 @@ func ReadAccess(ctx context.Context, t target.Target, dir string) (Access, error
 			Output: string(out.Stderr), Err: err}
 	}
 	g := Access{Root: user == 0}
-	_, g.Local = t.(target.LocalFiles)
-	files := target.Owners(ctx, t)
+	_, g.Local = t.(host.LocalFiles)
+	files := host.Owners(ctx, t)
 	err = safepath.Check(files, dir, user)
 	if _, g.Shared = errors.AsType[*safepath.Unsafe](err); g.Shared {
 		err = safepath.CheckFolder(files, dir, user)
@@ -56,7 +56,7 @@ func ReadAccess(ctx context.Context, t target.Target, dir string) (Access, error
 // CheckPlace refuses a directory in which others could have root write to files of their choice: who may rename what
 // headroom has made there can put a link in its place. A scratch file on this machine is held open, which no other
 // machine does for us; and where commands write, nobody knows.
-func CheckPlace(ctx context.Context, t target.Target, place lab.Place, cells []lab.Cell) error {
+func CheckPlace(ctx context.Context, t host.Target, place lab.Place, cells []lab.Cell) error {
 	if place.Kind != lab.Directory {
 		return nil
 	}
@@ -69,8 +69,8 @@ func CheckPlace(ctx context.Context, t target.Target, place lab.Place, cells []l
 }
 
 // refused is the error of what root does not do where others can change the way.
-func refused(t target.Target, what string, unsafe *safepath.Unsafe) error {
-	return &lab.Error{Kind: lab.Refused, Target: target.RemoteName(t),
+func refused(t host.Target, what string, unsafe *safepath.Unsafe) error {
+	return &lab.Error{Kind: lab.Refused, Target: host.RemoteName(t),
 		What: fmt.Sprintf("%s: %s, and who can change that can put a link there", what, unsafe),
 		Hints: []string{"make a directory that only root can change, all the way up: install -d -m 755 DIR",
 			"or run headroom as the user whom the directory belongs to, without root's rights"}}

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // Folder is the path of the folder of a run's commands in a directory. The run's id is in the name, so that
@@ -68,7 +68,7 @@ func inFolder(name string, do func(*safepath.Folder) error) error {
 
 // RemoveFolder ends what still runs for a run's commands, deletes the folder that they worked in, and reports whether
 // there was one. On a file system that doesn't answer it leaves the folder and returns an error.
-func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool, error) {
+func RemoveFolder(ctx context.Context, t host.Target, of host.Started) (bool, error) {
 	if err := EndProcesses(ctx, t, of); err != nil {
 		return false, err
 	}
@@ -90,8 +90,8 @@ func RemoveFolder(ctx context.Context, t target.Target, of target.Started) (bool
 }
 
 // StartedBy is what the commands of some cells have started on a target.
-func StartedBy(ctx context.Context, t target.Target, cells []lab.Cell, owner, folder string) (target.Started, error) {
-	of := target.Started{Mark: MarkFor(owner), Folder: folder}
+func StartedBy(ctx context.Context, t host.Target, cells []lab.Cell, owner, folder string) (host.Started, error) {
+	of := host.Started{Mark: MarkFor(owner), Folder: folder}
 	var names []string
 	for _, c := range cells {
 		if c.Command == nil || c.Command.User == "" || slices.Contains(names, c.Command.User) {
@@ -111,7 +111,7 @@ func StartedBy(ctx context.Context, t target.Target, cells []lab.Cell, owner, fo
 
 // RemoveTree deletes a folder of ours. A command may have mounted something in it, which is not ours to delete. On a
 // file system that doesn't respond it leaves the folder and returns an error.
-func RemoveTree(ctx context.Context, t target.Target, folder string) error {
+func RemoveTree(ctx context.Context, t host.Target, folder string) error {
 	if err := Answers(ctx, t, folder); err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func RemoveTree(ctx context.Context, t target.Target, folder string) error {
 		return &lab.Error{What: "can't remove " + folder + ": something is mounted on " + point, Target: t.Name(),
 			Hints: []string{"unmount it, then: headroom restore"}}
 	}
-	if _, here := t.(target.LocalFiles); here {
+	if _, here := t.(host.LocalFiles); here {
 		err := inFolder(filepath.Dir(folder), func(f *safepath.Folder) error {
 			return f.RemoveAll(filepath.Base(folder))
 		})
@@ -166,11 +166,11 @@ const (
 // EndProcesses ends everything that a run's commands have started: what carries the run's mark in its environment, and
 // what works below their folder, since some programs overwrite their environment. First they are asked to end. It looks
 // until nothing is found twice in a row: one look misses a process that another one starts meanwhile.
-func EndProcesses(ctx context.Context, t target.Target, of target.Started) error {
+func EndProcesses(ctx context.Context, t host.Target, of host.Started) error {
 	began := time.Now()
 	signal, asked := syscall.SIGTERM, []string(nil)
 	for missed := 0; missed < 2; {
-		found, err := target.SignalStarted(ctx, t, of, signal, asked)
+		found, err := host.SignalStarted(ctx, t, of, signal, asked)
 		if err != nil {
 			return err
 		}

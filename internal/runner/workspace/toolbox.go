@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/command"
-	"headroom/internal/target"
 )
 
 // Toolbox has what it takes to find the commands of a run, and to run them as another user.
@@ -38,7 +38,7 @@ done`
 
 // FindTools looks for all that the commands of some cells need. What is not there is an error that names the package
 // that has it.
-func FindTools(ctx context.Context, t target.Target, cells []lab.Cell) (Toolbox, error) {
+func FindTools(ctx context.Context, t host.Target, cells []lab.Cell) (Toolbox, error) {
 	box := Toolbox{folders: map[string][]string{}, users: map[string][2]string{}}
 	for _, c := range cells {
 		if c.Command == nil {
@@ -54,7 +54,7 @@ func FindTools(ctx context.Context, t target.Target, cells []lab.Cell) (Toolbox,
 	return box, nil
 }
 
-func (b *Toolbox) find(ctx context.Context, t target.Target, c lab.Cell) error {
+func (b *Toolbox) find(ctx context.Context, t host.Target, c lab.Cell) error {
 	tools := command.Tools(*c.Command)
 	names := slices.Sorted(maps.Keys(tools))
 	argv := slices.Concat([]string{"sh", "-c", findTools, "sh", fmt.Sprint(len(c.Command.Path))}, c.Command.Path, names)
@@ -87,11 +87,11 @@ func (b *Toolbox) find(ctx context.Context, t target.Target, c lab.Cell) error {
 		hints = append(hints, "install what has it; on Debian, apt-file search bin/"+missing[0]+" names the package")
 	}
 	return &lab.Error{What: fmt.Sprintf("%s needs %s, which is not installed", c.Job, strings.Join(missing, ", ")),
-		Target: target.RemoteName(t), Hints: hints}
+		Target: host.RemoteName(t), Hints: hints}
 }
 
 // findUser finds out who commands run as.
-func (b *Toolbox) findUser(ctx context.Context, t target.Target, c lab.Cell) error {
+func (b *Toolbox) findUser(ctx context.Context, t host.Target, c lab.Cell) error {
 	user := c.Command.User
 	if _, known := b.users[user]; known || user == "" {
 		return nil

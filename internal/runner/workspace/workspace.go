@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 
 	"headroom/internal/facts/undertest"
+	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/safepath"
-	"headroom/internal/target"
 )
 
 // Owner is what the names of all that a run makes on a target contain: its ID, and the target's role where there are
@@ -34,11 +34,11 @@ func ScratchFile(dir, runID string) string {
 
 // RemoveScratch deletes a scratch file and reports whether there was one. On a file system that doesn't answer it
 // leaves the file and returns an error.
-func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, error) {
+func RemoveScratch(ctx context.Context, t host.Target, path string) (bool, error) {
 	if err := Answers(ctx, t, path); err != nil {
 		return false, err
 	}
-	if _, here := t.(target.LocalFiles); here {
+	if _, here := t.(host.LocalFiles); here {
 		removed := false
 		err := inFolder(filepath.Dir(path), func(f *safepath.Folder) (err error) {
 			removed, err = f.Remove(filepath.Base(path))
@@ -65,7 +65,7 @@ func RemoveScratch(ctx context.Context, t target.Target, path string) (bool, err
 
 // Answers returns an error when the file system of a file or folder of a run doesn't respond, so that it can't be
 // removed now.
-func Answers(ctx context.Context, t target.Target, path string) error {
+func Answers(ctx context.Context, t host.Target, path string) error {
 	err := undertest.FileSystemAnswers(ctx, t, path, undertest.AnswerWithin)
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		e.Hints = append(e.Hints, path+" is left; headroom restore removes it once the file system responds")

@@ -1,0 +1,107 @@
+package bootloader
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"headroom/internal/host"
+	"headroom/internal/lab"
+)
+
+// What says which boot this is, how it was started, and what runs the machine.
+const (
+	cmdlinePath = "/proc/cmdline"
+	releasePath = "/proc/sys/kernel/osrelease"
+	systemdPath = "/run/systemd/system"
+)
+
+// machine is a target with the few things that booting needs of it.
+type machine struct{ host.Target }
+
+// run runs a command that must succeed.
+func (m machine) run(ctx context.Context, argv ...string) error {
+	_, err := m.output(ctx, argv...)
+	return err
+}
+
+// output is what a command prints that must succeed, without the space around it.
+func (m machine) output(ctx context.Context, argv ...string) (string, error) {
+	out, err := m.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: argv[0] + " failed", Target: m.Name(), Command: argv, Output: string(out.Stdout) +
+			string(out.Stderr)}
+	}
+	return strings.TrimSpace(string(out.Stdout)), err
+}
+
+// read reads files that must be there.
+func (m machine) read(ctx context.Context, paths ...string) (map[string]string, error) {
+	files, err := m.ReadFiles(ctx, paths...)
+	if err != nil {
+		return nil, err
+	}
+	text := make(map[string]string, len(paths))
+	for _, p := range paths {
+		if err := files[p].Err; err != nil {
+			return nil, &lab.Error{What: "can't read " + p, Target: m.Name(), Err: err}
+		}
+		text[p] = string(files[p].Data)
+	}
+	return text, nil
+}
+
+// exists says whether there is a file. One that can't be looked at counts as there: nothing is ever put in its place.
+func (m machine) exists(p string) bool {
+	_, err := fs.Stat(m.FS(), inside(p))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// systemd says whether systemd runs the machine, as sd_booted does.
+func (m machine) systemd() bool { return m.exists(systemdPath) }
+
+// first is the first of these files that is there.
+func (m machine) first(paths ...string) (string, bool) {
+	for _, p := range paths {
+		if m.exists(p) {
+			return p, true
+		}
+	}
+	return "", false
+}
+
+// installed finds an installed kernel and its initial ramdisk by path or version. Most systems name them in one of
+// these ways: Debian and Ubuntu; Fedora, RHEL and SUSE; Arch Linux with mkinitcpio or dracut; Alpine.
+func (m machine) installed(kernel string) (image, initrd string, err error) {
+	version := versionOf(kernel)
+	image, ok := kernel, version != "" && m.exists(kernel)
+	if version == kernel {
+		image, ok = m.first("/boot/vmlinuz-"+version, "/usr/lib/modules/"+version+"/vmlinuz",
+			"/lib/modules/"+version+"/vmlinuz")
+	}
+	if !ok {
+		return "", "", &lab.Error{Kind: lab.Refused, What: "no kernel " + kernel + " is installed", Target: m.Name()}
+	}
+	initrd, ok = m.first("/boot/initrd.img-"+version, "/boot/initramfs-"+version+".img", "/boot/initrd-"+version,
+		"/boot/initramfs-"+version)
+	if !ok {
+		return "", "", &lab.Error{Kind: lab.Refused, What: "there is no initial ramdisk for " + image, Target: m.Name(),
+			Hints: []string{"looked for initrd.img-" + version + " and initramfs-" + version + ".img in /boot"}}
+	}
+	return image, initrd, nil
+}
+
+// efiVariable is the text of a variable of the boot loader's, empty when there is none. Source: The Boot Loader
+// Interface of systemd; the last part of a variable's name is the vendor's GUID.
+func (m machine) efiVariable(ctx context.Context, name string) (string, error) {
+	p := "/sys/firmware/efi/efivars/" + name + "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+	files, err := m.ReadFiles(ctx, p)
+	if err != nil {
+		return "", err
+	}
+	if err := files[p].Err; err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return EFIText(files[p].Data), nil
+}

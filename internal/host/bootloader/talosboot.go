@@ -1,0 +1,203 @@
+package bootloader
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"headroom/internal/host"
+	"headroom/internal/lab"
+)
+
+// Boot starts the node again as the spec says. Talos takes boot arguments when it is installed, so this is an upgrade
+// to the version that runs already, with the arguments in machine.install.extraKernelArgs; the configuration as it was
+// is applied again, with another such upgrade, by the zero spec. Where arguments are part of the image (UEFI
+// installations since Talos 1.10), spec.Kernel names the installer image that has them, from an Image Factory.
+//
+// An upgrade is not for one boot. Talos keeps the system that ran before and returns to it when the new one does not
+// start.
+//
+// Sources: Talos documentation, "Boot Loader", "Editing Machine Configuration", "Upgrading Talos Linux";
+// siderolabs/talos issue 13967 and the documentation's note on it: from 1.13 on talosctl upgrade hands no
+// extraKernelArgs on without --legacy.
+func (n *Talos) Boot(ctx context.Context, spec host.BootSpec) error {
+	m := machine{n}
+	if len(spec.Machine) > 0 {
+		return &lab.Error{Kind: lab.Usage, What: "a real machine has no settings of a virtual one", Target: n.Name()}
+	}
+	if isEmpty(spec) {
+		return n.bootDefault(ctx, m)
+	}
+	patch, image := "", n.defaultBoot.Installer
+	if spec.Kernel != "" {
+		image = spec.Kernel
+	}
+	switch arguments := len(spec.Arguments) + len(spec.Without); {
+	case n.ukiCmdline && arguments > 0 && spec.Kernel == "":
+		return n.imageNeeded(spec)
+	case !n.ukiCmdline && arguments > 0:
+		var err error
+		if patch, err = talosPatch(spec); err != nil {
+			return err
+		}
+	}
+	record := n.defaultBoot
+	record.Image = image
+	if err := n.options.keep(record); err != nil {
+		return err
+	}
+	n.defaultBoot.Image = image
+	if patch != "" {
+		if err := n.apply(ctx, n.defaultBoot.Config, patch); err != nil {
+			return err
+		}
+	}
+	if err := n.upgrade(ctx, m, image); err != nil {
+		if patch != "" && !errors.Is(err, errGone) {
+			err = errors.Join(err, n.apply(context.WithoutCancel(ctx), n.defaultBoot.Config, ""))
+		}
+		return err
+	}
+	now, err := m.read(ctx, cmdlinePath, releasePath)
+	if err != nil {
+		return err
+	}
+	// An image does not say which kernel it holds.
+	return checkBooted(n.Name(), spec, "", now[cmdlinePath], strings.TrimSpace(now[releasePath]))
+}
+
+// bootDefault puts the configuration and the image back, and reboots only if the node runs as it should already.
+func (n *Talos) bootDefault(ctx context.Context, m machine) error {
+	if err := n.options.reachable(ctx, m); err != nil {
+		return err
+	}
+	now, err := m.read(ctx, cmdlinePath, releasePath)
+	if err != nil {
+		return err
+	}
+	if err := n.apply(ctx, n.defaultBoot.Config, ""); err != nil {
+		return err
+	}
+	if n.defaultBoot.Image == "" && sameBoot(n.defaultBoot, now[cmdlinePath], now[releasePath]) {
+		err = n.restart(ctx, m, n.argv("reboot"))
+	} else {
+		err = n.upgrade(ctx, m, n.defaultBoot.Installer)
+	}
+	if err != nil {
+		return err
+	}
+	if now, err = m.read(ctx, cmdlinePath, releasePath); err != nil {
+		return err
+	}
+	n.defaultBoot.Image = "" // what was told is done
+	return n.options.ended(n.defaultBoot, now[cmdlinePath], now[releasePath])
+}
+
+func (n *Talos) upgrade(ctx context.Context, m machine, image string) error {
+	argv := n.argv("upgrade", "--image", image, "--preserve")
+	if n.legacy && !n.ukiCmdline {
+		argv = append(argv, "--legacy")
+	}
+	return n.restart(ctx, m, argv)
+}
+
+// restart runs a talosctl here that starts the node again. It waits for the node itself, so it may take as long as a
+// boot.
+func (n *Talos) restart(ctx context.Context, m machine, argv []string) error {
+	err := n.options.restart(ctx, m, argv, func(ctx context.Context) (host.Output, error) {
+		return n.local.Run(ctx, argv...)
+	})
+	if late, ok := errors.AsType[*lab.Error](err); ok && errors.Is(err, errGone) {
+		late.Hints = []string{"Talos returns to the system before when a new one does not start; a power cycle may " +
+			"be needed",
+			"then headroom restore puts its configuration back", "if it only needs longer, allow more time"}
+	}
+	return err
+}
+
+// apply gives the node a machine configuration with a patch. What is below machine.install counts at the next upgrade,
+// so no reboot is needed, and none is allowed. The configuration holds secrets: its file is the user's alone, and
+// short-lived.
+func (n *Talos) apply(ctx context.Context, config, patch string) error {
+	file, err := os.CreateTemp("", "headroom-talos-*.yaml") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(file.Name()) }()
+	_, err = file.WriteString(config)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	args := []string{"apply-config", "--file", file.Name(), "--mode=no-reboot"}
+	if patch != "" {
+		args = append(args, "--config-patch", patch)
+	}
+	_, err = n.talosctl(ctx, args...)
+	return err
+}
+
+// talosPatch is a strategic merge patch: lists are appended to, and a name with a dash in front takes an argument away.
+//
+//	{"machine":{"install":{"extraKernelArgs":["-quiet","mitigations=off"]}}}
+func talosPatch(spec host.BootSpec) (string, error) {
+	var list []string
+	for _, name := range spec.Without {
+		list = append(list, "-"+name)
+	}
+	if _, err := (cmdline{}).with(spec); err != nil {
+		return "", err
+	}
+	list = append(list, spec.Arguments...)
+	text, err := json.Marshal(
+		map[string]any{"machine": map[string]any{"install": map[string]any{"extraKernelArgs": list}}})
+	return string(text), err
+}
+
+func (n *Talos) imageNeeded(spec host.BootSpec) error {
+	var list []string
+	for _, name := range spec.Without {
+		list = append(list, "-"+name)
+	}
+	return &lab.Error{Kind: lab.Refused, What: "boot arguments are part of this node's image, and can't be changed " +
+		"without another one", Target: n.Name(),
+		Hints: []string{fmt.Sprintf("have an Image Factory make an installer with customization: {extraKernelArgs: %q}",
+			append(list, spec.Arguments...)),
+			"then try it as a level of kernel:, such as factory.talos.dev/metal-installer/SCHEMATIC:VERSION"}}
+}
+
+// install is what is asked of machine.install in a machine configuration.
+type install struct {
+	Image             string `yaml:"image"`
+	GRUBUseUKICmdline bool   `yaml:"grubUseUKICmdline"`
+}
+
+// installSection finds machine.install among the documents of a machine configuration.
+//
+//	version: v1alpha1
+//	machine:
+//	    install:
+//	        image: ghcr.io/siderolabs/installer:v1.10.3
+func installSection(config string) (install, error) {
+	documents := yaml.NewDecoder(strings.NewReader(config))
+	for {
+		var d struct {
+			Machine struct {
+				Install *install `yaml:"install"`
+			} `yaml:"machine"`
+		}
+		switch err := documents.Decode(&d); {
+		case errors.Is(err, io.EOF):
+			return install{}, &lab.Error{Kind: lab.Refused, What: "the machine configuration has no machine.install"}
+		case err != nil:
+			return install{}, fmt.Errorf("the machine configuration can't be read: %w", err)
+		case d.Machine.Install != nil:
+			return *d.Machine.Install, nil
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package host
+
+import "time"
+
+// Within is a host to which making a connection may take so long.
+func (o SSHOptions) Within(limit time.Duration) SSHOptions {
+	o.limit = limit
+	return o
+}
+
+// ThroughTheShell has files read as on a host without SFTP.
+func (s *SSH) ThroughTheShell() { s.plain = true }
+
+// Master is the process of the shared connection; 0 without one.
+func (s *SSH) Master() int {
+	s.lock <- struct{}{}
+	defer s.release()
+	if s.link == nil {
+		return 0
+	}
+	return s.link.Connection.(*sshConnection).cmd.Process.Pid
+}

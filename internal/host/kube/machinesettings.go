@@ -1,0 +1,109 @@
+package kube
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"headroom/internal/host"
+	"headroom/internal/host/kube/podname"
+	"headroom/internal/lab"
+)
+
+// Boot halts the machine, and starts it as the spec says: on the same node, with the same disk. The zero spec gives it
+// what it was asked for with.
+func (m *Machine) Boot(ctx context.Context, spec host.BootSpec) error {
+	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
+		return &lab.Error{Kind: lab.Usage, What: "a machine of KubeVirt starts the kernel of its image, whose " +
+			"arguments can't be set from outside", Target: m.Name()}
+	}
+	asked, err := podname.Parse(m.options.Name)
+	if err != nil {
+		return err
+	}
+	asked.Machine.Boot, asked.Machine.BootClaim = m.options.Machine.Boot, m.options.Machine.BootClaim
+	changed, err := asked.WithSettings(spec.Machine)
+	if err != nil {
+		return err
+	}
+	if err := m.needsVersion(changed.Disk); err != nil {
+		return err
+	}
+	m.options.Machine = changed
+	return m.restart(ctx)
+}
+
+// restart has an instance made again of the machine as it is wanted now. What its file systems hold back is written
+// first, when it still answers.
+func (m *Machine) restart(ctx context.Context) error {
+	sync, cancel := context.WithTimeout(ctx, 10*time.Second)
+	_, _ = m.Run(sync, "sync")
+	cancel()
+	if err := m.Forget(); err != nil {
+		return err
+	}
+	if err := m.change(ctx, func(spec object) object { spec["runStrategy"] = runHalted; return spec }); err != nil {
+		return err
+	}
+	if err := m.awaitHalted(ctx); err != nil {
+		return err
+	}
+	m.options.Node = m.node // another one would be another machine
+	err := m.change(ctx, func(object) object { return machineSpec(m.options, m.name(), m.claimName(), m.labels()) })
+	if err != nil {
+		return err
+	}
+	if err := m.waitUntilReady(ctx); err != nil {
+		return err
+	}
+	return m.verify(ctx)
+}
+
+// change changes the specification of the machine, and again when somebody else has changed the object meanwhile.
+func (m *Machine) change(ctx context.Context, to func(spec object) object) error {
+	for {
+		is, err := m.cluster.get(ctx, machines(), m.name())
+		if absent(err) {
+			return m.gone("it was deleted")
+		}
+		if err != nil {
+			return m.cluster.unreachable(err)
+		}
+		spec, _, _ := unstructured.NestedMap(is.Object, "spec")
+		is.Object["spec"] = to(spec)
+		_, err = m.cluster.of(machines()).Update(ctx, is,
+			metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
+		if err == nil {
+			return nil
+		}
+		if !apierrors.IsConflict(err) {
+			return m.refusal("the change of the machine", err)
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// verify reads back of the instance what was asked for: an older KubeVirt drops what it does not know.
+func (m *Machine) verify(ctx context.Context) error {
+	instance, err := m.cluster.get(ctx, instances(), m.name())
+	if err != nil {
+		return m.cluster.unreachable(err)
+	}
+	d := m.options.Machine.Disk
+	policy, _, _ := unstructured.NestedString(instance.Object, "spec", "domain", "ioThreadsPolicy")
+	pool, _, _ := unstructured.NestedInt64(instance.Object, "spec", "domain", "ioThreads",
+		"supplementalPoolThreadCount")
+	many, _, _ := unstructured.NestedBool(instance.Object, "spec", "domain", "devices", "blockMultiQueue")
+	if policy != d.Policy || pool != int64(d.Pool) || many != d.MultiQueue {
+		return &lab.Error{What: "the machine was not started as it was asked for: its instance has other IOThreads, " +
+			"or queues", Target: m.Name(),
+			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.name() +
+				" -o yaml shows it; an admission webhook may have a policy of its own"}}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package kube
+
+import (
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"headroom/internal/host"
+	"headroom/internal/host/kube/podname"
+	"headroom/internal/lab"
+)
+
+// proxy is the command that ssh speaks through, which it has the user's shell exec; empty where the machine's address
+// is reached from here.
+func (m *Machine) proxy() (string, error) {
+	var argv []string
+	switch through := m.options.Machine.Through; through {
+	case "":
+		return "", nil
+	case podname.ByVirtctl:
+		argv = []string{podname.ByVirtctl, "port-forward", "--stdio=true", "--namespace=" + m.cluster.namespace}
+		if m.options.Context != "" {
+			argv = append(argv, "--context="+m.options.Context)
+		}
+		if m.options.Kubeconfig != "" {
+			argv = append(argv, "--kubeconfig="+m.options.Kubeconfig)
+		}
+		argv = append(argv, "vmi/"+m.name(), strconv.Itoa(m.options.Machine.Port))
+	default:
+		jump, err := host.ParseSSH(through)
+		if err != nil {
+			return "", err
+		}
+		argv = append(append([]string{"ssh"}, m.ssh...), jump.Args...)
+		argv = append(argv, "-W", "[%h]:%p", "--", jump.Destination)
+	}
+	for _, word := range argv {
+		if !podname.PlainWord.MatchString(word) && word != "[%h]:%p" {
+			return "", &lab.Error{Kind: lab.Usage,
+				What:   fmt.Sprintf("%q can't be part of the way to the machine: ssh gives it to a shell", word),
+				Target: m.options.Name}
+		}
+	}
+	return strings.Join(argv, " "), nil
+}
+
+// lacksWay refuses a way that can't be gone.
+func (m *Machine) lacksWay() error {
+	if _, err := m.proxy(); err != nil {
+		return err
+	}
+	if m.options.Machine.Through != podname.ByVirtctl {
+		return nil
+	}
+	if _, err := exec.LookPath(podname.ByVirtctl); err != nil {
+		return &lab.Error{Kind: lab.Refused, What: "virtctl is not installed", Target: m.options.Name, Err: err,
+			Hints: []string{"it is among the files of KubeVirt's release, or kubectl krew install virt",
+				"a host that reaches addresses of pods will do as well: through=ssh://user@node"}}
+	}
+	return nil
+}

@@ -1,0 +1,323 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"headroom/internal/host/kube/podname"
+	"headroom/internal/lab"
+)
+
+// preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage
+// and how it binds, the node, and what admission has to say, which is asked by a dry run. All that it finds is in one
+// error. So many pods alike are to be made.
+func (p *Pod) preflight(ctx context.Context, alike int) error {
+	missing, err := p.cluster.missing(ctx, p.needs())
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		return lacking(p.Name(), p.cluster.namespace, missing)
+	}
+	if err := errors.Join(p.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, alike),
+		p.lacksClaim(ctx)); err != nil {
+		return err
+	}
+	return p.dryRunCreate(ctx)
+}
+
+// lacking is the error of permissions that the user has not.
+func lacking(target, namespace string, missing []string) error {
+	return &lab.Error{Kind: lab.Refused, What: "you lack permissions in namespace " + namespace + ": " +
+		strings.Join(missing, ", "), Target: target,
+		Hints: []string{"ask for a role with them, or name a namespace where you have them: namespace=NAME",
+			"kubectl auth can-i --list -n " + namespace + " shows what you may"}}
+}
+
+// permission is a verb on a kind of objects. The group is empty for Kubernetes' first one.
+type permission struct{ verb, resource, subresource, group string }
+
+func (p permission) String() string {
+	text := p.verb + " " + p.resource
+	if p.group != "" {
+		text += "." + p.group
+	}
+	if p.subresource != "" {
+		text += "/" + p.subresource
+	}
+	return text
+}
+
+// needs are the permissions that a target takes. A websocket is opened by a GET, an older stream by a POST; either is
+// enough, so that only the verb is asked for that every server honours.
+func (p *Pod) needs() []permission {
+	list := []permission{{"create", "pods", "", ""}, {"get", "pods", "", ""}, {"patch", "pods", "", ""},
+		{"delete", "pods", "", ""}, {"create", "pods", "exec", ""}}
+	if p.member {
+		list = append(list, permission{"list", "pods", "", ""})
+	}
+	if p.options.Volume.Kind == podname.Claimed {
+		list = append(list, permission{"create", "persistentvolumeclaims", "", ""},
+			permission{"get", "persistentvolumeclaims", "", ""},
+			permission{"patch", "persistentvolumeclaims", "", ""},
+			permission{"delete", "persistentvolumeclaims", "", ""})
+	}
+	if p.options.Volume.Kind == podname.Existing {
+		list = append(list, permission{"get", "persistentvolumeclaims", "", ""})
+	}
+	return list
+}
+
+// missing asks the server which of some permissions the user lacks (SelfSubjectAccessReview, which every user may
+// make).
+func (c *cluster) missing(ctx context.Context, needs []permission) ([]string, error) {
+	var lacking []string
+	for _, n := range needs {
+		review := &unstructured.Unstructured{Object: object{"apiVersion": "authorization.k8s.io/v1",
+			"kind": "SelfSubjectAccessReview", "spec": object{
+				"resourceAttributes": object{"namespace": c.namespace, "verb": n.verb, "group": n.group,
+					"resource": n.resource, "subresource": n.subresource}}}}
+		answer, err := c.client.Resource(reviews()).Create(ctx, review, metav1.CreateOptions{})
+		if err != nil {
+			return nil, c.unreachable(err)
+		}
+		if allowed, _, _ := unstructured.NestedBool(answer.Object, "status", "allowed"); !allowed {
+			lacking = append(lacking, n.String())
+		}
+	}
+	return lacking, nil
+}
+
+// absent says that an object is not there; what may not be read says nothing.
+func absent(err error) bool { return apierrors.IsNotFound(err) }
+
+func (c *cluster) lacksNamespace(ctx context.Context) error {
+	if _, err := c.global(ctx, namespaces(), c.namespace); absent(err) {
+		return &lab.Error{Kind: lab.Usage, What: "there is no namespace " + c.namespace, Target: c.target,
+			Hints: []string{"kubectl create namespace " + c.namespace, "or name another: namespace=NAME"}}
+	}
+	return nil
+}
+
+func (p *Pod) lacksNode(ctx context.Context) error {
+	if p.options.Node == "" {
+		return nil
+	}
+	node, err := p.cluster.global(ctx, nodes(), p.options.Node)
+	if absent(err) {
+		return &lab.Error{Kind: lab.Usage, What: "there is no node " + p.options.Node, Target: p.Name(),
+			Hints: []string{"nodes are " + p.cluster.names(ctx, nodes())}}
+	}
+	if err != nil {
+		return nil // nodes may not be seen by everybody; the scheduler will say
+	}
+	if off, _, _ := unstructured.NestedBool(node.Object, "spec", "unschedulable"); off && !p.options.Tolerate {
+		return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " is cordoned: it takes no pods",
+			Target: p.Name(),
+			Hints: []string{"kubectl uncordon " + p.options.Node,
+				"or add tolerate, which has the pod run there all the same"}}
+	}
+	if !p.options.Tolerate {
+		if taint := hardTaint(node.Object); taint != "" {
+			return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " has the taint " + taint,
+				Target: p.Name(),
+				Hints:  []string{"add tolerate, which has the pod run there all the same"}}
+		}
+	}
+	return nil
+}
+
+// hardTaint is a taint that keeps pods away; empty where there is none.
+func hardTaint(node object) string {
+	taints, _, _ := unstructured.NestedSlice(node, "spec", "taints")
+	for _, t := range taints {
+		taint, ok := t.(object)
+		if !ok || taint["effect"] == "PreferNoSchedule" {
+			continue
+		}
+		return fmt.Sprintf("%v:%v", taint["key"], taint["effect"])
+	}
+	return ""
+}
+
+// The annotation that marks the class which is taken where none is named, and the provisioner of classes whose volumes
+// people make.
+const noProvisioner = "kubernetes.io/no-provisioner"
+
+// lacksClass looks at the class of a volume that is to be made, and notes how it binds. One that makes no volumes must
+// have as many free as there will be pods.
+func (p *Pod) lacksClass(ctx context.Context, alike int) error {
+	v := p.options.Volume
+	if v.Kind != podname.Claimed && v.Kind != podname.Ephemeral {
+		return nil
+	}
+	class, err := p.cluster.global(ctx, classes(), v.Of)
+	if absent(err) {
+		return &lab.Error{Kind: lab.Usage, What: "there is no StorageClass " + v.Of, Target: p.Name(),
+			Hints: []string{"classes are " + p.cluster.names(ctx, classes())}}
+	}
+	if err != nil {
+		return nil // as with nodes
+	}
+	p.binding, _, _ = unstructured.NestedString(class.Object, "volumeBindingMode")
+	p.provisioner, _, _ = unstructured.NestedString(class.Object, "provisioner")
+	if p.provisioner != noProvisioner {
+		return nil
+	}
+	list, err := p.cluster.globals(ctx, volumes())
+	if err != nil {
+		return nil // as above
+	}
+	mode := map[bool]string{true: "Block", false: "Filesystem"}[v.Block]
+	free := 0
+	for _, pv := range list.Items {
+		if fits(pv.Object, v.Of, mode, v.Size) {
+			free++
+		}
+	}
+	if free >= alike {
+		return nil
+	}
+	e := &lab.Error{Kind: lab.Refused,
+		What: fmt.Sprintf("StorageClass %s makes no volumes (%s), and none of mode %s with %s is free", v.Of,
+			noProvisioner, mode, v.Size), Target: p.Name(),
+		Hints: []string{"kubectl get pv shows the volumes there are; take a smaller size=, the other mode=, or make one",
+			"a volume that is Released holds what was on it, and is not given out again"}}
+	if free > 0 {
+		e.What = fmt.Sprintf("StorageClass %s makes no volumes (%s), and of mode %s with %s there are %d free for %d "+
+			"pods", v.Of, noProvisioner, mode, v.Size, free, alike)
+	}
+	return e
+}
+
+// fits says whether a volume is free, of a class, of a mode and large enough.
+func fits(pv object, class, mode, size string) bool {
+	text := func(fields ...string) string {
+		s, _, _ := unstructured.NestedString(pv, fields...)
+		return s
+	}
+	is := text("spec", "volumeMode")
+	return text("status", "phase") == "Available" && text("spec", "storageClassName") == class &&
+		(is == mode || is == "" && mode == "Filesystem") &&
+		!less(text("spec", "capacity", "storage"), size)
+}
+
+// lacksClaim looks at a claim that is there already, and notes whether it is a device.
+func (p *Pod) lacksClaim(ctx context.Context) error {
+	v := &p.options.Volume
+	if v.Kind != podname.Existing {
+		return nil
+	}
+	claim, err := p.cluster.get(ctx, claims(), v.Of)
+	if absent(err) {
+		return &lab.Error{Kind: lab.Usage, What: "there is no claim " + v.Of + " in namespace " + p.cluster.namespace,
+			Target: p.Name(),
+			Hints:  []string{"kubectl get pvc -n " + p.cluster.namespace + " lists them"}}
+	}
+	if err != nil {
+		return p.cluster.unreachable(err)
+	}
+	if mode, _, _ := unstructured.NestedString(claim.Object, "spec", "volumeMode"); mode == "Block" && !v.Block {
+		v.Block = true
+		if v.At == podname.DefaultFolder {
+			v.At = podname.DefaultDevice
+		}
+	}
+	return nil
+}
+
+func (c *cluster) names(ctx context.Context, kind schema.GroupVersionResource) string {
+	list, err := c.globals(ctx, kind)
+	if err != nil || len(list.Items) == 0 {
+		return "none, or none that you may see"
+	}
+	var all []string
+	for _, i := range list.Items {
+		all = append(all, i.GetName())
+	}
+	return strings.Join(all, ", ")
+}
+
+// dryRunCreate has the server go through the making of everything without making it: what admission forbids, as
+// PodSecurity and quotas do, it forbids now.
+func (p *Pod) dryRunCreate(ctx context.Context) error {
+	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+	if p.options.Volume.Kind == podname.Claimed {
+		if _, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, p.objects(0).claim, p.labels()), dry); err !=
+			nil {
+			return p.refusal("the claim", err)
+		}
+	}
+	o := p.objects(0)
+	for end := time.Now().Add(accountLimit); ; {
+		_, err := p.cluster.of(pods()).Create(ctx, podOf(p.options, o.pod, o.claim, p.labels()), dry)
+		if err == nil {
+			return nil
+		}
+		if !lacksAccount(err) || time.Now().After(end) {
+			return p.refusal("the pod", err)
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// accountLimit is how long a namespace may be without the account of its pods: a controller makes it once the namespace
+// is there, which takes moments.
+const accountLimit = 10 * time.Second
+
+// lacksAccount says that a pod is refused because its namespace was made just now. Source: serviceAccount.Admit in
+// Kubernetes' plugin/pkg/admission/serviceaccount.
+//
+//	pods "headroom-fb3f1fa28a" is forbidden: error looking up service account t/default: serviceaccount "default" not found
+func lacksAccount(err error) bool {
+	return apierrors.IsForbidden(err) && strings.Contains(err.Error(), "error looking up service account") &&
+		strings.Contains(err.Error(), "not found")
+}
+
+// refusal is the error of an object that the server does not take, with the way out.
+func (p *Pod) refusal(what string, err error) error { return refusal(p.cluster, p.Name(), what, err) }
+
+func refusal(c *cluster, target, what string, err error) error {
+	if isUnavailable(err) {
+		return c.unreachable(err)
+	}
+	e := &lab.Error{Kind: lab.Refused, What: "the cluster refuses " + what, Target: target, Err: err}
+	printed := err.Error()
+	has := func(text string) bool { return strings.Contains(printed, text) }
+	ns := c.namespace
+	switch {
+	case has("violates PodSecurity \"restricted"):
+		e.Hints = []string{"add restricted, which has the pod keep to that standard; files are measured, devices " +
+			"only where the user may open them",
+			"or take a namespace that allows more: kubectl label namespace " + ns +
+				" pod-security.kubernetes.io/enforce=privileged --overwrite"}
+	case has("violates PodSecurity"):
+		e.Hints = []string{"leave out hostpath, hostnetwork and privileged, which the baseline standard forbids",
+			"or take a namespace that allows more: kubectl label namespace " + ns +
+				" pod-security.kubernetes.io/enforce=privileged --overwrite"}
+	case has("exceeded quota"):
+		e.Hints = []string{"kubectl describe quota -n " + ns +
+			" shows what is left; ask for less with size=, cpu= or memory=, or take another namespace"}
+	case has("failed quota"):
+		e.Hints = []string{"the quota of " + ns + " wants requests or limits to be said: add cpu= and memory="}
+	case has("must be less than or equal to"), has("usage per Container is"), has("usage per PersistentVolumeClaim is"):
+		e.Hints = []string{"kubectl describe limitrange -n " + ns + " shows the bounds"}
+	case apierrors.IsForbidden(err):
+		e.Hints = []string{"kubectl auth can-i --list -n " + ns + " shows what you may there"}
+	case apierrors.IsInvalid(err):
+		e.Hints = []string{"the message names the option that is wrong"}
+	default:
+		e.Hints = []string{"an admission webhook of the cluster may have a policy of its own; the message names it"}
+	}
+	return e
+}

@@ -1,0 +1,243 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// Started says what of a target's processes a run's commands have started.
+//
+// Other users name their folders and variables as they like, so no text is parsed that holds names of several
+// processes: each process is asked for by itself, and what it says is compared as a whole.
+type Started struct {
+	// Mark is a variable of its environment, "NAME=value". Who has it got it from the run, or has given it to himself.
+	Mark string
+	// Folder is where it works, or below that, since some programs overwrite their environment; empty for none.
+	Folder string
+	// Users are the numbers of those who the commands are run as, beside headroom's own there. Who else works in the
+	// folder was not started by them.
+	Users []string
+	// OwnedByJob says that this very process has started them, so that none that is older can be one of them.
+	OwnedByJob bool
+}
+
+// SignalStarted sends a signal to each of the processes that were started, but those that have been asked before. It
+// returns the IDs of all that it found.
+func SignalStarted(ctx context.Context, t Target, which Started, signal syscall.Signal, asked []string) ([]string,
+	error) {
+	if _, ok := t.(*Local); ok {
+		return signalStartedHere(which, signal, asked)
+	}
+	word := map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGKILL: "KILL"}[signal]
+	argv := []string{"sh", "-c", startedScript, "sh", word, which.Mark, which.Folder, strings.Join(which.Users, " "),
+		strings.Join(asked, " ")}
+	out, err := t.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't look for the processes of the run's commands", Target: t.Name(),
+			Output: tail(string(out.Stderr), 2000)}
+	}
+	return strings.Fields(string(out.Stdout)), err
+}
+
+func signalStartedHere(which Started, signal syscall.Signal, asked []string) ([]string, error) {
+	users := append([]string{strconv.Itoa(os.Getuid())}, which.Users...)
+	oldest := uint64(0)
+	if which.OwnedByJob {
+		self, err := readProcess(os.Getpid())
+		if err != nil {
+			return nil, err
+		}
+		oldest = self.began
+	}
+	found, err := signalEach(func(pid int) bool {
+		if !marked(pid, which.Mark) && (which.Folder == "" || !worksIn(pid, which.Folder) ||
+			!slices.Contains(users, realUser(pid))) {
+			return false
+		}
+		p, err := readProcess(pid)
+		return err == nil && p.began >= oldest
+	}, signal, asked)
+	return found, err
+}
+
+// signalEach sends a signal to each process of this machine that is chosen, but this one, those that it descends from,
+// and those that were asked before. What is looked at is what gets the signal: the kernel gives out the number of a
+// process again only after its end, of which the descriptor of a process knows.
+func signalEach(chosen func(pid int) bool, signal syscall.Signal, asked []string) ([]string, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	kin := ancestors()
+	var found []string
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || slices.Contains(kin, pid) || !chosen(pid) {
+			continue
+		}
+		p, err := os.FindProcess(pid) // opens a pidfd, where the kernel has that
+		if err != nil {
+			continue // it is gone
+		}
+		if chosen(pid) {
+			found = append(found, e.Name())
+			if !slices.Contains(asked, e.Name()) {
+				_ = p.Signal(signal) // one that is gone meanwhile is what was wanted
+			}
+		}
+		_ = p.Release()
+	}
+	return found, nil
+}
+
+// marked says whether a process has a variable in its environment, the name and the value.
+func marked(pid int, variable string) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil || variable == "" {
+		return false
+	}
+	for one := range bytes.SplitSeq(env, []byte{0}) {
+		if string(one) == variable {
+			return true
+		}
+	}
+	return false
+}
+
+// worksIn says whether the working directory of a process is a folder or below it. The folder's path is one without
+// links, as the kernel tells it.
+func worksIn(pid int, dir string) bool {
+	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	return err == nil && (cwd == dir || cwd == dir+" (deleted)" || strings.HasPrefix(cwd, dir+"/"))
+}
+
+// realUser is who has started a process, whatever rights a program with the set-user-ID bit has given it; empty when it
+// is gone. The kernel writes no newline of a name into this file. Source: proc_pid_status(5).
+//
+//	Name:	fio
+//	Uid:	65534	0	0	0
+func realUser(pid int) string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "Uid:"); ok {
+			if fields := strings.Fields(rest); len(fields) > 0 {
+				return fields[0]
+			}
+		}
+	}
+	return ""
+}
+
+type process struct {
+	parent int
+	// state is the kernel's letter: D for one that waits for a device.
+	state string
+	// began is when it was started, in the kernel's ticks since the machine was.
+	began uint64
+}
+
+// readProcess reads /proc/PID/stat. The name in brackets can hold anything; what follows it are numbers and the state.
+//
+//	4711 (fio) S 4700 4711 4711 0 -1 4194304 98 0 0 0 0 0 0 0 20 0 1 0 834271 2629632 …
+func readProcess(pid int) (process, error) {
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return process{}, err
+	}
+	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
+	if len(fields) < 20 {
+		return process{}, fmt.Errorf("/proc/%d/stat is %q", pid, line)
+	}
+	parent, err1 := strconv.Atoi(fields[1])
+	began, err2 := strconv.ParseUint(fields[19], 10, 64)
+	return process{parent, fields[0], began}, errors.Join(err1, err2)
+}
+
+// notWaitingForDevice says whether a process ends as soon as it gets a processor, or has ended.
+func notWaitingForDevice(id string) bool {
+	pid, err := strconv.Atoi(id)
+	if err != nil {
+		return false
+	}
+	p, err := readProcess(pid)
+	return err != nil || p.state != "D"
+}
+
+// ancestors are this process and those that it descends from.
+func ancestors() []int {
+	var all []int
+	for pid := os.Getpid(); pid > 0 && !slices.Contains(all, pid); {
+		all = append(all, pid)
+		p, err := readProcess(pid)
+		if err != nil {
+			break
+		}
+		pid = p.parent
+	}
+	return all
+}
+
+const (
+	// deviceLimit is how long a killed process has that waits for a device, and processorLimit one that has not got a
+	// processor yet.
+	deviceLimit    = time.Second
+	processorLimit = time.Minute
+)
+
+// RemoveFolder kills every process whose working directory is dir or below it, and removes dir with all that it holds.
+// A process that was being started when its parent was killed enters its folder only later. So processes are looked for
+// again when the folder is gone and none can enter it.
+func RemoveFolder(dir string) error {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	if err := KillBelow(dir); err != nil {
+		return err
+	}
+	return errors.Join(os.RemoveAll(dir), KillBelow(dir))
+}
+
+// KillBelow kills every process whose working directory is dir or below it, a folder that no other user can enter. A
+// job's processes are found this way and not by a recorded process ID because the record could not be written before
+// the process exists, and because IDs are used again. It looks until none is found twice in a row: one look misses a
+// process that another one starts meanwhile.
+func KillBelow(dir string) error {
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = resolved
+	}
+	var found []string
+	for begun := time.Now(); time.Since(begun) < processorLimit; time.Sleep(20 * time.Millisecond) {
+		found = nil
+		for look := 0; look < 2 && len(found) == 0; look++ {
+			var err error
+			found, err = signalEach(func(pid int) bool { return worksIn(pid, dir) }, syscall.SIGKILL, nil)
+			if err != nil {
+				return err
+			}
+		}
+		if len(found) == 0 {
+			return nil
+		}
+		if time.Since(begun) > deviceLimit && !slices.ContainsFunc(found, notWaitingForDevice) {
+			break
+		}
+	}
+	return &lab.Error{What: fmt.Sprintf("processes working in %s do not end after SIGKILL: %s", dir,
+		strings.Join(found, ", ")),
+		Hints: []string{"those in state D wait for a device, and end when it answers",
+			"look at them: ps -o pid,stat,wchan:32,args -p PID"}}
+}

@@ -1,0 +1,258 @@
+package qemu
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"headroom/internal/host/initramfs"
+	"headroom/internal/lab"
+)
+
+// ready is what the guest's console says when it listens for SSH; before it, init has said what went wrong.
+const ready = "headroom: this guest is ready"
+
+// setupFailed is what the console says when the commands of the description failed, after what they said.
+const setupFailed = "headroom: the setup failed"
+
+// sshdPrograms are parts of OpenSSH's server that newer versions have as programs of their own.
+func sshdPrograms() []string {
+	return []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth", "/usr/libexec/openssh/sshd-session",
+		"/usr/libexec/openssh/sshd-auth"}
+}
+
+// content is the throwaway file system of a guest, without its keys and the file that loads its modules. It is not
+// packed: an emulated processor unpacks slower than it copies.
+func content(ctx context.Context, f File, k kernel) ([]byte, []module, error) {
+	a := initramfs.New()
+	for _, d := range []string{"proc", "sys", "dev", "tmp", "root", "run/sshd", "var/tmp", "var/log", "mnt"} {
+		a.Folder(d)
+	}
+	busybox, err := initramfs.Find("busybox")
+	if err != nil {
+		return nil, nil, missing("busybox", "busybox-static", err)
+	}
+	sshd, err := initramfs.Find("sshd")
+	if err != nil {
+		return nil, nil, missing("sshd", "openssh-server", err)
+	}
+	programs := []string{busybox, sshd}
+	for _, p := range sshdPrograms() {
+		if exists(p) {
+			programs = append(programs, p)
+		}
+	}
+	wanted := append([]string{"fio"}, f.Programs...)
+	if withRDMA(f.Networks) {
+		wanted = append(wanted, "rdma")
+	}
+	for _, p := range wanted {
+		if _, err := initramfs.Find(p); err != nil {
+			return nil, nil, missing(p, packageOf(p), err)
+		}
+		programs = append(programs, p)
+	}
+	if err := a.Programs(ctx, programs...); err != nil {
+		return nil, nil, err
+	}
+	applets, err := exec.CommandContext(ctx, busybox, "--list").Output()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s --list: %w", busybox, err)
+	}
+	for name := range strings.FieldsSeq(string(applets)) {
+		a.Link("bin/"+name, busybox)
+	}
+	modules, err := addModules(ctx, a, f, k)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, file := range f.Files {
+		if err := a.Copy(file); err != nil {
+			return nil, nil, &lab.Error{What: "can't copy a file into the guest", Err: err}
+		}
+	}
+	if f.Setup != "" {
+		a.File(setupFile, 0o644, []byte(f.Setup))
+	}
+	for name, text := range configuration() {
+		a.File(name, 0o644, []byte(text))
+	}
+	a.File("init", 0o755, []byte(initScript(busybox, sshd, f)))
+	return a.Bytes(), modules, nil
+}
+
+// packageOf is the package of a program, where its name differs from the program's.
+func packageOf(program string) string {
+	if program == "rdma" {
+		return "iproute2"
+	}
+	return program
+}
+
+func missing(program, from string, err error) error {
+	return &lab.Error{What: "a guest needs " + program + " of this machine", Hints: []string{"apt install " + from},
+		Err: err}
+}
+
+// module is one that a guest loads.
+type module struct {
+	name string
+	// asked says that it is there for its own sake, and not only because another one needs it.
+	asked bool
+}
+
+// addModules adds the modules of the network card, the disks and the description, and lists them in the order in which
+// they are loaded.
+func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]module, error) {
+	if k.modules == "" {
+		return nil, nil
+	}
+	names := []string{"virtio_pci", "virtio_net"}
+	for _, d := range f.Disks {
+		switch d.Kind {
+		case nvme:
+			names = append(names, "nvme")
+		case virtioBlk:
+			names = append(names, "virtio_blk")
+		case virtioSCSI:
+			names = append(names, "virtio_scsi", "sd_mod")
+		case sata:
+			names = append(names, "ahci", "sd_mod")
+		}
+	}
+	all, err := initramfs.FindModules(k.modules)
+	if err != nil {
+		return nil, err
+	}
+	if withRDMA(f.Networks) {
+		names = append(names, "rdma_rxe")
+		if crc := "crc32_generic"; len(all.Missing(crc)) == 0 {
+			names = append(names, crc) // which rdma_rxe asks for by the algorithm's name only when a card is added
+		}
+	}
+	names = append(names, f.Modules...)
+	inOrder, err := all.InOrder(ctx, names...)
+	if err != nil {
+		return nil, &lab.Error{Kind: lab.Usage, What: "the kernel " + filepath.Base(k.image) +
+			" lacks a module that the guest needs", Err: err}
+	}
+	var modules []module
+	for _, m := range inOrder {
+		a.File(moduleFile(m.Name), 0o644, m.Data)
+		asked := slices.ContainsFunc(names, func(n string) bool { return strings.ReplaceAll(n, "-", "_") == m.Name })
+		modules = append(modules, module{m.Name, asked})
+	}
+	return modules, nil
+}
+
+func moduleFile(name string) string { return "modules/" + name + ".ko" }
+
+// loadFile has the commands that load the modules. It is made again for each start, since the kernel's command line has
+// arguments of them.
+const loadFile = "etc/headroom-modules"
+
+// refusedArguments is what the console says of a module that was not loaded because of its arguments.
+const refusedArguments = "headroom: not loaded with the arguments of the kernel's command line: "
+
+// loadScript loads modules with what the command line says to them, as modprobe would: insmod does not read it.
+func loadScript(modules []module, cmdline string) string {
+	arguments := initramfs.ParseModuleArguments(cmdline)
+	var load strings.Builder
+	for _, m := range modules {
+		if m.asked && arguments.Blacklisted(m.name) {
+			fmt.Fprintf(&load, "echo 'headroom: modprobe.blacklist keeps the module %s out'\n", m.name)
+			continue
+		}
+		options := arguments.Options(m.name)
+		command := lab.ShellQuote(append([]string{"insmod", "/" + moduleFile(m.name)}, options...))
+		failed := "headroom: the module " + m.name + " can not be loaded"
+		if len(options) > 0 {
+			failed = refusedArguments + m.name + " " + strings.Join(options, " ")
+		}
+		fmt.Fprintf(&load, "$b %s || echo %s\n", command, lab.ShellQuote([]string{failed}))
+	}
+	return load.String()
+}
+
+// hostName of a guest is a word of its own: reports hide the host's name wherever it stands, in qemu:guest.yaml too.
+const hostName = "headroom-guest"
+
+// configuration are the files of /etc. No name is looked up and no password is taken; the exchange of keys is the
+// quickest that OpenSSH has, since each connection costs an emulated processor a second.
+func configuration() map[string]string {
+	return map[string]string{
+		"etc/passwd": "root:*:0:0:root:/root:/bin/sh\nsshd:*:100:65534::/run/sshd:/bin/false\n" +
+			"nobody:*:65534:65534::/:/bin/false\n",
+		"etc/group":         "root:x:0:\ndisk:x:6:\nnogroup:x:65534:\n",
+		"etc/hosts":         "127.0.0.1 localhost\n",
+		"etc/nsswitch.conf": "hosts: files\n",
+		"etc/hostname":      hostName + "\n",
+		"etc/inittab":       "::ctrlaltdel:/bin/true\n",
+		"etc/ssh/sshd_config": `HostKey /etc/ssh/host_key
+AuthorizedKeysFile /etc/ssh/authorized_keys
+StrictModes no
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+UsePAM no
+UseDNS no
+PidFile none
+PrintMotd no
+LogLevel ERROR
+MaxSessions 100
+KexAlgorithms curve25519-sha256
+Subsystem sftp internal-sftp
+`,
+	}
+}
+
+// initScript is the first program of the guest. What fails is reported on the console, where Boot finds it. The address
+// is the one that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network
+// stack".
+func initScript(busybox, sshd string, f File) string {
+	return "#!" + busybox + " sh\nb=" + busybox + `
+$b mount -t proc proc /proc
+$b mount -t sysfs sysfs /sys
+$b mount -t devtmpfs dev /dev
+$b mkdir -p /dev/pts /dev/shm
+$b mount -t devpts devpts /dev/pts
+$b mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+$b mount -t tmpfs -o mode=1777 tmpfs /tmp
+$b mount -t cgroup2 cgroup2 /sys/fs/cgroup
+$b mount -t debugfs debugfs /sys/kernel/debug
+$b mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
+$b hostname ` + hostName + `
+. /` + loadFile + `
+$b ip link set lo up
+$b ip address add 10.0.2.15/24 dev eth0 && $b ip link set eth0 up || echo 'headroom: the network card can not be set up'
+` + networkScript(f.Networks) + fmt.Sprintf("disks=%d\n", len(f.Disks)) + `n=0
+while [ $(($(echo /sys/block/nvme*n* /sys/block/vd* /sys/block/sd* | $b tr ' ' '\n' | $b grep -vc '*'))) -lt $disks ] && [ $n -lt 100 ]; do
+	$b sleep 0.1
+	n=$((n+1))
+done
+[ $n -lt 100 ] || echo "headroom: of $disks disks there are: $(echo /sys/block/*)"
+$b mkdir -p /dev/disk/by-id
+for d in /sys/block/*; do
+	name=$($b cat $d/device/serial $d/serial 2>/dev/null || $b tail -c +5 $d/device/vpd_pg80 2>/dev/null)
+	name=$(echo $name)
+	[ -z "$name" ] || $b ln -s /dev/${d##*/} /dev/disk/by-id/$name
+done
+` + setupScript(f) + sshd + ` -f /etc/ssh/sshd_config -E /dev/console && echo '` + ready + `'
+exec $b init
+`
+}
+
+// setupFile has the commands of the description.
+const setupFile = "etc/headroom-setup"
+
+// setupScript carries out the commands of the description. What the first one that fails has said is on the console,
+// before the line by which Boot knows of it.
+func setupScript(f File) string {
+	if f.Setup == "" {
+		return ""
+	}
+	return "PATH=/usr/sbin:/usr/bin:/sbin:/bin $b sh -e /" + setupFile + " || { echo '" + setupFailed +
+		"'; $b sleep 600; }\n"
+}

@@ -1,0 +1,158 @@
+package host
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"headroom/internal/lab"
+)
+
+// jobBases are the folders that can hold those of jobs, the best first: memory, so that nothing that a load prints goes
+// to the disk that it loads. They depend on the user alone: the next start must find what a killed one left.
+func (s *Shell) jobBases(l *link) []string {
+	if s.jobs != "" {
+		return []string{s.jobs}
+	}
+	bases := []string{fmt.Sprintf("/dev/shm/headroom-%d", l.uid), fmt.Sprintf("/run/user/%d/headroom", l.uid),
+		fmt.Sprintf("/tmp/headroom-%d", l.uid), fmt.Sprintf("/var/tmp/headroom-%d", l.uid)}
+	if strings.HasPrefix(l.home, "/") {
+		bases = append(bases, path.Join(l.home, ".headroom-jobs"))
+	}
+	return bases
+}
+
+// makeFolder has one of the scripts make a folder in the first base that will do.
+func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, error) {
+	l, err := s.connection(ctx)
+	if err != nil {
+		return "", err
+	}
+	bases := s.jobBases(l)
+	// An interruption meanwhile would leave a folder that nobody knows of. Whoever called hears of the interruption at
+	// the next step.
+	made, cancel := withGrace(ctx, folderGrace)
+	defer cancel()
+	out, err := s.script(made, "can't make a folder", script,
+		append([]string{strconv.Itoa(l.uid), id, newToken()}, bases...)...)
+	if err != nil {
+		return "", err
+	}
+	word, dir, _ := strings.Cut(strings.TrimSuffix(out, "\n"), " ")
+	switch word {
+	case "made":
+		return dir, nil
+	case "foreign":
+		return "", &lab.Error{Kind: lab.Refused, What: dir + " is not a private folder of this user", Target: s.Name(),
+			Hints: []string{"find out who made it, and remove it"}}
+	case "exists":
+		return "", &lab.Error{What: "there is a job " + id + " already", Target: s.Name(), Err: fs.ErrExist}
+	}
+	return "", &lab.Error{What: "no folder can be written to for what a command leaves", Target: s.Name(),
+		Hints: []string{"tried: " + strings.Join(bases, ", ")}}
+}
+
+// tokenBytes is the length of what makes the name of a job's folder one that nobody can know beforehand.
+const tokenBytes = 8
+
+func newToken() string { return randomHex(tokenBytes) }
+
+// folderName is that of the folder of a job.
+func folderName(id, token string) string { return id + "." + token }
+
+// jobOf is the ID of the job whose folder has a name. Folders of files that were copied there have no token.
+//
+//	7KQ4M2X9TD-1.5f0c7c1be3d94a26
+func jobOf(name string) string {
+	at := len(name) - 2*tokenBytes - 1
+	if at < 0 || name[at] != '.' {
+		return name
+	}
+	if _, err := hex.DecodeString(name[at+1:]); err != nil {
+		return name
+	}
+	return name[:at]
+}
+
+// folderGrace is how long the making of a folder, a round trip, may go on after an interruption.
+const folderGrace = 20 * time.Second
+
+// withGrace is a context that ends some time after another.
+func withGrace(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(by):
+		case <-longer.Done():
+		}
+		cancel()
+	})
+	return longer, func() { stop(); cancel() }
+}
+
+// JobsBelow lists the IDs of the jobs whose folders are still there and begin with prefix.
+func (s *Shell) JobsBelow(ctx context.Context, prefix string) ([]string, error) {
+	folders, err := s.jobFolders(ctx)
+	var ids []string
+	for _, dir := range folders {
+		if id := jobOf(path.Base(dir)); strings.HasPrefix(id, prefix) && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, err
+}
+
+// jobFolders are the folders of jobs in all places where there can be some.
+func (s *Shell) jobFolders(ctx context.Context) ([]string, error) {
+	l, err := s.connection(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var folders []string
+	for _, base := range s.jobBases(l) {
+		entries, err := reading(ctx, s, func(f remoteFiles) ([]fs.DirEntry, error) { return f.list(base) })
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, &lab.Error{What: "can't look for jobs in " + base, Target: s.Name(), Err: err}
+		}
+		for _, e := range entries {
+			if e.IsDir() {
+				folders = append(folders, path.Join(base, e.Name()))
+			}
+		}
+	}
+	return folders, nil
+}
+
+// ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes its folder.
+func (s *Shell) ClearJob(ctx context.Context, id string) error {
+	folders, err := s.jobFolders(ctx)
+	if err != nil {
+		return err
+	}
+	for _, dir := range folders {
+		if jobOf(path.Base(dir)) != id {
+			continue
+		}
+		if err := s.kill(ctx, dir, 0, 0); err != nil {
+			return err
+		}
+		if _, err := s.script(ctx, "can't remove "+dir, removeScript, dir); err != nil {
+			return err
+		}
+		// What was being started when headroom was killed may have entered it meanwhile.
+		if err := s.kill(ctx, dir, 0, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}

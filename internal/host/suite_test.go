@@ -1,0 +1,13 @@
+package host_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"headroom/internal/host"
+	"headroom/internal/host/targettest"
+)
+
+func TestLocalPassesTheSuite(t *testing.T) {
+	targettest.Run(t, func(t *testing.T) host.Target { return host.NewLocal(filepath.Join(t.TempDir(), "jobs")) })
+}
