@@ -11,22 +11,14 @@ import (
 
 // kindsOfTargets are the packages that have one kind of target each.
 func kindsOfTargets() []string {
-	return []string{"internal/host/qemu", "internal/host/kube", "internal/host/bootloader",
-		"internal/host/scripted"}
+	return []string{"internal/host/qemu", "internal/host/kube", "internal/host/bootloader"}
 }
 
 // listOfKinds is the one file outside internal/host that may know what kind a target is.
 const listOfKinds = "internal/app/targetkinds.go"
 
-// designTests is for tests: it drives commands on scripted machines.
-const designTests = "internal/experiment/designtest"
-
-// renderTests and browserTests are for tests: one checks what documents become in each format, the other looks at pages in
-// a browser.
-const (
-	renderTests  = "internal/render/rendertest"
-	browserTests = "internal/browsertest"
-)
+// testSupport has what only tests import: stand-ins, machines that are scripted, golden files, figures, noise.
+const testSupport = "internal/testing"
 
 // usersOfKinds are the files that may import a kind of target, with the reason.
 func usersOfKinds() map[string]string {
@@ -46,7 +38,7 @@ func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
 	for _, f := range goFiles(t, false) {
 		for _, imp := range f.imports {
 			ours, _ := strings.CutPrefix(imp, "headroom/")
-			if within(f.dir, "internal/host") || within(f.dir, designTests) ||
+			if within(f.dir, "internal/host") || within(f.dir, testSupport) ||
 				!slices.Contains(kindsOfTargets(), ours) {
 				continue
 			}

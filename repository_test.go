@@ -27,6 +27,7 @@ import (
 // higher one's, but for what siblings lists with a reason.
 func layers() [][]string {
 	return [][]string{
+		{testSupport},
 		{"cmd/headroom"},
 		{"internal/cli"},
 		{"internal/serve"},
@@ -65,7 +66,7 @@ func layers() [][]string {
 			"internal/load/sockperf", "internal/load/perftest", "internal/load/netperf", "internal/load/neper",
 			"internal/load/served", "internal/load/command",
 			"internal/validity", "internal/guard"},
-		{"internal/facts/undertest", "internal/facts/factstest"},
+		{"internal/facts/undertest"},
 		{"internal/facts/storage"},
 		{"internal/facts/network", "internal/facts/nfs"},
 		{"internal/facts/process"},
@@ -81,12 +82,10 @@ func layers() [][]string {
 		{"internal/profile/record/ringbuffer", "internal/profile/record/symbols"},
 		{"internal/profile"},
 		{"internal/ingest/printed"},
-		{"internal/yamlfile", "internal/load/option", "internal/load/pasted", "internal/figure/sampled",
-			"internal/figure/document", "internal/render", "internal/facts/catalogue", "internal/search",
-			"internal/unpack"},
+		{"internal/yamlfile", "internal/load/option", "internal/load/pasted", "internal/render",
+			"internal/facts/catalogue", "internal/search", "internal/unpack"},
 		{"internal/lab", "internal/document", "internal/stat", "internal/unit", "internal/kconfig",
-			"internal/golden", "internal/figure", "internal/linux", "internal/prose", "internal/safepath",
-			"internal/visible", "internal/factor/cpulist", "internal/browsertest"},
+			"internal/linux", "internal/prose", "internal/safepath", "internal/visible", "internal/factor/cpulist"},
 	}
 }
 
@@ -97,15 +96,14 @@ func siblings() map[string]string {
 			"it fills in",
 		"internal/suite -> internal/load/fio": "a suite's jobs are fio jobs, and a plain fio job file is " +
 			"a suite",
-		"internal/suite -> internal/load/served":              "a suite's jobs are tests of a network, too",
-		"internal/load/served -> internal/load/iperf3":        "the list has iperf3",
-		"internal/load/served -> internal/load/perftest":      "the list has perftest",
-		"internal/load/served -> internal/load/sockperf":      "the list has sockperf",
-		"internal/validity -> internal/load/fio":              "the checks read what fio said",
-		"internal/facts -> internal/facts/counters":           "how busy a machine is counts among the facts",
-		"internal/facts -> internal/validity":                 "the checks need some of the facts",
-		"internal/facts/counters -> internal/validity":        "the counters are those that the checks look at",
-		"internal/figure/document -> internal/figure/sampled": "the file of figures has those of samples",
+		"internal/suite -> internal/load/served":         "a suite's jobs are tests of a network, too",
+		"internal/load/served -> internal/load/iperf3":   "the list has iperf3",
+		"internal/load/served -> internal/load/perftest": "the list has perftest",
+		"internal/load/served -> internal/load/sockperf": "the list has sockperf",
+		"internal/validity -> internal/load/fio":         "the checks read what fio said",
+		"internal/facts -> internal/facts/counters":      "how busy a machine is counts among the facts",
+		"internal/facts -> internal/validity":            "the checks need some of the facts",
+		"internal/facts/counters -> internal/validity":   "the counters are those that the checks look at",
 		"internal/factor/boot -> internal/factor/kernelfile": "what a kernel argument sets is seen in the file of a " +
 			"sysctl or a module",
 		"internal/prose -> internal/visible": "a line is measured as it is shown",
@@ -119,12 +117,7 @@ func forbidden() []struct{ path, only, reason string } {
 		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
 		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven " +
 			"megabytes of memory on every machine that is measured"},
-		{"headroom/internal/golden", "nowhere", "golden files are for tests"},
-		{"headroom/" + renderTests, "nowhere", "it is for tests"},
-		{"headroom/" + browserTests, "nowhere", "it is for tests"},
-		{"headroom/" + designTests, "nowhere", "it is for tests"},
-		{"headroom/internal/facts/factstest", "nowhere", "it is for tests"},
-		{"headroom/internal/figure", "internal/figure", "figures are for tests"},
+		{"headroom/" + testSupport, testSupport, "it is for tests"},
 		{"net/http", "internal/serve", "only headroom serve opens a port, and nobody is called but the cluster that a user " +
 			"names, through client-go"},
 		{"k8s.io", "internal/host/kube", "Kubernetes is one package"},
@@ -205,8 +198,8 @@ func TestImportsFlowDown(t *testing.T) {
 				t.Errorf("%s imports %s, which is not below it", f.name, to)
 			}
 		}
-		if f.dir == renderTests || f.dir == browserTests {
-			continue // they are no part of the program
+		if within(f.dir, testSupport) {
+			continue // it is no part of the program
 		}
 		for _, rule := range forbidden() {
 			for _, imp := range f.imports {

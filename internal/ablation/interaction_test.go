@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 // combined is how the first two settings of a simulated ablation act together.

@@ -12,7 +12,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 //go:embed testdata/*.csv

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/search"
+	"headroom/internal/testing/figure"
 )
 
 // proved is a search that has found the first of two candidates, with what a simulated kernel counts: rates by counter

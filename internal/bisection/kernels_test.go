@@ -17,11 +17,11 @@ import (
 
 	"headroom/internal/bisection"
 	"headroom/internal/diff"
-	"headroom/internal/figure"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
 	"headroom/internal/search"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // The searches between two real kernels are simulated: which of some 3,000 options that differ between their

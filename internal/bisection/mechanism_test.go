@@ -14,11 +14,11 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"headroom/internal/bisection"
-	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/profile/cost"
 	"headroom/internal/profile/difference"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // plantedCause is a setting that makes a machine slow, with its name in testdata/planted.tsv.

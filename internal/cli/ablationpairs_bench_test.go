@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"headroom/internal/ablation"
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 // An ablation of three settings over eight pairs and two links prices the one that is planted, a link that carries a

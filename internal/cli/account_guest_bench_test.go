@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"headroom/internal/compare"
-	"headroom/internal/figure"
 	"headroom/internal/profile/difference"
+	"headroom/internal/testing/figure"
 )
 
 // accountedPair is a guest with two to four boot arguments, of which the first costs most, to be compared with one

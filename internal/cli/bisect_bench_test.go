@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/bisection"
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 // What a culprit does shows in what the kernel counts: one that starts programs differs from one that sleeps. The

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"headroom/internal/bisection"
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 // slowArguments each make small random reads much slower in a guest with an emulated NVMe disk: by 41%, 65% and 76%, in

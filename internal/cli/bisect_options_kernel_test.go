@@ -15,7 +15,7 @@ import (
 
 	"headroom/internal/bisection"
 	"headroom/internal/experiment/vary"
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 // slowOptions each make small random reads much slower in a guest with an emulated NVMe disk, with what they need.

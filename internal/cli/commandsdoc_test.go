@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"headroom/internal/app"
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 )
 
 // TestCommandsDoc keeps the page of all commands the same as the commands.

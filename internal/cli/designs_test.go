@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/experiment/designtest"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
+	"headroom/internal/testing/designtest"
+	"headroom/internal/testing/scripted"
 )
 
 // Every kind of experiment passes the same tests.

@@ -16,10 +16,10 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/diagnosis"
 	"headroom/internal/facts"
-	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/rule"
 	"headroom/internal/store"
+	"headroom/internal/testing/golden"
 )
 
 // alikeMachines writes snapshots of n machines alike, as a healthy one was read, and of those of which change makes

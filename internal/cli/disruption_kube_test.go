@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/kubetest"
+	"headroom/internal/testing/kubetest"
 )
 
 // result is what of a run's document the tests here look at.

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment/designtest"
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
+	"headroom/internal/testing/designtest"
+	"headroom/internal/testing/scripted"
 )
 
 // docLab carries out the commands of one page, in their order and with one store, on scripted machines: each target

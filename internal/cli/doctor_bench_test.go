@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/figure"
-	"headroom/internal/figure/sampled"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/figure/sampled"
 )
 
 // About a second as any user, under three with everything readable.

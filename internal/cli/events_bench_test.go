@@ -19,11 +19,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/factor/journal"
-	"headroom/internal/figure"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/summary"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/sshtest"
 )
 
 // watch reads every 20 ms what the links of a host have received, until it is stopped.

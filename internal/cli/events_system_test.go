@@ -19,10 +19,10 @@ import (
 	"time"
 
 	"headroom/internal/factor/journal"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/summary"
+	"headroom/internal/testing/sshtest"
 )
 
 // twoPaths are two hosts with two links between them, of which the second has half the rate of the first. The address

@@ -16,10 +16,10 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/facts"
-	"headroom/internal/golden"
 	"headroom/internal/history"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/golden"
 )
 
 // weekly is a history to be put into a store: a run a week of two cells on one machine.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/figure"
-	"headroom/internal/figure/sampled"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/figure/sampled"
 )
 
 // TestLongHistories times headroom history by the number of runs and of loads: of runs that have not been followed

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ingest/ingesttest"
 	"headroom/internal/store"
+	"headroom/internal/testing/ingesttest"
 )
 
 // Ten thousand documents are imported into one run.

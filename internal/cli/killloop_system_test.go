@@ -26,9 +26,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/factor/journal"
-	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/figure"
 )
 
 // The real program is killed with SIGKILL over and over: at each step of saving and of changing settings in turn, and

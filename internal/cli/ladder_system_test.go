@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/store"
+	"headroom/internal/testing/figure"
 )
 
 // ladderSuite is a load that the kernel holds to rates which take no time of any processor.

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/figure"
-	"headroom/internal/figure/sampled"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/figure/sampled"
 )
 
 // Lists and look-ups among 10,000 runs. The files have been written a moment ago, so that none is read from a disk.

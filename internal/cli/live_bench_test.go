@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"headroom/internal/compare"
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 // comparisonsWanted names the variable that says how often each kind of live comparison is made, where it is not the

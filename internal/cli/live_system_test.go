@@ -17,9 +17,9 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/config"
 	"headroom/internal/experiment/paired"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/sshtest"
 )
 
 // pacedSuite is a load whose pace is set. It ends by how much it has read or written: one that ends by the clock can be

@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/load/fio"
+	"headroom/internal/testing/figure"
 )
 
 // What headroom asks of fio besides the job, its logs, costs instructions in each I/O. They are counted, because no

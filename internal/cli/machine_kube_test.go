@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/figure"
 	"headroom/internal/host/kube/podname"
-	"headroom/internal/host/kube/standin"
-	"headroom/internal/host/kubetest"
 	"headroom/internal/sweep"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/kubetest"
+	"headroom/internal/testing/standin"
 )
 
 // machineRun is a headroom that measures in machines of the stand-in for KubeVirt, which is no KubeVirt: what differs

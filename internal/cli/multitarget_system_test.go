@@ -16,10 +16,10 @@ import (
 	"testing"
 
 	"headroom/internal/config"
-	"headroom/internal/figure"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/sshtest"
 )
 
 // fleetFixture is a victim on three targets: this machine, and twice over ssh, by a server for each.

@@ -18,9 +18,9 @@ import (
 
 	"headroom/internal/config"
 	"headroom/internal/experiment"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/sshtest"
 )
 
 // twoHosts are two network namespaces with a link between them, each reached over ssh by a server of its own. The link

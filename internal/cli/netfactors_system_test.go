@@ -19,10 +19,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"headroom/internal/ablation"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/sweep"
+	"headroom/internal/testing/targettest"
 )
 
 // roundTrip is that of a link with a delay.

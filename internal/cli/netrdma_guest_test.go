@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"headroom/internal/config"
-	"headroom/internal/figure"
 	"headroom/internal/host"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/sshtest"
 )
 
 // rdmaGuest describes a guest with soft RoCE on the first of two networks, and the programs of perftest with the part

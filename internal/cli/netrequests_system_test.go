@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/load/sockperf"
+	"headroom/internal/testing/sshtest"
 )
 
 // slowHosts are two hosts whose link carries requests at a known pace: a bucket of eight frames (tc-tbf(8)), which is

@@ -22,11 +22,11 @@ import (
 	"headroom/internal/config"
 	"headroom/internal/factor/journal"
 	"headroom/internal/factor/mount"
-	"headroom/internal/figure"
 	"headroom/internal/host"
 	"headroom/internal/host/qemu"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/figure"
 )
 
 // nfsGuests describe a client and a server of NFS with two networks between them, each with soft RoCE. A card says of

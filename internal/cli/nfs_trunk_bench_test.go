@@ -21,11 +21,11 @@ import (
 	"time"
 
 	"headroom/internal/factor/journal"
-	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/outage"
 	"headroom/internal/store"
 	"headroom/internal/summary"
+	"headroom/internal/testing/figure"
 )
 
 // trunk are two guests, of which one can mount a directory of the other over two links at once. The server sends no

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
+	"headroom/internal/testing/scripted"
 )
 
 // seeded are the arguments of an experiment on the one machine.

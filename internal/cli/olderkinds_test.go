@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
+	"headroom/internal/testing/scripted"
 )
 
 // olderKind is one kind of measurement of which there are bundles made by an older binary.

@@ -15,9 +15,9 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/config"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/sshtest"
 )
 
 // What root measures in may belong to somebody else, who can rename what is there and put links in its place. nobody is

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"headroom/internal/host/kube/podname"
-	"headroom/internal/host/kubetest"
+	"headroom/internal/testing/kubetest"
 )
 
 // podSuite has loads that are long enough for something to happen during them.

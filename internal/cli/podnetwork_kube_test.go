@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/kubetest"
 	"headroom/internal/ladder"
+	"headroom/internal/testing/kubetest"
 )
 
 // ladderArguments are the arguments of a short ladder between two pods.

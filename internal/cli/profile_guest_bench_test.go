@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/profile/breakdown"
 	"headroom/internal/profile/difference"
+	"headroom/internal/testing/figure"
 )
 
 // profiledKernels are the kernels in which causes are planted, by the names of their packages.

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"headroom/internal/compare"
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 // quickPairsWanted names the variable that says how many pairs are measured, where it is not the twenty that the docs

@@ -16,9 +16,9 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/config"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/sshtest"
 )
 
 // TestRemoteScripts runs the sessions that measure another machine: this one, over an sshd of the test's own.

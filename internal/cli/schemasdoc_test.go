@@ -19,7 +19,6 @@ import (
 	"headroom/internal/diagnosis"
 	"headroom/internal/diff"
 	"headroom/internal/facts"
-	"headroom/internal/golden"
 	"headroom/internal/history"
 	"headroom/internal/interference"
 	"headroom/internal/ladder"
@@ -31,6 +30,7 @@ import (
 	"headroom/internal/stages"
 	"headroom/internal/summary"
 	"headroom/internal/sweep"
+	"headroom/internal/testing/golden"
 )
 
 // publishedDocuments are those that --json prints, by their schema, each as a new one.

@@ -15,13 +15,13 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/experiment/designtest"
 	"headroom/internal/host"
 	"headroom/internal/host/qemu"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/summary"
+	"headroom/internal/testing/designtest"
+	"headroom/internal/testing/scripted"
 )
 
 // Whole commands on scripted machines: what is tested is what a run does when loads fail, hang, take their time, or the

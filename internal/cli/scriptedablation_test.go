@@ -17,9 +17,9 @@ import (
 
 	"headroom/internal/ablation"
 	"headroom/internal/experiment/vary"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/scripted"
 )
 
 // Settings of the scripted machine that are varied here, as they are found.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"headroom/internal/bisection"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
+	"headroom/internal/testing/scripted"
 )
 
 // eight settings of a scripted machine, each with another level.

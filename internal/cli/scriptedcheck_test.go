@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"headroom/internal/app"
-	"headroom/internal/host/scripted"
+	"headroom/internal/testing/scripted"
 )
 
 // here has a scripted machine stand for this one.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"headroom/internal/compare"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
+	"headroom/internal/testing/scripted"
 )
 
 // benches is a suite of one command, three times, with what is to be done before and after it.

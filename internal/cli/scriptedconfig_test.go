@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/sweep"
+	"headroom/internal/testing/scripted"
 )
 
 // header is that of the last run.

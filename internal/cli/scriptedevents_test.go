@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/summary"
+	"headroom/internal/testing/scripted"
 )
 
 // eventsSuite is a load of a minute, twice.

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
+	"headroom/internal/testing/scripted"
 )
 
 func TestScriptedNetwork(t *testing.T) {

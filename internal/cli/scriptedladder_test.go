@@ -12,9 +12,9 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
+	"headroom/internal/testing/scripted"
 )
 
 // rungsSuite is one load that only reads, for ten seconds.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/scripted"
 	"headroom/internal/layers"
+	"headroom/internal/testing/scripted"
 )
 
 // layersSuite times answers one at a time; and it writes.

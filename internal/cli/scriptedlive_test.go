@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"headroom/internal/compare"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
+	"headroom/internal/testing/scripted"
 )
 
 // besides is a model of two places: what is below one folder is as many times as fast as what is elsewhere.

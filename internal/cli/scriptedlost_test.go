@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/runner"
 	"headroom/internal/summary"
+	"headroom/internal/testing/scripted"
 )
 
 // A target of which another can be had: what was lost with it is carried out again.

@@ -11,10 +11,10 @@ import (
 	"headroom/internal/bisection"
 	"headroom/internal/compare"
 	"headroom/internal/diff"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/difference"
+	"headroom/internal/testing/scripted"
 )
 
 const schedulerFile = "/sys/block/nvme0n1/queue/scheduler"

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/outliers"
 	"headroom/internal/runner"
 	"headroom/internal/summary"
+	"headroom/internal/testing/scripted"
 )
 
 // onEach are the flags for a run on several machines, each with its name as its role.

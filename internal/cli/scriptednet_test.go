@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/scripted"
 	"headroom/internal/interference"
 	"headroom/internal/lab"
 	"headroom/internal/ladder"
 	"headroom/internal/summary"
+	"headroom/internal/testing/scripted"
 )
 
 // sendSuite is one test of five seconds, twice.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/store"
 	"headroom/internal/summary"
+	"headroom/internal/testing/scripted"
 )
 
 // exportSuite is one load of ten seconds, twice.

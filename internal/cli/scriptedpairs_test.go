@@ -11,8 +11,8 @@ import (
 
 	"headroom/internal/ablation"
 	"headroom/internal/bisection"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
+	"headroom/internal/testing/scripted"
 )
 
 // Settings of a scripted end that are varied here.

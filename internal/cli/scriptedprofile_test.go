@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/scripted"
 	"headroom/internal/profile"
 	"headroom/internal/store"
+	"headroom/internal/testing/scripted"
 )
 
 // profiles are the profiled loads of the last run.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"headroom/internal/compare"
-	"headroom/internal/host/scripted"
 	"headroom/internal/sweep"
+	"headroom/internal/testing/scripted"
 )
 
 // inRhythm calls a test with a machine whose speed rises and falls within 3.3 loads.

@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/summary"
+	"headroom/internal/testing/scripted"
 )
 
 // scriptedSuite is two loads of ten seconds, three times each.

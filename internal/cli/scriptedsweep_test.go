@@ -13,9 +13,9 @@ import (
 
 	"headroom/internal/experiment/vary"
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/sweep"
+	"headroom/internal/testing/scripted"
 	"headroom/internal/unit"
 )
 

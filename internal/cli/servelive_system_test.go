@@ -14,9 +14,9 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"headroom/internal/app"
-	"headroom/internal/browsertest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/browsertest"
 )
 
 // A reader opens the page of an experiment that goes on, and leaves it open: it follows the experiment, says how far

@@ -18,10 +18,10 @@ import (
 
 	"headroom/internal/config"
 	"headroom/internal/host"
-	"headroom/internal/host/sshtest"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
 	"headroom/internal/runner/workspace"
+	"headroom/internal/testing/sshtest"
+	"headroom/internal/testing/targettest"
 )
 
 // TestPlacesThatDoNotAnswer names what does not answer, and ends, where whoever looks waits in the kernel and can't be

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"headroom/internal/app"
-	"headroom/internal/golden"
 	"headroom/internal/suite"
+	"headroom/internal/testing/golden"
 )
 
 // TestBuiltinSuitesDoc keeps the page of the built-in suites the same as their files.

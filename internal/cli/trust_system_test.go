@@ -15,9 +15,9 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/config"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/sshtest"
 )
 
 // What a store holds is carried out: settings are put back, commands undo others, folders are removed. Here another

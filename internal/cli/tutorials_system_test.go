@@ -14,9 +14,9 @@ import (
 	"testing"
 
 	"headroom/internal/app"
-	"headroom/internal/golden"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/golden"
+	"headroom/internal/testing/targettest"
 )
 
 // finding is what a command must print: answer, or undecided, if what else the machine does can hide the answer. Both

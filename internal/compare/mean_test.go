@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/stat"
+	"headroom/internal/testing/figure"
 )
 
 // together are the values of some cells of a run without any change: what differs between passes (boots, where

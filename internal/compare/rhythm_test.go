@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/plan"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // onMachine compares two sides in turns, of which the new one is faster by a share, on a machine with such noise.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/kconfig"
+	"headroom/internal/testing/figure"
 )
 
 const configsDir = "../kconfig/testdata"

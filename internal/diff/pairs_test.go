@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 )
 
 // pairs are upgrades and neighbours among the configurations of testdata/configs.

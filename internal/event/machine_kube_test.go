@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/kubetest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/kubetest"
 )
 
 // The API server holds the migration that is made against KubeVirt's schema. There is no KubeVirt that would carry it

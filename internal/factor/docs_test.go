@@ -8,7 +8,7 @@ import (
 	"headroom/internal/factor/boot"
 	"headroom/internal/factor/kernelfile"
 	"headroom/internal/factor/spot"
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 )
 
 const factorsDoc = "../../docs/reference/factors.md"

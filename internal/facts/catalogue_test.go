@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/factstest"
+	"headroom/internal/testing/factstest"
 )
 
 // Every fact that any saved machine yields is in the catalogue, so that rules, redaction and comparison know it.

@@ -17,11 +17,11 @@ import (
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/counters"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/undertest"
-	"headroom/internal/golden"
 	"headroom/internal/host"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
+	"headroom/internal/testing/golden"
 )
 
 // TestGolden compares everything that is found on each saved machine: the place, the facts, the machine's few and the

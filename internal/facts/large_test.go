@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 // inMemory is a machine whose files are a tree.

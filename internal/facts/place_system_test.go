@@ -15,11 +15,11 @@ import (
 
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/counters"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/storage"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/host"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 // TestLoopDevices resolves real stacks: a loop device over a file, a partition of it, file systems on both, and a btrfs

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 // TestRedactMachines hides the names in every saved machine: none may be left anywhere, and nothing else may change.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/figure"
-	"headroom/internal/figure/sampled"
 	"headroom/internal/host"
 	"headroom/internal/lab"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/figure/sampled"
 )
 
 // A snapshot of this machine keeps to the time that it has.

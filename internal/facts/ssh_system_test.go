@@ -9,8 +9,8 @@ import (
 
 	"headroom/internal/facts"
 	"headroom/internal/host"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/sshtest"
 )
 
 // Every collector comes to an end over ssh, too; how soon is the machine's affair.

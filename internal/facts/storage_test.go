@@ -6,8 +6,8 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 // snapshot collects what all collectors say of a saved machine, however long they take.

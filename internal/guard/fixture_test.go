@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )

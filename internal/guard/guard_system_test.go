@@ -14,8 +14,8 @@ import (
 
 	"headroom/internal/guard"
 	"headroom/internal/host"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/targettest"
 )
 
 const exclusive = syscall.O_EXCL

@@ -12,8 +12,8 @@ import (
 
 	"headroom/internal/guard"
 	"headroom/internal/host"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/targettest"
 )
 
 // TestLoopDeviceThatDoesNotAnswer inspects a device while another loop device lies over a file that is gone. To know

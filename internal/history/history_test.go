@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"headroom/internal/diff"
-	"headroom/internal/figure"
 	"headroom/internal/lab"
+	"headroom/internal/testing/figure"
 )
 
 // fleet makes runs of a number of cells, one a week, whose levels follow a factor.

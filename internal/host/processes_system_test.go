@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"headroom/internal/host"
-	"headroom/internal/host/sshtest"
+	"headroom/internal/testing/sshtest"
 )
 
 const nobody = 65534

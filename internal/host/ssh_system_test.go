@@ -20,9 +20,9 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/sshtest"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/sshtest"
+	"headroom/internal/testing/targettest"
 )
 
 // opened is a host that is closed at the end of the test.

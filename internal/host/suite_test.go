@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"headroom/internal/host"
-	"headroom/internal/host/targettest"
+	"headroom/internal/testing/targettest"
 )
 
 func TestLocalPassesTheSuite(t *testing.T) {

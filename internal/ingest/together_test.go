@@ -8,8 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/golden"
 	"headroom/internal/lab"
+	"headroom/internal/testing/golden"
 	"headroom/internal/unpack"
 )
 

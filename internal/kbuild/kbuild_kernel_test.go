@@ -20,10 +20,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/figure"
 	"headroom/internal/host"
 	"headroom/internal/kconfig"
 	"headroom/internal/lab"
+	"headroom/internal/testing/figure"
 )
 
 // source of a kernel, as the distribution has it.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"headroom/internal/ceiling"
-	"headroom/internal/figure"
 	"headroom/internal/lab"
+	"headroom/internal/testing/figure"
 )
 
 // machine is a simulated one: what each rung really does, in B/s.

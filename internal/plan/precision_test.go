@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/stat"
+	"headroom/internal/testing/figure"
 )
 
 // machine is a simulated one: what a repetition of a cell measures and how long it takes.

@@ -8,7 +8,7 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/lab"
-	"headroom/internal/render/rendertest"
+	"headroom/internal/testing/rendertest"
 )
 
 // Values and times that a scale can't be made of by the usual rules stay in their pictures.

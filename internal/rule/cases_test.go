@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"headroom/internal/facts/catalogue"
-	"headroom/internal/figure"
 	"headroom/internal/lab"
+	"headroom/internal/testing/figure"
 )
 
 // aThing is what the facts of a case are about that do not say.

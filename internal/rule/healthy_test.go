@@ -11,8 +11,8 @@ import (
 
 	"headroom/internal/ceiling"
 	"headroom/internal/facts/catalogue"
-	"headroom/internal/golden"
 	"headroom/internal/lab"
+	"headroom/internal/testing/golden"
 )
 
 const (

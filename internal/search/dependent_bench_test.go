@@ -9,9 +9,9 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"headroom/internal/figure"
 	"headroom/internal/search"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // inOrder is noise of which a measurement resembles the one before.

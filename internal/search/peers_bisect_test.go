@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/search"
+	"headroom/internal/testing/figure"
 )
 
 // bisection is what `git bisect run` does where history is a line.

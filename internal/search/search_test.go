@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/search"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // simulated machine with 3% noise.

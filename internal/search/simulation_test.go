@@ -12,9 +12,9 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"headroom/internal/figure"
 	"headroom/internal/search"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // The simulations ask whether searches find what was planted, and how soon. `go test` runs a few of each kind;

@@ -19,7 +19,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/summarytest"
 )
 
 // openAPI is as much of the description as the tests read.

@@ -11,9 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"headroom/internal/browsertest"
 	"headroom/internal/lab"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/browsertest"
+	"headroom/internal/testing/summarytest"
 )
 
 // forAll is how long a browser may take for all that a reader does.

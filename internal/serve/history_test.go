@@ -15,7 +15,7 @@ import (
 	"headroom/internal/facts"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/summarytest"
 )
 
 // followed is a store with a run a day of a suite, n in all, with 1% of noise. From the middle on the level is factor

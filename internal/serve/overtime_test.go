@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"headroom/internal/report"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/summarytest"
 )
 
 // wasRecorded says whether values are those of a repetition, to six digits.

@@ -10,7 +10,7 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/store"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/summarytest"
 )
 
 // profiledRun saves a run with two profiled loads, in which the IOMMU's queue is waited for so often per hundred I/Os.

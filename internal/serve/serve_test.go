@@ -16,7 +16,7 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/lab"
 	"headroom/internal/store"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/summarytest"
 )
 
 // saved is a store with some runs, the last one newest, which change puts right for a test. One that stays running is

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/stat"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // What is covered is the mean of the log ratios of a pair, which is the change itself where noise falls on both sides

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/stat"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // What 20 pairs decide: by the plan of a live comparison, with and without giving up; by an interval that holds at any

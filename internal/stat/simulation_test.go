@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/stat"
 	"headroom/internal/stat/inturns"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // The simulations ask of known changes under known noise whether decisions keep what they promise. `go test` runs each

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
+	"headroom/internal/testing/golden"
 )
 
 // decoded reads a suite that must be right.

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	figures "headroom/internal/figure"
+	figures "headroom/internal/testing/figure"
 )
 
 // Ten thousand repetitions are 100 MB; what is kept of them must not be.

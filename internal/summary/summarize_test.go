@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/summarytest"
 )
 
 func TestSummarize(t *testing.T) {

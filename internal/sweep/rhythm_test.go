@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/figure"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // inTurn returns a sweep of one load on a machine with such noise. gain is how much faster each level is than the one

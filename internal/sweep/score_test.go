@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/lab"
+	"headroom/internal/testing/figure"
 )
 
 // threads are the levels of the IOThreads report.

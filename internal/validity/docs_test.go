@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/figure"
-	"headroom/internal/figure/document"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/figure/document"
 )
 
 func main() {

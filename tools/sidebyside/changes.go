@@ -11,8 +11,8 @@ import (
 	"os/exec"
 	"time"
 
-	"headroom/internal/figure"
 	"headroom/internal/stat/changepoint"
+	"headroom/internal/testing/figure"
 )
 
 // otava asks the published package at its defaults.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
-	"headroom/internal/figure"
 	"headroom/internal/stat"
+	"headroom/internal/testing/figure"
 )
 
 // margin is what counts as no change for headroom; benchstat has none.

@@ -10,7 +10,7 @@ import (
 	"os"
 	"strconv"
 
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 func main() {

@@ -15,7 +15,7 @@ import (
 	"headroom/internal/factor"
 	"headroom/internal/factor/scheme"
 	"headroom/internal/host"
-	"headroom/internal/host/sshtest"
+	"headroom/internal/testing/sshtest"
 )
 
 // cutConnections ends the ssh clients that this process has started, as a network that is gone does.

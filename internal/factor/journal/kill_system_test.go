@@ -15,8 +15,8 @@ import (
 	"headroom/internal/factor/cpulist"
 	"headroom/internal/factor/spot"
 	"headroom/internal/facts"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/targettest"
 )
 
 // An ablation over sysctls, files of /sys and CPUs that dies in every way there is.

@@ -22,8 +22,8 @@ import (
 	"headroom/internal/facts/collect"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/host"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/targettest"
 )
 
 // Each scheme changes a real setting of this kernel, on things that the test has made itself wherever there are such,

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
+	"headroom/internal/testing/factstest"
 )
 
 func FuzzMountInfo(f *testing.F) {

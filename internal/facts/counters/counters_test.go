@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/hardware"
 	"headroom/internal/facts/undertest"
 	"headroom/internal/host"
+	"headroom/internal/testing/factstest"
 	"headroom/internal/validity"
 )
 

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 // FuzzLoadText reads one text as the files that say how busy a machine is.

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/host"
+	"headroom/internal/testing/factstest"
 )
 
 // put writes files of a machine.

@@ -6,7 +6,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
+	"headroom/internal/testing/factstest"
 )
 
 func TestARMCores(t *testing.T) {

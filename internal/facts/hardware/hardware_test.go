@@ -9,9 +9,9 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/kernel"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 func TestBounceBuffersForced(t *testing.T) {

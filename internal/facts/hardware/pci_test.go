@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 func TestExpressRefuses(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/host/bootloader"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 func TestPreemption(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/host"
+	"headroom/internal/testing/factstest"
 )
 
 // inNamespace is this machine with its commands carried out in another network namespace.

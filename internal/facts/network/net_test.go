@@ -12,9 +12,9 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/facts/nfs"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 // Interfaces without hardware below them say nothing about the machine's links.

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
+	"headroom/internal/testing/factstest"
 )
 
 // IPv6 is no other transport, and old kernels print the version in two.

@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
+	"headroom/internal/testing/factstest"
 )
 
 func TestPathsOf(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/factstest"
+	"headroom/internal/testing/factstest"
 )
 
 func TestEndurance(t *testing.T) {

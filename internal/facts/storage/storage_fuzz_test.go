@@ -7,7 +7,7 @@ import (
 
 	"headroom/internal/facts/catalogue"
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
+	"headroom/internal/testing/factstest"
 )
 
 func FuzzTargets(f *testing.F) {

@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 
 	"headroom/internal/facts/collect"
-	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 const drbd8 = `version: 8.4.11 (api:1/proto:86-101)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 func TestResolve(t *testing.T) {

@@ -3,8 +3,8 @@ package undertest
 import (
 	"testing"
 
-	"headroom/internal/facts/factstest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/factstest"
 )
 
 func TestStacked(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"headroom/internal/host/kube"
-	"headroom/internal/host/kubetest"
+	"headroom/internal/testing/kubetest"
 )
 
 // flannelObjects are what flannel's manifest makes that is read here. No node is meant, so that nothing is started: the

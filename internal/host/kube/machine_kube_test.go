@@ -16,10 +16,10 @@ import (
 	"headroom/internal/host"
 	"headroom/internal/host/kube"
 	"headroom/internal/host/kube/podname"
-	"headroom/internal/host/kube/standin"
-	"headroom/internal/host/kubetest"
-	"headroom/internal/host/sshtest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/kubetest"
+	"headroom/internal/testing/sshtest"
+	"headroom/internal/testing/standin"
 )
 
 // machineSpace is a namespace in which nothing of a machine may be left.

@@ -15,9 +15,9 @@ import (
 	"headroom/internal/host"
 	"headroom/internal/host/kube"
 	"headroom/internal/host/kube/podname"
-	"headroom/internal/host/kubetest"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/kubetest"
+	"headroom/internal/testing/targettest"
 )
 
 // cluster is the one beside which the tests run: scripts/kube-cluster says where it is.

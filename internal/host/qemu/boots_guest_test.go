@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/targettest"
 )
 
 func boot(t *testing.T, g *Guest, spec host.BootSpec) {

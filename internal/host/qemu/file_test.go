@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/golden"
 	"headroom/internal/lab"
+	"headroom/internal/testing/golden"
 	"headroom/internal/yamlfile"
 )
 

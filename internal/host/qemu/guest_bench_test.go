@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/figure"
-	"headroom/internal/figure/sampled"
 	"headroom/internal/host"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/figure/sampled"
 )
 
 // How soon a guest is there, how long its next boot takes, and how soon a panic is seen.

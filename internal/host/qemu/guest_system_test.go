@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/targettest"
 	"headroom/internal/lab"
+	"headroom/internal/testing/targettest"
 )
 
 // describe writes the description of a guest with Debian's kernel, which is downloaded once.

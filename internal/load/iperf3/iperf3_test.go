@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 )
 
 // All fixtures are what iperf3 3.1.7 to 3.21 printed.

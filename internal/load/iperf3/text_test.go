@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 
 	"headroom/internal/lab"
 )

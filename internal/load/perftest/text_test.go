@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 
 	"headroom/internal/load/pasted"
 )

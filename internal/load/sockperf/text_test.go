@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 )
 
 func TestText(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
+	"headroom/internal/testing/figure"
 )
 
 // machine is one whose CPU time per I/O is known by layer, in ns, each with one function of the same name.

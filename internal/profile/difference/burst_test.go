@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/figure"
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
+	"headroom/internal/testing/figure"
 )
 
 // dropping are n profiled loads that drop their file from the page cache at each pass, all pages in one go. A burst has

@@ -12,9 +12,9 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/figure"
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
+	"headroom/internal/testing/figure"
 )
 
 // recordedCall is a function that was recorded, with how often it is called for one piece of work.

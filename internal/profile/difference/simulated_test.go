@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/profile"
 	"headroom/internal/profile/cost"
 	"headroom/internal/profile/layer"
+	"headroom/internal/testing/figure"
 )
 
 // world is a machine of which profiles are drawn: the functions that a real kernel called, each as often.

@@ -14,10 +14,10 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/diff"
-	figures "headroom/internal/figure"
 	"headroom/internal/lab"
 	"headroom/internal/render"
 	"headroom/internal/report"
+	figures "headroom/internal/testing/figure"
 )
 
 // The change that is printed is that of the two figures beside it, in sign and within rounding in size, in all formats:

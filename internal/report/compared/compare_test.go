@@ -15,12 +15,12 @@ import (
 
 	"headroom/internal/compare"
 	"headroom/internal/diff"
-	"headroom/internal/golden"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
+	"headroom/internal/testing/golden"
+	"headroom/internal/testing/rendertest"
 	"headroom/internal/visible"
 )
 

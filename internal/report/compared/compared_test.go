@@ -5,8 +5,8 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
+	"headroom/internal/testing/rendertest"
 )
 
 // Each kind of comparison comes in every format.

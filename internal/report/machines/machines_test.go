@@ -6,8 +6,8 @@ import (
 	"headroom/internal/diff"
 	"headroom/internal/document"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
+	"headroom/internal/testing/rendertest"
 )
 
 // Each kind of result about machines comes in every format.

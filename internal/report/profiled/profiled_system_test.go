@@ -13,8 +13,8 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
+	"headroom/internal/testing/rendertest"
 )
 
 func pages(t *testing.T) map[string]document.Document {

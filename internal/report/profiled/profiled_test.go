@@ -9,8 +9,8 @@ import (
 	"headroom/internal/profile/breakdown"
 	"headroom/internal/profile/difference"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
+	"headroom/internal/testing/rendertest"
 )
 
 // Profiles come in every format.

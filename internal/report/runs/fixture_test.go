@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"headroom/internal/summary"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/summarytest"
 )
 
 func summarized(t testing.TB, name string) summary.Run {

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"headroom/internal/lab"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
 	"headroom/internal/summary"
+	"headroom/internal/testing/rendertest"
 )
 
 func TestPagesOfRunsInChromium(t *testing.T) { rendertest.LookAtPages(t, runPages(t)) }

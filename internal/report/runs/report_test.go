@@ -15,10 +15,10 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
 	"headroom/internal/summary"
-	"headroom/internal/summary/summarytest"
+	"headroom/internal/testing/rendertest"
+	"headroom/internal/testing/summarytest"
 	"headroom/internal/unit"
 	"headroom/internal/visible"
 )

@@ -5,7 +5,7 @@ package staged
 import (
 	"testing"
 
-	"headroom/internal/render/rendertest"
+	"headroom/internal/testing/rendertest"
 )
 
 func TestStagedPagesInChromium(t *testing.T) { rendertest.LookAtPages(t, stagedPages(t)) }

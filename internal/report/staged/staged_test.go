@@ -10,9 +10,9 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/layers"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
 	"headroom/internal/summary"
+	"headroom/internal/testing/rendertest"
 )
 
 // stackedLayers are a disk, encryption over it, and a file system over that, where memory answered some reads.

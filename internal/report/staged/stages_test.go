@@ -14,9 +14,9 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/reference"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
 	"headroom/internal/stages"
+	"headroom/internal/testing/rendertest"
 )
 
 // nowhere takes the raw files of an import, and keeps its repetitions.

@@ -15,9 +15,9 @@ import (
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
 	"headroom/internal/rule"
+	"headroom/internal/testing/rendertest"
 )
 
 // hardened is an ablation of boot arguments, measured by a machine that multiplies what they do.

@@ -11,9 +11,9 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
 	"headroom/internal/search"
+	"headroom/internal/testing/rendertest"
 )
 
 // bisectionDocument is a search among four arguments that found one, with what a reader must see of it.

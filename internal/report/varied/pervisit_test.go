@@ -9,8 +9,8 @@ import (
 
 	"headroom/internal/plan"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
+	"headroom/internal/testing/rendertest"
 )
 
 // visits are those of some experiments, by what is to be learnt from them.

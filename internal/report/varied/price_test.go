@@ -13,10 +13,10 @@ import (
 	"headroom/internal/document"
 	"headroom/internal/lab"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
 	"headroom/internal/rule"
 	"headroom/internal/sweep"
+	"headroom/internal/testing/rendertest"
 )
 
 // flushesOff is an ablation in which barrier=0 gains and init_on_free=1 costs.

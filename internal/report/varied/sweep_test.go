@@ -18,10 +18,10 @@ import (
 	"headroom/internal/prose"
 	"headroom/internal/reference"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
-	"headroom/internal/summary/summarytest"
 	"headroom/internal/sweep"
+	"headroom/internal/testing/rendertest"
+	"headroom/internal/testing/summarytest"
 )
 
 // bySuite measures the loads of a suite like the IOThreads report's, in blocks: more jobs gain more from threads, large

@@ -6,8 +6,8 @@ import (
 
 	"headroom/internal/document"
 	"headroom/internal/render"
-	"headroom/internal/render/rendertest"
 	"headroom/internal/report"
+	"headroom/internal/testing/rendertest"
 )
 
 // Each kind of search for the best or the guilty setting comes in every format.

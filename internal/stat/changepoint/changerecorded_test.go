@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/figure"
 	"headroom/internal/stat"
-	"headroom/internal/stat/noise"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/noise"
 )
 
 // Histories of a disk on which nothing was changed: each run is five repetitions out of its trace. Runs at any time of

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"headroom/internal/figure"
-	"headroom/internal/golden"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/golden"
 )
 
 // permuted returns the largest energy distances of so many permutations of n values, ascending.

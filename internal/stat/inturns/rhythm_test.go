@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"headroom/internal/stat"
-	"headroom/internal/stat/noise"
 	"headroom/internal/stat/pairorder"
+	"headroom/internal/testing/noise"
 )
 
 // turnsOn returns the turns of eight pairs on a machine with such noise; the new side is faster by a share, and second

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 func TestMedian(t *testing.T) {

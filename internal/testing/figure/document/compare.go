@@ -6,7 +6,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 // Row is one figure of two files.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/figure"
+	"headroom/internal/testing/figure"
 )
 
 func TestFile(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
+	"headroom/internal/testing/scripted"
 )
 
 // Scheme begins the names of scripted machines.

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"headroom/internal/document"
-	"headroom/internal/golden"
 	"headroom/internal/render"
+	"headroom/internal/testing/golden"
 )
 
 // Written is a document in a format.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
 	"headroom/internal/store"
+	"headroom/internal/testing/scripted"
 )
 
 // Test fails unless a command line keeps what every experiment promises.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/figure"
-	"headroom/internal/figure/sampled"
+	"headroom/internal/testing/figure"
+	"headroom/internal/testing/figure/sampled"
 )
 
 // Benchmarks reads what go test -bench printed, with GOMAXPROCS=1: with more, the names would end with the number.

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"headroom/internal/host"
-	"headroom/internal/host/scripted"
 	"headroom/internal/load/fio"
 	"headroom/internal/load/iperf3"
+	"headroom/internal/testing/scripted"
 )
 
 func open(t *testing.T, m *scripted.Machine) *scripted.Target {

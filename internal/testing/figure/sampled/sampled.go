@@ -4,8 +4,8 @@ package sampled
 import (
 	"math"
 
-	"headroom/internal/figure"
 	"headroom/internal/stat"
+	"headroom/internal/testing/figure"
 )
 
 // Median is the median of some values with its interval between order statistics.

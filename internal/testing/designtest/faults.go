@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"headroom/internal/experiment"
-	"headroom/internal/host/scripted"
 	"headroom/internal/lab"
+	"headroom/internal/testing/scripted"
 )
 
 // failed has the loads of a moment fail, in an experiment of its own each: of the first, which may lay out a file, and

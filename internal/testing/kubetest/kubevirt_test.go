@@ -16,7 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/golden"
+	"headroom/internal/testing/golden"
 )
 
 // kubeVirtRelease is the release whose schema is kept.
@@ -92,7 +92,7 @@ func writeDefinitions(t *testing.T) []byte {
 	fmt.Fprintf(&b, "# Resource definitions of KubeVirt %s, for tests. The schemas are those of "+
 		"kubevirt.io/kubevirt@%s,\n# %s,\n# without their descriptions, of version v1. Copyright The KubeVirt "+
 		"Authors, Apache License 2.0: http://www.apache.org/licenses/LICENSE-2.0\n# Made by: UPDATE_GOLDEN=1 go test "+
-		"./internal/host/kubetest -run KubeVirtDefinitions\n", kubeVirtRelease, kubeVirtRelease, file)
+		"./internal/testing/kubetest -run KubeVirtDefinitions\n", kubeVirtRelease, kubeVirtRelease, file)
 	for _, k := range kept() {
 		var schema map[string]any
 		if err := yaml.Unmarshal([]byte(schemas[k.singular]), &schema); err != nil || len(schema) == 0 {
