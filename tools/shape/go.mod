@@ -1,0 +1,3 @@
+module headroom/tools/shape
+
+go 1.26.0
