@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -149,6 +150,57 @@ func TestScriptedEventLost(t *testing.T) {
 		l.run("restore").ends(0).says("nothing was left behind")
 		l.checkNothingLeft("db1")
 	})
+}
+
+// TestScriptedEventUndoneFirst has an event that can't be undone during the load. It is undone before the scratch file
+// is removed, which a link that is cut would hold up; and where that fails, too, the file is left to headroom restore.
+func TestScriptedEventUndoneFirst(t *testing.T) {
+	for name, on := range map[string][]string{"one": {"--on", "scripted://db1"},
+		"two": {"--on", "a=scripted://db1", "--on", "b=scripted://db2"}} {
+		for failures, rest := range map[int][]string{1: {"put", "put", "rm"}, 3: {"put", "put", "put"}} {
+			t.Run(fmt.Sprint(name, failures), func(t *testing.T) {
+				inScriptedLab(t, []string{"db1", "db2"}, func(l *scriptedLab) { l.undoesFirst(on, failures, rest) })
+			})
+		}
+	}
+}
+
+// undoesFirst has the first attempts to undo an event fail, and checks the order in which the run ends.
+func (l *scriptedLab) undoesFirst(on []string, failures int, want []string) {
+	m := l.machine("db1")
+	linkCommands(m)
+	answer, puts := m.Answer, 0
+	m.Answer = func(argv []string) (scripted.Output, bool) {
+		if argv[len(argv)-1] == "put" {
+			if puts++; puts <= failures {
+				return scripted.Output{Exit: 1, Stderr: "put: not now\n"}, true
+			}
+		}
+		return answer(argv)
+	}
+	o := l.run(append([]string{"run", l.file("suite.yaml", eventsSuite), "/srv", "--event", "20s: cut", "--undo", "put",
+		"--event-on", "scripted://db1"}, on...)...).ends(1).says("event: cut was not undone")
+	var order []string
+	for _, command := range m.Commands() {
+		switch {
+		case strings.HasSuffix(command, " put"):
+			order = append(order, "put")
+		case strings.Contains(command, "rm ") && strings.Contains(command, ".scratch"):
+			order = append(order, "rm")
+		}
+	}
+	if !slices.Equal(order, want) {
+		l.Errorf("the end is %v, want %v", order, want)
+	}
+	if failures == 1 {
+		o.says("it was undone when the loads were over")
+	} else {
+		l.run("restore").ends(0)
+	}
+	if linkOf(m) != "up" {
+		l.Errorf("the link is %s", linkOf(m))
+	}
+	l.checkNothingLeft("db1")
 }
 
 func TestScriptedEventInterrupt(t *testing.T) {

@@ -260,8 +260,34 @@ func (r *eventRun) undo(ctx context.Context, i int) {
 	}
 	h.done = false
 	h.undoBegan = time.Now()
-	r.err = errors.Join(r.err, e.Journal.UndoOf(ctx, e.journalName()))
+	err := e.Journal.UndoOf(ctx, e.journalName())
 	h.undoEnded = time.Now()
+	if fault, ok := errors.AsType[*lab.Error](err); ok {
+		r.session.notUndone = append(r.session.notUndone, fault)
+	}
+	r.err = errors.Join(r.err, err)
+}
+
+// undoEvents undoes what the events of the run have left, once its loads are over. It comes before anything is removed:
+// while a link is cut or a file system frozen, a scratch file can't be. The errors of events that it undoes say so.
+func (s *Session) undoEvents() error {
+	if s.Observer {
+		return nil
+	}
+	var errs []error
+	for _, e := range slices.Backward(s.Events) {
+		if e.Journal != nil && len(e.Journal.Open()) > 0 {
+			errs = append(errs, e.Journal.Undo(context.Background()))
+		}
+	}
+	err := errors.Join(errs...)
+	for _, fault := range s.notUndone {
+		if err == nil {
+			fault.Hints = []string{"it was undone when the loads were over"}
+		}
+	}
+	s.notUndone = nil
+	return err
 }
 
 // undoAll undoes what is not undone, the last event first.

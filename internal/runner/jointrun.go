@@ -92,10 +92,16 @@ func (t *jointRun) open(ctx context.Context) error {
 	return nil
 }
 
-// close ends all sessions, whatever happened.
+// close ends all sessions, whatever happened. The events of one are events of all, so that they are undone first.
 func (t *jointRun) close() (Outcome, error) {
 	var all Outcome
 	outcomes, errs := make([]Outcome, len(t.sessions)), make([]error, len(t.sessions))
+	opened := slices.DeleteFunc(slices.Clone(t.sessions), func(s *Session) bool { return s == nil })
+	if slices.ContainsFunc(opened, func(s *Session) bool { return s.undoEvents() != nil }) {
+		for _, s := range opened {
+			s.outcome.Aborted = true // a link may be cut that the places of all are behind
+		}
+	}
 	end := func(i int) {
 		if t.sessions[i] != nil {
 			outcomes[i], errs[i] = t.sessions[i].Close()

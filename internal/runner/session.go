@@ -71,6 +71,8 @@ type Session struct {
 	serverCount int
 	// eventRuns are how many jobs of events there were.
 	eventRuns int
+	// notUndone are the errors of events that could not be undone during a load.
+	notUndone []*lab.Error
 	// replacements is how often an end was lost and replaced; knownGenerations are those that the counters were opened
 	// for.
 	replacements     int
@@ -151,8 +153,12 @@ func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetit
 	}
 }
 
-// Close removes what the session made on the place, also after an error. It reports how the run went.
+// Close undoes what events have left and removes what the session made on the place, also after an error. It reports
+// how the run went.
 func (s *Session) Close() (Outcome, error) {
+	if !s.outcome.Aborted && s.undoEvents() != nil { // who closes their journals tries again, and says so
+		s.outcome.Aborted = true
+	}
 	err := errors.Join(s.cleanUp(), s.closePeers())
 	s.outcome.Aborted = s.outcome.Aborted || err != nil
 	return s.outcome, err
