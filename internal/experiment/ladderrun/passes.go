@@ -3,7 +3,6 @@ package ladderrun
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +40,7 @@ type passes struct {
 	// openGuest starts a guest; nil where none is measured.
 	openGuest func(ctx context.Context, name string) (host.Target, error)
 	// opened are the targets of the measurements, by name.
-	opened map[string]host.Target
+	opened app.Opened
 	// complete is the run that is only shown; nil where something is measured.
 	complete *store.Bundle
 }
@@ -164,7 +163,7 @@ func (s *passes) Open(context.Context) error { return nil }
 
 // open opens a target for all measurements on it.
 func (s *passes) open(ctx context.Context, name string) (host.Target, error) {
-	if t := s.opened[name]; t != nil {
+	if t := s.opened.Get(name); t != nil {
 		return t, nil
 	}
 	open := s.OpenTarget
@@ -175,10 +174,7 @@ func (s *passes) open(ctx context.Context, name string) (host.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.opened == nil {
-		s.opened = map[string]host.Target{}
-	}
-	s.opened[name] = t
+	s.opened.Add(name, t)
 	return t, nil
 }
 
@@ -215,8 +211,8 @@ func (s *passes) PrintSummary(ctx context.Context) {
 	what := fmt.Sprintf("%s in %d passes over %s", prose.Count(len(s.First().Run.Cells), "cell"), s.count,
 		prose.Count(len(s.Names), s.level))
 	s.Print("  ", experiment.CostOf(1, s.measurements()...).Text(what, "about %s", false))
-	for _, name := range slices.Sorted(maps.Keys(s.opened)) {
-		if t, ok := s.opened[name].(host.Caveats); ok {
+	for _, name := range s.opened.Names() {
+		if t, ok := s.opened.Get(name).(host.Caveats); ok {
 			for _, text := range t.Caveats(ctx) {
 				s.Print("  ", name+": "+text)
 			}
@@ -292,7 +288,5 @@ func (s *passes) Report() error {
 // Close gives back the devices, then the targets on which they are.
 func (s *passes) Close() {
 	s.Release()
-	for _, t := range s.opened {
-		s.CloseTarget(t)
-	}
+	s.CloseOpened(&s.opened)
 }

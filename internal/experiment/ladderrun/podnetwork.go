@@ -42,7 +42,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 		own := &network.End{Role: ladders.NodeOf + e.Role, Name: inNode}
 		err := error(nil)
 		if own.Target, err = l.OpenTarget(ctx, own.Name); err == nil {
-			l.Opened[own.Role] = own.Target
+			l.Opened.Add(own.Role, own.Target)
 			err = l.SnapshotEnd(ctx, own)
 		}
 		if err != nil {
@@ -50,9 +50,9 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 				return err
 			}
 			for _, a := range append(added, own) {
-				if t := l.Opened[a.Role]; t != nil {
+				if t := l.Opened.Get(a.Role); t != nil {
 					l.CloseTarget(t)
-					delete(l.Opened, a.Role)
+					l.Opened.Remove(a.Role)
 				}
 			}
 			text := "the rung below the pod network is left out, so what the pod network costs is unknown: the same " +

@@ -96,7 +96,7 @@ func (s *interferenceRun) Resume(ctx context.Context, b *store.Bundle) error {
 					return &lab.Error{What: fmt.Sprintf("run %s names no target for %s", b.Run.ID, arm)}
 				}
 				m = &experiment.Measurement{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store,
-					Target: s.Opened[b.Run.Targets[i].Target]}
+					Target: s.Opened.Get(b.Run.Targets[i].Target)}
 			} else {
 				m = s.Part(at)
 				at++

@@ -139,7 +139,7 @@ func (n *Network) planEvents() error {
 		ends = append(ends, lab.RunTarget{Role: e.Role, Target: e.Name})
 	}
 	otherwise := ""
-	if len(n.Opened) == 1 {
+	if len(n.Opened.All()) == 1 {
 		otherwise = ends[0].Role
 	}
 	return experiment.PlanEventsOfAll(n.Parts, func(on string) (string, error) {

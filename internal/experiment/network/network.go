@@ -42,7 +42,7 @@ type Network struct {
 	Options Options
 	Store   *store.Store
 	Ends    []*End
-	Opened  map[string]host.Target
+	Opened  app.Opened
 	// programs that both ends must have, and how each is installed; nil for iperf3.
 	programs map[string]string
 	Parts    []*experiment.Measurement
@@ -51,7 +51,7 @@ type Network struct {
 
 // NewNetwork is a network whose ends are not opened yet.
 func NewNetwork(p *app.App, s *store.Store, o Options) Network {
-	return Network{App: p, Options: o, Store: s, Opened: map[string]host.Target{}}
+	return Network{App: p, Options: o, Store: s}
 }
 
 // Name the ends that the command line says.
@@ -144,17 +144,17 @@ func (n *Network) Open(ctx context.Context) error {
 		if n.Traits(e.Name).Scheduled {
 			key = e.Role // two ends of one name are two pods
 		}
-		if n.Opened[key] == nil {
+		if n.Opened.Get(key) == nil {
 			t, err := n.OpenTarget(ctx, e.Name)
 			if err != nil {
 				return err
 			}
-			n.Opened[key] = t
+			n.Opened.Add(key, t)
 			if err := n.require(ctx, t); err != nil && !n.Options.DryRun.Asked() {
 				return err
 			}
 		}
-		e.Target = n.Opened[key]
+		e.Target = n.Opened.Get(key)
 	}
 	for i := range n.Pairs { // of a run that is resumed
 		if pod, ok := n.End(n.Pairs[i].Server).Target.(host.Addressed); ok && n.Pairs[i].Assigned {
@@ -168,11 +168,7 @@ func (n *Network) Open(ctx context.Context) error {
 }
 
 // Close closes the targets that were opened.
-func (n *Network) Close() {
-	for _, t := range n.Opened {
-		n.CloseTarget(t)
-	}
-}
+func (n *Network) Close() { n.CloseOpened(&n.Opened) }
 
 // require makes sure that the load generators are on a target before anything is begun there.
 func (n *Network) require(ctx context.Context, t host.Target) error {

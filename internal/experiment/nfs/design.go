@@ -10,7 +10,6 @@ import (
 
 	"headroom/internal/app"
 	"headroom/internal/experiment"
-	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/prose"
 	"headroom/internal/runner"
@@ -26,7 +25,7 @@ func Run(ctx context.Context, p *app.App, s *store.Store, o Options, args []stri
 	r := o.Request(lab.DesignNFS, args)
 	r.Complete = true // one of the stages may be
 	return experiment.Conduct(ctx, p, s, r, &Stages{App: p, Options: o, Store: s, args: args, suite: "nfs",
-		id: store.NewID(), opened: map[string]host.Target{}, earlier: map[string]*store.Bundle{}})
+		id: store.NewID(), earlier: map[string]*store.Bundle{}})
 }
 
 // Targets are the server, the client and the guest, as far as they are named.
@@ -74,20 +73,13 @@ func (x *Stages) Open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		x.opened[name] = t
+		x.opened.Add(name, t)
 	}
 	return nil
 }
 
 // Close closes the targets that were opened.
-func (x *Stages) Close() {
-	// a client that waits for its server is slow to end
-	for _, name := range []string{x.Options.Guest, x.Options.Client, x.Options.Server} {
-		if t := x.opened[name]; t != nil {
-			x.CloseTarget(t)
-		}
-	}
-}
+func (x *Stages) Close() { x.CloseOpened(&x.opened) }
 
 // New finds the stages that can be measured.
 func (x *Stages) New(ctx context.Context) (err error) {
@@ -165,7 +157,7 @@ func (x *Stages) Measure(ctx context.Context) (_ experiment.Measured, err error)
 	if err := x.checkEvents(ctx); err != nil {
 		return x.measured, err
 	}
-	if x.journal, err = x.App.Journal(x.Store, x.id, x.opened[x.Options.Client]); err != nil {
+	if x.journal, err = x.App.Journal(x.Store, x.id, x.opened.Get(x.Options.Client)); err != nil {
 		return x.measured, err
 	}
 	defer func() { err = errors.Join(err, x.journal.Close()) }()

@@ -11,7 +11,6 @@ import (
 	"headroom/internal/experiment"
 	"headroom/internal/factor/journal"
 	"headroom/internal/factor/mount"
-	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/results"
 	"headroom/internal/runner"
@@ -35,7 +34,7 @@ type Stages struct {
 	suite     string
 	loads     suite.Suite
 	addresses []netip.Addr
-	opened    map[string]host.Target
+	opened    app.Opened
 	// journal of the client's mounts.
 	journal *journal.Journal
 	// id is that of the run.
@@ -73,7 +72,7 @@ func (x *Stages) checkEvents(ctx context.Context) error {
 		if !known {
 			return app.Usage("no event has the name " + u.Named[0])
 		}
-		t := x.opened[u.Target]
+		t := x.opened.Get(u.Target)
 		if t == nil {
 			var err error
 			if t, err = x.OpenTarget(ctx, u.Target); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,9 +59,9 @@ func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err erro
 	}
 	if s.inside {
 		m.Backends = append(m.Backends,
-			runner.Backend{Role: experiment.ClientRole, Target: x.opened[x.Options.Client], Mount: s.point})
+			runner.Backend{Role: experiment.ClientRole, Target: x.opened.Get(x.Options.Client), Mount: s.point})
 	}
-	if server := x.opened[x.Options.Server]; s.point != "" && server != nil {
+	if server := x.opened.Get(x.Options.Server); s.point != "" && server != nil {
 		m.Backends = append(m.Backends, runner.Backend{Role: experiment.ServerRole, Target: server})
 	}
 	if err := x.prepare(ctx, m, s); err != nil {
@@ -111,7 +110,7 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 			stage), Hints: []string{"start a new experiment"}}
 	}
 	m.Run.Arms[0].Levels = map[string]string{lab.StageLevel: stage}
-	if run.undoEvents, err = m.OpenEvents(ctx, slices.Collect(maps.Values(x.opened))...); err != nil {
+	if run.undoEvents, err = m.OpenEvents(ctx, x.opened.All()...); err != nil {
 		run.undoEvents = func() error { return nil }
 		return err
 	}

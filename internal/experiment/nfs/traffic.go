@@ -21,11 +21,11 @@ type nfsTraffic struct {
 }
 
 func (x *Stages) traffic(ctx context.Context, point string) (*nfsTraffic, error) {
-	paths, err := nfs.PathsOf(ctx, x.opened[x.Options.Client], point)
+	paths, err := nfs.PathsOf(ctx, x.opened.Get(x.Options.Client), point)
 	if err != nil {
 		return nil, err
 	}
-	wires, err := nfs.ReadInterfaceCounters(ctx, x.opened[x.Options.Client])
+	wires, err := nfs.ReadInterfaceCounters(ctx, x.opened.Get(x.Options.Client))
 	return &nfsTraffic{paths, wires}, err
 }
 

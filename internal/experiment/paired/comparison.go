@@ -11,7 +11,6 @@ import (
 	"headroom/internal/app"
 	"headroom/internal/compare"
 	"headroom/internal/experiment"
-	"headroom/internal/host"
 	"headroom/internal/lab"
 	"headroom/internal/load/fio"
 	"headroom/internal/plan"
@@ -35,7 +34,7 @@ type pairedComparison struct {
 	names []string
 	found map[string]*store.Bundle
 	// targets of the arms, which may be one.
-	targets map[string]host.Target
+	targets app.Opened
 }
 
 // armNames in the order in which they are planned and shown.
@@ -61,17 +60,16 @@ func (c *pairedComparison) Targets(saved *store.Bundle) ([]string, error) {
 // each.
 func (c *pairedComparison) Open(ctx context.Context) error {
 	names := c.names
-	c.targets = map[string]host.Target{}
 	for i, arm := range armNames() {
 		if i > 0 && names[i] == names[0] && !c.Traits(names[i]).Made() {
-			c.targets[arm] = c.targets[plan.Base]
+			c.targets.Add(arm, c.targets.Get(plan.Base))
 			break
 		}
 		t, err := c.OpenTarget(ctx, names[i])
 		if err != nil {
 			return err
 		}
-		c.targets[arm] = t
+		c.targets.Add(arm, t)
 	}
 	return nil
 }
@@ -79,16 +77,13 @@ func (c *pairedComparison) Open(ctx context.Context) error {
 // Close gives back the devices, then the targets.
 func (c *pairedComparison) Close() {
 	c.Release()
-	if c.targets[plan.New] == c.targets[plan.Base] {
-		delete(c.targets, plan.New)
-	}
-	for _, t := range c.targets {
-		c.CloseTarget(t)
-	}
+	c.CloseOpened(&c.targets)
 }
 
 // sharesTarget says whether the sides can be in each other's way.
-func (c *pairedComparison) sharesTarget() bool { return c.targets[plan.New] == c.targets[plan.Base] }
+func (c *pairedComparison) sharesTarget() bool {
+	return c.targets.Get(plan.New) == c.targets.Get(plan.Base)
+}
 
 // New makes a new run of two arms out of the command line.
 func (c *pairedComparison) New(ctx context.Context) error {
@@ -102,9 +97,9 @@ func (c *pairedComparison) New(ctx context.Context) error {
 	c.Names = armNames()
 	c.Arms = map[string]*experiment.Measurement{
 		plan.Base: {App: c.App, Options: c.options.runOptions(0, c.options.SetBase), Store: c.Store,
-			Target: c.targets[plan.Base]},
+			Target: c.targets.Get(plan.Base)},
 		plan.New: {App: c.App, Options: c.options.runOptions(1, c.options.SetNew), Store: c.Store,
-			Target: c.targets[plan.New]},
+			Target: c.targets.Get(plan.New)},
 	}
 	for i, s := range []liveSide{base, next} {
 		typed := []string{s.suite, s.place}

@@ -28,7 +28,7 @@ func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) erro
 	c.Names, c.Arms = armNames(), map[string]*experiment.Measurement{}
 	for i, arm := range armNames() {
 		m := &experiment.Measurement{App: c.App, Options: c.options.runOptions(i, nil), Store: c.Store,
-			Target: c.targets[arm]}
+			Target: c.targets.Get(arm)}
 		if arm == plan.New && c.sharesTarget() {
 			m.Concurrent = c.base()
 		}
