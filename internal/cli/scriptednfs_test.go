@@ -373,6 +373,49 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 	})
 }
 
+// TestScriptedNFSMountedAgain kills experiments during loads over mounts that they made, and has the client lose its
+// mounts by a boot. The scratch file lies on the server, so restore mounts it again to remove it.
+func TestScriptedNFSMountedAgain(t *testing.T) {
+	for name, args := range map[string][]string{
+		"nfs": {"nfs", "", "--export", "/srv", "--address", "198.18.0.2", "--on", "client=scripted://client"},
+		"sweep": {"sweep", "", "--on", "scripted://client", "--factor",
+			`mount:nfs="198.18.0.2:/srv vers=4.2,proto=tcp","198.18.0.2:/srv vers=4.2,proto=tcp,nconnect=2"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+				l.exported()
+				client, nas := l.machine("client"), l.machine("nas")
+				d := &crashes{scriptedLab: l, machine: client}
+				var files func()
+				client.AtLoad("--name=reads", 1, func(e *scripted.Event) {
+					e.After(time.Second, func() {
+						d.record("load")
+						files = nas.Snapshot()
+					})
+				})
+				args[1] = l.file("exported.yaml", exportSuite)
+				l.run(args...).ends(0)
+				l.unmounted()
+				left := d.list()[0]
+				left.restore()
+				files()
+				if n := len(nas.Names("/srv")); n != 1 {
+					t.Fatalf("%d files on the server while a load runs", n)
+				}
+				client.PowerCycle()
+				if n := len(client.Mounts()); n != 0 {
+					t.Fatalf("%d mounts after a boot", n)
+				}
+				d.afterCrash(left, "restore").ends(0).says("removed ")
+				l.unmounted()
+				if names := nas.Names("/srv"); len(names) > 0 {
+					t.Errorf("left on the server: %v", names)
+				}
+			})
+		})
+	}
+}
+
 // What an event lacks is reported before the first load, and not only once its mount is there; a stage that
 // is refused leaves the others' report whole.
 func TestScriptedNFSEventIsRefusedBeforeTheFirstLoad(t *testing.T) {

@@ -60,6 +60,9 @@ type Measurement struct {
 	Client string
 	// Backends are other machines that the data of the place comes from or through.
 	Backends []runner.Backend
+	// Mounted is what this run mounts on the folder of the place, as a level of the factor mount:nfs; empty where it
+	// mounts nothing.
+	Mounted string
 	// SharedScratch is a scratch file that another run has laid out and removes; nil where the run has its own.
 	SharedScratch *runner.SharedScratch
 	// SnapshotElsewhere says that another part of the run keeps the snapshots of the target.
@@ -89,7 +92,7 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 		RunID: m.Run.ID, Role: m.Role, Target: m.Target, Place: m.Place(),
 		Program: m.fio, Scratch: m.Place().Size, Saved: m.Saved, MaxWrites: m.maxWrites, Pause: m.Pause(),
 		Events: m.Events, Observer: m.Observer, Profile: m.profiling(),
-		Backends: m.Backends, SharedScratch: m.SharedScratch, Enter: m.Enter,
+		Backends: m.Backends, Mounted: m.Mounted, SharedScratch: m.SharedScratch, Enter: m.Enter,
 		CountKernel: m.Run.Experiment != nil && m.Run.Experiment.Kind == app.BisectKind,
 	}
 	if m.Machine != nil {

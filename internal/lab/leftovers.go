@@ -13,6 +13,9 @@ type Leftovers struct {
 	Jobs string `json:"jobs,omitempty"`
 	// Scratch files, by absolute path.
 	Scratch []string `json:"scratch,omitempty"`
+	// Mount is what was mounted for the run on the folder of the scratch files, as a level of the factor mount:nfs is
+	// written; empty where nothing was. The files lie on a server, so that they are reached through it.
+	Mount string `json:"mount,omitempty"`
 	// Folders that commands work in, by absolute path.
 	Folders []string `json:"folders,omitempty"`
 	// Devices that hold test data.

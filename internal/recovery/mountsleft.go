@@ -32,7 +32,8 @@ func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t host.Target
 	return do()
 }
 
-// mountOfRun is the first level of what a run mounts for its arms; empty where it mounts nothing.
+// mountOfRun is the first level of what a sweep of an earlier version mounts for its arms; empty where it mounts
+// nothing. Runs of this version have it with what they leave.
 func mountOfRun(run lab.Run) string {
 	if run.Experiment == nil {
 		return ""

@@ -150,7 +150,7 @@ func clearTarget(ctx context.Context, p *app.App, s *store.Store, run lab.Run, l
 			Hints: []string{"when the machine can be reached: headroom restore"}}, err)
 	}
 	defer p.CloseTarget(t)
-	level := mountOfRun(run)
+	level := cmp.Or(left.Mount, mountOfRun(run))
 	if level == "" || len(left.Scratch) == 0 {
 		return clearOn(ctx, p, t, s, run, left)
 	}

@@ -82,6 +82,9 @@ type Measurement struct {
 	Pause time.Duration
 	// Scratch is the size of the scratch file of a directory, in bytes.
 	Scratch int64
+	// Mounted is what the run mounts on the folder of the place, as a level of the factor mount:nfs is written; empty
+	// where it mounts nothing.
+	Mounted string
 	// SharedScratch is a scratch file that is there already and that somebody else removes; nil where the session has
 	// one of its own.
 	SharedScratch *SharedScratch

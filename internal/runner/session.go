@@ -243,7 +243,7 @@ func (s *Session) announceLeftovers() error {
 			break
 		}
 		s.scratch = workspace.ScratchFile(s.Place.Path, s.ownerName())
-		left.Scratch = []string{s.scratch}
+		left.Scratch, left.Mount = []string{s.scratch}, s.Mounted
 	case lab.Device:
 		if s.Claim != nil {
 			left.Devices = []string{s.Place.Resolved}

@@ -56,6 +56,7 @@ func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err erro
 		if err := x.journal.Change(ctx, setting, s.mount.String()); err != nil {
 			return run, err
 		}
+		m.Mounted = s.mount.String()
 	}
 	if s.inside {
 		m.Backends = append(m.Backends,

@@ -12,6 +12,9 @@ import (
 func (x *Experiment) plan() error {
 	// what was mounted when it was taken down is gone in the end
 	x.Reboots = x.boots() && x.bootsLoadTarget() || x.mounts()
+	if x.mounts() {
+		x.Mounted = x.mountLevels()[0]
+	}
 	if x.kind == app.BisectKind {
 		return x.replaySearch()
 	}

@@ -338,6 +338,12 @@ func (m *Machine) boot() {
 	for _, p := range running {
 		p.end(-1, "killed")
 	}
+	for _, n := range m.Mounts() {
+		m.unmount(n.Point)
+		if strings.HasPrefix(n.Point, "/run/") { // which is memory
+			m.Remove(n.Point)
+		}
+	}
 	fresh := (&Network{machines: make([]*Machine, m.Number-1)}).New(m.Name)
 	for _, part := range []string{"proc", "sys"} {
 		fresh.tree.mu.Lock()
