@@ -13,10 +13,11 @@ import (
 	"headroom/internal/store"
 )
 
-// WhileMounted does something while a level of NFS is mounted on a folder, with a journal of its own.
-func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t host.Target, folder, level string,
+// WhileMounted does something while a level of NFS is mounted on a folder, with a journal of that ID. Where that begins
+// with the ID of a run, what the run has locked is not locked against it.
+func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t host.Target, id, folder, level string,
 	do func() error) (err error) {
-	journal, err := p.Journal(s, store.NewID(), t)
+	journal, err := p.Journal(s, id, t)
 	if err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func clearTarget(ctx context.Context, p *app.App, s *store.Store, run lab.Run, l
 		return clearOn(ctx, p, t, s, run, left)
 	}
 	var did []string
-	err = WhileMounted(ctx, p, s, t, folder, level, func() error {
+	err = WhileMounted(ctx, p, s, t, run.ID+"-cleaning", folder, level, func() error {
 		did, err = clearOn(ctx, p, t, s, run, left)
 		return err
 	})

@@ -42,9 +42,8 @@ func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(fo
 	if folder == "" {
 		folder = mount.NFSFolder(store.NewID())
 	}
-	return recovery.WhileMounted(ctx, x.Measurement.App, x.Store, x.Target, folder, levels[0], func() error {
-		return do(folder)
-	})
+	return recovery.WhileMounted(ctx, x.Measurement.App, x.Store, x.Target, store.NewID(), folder, levels[0],
+		func() error { return do(folder) })
 }
 
 func (x *Experiment) mountLevels() []string {
