@@ -94,6 +94,8 @@ func designs() []designtest.Design {
 		between = " --on client=scripted://client --on server=scripted://server"
 		scratch = "db1:rm -fv -- /srv/"
 	)
+	settings := map[string]designtest.Shown{"queue:read_ahead_kb": designtest.File("db1", readAhead),
+		"sysctl:vm.swappiness": designtest.File("db1", swappiness)}
 	return []designtest.Design{
 		{Design: lab.DesignRun, Machines: one, Suite: designWrites, Args: words("run {suite} /srv" + onOne),
 			Show: words("show last"), Undo: []string{scratch}, Budget: 6 * time.Second},
@@ -137,24 +139,34 @@ func designs() []designtest.Design {
 			Show: words("nfs --resume last"), Undo: []string{"client:umount"}, Budget: 9 * time.Second},
 		{Design: lab.DesignSweep, Machines: one, Prepare: designSettings, Suite: designReads,
 			Args: words("sweep {suite} /srv --factor queue:read_ahead_kb=16,256 --blocks 2" + onOne),
-			Show: words("sweep --show last"), Undo: []string{"db1:128 " + readAhead}, Budget: 6 * time.Second},
+			Show: words("sweep --show last"), Undo: []string{"db1:128 " + readAhead}, Shows: settings,
+			Budget: 6 * time.Second},
+		{Design: lab.DesignSweep, Name: "of mounts", Machines: ends, Prepare: designMounts, Suite: designReads,
+			NoDryRun: true, Args: append(words("sweep {suite} --on scripted://client --blocks 2 --seed 3 --factor"),
+				`mount:nfs="198.18.1.2:/srv vers=4.2,proto=tcp","198.18.1.2:/srv vers=4.2,proto=tcp,nconnect=2"`),
+			Show: words("sweep --show last"), Undo: []string{"client:umount"}, Budget: 6 * time.Second,
+			Shows: map[string]designtest.Shown{"mount:nfs": designtest.Mounts("client")}},
+		{Design: lab.DesignSweep, Name: "of a network", Machines: ends, Suite: designSends,
+			Args: words("sweep {suite} --factor client:sysctl:vm.swappiness=1,100 --blocks 2 --seed 3" + between),
+			Show: words("sweep --show last"), Undo: []string{"client:60 " + swappiness}, Budget: 6 * time.Second,
+			Shows: map[string]designtest.Shown{"client:sysctl:vm.swappiness": designtest.File("client", swappiness)}},
 		{Design: lab.DesignAblation, Machines: one, Prepare: designSettings, Suite: designReads,
 			Args: words("ablate {suite} /srv --setting queue:read_ahead_kb=16 --setting sysctl:vm.swappiness=1 " +
 				"--alone --blocks 2" + onOne), Show: words("ablate --show last"),
-			Undo: []string{"db1:128 " + readAhead, "db1:60 " + swappiness}, Budget: 12 * time.Second},
+			Undo: []string{"db1:128 " + readAhead, "db1:60 " + swappiness}, Shows: settings, Budget: 12 * time.Second},
 		{Design: lab.DesignAblation, Name: "profiled", Machines: one, Prepare: designSettings, Suite: designReads,
 			Args: words("ablate {suite} /srv --setting queue:read_ahead_kb=16 --blocks 2 --profile=1" + onOne),
-			Show: words("ablate --show last"), Undo: []string{"db1:128 " + readAhead}},
+			Show: words("ablate --show last"), Undo: []string{"db1:128 " + readAhead}, Shows: settings},
 		{Design: lab.DesignBisection, Machines: one, Prepare: designSettings, Suite: designReads, Adaptive: true,
 			FailuresAnswer: true,
 			Args: words("bisect settings {suite} /srv --setting queue:read_ahead_kb=128,16 " +
 				"--setting sysctl:vm.swappiness=60,1" + onOne), Show: words("bisect --show last"),
-			Undo: []string{"db1:128 " + readAhead}, Budget: 12 * time.Second},
+			Undo: []string{"db1:128 " + readAhead}, Shows: settings, Budget: 12 * time.Second},
 		{Design: lab.DesignBisection, Name: "profiled", Machines: one, Prepare: designSettings, Suite: designReads,
 			Adaptive: true, FailuresAnswer: true,
 			Args: words("bisect settings {suite} /srv --setting queue:read_ahead_kb=128,16 " +
 				"--setting sysctl:vm.swappiness=60,1 --profile=1" + onOne), Show: words("bisect --show last"),
-			Undo: []string{"db1:128 " + readAhead}},
+			Undo: []string{"db1:128 " + readAhead}, Shows: settings},
 	}
 }
 

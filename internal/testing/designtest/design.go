@@ -29,6 +29,10 @@ type Design struct {
 	// Undo are parts of the commands that put back what it changes, each after its machine:
 	// "db1:60 /proc/sys/vm/swappiness".
 	Undo []string
+	// NoDryRun says that its dry run is refused, because what is measured is seen only while it is mounted.
+	NoDryRun bool
+	// Shows are the factors that it varies, by what the machines show of each.
+	Shows map[string]Shown
 	// Budget is a limit of time that ends it before its end; 0 for one that takes none.
 	Budget time.Duration
 }

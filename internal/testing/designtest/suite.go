@@ -43,17 +43,28 @@ type whole struct {
 // what the saved run says. What a kill would leave meanwhile is looked at in the end.
 func (d Design) whole(l *Lab) whole {
 	dry := l.run(append(l.args, "--dry-run=full")...)
-	l.endsInOrder(dry, 0)
+	if d.NoDryRun {
+		l.ends(dry, 2)
+	} else {
+		l.endsInOrder(dry, 0)
+	}
 	if n := len(l.loads()); n > 0 {
 		l.Fatalf("the dry run has started %d loads", n)
 	}
 	k := &kills{Lab: l}
 	k.watch()
+	e := &effects{Lab: l}
+	e.watch()
 	printed := l.ends(l.run(append(l.args, "--json")...), 0)
 	k.end()
 	l.asFound()
-	l.doesWhatItListed(dry.stdout)
-	l.costsWhatItSaid(dry, printed)
+	e.check()
+	e.inOneOrder()
+	l.snapshots()
+	if !d.NoDryRun {
+		l.doesWhatItListed(dry.stdout)
+		l.costsWhatItSaid(dry, printed)
+	}
 	w := whole{l.measured(l.store()), k.moments}
 	l.profiled(true)
 	if shown := l.ends(l.run(append(d.Show, "--json")...), 0); shown.stdout != printed.stdout {

@@ -20,8 +20,28 @@ func (m *Machine) Snapshot() (back func()) {
 		m.mounts = slices.Clone(mounts)
 		m.mu.Unlock()
 		m.tree.mu.Lock()
-		defer m.tree.mu.Unlock()
 		m.tree.root = kept.copied()
+		m.tree.mu.Unlock()
+		if m.Network != nil {
+			for _, other := range m.Network.machines {
+				other.showMounts()
+			}
+		}
+	}
+}
+
+// showMounts has the points of all mounts show what the servers hold now, as after one of them was put back.
+func (m *Machine) showMounts() {
+	for _, n := range m.Mounts() {
+		n.Server.tree.mu.Lock()
+		export, _, err := n.Server.tree.find(n.Path, true)
+		n.Server.tree.mu.Unlock()
+		if err != nil {
+			continue
+		}
+		m.tree.mu.Lock()
+		m.tree.put(n.Point, export)
+		m.tree.mu.Unlock()
 	}
 }
 

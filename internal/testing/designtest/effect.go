@@ -1,0 +1,160 @@
+package designtest
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"headroom/internal/experiment"
+	"headroom/internal/lab"
+	"headroom/internal/store"
+	"headroom/internal/testing/scripted"
+)
+
+// Shown returns what a machine shows of a factor: the level that is in effect, or what was found.
+type Shown func(l *Lab) string
+
+// File shows a factor by a file of a machine.
+func File(machine, name string) Shown {
+	return func(l *Lab) string { return l.Machine(machine).Get(name) }
+}
+
+// Mounts shows what a machine mounts of NFS, as the levels of mount:nfs are written; empty for none.
+func Mounts(machine string) Shown {
+	return func(l *Lab) string {
+		var all []string
+		for _, n := range l.Machine(machine).Mounts() {
+			all = append(all, n.Address+":"+n.Path+" "+strings.Join(n.Options, ","))
+		}
+		return strings.Join(all, "; ")
+	}
+}
+
+// atBegin is what the machines show when a load begins.
+type atBegin struct {
+	at    time.Time
+	shown map[string]string
+}
+
+// effects notes what the machines show of the factors when loads begin.
+type effects struct {
+	*Lab
+	found map[string]string
+	all   []atBegin
+	// commands counts those that each machine had carried out when the last load began.
+	commands map[string]int
+}
+
+// watch notes it from now on, besides whatever else looks at loads.
+func (e *effects) watch() {
+	e.found = e.shows()
+	before := e.begun
+	e.begun = func(load *scripted.Event, first bool) {
+		if before != nil {
+			before(load, first)
+		}
+		e.all = append(e.all, atBegin{time.Now(), e.shows()})
+		e.commands = map[string]int{}
+		for _, m := range e.Machines {
+			e.commands[m.Name] = len(m.Commands())
+		}
+	}
+}
+
+func (e *effects) shows() map[string]string {
+	all := map[string]string{}
+	for factor, shown := range e.design.Shows {
+		all[factor] = shown(e.Lab)
+	}
+	return all
+}
+
+// check fails the test unless each repetition began with exactly the levels of its arm, and with what was found of what
+// the arm does not name.
+func (e *effects) check() {
+	e.Helper()
+	checked := 0
+	for _, b := range e.bundles(e.store()) {
+		arms := map[string]lab.Arm{}
+		for _, a := range b.Run.Arms {
+			arms[a.ID] = a
+		}
+		cells := map[string]lab.Cell{}
+		for _, c := range b.Run.Cells {
+			cells[c.ID] = c
+		}
+		for r, err := range b.Repetitions() {
+			if err != nil {
+				e.Fatal(err)
+			}
+			i := slices.IndexFunc(e.all, func(a atBegin) bool {
+				return a.at.Sub(r.Start).Abs() < time.Second
+			})
+			if i < 0 {
+				e.Errorf("no load began when %s did, at %s", r.Cell, r.Start)
+				continue
+			}
+			levels := arms[cells[r.Cell].Arm].Levels
+			for _, factor := range slices.Sorted(maps.Keys(e.design.Shows)) {
+				want, varied := levels[factor]
+				if !varied {
+					want = e.found[factor]
+				}
+				if checked++; e.all[i].shown[factor] != want {
+					e.Errorf("%s in block %d began with %s=%q, and its arm has %q", r.Cell, r.Block, factor,
+						e.all[i].shown[factor], want)
+				}
+			}
+		}
+	}
+	if checked == 0 && len(e.design.Shows) > 0 {
+		e.Error("no level was checked")
+	}
+}
+
+// snapshots fails the test unless each run has the facts of its targets before the first load, and of those that are
+// loaded after the last one.
+func (l *Lab) snapshots() {
+	l.Helper()
+	for _, b := range l.bundles(l.store()) {
+		for _, when := range []store.SnapshotTime{store.Before, store.After} {
+			for _, t := range b.Run.Targets {
+				if when == store.After && t.Role == experiment.ServerRole {
+					continue
+				}
+				n := 0
+				for _, err := range b.EachFact(t.Role, when) {
+					if n++; err != nil {
+						l.Errorf("the facts of %s: %v", t.Target, err)
+						break
+					}
+				}
+				if n < 50 {
+					l.Errorf("%d facts of %s (%s) are saved, %v", n, t.Target, t.Role, when)
+				}
+			}
+		}
+	}
+}
+
+// inOneOrder fails the test unless the machines were left in one order after the last load: scratch files are removed
+// before what leads to them, or was in effect for their loads, is undone.
+func (e *effects) inOneOrder() {
+	e.Helper()
+	for _, m := range e.Machines {
+		undone := ""
+		for _, command := range m.Commands()[e.commands[m.Name]:] {
+			if strings.HasPrefix(command, "rm ") && strings.Contains(command, ".scratch") && undone != "" {
+				e.Errorf("on %s, %s was undone before the scratch file was removed", m.Name, undone)
+			}
+			for _, undo := range e.design.Undo {
+				part, ok := strings.CutPrefix(undo, m.Name+":")
+				if ok && !strings.HasPrefix(part, "rm ") && strings.Contains(command, part) {
+					undone = path.Base(part)
+				}
+			}
+		}
+	}
+}
