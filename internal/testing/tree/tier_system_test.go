@@ -1,6 +1,6 @@
 //go:build system
 
-package headroom
+package tree
 
 import (
 	"os"
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTierRunsFailedTestsAgain checks the second try of scripts/tier on small modules: what passes it is green and named,
-// and everything else is red.
+// TestTierRunsFailedTestsAgain checks the second try of scripts/tier on small modules: what passes it is green and
+// named, and everything else is red.
 func TestTierRunsFailedTestsAgain(t *testing.T) {
 	script, err := filepath.Abs("scripts/tier")
 	if err != nil {

@@ -1,4 +1,4 @@
-package headroom
+package tree
 
 import (
 	"io/fs"
@@ -142,8 +142,8 @@ func TestPullRequestsRunTheTiers(t *testing.T) {
 	}
 }
 
-// An action is code of others that runs with our rights: a tag of theirs can be moved, a commit can't. A job has no more
-// rights than it names, and ends.
+// An action is code of others that runs with our rights: a tag of theirs can be moved, a commit can't. A job has no
+// more rights than it names, and ends.
 func TestWorkflowsAreBounded(t *testing.T) {
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	uses := regexp.MustCompile(`(?m)^ *(?:- )?uses: *(.*)$`)
@@ -191,8 +191,10 @@ func TestSecretsAndRightsAreApart(t *testing.T) {
 				case held > 0:
 					signs++
 					for _, other := range job.Steps {
-						if other.Run != "" && other.Run != step.Run || strings.HasPrefix(other.Uses, "actions/setup-go@") {
-							t.Errorf("%s: job %s, which has the key, runs %s%s as well", f.name, name, other.Run, other.Uses)
+						if other.Run != "" && other.Run != step.Run ||
+							strings.HasPrefix(other.Uses, "actions/setup-go@") {
+							t.Errorf("%s: job %s, which has the key, runs %s%s as well", f.name, name, other.Run,
+								other.Uses)
 						}
 					}
 				case writes && step.Run != "" && step.Run != "scripts/publish build/release":
@@ -213,7 +215,8 @@ func TestSecretsAndRightsAreApart(t *testing.T) {
 func TestUnsignedReleasesFail(t *testing.T) {
 	programs := t.TempDir()
 	for _, name := range []string{"cosign", "gh", "skopeo"} {
-		if err := os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\necho \"$0 was run\"\n"), 0o755); err != nil {
+		script := []byte("#!/bin/sh\necho \"$0 was run\"\n")
+		if err := os.WriteFile(filepath.Join(programs, name), script, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -234,8 +237,8 @@ func TestUnsignedReleasesFail(t *testing.T) {
 			}
 		}
 		cmd := exec.Command("scripts/"+c.script, dir)
-		cmd.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "COSIGN_KEY=" + c.key, "GITHUB_REF_NAME=v1.2.3",
-			"GITHUB_REPOSITORY=o/r", "GH_TOKEN=", "REGISTRY_USER="}
+		cmd.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "COSIGN_KEY=" + c.key,
+			"GITHUB_REF_NAME=v1.2.3", "GITHUB_REPOSITORY=o/r", "GH_TOKEN=", "REGISTRY_USER="}
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.want) || strings.Contains(string(out), "was run") {
 			t.Errorf("scripts/%s with %v: %v\n%s", c.script, c.files, err, out)
@@ -270,8 +273,8 @@ func TestWorkflowsAgree(t *testing.T) {
 	}
 }
 
-// Dependabot looks into each folder with a go.mod. It raises what a go.mod requires for its own code by itself, programs
-// (tool) only if their module is named.
+// Dependabot looks into each folder with a go.mod. It raises what a go.mod requires for its own code by itself,
+// programs (tool) only if their module is named.
 func TestDependabotKnowsEveryModule(t *testing.T) {
 	var config struct {
 		Updates []struct {

@@ -1,4 +1,4 @@
-package headroom
+package tree
 
 import (
 	"go/ast"
@@ -320,7 +320,8 @@ func fails(n ast.Node) bool {
 			return false // asks by itself
 		case *ast.CallExpr:
 			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf",
-				"Fail", "FailNow", "Skip", "Skipf", "SkipNow"}, s.Sel.Name) && exprName(s) != "lab.Errorf" && exprName(s) != "fmt.Errorf" {
+				"Fail", "FailNow", "Skip", "Skipf", "SkipNow"}, s.Sel.Name) && exprName(s) != "lab.Errorf" &&
+				exprName(s) != "fmt.Errorf" {
 				found = true
 			}
 		}
@@ -704,8 +705,8 @@ func TestOnlyWith(t *testing.T) {
 	}
 }
 
-// Tests that drive programs must pass on any machine, and two runs of them at the same time on one. The rest of this file
-// finds the commonest faults: units in expected output, fixed waits, shared names.
+// Tests that drive programs must pass on any machine, and two runs of them at the same time on one. The rest of this
+// file finds the commonest faults: units in expected output, fixed waits, shared names.
 
 // harmless lists findings that are no faults, by function, with the reason.
 func harmless() map[string]string {
@@ -716,7 +717,8 @@ func harmless() map[string]string {
 		"internal/cli/serve_system_test.go TestServe": "there is no such port",
 		"internal/cli/signals_system_test.go TestALaterSignalCutsTheCleanUpShort": "a later signal is one that " +
 			"comes after a time",
-		"internal/cli/tutorials_system_test.go tutorial":                       "names that pages show, which it replaces by its own",
+		"internal/cli/tutorials_system_test.go tutorial": "names that pages show, which it replaces by its " +
+			"own",
 		"internal/profile/record/record_system_test.go TestTerminatedRecorder": "an end at any moment",
 		"internal/profile/record/sampler/perf_system_test.go both": "perf does not say when it begins: where it was " +
 			"too late, the next try waits longer",

@@ -1,6 +1,6 @@
 //go:build system
 
-package headroom
+package tree
 
 import (
 	"encoding/json"
@@ -28,7 +28,8 @@ func TestSite(t *testing.T) {
 		t.Fatal(err)
 	}
 	site := t.TempDir()
-	if text, err := exec.Command("go", "run", "-C", "tools/docs", ".", "site", root, site).CombinedOutput(); err != nil {
+	text, err := exec.Command("go", "run", "-C", "tools/docs", ".", "site", root, site).CombinedOutput()
+	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	t.Run("search", func(t *testing.T) { searchOfTheSite(t, site) })
@@ -86,6 +87,9 @@ func widthsOfTheSite(t *testing.T, site string) {
 		for _, name := range names {
 			pages = append(pages, strings.TrimPrefix(name, site))
 		}
+	}
+	if len(pages) == 0 {
+		t.Fatal("the site has no pages")
 	}
 	list, err := json.Marshal(pages)
 	if err != nil {

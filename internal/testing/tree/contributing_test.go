@@ -1,4 +1,4 @@
-package headroom
+package tree
 
 import (
 	"go/ast"
