@@ -1,4 +1,4 @@
-module headroom
+module github.com/headroom/headroom
 
 go 1.26.0
 

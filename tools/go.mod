@@ -1,4 +1,4 @@
-module headroom/tools
+module github.com/headroom/headroom/tools
 
 go 1.26.0
 

@@ -7,9 +7,9 @@ import (
 	"os/signal"
 	"syscall"
 
-	"headroom/internal/app"
-	"headroom/internal/cli"
-	"headroom/internal/configfile"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/cli"
+	"github.com/headroom/headroom/internal/configfile"
 )
 
 // These are set by the linker; releases set all of them.

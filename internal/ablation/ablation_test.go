@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func usual() Terms { return Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, MinBlocks: 3} }

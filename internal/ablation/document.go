@@ -3,11 +3,11 @@ package ablation
 import (
 	"math"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/profile/difference"
-	"headroom/internal/rule"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/stat"
-	"headroom/internal/stat/jumping"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/jumping"
 )
 
 // FewestBlocks returns how many blocks a difference of less than twofold takes: in one arm, and in both arms that a

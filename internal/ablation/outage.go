@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Outage is a load that has no figure in an arm that was visited.

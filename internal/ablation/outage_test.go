@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // A load that fails or measures 0 in an arm is compared with nothing there. It stops with a setting where it never has

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // Read takes a saved run apart: its design, the values of the deciding metrics, and the warnings that weaken them.

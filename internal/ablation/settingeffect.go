@@ -4,9 +4,9 @@ import (
 	"iter"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // FromRun makes the document of a saved run.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Settled says of each arm of the design whether it needs no further blocks: what it was measured for is decided in all

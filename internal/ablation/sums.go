@@ -3,7 +3,7 @@ package ablation
 import (
 	"slices"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // sumUp says of one number whether effects add up and whether the baseline equals itself.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Warning is a reason to distrust what was measured.

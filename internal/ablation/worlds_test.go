@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // TestEqualSettings carries out ablations of settings that do nothing, on machines with many kinds of noise. At most 5%

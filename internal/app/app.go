@@ -12,13 +12,13 @@ import (
 
 	"golang.org/x/term"
 
-	"headroom/internal/config"
-	"headroom/internal/configfile"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/configfile"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // Environment is everything outside the process that the program touches besides files.

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/config"
-	"headroom/internal/configfile"
-	"headroom/internal/host"
-	"headroom/internal/suite"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/configfile"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // Config are the settings of files and of the environment, and the files that were looked for. They are read once.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // exitMeaning is an exit code and what it says.

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"headroom/internal/factor/journal"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // Journal begins the journal of what a run changes on a target.

@@ -3,9 +3,9 @@ package app
 import (
 	"fmt"
 
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // BisectKind is the third kind of experiment: its arms are chosen one by one.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // OpenConcurrently opens several targets, in the order of their names. Pods and machines of a cluster start at the same

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // Opened are the targets that a command has opened, by names of its own, in the order of opening. The zero value has

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // closing is a target that notes when it is closed.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"syscall"
 
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // OwnOutput says whether a name given with --output is that of standard output.

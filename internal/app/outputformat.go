@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/prose"
-	"headroom/internal/report/runs"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report/runs"
 )
 
 // OutputFormat is a format that a command writes, and the suffix of its files.

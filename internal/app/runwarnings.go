@@ -1,9 +1,9 @@
 package app
 
 import (
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // ShownWarning is a warning that a report of one of the runs would show.

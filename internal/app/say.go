@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // Print prints a line to standard error; on a terminal that is narrower, several.

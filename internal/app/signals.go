@@ -9,9 +9,9 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/linux"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // StopSignals returns the signals on which the program stops and restores settings: all that can be caught and would

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // A second signal is the first one come again, unless it comes clearly later; a third one is not.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"headroom/internal/facts"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Snapshot is everything known of a target now, but for what is left out.

@@ -3,9 +3,9 @@ package app
 import (
 	"context"
 
-	"headroom/internal/host"
-	"headroom/internal/host/bootloader"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/bootloader"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Bootable is a target with the power to start it again, and the way in which it is.

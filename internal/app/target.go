@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/boot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // WithEmulation adds what the host knows of a guest and the guest itself may have been too slow to say: that its

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/config"
-	"headroom/internal/host"
-	"headroom/internal/host/bootloader"
-	"headroom/internal/host/kube"
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/host/qemu"
-	"headroom/internal/lab"
-	"headroom/internal/saved"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/bootloader"
+	"github.com/headroom/headroom/internal/host/kube"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/saved"
 )
 
 // TargetKind is one kind of place where commands run, and all that this package knows of it. What an open target can

@@ -6,10 +6,10 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/suite"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // OpenStoreFor opens the store for a command that may go on with a run. What the header of one says is carried out:

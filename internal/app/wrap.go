@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Rows prints names, each with its text if it has one.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // simulatedSearch is a run that is carried out on a simulated machine.

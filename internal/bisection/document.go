@@ -8,11 +8,11 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/profile/difference"
-	"headroom/internal/rule"
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/search"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/lab"
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/search"
 )
 
 // ChangedCounter is something that the kernel counts, which came more or less often where the culprits were in effect,

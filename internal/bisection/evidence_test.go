@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // proved is a search that has found the first of two candidates, with what a simulated kernel counts: rates by counter

@@ -15,13 +15,13 @@ import (
 	"go.yaml.in/yaml/v3"
 	"gonum.org/v1/gonum/stat"
 
-	"headroom/internal/bisection"
-	"headroom/internal/diff"
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // The searches between two real kernels are simulated: which of some 3,000 options that differ between their

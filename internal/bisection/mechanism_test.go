@@ -13,12 +13,12 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/difference"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // plantedCause is a setting that makes a machine slow, with its name in testdata/planted.tsv.

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/diff"
-	"headroom/internal/factor"
-	"headroom/internal/factor/spot"
-	"headroom/internal/lab"
-	"headroom/internal/profile/difference"
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/search"
 )
 
 // ignorance is the share of the prior probability that all candidates have alike, whatever is known of them: what

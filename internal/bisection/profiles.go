@@ -3,11 +3,11 @@ package bisection
 import (
 	"slices"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/difference"
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/search"
 )
 
 func (p *Progress) space() search.Space {

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/bisection"
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/cost"
 )
 
 // strictAmongOthers is a search with iommu.strict=1 in the place of the fourth of some settings; it is the culprit if

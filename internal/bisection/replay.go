@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile/cost"
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/search"
 )
 
 // Kind of experiment, as lab.Experiment names it.

@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/search"
 )
 
 // State of a series, or a mixture of settings.

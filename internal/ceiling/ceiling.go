@@ -20,8 +20,8 @@ package ceiling
 import (
 	"math"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Ceiling is a bound on one metric.

@@ -1,6 +1,6 @@
 package ceiling
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // OfCells are the ceilings of each cell of a run, by the cell's ID, from the facts of the target that it ran on.
 func OfCells(run lab.Run) map[string][]Ceiling {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	figures "headroom/internal/testing/figure"
+	figures "github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Ten times the disks must not take a hundred times as long. The best of several tries counts: the machine may be busy.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func derive(all []lab.Fact) map[string]lab.Fact {

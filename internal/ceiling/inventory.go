@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // maxSteps is how many functions a path may have from the root to a device; buses nest a handful deep.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // endpoint is a thing that moves data over PCI: a disk, a NIC, a port.

@@ -3,9 +3,9 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/ablation"
-	"headroom/internal/app"
-	"headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment/vary"
 )
 
 func (p *program) ablateCommand() *cobra.Command {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"headroom/internal/ablation"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // An ablation of three settings over eight pairs and two links prices the one that is planted, a link that carries a

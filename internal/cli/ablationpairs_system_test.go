@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/ablation"
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // twoLinks are two hosts with two links of 40 Mbit/s between them.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/compare"
-	"headroom/internal/profile/difference"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // accountedPair is a guest with two to four boot arguments, of which the first costs most, to be compared with one

@@ -5,14 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/bisection"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/factor"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) bisectCommand() *cobra.Command {

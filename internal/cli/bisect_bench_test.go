@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/bisection"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // What a culprit does shows in what the kernel counts: one that starts programs differs from one that sleeps. The

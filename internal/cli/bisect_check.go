@@ -3,9 +3,9 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/check"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/check"
 )
 
 func (p *program) bisectCheckCommand() *cobra.Command {

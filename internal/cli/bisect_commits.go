@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/commits"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/commits"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func (p *program) bisectCommitsCommand() *cobra.Command {

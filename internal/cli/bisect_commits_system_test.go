@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // commitHistory is a git tree of a small program that writes a file and says how long it took, which is no time of this

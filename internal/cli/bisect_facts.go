@@ -8,15 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/diff"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/factor"
-	"headroom/internal/facts"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/profile/difference"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 func (p *program) bisectFactsCommand() *cobra.Command {

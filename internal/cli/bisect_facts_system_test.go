@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/bisection"
 )
 
 // Two snapshots of this machine, of which the second has some sysctls otherwise: what can be set is searched, the rest

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/bisection"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // slowArguments each make small random reads much slower in a guest with an emulated NVMe disk: by 41%, 65% and 76%, in

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/bisection"
 )
 
 // kernels are all that Debian offers of its two series, from the oldest release to the newest.

@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/diff"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/kbuild"
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/kbuild"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // kernelsBetween asks a tree which options lie between two configurations, and which of them can be switched one

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/bisection"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // slowOptions each make small random reads much slower in a guest with an emulated NVMe disk, with what they need.

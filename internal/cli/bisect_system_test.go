@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // oneSlowVariable is a small program that one of twelve variables makes slow, which it says itself: what a decision

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/initramfs"
-	"headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/host/initramfs"
+	"github.com/headroom/headroom/internal/host/qemu"
 )
 
 // guest is a Debian kernel in QEMU with an initramfs that holds busybox, this headroom and a few of the kernel's

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 // Run carries out a command line and returns the exit code.

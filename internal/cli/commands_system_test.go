@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // stubborn leaves all behind that a command can: a process that does not heed SIGTERM, one in a session of its own that

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"headroom/internal/app"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // TestCommandsDoc keeps the page of all commands the same as the commands.

@@ -3,10 +3,10 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/compare"
-	"headroom/internal/experiment/ladderrun"
-	"headroom/internal/experiment/paired"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/experiment/ladderrun"
+	"github.com/headroom/headroom/internal/experiment/paired"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) compareCommand() *cobra.Command {

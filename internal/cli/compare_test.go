@@ -3,9 +3,9 @@ package cli
 import (
 	"testing"
 
-	"headroom/internal/compare"
-	"headroom/internal/lab"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func TestSidesAreCalledByWhatTheyDifferIn(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/reference"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // completeRuns offers the runs of the store to the shell: by their ids and by their labels.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/config"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // configSchema names the published JSON document of config show.

@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"headroom/internal/config"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/store"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // argumentsNote is the annotation of commands that says what their arguments name: targets, or at which position a

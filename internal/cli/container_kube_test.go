@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // The image needs nothing else: a privileged container of it measures a blank device, and prints one row.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // deployed is a namespace of the test's own in which manifests of deploy/ are tried. It allows no privileges.

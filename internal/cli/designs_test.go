@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/designtest"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/designtest"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // Every kind of experiment passes the same tests.

@@ -13,13 +13,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/app"
-	"headroom/internal/diagnosis"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/rule"
-	"headroom/internal/store"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // alikeMachines writes snapshots of n machines alike, as a healthy one was read, and of those of which change makes

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // result is what of a run's document the tests here look at.

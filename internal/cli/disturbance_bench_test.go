@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/load/fio"
-	"headroom/internal/stat"
-	"headroom/internal/summary"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
 // Measuring must not disturb what is measured. Here headroom runs one job and plain fio runs the same job, in turn

@@ -15,10 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/host"
-	"headroom/internal/testing/designtest"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/designtest"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // docLab carries out the commands of one page, in their order and with one store, on scripted machines: each target

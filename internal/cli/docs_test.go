@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/config"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/host/qemu"
-	"headroom/internal/rule"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // The examples in the docs are loaded, so that they can't drift.

@@ -8,18 +8,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/diagnosis"
-	"headroom/internal/document"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/report/machines"
-	"headroom/internal/results"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/machines"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 type doctorOptions struct {

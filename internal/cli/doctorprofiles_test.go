@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/diagnosis"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/rule"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // A finding about a run rests on its profile, where facts don't tell the cause; of a run without one nothing is said of

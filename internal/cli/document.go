@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/results"
 )
 
 // flags adds -o and --format.

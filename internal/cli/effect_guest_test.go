@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ablation"
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // What is varied at a boot is proved by what the guest says of itself, each visit is a boot of its own, the disk that

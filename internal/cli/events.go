@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/pflag"
 
-	"headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment"
 )
 
 func eventFlagsOf(o *experiment.EventOptions, f *pflag.FlagSet, where string) {

@@ -18,12 +18,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/factor/journal"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // watch reads every 20 ms what the links of a host have received, until it is stopped.

@@ -18,11 +18,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/factor/journal"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // twoPaths are two hosts with two links between them, of which the second has half the rate of the first. The address

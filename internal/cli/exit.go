@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 func exitCodeHelp(root *cobra.Command) string {

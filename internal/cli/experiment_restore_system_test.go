@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // An experiment that is killed while a setting is changed leaves it so; restore puts it back. Each step of the way is

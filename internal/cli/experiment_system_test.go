@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/experiment/vary"
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // experimentSuite has a load of fio's, and a command with a parameter and something to do before and after it. The load

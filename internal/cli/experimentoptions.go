@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/host/bootloader"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/host/bootloader"
 )
 
 // flags adds those that sweep and ablate have.

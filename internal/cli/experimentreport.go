@@ -3,11 +3,11 @@ package cli
 import (
 	"context"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/lab"
-	"headroom/internal/results"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // reportExperiment shows a saved experiment of a kind. It ends at once when it is interrupted: all that was changed is

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/rule"
-	"headroom/internal/validity"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/validity"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // explained are warnings, rules and metrics that a name stands for. One name can be of several: clock-source is a

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/report"
-	"headroom/internal/report/runs"
-	"headroom/internal/results"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/runs"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
 )
 
 func (p *program) exportCommand() *cobra.Command {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // factorsSchema names the published JSON document of factors.

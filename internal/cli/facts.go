@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/facts"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/saved"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/saved"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 type factsOptions struct {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // On a terminal a fact is a line; facts that were asked for are shown whole, and what is no terminal gets all of it in

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/diff"
-	"headroom/internal/document"
-	"headroom/internal/facts"
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
-	"headroom/internal/profile/difference"
-	"headroom/internal/report"
-	"headroom/internal/report/machines"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/machines"
+	"github.com/headroom/headroom/internal/results"
 )
 
 type factsDiffOptions struct {

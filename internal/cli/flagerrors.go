@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // flagError says in the words of the user which flag can't be read, what was typed, and what the flag takes.

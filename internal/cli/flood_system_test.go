@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // printing has one load that prints more than is read, one that prints more than it may and would go on, and one that

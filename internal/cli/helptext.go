@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // commandGroups are the headings under which help lists the commands, in this order, with the commands below them.

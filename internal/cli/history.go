@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/history"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) historyCommand() *cobra.Command {

@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/facts"
-	"headroom/internal/history"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // weekly is a history to be put into a store: a run a week of two cells on one machine.

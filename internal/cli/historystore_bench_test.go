@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
 // TestLongHistories times headroom history by the number of runs and of loads: of runs that have not been followed

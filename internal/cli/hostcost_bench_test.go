@@ -8,9 +8,9 @@ import (
 	"runtime"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
 // The CPU time of the host is at least that of fio, and no more than the cores had.

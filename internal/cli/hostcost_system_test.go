@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // nullLoad takes CPU time alone: a million operations of nothing, which no machine does in no time.

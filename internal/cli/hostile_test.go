@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // hostileText is a name as somebody gives it who wants to trick the reader: a title, a line that is painted over, a

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/prose"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // howto is a page of docs whose commands are carried out in their order. What each prints stands below it.

@@ -3,9 +3,9 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/importer"
-	"headroom/internal/recovery"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/importer"
+	"github.com/headroom/headroom/internal/recovery"
 )
 
 func (p *program) importCommand() *cobra.Command {

@@ -12,9 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
-	"headroom/internal/testing/ingesttest"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/testing/ingesttest"
 )
 
 // loads is what the peers that are written in Python begin with: json.loads of every document. The reading of the

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/store"
-	"headroom/internal/testing/ingesttest"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/ingesttest"
 )
 
 // Ten thousand documents are imported into one run.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // interruptGrace is how long a command that was interrupted may take to end by itself.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // bulky is a store with a run whose raw output fills any pipe, and the run.

@@ -5,8 +5,8 @@ package cli
 import (
 	"testing"
 
-	"headroom/internal/sweep"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // What none to four IOThreads gain in an emulated guest, on a disk of nothing, too, and how much of the disk of this

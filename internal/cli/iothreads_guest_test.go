@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // iothreadsGuest describes a guest under a QEMU that maps queues to IOThreads, with a disk on this machine's own and

@@ -17,8 +17,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // killSuite is quick to run and has all that can be left behind: a scratch file, loads, many saved repetitions. Its

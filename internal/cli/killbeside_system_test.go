@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/factor/journal"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // besideCounts is what came of experiments on the same settings beside those that are killed; guarded as killCounts.

@@ -25,10 +25,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/factor/journal"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // The real program is killed with SIGKILL over and over: at each step of saving and of changing settings in turn, and

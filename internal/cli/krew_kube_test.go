@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 // krew takes the manifest and the archive, and kubectl then has headroom as a command of its own, with completion.

@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment/ladderrun"
-	"headroom/internal/ladder"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment/ladderrun"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/results/ladders"
 )
 
 // defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where

@@ -5,7 +5,7 @@ package cli
 import (
 	"testing"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Of 400 reads a second that two drives allow, a delay over both leaves 160.

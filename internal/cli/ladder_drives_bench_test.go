@@ -5,7 +5,7 @@ package cli
 import (
 	"testing"
 
-	"headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/ladder"
 )
 
 // named is the rung that the answer names.

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/ladder"
 )
 
 // A ladder over what this machine's own kernel may not have. That the delay is named, and nothing below it, a test with

@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/store"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // ladderSuite is a load that the kernel holds to rates which take no time of any processor.

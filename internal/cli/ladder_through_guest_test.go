@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/ladder"
-	"headroom/internal/store"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // guestLadderFixture is a directory with a guest over it: a disk with nothing behind it, one on an image that is made

@@ -5,8 +5,8 @@ package cli
 import (
 	"testing"
 
-	"headroom/internal/layers"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // A delay that is put at one layer is found there as long as it is, and nowhere else.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/layers"
+	"github.com/headroom/headroom/internal/layers"
 )
 
 // A waterfall over targets: a bare volume of the class "fast", and a file system on one of "slow", where each read

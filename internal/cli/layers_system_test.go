@@ -11,9 +11,9 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/layers"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // layersFixture is a stack of real layers: a loop device of a file in memory, one on top of it, and an ext4 in that.

@@ -5,14 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/report"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/sweep"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // levelFlags say of a saved run that is no sweep which of its levels is the factor; for a sweep they are settled.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // clusterBusterLevels writes the reports of ClusterBuster, as its json-summary prints them, of virtual machines with 0,

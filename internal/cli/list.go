@@ -9,11 +9,11 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/prose"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 func (p *program) listCommand() *cobra.Command {

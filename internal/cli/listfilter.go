@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/results"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // listFilter says which runs are listed.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/compare"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // comparisonsWanted names the variable that says how often each kind of live comparison is made, where it is not the

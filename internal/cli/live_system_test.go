@@ -14,12 +14,12 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/config"
-	"headroom/internal/experiment/paired"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/experiment/paired"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // pacedSuite is a load whose pace is set. It ends by how much it has read or written: one that ends by the clock can be

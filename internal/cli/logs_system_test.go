@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"testing"
 
-	"headroom/internal/load/fio"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // What headroom asks of fio besides the job, its logs, costs instructions in each I/O. They are counted, because no

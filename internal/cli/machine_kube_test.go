@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/sweep"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/kubetest"
-	"headroom/internal/testing/standin"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/testing/standin"
 )
 
 // machineRun is a headroom that measures in machines of the stand-in for KubeVirt, which is no KubeVirt: what differs

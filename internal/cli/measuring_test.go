@@ -11,17 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/ladderrun"
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/host/qemu"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/rule"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/ladderrun"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // What doctor tells to type to measure a finding is taken by this version: its commands, flags, suites and factors.

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // refusePlaceFirst refuses a command line whose first word is a place where the suite should be, with the line that was

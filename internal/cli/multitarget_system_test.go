@@ -15,11 +15,11 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/config"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // fleetFixture is a victim on three targets: this machine, and twice over ssh, by a server for each.

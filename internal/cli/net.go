@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/network"
-	"headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/network"
+	"github.com/headroom/headroom/internal/load/served"
 )
 
 func (p *program) netCommand() *cobra.Command {

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/interference"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/interference"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // precise records a rate, and holds it against the one that was planted: on a machine that does nothing else it is

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/summary"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // portsChecked are the warnings that come of holding ports against claims.

@@ -16,11 +16,11 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/config"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // twoHosts are two network namespaces with a link between them, each reached over ssh by a server of its own. The link

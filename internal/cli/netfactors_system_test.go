@@ -18,11 +18,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/ablation"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/sweep"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // roundTrip is that of a link with a delay.

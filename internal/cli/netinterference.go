@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment/network"
-	"headroom/internal/interference"
-	"headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment/network"
+	"github.com/headroom/headroom/internal/interference"
+	"github.com/headroom/headroom/internal/load/iperf3"
 )
 
 func (p *program) interferenceCommand() *cobra.Command {

@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/interference"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/interference"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // port is one address of the server, with the rate that the network lets through to it.

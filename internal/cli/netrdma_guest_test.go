@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/config"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // rdmaGuest describes a guest with soft RoCE on the first of two networks, and the programs of perftest with the part

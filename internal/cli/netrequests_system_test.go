@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/sockperf"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/sockperf"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // slowHosts are two hosts whose link carries requests at a known pace: a bucket of eight frames (tc-tbf(8)), which is

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/ladder"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // rungCalled is the rate of a rung to the server.

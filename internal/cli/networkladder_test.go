@@ -12,13 +12,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/results/ladders"
-	"headroom/internal/runner"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // reportedLadder is the 200 Gbit/s report as a recorded ladder: eight ports of 25 Gbit/s in groups of two, four and

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/nfs"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/nfs"
 )
 
 // defaultRDMAPort is the one that is registered for NFS over RDMA (RFC 8267).

@@ -18,15 +18,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/app"
-	"headroom/internal/config"
-	"headroom/internal/factor/journal"
-	"headroom/internal/factor/mount"
-	"headroom/internal/host"
-	"headroom/internal/host/qemu"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // nfsGuests describe a client and a server of NFS with two networks between them, each with soft RoCE. A card says of

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // The two guests of docs/howto/nfs.md work as they are written there: with the programs of NFS where Debian installs

@@ -20,12 +20,12 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/factor/journal"
-	"headroom/internal/lab"
-	"headroom/internal/outage"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/outage"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // trunk are two guests, of which one can mount a directory of the other over two links at once. The server sends no

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/diagnosis"
 )
 
 // document is what is looked at of a run.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // seeded are the arguments of an experiment on the one machine.

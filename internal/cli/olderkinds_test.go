@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // olderKind is one kind of measurement of which there are bundles made by an older binary.

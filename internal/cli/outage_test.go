@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // measuredLoad is a load of a saved run: values of its repetitions by metric, and how many more of them failed.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // What a job costs besides fio itself: wall-clock time, memory and CPU time of the headroom process.

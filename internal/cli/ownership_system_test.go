@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/config"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // What root measures in may belong to somebody else, who can rename what is there and put links in its place. nobody is

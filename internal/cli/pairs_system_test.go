@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/ablation"
 )
 
 // redundant is a command with two settings that cost the same fifth, once: both together cost no more than one of them.

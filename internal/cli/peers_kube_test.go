@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // sweptTogether is a sweep of two pods that are loaded at the same moment, each held to 100 and to 200 a second. It is

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 // words are the arguments of the command line. What completes words gets those that it completes alone.

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // podSuite has loads that are long enough for something to happen during them.

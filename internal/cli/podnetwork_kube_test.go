@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/ladder"
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // ladderArguments are the arguments of a short ladder between two pods.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile/breakdown"
-	"headroom/internal/profile/difference"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/profile/breakdown"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // profiledKernels are the kernels in which causes are planted, by the names of their packages.

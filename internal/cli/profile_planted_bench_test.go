@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 // plantedCause is a setting that costs I/O in a guest, and by what a pair of profiles is to name it.

@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/report/profiled"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/report/profiled"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) profileDiffCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
 )
 
 // endsSuite has a load of two jobs.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment"
 )
 
 // profileFlag adds the flag that has loads profiled beside the repetitions, and those that go with it.

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/record"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record"
 )
 
 // profileRecordCommand is the recorder, which headroom starts on the machine under test. It is hidden: what it is asked

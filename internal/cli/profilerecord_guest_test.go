@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // recordInGuest has loads of fio recorded: calls, times, and calls by a recorder that is killed while it traces. It

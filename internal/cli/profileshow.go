@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/report/profiled"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/report/profiled"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) profileShowCommand() *cobra.Command {

@@ -13,12 +13,12 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/breakdown"
-	"headroom/internal/profile/difference"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/breakdown"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // countedCalls are calls of kernel functions in guests, by what was set there: "lazy1", "strict2".

@@ -15,10 +15,10 @@ import (
 	"testing/fstest"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/ringbuffer"
-	"headroom/internal/profile/record/stage"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
 // stageDevices makes devices whose time is spent in a known place: nullb1 takes 20 ms, nullb2 has room for one request,

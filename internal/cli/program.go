@@ -1,6 +1,6 @@
 package cli
 
-import "headroom/internal/app"
+import "github.com/headroom/headroom/internal/app"
 
 // program has a method for each command. What the commands share is the app's.
 type program struct{ *app.App }

@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/compare"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // quickPairsWanted names the variable that says how many pairs are measured, where it is not the twenty that the docs

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // readGuest is a guest whose state is known, and what is read and diagnosed of it from inside by the same headroom that

@@ -20,11 +20,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"headroom/internal/config"
-	"headroom/internal/host"
-	"headroom/internal/host/initramfs"
-	"headroom/internal/host/qemu"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/initramfs"
+	"github.com/headroom/headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // hostName is how headroom calls the machine that is started again.

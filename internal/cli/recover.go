@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/factor/journal"
-	"headroom/internal/recovery"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/recovery"
 )
 
 func (p *program) restoreCommand() *cobra.Command {

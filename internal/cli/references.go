@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/reference"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) referencesCommand() *cobra.Command {

@@ -14,11 +14,11 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/config"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // TestRemoteScripts runs the sessions that measure another machine: this one, over an sshd of the test's own.

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/recovery"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/recovery"
+	"github.com/headroom/headroom/internal/store"
 )
 
 func (p *program) rmCommand() *cobra.Command {

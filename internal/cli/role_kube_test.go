@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // limitedAccount is a user with the rights of a role in a namespace, and no others.

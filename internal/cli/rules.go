@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/prose"
-	"headroom/internal/results"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // ruleRow is a rule in the published JSON document of rules.

@@ -14,14 +14,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/host"
-	"headroom/internal/host/qemu"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/testing/designtest"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/designtest"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // Whole commands on scripted machines: what is tested is what a run does when loads fail, hang, take their time, or the

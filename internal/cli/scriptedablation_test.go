@@ -15,11 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/ablation"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // Settings of the scripted machine that are varied here, as they are found.

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // eight settings of a scripted machine, each with another level.

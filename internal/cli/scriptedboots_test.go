@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // Two experiments with stores of their own do not start one host by turns: the second one is refused, and what it would

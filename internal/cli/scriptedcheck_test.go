@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // here has a scripted machine stand for this one.

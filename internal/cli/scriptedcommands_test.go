@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/compare"
-	"headroom/internal/lab"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // benches is a suite of one command, three times, with what is to be done before and after it.

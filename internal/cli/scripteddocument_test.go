@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // The result of layers, a ladder and an interference goes into a file of any format and is printed as well; a format

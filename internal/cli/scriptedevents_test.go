@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/summary"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // eventsSuite is a load of a minute, twice.

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // fleetOf33 are the names of the fewest machines that are one.

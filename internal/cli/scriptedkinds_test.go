@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 func TestScriptedNetwork(t *testing.T) {

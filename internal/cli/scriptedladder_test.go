@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // rungsSuite is one load that only reads, for ten seconds.

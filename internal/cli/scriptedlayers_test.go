@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/layers"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // layersSuite times answers one at a time; and it writes.

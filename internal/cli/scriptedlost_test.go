@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/summary"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // A target of which another can be had: what was lost with it is carried out again.

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ablation"
-	"headroom/internal/bisection"
-	"headroom/internal/compare"
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/difference"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 const schedulerFile = "/sys/block/nvme0n1/queue/scheduler"

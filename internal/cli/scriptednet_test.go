@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/interference"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/summary"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/interference"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // sendSuite is one test of five seconds, twice.

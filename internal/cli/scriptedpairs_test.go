@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/ablation"
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // Settings of a scripted end that are varied here.

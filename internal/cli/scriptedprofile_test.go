@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/profile"
-	"headroom/internal/store"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // profiles are the profiled loads of the last run.

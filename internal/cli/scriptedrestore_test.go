@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // crash is what a process leaves that dies at a moment: its store, and the machine as it was.

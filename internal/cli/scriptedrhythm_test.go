@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/compare"
-	"headroom/internal/sweep"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // inRhythm calls a test with a machine whose speed rises and falls within 3.3 loads.

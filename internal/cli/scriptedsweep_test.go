@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/experiment/vary"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/sweep"
-	"headroom/internal/testing/scripted"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 const readAhead = "/sys/block/nvme0n1/queue/read_ahead_kb"

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/serve"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/serve"
+	"github.com/headroom/headroom/internal/store"
 )
 
 type serveOptions struct{ listen, token, tokenFile, certificate, key string }

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
 // startServing starts headroom serve and returns the address of its first page, as soon as it is said.

@@ -25,7 +25,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts"
 )
 
 // flood is an attack on headroom serve: so many clients that do something over and over.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/browsertest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/browsertest"
 )
 
 // A reader opens the page of an experiment that goes on, and leaves it open: it follows the experiment, says how far

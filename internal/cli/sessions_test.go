@@ -3,10 +3,10 @@ package cli
 import (
 	"testing"
 
-	"headroom/internal/history"
-	"headroom/internal/lab"
-	"headroom/internal/results"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 func TestSessionsThatTellHowFarSessionsDiffer(t *testing.T) {

@@ -16,12 +16,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/config"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner/workspace"
-	"headroom/internal/testing/sshtest"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // TestPlacesThatDoNotAnswer names what does not answer, and ends, where whoever looks waits in the kernel and can't be

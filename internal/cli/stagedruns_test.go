@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/stages"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // Stages that were measured as a run each stand side by side, whichever of them is named: more paths against one, RDMA

@@ -3,8 +3,8 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/reference"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) stagesCommand() *cobra.Command {

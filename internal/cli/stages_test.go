@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 // argumentsOf takes a command line of the docs apart.

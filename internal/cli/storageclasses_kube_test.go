@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // classSuite has a load of a pace that a volume of the class "fast" keeps and one of "slow", where each write takes 5

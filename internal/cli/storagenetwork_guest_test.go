@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/rule"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // storageServer is the description of a guest that exports a disk in memory over NVMe/TCP and another over iSCSI, each

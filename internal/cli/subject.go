@@ -4,8 +4,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment/parallel"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment/parallel"
 )
 
 // targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,

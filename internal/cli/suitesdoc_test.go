@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/suite"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // TestBuiltinSuitesDoc keeps the page of the built-in suites the same as their files.

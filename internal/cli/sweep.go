@@ -3,10 +3,10 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment/vary"
-	"headroom/internal/reference"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment/vary"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) sweepCommand() *cobra.Command {

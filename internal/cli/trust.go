@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 // resumeFlag adds --resume, and --trust beside it.

@@ -13,11 +13,11 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/config"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // What a store holds is carried out: settings are put back, commands undo others, folders are removed. Here another

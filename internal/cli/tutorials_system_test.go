@@ -13,10 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/testing/golden"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // finding is what a command must print: answer, or undecided, if what else the machine does can hide the answer. Both

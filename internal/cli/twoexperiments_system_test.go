@@ -13,8 +13,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // oneNetwork is a network of a test's own, whose settings of the kernel two headrooms vary at the same time.

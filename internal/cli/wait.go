@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/factor/journal"
 )
 
 // waitFlag adds --wait to a command that changes settings.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/safepath"
 
 	"golang.org/x/sys/unix"
 )

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Terms of building.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // repository with commits of a file "number", numbered from 0, and a script that builds it.

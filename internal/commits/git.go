@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Tree is a git tree of a target.

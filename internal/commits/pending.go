@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"headroom/internal/host"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Leftover is the folder of a run that nobody works on.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/stat/inturns"
+	"github.com/headroom/headroom/internal/stat/inturns"
 )
 
 // period is one value of a live comparison.

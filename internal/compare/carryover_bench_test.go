@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"headroom/internal/stat/inturns"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat/inturns"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // What one side leaves to whatever follows it, in suites: how often the side that is slower by itself is called faster,

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // leaving is a machine on which both sides are as fast, but each run of the new side slows the runs after it, of either

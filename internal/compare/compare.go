@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/stat/inturns"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/inturns"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // DefaultMargin is the largest difference that counts as none: below it, other things than what is compared (the order

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 func knowledge(t *testing.T) *diff.Knowledge {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // A warning that could have turned the verdict makes a row incomparable, and says what it would be; a smaller one is a

@@ -3,8 +3,8 @@ package compare
 import (
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/stat"
-	"headroom/internal/stat/inturns"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/inturns"
 )
 
 // doubt is what could have made the difference between sides that were measured in turns, other than the sides.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // cellReasons are those for which no metric of two cells can be compared.

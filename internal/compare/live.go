@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Deciding are the metrics that a live comparison of two loads is decided by: those that its terms name, or the primary

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // meanChange is the geometric mean of the changes of several numbers. What moves all of them in a repetition, a boot or

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // largeBlock is the block size from which on people read bandwidth; the same as reports take.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // How much a condition of the measurement weighs beside facts of the machine, on the scale of diff.Difference.Weight.

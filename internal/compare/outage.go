@@ -3,7 +3,7 @@ package compare
 import (
 	"slices"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Outage is a load that the base has a number of, and the new run was meant to have one of: it has none, or did not get

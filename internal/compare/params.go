@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // notTheLoad are parameters that change what is written down, or for how long, but not what is asked of the storage.

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // power answers what comparisons at one confidence could have detected. stat finds that by simulation where values are

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/plan"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // onMachine compares two sides in turns, of which the new one is faster by a share, on a machine with such noise.

@@ -3,7 +3,7 @@ package compare
 import (
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Run is one side of a comparison: a saved run with its values, or one arm of it.

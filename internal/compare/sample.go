@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // What counts as one value.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // measuredBy is a run as the command made it, a minute for three repetitions.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/stat"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // shownConfidence is that of the intervals of the two sides by themselves, as `headroom show` prints them.

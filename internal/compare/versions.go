@@ -3,9 +3,9 @@ package compare
 import (
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // fioChange is a version of fio from which on it measures or does something else, so that numbers from before and after

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // Decode reads a file; place says whose it is. All faults are reported at once, each with its line and column.

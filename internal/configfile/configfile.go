@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"headroom/internal/config"
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/config"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // System is the system's configuration file.

@@ -4,11 +4,11 @@ import (
 	"net/url"
 	"strings"
 
-	"headroom/internal/diff"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/outliers"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/outliers"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // Collection gathers what is known of several machines. It holds the facts of the first, and of each other only those

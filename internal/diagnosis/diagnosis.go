@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/diff"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // Document is what the rules say of one machine: `headroom doctor --json`.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/diff"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // Of all machines but the first only what differs is held, and all of it is known.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // FactsOfLoads returns the figures of a run's loads, as facts for rules: how busy fio's processes were, and what

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // syncedWrites is a run on a drive without power-loss protection, in three repetitions, and of one that has none.

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/diagnosis"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 func estimate(mean float64) *cost.Estimate {

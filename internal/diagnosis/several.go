@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/outliers"
-	"headroom/internal/prose"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/outliers"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // SeveralSchema names the document of `headroom doctor --json` on several machines. Fields are added to it, never

@@ -3,7 +3,7 @@ package diff
 import (
 	"slices"
 
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 // slowsAll reports whether a difference can slow down everything, which counts of calls don't show.

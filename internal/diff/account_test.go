@@ -3,7 +3,7 @@ package diff
 import (
 	"testing"
 
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 // accounted is a document whose loss is accounted for by one part; the IOMMU accounts for the rest.

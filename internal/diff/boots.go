@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/kconfig"
 )
 
 // ByBoot is an option of the build that two sides have different, with a boot argument that makes a kernel behave as

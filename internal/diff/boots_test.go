@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Of two kernels' options those that a boot argument stands for are distinguished from those that need a build.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/catalogue"
 )
 
 // definitions is the catalogue of facts.

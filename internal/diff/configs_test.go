@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/kconfig"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 const configsDir = "../kconfig/testdata"

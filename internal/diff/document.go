@@ -1,6 +1,6 @@
 package diff
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/diff/v1"

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/catalogue"
 )
 
 //go:embed knowledge/*.yaml

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 // Mechanism is what profiles of both sides say of a difference: whether the kernel's way through an I/O changed as the

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 // profileOf is what an I/O costs in calls, by function: those of c_lazy1, c_strict1 and c_slub of the first trials in

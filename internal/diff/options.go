@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/kconfig"
 )
 
 // options compares the builds.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/kconfig"
 )
 
 // ordered is a choice of the build whose members stand in the order of their cost for I/O, the fastest first. Members

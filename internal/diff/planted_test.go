@@ -10,8 +10,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/kconfig"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // regression is a published slowdown by one option of the build.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // FactsSchema is the schema of a snapshot, as `headroom facts --json` prints it.

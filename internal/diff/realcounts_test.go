@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/cost"
 )
 
 // realCounts are profiles of guests with real kernels, by what was set; see the file.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/kconfig"
 )
 
 // past is what the knowledge tells of options over the kernels' versions, in history.yaml: what it means that a whole

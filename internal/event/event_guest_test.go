@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/host/qemu"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // In a guest with a multipath over two disks, a VLAN over the card of a link, and a card by which headroom reaches it:

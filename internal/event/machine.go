@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // underTest names the machine that is measured, where headroom has made it.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // The API server holds the migration that is made against KubeVirt's schema. There is no KubeVirt that would carry it

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // stateScript writes the state of a SCSI disk. Source: the kernel's drivers/scsi/scsi_sysfs.c, where "offline" and

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/nfs"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // withIP begins the scripts that call ip: the one of iproute2, which BusyBox's shell would pass by for its own.

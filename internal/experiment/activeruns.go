@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // warnActiveRuns says once of each run of the store that another process is measuring on the same disks at the moment.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // whole is the header of the run of all arms.

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/guard"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 )
 
 // blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // providedDevice is this machine with a volume that somebody else made for it.

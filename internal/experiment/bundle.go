@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/store"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Begin makes the bundle, or reopens it.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Cost is what measurements take: the time of their loads, 0 where nobody knows, and what they write where they touch

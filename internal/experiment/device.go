@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/guard"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // device is a block device under test, held for this run.

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 
-	"headroom/internal/app"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/runner/recorder"
-	"headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/runner/recorder"
+	"github.com/headroom/headroom/internal/runner/workspace"
 )
 
 // requireFio makes sure that there is a fio on the target before anything is begun there.

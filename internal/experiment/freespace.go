@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/facts/storage"
-	"headroom/internal/lab"
-	"headroom/internal/runner/workspace"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // scratchSize is the size of the scratch file: as asked for, or as the suite needs; 0 for commands, which make their

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/facts"
-	"headroom/internal/facts/counters"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/suite"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Plan makes a new run out of the command line and makes sure that it can be carried out.

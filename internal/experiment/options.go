@@ -3,7 +3,7 @@ package experiment
 import (
 	"time"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 // RunOptions are the flags of run.

@@ -3,10 +3,10 @@ package experiment
 import (
 	"slices"
 
-	"headroom/internal/experiment/progress"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // Order is that of all repetitions of the run, those included that are kept.

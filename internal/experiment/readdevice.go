@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/experiment/progress"
-	"headroom/internal/guard"
-	"headroom/internal/lab"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // dryRunReads is how long a dry run reads a device: who wants to know what would be done does not wait until all of a

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/facts/undertest"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // ResumeFrom reads what a run, or a part of it with some of its cells and targets, has measured so far, and looks

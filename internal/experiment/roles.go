@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // ResolveDevices finds out what several devices are that are to be loaded at the same time: "/dev/sda,/dev/sdb". Their

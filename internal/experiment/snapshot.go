@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // SaveInitialSnapshot keeps the first snapshot in the bundle, and gives its memory back before a load starts.

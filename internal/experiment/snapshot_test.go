@@ -3,7 +3,7 @@ package experiment
 import (
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // What the place does not lie on may change: a guest's disk, a loop device of another program.

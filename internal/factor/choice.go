@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Choice is a factor with the levels to try.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestParse(t *testing.T) {

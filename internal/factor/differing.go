@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // DifferingArguments are the kernel arguments that differ between two command lines, each as a choice of two levels,

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor"
 )
 
 func TestDifferingArguments(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/factor/boot"
-	"headroom/internal/factor/kernelfile"
-	"headroom/internal/factor/spot"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/factor/kernelfile"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 const factorsDoc = "../../docs/reference/factors.md"

@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strconv"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 var execName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // OfFact is the factor that sets what a fact reports: sysctl:vm.swappiness for sysctl.vm.swappiness. Kernel arguments

@@ -14,9 +14,9 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Find returns the scheme of a factor and the rest of its name, without the end of a network. For "queue@md0:scheduler"

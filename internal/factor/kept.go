@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 // IsKept says whether a factor must stay as it is, by its name; the journal's Keep takes texts of the same form. A text

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 // A factor of one end of a network keeps its end in its name, and is otherwise what it is without.

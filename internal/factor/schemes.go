@@ -1,13 +1,13 @@
 package factor
 
 import (
-	"headroom/internal/factor/adapter"
-	"headroom/internal/factor/boot"
-	"headroom/internal/factor/cpu"
-	"headroom/internal/factor/kernelfile"
-	"headroom/internal/factor/load"
-	"headroom/internal/factor/mount"
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/adapter"
+	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/factor/cpu"
+	"github.com/headroom/headroom/internal/factor/kernelfile"
+	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 // Schemes are all kinds of factors.

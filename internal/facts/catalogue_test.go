@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // Every fact that any saved machine yields is in the catalogue, so that rules, redaction and comparison know it.

@@ -5,17 +5,17 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/counters"
-	"headroom/internal/facts/hardware"
-	"headroom/internal/facts/kernel"
-	"headroom/internal/facts/network"
-	"headroom/internal/facts/nfs"
-	"headroom/internal/facts/process"
-	"headroom/internal/facts/storage"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Collector reads one kind of fact. It is a value in the list that Collectors returns.

@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/counters"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // TestGolden compares everything that is found on each saved machine: the place, the facts, the machine's few and the

@@ -3,7 +3,7 @@ package facts
 import (
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // notThere is why a fact is not known that only another machine has.

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestDiffering(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/kernel"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // DocumentSchema is the schema of a Document.

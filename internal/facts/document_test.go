@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/kernel"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestChanges(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // inMemory is a machine whose files are a tree.

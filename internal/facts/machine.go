@@ -1,10 +1,10 @@
 package facts
 
 import (
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Machine picks what the checks need out of a snapshot. Where several disks lie under the place, the first speaks for

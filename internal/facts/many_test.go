@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // manyDisks is a machine with n SAS disks behind eight adapters of 128 interrupts each; a quarter is paired to

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 func snapshotOf(t *testing.T, name string) []lab.Fact {

@@ -13,13 +13,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/counters"
-	"headroom/internal/facts/storage"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // TestLoopDevices resolves real stacks: a loop device over a file, a partition of it, file systems on both, and a btrfs

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Redactor hides what names a host, a person's machine or a single drive: serial numbers, world-wide names, UUIDs, MAC

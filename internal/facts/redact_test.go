@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // TestRedactMachines hides the names in every saved machine: none may be left anywhere, and nothing else may change.

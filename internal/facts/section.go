@@ -3,7 +3,7 @@ package facts
 import (
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Section is what is known of one thing, or of one area of the machine, for people to read.

@@ -3,7 +3,7 @@ package facts
 import (
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestSections(t *testing.T) {

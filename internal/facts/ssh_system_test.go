@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/facts"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // Every collector comes to an end over ssh, too; how soon is the machine's affair.

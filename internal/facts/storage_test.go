@@ -5,9 +5,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // snapshot collects what all collectors say of a saved machine, however long they take.

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Claim holds a device open from before the first look at it, so that the one that was inspected is the one in use

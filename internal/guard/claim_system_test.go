@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/guard"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // claimed inspects a device and has it judged.

@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // Cleaned says in what state CleanUp left a device.

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/guard"
-	"headroom/internal/host"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
 // How long a large blank device takes, and how fast it is read beside dd.

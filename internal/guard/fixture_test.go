@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/golden"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )

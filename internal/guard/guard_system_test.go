@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/guard"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 const exclusive = syscall.O_EXCL

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // holes are those of the regular file that a loop device lies over: nothing was ever written there, so that they read

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Identity says which drive it is. What a device does not tell is blank or zero.

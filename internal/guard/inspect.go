@@ -11,10 +11,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // localEnvironment is this machine. Jobs is the folder with the folders of its jobs.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // Number identifies a block device to the kernel. A path is only a name for it: links, by-id names and nodes made by

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // directReader reads a device past the page cache: what another host wrote to a shared drive, or what was written past

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // How much of a device is read.

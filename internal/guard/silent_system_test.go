@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"headroom/internal/guard"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // TestLoopDeviceThatDoesNotAnswer inspects a device while another loop device lies over a file that is gone. To know

@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/guard"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // TestMapping is the program that maps a device, closes it and stays.

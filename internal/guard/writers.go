@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 // written finds programs that have a member open for writing: a virtual machine whose disk it is, a database on a raw

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/stat/changepoint"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/changepoint"
 )
 
 // DefaultMargin is the largest difference that counts as none, and DefaultAlpha the probability of a false alarm.

@@ -3,8 +3,8 @@ package history
 import (
 	"time"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

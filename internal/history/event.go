@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/diff"
+	"github.com/headroom/headroom/internal/diff"
 )
 
 // near is how many runs apart the change points of cells may be that have the same reason: with 2% at 1% noise, one in

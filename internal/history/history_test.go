@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // fleet makes runs of a number of cells, one a week, whose levels follow a factor.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/stat/changepoint"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/changepoint"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // minBefore is how many runs the newest is compared with at least: of fewer, heavy tails and two modes make the

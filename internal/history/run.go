@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Run is what is needed of a saved run.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // tracks are the cells of all runs with one track a metric, in the order in which the newest run that has them does;

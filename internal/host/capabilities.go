@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // The capabilities of targets: what only some can do. Callers ask with a type assertion to one of these interfaces; a

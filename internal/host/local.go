@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Local is this machine.

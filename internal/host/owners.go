@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Owners looks at the files of a target for safepath.

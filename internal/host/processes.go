@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Started says what of a target's processes a run's commands have started.

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/host"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 const nobody = 65534

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Transport is how POSIX shells on another machine are reached: over ssh, or over the API of a cluster.

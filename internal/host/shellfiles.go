@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // remoteFiles reads files of another machine by absolute path. Errors are fs.ErrNotExist, fs.ErrPermission or others

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // shellJob is a job on another host.

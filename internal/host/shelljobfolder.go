@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // jobBases are the folders that can hold those of jobs, the best first: memory, so that nothing that a load prints goes

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Start begins a detached job. It survives the connection.

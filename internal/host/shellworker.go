@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // worker is a shell there that carries out one command after the other.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // SSHOptions say which host is meant and how it is reached.

@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/sshtest"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // opened is a host that is closed at the end of the test.

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // sshConnection is one shared connection: an ssh process that is the master of a control socket, over which other ssh

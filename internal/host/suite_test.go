@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headroom/internal/host"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 func TestLocalPassesTheSuite(t *testing.T) {

@@ -1,6 +1,6 @@
 package host
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // Traits are what the name of a target says of it, before it is opened and after it is gone. The zero value is a
 // machine that is there anyway, and that others use.

@@ -12,16 +12,16 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/facts"
-	"headroom/internal/ingest"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/results"
-	"headroom/internal/saved"
-	"headroom/internal/stat"
-	"headroom/internal/store"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/ingest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/saved"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // ImportHelp lists the formats that can be imported, for the help.

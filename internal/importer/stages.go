@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/ingest"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/ingest"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // StageArguments are the stages that import takes.

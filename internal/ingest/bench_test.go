@@ -7,8 +7,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/ingesttest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/ingesttest"
 )
 
 // compressing does what the store does with raw bytes, and drops them.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // benchFio reads the tree that bench-fio (of fio-plot) writes. Three files of one:

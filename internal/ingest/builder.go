@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // measurement is one repetition of one cell as an importer finds it, before it has a cell and a number.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"unicode"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // cells finds the cell of a measurement. Cells are the same when arm, engine, job name and parameters are, but for

@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-faster/jx"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/unpack"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/unpack"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const cbKata = "clusterbuster/ci-bundle/fio-kata-0000-1P/clusterbuster-report.json"

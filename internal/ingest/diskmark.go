@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // crystalDiskMark reads the text that CrystalDiskMark saves. Three lines of version 8, and one each of 6, 5 and 3:

@@ -6,8 +6,8 @@ import (
 	"path"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 )
 
 // fioJSON reads what fio prints with --output-format=json or json+, alone or with notes before, text after and further

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // seeds adds every fixture whose path begins so.

@@ -10,13 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/ingest/printed"
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/load/pasted"
-	"headroom/internal/saved"
-	"headroom/internal/unpack"
+	"github.com/headroom/headroom/internal/ingest/printed"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/saved"
+	"github.com/headroom/headroom/internal/unpack"
 )
 
 // Import reads the named files, and all files of results below the named directories, as one run. Where a cell appears

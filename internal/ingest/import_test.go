@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/text/encoding/unicode"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func fixture(t testing.TB, name string) []byte {

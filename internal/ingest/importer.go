@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"path"
 
-	"headroom/internal/unpack"
+	"github.com/headroom/headroom/internal/unpack"
 )
 
 // Importer reads the results of one tool.

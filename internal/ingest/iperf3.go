@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/iperf3"
 )
 
 // iperf3JSON reads what iperf3 prints with --json or --json-stream, at its client or its server. It begins so:

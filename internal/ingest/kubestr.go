@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-faster/jx"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // kubestr reads what "kubestr fio -o json" prints: a document of fio with the volume that it ran on. It begins so:

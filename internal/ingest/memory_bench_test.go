@@ -7,9 +7,9 @@ import (
 	"runtime"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/ingesttest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/ingesttest"
 )
 
 // TestMemoryIsFlat imports 500 documents and 5,000 and compares how much memory was in use at most.

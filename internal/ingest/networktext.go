@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/load/neper"
-	"headroom/internal/load/netperf"
-	"headroom/internal/load/pasted"
-	"headroom/internal/load/perftest"
-	"headroom/internal/load/sockperf"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/load/neper"
+	"github.com/headroom/headroom/internal/load/netperf"
+	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/load/perftest"
+	"github.com/headroom/headroom/internal/load/sockperf"
 )
 
 // networkTexts are the importers of what generators of network load print for people.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 // What carries results puts something before each of their lines (pasted.WithoutPrefix), or JSON around them:

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 	"unicode/utf8"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // carriers put something before each line of a text, or around it, as programs and people do. The text has a newline at

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 
-	"headroom/internal/ingest/printed"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ingest/printed"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // printedTexts are the importers of what tools print for people.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // mixedText has results of three tools, as a post in a forum has them, of two stages.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // proxmoxMigration reads the log of a task of Proxmox VE that moved a running guest to another node:

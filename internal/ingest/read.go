@@ -7,7 +7,7 @@ import (
 	"io"
 	"slices"
 
-	"headroom/internal/unpack"
+	"github.com/headroom/headroom/internal/unpack"
 )
 
 const (

@@ -1,6 +1,6 @@
 package ingest
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // Sink takes what an import reads, while it reads. An error from it ends the import.
 //

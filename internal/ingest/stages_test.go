@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // page is the whole NFS over RDMA report: 22 command lines on one page, in four stages.

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/ingest/printed"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/ingest/printed"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // levelTable reads tables that people keep of results: a line for each load, its parameters in columns that are called

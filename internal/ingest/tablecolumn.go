@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ingest/printed"
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/ingest/printed"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // parameterNames are what people call fio's parameters, and their names in fio.

@@ -6,8 +6,8 @@ import (
 	"path"
 	"regexp"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 )
 
 // fioText reads what was copied from a terminal or a page: prompts, command lines, any of the lines that fio prints for

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/golden"
-	"headroom/internal/unpack"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/unpack"
 )
 
 // TestAllResultsOfOneText puts the texts of any two tools into one file, and texts twice. All results of both are

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Each importer reads the prefixes as its tool means them: a number as it is printed in a fixture, and what it is in

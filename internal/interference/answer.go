@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/prose"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // answer says in words who loses to whom, and whether that is one ceiling.

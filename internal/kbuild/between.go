@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Between are two configurations of one tree, and what lies between them.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // completedConfig is a configuration as the tree completed it.

@@ -20,10 +20,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // source of a kernel, as the distribution has it.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Terms of making kernels.

@@ -5,10 +5,10 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 const (

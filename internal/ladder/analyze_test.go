@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // machine is a simulated one: what each rung really does, in B/s.

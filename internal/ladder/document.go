@@ -1,7 +1,7 @@
 package ladder
 
 import (
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Cause says what a disk of a guest loses of what the host's storage does.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // ports is a simulated network of four ports: what each rung really does, in bit/s.

@@ -1,6 +1,6 @@
 package ladder
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // fewestStanding is in how many passes a load stands still at least for its rung to be called short: once may be
 // chance.

@@ -3,7 +3,7 @@ package ladder
 import (
 	"fmt"
 
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Network is what carries the loads of a rung between pods.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // betweenPods is a simulated ladder between two pods: what their nodes do in one flow, in all, and both ways, and what

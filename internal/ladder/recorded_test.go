@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // A ladder without a fault, whose rungs are measured one after the other on disks that were recorded or have a rhythm:

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func stack() []Layer {

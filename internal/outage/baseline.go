@@ -3,7 +3,7 @@ package outage
 import (
 	"math"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // baseline is what a phase is compared with.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Rate is what a load got done, in even steps.

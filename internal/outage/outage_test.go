@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // simulated is a rate of so many seconds with a noise, and what an event does to it: the factor at each moment.

@@ -3,7 +3,7 @@ package outage
 import (
 	"math"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // levelOf is the median of a stretch. Neighbouring steps resemble each other, so the interval is that of means over as

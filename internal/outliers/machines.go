@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/diff"
-	"headroom/internal/facts"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Deviation is a fact by which a few of many machines are not like the others.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/diff"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // cluster is so many machines alike, each with names, addresses and a few settings that nobody else has.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/stat"
-	"headroom/internal/stat/outlying"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/outlying"
 )
 
 // OtherRuns is what other saved runs of the same suite say of an outlier. A target that is slow for as long as a run

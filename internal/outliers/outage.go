@@ -3,8 +3,8 @@ package outliers
 import (
 	"fmt"
 
-	"headroom/internal/lab"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Outage is a target on which a load stood still.

@@ -14,10 +14,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/stat/outlying"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/outlying"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Alpha bounds the probability that any target is named wrongly, in the whole table. A target is named whose whole

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Share is what one of several ways carried, of all that they carried together: the median over the repetitions, and

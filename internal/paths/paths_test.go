@@ -3,7 +3,7 @@ package paths
 import (
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func port(end, name string, meant bool, bytes int64) lab.PortTraffic {

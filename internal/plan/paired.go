@@ -1,9 +1,9 @@
 package plan
 
 import (
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/stat/pairorder"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/pairorder"
 )
 
 // The two sides of a comparison, as Repetition.Arm names them.

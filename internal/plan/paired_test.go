@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/stat/pairorder"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/pairorder"
 )
 
 func terms(claims int) lab.Terms {

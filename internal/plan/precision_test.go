@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // machine is a simulated one: what a repetition of a cell measures and how long it takes.

@@ -1,6 +1,6 @@
 package profile
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // Stages are the times of requests in the block layer, by its tracepoints.
 type Stages struct {

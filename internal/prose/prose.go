@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // Count is a number with its noun: "1 repetition", "3 repetitions", "2 processes".

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 func TestCount(t *testing.T) {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"headroom/internal/app"
-	"headroom/internal/commits"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/runner/workspace"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/commits"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // BuildTerms say how what was started for a build is found and ended.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 
-	"headroom/internal/app"
-	"headroom/internal/factor"
-	"headroom/internal/factor/mount"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // WhileMounted does something while a level of NFS is mounted on a folder, with a journal of that ID. Where that begins

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 
-	"headroom/internal/app"
-	"headroom/internal/host/kube"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/host/kube"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // clearClusters removes from clusters what headrooms that were killed have made there, for targets that are wanted. It

@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/factor/journal"
-	"headroom/internal/facts/nfs"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/runner/workspace"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // RecoverRuns ends and removes what a killed headroom left behind on targets that are wanted, puts back the

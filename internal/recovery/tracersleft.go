@@ -4,10 +4,10 @@ import (
 	"context"
 	"path"
 
-	"headroom/internal/app"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner/recorder"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/recorder"
 )
 
 // removeTracers removes what recorders of loads that were killed have made in the kernel of a target: all that belongs

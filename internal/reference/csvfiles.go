@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // csvFiles are files of one kind that come with headroom, one for each source.

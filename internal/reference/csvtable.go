@@ -9,7 +9,7 @@ import (
 	"iter"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // maxTableRows bounds a table: a published one is read by people.

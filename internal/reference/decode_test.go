@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/suite"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 func builtIns(t *testing.T) []Reference {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // figure reads a figure as it was published and returns it in the metric's base unit: "97831" operations a second,

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Grade says how far a measured figure can be compared with a published one.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func find(t *testing.T, name, job string) (Reference, Result) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Reference is a set of results that were measured under the same conditions.

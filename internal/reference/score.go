@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 //go:embed merits/*.csv

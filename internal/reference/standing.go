@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Standing is a measured figure beside a published one.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // column of a table for the terminal.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // CSV writes the data of a document, and for one without tidy data: one line a number, with the table and

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
+	"github.com/headroom/headroom/internal/document"
 )
 
 // What others have named carries no markup into a page, and signs are links.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // drawing is a picture in the making: two scales and what lies between them, in the colours of the page (its CSS

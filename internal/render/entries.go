@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 //go:embed entries.css

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 var (

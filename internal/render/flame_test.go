@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
+	"github.com/headroom/headroom/internal/document"
 )
 
 func flameDocument() document.Document {

@@ -5,7 +5,7 @@ package render
 import (
 	"io"
 
-	"headroom/internal/document"
+	"github.com/headroom/headroom/internal/document"
 )
 
 // Options of a writer. The zero value writes for a terminal of 80 columns, without colour.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Markdown writes GitHub's dialect. The signs of warnings are links to footnotes.

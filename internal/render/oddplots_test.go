@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // Values and times that a scale can't be made of by the usual rules stay in their pictures.

@@ -8,9 +8,9 @@ import (
 	"io"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/unit"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 var (

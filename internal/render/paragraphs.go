@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"strings"
 
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // paragraphs writes text that is wrapped to the terminal.

@@ -3,7 +3,7 @@ package render
 import (
 	"fmt"
 
-	"headroom/internal/document"
+	"github.com/headroom/headroom/internal/document"
 )
 
 // curve is a line through points that have no marks of their own.

@@ -4,9 +4,9 @@ import (
 	"math"
 	"time"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // valueScale shows all values, references and bands, and intervals unless these would make the rest too small to be

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // An interval that goes on beyond its picture ends in an arrow on that side.

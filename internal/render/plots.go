@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"html/template"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // mostOpenPlots is how many pictures a page opens with; the others are folded away.

@@ -3,7 +3,7 @@ package render
 import (
 	"strings"
 
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // defaultWidth is that of a terminal which does not tell.

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Text writes for a terminal: text that is wrapped, and tables that lose columns where there is no room.

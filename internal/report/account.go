@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/profile/difference"
-	"headroom/internal/prose"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // AccountText returns a sentence about the part that accounts for most of a loss, or of a gain, without its full stop.

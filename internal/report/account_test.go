@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 func within(value, half float64) difference.Range {

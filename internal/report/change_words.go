@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/compare"
+	"github.com/headroom/headroom/internal/compare"
 )
 
 // RatioDigits prints a ratio with the digits that tell it from one.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // PlottedChange is a ratio with its interval, as a row of a picture.

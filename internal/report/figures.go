@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // spread is half of the interval as a share of the number shown, towards the side that is further away, so that the

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/prose"
-	"headroom/internal/summary"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again

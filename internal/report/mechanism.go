@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/diff"
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 // MechanismText says in a clause what profiles of two sides say of a difference; empty where they say nothing.

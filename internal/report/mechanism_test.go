@@ -3,8 +3,8 @@ package report
 import (
 	"testing"
 
-	"headroom/internal/diff"
-	"headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/profile/difference"
 )
 
 func TestMechanismText(t *testing.T) {

@@ -1,9 +1,9 @@
 package report
 
 import (
-	"headroom/internal/document"
-	"headroom/internal/reference"
-	"headroom/internal/render"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/render"
 )
 
 // Options of a report. The zero value is a report for a terminal of 80 columns, without colour and serial numbers.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/paths"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/paths"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // maxPaths are the sentences about ways that a report has; all are in its JSON.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"headroom/internal/compare"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // compareGate is the error that --fail-on asks for.

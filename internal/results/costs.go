@@ -1,13 +1,13 @@
 package results
 
 import (
-	"headroom/internal/ablation"
-	"headroom/internal/app"
-	"headroom/internal/compare"
-	"headroom/internal/lab"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/difference"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // Costs are what I/Os cost in the profiled loads of a run; none where it was not profiled.

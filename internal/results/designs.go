@@ -1,11 +1,11 @@
 package results
 
 import (
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // builder makes what was found of a saved run. Without Serials of the options texts of the run name no piece of

@@ -8,13 +8,13 @@ import (
 	"io"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/store"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // DocumentOutput is where a result goes: to the terminal, and into a file where one is named.

@@ -5,17 +5,17 @@ import (
 	"iter"
 	"strings"
 
-	"headroom/internal/ablation"
-	"headroom/internal/app"
-	"headroom/internal/bisection"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/report/varied"
-	"headroom/internal/rule"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/varied"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // redactedRun is a run as reports may tell of it: without serial numbers, unless they were asked for.

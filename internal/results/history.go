@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/diff"
-	"headroom/internal/document"
-	"headroom/internal/history"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/report/compared"
-	"headroom/internal/store"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/compared"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // HistoryOptions are the flags of history, and what it looks at.

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/interference"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/report/staged"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/interference"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/staged"
+	"github.com/headroom/headroom/internal/store"
 )
 
 func interferenceResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) {

@@ -1,14 +1,14 @@
 package results
 
 import (
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/report"
-	"headroom/internal/report/staged"
-	"headroom/internal/results/ladders"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/staged"
+	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // partsOf are the arms of a run that are read as runs, and their headers.

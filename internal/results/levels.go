@@ -3,8 +3,8 @@ package results
 import (
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // LevelsHint is how the figures of merit of an imported run are shown; empty where it has no levels. Stages have a

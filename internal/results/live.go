@@ -1,11 +1,11 @@
 package results
 
 import (
-	"headroom/internal/app"
-	"headroom/internal/compare"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // ShowLive is CompareRuns for the sides of a live comparison.

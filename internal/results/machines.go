@@ -1,13 +1,13 @@
 package results
 
 import (
-	"headroom/internal/app"
-	"headroom/internal/diagnosis"
-	"headroom/internal/diff"
-	"headroom/internal/facts"
-	"headroom/internal/profile/cost"
-	"headroom/internal/rule"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // FactsForOthers are the facts of a run's target, by its role where there are several, without serial numbers,

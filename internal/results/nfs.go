@@ -4,15 +4,15 @@ import (
 	"net/netip"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/factor/mount"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/report/runs"
-	"headroom/internal/report/staged"
-	"headroom/internal/stages"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/runs"
+	"github.com/headroom/headroom/internal/report/staged"
+	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // nfsResult is the stages of an NFS server beside each other, then each as a run by itself. Programs have the runs.

@@ -3,10 +3,10 @@ package results
 import (
 	"testing"
 
-	"headroom/internal/factor/mount"
-	"headroom/internal/lab"
-	"headroom/internal/stages"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // The fastest mount is that which wins most loads; the server's own storage is none, and of two that win as often the

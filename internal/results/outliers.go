@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/diff"
-	"headroom/internal/facts"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/outliers"
-	"headroom/internal/store"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/outliers"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/diff"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // By what an outlier differs may be called after somebody: a guest, a folder. That is hidden as it is elsewhere.

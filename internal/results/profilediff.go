@@ -5,16 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/difference"
-	"headroom/internal/profile/layer"
-	"headroom/internal/report"
-	"headroom/internal/report/profiled"
-	"headroom/internal/store"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/profiled"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // ProfileAlpha bounds the probability of a wrong statement about two profiles unless asked otherwise.

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/compare"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/reference"
-	"headroom/internal/report"
-	"headroom/internal/report/compared"
-	"headroom/internal/store"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/compared"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // referencesDocument is the published JSON document of references.

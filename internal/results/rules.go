@@ -1,9 +1,9 @@
 package results
 
 import (
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // LoadRules reads the built-in rules and those of a file.

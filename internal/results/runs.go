@@ -8,14 +8,14 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/report"
-	"headroom/internal/report/runs"
-	"headroom/internal/report/staged"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/runs"
+	"github.com/headroom/headroom/internal/report/staged"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // WriteRuns writes runs in a format that report knows.

@@ -6,13 +6,13 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/compare"
-	"headroom/internal/history"
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/store"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // maxSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.

@@ -1,13 +1,13 @@
 package results
 
 import (
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/report/staged"
-	"headroom/internal/soak"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/staged"
+	"github.com/headroom/headroom/internal/soak"
+	"github.com/headroom/headroom/internal/store"
 )
 
 func soakResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) {

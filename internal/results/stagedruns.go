@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/stages"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // StagedRun is a run with stages: one that has them itself, or the runs of stages that were measured one after the

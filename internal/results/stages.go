@@ -5,15 +5,15 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/ceiling"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/reference"
-	"headroom/internal/report"
-	"headroom/internal/report/staged"
-	"headroom/internal/stages"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/staged"
+	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // StagesOptions are the flags of stages.

@@ -13,7 +13,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/catalogue"
 )
 
 // condition is a compiled CEL expression whose value is true or false.

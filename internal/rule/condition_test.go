@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // snapshot makes facts of lines such as "clock.source = hpet", "disk.queue.scheduler nvme0n1 = none" and

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Cost is what the rules know of the price of a setting other than speed: in security, durability, power, capacity or

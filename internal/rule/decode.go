@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // maxFile is the size of a rule file in bytes, far above any.

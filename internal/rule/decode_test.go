@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // ruleText is a rule in few words, with more lines after it.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/yamlfile"
 
 	"go.yaml.in/yaml/v3"
 )

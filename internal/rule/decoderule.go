@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // ruleClasses are the areas in the order in which findings of the same weight are shown.

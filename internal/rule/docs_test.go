@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // TestRulesDoc keeps the page of all rules the same as the rules.

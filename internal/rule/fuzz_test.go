@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func FuzzDecode(f *testing.F) {

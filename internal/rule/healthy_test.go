@@ -9,10 +9,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 const (

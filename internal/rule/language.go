@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/ext"
 
-	"headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/catalogue"
 )
 
 // The limits of a condition. They are far above what a rule needs, and keep a slip in a user's own rule (a loop over

@@ -14,8 +14,8 @@ import (
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/profile/layer"
 )
 
 // profileClass are the things that profiles are about: loads that were profiled.

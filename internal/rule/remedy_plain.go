@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // plain says what to type for a trial, and how it is kept where that needs no other system.

@@ -3,8 +3,8 @@ package runner
 import (
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // sequential says whether the targets are loaded in batches, and not all at once.

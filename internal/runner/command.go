@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/command"
-	"headroom/internal/runner/engine"
-	"headroom/internal/runner/workspace"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // commandState is what a session knows of the cells that run commands; zero where there are none.

@@ -3,7 +3,7 @@ package runner
 import (
 	"context"
 
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // Schedule names the repetitions of an experiment, one after the other, and carries them out. What it names may depend

@@ -1,9 +1,9 @@
 package runner
 
 import (
-	"headroom/internal/facts/counters"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // host is the machine whose CPU time a load costs: the target itself, unless it runs on another one.

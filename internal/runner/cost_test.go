@@ -4,7 +4,7 @@ import (
 	"maps"
 	"testing"
 
-	"headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/facts/counters"
 )
 
 func TestCostsAreOfAnIO(t *testing.T) {

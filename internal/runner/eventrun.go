@@ -9,14 +9,14 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/factor/journal"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/outage"
-	"headroom/internal/runner/clock"
-	"headroom/internal/runner/engine"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/outage"
+	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // ScheduledEvent is an event of the run, and what it takes to carry it out and to undo it.

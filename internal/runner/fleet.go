@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/runner/clock"
 )
 
 // How a fleet of targets is measured. Targets are visited one after another, some at a time: a connection takes

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner/engine"
-	"headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/runner/workspace"
 )
 
 // makeFolder makes a new folder for the commands of a cell, which a user must be able to write to.

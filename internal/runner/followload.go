@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"headroom/internal/facts/counters"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner/engine"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // pollPeriod is how often a load in progress is looked at. Each look reads the last lines of a file in memory.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"headroom/internal/plan"
-	"headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner/clock"
 )
 
 // jointRepetition is one repetition on all targets that carry it out.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // JointMeasurement is an experiment on several targets whose loads are started at the same moment.

@@ -5,11 +5,11 @@ import (
 	"math"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/runner/engine"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // How long a load may go on. A load that hangs is ended, its repetition has failed, and the run goes on.

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/profile"
-	"headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/runner/engine"
 )
 
 // kept is a saver in memory.

@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/load/served"
-	"headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/runner/engine"
 )
 
 // load is one job to run.

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // openPeers opens the sessions of those who carry out each load at the same moment.

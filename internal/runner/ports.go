@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/facts/network"
-	"headroom/internal/lab"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // findPorts looks at the ports that a network's tests should take, once for each boot, and has their counters read from

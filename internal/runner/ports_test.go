@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/facts/network"
-	"headroom/internal/lab"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Of tests over one port at the same time, the claims are added up and the counters are those around all of them;

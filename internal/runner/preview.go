@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/load/served"
-	"headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/runner/workspace"
 )
 
 // Preview says what the cells of an experiment would run, and runs none of it.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/runner/engine"
-	"headroom/internal/runner/recorder"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/runner/recorder"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Profiling is what is recorded beside the repetitions of a measurement.

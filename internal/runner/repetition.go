@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/facts/counters"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/runner/engine"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // attempt is one attempt at a repetition: prepared, carried out, recorded.

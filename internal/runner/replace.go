@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // mostReplacements is how often a run goes on after its target was lost: a target that is lost more often is unfit to

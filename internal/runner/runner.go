@@ -15,11 +15,11 @@ import (
 	"context"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/runner/workspace"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Saver keeps what was measured. A repetition is safe when Commit has returned.

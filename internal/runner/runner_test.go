@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 func TestRatesBetweenTwoLooks(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"syscall"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner/workspace"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // heldScratch is a scratch file that is open as long as it is used, where others can put something else under its name.

@@ -10,15 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts/network"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/load/perftest"
-	"headroom/internal/load/served"
-	"headroom/internal/plan"
-	"headroom/internal/runner/engine"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/load/perftest"
+	"github.com/headroom/headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Server is the other end of what a network's tests measure: where it runs, and the address and port that it listens

@@ -10,14 +10,14 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/facts/counters"
-	"headroom/internal/facts/network"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/runner/recorder"
-	"headroom/internal/runner/workspace"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner/recorder"
+	"github.com/headroom/headroom/internal/runner/workspace"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Session is an experiment while it goes on. Whoever opened it says what to repeat, one after the other, and closes it

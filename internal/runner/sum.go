@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/runner/clock"
-	"headroom/internal/runner/engine"
-	"headroom/internal/runner/total"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/runner/engine"
+	"github.com/headroom/headroom/internal/runner/total"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // sumRepetition is what everybody did in one repetition. Doubts about their start are added to their own repetitions,

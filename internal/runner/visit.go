@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/counters"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // ArmEntry is what was done to make an arm's levels effective.

@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/unpack"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/unpack"
 )
 
 // Bounds of what is read: an archive is a stranger's. Files of /proc and /sys are small; the largest that facts need

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/hardware"
-	"headroom/internal/lab"
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 // readCPUInfo reads /proc/cpuinfo. People paste the part of one processor or of some, which says nothing about how many

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/storage"
 )
 
 // driveValue is something that tools say of a drive, by the names that they have for it: a file of the disk's folder,

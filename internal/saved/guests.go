@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 // maxGuests bounds the machines of one text.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 
-	"headroom/internal/facts/collect"
-	claims "headroom/internal/host/kube/claim"
+	"github.com/headroom/headroom/internal/facts/collect"
+	claims "github.com/headroom/headroom/internal/host/kube/claim"
 )
 
 // disks are those that the machine has for data.

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/host/kube/claim"
+	"github.com/headroom/headroom/internal/host/kube/claim"
 )
 
 // resource is an object of the API of Kubernetes.

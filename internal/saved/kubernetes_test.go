@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // kubeMachine is a VirtualMachine as kubectl prints it.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // virtualMachine is a VirtualMachine or a VirtualMachineInstance of KubeVirt. Source: kubevirt,

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 // domain is what is read of libvirt's description of a machine.

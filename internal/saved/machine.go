@@ -12,12 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
-	"headroom/internal/host/kube/claim"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/kube/claim"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Machine is what is known of a machine from its files and from what commands printed there.

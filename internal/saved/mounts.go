@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 var (

@@ -4,9 +4,9 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/network"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 var (

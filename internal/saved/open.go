@@ -13,10 +13,10 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/network"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Scheme is what names of saved machines begin with.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 // part is a kind of text that people have of a machine.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 // Paste reads what a person has copied from a terminal: the output of one command or of several, with prompts between

@@ -11,8 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/network"
 )
 
 // readTalos reads what a machine configuration of Talos sets. Its kernel arguments are only those that are added, so

@@ -9,8 +9,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Where a bundle that was not measured before must be built first, fewer are built, and those that are there are

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Machines that are not as steady as the regressions of a search assume. A step or a setting that was never at fault

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // endsOf returns the ends of a machine with Gaussian noise, each measured n times. The slow end differs by a share, as

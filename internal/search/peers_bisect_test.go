@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // bisection is what `git bisect run` does where history is a line.

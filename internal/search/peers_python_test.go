@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/search"
 )
 
 // pythonOfPeers is the Python that has the published packages; scripts/bench installs them. Empty, with a skipped test

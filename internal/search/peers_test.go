@@ -13,8 +13,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Other methods search on the same simulated machines. All of them ask "is this state slow?", so that each needs a

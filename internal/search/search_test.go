@@ -6,9 +6,9 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // simulated machine with 3% noise.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // several culprits with the same effect among the first n, and helpers that make it faster by half of that.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/search"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // series is a simulated history of commits, some of which can't be measured.

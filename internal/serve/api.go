@@ -10,15 +10,15 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/docs/reference/schemas"
-	"headroom/internal/app"
-	"headroom/internal/compare"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/docs/reference/schemas"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // apiFiles describe the interface for programs.

@@ -15,11 +15,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"headroom/docs/reference/schemas"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/docs/reference/schemas"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/summarytest"
 )
 
 // openAPI is as much of the description as the tests read.

@@ -11,9 +11,9 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/browsertest"
-	"headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/browsertest"
+	"github.com/headroom/headroom/internal/testing/summarytest"
 )
 
 // forAll is how long a browser may take for all that a reader does.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/document"
-	"headroom/internal/history"
-	"headroom/internal/report"
-	"headroom/internal/report/compared"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/compared"
 )
 
 // chart is a cell over its runs: numbers for static/history.js to draw, and the same with links for everybody.

@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/compare"
-	"headroom/internal/report"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // mostCompared is how many runs one page compares.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // policy lets a page have what this server sends, and nothing that came with a name: no script or style in the page

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/summarytest"
 )
 
 // followed is a store with a run a day of a suite, n in all, with 1% of noise. From the middle on the level is factor

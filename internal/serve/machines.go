@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/document"
-	"headroom/internal/facts"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/report/machines"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report/machines"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // machineRoutes are the pages of the machines that runs know something of.

@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/report/runs"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/runs"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // What Prometheus knows the two formats by. The text is both at once, as the writer of runs explains.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/report/runs"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report/runs"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // sample is a line of what Prometheus gets.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 // olderArchive has stores of all designs, as an older binary made them. What is compressed in a store is not in there.

@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/report/runs"
-	"headroom/internal/results"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/report/runs"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // overTimePage is what the template of a cell gets: its metrics over the time of its repetitions.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/report"
-	"headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/testing/summarytest"
 )
 
 // wasRecorded says whether values are those of a repetition, to six digits.

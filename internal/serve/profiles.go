@@ -4,12 +4,12 @@ import (
 	"net/http"
 	"net/url"
 
-	"headroom/internal/app"
-	"headroom/internal/report/profiled"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/report/profiled"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // profileRoutes are the pages of what each I/O costs.

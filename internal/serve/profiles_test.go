@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/store"
-	"headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/summarytest"
 )
 
 // profiledRun saves a run with two profiled loads, in which the IOMMU's queue is waited for so often per hundred I/Os.

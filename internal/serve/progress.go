@@ -3,11 +3,11 @@ package serve
 import (
 	"time"
 
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // progressPart says how far a run has come. Share of the time that has passed, of 1; 0 where nobody knows.

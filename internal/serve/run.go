@@ -7,14 +7,14 @@ import (
 	"net/http"
 	"net/url"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/summary"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // documentPage is a result on a page, with what leads on from it.

@@ -3,7 +3,7 @@ package serve
 import (
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestPartNames(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // rowsPerPage is how many runs a page lists.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/summarytest"
 )
 
 // saved is a store with some runs, the last one newest, which change puts right for a test. One that stays running is

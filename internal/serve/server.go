@@ -9,11 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/report/runs"
-	"headroom/internal/store"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report/runs"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // Options of a server.

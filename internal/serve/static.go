@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"headroom/internal/render"
+	"github.com/headroom/headroom/internal/render"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/results"
 )
 
 // How many pages of a kind are made at the same time, and how many requests wait for their turn. A heavy page reads

@@ -12,10 +12,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // occupied is a server all of whose turns for heavy pages are taken, and all places of those that wait for one.

@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/stat"
-	"headroom/internal/stat/changepoint"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/changepoint"
 )
 
 // Analyse makes the document of a run of one cell from its repetitions, in any order.

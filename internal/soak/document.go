@@ -2,7 +2,7 @@
 // what it is in the end. It is pure: rounds in, a document out.
 package soak
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/soak/v1"

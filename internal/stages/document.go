@@ -1,8 +1,8 @@
 package stages
 
 import (
-	"headroom/internal/lab"
-	"headroom/internal/paths"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/paths"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

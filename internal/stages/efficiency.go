@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // group puts the rows of one load together: those that are alike in everything, then those that do the same work, where

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/ingest"
-	"headroom/internal/lab"
-	"headroom/internal/reference"
-	"headroom/internal/stages"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/ingest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/stages"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/reference"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/reference"
 )
 
 const (

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
-	"headroom/internal/paths"
-	"headroom/internal/reference"
-	"headroom/internal/stat"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/paths"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // gathered is what is kept of a cell's repetitions.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
-	"headroom/internal/reference"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/reference"
 )
 
 func sequence(reps []lab.Repetition, err error) iter.Seq2[lab.Repetition, error] {

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/reference"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Warning is one that a run has, about a cell or, where that is empty, about all of it.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // The critical values are exact: of normal runs without a difference, as many end at each look as were planned to.

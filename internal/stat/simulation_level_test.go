@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // Intervals of one level where neighbouring runs are alike: how often they cover the median of the noise, beside those

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // What 20 pairs decide: by the plan of a live comparison, with and without giving up; by an interval that holds at any

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/stat"
-	"headroom/internal/stat/inturns"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/inturns"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // The simulations ask of known changes under known noise whether decisions keep what they promise. `go test` runs each

@@ -15,8 +15,8 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Files of a bundle.

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // checkContents refuses a bundle from elsewhere that could not be shown: its parts name each other, and a name that

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // A process that saves a run is killed with SIGKILL before each step of saving in turn. Whatever it had said to be

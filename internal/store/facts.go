@@ -17,8 +17,8 @@ import (
 	"github.com/go-faster/jx"
 	"github.com/klauspost/compress/zstd"
 
-	"headroom/internal/facts"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // SnapshotTime says which of a run's two snapshots of a target it is.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // indexVersion is raised when a Row has another field, or a field another meaning: lines of other versions are stale.

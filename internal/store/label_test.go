@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestLabelsThatCouldBeAnotherRunsNameAreRefused(t *testing.T) {

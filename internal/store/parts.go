@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Parts are the arms of an experiment, in their order, each to be read as a run: those that are kept in its bundle, or

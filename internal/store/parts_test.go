@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // saveArms makes a run of two arms, each with what a run by itself has.

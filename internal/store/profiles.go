@@ -13,9 +13,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // maxProfile bounds what a profiled load may unpack to. At 999 samples a second on each of a hundred CPUs it has some

@@ -14,8 +14,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 func exampleProfile(number int) profile.Load {

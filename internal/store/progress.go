@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // progressName is the file in which a run that goes on says how far it has come. It does not travel.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // What a run says of its progress is there as long as it goes on, and no longer; for others without serial numbers.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-faster/jx"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // encodeRepetition writes a repetition as encoding/json would (a test holds the two together), in a third of the time:

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-faster/jx"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // A record must read back as what it was, and a field that is added to lab.Repetition must not be forgotten here.

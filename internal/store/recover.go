@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Abandoned is a run whose process was killed, with what it left on its targets.

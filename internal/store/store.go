@@ -32,7 +32,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Store is a folder of bundles.

@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // Export writes a bundle as one tar archive, to be sent to a colleague. Its parts are compressed already. The

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Untrusted is the reason why nothing is done that a file of a store says, or why nothing is written to a store:

@@ -18,7 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Writer adds to a bundle. One process at a time can hold it: a lock on active.json, which the kernel lets go when

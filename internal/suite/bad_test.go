@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // wanted returns what a fixture's lines of the form "# KEY: text" say, in order.

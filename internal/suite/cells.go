@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/served"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Cells expands the jobs for a kind of place, in the file's order. asPublished does what the suite's source did, faults

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // decoded reads a suite that must be right.

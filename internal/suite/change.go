@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // With returns the suite with parameters set for all its jobs, each in the form "runtime=5s": fio's for fio jobs, and

@@ -3,7 +3,7 @@ package suite
 import (
 	"strconv"
 
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // checkCells looks at what only the expanded cells show: parameters that contradict each other once defaults, the job's

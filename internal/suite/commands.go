@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/load/served"
 )
 
 // Commands are the plain command lines that the suite stands for on a kind of place: one repetition of each cell, each

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // The limits of a suite file. They are far above what anyone measures, and keep a slip (one matrix axis too many) from

@@ -7,9 +7,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/served"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // job reads one element of jobs.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // startUp is what a load costs beyond its own time: fio starts, opens its files, ends and is read. Measured with fio

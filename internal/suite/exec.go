@@ -7,9 +7,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/command"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // Exec is what a job runs that is no fio job: any command, whose placeholders are the suite's parameters, the job's

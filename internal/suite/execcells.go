@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/command"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // execCell makes a cell of a job with exec at some values of its axes.

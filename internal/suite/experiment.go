@@ -6,9 +6,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // MaxPairs of clients and servers are measured at the same time.

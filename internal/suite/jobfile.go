@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 )
 
 // DecodeJobFile reads a plain fio job file as a suite; name is the file's, for messages and for the suite's name. The

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // ParseLimit reads a limit of latency as people write it: "p99.9=2ms", or "2ms" of a quantile that the reader names. A

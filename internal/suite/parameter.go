@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/unit"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // kind says what a fio parameter's values look like, as far as that can be checked without fio.

@@ -7,8 +7,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/load/command"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // parameterWord is a name that can stand in braces.

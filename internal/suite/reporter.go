@@ -1,6 +1,6 @@
 package suite
 
-import "headroom/internal/yamlfile"
+import "github.com/headroom/headroom/internal/yamlfile"
 
 // reporter collects the problems of one file.
 type reporter struct{ yamlfile.Reader }

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/command"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // CheckParameters is a usage error that names the parameters that have no value yet.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 )
 
 // StepsFor returns the steps of a load that names none itself, by what it needs to be true of the place:

@@ -15,7 +15,7 @@ package suite
 import (
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Suite is a named list of jobs.

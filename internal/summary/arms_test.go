@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // ablated is a run with a baseline that is visited twice and two settings; a serial number is in a warning, a level and

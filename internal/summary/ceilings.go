@@ -1,8 +1,8 @@
 package summary
 
 import (
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // bound gives each metric its tightest ceiling, and the headroom below it.

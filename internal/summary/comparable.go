@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/compare"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Comparable is a summary as one side of a comparison. Name is what the user called the run; all are the facts of its

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Conditions of a run in the order in which they are asked for. What is not known is left out.

@@ -1,8 +1,8 @@
 package summary
 
 import (
-	"headroom/internal/lab"
-	"headroom/internal/outage"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/outage"
 )
 
 // EventSchema names the part of the published document that is about events. Fields are added to it, never renamed and

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // LoadNames are what some cells are called, in their order, and their parameters as far as these tell them apart. Cells

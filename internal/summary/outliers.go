@@ -3,7 +3,7 @@ package summary
 import (
 	"strings"
 
-	"headroom/internal/outliers"
+	"github.com/headroom/headroom/internal/outliers"
 )
 
 // Samples are the deciding metrics of the cells of a run on several targets, as they are held against each other.

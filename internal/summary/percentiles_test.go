@@ -10,9 +10,9 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // tail is the part of a run's operations that its p99.9 is about.

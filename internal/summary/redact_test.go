@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const secretSerial = "S6CKNN0T700123"

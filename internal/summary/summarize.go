@@ -8,10 +8,10 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
-	"headroom/internal/paths"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/paths"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // MaxSeriesRepetitions is of how many repetitions of a cell the per-second series are kept: enough to see what repeats,

@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"testing"
 
-	figures "headroom/internal/testing/figure"
+	figures "github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Ten thousand repetitions are 100 MB; what is kept of them must not be.

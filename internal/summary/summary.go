@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/outliers"
-	"headroom/internal/paths"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/outliers"
+	"github.com/headroom/headroom/internal/paths"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

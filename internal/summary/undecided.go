@@ -3,8 +3,8 @@ package summary
 import (
 	"math"
 
-	"headroom/internal/plan"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Undecided is a metric that is not as precise as was asked for.

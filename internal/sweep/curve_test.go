@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // A server that takes 100 µs for an operation, one at a time (M/M/1): mean latency is 1/(10000-rate), the 99th

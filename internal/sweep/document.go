@@ -1,9 +1,9 @@
 package sweep
 
 import (
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.

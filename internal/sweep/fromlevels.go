@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // By says which of the levels that a run's arms name is the factor. A run that another program made, or the stages of

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // importedLevels is a run as an importer makes it: virtual machines with I/O threads and pods, two loads each.

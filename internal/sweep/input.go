@@ -1,8 +1,8 @@
 package sweep
 
 import (
-	"headroom/internal/lab"
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // Input is what was measured.

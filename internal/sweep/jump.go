@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/stat"
-	"headroom/internal/stat/jumping"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/jumping"
 )
 
 // FewestBlocks returns how many blocks it takes to claim a difference of any size, where no level is seen to jump.

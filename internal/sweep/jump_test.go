@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Where some levels jump between two rates around the same mean, and others are steady, few sweeps claim anything.

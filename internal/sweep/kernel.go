@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Releases of Linux form branches: 6.1 goes on as 6.1.1, 6.1.2, … for years, while 6.2 came from the mainline and ended

@@ -3,8 +3,8 @@ package sweep
 import (
 	"iter"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // OfRun analyses a saved sweep, with the ceilings that the facts of its targets give. Facts are those of the arms, by

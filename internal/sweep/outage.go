@@ -1,6 +1,6 @@
 package sweep
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // Outage is a load that has no figure at a level where it was run.
 type Outage struct {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // A level at which a load failed or measured 0 has no figure, is not recommended for all loads, and is named.

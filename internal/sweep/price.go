@@ -3,8 +3,8 @@ package sweep
 import (
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // addPrices adds the cost of each level other than speed. If several factors vary together, a level that gives

@@ -3,9 +3,9 @@ package sweep
 import (
 	"math"
 
-	"headroom/internal/lab"
-	"headroom/internal/reference"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Published are figures of merit that somebody published, beside those of the same loads here. They are of another

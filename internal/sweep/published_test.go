@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"headroom/internal/reference"
+	"github.com/headroom/headroom/internal/reference"
 )
 
 // published are the tables of the IOThreads report: threads and gains in percent by size, operation, jobs and depth;

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/reference"
+	"github.com/headroom/headroom/internal/reference"
 )
 
 // Where the baseline has the best mean, how much another level may gain is bounded by what is known of the others: what

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // Levels that do not differ, visited in turn on disks that were recorded, with six loads one after the other in each

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/stat/inturns"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/inturns"
 )
 
 // MinBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in

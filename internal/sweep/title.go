@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // title names each cell by what tells it from the others, in the notation that engineers use: "randread 4k q32 x4". The

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // notVerified is why nothing shows whether an arm's settings were in effect; empty where something does.

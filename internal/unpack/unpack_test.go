@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 
-	"headroom/internal/unpack"
+	"github.com/headroom/headroom/internal/unpack"
 )
 
 // bzip2Text is the text as bzip2 packs it.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // cacheChecks say what answered, where it was not the disk.

@@ -3,7 +3,7 @@ package validity
 import (
 	"slices"
 
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Checks is the one list of warnings, in the order in which docs and reports show them: first whether there is a

@@ -15,13 +15,13 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/facts"
-	"headroom/internal/facts/counters"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/counters"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // bench is this machine with a place to load: what headroom's runner knows of it.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // All that is compared with fio's jobs says nothing of a command, whatever its parameters are called; what the machine

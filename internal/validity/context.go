@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // StoreOnDevice is the warning that the run's folder lies on the disk that is measured; only who saves can know. It

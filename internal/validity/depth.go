@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 func syncEngine(e *Evidence) []lab.Warning {

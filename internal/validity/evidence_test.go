@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 const (

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // value is a figure of the repetition by its metric, whoever measured it.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // disturbanceChecks are of what else the machine did, headroom included.

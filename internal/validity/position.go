@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // question is something about the order that may have mattered: which repetitions are marked, and how to say it.

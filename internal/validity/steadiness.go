@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // steadinessChecks are of what changes from one second to the next.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // targetChecks are of several targets, and of the two ends of a network.

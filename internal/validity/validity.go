@@ -13,8 +13,8 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 )
 
 // Evidence is what is known of one repetition when it has ended. Any part may be missing.

@@ -1,6 +1,6 @@
 package validity
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // Weight is what a warning means for the numbers that it taints.
 type Weight string

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // writeChecks are of writes, and of the device that takes them.

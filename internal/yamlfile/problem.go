@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Problem is one fault of a file, at the place where a user must change something.

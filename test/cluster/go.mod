@@ -1,4 +1,4 @@
-module headroom/test/cluster
+module github.com/headroom/headroom/test/cluster
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module headroom/test/krew
+module github.com/headroom/headroom/test/krew
 
 go 1.26.0
 

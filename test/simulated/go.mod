@@ -1,4 +1,4 @@
-module headroom/test/simulated
+module github.com/headroom/headroom/test/simulated
 
 go 1.26.0
 

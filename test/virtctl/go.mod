@@ -1,4 +1,4 @@
-module headroom/test/virtctl
+module github.com/headroom/headroom/test/virtctl
 
 go 1.26.0
 

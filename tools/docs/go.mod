@@ -1,4 +1,4 @@
-module headroom/tools/docs
+module github.com/headroom/headroom/tools/docs
 
 go 1.26.0
 

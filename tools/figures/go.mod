@@ -1,12 +1,12 @@
-module headroom/tools/figures
+module github.com/headroom/headroom/tools/figures
 
 go 1.26.0
 
-require headroom v0.0.0
+require github.com/headroom/headroom v0.0.0
 
 require (
 	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
-replace headroom => ../..
+replace github.com/headroom/headroom => ../..

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/document"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/document"
 )
 
 func main() {

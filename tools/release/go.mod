@@ -1,3 +1,3 @@
-module headroom/tools/release
+module github.com/headroom/headroom/tools/release
 
 go 1.26.0

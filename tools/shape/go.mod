@@ -1,3 +1,3 @@
-module headroom/tools/shape
+module github.com/headroom/headroom/tools/shape
 
 go 1.26.0

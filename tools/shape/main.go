@@ -121,7 +121,7 @@ type folder struct {
 // support has what only tests import.
 const support = "internal/testing"
 
-const module = "headroom/"
+const module = "github.com/headroom/headroom/"
 
 func read(root string) (*tree, error) {
 	t := &tree{folders: map[string]*folder{}}

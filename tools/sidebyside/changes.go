@@ -11,8 +11,8 @@ import (
 	"os/exec"
 	"time"
 
-	"headroom/internal/stat/changepoint"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat/changepoint"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // otava asks the published package at its defaults.

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // margin is what counts as no change for headroom; benchstat has none.

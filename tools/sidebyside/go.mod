@@ -1,10 +1,10 @@
-module headroom/tools/sidebyside
+module github.com/headroom/headroom/tools/sidebyside
 
 go 1.26.0
 
 require (
+	github.com/headroom/headroom v0.0.0
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
-	headroom v0.0.0
 )
 
 require (
@@ -12,4 +12,4 @@ require (
 	gonum.org/v1/gonum v0.17.0 // indirect
 )
 
-replace headroom => ../..
+replace github.com/headroom/headroom => ../..

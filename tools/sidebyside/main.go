@@ -10,7 +10,7 @@ import (
 	"os"
 	"strconv"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 func main() {

@@ -11,15 +11,15 @@ import (
 
 	gonum "gonum.org/v1/gonum/stat"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/progress"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/runner"
-	"headroom/internal/stat"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // check is the measurement of a state: good or bad.

@@ -10,16 +10,16 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/facts/storage"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/results/ladders"
-	"headroom/internal/store"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // ladderGuest is a virtual machine whose disks are rungs.

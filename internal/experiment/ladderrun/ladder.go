@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/network"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/results"
-	"headroom/internal/results/ladders"
-	"headroom/internal/rule"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/network"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // Options are the flags of ladder.

@@ -9,15 +9,15 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/lab"
-	"headroom/internal/layers"
-	"headroom/internal/prose"
-	"headroom/internal/results"
-	"headroom/internal/results/ladders"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // defaultLayerPasses is how often each layer is measured when nobody says otherwise: enough that the intervals of

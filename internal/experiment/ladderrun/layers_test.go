@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
+	"github.com/headroom/headroom/internal/app"
 )
 
 func TestLayersOfTheCommandLine(t *testing.T) {

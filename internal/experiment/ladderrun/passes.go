@@ -8,17 +8,17 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/progress"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/results"
-	"headroom/internal/runner"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // passes is places from the bottom up whose loads take turns, for a number of passes that is fixed beforehand: the

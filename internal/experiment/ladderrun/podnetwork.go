@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/network"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/network"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/results/ladders"
 )
 
 // betweenPods says whether a ladder climbs from pods to one pod by the address that the cluster has given it, so that

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"strconv"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/prose"
-	"headroom/internal/results/ladders"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // share is how many bytes each job of each rung reads: as many everywhere, and no more than the smallest rung has.

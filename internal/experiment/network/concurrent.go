@@ -5,14 +5,14 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/parallel"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/store"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/parallel"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // ConcurrentNetwork is a network some of whose loads are carried out at the same time, then others.

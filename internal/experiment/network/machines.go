@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/experiment"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/facts/network"
 )
 
 // Machines are the ends of the network, the clients first, each with the adapters that the tests take, those of several

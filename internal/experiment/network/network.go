@@ -9,15 +9,15 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/facts"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/served"
-	"headroom/internal/prose"
-	"headroom/internal/store"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // Options are the flags of net.

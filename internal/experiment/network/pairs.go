@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/runner"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // Pair the clients with the servers and their addresses, each in turn, each pair with a port of its own.

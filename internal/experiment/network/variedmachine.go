@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"headroom/internal/factor"
-	"headroom/internal/factor/journal"
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 // VariedMachine is one whose settings an experiment varies: the one under test, or an end of a network.

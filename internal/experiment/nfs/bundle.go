@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/progress"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // older says that what is resumed was made by an older version, which kept each stage in a bundle of its own.

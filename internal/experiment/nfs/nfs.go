@@ -6,16 +6,16 @@ import (
 	"path/filepath"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/event"
-	"headroom/internal/experiment"
-	"headroom/internal/factor/journal"
-	"headroom/internal/factor/mount"
-	"headroom/internal/lab"
-	"headroom/internal/results"
-	"headroom/internal/runner"
-	"headroom/internal/store"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/event"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/factor/journal"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // Options are the flags of nfs.

@@ -1,8 +1,8 @@
 package nfs
 
 import (
-	"headroom/internal/experiment/progress"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // stageDisplay shows what goes on in a stage, and has the run keep it as a part of what goes on there.

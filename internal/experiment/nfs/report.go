@@ -3,7 +3,7 @@ package nfs
 import (
 	"slices"
 
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/results"
 )
 
 // Report shows what was measured; nothing where no stage has begun.

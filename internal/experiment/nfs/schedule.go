@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // schedule measures the stages one after the other. One that can't be had does not keep the others from being measured.

@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/event"
-	"headroom/internal/factor/mount"
-	"headroom/internal/facts/nfs"
-	"headroom/internal/facts/process"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/event"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // nfsStage is one way to the storage of an NFS server.

@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/progress"
-	"headroom/internal/factor/mount"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // stageRun is a stage while it is measured.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/mount"
-	"headroom/internal/facts/nfs"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // nfsTraffic is what the ways of an NFS mount have carried so far.

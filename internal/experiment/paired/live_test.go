@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestSidesOfALiveComparison(t *testing.T) {

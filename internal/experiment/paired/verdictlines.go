@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/experiment/progress"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/runner"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // verdictLines says how a comparison stands: a line that stays for each verdict, and where nothing is painted one for

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // OutcomeWord is the verdict on a metric.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // begin makes the bundle, or reopens it.

@@ -3,9 +3,9 @@ package parallel
 import (
 	"context"
 
-	"headroom/internal/experiment"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // planEvents reads the events, which happen during the loads of all targets.

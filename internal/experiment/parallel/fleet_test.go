@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/results"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func TestRolesOfMembers(t *testing.T) {

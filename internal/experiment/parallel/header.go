@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // New makes the header of a new run and makes sure that it can be carried out.

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/progress"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/runner"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // MultiTargetRun is a run on several targets whose loads are started together: a measurement of each, in one bundle.

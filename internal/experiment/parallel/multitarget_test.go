@@ -4,10 +4,10 @@ import (
 	"reflect"
 	"testing"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 func TestRolesOfSeveralTargets(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/factor/load"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // PinScheme is that of factors that say on which CPUs the load generators of a network run.

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/store"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Resume reads what an interrupted run has measured so far.

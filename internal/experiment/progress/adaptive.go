@@ -8,11 +8,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/runner"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Adaptive is how far a run has come that goes on until its numbers are precise or its budget is spent.

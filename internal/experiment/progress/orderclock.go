@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"headroom/internal/plan"
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // OrderClock estimates how long a run still takes, from an order that is known beforehand.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // outcomeText is a repetition in a few words.

@@ -3,7 +3,7 @@ package progress
 import (
 	"time"
 
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // profiling adds the time of profiled loads to what another source knows.

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
-	"headroom/internal/unit"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // Progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one.

@@ -5,10 +5,10 @@ import (
 	"io"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/guard"
-	"headroom/internal/unit"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // readProgressDelay is how long a device is read before anything is said about it.

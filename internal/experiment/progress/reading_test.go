@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/guard"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // TestReadingIsShown: nothing is said of a device that is read in a moment; then come share, speed and time left, now

@@ -3,7 +3,7 @@ package progress
 import (
 	"time"
 
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // Source knows how far a run has come.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/runner"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // VisitClock estimates how long an experiment still takes at most: arms that settle are left out, and nobody knows

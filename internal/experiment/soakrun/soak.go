@@ -7,15 +7,15 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/prose"
-	"headroom/internal/results"
-	"headroom/internal/store"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // SoakOptions are the flags of soak.

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/ablation"
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/factor"
-	"headroom/internal/factor/load"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // baselineVisits is how often the baseline of an ablation is visited in every block: what differs between its visits is

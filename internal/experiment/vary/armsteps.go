@@ -8,16 +8,16 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/factor"
-	"headroom/internal/factor/boot"
-	"headroom/internal/factor/mount"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/results"
-	"headroom/internal/runner"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // armStep is one step on the way into an arm.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/commits"
-	"headroom/internal/factor"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/recovery"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/commits"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/recovery"
 )
 
 // commitFactor is the factor whose levels are commits.

@@ -10,17 +10,17 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/diff"
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host"
-	"headroom/internal/kbuild"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/recovery"
-	"headroom/internal/store"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/kbuild"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/recovery"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // excludeUnavailable takes settings out of a search between machines that this target does not have, or does not let be

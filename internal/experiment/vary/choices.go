@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ablation"
-	"headroom/internal/app"
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // choose reads the factors as typed, and refuses what --keep names.

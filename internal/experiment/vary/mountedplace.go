@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/factor"
-	"headroom/internal/factor/mount"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/recovery"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/recovery"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // mounts says whether the place under test is mounted for each arm: NFS with other options, over another transport.

@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/network"
-	"headroom/internal/experiment/parallel"
-	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/prose"
-	"headroom/internal/store"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/network"
+	"github.com/headroom/headroom/internal/experiment/parallel"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // An experiment on a network is measured between as many pairs of clients and servers as headroom net would: the first

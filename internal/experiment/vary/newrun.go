@@ -3,12 +3,12 @@ package vary
 import (
 	"context"
 
-	"headroom/internal/app"
-	"headroom/internal/bisection"
-	"headroom/internal/diff"
-	"headroom/internal/factor/mount"
-	"headroom/internal/lab"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // newRunOnPlace makes the new run of a suite on a place, which the experiment may have to mount.

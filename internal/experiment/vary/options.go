@@ -6,15 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/profile/difference"
-	"headroom/internal/reference"
-	"headroom/internal/results"
-	"headroom/internal/suite"
-	"headroom/internal/sweep"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Options are the flags of sweep and ablate, or what an experiment's file says in their place.

@@ -5,13 +5,13 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/ablation"
-	"headroom/internal/app"
-	"headroom/internal/factor/load"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // addPairs goes on with an ablation that has come to its end and whose effects do not add up: the pairs of settings

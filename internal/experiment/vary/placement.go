@@ -4,13 +4,13 @@ import (
 	"context"
 	"slices"
 
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/parallel"
-	"headroom/internal/factor"
-	"headroom/internal/factor/load"
-	"headroom/internal/facts/network"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/parallel"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and

@@ -1,11 +1,11 @@
 package vary
 
 import (
-	"headroom/internal/ablation"
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // plan is that of the visits, or the search that asks for them.

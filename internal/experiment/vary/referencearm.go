@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/experiment/parallel"
-	"headroom/internal/factor/load"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/runner"
-	"headroom/internal/store"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/parallel"
+	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // ReferenceArm is the arm of a sweep that is no level: the same suite on another place, such as the disk of this

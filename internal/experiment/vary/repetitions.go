@@ -1,8 +1,8 @@
 package vary
 
 import (
-	"headroom/internal/lab"
-	"headroom/internal/plan"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 )
 
 // RepetitionsOf are repetitions as far as plans know them, which is what decides.

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/bisection"
-	"headroom/internal/diff"
-	"headroom/internal/factor/load"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/results"
-	"headroom/internal/runner"
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/search"
 )
 
 // The arms of the two ends; those between are numbered as they come.

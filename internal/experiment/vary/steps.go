@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // stepsSchema is that of what a dry run prints as JSON.

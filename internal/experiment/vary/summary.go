@@ -7,15 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/prose"
-	"headroom/internal/report/varied"
-	"headroom/internal/rule"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report/varied"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // PrintSummary says what is about to be done.

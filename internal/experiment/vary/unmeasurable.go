@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/bisection"
-	"headroom/internal/commits"
-	"headroom/internal/factor/boot"
-	"headroom/internal/host"
-	"headroom/internal/kbuild"
-	"headroom/internal/lab"
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/commits"
+	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/kbuild"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // Of a search some states can't be measured: a commit doesn't build, a guest doesn't come up with two arguments at

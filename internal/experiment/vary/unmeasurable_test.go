@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
-	"headroom/internal/factor/boot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Only what has to do with the state that was asked for has a search go on without it.

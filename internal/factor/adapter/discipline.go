@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // disciplineName is a kind of queueing discipline, as tc names it.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 // argument is the name of a kernel argument: "quiet", "nvme.poll_queues", "init_on_alloc".

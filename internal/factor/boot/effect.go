@@ -11,11 +11,11 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/factor/kernelfile"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/kernelfile"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // That a kernel was started with an argument does not say that the argument does anything: its name may be misspelled,

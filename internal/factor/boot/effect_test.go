@@ -14,9 +14,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // savedKernel is what a kernel showed after a boot, as an archive of its files; "$ dmesg" is its log.

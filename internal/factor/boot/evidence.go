@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 // evidence is where a kernel shows the effect of one of its arguments. What the table does not have is looked for by

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/factor/cpulist"
-	"headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/factor/cpulist"
+	"github.com/headroom/headroom/internal/factor/spot"
 )
 
 // equals says whether two texts are one value to the kernel. Where they differ, but only one is a number or a switch,

@@ -4,9 +4,9 @@ import (
 	"reflect"
 	"testing"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
 )
 
 func TestLevelsOfABootBecomeItsSpec(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/factor/cpulist"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/cpulist"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // cpuSettings are what can be set of CPUs, each with the files that hold it: the first pattern that finds any.

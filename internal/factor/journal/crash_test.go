@@ -13,10 +13,10 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // A process that changes settings, as an ablation does, is killed with SIGKILL before each of its steps in turn, and

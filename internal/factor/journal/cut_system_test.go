@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host"
-	"headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
 // cutConnections ends the ssh clients that this process has started, as a network that is gone does.

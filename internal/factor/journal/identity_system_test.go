@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // What a setting was of can be gone when it is put back, with another thing in its place. That is left alone, and said

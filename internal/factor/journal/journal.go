@@ -11,11 +11,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Journal changes settings of one target and puts them back. The old values are on disk, flushed, before new ones are

@@ -13,10 +13,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // bench is a folder with files that stand for settings, and a journal over them.

@@ -14,11 +14,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/linux"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 const changesSchema = "headroom/changes/v1"

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // keepRule is a setting that must stay as it is.

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/factor"
-	"headroom/internal/factor/cpulist"
-	"headroom/internal/factor/spot"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/cpulist"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // An ablation over sysctls, files of /sys and CPUs that dies in every way there is.

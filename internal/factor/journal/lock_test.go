@@ -12,9 +12,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // ownRuns is the environment variable with the suffix that makes IDs of runs unique. Processes inherit it from the test

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // locks are named after what they are of, and are symbolic links: a link is made at once, whole, and only where there

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // doneLevel is the level of a step that stands for such a command.

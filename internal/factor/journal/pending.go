@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Leftover is a journal that nobody works on: the process that made it was killed, or could not undo everything.

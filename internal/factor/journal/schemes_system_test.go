@@ -15,15 +15,15 @@ import (
 	"syscall"
 	"testing"
 
-	"headroom/internal/factor"
-	"headroom/internal/factor/cpulist"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/factor"
+	"github.com/headroom/headroom/internal/factor/cpulist"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // Each scheme changes a real setting of this kernel, on things that the test has made itself wherever there are such,

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Undo puts back what the journal has changed, the last change first. It goes on after an error and returns all of

@@ -9,12 +9,12 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/factor/scheme"
-	"headroom/internal/factor/spot"
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/storage"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 var (

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 // Params are the parameters of a load with an arm's job: levels laid over them.

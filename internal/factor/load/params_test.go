@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 func TestLevelsOfTheLoadChangeACopy(t *testing.T) {

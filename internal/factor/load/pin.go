@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/factor/cpulist"
-	"headroom/internal/factor/scheme"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/cpulist"
+	"github.com/headroom/headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // The levels of pin:node that are no numbers: the node of the adapter under test, and another one.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/factor/scheme"
+	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
 // A load is put beside the adapter, away from it, on a node by its number, or on CPUs.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // nfsModules are what the kernel would load by itself when NFS is mounted, and leave: those of the version and of RDMA,

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/facts/nfs"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestParseNFSMount(t *testing.T) {

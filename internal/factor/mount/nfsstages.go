@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // The transports of NFS, as its option proto names them.

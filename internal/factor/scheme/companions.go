@@ -6,8 +6,8 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // The kernel changes some settings along with others; these companions are read before a change and put back after its

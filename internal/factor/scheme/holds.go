@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/factor/spot"
 )
 
 // Holds says whether a spot is one that a name stands for. The second text is the spot's path without links in it.

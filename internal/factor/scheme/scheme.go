@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Found is the level as it was found: it is left alone.

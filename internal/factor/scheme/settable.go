@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // ErrReadOnly is why a setting can be read only.

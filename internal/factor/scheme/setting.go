@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/factor/spot"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Setting is a live factor on one target: the spots that hold its level. Only a Journal changes it.

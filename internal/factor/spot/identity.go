@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // Identities tell what the places of spots are: the mount at a mount point, the disk or adapter that a name stands for.

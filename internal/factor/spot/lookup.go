@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // globScript prints the names that match its arguments, each a line. Nothing but the patterns is expanded: without IFS

@@ -3,7 +3,7 @@ package spot
 import (
 	"strings"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 const ModulesFile = "/proc/modules"

@@ -3,8 +3,8 @@ package spot
 import (
 	"context"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // The values of a mount point and of a mount, besides Absent.

@@ -3,7 +3,7 @@ package spot
 import (
 	"testing"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 func TestModulesThatAreLoaded(t *testing.T) {

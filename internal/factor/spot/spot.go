@@ -9,9 +9,9 @@ import (
 	"io/fs"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Kinds of spots.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 const factsDoc = "../../../docs/reference/facts.md"

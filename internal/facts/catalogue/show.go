@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Show is a fact's value for people: amounts with a prefix, times and shares in words, everything else as it is. Of a

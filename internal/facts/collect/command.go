@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Printed is what a command printed, or why it could not be carried out.

@@ -4,8 +4,8 @@ import (
 	"path"
 	"testing"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 func FuzzMountInfo(f *testing.F) {

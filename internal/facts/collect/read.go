@@ -9,8 +9,8 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // ReleasePath holds the running kernel's release.

@@ -4,7 +4,7 @@ import (
 	"io/fs"
 	"sync"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Scope is what a collector knows besides the files.

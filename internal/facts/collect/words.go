@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // OneLine turns every run of white space and of control characters into one space, and bytes that are no text into

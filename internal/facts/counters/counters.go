@@ -8,15 +8,15 @@ import (
 	"strconv"
 	"time"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/hardware"
-	"headroom/internal/facts/network"
-	"headroom/internal/facts/nfs"
-	"headroom/internal/facts/process"
-	"headroom/internal/facts/storage"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Reader reads the machine's counters around a load. Which files there are is found out once, because looking

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/facts/hardware"
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/testing/factstest"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 func TestCountersOfThisMachine(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // energyPattern finds the domains of RAPL, by which Intel's processors, and AMD's since Linux 5.8, count the energy

@@ -4,10 +4,10 @@ import (
 	"context"
 	"time"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // EnergyMeter reads what a whole machine has spent since it was started, every program on it and the kernel together.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // InUseInterval is the time between the two readings of InUse.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts/hardware"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Kernel is what a kernel has counted since it was started, all CPUs together, by names like "interrupts.TLB",

@@ -3,9 +3,9 @@ package counters
 import (
 	"testing"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // FuzzLoadText reads one text as the files that say how busy a machine is.

@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"testing"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
 // The kernel charges what a test burns to this machine, and no more than there is. By ticks a process can be charged

@@ -8,9 +8,9 @@ import (
 	"testing/fstest"
 	"time"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // put writes files of a machine.

@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/network"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 const netDevPath = "/proc/net/dev"

@@ -3,8 +3,8 @@ package counters
 import (
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 const netDev = `Inter-|   Receive                                                |  Transmit

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"headroom/internal/facts/hardware"
-	"headroom/internal/facts/storage"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // parseDiskStats reads the lines of some disks in /proc/diskstats. After the name come reads, reads merged, sectors

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // parseQuota reads a file cpu.stat of either version; false where its group can have no limit: that of the root has no

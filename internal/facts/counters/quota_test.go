@@ -3,7 +3,7 @@ package counters
 import (
 	"testing"
 
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 func TestParseQuota(t *testing.T) {

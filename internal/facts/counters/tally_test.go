@@ -4,8 +4,8 @@ import (
 	"maps"
 	"testing"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestKernelCounters(t *testing.T) {

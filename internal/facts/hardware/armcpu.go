@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/kernel"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // armMakers are the makers of arm64 cores by the number that /proc/cpuinfo shows. Source: the kernel's

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 func TestARMCores(t *testing.T) {

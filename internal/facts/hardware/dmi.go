@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // dmiTable is the firmware's table as the kernel hands it on; only root may read it.

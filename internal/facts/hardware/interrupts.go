@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // InterruptsPath has a line for each interrupt with a count for each CPU: tens of megabytes on a machine with a

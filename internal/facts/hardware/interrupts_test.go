@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // manyInterrupts are those of a machine of 1,024 threads with 2,000 interrupts of a line each, and the sum of each

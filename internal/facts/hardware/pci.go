@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/kernel"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const pciDir = "/sys/bus/pci/devices/"

@@ -1,8 +1,8 @@
 package hardware
 
 import (
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // PCILinks are the speed and the width of a function's link, now and at most.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // raidDrivers drive controllers that join disks themselves. mpt3sas and mpi3mr also drive plain SAS adapters.

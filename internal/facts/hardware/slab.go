@@ -6,9 +6,9 @@ import (
 	"io/fs"
 	"slices"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/kernel"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const (

@@ -4,10 +4,10 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/host/bootloader"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host/bootloader"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // The variables by which a boot loader tells firmware who it is. Source: The Boot Loader Interface of the UAPI Group

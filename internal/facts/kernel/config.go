@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/kconfig"
-	"headroom/internal/lab"
-	"headroom/internal/unpack"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/kconfig"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unpack"
 )
 
 // maxConfig is the most that is read of a build's configuration, unpacked; real ones have 300 kB.

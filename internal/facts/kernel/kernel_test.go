@@ -5,11 +5,11 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/host/bootloader"
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host/bootloader"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 func TestPreemption(t *testing.T) {

@@ -3,8 +3,8 @@ package kernel
 import (
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // maxSysctls is the number of sysctls that are read at most. A large machine has 1,500 without those of interfaces.

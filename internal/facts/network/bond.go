@@ -3,7 +3,7 @@ package network
 import (
 	"strings"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 // bond is what the bonding driver tells of an interface. Its files hold a name with its number behind ("802.3ad 4",

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // Listening says whether anything on a target listens on a TCP port, at any address. The kernel prints the sockets so,

@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 func TestListening(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"os"
 	"testing"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // inNamespace is this machine with its commands carried out in another network namespace.

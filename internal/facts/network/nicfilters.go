@@ -1,8 +1,8 @@
 package network
 
 import (
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // filters counts what looks at the packets of each interface. A clsact or ingress discipline is there to carry filters

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // link is what ip says about an interface.

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strconv"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/hardware"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // nicInterrupts are network adapters with the numbers of their interrupts.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // Ports are those of one end of a network's tests.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 // The port of an address is the one that has it; else the one with the narrowest subnet, and of several all.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // RDMALink is a port of an RDMA adapter, as rdma(8) of iproute2 tells.

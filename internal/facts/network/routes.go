@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // The rules and routes of both protocols. Without a protocol "show table all" prints those of IPv6 as well, and rule

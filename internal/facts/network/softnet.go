@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 const softnetPath = "/proc/net/softnet_stat"

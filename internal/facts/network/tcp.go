@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/process"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const sysDir = "/proc/sys/net/"

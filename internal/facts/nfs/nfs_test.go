@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 // IPv6 is no other transport, and old kernels print the version in two.

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"testing"
 
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 const routes = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n" +

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 func TestPathsOf(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/hardware"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // drive is a disk of a virtual machine: the device that the machine sees, what serves it, and what lies behind it.

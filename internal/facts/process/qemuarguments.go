@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/catalogue"
 )
 
 // option is one option of the command line with its argument, "" for none.

@@ -9,8 +9,8 @@ import (
 	"path"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func fioVersion() []string { return []string{"fio", "--version"} }

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/network"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/network"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // CollectAllDisks says of every disk what CollectDisks says of those under test, and how it is attached.

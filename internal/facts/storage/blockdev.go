@@ -7,9 +7,9 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/hardware"
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // SectorSize is the unit of /sys/block/*/size and of the sectors in /proc/diskstats, whatever the device's own sector

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/hardware"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // diskInterrupts says for each disk how many CPUs its interrupts may go to. All disks of one controller share the

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // replica is the state of one DRBD device. Where a device has several peers, the words of each are joined, equal ones

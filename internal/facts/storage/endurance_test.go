@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 func TestEndurance(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 // inventory is every block device of a machine, with what lies underneath each, read once: questions about thousands of

@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // CollectISCSI describes the sessions of the iSCSI initiator. Source: the kernel's drivers/scsi/scsi_transport_iscsi.c.

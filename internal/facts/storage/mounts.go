@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/process"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // maxMounts is how many mounted file systems are described. A Kubernetes node has hundreds of mounts, most of them

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/kernel"
-	"headroom/internal/facts/process"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // maxAsked is how many drives are asked themselves: each question is a command that the drive answers beside its work.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Queue is a block device of a stack that has a request queue.

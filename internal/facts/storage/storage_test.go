@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 const drbd8 = `version: 8.4.11 (api:1/proto:86-101)

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // AnswerWithin is how long a file system or a device may take to answer. A disk that was asleep takes up to 25 s.

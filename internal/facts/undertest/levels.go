@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/storage"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Level is a block device of the stack under a place.

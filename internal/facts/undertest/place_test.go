@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 func TestResolve(t *testing.T) {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"headroom/internal/facts/collect"
-	"headroom/internal/facts/storage"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Stacked says whether a place lies on another: known is false where the kernel does not say what is underneath, as for

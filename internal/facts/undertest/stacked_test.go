@@ -3,8 +3,8 @@ package undertest
 import (
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/factstest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
 func TestStacked(t *testing.T) {

@@ -13,9 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/lab"
-	"headroom/internal/linux"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // BootJournal is the record of one experiment on the disk of the machine that headroom runs on, flushed before anything

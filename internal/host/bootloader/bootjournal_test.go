@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestARecordIsKeptUntilItsHostIsBack(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // maxBytes of boot arguments that every kernel takes: COMMAND_LINE_SIZE of x86 and arm64, less the final zero. What is

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const grubName = "grub"

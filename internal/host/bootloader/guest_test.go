@@ -17,8 +17,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const grubModules = "/usr/lib/grub/i386-pc"

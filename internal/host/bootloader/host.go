@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Options say how a host is booted.

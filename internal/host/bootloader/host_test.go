@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // hosts are the stand-ins, with what is made for them besides their files.

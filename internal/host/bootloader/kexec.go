@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const kexecName = "kexec"

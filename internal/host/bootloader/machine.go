@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // What says which boot this is, how it was started, and what runs the machine.

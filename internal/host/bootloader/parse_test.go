@@ -9,7 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 func TestCommandLines(t *testing.T) {

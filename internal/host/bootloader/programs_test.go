@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func run(t *testing.T, argv ...string) string {

@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // onceID names the one-time entry, wherever there is one.

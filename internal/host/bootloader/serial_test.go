@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // What a guest says by itself on its second serial line.

@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 const systemdBootName = "systemd-boot"

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Talos is a node of Talos Linux, reached by the user's own talosctl: "talos://10.5.0.2". It has no shell, so files can

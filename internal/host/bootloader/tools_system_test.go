@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // The commands of GRUB and coreutils do what the record says, on a folder of this machine.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // ModuleArguments are what a kernel's command line says to modules. The kernel itself hears only what is for parts that

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"headroom/internal/host/kube"
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/host/kube"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // flannelObjects are what flannel's manifest makes that is read here. No node is meant, so that nothing is started: the

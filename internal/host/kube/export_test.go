@@ -2,7 +2,7 @@
 
 package kube
 
-import "headroom/internal/host/kube/podname"
+import "github.com/headroom/headroom/internal/host/kube/podname"
 
 // Names are those of the present pod and of its namespace.
 func (p *Pod) Names() (pod, namespace string) {

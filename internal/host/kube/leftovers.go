@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // deletionTimeout is how long an object may take to be gone: a pod ends its container, a volume is detached and

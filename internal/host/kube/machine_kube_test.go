@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/host/kube"
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
-	"headroom/internal/testing/kubetest"
-	"headroom/internal/testing/sshtest"
-	"headroom/internal/testing/standin"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/kube"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/testing/sshtest"
+	"github.com/headroom/headroom/internal/testing/standin"
 )
 
 // machineSpace is a namespace in which nothing of a machine may be left.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // keyPair are those that were made for one machine: the user's, by which it lets in, and its own, by which it is known.

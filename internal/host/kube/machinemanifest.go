@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
 // diskSerial is the serial number of the disk under test, by which the guest finds it. It is a word of its own: reports

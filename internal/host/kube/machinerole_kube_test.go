@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
 // With the rights of deploy/role-machines.yaml a machine is made, known by its run, lost and had again, and removed;

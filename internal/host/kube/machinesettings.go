@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"headroom/internal/host"
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Boot halts the machine, and starts it as the spec says: on the same node, with the same disk. The zero spec gives it

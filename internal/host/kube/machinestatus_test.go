@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
 // ssh gives the way to a machine to a shell: nothing that means something to one is in it.

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // proxy is the command that ssh speaks through, which it has the user's shell exec; empty where the machine's address

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
 // The labels of everything that is made.

@@ -12,12 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/host/kube"
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
-	"headroom/internal/testing/kubetest"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/kube"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/kubetest"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // cluster is the one beside which the tests run: scripts/kube-cluster says where it is.

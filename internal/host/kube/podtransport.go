@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // apiTransport is the way to the container over the API.

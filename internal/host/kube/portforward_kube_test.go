@@ -16,7 +16,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"headroom/internal/testing/standin"
+	"github.com/headroom/headroom/internal/testing/standin"
 )
 
 // subresources is the group of what KubeVirt's API server does with machines that run, and plain the protocol of its

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage

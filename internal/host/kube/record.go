@@ -16,9 +16,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/host/kube/podname"
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Record is what was made in a cluster, or is about to be. It is on disk before.

@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // What carries a guest out: the processor itself, or QEMU's own imitation of one.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // MadeBlank says whether a device of the guest, by its path there, is a disk whose image was made for the guest: blank

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/host/initramfs"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/initramfs"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // ownArguments let the guest be watched, and end when it fails. quiet is not among them, so that it can be left out. An

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/host/initramfs"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/initramfs"
 )
 
 // A guest's console arrives character by character. A panic that is half written is not yet told.

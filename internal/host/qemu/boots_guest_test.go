@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 func boot(t *testing.T, g *Guest, spec host.BootSpec) {

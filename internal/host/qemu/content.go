@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/host/initramfs"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host/initramfs"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // ready is what the guest's console says when it listens for SSH; before it, init has said what went wrong.

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // formatVersion is that of the file's format.

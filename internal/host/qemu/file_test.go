@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/golden"
-	"headroom/internal/yamlfile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // Each faulty file says in its comments which problems it has: all of them, with their places.

@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"headroom/internal/host"
-	"headroom/internal/host/initramfs"
-	"headroom/internal/lab"
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/initramfs"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // The files of a guest's folder.

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/host/initramfs"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/initramfs"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Guest is a machine in QEMU. One Boot or Close at a time; commands run between them.

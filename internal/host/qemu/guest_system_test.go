@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/testing/targettest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
 // describe writes the description of a guest with Debian's kernel, which is downloaded once.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Links are the wires between guests of one process, each with two ends. A wire is a pair of sockets that have no name,

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // wired is a guest with a plain network and one that says all of itself.

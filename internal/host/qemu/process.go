@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/linux"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // process is a QEMU that runs, or has run.

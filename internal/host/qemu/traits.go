@@ -1,7 +1,7 @@
 package qemu
 
 import (
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // Scheme begins the name of a guest as a target; the path of the file that describes it follows.

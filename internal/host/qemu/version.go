@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // version of QEMU.

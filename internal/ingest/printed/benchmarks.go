@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // sysbenchFileIO reads what sysbench's test fileio prints, of versions 0.4, 0.5, 1.0 and the one after it:

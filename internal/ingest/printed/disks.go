@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/pasted"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // yabs reads the table of fio that Yet-Another-Bench-Script prints:

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // elbenchoPhase is what a phase of elbencho does, and its share of reads where it mixes.

@@ -3,7 +3,7 @@ package printed
 import (
 	"regexp"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // kubestr reads what "kubestr fio" prints without -o json:

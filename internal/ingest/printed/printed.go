@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 // Format is what one tool prints.

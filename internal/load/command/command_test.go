@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func TestFill(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 // Command finds a call of fio in a line of a terminal, with or without a prompt before it, and takes it apart as a

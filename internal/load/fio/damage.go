@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // cutOff is the error of a document whose end is missing.

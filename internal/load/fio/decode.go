@@ -5,7 +5,7 @@ import (
 
 	"github.com/go-faster/jx"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // decoder turns the bytes of one document into a Document, and can then be used for the next.

@@ -6,7 +6,7 @@ package fio
 import (
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Document is one JSON document that fio printed, in base units, with the differences between fio's versions

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Fine adds up the samples of all jobs and directions of a log with log_unix_epoch in even steps, and says when the

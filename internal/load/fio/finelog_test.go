@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // What fio 3.33 wrote of a load of 2000 I/Os a second that was stopped for 0.73 s and made up for it.

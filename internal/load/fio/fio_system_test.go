@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // run carries out fio on this machine, with its null engine or on a small scratch file, and returns what it printed.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // fixtures are the files of a folder of testdata. None is a fault of the test.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Groups puts together the jobs that ran at the same time under one name: those with the same group, job name and load,

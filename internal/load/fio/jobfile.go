@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Section is one job of a job file or of a command line.

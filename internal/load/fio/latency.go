@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-faster/jx"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // latency reads a summary whose figures count perSecond to the second. One without a single operation leaves *to nil.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // LogSample is one line of a fio log: the mean over the interval that ends at Time.

@@ -1,6 +1,6 @@
 package fio
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // maxNotes is how much of the text before a document is kept.
 const maxNotes = 64 << 10

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // terseLine is fio's terse output (--minimal, --output-format=terse) of versions 3 to 5.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 // The results of several calls follow each other in one text. A new call begins at a command, at a header line, and

@@ -3,7 +3,7 @@ package fio
 import (
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // rates reads the line of a direction's rates, of fio 3 and of fio 2:

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/load/option"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/load/option"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Options are those of iperf3's client that a job can set, by their long names. Who serves whom, where and how the

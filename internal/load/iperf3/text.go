@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 // Pasted is one test as iperf3 or iperf 2 printed it for people.

@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 var (

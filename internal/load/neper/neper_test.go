@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/load/pasted"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // fixture returns what neper printed over the loopback: a version of November 2025, and for old-* one from before July

@@ -15,8 +15,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 var (

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Kind is what an option's value must be.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/load/option"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/load/option"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // tests are the programs of perftest that a job can have: what they do is in their names.

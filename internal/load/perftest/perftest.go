@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Result is one test, as the client saw it.

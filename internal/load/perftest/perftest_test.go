@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // All fixtures are what perftest 4.5 printed in an emulated guest, through its own soft RoCE: the figures are those of

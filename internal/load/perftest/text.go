@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/load/pasted"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 var (

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/golden"
 
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 func summary(all []pasted.Result, left []pasted.Left) (lines []string) {

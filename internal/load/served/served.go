@@ -6,11 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/load/option"
-	"headroom/internal/load/perftest"
-	"headroom/internal/load/sockperf"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/load/option"
+	"github.com/headroom/headroom/internal/load/perftest"
+	"github.com/headroom/headroom/internal/load/sockperf"
 )
 
 // End is what a client and its server share: the address under test, and a port of it.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/load/option"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/load/option"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // The modes, sockperf's subcommands: PingPong sends a request when the one before was answered, UnderLoad sends them at

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Log are the requests that count and were answered, in the order in which they were sent.

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/stat"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // All fixtures are what sockperf 3.7 printed between two network namespaces, some while the link was down; that of 3.10

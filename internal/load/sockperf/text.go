@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"headroom/internal/load/pasted"
+	"github.com/headroom/headroom/internal/load/pasted"
 )
 
 var (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 func TestText(t *testing.T) {

@@ -3,7 +3,7 @@ package sockperf
 import (
 	"math"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Values of the test by metric, in base units. A percentile is one only where at least one answer took longer: of a

@@ -7,10 +7,10 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/stacks"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/stacks"
 )
 
 // Schema of a Document.

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
 )
 
 func histogram(ns ...int64) lab.Histogram {

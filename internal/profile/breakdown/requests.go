@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Requests are those of one device, direction and size, of all loads together.

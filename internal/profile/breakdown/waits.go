@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // Waits are the times in which threads of the load were off the CPU.

@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/layer"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // counts are calls per I/O.

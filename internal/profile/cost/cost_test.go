@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // traced is a load of calls in which so many reads were begun; calls are pairs of a function and its count per 100.

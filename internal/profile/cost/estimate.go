@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // confidence of the intervals, each by itself.

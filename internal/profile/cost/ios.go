@@ -3,9 +3,9 @@ package cost
 import (
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/layer"
 )
 
 // rate returns a load's I/Os per second while a part was recorded, from the kernel's counts. Without counts (older

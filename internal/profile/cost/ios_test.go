@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // The I/Os of a window are those that the kernel counted in it, whatever the load generator says of all of its time, or

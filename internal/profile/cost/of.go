@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/layer"
 )
 
 // Options of the estimates.

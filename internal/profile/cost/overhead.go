@@ -3,8 +3,8 @@ package cost
 import (
 	"math"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // overhead compares profiled loads with the measured repetitions beside them.

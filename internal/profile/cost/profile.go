@@ -2,7 +2,7 @@
 // and by layer, each with an interval over loads. It reaches no machine.
 package cost
 
-import "headroom/internal/profile"
+import "github.com/headroom/headroom/internal/profile"
 
 // Profile is what an I/O of one cell in one arm costs.
 type Profile struct {

@@ -3,8 +3,8 @@ package cost
 import (
 	"slices"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/layer"
 )
 
 // times are nanoseconds of CPU time per I/O, of each load.

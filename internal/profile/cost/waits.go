@@ -1,6 +1,6 @@
 package cost
 
-import "headroom/internal/profile"
+import "github.com/headroom/headroom/internal/profile"
 
 // waited is how often per I/O threads of the load wait in a function, in each load.
 type waited struct {

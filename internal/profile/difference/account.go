@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Account divides the time that an I/O takes longer in B than in A, or less long, into parts that add up. It is made

@@ -7,9 +7,9 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // dropping are n profiled loads that drop their file from the page cache at each pass, all pages in one go. A burst has

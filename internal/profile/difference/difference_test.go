@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
 )
 
 // costs makes a profile of functions with their calls per I/O in each load, each in its layer.

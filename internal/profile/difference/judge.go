@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/stat"
-	"headroom/internal/stat/moderated"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/moderated"
 )
 
 // What a difference must exceed at least to be one. Between two boots of equal machines calls of functions that run for

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/layer"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Options of a comparison of profiles.

@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // paceMargin is how far calls a second may differ between two machines of what goes on at the same pace.

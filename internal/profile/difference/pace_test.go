@@ -12,9 +12,9 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // recordedCall is a function that was recorded, with how often it is called for one piece of work.

@@ -14,8 +14,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
 )
 
 // counted are the calls that real kernels made, by what was set and by function; see the file.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
 )
 
 // row is a function or a layer with what loads of both sides have of it, per I/O. Values are nil where nothing was

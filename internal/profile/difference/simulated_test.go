@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/layer"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // world is a machine of which profiles are drawn: the functions that a real kernel called, each as often.

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/profile/record/sampler"
+	"github.com/headroom/headroom/internal/profile/record/sampler"
 )
 
 // buffers are those of all CPUs of an instance. They are filled in bursts and read in between, so that reading does not

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // countedEvents are the static tracepoints that are counted: names, or whole systems.

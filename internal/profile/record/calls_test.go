@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // TestTracedLonger checks that a load that moves bytes of devices is traced until enough of its I/Os have completed,

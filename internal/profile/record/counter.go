@@ -1,8 +1,8 @@
 package record
 
 import (
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // counted is what is counted together: a function by the address of its call of the tracer, an event by its number,

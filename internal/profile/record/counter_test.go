@@ -7,9 +7,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/ringbuffer"
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 const commonFields = `format:

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // instanceName is what instances of ours are named; no other is ever removed.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // countEvery is how often the counts of a load are read. What a process did since then is lost when it ends.

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // TestMain lets the program of the tests be a recorder, and its guard, as headroom is.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // machine is what decides what may be traced.

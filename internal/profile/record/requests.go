@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/stage"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
 // blockTracepoints is what is missing of requests.

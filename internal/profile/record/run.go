@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/sampler"
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/sampler"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // session is one recording that is made.

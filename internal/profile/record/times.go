@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/sampler"
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/sampler"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // recordTime is the part of time: samples of all CPUs, then requests and threads that wait.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // Set are the stacks of one cell in one arm.

@@ -11,7 +11,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // twoLoads of one cell, of which the second took twice the time of the first per I/O; another one failed.

@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/compare"
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/reference"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Runs says whether runs differ from a base: the answer, the changes as pictures and as a table, what

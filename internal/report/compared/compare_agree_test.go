@@ -12,12 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/compare"
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	figures "headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	figures "github.com/headroom/headroom/internal/testing/figure"
 )
 
 // The change that is printed is that of the two figures beside it, in sign and within rounding in size, in all formats:

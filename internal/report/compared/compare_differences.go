@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/compare"
-	"headroom/internal/document"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // How many differences are shown beside the answer, and how many a file has: those of two kernels are thousands, and

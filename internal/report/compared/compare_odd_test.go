@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/compare"
-	"headroom/internal/diff"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/diff"
 )
 
 // longName is as long as nobody calls anything, and can be broken nowhere.

@@ -3,11 +3,11 @@ package compared
 import (
 	"slices"
 
-	"headroom/internal/compare"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
 )
 
 // plotsOfRuns are pictures of all changes; none where there is no change.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/compare"
-	"headroom/internal/render"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
 )
 
 // A comparison prints three warnings in a line each, those of most rows first; rows have their signs and the number

@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"headroom/internal/compare"
+	"github.com/headroom/headroom/internal/compare"
 )
 
 // forestWidth is how many columns the range of a row takes; it is odd, so that no change is in the middle.

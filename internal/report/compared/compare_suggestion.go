@@ -5,10 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/compare"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // probably stands before a verdict that the values suggest and do not prove.

@@ -3,8 +3,8 @@ package compared
 import (
 	"slices"
 
-	"headroom/internal/compare"
-	"headroom/internal/document"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/document"
 )
 
 // wideTerminal is the width from which on metrics are written out.

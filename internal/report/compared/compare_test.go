@@ -13,15 +13,15 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/compare"
-	"headroom/internal/diff"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/testing/golden"
-	"headroom/internal/testing/rendertest"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // comparedRun makes a run of the jobs given, eight repetitions each, that differ from each other as much as the job's

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/compare"
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
 )
 
 // grouped is a text with the jobs that it is about.

@@ -5,7 +5,7 @@ package compared
 import (
 	"testing"
 
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 func TestComparedPagesInChromium(t *testing.T) { rendertest.LookAtPages(t, comparedPages(t)) }

@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/document"
-	"headroom/internal/history"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/stat"
-	"headroom/internal/stat/changepoint"
-	"headroom/internal/suite"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/changepoint"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // History has, for each machine and place, the answer, a picture and a row for each cell, what changed where,

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/history"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/stat/changepoint"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat/changepoint"
 )
 
 // slopes returns a sentence for the levels that get worse evenly, and one each for those that get better or hardly

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/history"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // newestOutage reports whether a load of the newest run failed or measured 0, which is what there is to know first.

@@ -4,12 +4,12 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/document"
-	"headroom/internal/history"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/stat"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // plots are the cells over time, one picture each.

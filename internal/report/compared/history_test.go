@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/diff"
-	"headroom/internal/history"
-	"headroom/internal/lab"
-	"headroom/internal/render"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
 )
 
 // updated is a history of a run a week, of which an update of the kernel has made random reads slower.

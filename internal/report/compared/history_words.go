@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/compare"
-	"headroom/internal/diff"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/history"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/stat/changepoint"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/history"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat/changepoint"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // where is the suite, and the machine and the place where it ran.

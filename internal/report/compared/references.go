@@ -7,12 +7,12 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/reference"
-	"headroom/internal/report"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // References lists published results.

@@ -1,8 +1,8 @@
 package compared
 
 import (
-	"headroom/internal/lab"
-	"headroom/internal/reference"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/reference"
 )
 
 // againstPublished are standings of every grade, one doubtful, and a load of which nothing is published.

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/diagnosis"
-	"headroom/internal/diff"
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // DiagnosisOptions choose how much of a diagnosis is shown.

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // evidencePart is what was read for a finding, and where; in one line where the finding is shortened.

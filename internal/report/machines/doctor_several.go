@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/diagnosis"
-	"headroom/internal/document"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/outliers"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/outliers"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // Diagnoses has each finding once, with the machines that it is on; then by what a few of them are not like

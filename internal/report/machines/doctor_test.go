@@ -4,12 +4,12 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/diagnosis"
-	"headroom/internal/diff"
-	"headroom/internal/document"
-	"headroom/internal/outliers"
-	"headroom/internal/render"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/outliers"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // schedulerFinding is severe, is published twice and has a change that takes a file.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/diagnosis"
-	"headroom/internal/document"
-	"headroom/internal/report"
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // undetermined are rules without an answer for one reason, and the machines where they have none.

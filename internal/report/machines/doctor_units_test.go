@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/rule"
+	"github.com/headroom/headroom/internal/rule"
 )
 
 // What was read has its unit, and an adapter's path stands in the unit of its link.

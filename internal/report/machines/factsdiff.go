@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/diff"
-	"headroom/internal/document"
-	"headroom/internal/facts/catalogue"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // ShownDifferences is how many differences are listed unless asked otherwise: as many as are worth reading in a row.

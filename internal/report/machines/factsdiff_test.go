@@ -3,7 +3,7 @@ package machines
 import (
 	"fmt"
 
-	"headroom/internal/diff"
+	"github.com/headroom/headroom/internal/diff"
 )
 
 // fewDifferences have each kind, with all that can be said of them.

@@ -3,11 +3,11 @@ package machines
 import (
 	"testing"
 
-	"headroom/internal/diff"
-	"headroom/internal/document"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // Each kind of result about machines comes in every format.

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/profile/breakdown"
-	"headroom/internal/profile/difference"
-	"headroom/internal/prose"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/profile/breakdown"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
 )
 
 // sideColumns are A, B and the difference of a number.

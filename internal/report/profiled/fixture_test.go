@@ -5,13 +5,13 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/breakdown"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/difference"
-	"headroom/internal/profile/layer"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/breakdown"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/report"
 )
 
 func p(v float64) *float64 { return &v }

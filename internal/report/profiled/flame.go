@@ -7,14 +7,14 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/document"
-	"headroom/internal/profile/breakdown"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/difference"
-	"headroom/internal/profile/layer"
-	"headroom/internal/profile/stacks"
-	"headroom/internal/prose"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/profile/breakdown"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/profile/stacks"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Frames narrower than this share of a picture are left out: on a desk they are less than two pixels wide. There are at

@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/breakdown"
-	"headroom/internal/profile/cost"
-	"headroom/internal/profile/layer"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/breakdown"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/profile/layer"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // ShownFunctions is how many functions are listed unless asked otherwise.

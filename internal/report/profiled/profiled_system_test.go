@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 func pages(t *testing.T) map[string]document.Document {

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/profile/breakdown"
-	"headroom/internal/profile/difference"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/profile/breakdown"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // Profiles come in every format.

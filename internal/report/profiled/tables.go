@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/profile"
-	"headroom/internal/profile/breakdown"
-	"headroom/internal/profile/cost"
-	"headroom/internal/prose"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/breakdown"
+	"github.com/headroom/headroom/internal/profile/cost"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // A layer is shown from this share of the CPU time, or so many calls per I/O.

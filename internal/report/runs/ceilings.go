@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 func plateauText(s *summary.Run) string {

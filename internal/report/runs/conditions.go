@@ -5,11 +5,11 @@ import (
 	"math"
 	"strconv"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/stat"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // readingOfSpread says what stands in the middle, what the ± covers and how surely.

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // Facts of two disks have the same keys, so whoever reads them must see which disk each is about, and amounts as people

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/document"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // shown prints the number of a metric, or the sign for an absent one.

@@ -3,8 +3,8 @@ package runs
 import (
 	"testing"
 
-	"headroom/internal/summary"
-	"headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/summarytest"
 )
 
 func summarized(t testing.TB, name string) summary.Run {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 
-	"headroom/internal/document"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // Format is one way to write runs down.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"io"
 
-	"headroom/internal/report"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // writeJSON writes the published documents of runs.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/outliers"
-	"headroom/internal/report"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/outliers"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // nodesRun is a run on four nodes, of which the third reads slower. Their names are roles, levels, and parts of IDs and

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"unicode"
 
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 // writeOpenMetrics writes text that is OpenMetrics and the older Prometheus text format at once, because

@@ -3,7 +3,7 @@ package runs
 import (
 	"fmt"
 
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // maxOutliers is how many are described in words.

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/summary"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 func TestPagesOfRunsInChromium(t *testing.T) { rendertest.LookAtPages(t, runPages(t)) }

@@ -3,8 +3,8 @@ package runs
 import (
 	"slices"
 
-	"headroom/internal/report"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // pathTexts say what share of each load went over each of several ways.

@@ -12,15 +12,15 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/summary"
-	"headroom/internal/testing/rendertest"
-	"headroom/internal/testing/summarytest"
-	"headroom/internal/unit"
-	"headroom/internal/visible"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/visible"
 )
 
 func formatNamed(t testing.TB, name string) Format {

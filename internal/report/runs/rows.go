@@ -3,10 +3,10 @@ package runs
 import (
 	"slices"
 
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // row is what is shown of one cell in one direction. A cell that reads and writes has a row for each; the latency of

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/stat"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // oddRun has names of 200 characters, rates of nothing and of a million times another, an interval that goes on beyond

@@ -3,9 +3,9 @@ package runs
 import (
 	"fmt"
 
-	"headroom/internal/lab"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // startSkewTexts say how well the loads of several targets kept together, at worst.

@@ -3,10 +3,10 @@ package runs
 import (
 	"slices"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/report"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // table has a row for each cell and direction.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // runValues are tidy: one line a value, every line complete in itself, so that a statistics program needs no other

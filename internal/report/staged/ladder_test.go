@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/prose"
-	"headroom/internal/render"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
 )
 
 // sharedLink is a ladder of four drives behind a link that carries less than the four of them.

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/layers"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Layers says what each layer adds: the answer, a table for each number of each job, whether the parts add up,

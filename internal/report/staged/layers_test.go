@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/layers"
-	"headroom/internal/prose"
-	"headroom/internal/render"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
 )
 
 func TestLayersAreTold(t *testing.T) {

@@ -3,11 +3,11 @@ package staged
 import (
 	"fmt"
 
-	"headroom/internal/document"
-	"headroom/internal/factor/mount"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/stages"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stages"
 )
 
 // FastestMount is the stage on a mount of headroom's own that was the fastest in most of the loads that several stages

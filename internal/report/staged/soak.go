@@ -5,15 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/compare"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/soak"
-	"headroom/internal/stat"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/soak"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // Soak says whether a load keeps its rate for hours, when it changed, and what it is in the end.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/soak"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/soak"
 )
 
 // soaked is a run of two directions in rounds of a minute. Writes lose most of their rate once a cache is full.

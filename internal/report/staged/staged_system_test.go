@@ -5,7 +5,7 @@ package staged
 import (
 	"testing"
 
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 func TestStagedPagesInChromium(t *testing.T) { rendertest.LookAtPages(t, stagedPages(t)) }

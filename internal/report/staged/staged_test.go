@@ -4,15 +4,15 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/factor/mount"
-	"headroom/internal/interference"
-	"headroom/internal/lab"
-	"headroom/internal/layers"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/summary"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/interference"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // stackedLayers are a disk, encryption over it, and a file system over that, where memory answered some reads.

@@ -4,11 +4,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/stages"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // stagesPlots have a bar for each stage, one picture a load.

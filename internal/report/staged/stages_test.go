@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/ingest"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/reference"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/stages"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/ingest"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // nowhere takes the raw files of an import, and keeps its repetitions.

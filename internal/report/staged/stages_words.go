@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/stages"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // stagesHeadline counts what weakens the table.

@@ -5,11 +5,11 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/ablation"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
 )
 
 // Ablation says what each setting costs or gains, has a picture and a table for each load, and the loads side

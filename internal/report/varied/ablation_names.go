@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ablation"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/summary"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
 )
 
 // ablationText is an ablation in words.

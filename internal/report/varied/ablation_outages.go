@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/ablation"
-	"headroom/internal/prose"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // stopsText says that a setting stops a load, and how that was seen: "stops randread 4k: it failed in 4 of 4

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ablation"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/rule"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // hardened is an ablation of boot arguments, measured by a machine that multiplies what they do.

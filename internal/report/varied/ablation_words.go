@@ -7,15 +7,15 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/ablation"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/rule"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // headline is the answer: what each setting that was seen to do something does, and what would have been seen of the

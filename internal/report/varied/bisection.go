@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strconv"
 
-	"headroom/internal/bisection"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Search says which settings or steps make the slow state slow: the answer, a picture and a table of every

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/summary"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // bisectionText is a search for culprits in words.

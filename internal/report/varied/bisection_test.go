@@ -7,13 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/bisection"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/search"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/search"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // bisectionDocument is a search among four arguments that found one, with what a reader must see of it.

@@ -6,14 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/bisection"
-	"headroom/internal/diff"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/profile/difference"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/search"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/search"
 )
 
 // answer is the first thing that a reader sees.

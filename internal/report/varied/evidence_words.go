@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"headroom/internal/bisection"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // counterTitles are what the kernel counts, where its own names say little.

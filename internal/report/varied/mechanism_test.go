@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/bisection"
-	"headroom/internal/diff"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/diff"
 )
 
 // A culprit whose functions moved is explained, one whose functions did not is doubted.

@@ -3,8 +3,8 @@ package varied
 import (
 	"testing"
 
-	"headroom/internal/ablation"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // A setting that stops a load is named with what was seen, and arms without a figure are not called undecided for want

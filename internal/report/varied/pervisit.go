@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // perVisitText says what visits differ by and how many repetitions they are worth; nothing where that was not measured.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/plan"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // visits are those of some experiments, by what is to be learnt from them.

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/ablation"
-	"headroom/internal/bisection"
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/rule"
-	"headroom/internal/sweep"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/ablation"
+	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // flushesOff is an ablation in which barrier=0 gains and init_on_free=1 costs.

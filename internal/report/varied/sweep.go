@@ -3,11 +3,11 @@ package varied
 import (
 	"slices"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/summary"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // Sweep says which level is best and which is enough, shows it, and has a row for each load, the best level for

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/sweep"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // groupTable has the best single choice for each value of each parameter.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // sweepData has a line for each metric of each cell at each level, the reference last; where the factor is how much the

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/sweep"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // largestChange is the largest of the changes between a kernel and the one before it, and how many there are.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // That no change is shown is not that there is none.

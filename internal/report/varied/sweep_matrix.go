@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/sweep"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // sweepMatrix is the cells of a sweep by load: jobs and depth across, what is done with which block size down, as the

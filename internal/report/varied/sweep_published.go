@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/document"
-	"headroom/internal/prose"
-	"headroom/internal/sweep"
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // publishedText says how many of a source's loads are here, and how its gains lie to those here; nil where none was

@@ -3,11 +3,11 @@ package varied
 import (
 	"fmt"
 
-	"headroom/internal/lab"
-	"headroom/internal/plan"
-	"headroom/internal/prose"
-	"headroom/internal/report"
-	"headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/sweep"
 )
 
 // sweepReading says how the numbers come about and how sure they are, and what visits differ by.

@@ -13,15 +13,15 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/lab"
-	"headroom/internal/prose"
-	"headroom/internal/reference"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/sweep"
-	"headroom/internal/testing/rendertest"
-	"headroom/internal/testing/summarytest"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/sweep"
+	"github.com/headroom/headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/testing/summarytest"
 )
 
 // bySuite measures the loads of a suite like the IOThreads report's, in blocks: more jobs gain more from threads, large

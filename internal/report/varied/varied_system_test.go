@@ -5,7 +5,7 @@ package varied
 import (
 	"testing"
 
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 func TestVariedPagesInChromium(t *testing.T) { rendertest.LookAtPages(t, variedPages(t)) }

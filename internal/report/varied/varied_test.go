@@ -4,10 +4,10 @@ import (
 	"maps"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/render"
-	"headroom/internal/report"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // Each kind of search for the best or the guilty setting comes in every format.

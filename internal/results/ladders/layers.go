@@ -3,11 +3,11 @@ package ladders
 import (
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/layers"
-	"headroom/internal/store"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // Layers says what each layer of a host's storage adds to the one below. Their arms are given from the bottom up.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/runner"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/runner"
 )
 
 // NetworkRung is a rung with the occasions on which it is measured.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/ceiling"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/ceiling"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
 )
 
 // stepOf is the rung that a run measured.

@@ -4,11 +4,11 @@ import (
 	"maps"
 	"slices"
 
-	"headroom/internal/app"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/store"
-	"headroom/internal/suite"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // eachPart reads what was saved of each place, from the bottom up: its repetitions that did not fail, and its warnings.

@@ -5,16 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"headroom/internal/app"
-	"headroom/internal/diagnosis"
-	"headroom/internal/diff"
-	"headroom/internal/facts"
-	"headroom/internal/lab"
-	"headroom/internal/ladder"
-	"headroom/internal/rule"
-	"headroom/internal/runner"
-	"headroom/internal/stat"
-	"headroom/internal/store"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/diagnosis"
+	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/ladder"
+	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // maxSuspects of each end are listed with a ladder; doctor lists all.

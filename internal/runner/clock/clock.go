@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // Timestamp is a point in time by this machine's clock, give or take what is unsure of the clocks.

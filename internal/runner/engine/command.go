@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/command"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Exec runs any command, in a folder of its own.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/runner/clock"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Engine is a load generator as the runner sees it. The order of a repetition is the runner's own, the same for all of

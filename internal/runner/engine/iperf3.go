@@ -5,14 +5,14 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/fio"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/load/sockperf"
-	"headroom/internal/runner/clock"
-	"headroom/internal/unit"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/load/sockperf"
+	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Iperf3 runs iperf3: a client on the session's target, whose server is started before each test and ends with

@@ -3,10 +3,10 @@ package engine
 import (
 	"context"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/perftest"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/perftest"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Perftest runs a program of perftest: a client on the session's target, whose server is started before each test

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 func SecondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -6,11 +6,11 @@ import (
 	"io/fs"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/sockperf"
-	"headroom/internal/runner/clock"
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/sockperf"
+	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // Sockperf runs sockperf: a client on the session's target, whose server is started before each test and ended

@@ -4,9 +4,9 @@ import (
 	"context"
 	"strings"
 
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // deviceNumbers are those of the block devices under a place, from the top down, as far as they can be found:

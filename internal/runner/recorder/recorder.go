@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // How long a recorder may take to get ready, to see the load, and to end after its time. Emulated machines take tens of

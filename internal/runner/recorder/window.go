@@ -5,8 +5,8 @@ import (
 	"maps"
 	"time"
 
-	"headroom/internal/load/fio"
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // Around is what a recorder takes besides the load: to get ready, and to put names to what it has seen.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/runner/clock"
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // maxMissingShare is the part of a second in which a load need not have run yet for the second to count: starts that

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/clock"
 )
 
 // starts are timestamps at some milliseconds.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Access is what other users of a machine can do to a directory under test.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/load/command"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/command"
 )
 
 // Toolbox has what it takes to find the commands of a run, and to run them as another user.

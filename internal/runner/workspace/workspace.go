@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"headroom/internal/facts/undertest"
-	"headroom/internal/host"
-	"headroom/internal/lab"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Owner is what the names of all that a run makes on a target contain: its ID, and the target's role where there are

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // How often a step of twice the noise in 24 independent runs can be proved at all, if proofs are to be wrong in at most

@@ -11,7 +11,7 @@ import (
 	gonum "gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // ChangePoint is where a series changed its level.

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // noises are what a run's centre can scatter like, each with mean 0 and standard deviation 1.

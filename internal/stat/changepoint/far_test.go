@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // A change as far as FarAfter says is found with three values after it, in four of five series of independent values,

@@ -1,6 +1,6 @@
 package changepoint
 
-import "headroom/internal/stat"
+import "github.com/headroom/headroom/internal/stat"
 
 // Levels is how the level of a series moves.
 type Levels struct {

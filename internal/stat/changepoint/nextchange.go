@@ -6,7 +6,7 @@ import (
 	gonum "gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // heavyTail are the degrees of freedom of the distribution that one more value is taken from. Runs scatter with heavy

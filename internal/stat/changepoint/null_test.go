@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // permuted returns the largest energy distances of so many permutations of n values, ascending.

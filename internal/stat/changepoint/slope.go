@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	gonum "gonum.org/v1/gonum/stat"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // slope fits a straight line to the logarithms of a series and returns the ratio of the line's end to its start. It

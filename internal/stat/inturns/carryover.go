@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Of two loads, whatever follows the new side is a tenth slower; levels of the loads and of the sides tell nothing of

@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/stat"
-	"headroom/internal/stat/pairorder"
-	"headroom/internal/testing/noise"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat/pairorder"
+	"github.com/headroom/headroom/internal/testing/noise"
 )
 
 // turnsOn returns the turns of eight pairs on a machine with such noise; the new side is faster by a share, and second

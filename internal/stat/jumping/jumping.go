@@ -11,7 +11,7 @@ import (
 
 	gonum "gonum.org/v1/gonum/stat"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Scatter describes the logarithms of the ratios of two arms: their standard deviation, and the range of the half of

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 func TestScatterOf(t *testing.T) {

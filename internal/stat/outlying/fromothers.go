@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // OthersCompared are the members of a group of alike things (nodes, disks), each compared with the median of the

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 func TestMediansOfOthers(t *testing.T) {

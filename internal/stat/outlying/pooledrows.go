@@ -6,7 +6,7 @@ import (
 
 	gonum "gonum.org/v1/gonum/stat"
 
-	"headroom/internal/stat"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // logRows are the logarithms; NaN where there is none.

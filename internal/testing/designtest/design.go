@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Design is an experiment, as a command makes it on scripted machines. Its loads are to be as fast each time, or

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // Shown returns what a machine shows of a factor: the level that is in effect, or what was found.

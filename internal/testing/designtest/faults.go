@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/experiment"
-	"headroom/internal/lab"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // failed has the loads of a moment fail, in an experiment of its own each: of the first, which may lay out a file, and

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // kill is what a process leaves that is killed at a moment: its store, and the machines as they were.

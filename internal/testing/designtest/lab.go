@@ -14,9 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/app"
-	"headroom/internal/host"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // Scheme begins the names of scripted machines.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/unit"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // How dry runs say how many loads there will be: the product of the numbers, for each match. What they say of moments

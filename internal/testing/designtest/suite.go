@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/store"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 // Test fails unless a command line keeps what every experiment promises.

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Run is what a command prints on this machine.

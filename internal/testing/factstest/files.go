@@ -4,7 +4,7 @@ import (
 	"io/fs"
 	"testing/fstest"
 
-	"headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/facts/collect"
 )
 
 // Looked is a file system that keeps which files somebody looked at.

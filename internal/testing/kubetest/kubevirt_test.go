@@ -16,7 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // kubeVirtRelease is the release whose schema is kept.

@@ -3,7 +3,7 @@ package noise
 import (
 	"math/rand/v2"
 
-	"headroom/internal/stat/pairorder"
+	"github.com/headroom/headroom/internal/stat/pairorder"
 )
 
 // Order is which of the two is measured first in a pair.

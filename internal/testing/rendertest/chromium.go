@@ -15,9 +15,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"headroom/internal/document"
-	"headroom/internal/render"
-	"headroom/internal/testing/browsertest"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/testing/browsertest"
 )
 
 // checker is put into the page under test. It writes what it finds into attributes of the page.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/render"
-	"headroom/internal/testing/golden"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/render"
+	"github.com/headroom/headroom/internal/testing/golden"
 )
 
 // Written is a document in a format.

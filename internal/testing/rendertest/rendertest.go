@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/document"
-	"headroom/internal/render"
+	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/render"
 )
 
 type box struct{ left, top, right, bottom float64 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // run answers a short command: what is written down, then what every machine has.

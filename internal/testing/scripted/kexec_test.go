@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/host/bootloader"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/host/bootloader"
 )
 
 // A machine with kexec is started again as the package that does so wants real hosts to be, and comes up with its own

@@ -3,7 +3,7 @@ package scripted
 import (
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Load is a job, as whoever says what comes of it sees it.

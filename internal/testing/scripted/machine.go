@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Machine is a machine that is written down. Its fields are to be set before anything is run on it, or between

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // process is a job on its machine.

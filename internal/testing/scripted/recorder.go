@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // kernelFolder holds what recorders make in the kernel: a folder each, while they record.

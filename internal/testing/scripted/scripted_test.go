@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/load/fio"
-	"headroom/internal/load/iperf3"
-	"headroom/internal/testing/scripted"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/load/fio"
+	"github.com/headroom/headroom/internal/load/iperf3"
+	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
 func open(t *testing.T, m *scripted.Machine) *scripted.Target {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Target is a connection to a machine. It has what a machine has that ssh reaches.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Event is a moment at which something else can happen than what is written down. Of a load that is about to start the

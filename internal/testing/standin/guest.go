@@ -21,7 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"headroom/internal/host/qemu"
+	"github.com/headroom/headroom/internal/host/qemu"
 )
 
 // guest is a guest of QEMU for an instance, while it starts and while it runs.

@@ -9,7 +9,7 @@ import (
 	"iter"
 	"testing"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 //go:embed testdata

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/host"
-	"headroom/internal/safepath"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 func files(t *testing.T, tg host.Target) {

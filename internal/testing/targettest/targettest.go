@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/host"
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // patience is how long something may take that is to come: no measure of speed, so it is long enough for an emulated

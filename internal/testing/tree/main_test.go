@@ -16,3 +16,6 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// module begins the paths of our packages.
+const module = "github.com/headroom/headroom/"

@@ -37,7 +37,7 @@ func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
 	users := map[string]bool{}
 	for _, f := range goFiles(t, false) {
 		for _, imp := range f.imports {
-			ours, _ := strings.CutPrefix(imp, "headroom/")
+			ours, _ := strings.CutPrefix(imp, module)
 			if within(f.dir, "internal/host") || within(f.dir, testSupport) ||
 				!slices.Contains(kindsOfTargets(), ours) {
 				continue

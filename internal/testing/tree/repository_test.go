@@ -20,7 +20,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"headroom/internal/validity"
+	"github.com/headroom/headroom/internal/validity"
 )
 
 // layers are the packages from the top down. A package may import those of lower layers, never its own layer's or a
@@ -117,7 +117,7 @@ func forbidden() []struct{ path, only, reason string } {
 		{"github.com/spf13/cobra", "internal/cli", "the command line is one package"},
 		{"gonum.org/v1/plot", "nowhere", "its fonts, PDF and raster formats are touched when a program starts: seven " +
 			"megabytes of memory on every machine that is measured"},
-		{"headroom/" + testSupport, testSupport, "it is for tests"},
+		{module + testSupport, testSupport, "it is for tests"},
 		{"net/http", "internal/serve", "only headroom serve opens a port, and nobody is called but the cluster that a user " +
 			"names, through client-go"},
 		{"k8s.io", "internal/host/kube", "Kubernetes is one package"},
@@ -129,7 +129,7 @@ func forbidden() []struct{ path, only, reason string } {
 // The command line decides and measures nothing: a command is flags, an experiment or an analysis, and a result.
 func TestCommandsDecideNothing(t *testing.T) {
 	const most, mostOfFile = 7000, 400
-	deciding := []string{"headroom/internal/stat", "headroom/internal/search", "headroom/internal/plan",
+	deciding := []string{module + "internal/stat", module + "internal/search", module + "internal/plan",
 		"gonum.org/v1/gonum/stat"}
 	total := 0
 	for _, f := range goFiles(t, false) {
@@ -185,7 +185,7 @@ func TestImportsFlowDown(t *testing.T) {
 	for _, f := range goFiles(t, false) {
 		from := layerOf(f.dir)
 		for _, imp := range f.imports {
-			to, ours := strings.CutPrefix(imp, "headroom/")
+			to, ours := strings.CutPrefix(imp, module)
 			if !ours || owner(to) == owner(f.dir) {
 				continue
 			}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"headroom/internal/testing/browsertest"
-	"headroom/internal/testing/rendertest"
+	"github.com/headroom/headroom/internal/testing/browsertest"
+	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
 // The site of the documentation is built once for both.

@@ -1,4 +1,4 @@
-module headroom/tools/release/goreleaser
+module github.com/headroom/headroom/tools/release/goreleaser
 
 go 1.26.0
 

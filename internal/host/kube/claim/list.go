@@ -1,6 +1,6 @@
 package claim
 
-import "headroom/internal/lab"
+import "github.com/headroom/headroom/internal/lab"
 
 // OfList returns the facts about the claims in a list of objects, and about the volumes and classes that no claim in it
 // names. A claim is named with its namespace, the others by their names. An object without a name is left out. from is

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // machineSetting is one thing about a machine that a boot can change, by the name that a guest of QEMU has it by.

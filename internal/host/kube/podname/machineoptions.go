@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // machineKind is what stands before the options of a machine of KubeVirt.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Scheme begins the name of a pod, or of a machine of KubeVirt, as a target.

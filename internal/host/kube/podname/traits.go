@@ -3,7 +3,7 @@ package podname
 import (
 	"strings"
 
-	"headroom/internal/host"
+	"github.com/headroom/headroom/internal/host"
 )
 
 // TraitsOf are what the name of a pod, of a machine of KubeVirt or of several pods says of them.

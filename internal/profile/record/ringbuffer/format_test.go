@@ -5,7 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 const format = `name: some_event

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // Where a buffer was too small, events say how many were lost right before them: together as many as the kernel counts.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // recorded is a buffer of a kernel: its raw pages, its formats and what the kernel itself made of it as text.

@@ -1,6 +1,6 @@
 package sampler
 
-import "headroom/internal/profile/record/symbols"
+import "github.com/headroom/headroom/internal/profile/record/symbols"
 
 // Names for what has none.
 const (

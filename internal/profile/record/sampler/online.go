@@ -3,7 +3,7 @@ package sampler
 import (
 	"os"
 
-	"headroom/internal/factor/cpulist"
+	"github.com/headroom/headroom/internal/factor/cpulist"
 )
 
 // OnlineCPUs are the numbers of the CPUs that run: others are not sampled, and have no trace buffers. A process may be

@@ -3,7 +3,7 @@ package sampler
 import (
 	"time"
 
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // Options says what is sampled, and for how long.

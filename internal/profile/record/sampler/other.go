@@ -5,7 +5,7 @@ package sampler
 import (
 	"context"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // Sample samples nothing: only Linux has perf_event_open.

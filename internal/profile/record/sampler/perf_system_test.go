@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // shares are how often each function was what was executed. Those of programs but fio are one.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // refused is what an error of perf_event_open(2) or of mapping its ring means for a profile.

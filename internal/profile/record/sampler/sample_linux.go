@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // ringOfCPU is how large a CPU's ring is: for a second of stacks of 128 addresses, at most what anybody may lock for

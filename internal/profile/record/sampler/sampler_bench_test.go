@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/profile"
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
 // How far the shares of the ten largest functions are from those of perf record in the same windows, and how far two

@@ -18,8 +18,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // running is a load.

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // mostStacks is how many different stacks are kept whole. Further ones lose the program's functions, and beyond twice

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // machine is a kernel whose functions are 0x100 bytes each, and processes: 7 is a load, 9 is none.

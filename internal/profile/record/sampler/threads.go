@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/symbols"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // threads knows the names of threads, and which processes are the load's.

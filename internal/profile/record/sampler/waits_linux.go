@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // mostThreads is how many threads are followed, each with a ring of its own. A thread may wait 100,000 times a second,

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // device follows the requests of one block device.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"headroom/internal/profile/record/ringbuffer"
-	"headroom/internal/profile/record/stage"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
 // In whatever order events come, nothing panics or loops, no request is counted that has not completed, and none is

@@ -3,7 +3,7 @@ package stage
 import (
 	"math/bits"
 
-	"headroom/internal/lab"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // histogram counts times in bins as fio's: those up to 127 ns have one each, others keep the seven highest bits.

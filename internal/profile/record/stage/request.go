@@ -1,6 +1,6 @@
 package stage
 
-import "headroom/internal/profile/record/ringbuffer"
+import "github.com/headroom/headroom/internal/profile/record/ringbuffer"
 
 // queue is a bio that comes to the device.
 func (d *device) queue(k key, start, sectors, now uint64) {

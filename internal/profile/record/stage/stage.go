@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // Events are the tracepoints to enable. A kernel may lack some.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/ringbuffer"
-	"headroom/internal/profile/record/stage"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
 // traced runs shell commands on a new loop device, $device, while its requests are traced, and returns the stages, and

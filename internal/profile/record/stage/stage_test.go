@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile/record/ringbuffer"
-	"headroom/internal/profile/record/stage"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
 func TestStagesOfRequests(t *testing.T) {

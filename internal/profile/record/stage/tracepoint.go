@@ -3,8 +3,8 @@ package stage
 import (
 	"fmt"
 
-	"headroom/internal/lab"
-	"headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // kind is what an event says.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"headroom/internal/profile"
-	"headroom/internal/profile/record/ringbuffer"
-	"headroom/internal/profile/record/stage"
+	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
+	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
 // formats are those of Linux 6.18, with the archive that they are from.

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/profile"
+	"github.com/headroom/headroom/internal/profile"
 )
 
 // ErrHidden says that /proc/kallsyms has names, and 0 for all addresses.

@@ -6,13 +6,13 @@ import (
 	"strconv"
 	"strings"
 
-	"headroom/internal/testing/figure"
-	"headroom/internal/testing/figure/sampled"
+	"github.com/headroom/headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
 // Benchmarks reads what go test -bench printed, with GOMAXPROCS=1: with more, the names would end with the number.
 //
-//	pkg: headroom/internal/load/fio
+//	pkg: github.com/headroom/headroom/internal/load/fio
 //	BenchmarkParse/plain 	     384	   6215043 ns/op	 512.27 MB/s	     120 B/op
 //
 // Each unit is a figure of its own, "load/fio.BenchmarkParse/plain:MB/s"; those of several rounds (-count) have an
@@ -23,7 +23,7 @@ func Benchmarks(r io.Reader) ([]figure.Figure, error) {
 	pkg := ""
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
-		if name, ok := strings.CutPrefix(lines.Text(), "pkg: headroom/internal/"); ok {
+		if name, ok := strings.CutPrefix(lines.Text(), "pkg: github.com/headroom/headroom/internal/"); ok {
 			pkg = name
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Row is one figure of two files.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Schema says what the file is.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 func TestFile(t *testing.T) {
@@ -50,14 +50,14 @@ func TestFile(t *testing.T) {
 
 func TestBenchmarks(t *testing.T) {
 	all, err := Benchmarks(strings.NewReader(`goos: linux
-pkg: headroom/internal/load/fio
+pkg: github.com/headroom/headroom/internal/load/fio
 BenchmarkParse
 BenchmarkParse/plain         	     384	   6000000 ns/op	 512.50 MB/s	     120 B/op	       3 allocs/op
 BenchmarkParse/plain         	     390	   5000000 ns/op	 610.00 MB/s	     120 B/op	       3 allocs/op
 Benchmarks are printed so. This is a sentence of eight
 PASS
-ok  	headroom/internal/load/fio	2.1s
-pkg: headroom/internal/stat
+ok  	github.com/headroom/headroom/internal/load/fio	2.1s
+pkg: github.com/headroom/headroom/internal/stat
 BenchmarkUnpaired/3-v-3      	       1	1000000000 ns/op	        96.20 covered
 `))
 	if err != nil {

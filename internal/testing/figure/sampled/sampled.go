@@ -4,8 +4,8 @@ package sampled
 import (
 	"math"
 
-	"headroom/internal/stat"
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/stat"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 // Median is the median of some values with its interval between order statistics.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"headroom/internal/testing/figure"
+	"github.com/headroom/headroom/internal/testing/figure"
 )
 
 func TestMedian(t *testing.T) {
