@@ -373,6 +373,26 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 	})
 }
 
+// TestScriptedSweepOfMountsEndsBetween has a level of a sweep not be mounted any more, so that it ends while nothing is:
+// the scratch file on the server is removed by a mount of the first level.
+func TestScriptedSweepOfMountsEndsBetween(t *testing.T) {
+	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
+		l.exported()
+		client, refused := l.machine("client"), false
+		client.AtLoad("--name=reads", 2, func(*scripted.Event) { refused = true })
+		client.OnMount = func(n *scripted.Mount) string {
+			if refused && slices.Contains(n.Options, "nconnect=2") {
+				return "mount.nfs: Connection refused"
+			}
+			return ""
+		}
+		l.run("sweep", l.file("exported.yaml", exportSuite), "--on", "scripted://client", "--factor",
+			`mount:nfs="198.18.0.2:/srv vers=4.2,proto=tcp","198.18.0.2:/srv vers=4.2,proto=tcp,nconnect=2"`,
+			"--blocks", "3", "--seed", "1").ends(1).says("Connection refused")
+		l.unmounted()
+	})
+}
+
 // TestScriptedNFSMountedAgain kills experiments during loads over mounts that they made, and has the client lose its
 // mounts by a boot. The scratch file lies on the server, so restore mounts it again to remove it.
 func TestScriptedNFSMountedAgain(t *testing.T) {
