@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// Opened are the targets that a command has opened, by names of its own, in the order of opening. The zero value has
-// none.
+// Opened holds the targets that a command has opened, by the names that it gives them, in the order of opening. The zero
+// value is empty.
 type Opened struct {
 	names  []string
 	byName map[string]host.Target
@@ -26,7 +26,7 @@ func (o *Opened) Add(name string, t host.Target) {
 	o.byName[name] = t
 }
 
-// Remove forgets a target, which somebody else closes.
+// Remove forgets a target. The caller closes it.
 func (o *Opened) Remove(name string) {
 	o.names = slices.DeleteFunc(o.names, func(n string) bool { return n == name })
 	delete(o.byName, name)

@@ -61,7 +61,7 @@ func main() {
 // measure is one figure of the tree.
 type measure struct {
 	what string
-	// value is what the tree has, now what it may have, and goal what it is to have.
+	// value is the figure of the tree, now its limit, goal the limit in the end.
 	value, now, goal int
 	detail           []string
 }
@@ -179,7 +179,7 @@ func (t *tree) add(root, name string) error {
 	return nil
 }
 
-// program returns the folders of the program: not those of tests alone.
+// program returns the folders of the program, without the folders that only tests import.
 func (t *tree) program() (dirs []string) {
 	for dir, f := range t.folders {
 		if len(f.files) > 0 && dir != support && !strings.HasPrefix(dir, support+"/") {

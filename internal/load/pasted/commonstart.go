@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// WithoutCommonStart returns text without what nine of ten of its lines begin with, whatever the numbers in it; nil if
-// they have no beginning in common. Results may have one, too, so it is for texts that can't be read as they are.
+// WithoutCommonStart returns a text without the prefix that nine of ten of its lines share; nil if they share none.
+// Numbers in the prefix may differ from line to line, but for those of names. Results may share a prefix, too, so the
+// caller has to find out whether more is read without it.
 //
 //	2026-11-29T10:00:00.123456789Z stdout F Starting 10 threads    a container's log
 //	I1129 10:00:00.123456       1 main.go:12] Starting 10 threads  klog
@@ -94,8 +95,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// ofName reports whether the number at a place of a line belongs to a name, such as node7 and fio-0; those of a time
-// (29T10) and of klog (I1129) do not.
+// ofName reports whether the number at a place of a line belongs to a name, such as node7 and fio-0. The numbers of a
+// time (29T10) and of klog (I1129) do not.
 func ofName(line []byte, at int) bool {
 	switch {
 	case at == 0:

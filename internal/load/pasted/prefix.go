@@ -33,7 +33,7 @@ var (
 	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})(?:[\t:|]|[.)] | [│┃]? ?|$)`)
 	// name is what a program writes before all lines alike: a name, a prompt, or blanks.
 	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |[A-Z]+:\w+:|\$ |[ \t]+)`)
-	// result begins lines of fio: those of one direction alone, as grep leaves them, have it in common.
+	// result begins lines of fio. Lines of one direction, as grep leaves them, have it in common.
 	result = regexp.MustCompile(`(?i)^(?:read|write|trim|mixed|[sc]?lat|bw|iops|cpu)\b`)
 )
 

@@ -47,7 +47,7 @@ type effects struct {
 	commands map[string]int
 }
 
-// watch notes it from now on, besides whatever else looks at loads.
+// watch begins to note what is shown. Other watchers of loads are called as before.
 func (e *effects) watch() {
 	e.found = e.shows()
 	before := e.begun
