@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// Opened holds the targets that a command has opened, by the names that it gives them, in the order of opening. The zero
-// value is empty.
+// Opened holds the targets that a command has opened, by the names that it gives them, in the order of opening. The
+// zero value is empty.
 type Opened struct {
 	names  []string
 	byName map[string]host.Target

@@ -373,8 +373,8 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 	})
 }
 
-// TestScriptedSweepOfMountsEndsBetween has a level of a sweep not be mounted any more, so that it ends while nothing is:
-// the scratch file on the server is removed by a mount of the first level.
+// TestScriptedSweepOfMountsEndsBetween has the server refuse one level of a sweep, so that it ends while nothing is
+// mounted. The scratch file on the server is removed through a mount of the first level.
 func TestScriptedSweepOfMountsEndsBetween(t *testing.T) {
 	inScriptedLab(t, []string{"client", "nas"}, func(l *scriptedLab) {
 		l.exported()
