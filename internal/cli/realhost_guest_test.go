@@ -252,7 +252,7 @@ func (h *hostMachine) system(dir string) string {
 func (h *hostMachine) disk(dir, kernel, initrd string) string {
 	t := h.t
 	t.Helper()
-	archive, err := txtar.ParseFile("../target/bootloader/testdata/debian-12.txtar")
+	archive, err := txtar.ParseFile("../host/bootloader/testdata/debian-12.txtar")
 	if err != nil || len(archive.Files) == 0 {
 		t.Fatalf("%d files: %v", len(archive.Files), err)
 	}

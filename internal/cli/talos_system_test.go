@@ -28,7 +28,7 @@ const (
 // No real Talos has been seen.
 func talosNodeStandIn(t *testing.T) (dir string, env []string) {
 	t.Helper()
-	scripts, err := filepath.Abs("../target/bootloader/testdata/stand-in")
+	scripts, err := filepath.Abs("../host/bootloader/testdata/stand-in")
 	if err != nil {
 		t.Fatal(err)
 	}
