@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -786,4 +787,31 @@ func lines(t *testing.T, name string) []string {
 		t.Fatalf("%s is empty", name)
 	}
 	return all
+}
+
+// A path of test data that has moved is noticed here, and not only in a tier that few run.
+func TestRelativePathsAreThere(t *testing.T) {
+	lead := regexp.MustCompile(`^(\.\./)+[\w./-]*(testdata|scripts|docs|test|tools)/`)
+	checked := 0
+	for _, f := range goFiles(t, true) {
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			name, err := strconv.Unquote(literal.Value)
+			if err != nil || !lead.MatchString(name) || strings.ContainsAny(name, "*%") {
+				return true
+			}
+			checked++
+			_, err = os.Stat(filepath.Join(f.dir, name))
+			if _, below := os.Stat(filepath.Join(f.dir, "testdata", name)); err != nil && below != nil {
+				t.Errorf("%s: %s is not there", f.at(n), name)
+			}
+			return true
+		})
+	}
+	if checked == 0 {
+		t.Error("no path was found")
+	}
 }
