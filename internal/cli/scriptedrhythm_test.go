@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -36,7 +35,7 @@ func TestScriptedRhythm(t *testing.T) {
 	inRhythm(t, func(l *scriptedLab) {
 		suite := l.file("reads.yaml", olderReads)
 		withheld := 0
-		for seed := range 15 {
+		for seed := 1; seed <= 15; seed++ { // 0 is a random seed
 			o := l.run("compare", "--live", suite, "/srv/a", "/srv/b", "scripted://db1", "--seed", fmt.Sprint(seed),
 				"--confirm", "0", "--label", fmt.Sprint("seed", seed), "--json")
 			d := compared(o)
@@ -47,8 +46,7 @@ func TestScriptedRhythm(t *testing.T) {
 				withheld++
 				run := fmt.Sprint("seed", seed)
 				o := l.run("compare", run+":base", run+":new", "--fail-on", "slower").ends(5)
-				// The pauses between runs are random, and so is the last digit of the period.
-				if !regexp.MustCompile(`rhythm of 3\.[234] runs`).MatchString(o.stdout) || !strings.Contains(o.stdout, "rhythm: ") {
+				if !strings.Contains(o.stdout, "rhythm of 3.3 runs") || !strings.Contains(o.stdout, "rhythm: ") {
 					t.Error(o.stdout)
 				}
 			}
@@ -64,7 +62,7 @@ func TestScriptedRhythm(t *testing.T) {
 func TestScriptedRhythmOfSweep(t *testing.T) {
 	inRhythm(t, func(l *scriptedLab) {
 		suite, undecided := l.file("reads.yaml", olderReads), 0
-		for seed := range 40 {
+		for seed := 1; seed <= 50; seed++ {
 			run := fmt.Sprint("seed", seed)
 			l.run("sweep", suite, "/srv/a", "--on", "scripted://db1", "--factor", "queue:read_ahead_kb=16,64",
 				"--blocks", "6", "--seed", fmt.Sprint(seed), "--label", run)
