@@ -119,18 +119,9 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		rest = strings.NewReader("") // all of it is here
 	}
 	head := unpack.Text(b.data)
-	if given && pasted.ByName(head) != nil {
-		if err := b.finish(rest); err != nil {
-			return err
-		}
-		rest = strings.NewReader("")
-		one := file{name: name, path: unpack.Name(path), data: unpack.Text(b.data)}
-		if read, err := i.readHosts(one, b.data); read || err != nil {
-			return err
-		}
-	}
+	several := given && pasted.ByName(head) != nil
 	ways := i.ways(path, head, given)
-	if len(ways) == 0 && given && isJSON(head) { // JSON is read to its end
+	if len(ways) == 0 && given && (several || isJSON(head)) { // both are read to their end
 		if err := b.finish(rest); err != nil {
 			return err
 		}
@@ -141,7 +132,7 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	case len(ways) == 0 && !given:
 		i.skip(name)
 		return nil
-	case len(ways) == 0:
+	case len(ways) == 0 && !several:
 		return i.unrecognised(head)
 	}
 	if err := b.finish(rest); err != nil {
@@ -154,6 +145,11 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 	}
 	i.seen[hash] = struct{}{}
 	one := file{name: name, path: unpack.Name(path), data: unpack.Text(b.data), before: max(0, source.First-1)}
+	if several {
+		if read, err := i.readHosts(one, b.data); read || err != nil {
+			return err
+		}
+	}
 	w := i.best(ways, one)
 	if w == nil {
 		return i.unrecognised(head)
@@ -193,7 +189,7 @@ func (i *importing) ways(path string, head []byte, given bool) (all []way) {
 }
 
 // best returns the way in which most values are found in a file, the later one of two that find as many. It returns nil
-// if none is found and the file looks like results by chance.
+// if there is none, or if none finds values and the file looks like results by chance.
 func (i *importing) best(ways []way, one file) *way {
 	if len(ways) == 1 && !ways[0].bare {
 		return &ways[0]
@@ -208,7 +204,7 @@ func (i *importing) best(ways []way, one file) *way {
 			found, most = &ways[k], counted.values
 		}
 	}
-	if found == nil && !ways[0].bare {
+	if found == nil && len(ways) > 0 && !ways[0].bare {
 		return &ways[0]
 	}
 	return found
@@ -230,11 +226,7 @@ func (i *importing) readHosts(one file, raw []byte) (read bool, err error) {
 	var without []string
 	for _, host := range pasted.ByName(one.data) {
 		part := file{name: one.name + ", lines of " + host.Name, path: one.path, data: host.Text}
-		ways := i.ways(one.path, host.Text, true)
-		var w *way
-		if len(ways) > 0 {
-			w = i.best(ways, part)
-		}
+		w := i.best(i.ways(one.path, host.Text, true), part)
 		if w == nil {
 			without = append(without, host.Name)
 			continue

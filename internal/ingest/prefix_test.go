@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
-
-	"github.com/headroom/headroom/internal/lab"
 )
 
 // carriers put something before each line of a text, or around it, as programs and people do. The text has a newline at
@@ -151,7 +148,8 @@ func valuesOf(t *testing.T, name, text string) string {
 }
 
 // TestLinesOfSeveralMachines checks that results whose lines have the names of several machines are those machines',
-// whether one follows the other or not, and that machines without results are named.
+// whether one follows the other or not, that machines without results are named, and that a copy of the file is left
+// out.
 func TestLinesOfSeveralMachines(t *testing.T) {
 	text, err := os.ReadFile("testdata/text/fio-3.42-write-normal.txt")
 	if err != nil {
@@ -171,9 +169,13 @@ func TestLinesOfSeveralMachines(t *testing.T) {
 		}
 		between.WriteString("sidecar: a\nsidecar: b\nsidecar: c\n")
 		for i, all := range []string{after.String(), between.String()} {
-			run, sink, err := importMap(t, map[string][]byte{"a.txt": []byte(all)}, "a.txt")
+			files := map[string][]byte{"a.txt": []byte(all), "again.txt": []byte(all)}
+			run, sink, err := importMap(t, files, "a.txt", "again.txt")
 			if err != nil {
 				t.Fatalf("%q: %v", names, err)
+			}
+			if len(sink.repetitions) != len(names) || warning(run, "import-duplicate") == "" {
+				t.Errorf("%q: %d repetitions, %v", names, len(sink.repetitions), run.Warnings)
 			}
 			for k, target := range run.Targets {
 				if want := strings.Trim(names[k], "[]:| "); target.Target != want || len(run.Targets) != 2 {
@@ -185,10 +187,7 @@ func TestLinesOfSeveralMachines(t *testing.T) {
 					t.Errorf("%q: %s, want %s", names, got, want)
 				}
 			}
-			leftOut := slices.ContainsFunc(run.Warnings, func(w lab.Warning) bool {
-				return w.Code == "import-left-out" && strings.Contains(w.Text, "sidecar")
-			})
-			if leftOut != (i == 1) {
+			if strings.Contains(warning(run, "import-left-out"), "sidecar") != (i == 1) {
 				t.Errorf("%q: %v", names, run.Warnings)
 			}
 		}
