@@ -17,10 +17,10 @@ import (
 // Paste reads what a person has copied from a terminal: the output of one command or of several, with prompts between
 // them or without. The error says what was recognised where nothing could be read.
 func Paste(name, text string) (*Machine, error) {
-	if hosts := pasted.ByName([]byte(text)); hosts != nil {
+	if hosts := machinesIn(text); len(hosts) > 1 {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has lines of several machines: %s and %s",
-			name, hosts[0].Name, hosts[1].Name),
-			Hints: []string{"give the lines of one machine alone: grep '" + hosts[0].Name + "' FILE"}}
+			name, hosts[0], hosts[1]),
+			Hints: []string{"give the lines of one machine alone: grep '" + hosts[0] + "' FILE"}}
 	}
 	m, read, unread := taken(name, plain(text))
 	try := func(bare []byte, fewest int) {
@@ -61,6 +61,17 @@ func Paste(name, text string) (*Machine, error) {
 			"qm config, virsh dumpxml, kubectl get vm,sc,pvc,pv -A -o yaml",
 		"or a folder or an archive with /proc and /sys of a machine, such as a sosreport, or a supportconfig"}
 	return nil, e
+}
+
+// machinesIn returns the names before the lines of a text with facts behind them. A key before a value, as qm config
+// prints it, has none.
+func machinesIn(text string) (names []string) {
+	for _, host := range pasted.ByName([]byte(text)) {
+		if _, read, _ := taken("", plain(string(host.Text))); len(read) > 0 {
+			names = append(names, host.Name)
+		}
+	}
+	return names
 }
 
 // taken reads a text into a machine, and returns what was read of it and what was not.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -335,6 +336,27 @@ func TestPasteRefuses(t *testing.T) {
 		if !errors.As(err, &e) || e.Kind != lab.Usage || len(e.Hints) == 0 || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// TestPasteOfSeveral checks outputs of one kind after each other. Their keys stand before as many lines as the names of
+// machines would.
+func TestPasteOfSeveral(t *testing.T) {
+	var classes, guests strings.Builder
+	for i, name := range []string{"fast", "slow", "third", "fourth"} {
+		fmt.Fprintf(&classes, "Name:                  %s\nIsDefaultClass:        No\nProvisioner:           x\n"+
+			"Parameters:            pool=p\nAllowVolumeExpansion:  True\nReclaimPolicy:         Delete\n"+
+			"VolumeBindingMode:     Immediate\n", name)
+		fmt.Fprintf(&guests, "agent: 1\nboot: order=scsi0\ncores: 8\nmemory: 16384\nname: %s\n"+
+			"scsi0: local-lvm:vm-%d-disk-0,size=32G\nscsihw: lsi\n", name, i)
+	}
+	for text, want := range map[string]string{classes.String(): "claim.provisioner fast = x\nclaim.provisioner fourth = x",
+		guests.String(): "guest.cpus fourth = 8"} {
+		m, err := Paste("F", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, factsOf(t, m), want)
 	}
 }
 
