@@ -56,16 +56,47 @@ func qmDrives() []string { return []string{"scsi", "virtio", "sata", "ide"} }
 //	scsihw: lsi
 //	net0: e1000=02:00:00:00:00:01,bridge=vmbr0,firewall=1
 func readQM(m *Machine, text string) bool {
-	values, numbered := map[string]string{}, [][3]string{}
+	read := false
+	for _, config := range qmConfigs(text) {
+		read = readConfig(m, config) || read
+	}
+	return read
+}
+
+// qmConfigs returns the settings of each virtual machine of a text: a key that comes again is another's. Those of a
+// snapshot, which a line in brackets begins, are left out.
+func qmConfigs(text string) (all [][][]string) {
+	snapshot, keys := false, map[string]bool{}
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.HasPrefix(line, "[") {
-			break // a snapshot of older settings
+			snapshot, keys = true, map[string]bool{}
 		}
-		if f := qmLine.FindStringSubmatch(line); f != nil {
-			values[f[1]+f[2]] = f[3]
-			numbered = append(numbered, [3]string{f[1], f[2], f[3]})
+		setting := qmLine.FindStringSubmatch(line)
+		if setting == nil {
+			continue
 		}
+		key := setting[1] + setting[2]
+		if keys[key] {
+			snapshot, keys = false, map[string]bool{}
+		}
+		if !snapshot {
+			if len(keys) == 0 {
+				all = append(all, nil)
+			}
+			all[len(all)-1] = append(all[len(all)-1], setting)
+		}
+		keys[key] = true
+	}
+	return all
+}
+
+// readConfig reads the settings of a virtual machine. Each is what qmLine finds: the line, the key without its number,
+// the number and the value.
+func readConfig(m *Machine, config [][]string) bool {
+	values := map[string]string{}
+	for _, setting := range config {
+		values[setting[1]+setting[2]] = setting[3]
 	}
 	argv := []string{"/usr/bin/kvm", "-pidfile", "/var/run/qemu-server/0.pid"}
 	name := values["name"]
@@ -94,15 +125,16 @@ func readQM(m *Machine, text string) bool {
 		argv = append(argv, "-device", hardware+",id=scsihw0")
 	}
 	read := len(argv) > 7
-	for _, n := range numbered {
-		id := n[0] + n[1]
-		p := properties(n[2], "file")
+	for _, setting := range config {
+		key, number, value := setting[1], setting[2], setting[3]
+		id := key + number
+		p := properties(value, "file")
 		switch {
-		case n[0] == "net" && n[1] != "":
-			argv = append(argv, qmNIC(id, n[2])...)
+		case key == "net" && number != "":
+			argv = append(argv, qmNIC(id, value)...)
 			read = true
-		case slices.Contains(qmDrives(), n[0]) && n[1] != "" && p["media"] != "cdrom" && p["file"] != "none":
-			argv = append(argv, qmDisk(n[0], n[1], single, p)...)
+		case slices.Contains(qmDrives(), key) && number != "" && p["media"] != "cdrom" && p["file"] != "none":
+			argv = append(argv, qmDisk(key, number, single, p)...)
 			read = true
 			about := name + "/" + id
 			if name == "" {

@@ -91,19 +91,24 @@ type options struct {
 //	<source file='/var/lib/libvirt/images/db1.qcow2'/><target dev='sda' bus='sata'/></disk>
 //	<interface type='bridge'><source bridge='br0'/><model type='e1000'/></interface>
 func readLibvirt(m *Machine, text string) bool {
-	var d domain
-	start := strings.Index(text, "<domain")
-	if start < 0 || xml.NewDecoder(strings.NewReader(text[start:])).Decode(&d) != nil {
-		return false
+	read := false
+	for start := strings.Index(text, "<domain"); start >= 0; start = strings.Index(text, "<domain") {
+		var d domain
+		decoder := xml.NewDecoder(strings.NewReader(text[start:]))
+		if decoder.Decode(&d) != nil {
+			break
+		}
+		text = text[start+int(decoder.InputOffset()):]
+		about := d.Name
+		if about == "" {
+			about = "1"
+		}
+		if slices.ContainsFunc(d.Interfaces, func(n nic) bool { return n.Driver.Name != "vhost" }) {
+			m.tell(about, collect.Unknown("guest.vhost", "virsh dumpxml", "libvirt takes vhost where the host has it"))
+		}
+		read = m.guest(d.arguments()) || read
 	}
-	about := d.Name
-	if about == "" {
-		about = "1"
-	}
-	if slices.ContainsFunc(d.Interfaces, func(n nic) bool { return n.Driver.Name != "vhost" }) {
-		m.tell(about, collect.Unknown("guest.vhost", "virsh dumpxml", "libvirt takes vhost where the host has it"))
-	}
-	return m.guest(d.arguments())
+	return read
 }
 
 // arguments are the command line that libvirt makes of a machine.

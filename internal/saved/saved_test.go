@@ -350,8 +350,21 @@ func TestPasteOfSeveral(t *testing.T) {
 		fmt.Fprintf(&guests, "agent: 1\nboot: order=scsi0\ncores: 8\nmemory: 16384\nname: %s\n"+
 			"scsi0: local-lvm:vm-%d-disk-0,size=32G\nscsihw: lsi\n", name, i)
 	}
-	for text, want := range map[string]string{classes.String(): "claim.provisioner fast = x\nclaim.provisioner fourth = x",
-		guests.String(): "guest.cpus fourth = 8"} {
+	for text, want := range map[string]string{
+		classes.String(): "claim.provisioner fast = x\nclaim.provisioner fourth = x",
+		guests.String():  "guest.cpus fast = 8\nguest.cpus fourth = 8\ndrive.bus fast/scsi0 = lsi",
+		// The third has a snapshot, as the files of /etc/pve/qemu-server do.
+		"cores: 2\nname: a\nscsi0: s:a\nscsihw: lsi\ncores: 4\nname: b\nscsi1: s:b\nscsihw: pvscsi\n" +
+			"cores: 6\nname: c\n[old]\ncores: 8\nname: c\ncores: 10\nname: d\nvirtio0: s:d\n": `guest.cpus a = 2
+			guest.cpus b = 4
+			guest.cpus c = 6
+			guest.cpus d = 10
+			drive.bus a/scsi0 = lsi
+			drive.bus b/scsi0 = absent
+			drive.bus b/scsi1 = pvscsi
+			drive.bus d/virtio0 = virtio-blk`,
+		"<domain type='kvm'>\n<name>a</name>\n<vcpu>2</vcpu>\n</domain>\n\n" +
+			"<domain type='kvm'>\n<name>b</name>\n<vcpu>4</vcpu>\n</domain>\n": "guest.cpus a = 2\nguest.cpus b = 4"} {
 		m, err := Paste("F", text)
 		if err != nil {
 			t.Fatal(err)
