@@ -25,16 +25,17 @@ func LoadNames(cells []Cell) (names, params []string) {
 		}
 		names, params = append(names, name), append(params, text)
 	}
-	alike := map[string][]int{}
+	targets := map[[2]string]map[string]bool{} // of the cells with a name and parameters
 	for i, name := range names {
-		alike[name+"\n"+params[i]] = append(alike[name+"\n"+params[i]], i)
+		alike := [2]string{name, params[i]}
+		if targets[alike] == nil {
+			targets[alike] = map[string]bool{}
+		}
+		targets[alike][cells[i].Target] = true
 	}
-	for _, group := range alike {
-		for _, i := range group {
-			on := cells[i].Target
-			if on != "" && slices.ContainsFunc(group, func(other int) bool { return cells[other].Target != on }) {
-				names[i], params[i] = names[i]+" on "+on, prose.Join(params[i], "on "+on)
-			}
+	for i, name := range names {
+		if on := cells[i].Target; on != "" && len(targets[[2]string{name, params[i]}]) > 1 {
+			names[i], params[i] = name+" on "+on, prose.Join(params[i], "on "+on)
 		}
 	}
 	return names, params
