@@ -258,7 +258,7 @@ func (e *ethtool) settings() {
 	const key = "nic.speed.supported"
 	text, source, reason := e.output("")
 	if reason == "" {
-		if mbits := supportedSpeed(text); mbits > 0 || strings.Contains(text, "Supported link modes:   Not reported") {
+		if mbits, reported := supportedSpeed(text); reported {
 			e.Add(collect.Whole(key, mbits*1e6, source))
 			return
 		}
@@ -341,29 +341,29 @@ func parseEthtool(text string) map[string]string {
 // linkMode is a mode like 25000baseCR/Full; the number is Mbit/s.
 var linkMode = regexp.MustCompile(`^(\d{2,8})base`)
 
-// supportedSpeed is the fastest of the modes that an adapter supports, in Mbit/s; 0 when it lists none.
+// supportedSpeed returns the fastest of the modes that an adapter supports, in Mbit/s, and whether ethtool knows it. A
+// virtual adapter has no modes (Not reported), and its speed is 0.
 //
 //	Settings for enp65s0f0np0:
 //		Supported ports: [ FIBRE ]
 //		Supported link modes:   1000baseKX/Full
 //		                        25000baseCR/Full
 //		Supported pause frame use: Symmetric
-func supportedSpeed(text string) int64 {
-	_, text, ok := strings.Cut(text, "Supported link modes:")
-	if !ok {
-		return 0
+func supportedSpeed(text string) (mbits int64, reported bool) {
+	_, text, _ = strings.Cut(text, "Supported link modes:")
+	if strings.HasPrefix(strings.TrimSpace(text), "Not reported") {
+		return 0, true
 	}
-	var best int64
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, ":") {
 			break
 		}
 		for _, mode := range strings.Fields(line) {
 			if m := linkMode.FindStringSubmatch(mode); m != nil {
-				mbits, _ := strconv.ParseInt(m[1], 10, 64)
-				best = max(best, mbits)
+				mode, _ := strconv.ParseInt(m[1], 10, 64)
+				mbits = max(mbits, mode)
 			}
 		}
 	}
-	return best
+	return mbits, mbits > 0
 }
