@@ -393,8 +393,8 @@ func TestScriptedSweepOfMountsEndsBetween(t *testing.T) {
 	})
 }
 
-// TestScriptedNFSMountedAgain kills experiments during loads over mounts that they made, and has the client lose its
-// mounts by a boot. The scratch file lies on the server, so restore mounts it again to remove it.
+// TestScriptedNFSMountedAgain kills experiments during loads over mounts that they made. Then the client restarts and
+// has lost the mounts. The scratch file is on the server, so restore mounts the export again to remove it.
 func TestScriptedNFSMountedAgain(t *testing.T) {
 	for name, args := range map[string][]string{
 		"nfs": {"nfs", "", "--export", "/srv", "--address", "198.18.0.2", "--on", "client=scripted://client"},

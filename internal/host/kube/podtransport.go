@@ -75,8 +75,8 @@ func limitText(r podname.Range) string {
 	return r.Limit
 }
 
-// podStatus is an error that is host.ErrGone when a pod does not run any more; nil while it does, and while nobody
-// can tell.
+// podStatus returns nil while a pod runs, an error that is host.ErrGone when it has ended, was deleted or is being
+// deleted, and another error if the API can't be asked.
 func (p *Pod) podStatus(ctx context.Context, name string) error {
 	pod, err := p.cluster.get(ctx, pods(), name)
 	if absent(err) {

@@ -10,8 +10,8 @@ import (
 )
 
 // WithoutCommonStart returns a text without the prefix that nine of ten of its lines share; nil if they share none.
-// Numbers in the prefix may differ from line to line, but for those of names. Results may share a prefix, too, so the
-// caller has to find out whether more is read without it.
+// Numbers in the prefix may differ from line to line, except in names such as node7. Results may share a prefix, too,
+// so the caller has to find out which text gives more results.
 //
 //	2026-11-29T10:00:00.123456789Z stdout F Starting 10 threads    a container's log
 //	I1129 10:00:00.123456       1 main.go:12] Starting 10 threads  klog

@@ -488,8 +488,8 @@ func TestThreatsNameTheirTests(t *testing.T) {
 	}
 }
 
-// Each row of the table of figures names those of build/figures.json that it quotes, and something in the tree records
-// them.
+// TestFiguresAreRecorded checks the table of figures in the docs. Each row has the names of the figures that it quotes,
+// as build/figures.json has them, and a test or a benchmark records each.
 func TestFiguresAreRecorded(t *testing.T) {
 	tests := map[string]bool{} // string literals, and benchmarks as "rule.BenchmarkDecode"
 	for _, f := range goFiles(t, true) {

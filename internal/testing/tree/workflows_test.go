@@ -273,8 +273,8 @@ func TestWorkflowsAgree(t *testing.T) {
 	}
 }
 
-// Dependabot looks into each folder with a go.mod. It raises what a go.mod requires for its own code by itself,
-// programs (tool) only if their module is named.
+// TestDependabotKnowsEveryModule checks that Dependabot looks into each folder with a go.mod. It updates direct
+// requirements of code without being told to. A program (tool) counts as indirect, so its module has to be named.
 func TestDependabotKnowsEveryModule(t *testing.T) {
 	var config struct {
 		Updates []struct {
