@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// writeTree writes a small tree of three packages, one of which supports tests, with one of each thing that is measured.
+func writeTree(t *testing.T) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	for name, text := range map[string]string{
+		"cmd/headroom/main.go": "package main\n\nimport _ \"" + module + "internal/runner\"\n\nfunc main() {}\n",
+		"internal/runner/session.go": `package runner
+
+import "` + module + `internal/lab"
+
+type Session struct {
+	lab.Warning
+
+	// Server is nil for others.
+	Server *int
+	// Client is there for all.
+	Client *int
+}
+
+func (s *Session) A() {}
+func (s Session) B()  {}
+
+type Visit[T any] struct{ *Session }
+
+func (v *Visit[T]) C() {}
+`,
+		"internal/runner/session_test.go":   "package runner\n\nfunc (s *Session) D() {}\n",
+		"internal/runner/testdata/bad.go":   "no Go\n",
+		"internal/lab/lab.go":               "package lab\n\ntype Warning struct{}\n",
+		"internal/testing/scripted/load.go": "package scripted\n\ntype Warning struct{}\n",
+		"internal/report/report.go":         "package report\n\nimport \"" + module + "internal/lab\"\n\ntype Warning = lab.Warning\n",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func TestMeasures(t *testing.T) {
+	tr, err := read(writeTree(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]struct{ got, want []string }{
+		"chain":    {tr.longestChain("cmd/headroom"), []string{"cmd/headroom", "internal/runner", "internal/lab"}},
+		"packages": {tr.program(), []string{"cmd/headroom", "internal/lab", "internal/report", "internal/runner"}},
+		"warnings": {tr.declared("Warning"), []string{"internal/lab"}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("%s: %q, want %q", what, c.got, c.want)
+		}
+	}
+	methods := []counted{{"internal/runner.Session", 2}, {"internal/runner.Visit", 1}}
+	if got := tr.typesByMethods(); !slices.Equal(got, methods) {
+		t.Errorf("methods: %v, want %v", got, methods)
+	}
+	embeddings, nils := tr.fields()
+	if !slices.Equal(embeddings, []string{"internal/runner.Visit embeds runner.Session"}) {
+		t.Errorf("embeddings: %q", embeddings)
+	}
+	if !slices.Equal(nils, []string{"internal/runner.Session"}) {
+		t.Errorf("fields that are nil: %q", nils)
+	}
+}
+
+func TestNothingToMeasure(t *testing.T) {
+	if _, err := read(t.TempDir()); err == nil {
+		t.Error("a folder without Go was measured")
+	}
+}
