@@ -12,6 +12,7 @@ import (
 // What the guides for contributors name is there: files and folders of the tree or below internal, functions, and
 // tests. Who moves one sees here where it is described.
 func TestGuidesNameWhatIsThere(t *testing.T) {
+	t.Chdir(root)
 	path := regexp.MustCompile(`^[A-Za-z_./-]+$`)
 	function := regexp.MustCompile(`^[A-Za-z]+\(\)$`)
 	declared := map[string]bool{}

@@ -43,6 +43,7 @@ func fine() map[string]string {
 }
 
 func TestNoBoundOnThisMachine(t *testing.T) {
+	t.Chdir(root)
 	byPackage := map[string][]goFile{}
 	for _, f := range goFiles(t, true) {
 		if strings.HasSuffix(f.name, "_test.go") && !onlyWith(f.tree, "bench") {
@@ -620,6 +621,7 @@ func (b *body) ofCall(c *ast.CallExpr) origin {
 
 // TestTrapsAreFound checks the linter on statements with traps and without.
 func TestBoundsAreFound(t *testing.T) {
+	t.Chdir(root)
 	for name, c := range map[string]struct {
 		text  string
 		found int
@@ -696,6 +698,7 @@ func TestBoundsAreFound(t *testing.T) {
 }
 
 func TestOnlyWith(t *testing.T) {
+	t.Chdir(root)
 	for line, want := range map[string]bool{"//go:build bench": true, "//go:build bench && system": true,
 		"//go:build system": false, "//go:build !bench": false, "//go:build bench || system": false, "": false} {
 		tree, err := parser.ParseFile(token.NewFileSet(), "it_test.go", line+"\n\npackage p\n", parser.ParseComments)
@@ -726,6 +729,7 @@ func harmless() map[string]string {
 }
 
 func TestNoTestDependsOnThisMachine(t *testing.T) {
+	t.Chdir(root)
 	allowed, files := map[string]bool{}, 0
 	for _, f := range goFiles(t, true) {
 		if !strings.HasSuffix(f.name, "_test.go") || onlyWith(f.tree, "bench", "kube") ||
@@ -830,6 +834,7 @@ func expects(s ast.Stmt) bool {
 
 // Examples of what is found, and of what is not.
 func TestTrapsAreFound(t *testing.T) {
+	t.Chdir(root)
 	for text, found := range map[string]int{
 		`if !strings.Contains(out, "GiB/s") { t.Error() }`:                         1,
 		`regexp.MustCompile("[0-9.]+ ms").MatchString(out)`:                        1,

@@ -34,6 +34,7 @@ func usersOfKinds() map[string]string {
 }
 
 func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
+	t.Chdir(root)
 	users := map[string]bool{}
 	for _, f := range goFiles(t, false) {
 		for _, imp := range f.imports {
@@ -59,6 +60,7 @@ func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
 // What a target can do is asked by interface: no type assertion to a kind, no comparison of its name, and no look at
 // how that begins.
 func TestTargetsAreAskedByInterface(t *testing.T) {
+	t.Chdir(root)
 	asked := 0
 	for _, f := range goFiles(t, false) {
 		if within(f.dir, "internal/host") || f.name == listOfKinds {

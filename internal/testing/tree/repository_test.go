@@ -129,6 +129,7 @@ func forbidden() []struct{ path, only, reason string } {
 
 // The command line decides and measures nothing: a command is flags, an experiment or an analysis, and a result.
 func TestCommandsDecideNothing(t *testing.T) {
+	t.Chdir(root)
 	const most, mostOfFile = 7000, 400
 	deciding := []string{module + "internal/stat", module + "internal/search", module + "internal/plan",
 		"gonum.org/v1/gonum/stat"}
@@ -165,6 +166,7 @@ func surroundings() []string {
 
 // The list of layers is the list of packages, or rules would not be applied to a new one.
 func TestEveryPackageHasALayer(t *testing.T) {
+	t.Chdir(root)
 	var listed []string
 	for _, l := range layers() {
 		listed = append(listed, l...)
@@ -182,6 +184,7 @@ func TestEveryPackageHasALayer(t *testing.T) {
 }
 
 func TestImportsFlowDown(t *testing.T) {
+	t.Chdir(root)
 	used := map[string]bool{}
 	for _, f := range goFiles(t, false) {
 		from := layerOf(f.dir)
@@ -218,6 +221,7 @@ func TestImportsFlowDown(t *testing.T) {
 }
 
 func TestOnlyCmdTouchesTheSurroundings(t *testing.T) {
+	t.Chdir(root)
 	for _, f := range goFiles(t, false) {
 		if within(f.dir, "cmd") {
 			continue
@@ -236,6 +240,7 @@ func TestOnlyCmdTouchesTheSurroundings(t *testing.T) {
 }
 
 func TestNoInitAndNoMutableGlobals(t *testing.T) {
+	t.Chdir(root)
 	for _, f := range goFiles(t, false) {
 		for _, d := range f.tree.Decls {
 			switch d := d.(type) {
@@ -279,6 +284,7 @@ func (f goFile) checkVars(t *testing.T, d *ast.GenDecl) {
 }
 
 func TestEveryPackageHasOneComment(t *testing.T) {
+	t.Chdir(root)
 	comments := map[string]int{}
 	for _, f := range goFiles(t, false) {
 		if f.tree.Doc != nil {
@@ -305,6 +311,7 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 
 // One loop starts repetitions, runner.Conduct: experiments of all kinds are schedules that it follows.
 func TestOneLoopStartsRepetitions(t *testing.T) {
+	t.Chdir(root)
 	conducted := false
 	for _, f := range goFiles(t, false) {
 		for _, d := range f.tree.Decls {
@@ -337,6 +344,7 @@ func TestOneLoopStartsRepetitions(t *testing.T) {
 
 // A loop over fixtures that finds none passes without having tested anything.
 func TestNoEmptyFixtureLoop(t *testing.T) {
+	t.Chdir(root)
 	finders := []string{"filepath.Glob", "fs.Glob", "os.ReadDir", "fs.ReadDir"}
 	for _, f := range goFiles(t, true) {
 		if !strings.HasSuffix(f.name, "_test.go") {
@@ -356,6 +364,7 @@ func TestNoEmptyFixtureLoop(t *testing.T) {
 
 // Names that say nothing about what a thing does.
 func TestNoEmptyNames(t *testing.T) {
+	t.Chdir(root)
 	bad := regexp.MustCompile(`(?i)(manager|helper|util)s?$`)
 	for _, f := range goFiles(t, true) {
 		if bad.MatchString(path.Base(f.dir)) || bad.MatchString(strings.TrimSuffix(path.Base(f.name), ".go")) {
@@ -375,6 +384,7 @@ func TestNoEmptyNames(t *testing.T) {
 
 // Every code that any package gives is documented, and those said to come from elsewhere do.
 func TestWarningCodes(t *testing.T) {
+	t.Chdir(root)
 	literal := regexp.MustCompile(`lab\.Warning\{+\s*Code:\s*"([a-z-]+)"`)
 	ofTwoRuns := regexp.MustCompile(`(?:RunWarning\{[^}]*?Code:\s*|\badd\()"([a-z-]+)"`) // those of package compare
 	given := map[string]bool{}
@@ -412,6 +422,7 @@ func TestWarningCodes(t *testing.T) {
 }
 
 func TestDocuments(t *testing.T) {
+	t.Chdir(root)
 	architecture := lines(t, "ARCHITECTURE.md")
 	if n := len(architecture); n > 150 {
 		t.Errorf("ARCHITECTURE.md has %d lines; 150 is the limit", n)
@@ -452,6 +463,7 @@ func TestDocuments(t *testing.T) {
 
 // Each line of the table of threats names tests, and those are there.
 func TestThreatsNameTheirTests(t *testing.T) {
+	t.Chdir(root)
 	tests := map[string]bool{}
 	for _, f := range goFiles(t, true) {
 		for _, d := range f.tree.Decls {
@@ -491,6 +503,7 @@ func TestThreatsNameTheirTests(t *testing.T) {
 // TestFiguresAreRecorded checks the table of figures in the docs. Each row has the names of the figures that it quotes,
 // as build/figures.json has them, and a test or a benchmark records each.
 func TestFiguresAreRecorded(t *testing.T) {
+	t.Chdir(root)
 	tests := map[string]bool{} // string literals, and benchmarks as "rule.BenchmarkDecode"
 	for _, f := range goFiles(t, true) {
 		if strings.HasSuffix(f.name, "_test.go") {
@@ -553,6 +566,7 @@ func isRecorded(tests map[string]bool, name string) bool {
 
 // Every user-visible change brings a fragment, and fragments have a kind that the changelog knows.
 func TestChangelogFragments(t *testing.T) {
+	t.Chdir(root)
 	kinds := []string{"added", "changed", "fixed", "removed"}
 	entries, err := os.ReadDir("changelog/unreleased")
 	if err != nil {
@@ -573,6 +587,7 @@ func TestChangelogFragments(t *testing.T) {
 // Lines of code and the prose of comments fit 120 columns. Longer are lines with a text of one piece: one that stands
 // between backquotes or is wide itself, and what comments list or show indented.
 func TestLinesFitTheirColumns(t *testing.T) {
+	t.Chdir(root)
 	const most, tab, wide = 120, 4, 60
 	prose := regexp.MustCompile(`^// [^-*# \t]`)
 	for _, f := range goFiles(t, true) {
@@ -791,6 +806,7 @@ func lines(t *testing.T, name string) []string {
 
 // A path of test data that has moved is noticed here, and not only in a tier that few run.
 func TestRelativePathsAreThere(t *testing.T) {
+	t.Chdir(root)
 	lead := regexp.MustCompile(`^(\.\./)+[\w./-]*(testdata|scripts|docs|test|tools)/`)
 	checked := 0
 	for _, f := range goFiles(t, true) {

@@ -23,6 +23,7 @@ import (
 
 // The site of the documentation is built once for both.
 func TestSite(t *testing.T) {
+	t.Chdir(root)
 	root, err := filepath.Abs(".")
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 // TestTierRunsFailedTestsAgain checks the second try of scripts/tier on small modules: what passes it is green and
 // named, and everything else is red.
 func TestTierRunsFailedTestsAgain(t *testing.T) {
+	t.Chdir(root)
 	script, err := filepath.Abs("scripts/tier")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 // The list of unstable tests is worked off: each row is open, or says whether the fault was one of the test or of the
 // program and how it was mended. Without an open row, a test that is unstable again gets a new one.
 func TestUnstableTests(t *testing.T) {
+	t.Chdir(root)
 	rows := lines(t, "test/unstable.tsv")
 	if rows[0] != "test\tdate\tsymptom\tcause" {
 		t.Fatalf("test/unstable.tsv begins with %q", rows[0])

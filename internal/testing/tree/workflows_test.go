@@ -78,6 +78,7 @@ func readYAML(t *testing.T, name string, into any) string {
 // TestWorkflowsCallScripts reads what the steps of workflows and of the action run: goals of the Makefile and scripts
 // alone, which tests and developers run, too.
 func TestWorkflowsCallScripts(t *testing.T) {
+	t.Chdir(root)
 	makefile := strings.Join(lines(t, "Makefile"), "\n")
 	called := regexp.MustCompile(`^(?:sudo --preserve-env=PATH )?` +
 		`(?:(make) (\S+|\$\{\{.*\}\})|(scripts/[\w-]+|"\$GITHUB_ACTION_PATH/[\w-]+")( .*)?)$`)
@@ -122,6 +123,7 @@ func valuesOf(f githubFile, word string) []string {
 
 // Each pull request runs what a developer runs: the fast tier, the linters, the system tier and the guests.
 func TestPullRequestsRunTheTiers(t *testing.T) {
+	t.Chdir(root)
 	made := map[string]bool{}
 	for _, f := range githubFiles(t) {
 		if _, ok := f.On["pull_request"]; !ok {
@@ -145,6 +147,7 @@ func TestPullRequestsRunTheTiers(t *testing.T) {
 // An action is code of others that runs with our rights: a tag of theirs can be moved, a commit can't. A job has no
 // more rights than it names, and ends.
 func TestWorkflowsAreBounded(t *testing.T) {
+	t.Chdir(root)
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	uses := regexp.MustCompile(`(?m)^ *(?:- )?uses: *(.*)$`)
 	for _, f := range githubFiles(t) {
@@ -177,6 +180,7 @@ func TestWorkflowsAreBounded(t *testing.T) {
 // A secret is in the step alone that signs, in a job that can write nothing and builds nothing. What can write only
 // publishes.
 func TestSecretsAndRightsAreApart(t *testing.T) {
+	t.Chdir(root)
 	signs := 0
 	for _, f := range githubFiles(t) {
 		secrets := strings.Count(f.text, "secrets.")
@@ -213,6 +217,7 @@ func TestSecretsAndRightsAreApart(t *testing.T) {
 
 // A release that is not signed fails, where it is signed and where it is published.
 func TestUnsignedReleasesFail(t *testing.T) {
+	t.Chdir(root)
 	programs := t.TempDir()
 	for _, name := range []string{"cosign", "gh", "skopeo"} {
 		script := []byte("#!/bin/sh\necho \"$0 was run\"\n")
@@ -248,6 +253,7 @@ func TestUnsignedReleasesFail(t *testing.T) {
 
 // An action is pinned at one commit everywhere, and Go is the newest release of go.mod's series.
 func TestWorkflowsAgree(t *testing.T) {
+	t.Chdir(root)
 	series := ""
 	for _, l := range lines(t, "go.mod") {
 		if version, ok := strings.CutPrefix(l, "go "); ok {
@@ -276,6 +282,7 @@ func TestWorkflowsAgree(t *testing.T) {
 // TestDependabotKnowsEveryModule checks that Dependabot looks into each folder with a go.mod. It updates direct
 // requirements of code without being told to. A program (tool) counts as indirect, so its module has to be named.
 func TestDependabotKnowsEveryModule(t *testing.T) {
+	t.Chdir(root)
 	var config struct {
 		Updates []struct {
 			Ecosystem   string `yaml:"package-ecosystem"`
