@@ -97,10 +97,12 @@ func (t *jointRun) close() (Outcome, error) {
 	var all Outcome
 	outcomes, errs := make([]Outcome, len(t.sessions)), make([]error, len(t.sessions))
 	opened := slices.DeleteFunc(slices.Clone(t.sessions), func(s *Session) bool { return s == nil })
-	if slices.ContainsFunc(opened, func(s *Session) bool { return s.undoEvents() != nil }) {
-		for _, s := range opened {
-			s.outcome.Aborted = true // a link may be cut that the places of all are behind
-		}
+	undone := true
+	for _, s := range opened {
+		undone = s.undoEvents() == nil && undone
+	}
+	for _, s := range opened {
+		s.outcome.Aborted = s.outcome.Aborted || !undone // the places of all may be behind a link that is still cut
 	}
 	end := func(i int) {
 		if t.sessions[i] != nil {
