@@ -46,8 +46,8 @@ func (o *Opened) All() []host.Target {
 	return all
 }
 
-// CloseOpened gives targets back, the last that was opened first: a guest may lie on a host that was opened before it,
-// and a client waits for its server.
+// CloseOpened closes targets, the last that was opened first: a guest may run on a host that was opened before it, and
+// a client waits for its server.
 func (p *App) CloseOpened(o *Opened) {
 	for _, t := range slices.Backward(o.All()) {
 		p.CloseTarget(t)

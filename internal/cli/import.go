@@ -18,10 +18,10 @@ func (p *program) importCommand() *cobra.Command {
 			importer.ImportHelp() +
 			`  a run that headroom exported (--format run), or its folder
 
-What stands before each line is removed: a quotation, a time, a number, a level, the name of a pod or container. If
-names of several machines stand there (pdsh, kubectl logs --prefix), the results are of each. JSON of fio and of iperf3
-is also found in Docker's logs, in a string of other JSON, and where Python printed it. If several tools printed into one
-text, all of it is read.
+What stands before each line is removed: a quotation, a time, a number, a level, the name of a pod or container. Lines
+of several machines (pdsh, kubectl logs --prefix) become results of each machine. JSON of fio and of iperf3 is also found
+in Docker's logs, in a string of other JSON, and where Python printed it. If several tools printed into one text, all of
+it is read.
 
 The same load in another stage (another transport, two paths instead of one) is not a repetition. --stage NAME=FILE
 says which file belongs to which stage, --stage NAME=FILE:FIRST-LAST which of its lines. --stages NAME,NAME splits

@@ -32,7 +32,7 @@ func Mounts(machine string) Shown {
 	}
 }
 
-// atBegin is what the machines show when a load begins.
+// atBegin is what the machines show of each factor when a load begins.
 type atBegin struct {
 	at    time.Time
 	shown map[string]string
@@ -114,8 +114,8 @@ func (e *effects) check() {
 	}
 }
 
-// snapshots fails the test unless each run has both snapshots of its targets, and the first of servers, which no load
-// runs on. Where one is missing, the header's facts are read, which are fewer.
+// snapshots fails the test unless each run has the snapshots of its targets before and after it. Servers, on which no
+// load runs, need only the first. Where one is missing, the header's facts are read, which are fewer.
 func (l *Lab) snapshots() {
 	l.Helper()
 	for _, b := range l.bundles(l.store()) {
@@ -140,8 +140,8 @@ func (l *Lab) snapshots() {
 	}
 }
 
-// inOneOrder fails the test unless the machines were left in one order after the last load: scratch files are removed
-// before what leads to them, or was in effect for their loads, is undone.
+// inOneOrder fails the test unless scratch files were removed after the last load before mounts and settings were put
+// back: a file may be behind a mount.
 func (e *effects) inOneOrder() {
 	e.Helper()
 	for _, m := range e.Machines {
