@@ -91,10 +91,24 @@ func (s *soaking) oneLoad() error {
 	c.Params = maps.Clone(c.Params)
 	c.Params["runtime"], c.Params["time_based"] = fmt.Sprintf("%gs", s.options.Round.Seconds()), "1"
 	delete(c.Params, "ramp_time")
+	c.Steps = stepsOfRounds(c.Steps)
 	c.Repetitions = int((s.options.For + s.options.Round - 1) / s.options.Round)
-	s.Run.Design, s.Run.Repetitions, s.Run.Order, s.Run.Pause = lab.DesignSoak, c.Repetitions, string(suite.Sequential),
-		0
+	s.Run.Design, s.Run.Repetitions = lab.DesignSoak, c.Repetitions
+	s.Run.Order, s.Run.Pause = string(suite.Sequential), 0
 	return nil
+}
+
+// stepsOfRounds returns the steps of a load that goes on for hours. A device is filled before the first round instead
+// of discarded before each: a discard empties the cache whose end is looked for.
+func stepsOfRounds(steps []lab.Step) []lab.Step {
+	if slices.Contains(steps, lab.Fill) {
+		return slices.DeleteFunc(slices.Clone(steps), func(s lab.Step) bool { return s == lab.Discard })
+	}
+	rounds := slices.Clone(steps)
+	if i := slices.Index(rounds, lab.Discard); i >= 0 {
+		rounds[i] = lab.Fill
+	}
+	return rounds
 }
 
 // PrintSummary adds what a soak is.
