@@ -47,7 +47,7 @@ report of it (dir:sosreport.tar.xz) or a saved run. Ceilings, headroom doctor RU
 			if err != nil {
 				return err
 			}
-			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, app.LocalTarget); err != nil {
+			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, nil, app.LocalTarget); err != nil {
 				return err
 			}
 			defer p.Footprint.WithRareGC(importer.MemoryFor(sources))()

@@ -25,7 +25,7 @@ func (p *program) rmCommand() *cobra.Command {
 				return err
 			}
 			// a killed run is the only record of what it left
-			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, ""); err != nil {
+			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, nil, ""); err != nil {
 				return err
 			}
 			// All names are looked up before any run is deleted: with "last" twice, the second is the same run.

@@ -58,6 +58,8 @@ type Request struct {
 	Resume string
 	Args   []string
 	DryRun app.DryRun
+	// Reboots names the hosts that may be restarted, so that one that a killed run left booted can be put right.
+	Reboots []string
 	// Complete says that a run that is complete can be named as well: to be shown, or to be measured further.
 	Complete bool
 }
@@ -77,7 +79,7 @@ func Conduct(ctx context.Context, p *app.App, s *store.Store, r Request, d Desig
 		return d.Report()
 	}
 	if !r.DryRun.Asked() {
-		if err := recovery.RecoverLeftovers(ctx, p, s, names...); err != nil {
+		if err := recovery.RecoverLeftovers(ctx, p, s, r.Reboots, names...); err != nil {
 			return err
 		}
 	}

@@ -320,7 +320,7 @@ func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 	ev := runner.ScheduledEvent{Event: u, Target: known[u.Target]}
 	var err error
 	if ev.Target == nil {
-		if err := recovery.RecoverLeftovers(ctx, m.App, m.Store, u.Target); err != nil {
+		if err := recovery.RecoverLeftovers(ctx, m.App, m.Store, nil, u.Target); err != nil {
 			return ev, err
 		}
 		if ev.Target, err = m.OpenTarget(ctx, u.Target); err != nil {

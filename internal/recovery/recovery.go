@@ -50,16 +50,17 @@ func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(ta
 }
 
 // RecoverLeftovers recovers what can be recovered on this machine and on targets, one that is empty for all of them,
-// and says what can't: that is no reason not to go on. What can't be trusted is one. Every command that adds a run does
-// this first. It does not keep anybody waiting for a machine that has nothing to do with the command.
-func RecoverLeftovers(ctx context.Context, p *app.App, s *store.Store, on ...string) error {
+// and says what can't: that is no reason not to go on. What can't be trusted is one. Hosts in allowed may be restarted.
+// Every command that adds a run does this first. It does not keep anybody waiting for a machine that has nothing to do
+// with the command.
+func RecoverLeftovers(ctx context.Context, p *app.App, s *store.Store, allowed []string, on ...string) error {
 	if err := s.Writable(); err != nil {
 		return err
 	}
 	wanted := func(name string) bool {
 		return p.Traits(name).Local || slices.Contains(on, "") || slices.Contains(on, name)
 	}
-	_, err := RecoverRuns(ctx, p, s, wanted, nil, journal.Report)
+	_, err := RecoverRuns(ctx, p, s, wanted, allowed, journal.Report)
 	if _, untrusted := errors.AsType[*store.Untrusted](err); untrusted {
 		return err
 	}

@@ -77,8 +77,11 @@ func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args
 	x := &Experiment{Measurement: &experiment.Measurement{App: p, Store: s}, kind: kind, options: o, args: args,
 		armSnapshots: map[string]bool{}}
 	x.ProfileOnly = x.worthProfiling
-	return experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.Design(kind), Resume: o.Resume, Args: args,
-		DryRun: o.DryRun}, x)
+	r := experiment.Request{Design: lab.Design(kind), Resume: o.Resume, Args: args, DryRun: o.DryRun}
+	if o.Reboot != "" {
+		r.Reboots = []string{o.Reboot}
+	}
+	return experiment.Conduct(ctx, p, s, r, x)
 }
 
 // Targets are those that loads run on, of the reference, and of what is started again.
