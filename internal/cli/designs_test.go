@@ -137,6 +137,10 @@ func designs() []designtest.Design {
 		{Design: lab.DesignNFS, Machines: ends, Prepare: designMounts, Suite: designReads,
 			Args: words("nfs {suite} --export /srv --address 198.18.1.2 --address 198.18.2.2" + between),
 			Show: words("nfs --resume last"), Undo: []string{"client:umount"}, Budget: 9 * time.Second},
+		{Design: lab.DesignNFS, Name: "in a guest", Machines: []string{"client", "server", "vm"}, Prepare: designGuest,
+			Suite: designReads, Args: words("nfs {suite} --on client=scripted://client --mounted /mnt/data " +
+				"--guest scripted://vm --guest-place /srv"), Show: words("nfs --resume last"),
+			Undo: []string{"vm:rm -fv -- /srv/"}, Budget: 7 * time.Second},
 		{Design: lab.DesignSweep, Machines: one, Prepare: designSettings, Suite: designReads,
 			Args: words("sweep {suite} /srv --factor queue:read_ahead_kb=16,256 --blocks 2" + onOne),
 			Show: words("sweep --show last"), Undo: []string{"db1:128 " + readAhead}, Shows: settings,
@@ -150,6 +154,16 @@ func designs() []designtest.Design {
 			Args: words("sweep {suite} --factor client:sysctl:vm.swappiness=1,100 --blocks 2 --seed 3" + between),
 			Show: words("sweep --show last"), Undo: []string{"client:60 " + swappiness}, Budget: 6 * time.Second,
 			Shows: map[string]designtest.Shown{"client:sysctl:vm.swappiness": designtest.File("client", swappiness)}},
+		{Design: lab.DesignSweep, Name: "of a real host", Machines: one, Prepare: designBoots, Suite: designReads,
+			Args: words("sweep {suite} /srv --factor cmdline:mitigations=auto,off --blocks 2 --reboot scripted://db1" +
+				onOne), Show: words("sweep --show last"), Consent: words("--reboot scripted://db1"),
+			Shows: map[string]designtest.Shown{"cmdline:mitigations": designtest.Argument("db1", "mitigations")}},
+		{Design: lab.DesignAblation, Name: "of a real host", Machines: one, Prepare: designBoots, Suite: designReads,
+			Args: words("ablate {suite} /srv --setting cmdline:mitigations=off --setting sysctl:vm.swappiness=1 " +
+				"--alone --blocks 2 --reboot scripted://db1" + onOne), Show: words("ablate --show last"),
+			Consent: words("--reboot scripted://db1"), Undo: []string{"db1:60 " + swappiness},
+			Shows: map[string]designtest.Shown{"cmdline:mitigations": designtest.Argument("db1", "mitigations"),
+				"sysctl:vm.swappiness": settings["sysctl:vm.swappiness"]}},
 		{Design: lab.DesignAblation, Machines: one, Prepare: designSettings, Suite: designReads,
 			Args: words("ablate {suite} /srv --setting queue:read_ahead_kb=16 --setting sysctl:vm.swappiness=1 " +
 				"--alone --blocks 2" + onOne), Show: words("ablate --show last"),
@@ -186,11 +200,29 @@ func designPorts(l *designtest.Lab) {
 	}
 }
 
+// designBoots has db1 be a host that can be started again with other arguments.
+func designBoots(l *designtest.Lab) { l.Machine("db1").Kexecs() }
+
 // designMounts can mount what is exported.
 func designMounts(l *designtest.Lab) {
 	designPorts(l)
 	l.Machine("client").Folder("/run")
 	l.Machine("client").Folder("/sys/kernel/sunrpc")
+}
+
+// designGuest has the disk of vm lie on an export that the client mounts.
+func designGuest(l *designtest.Lab) {
+	designMounts(l)
+	const uuid = "7f1d6a4e-0000-4000-8000-0000000000aa"
+	client := l.Machine("client")
+	client.Folder("/mnt/data")
+	if why := client.Mounted("198.18.1.2:/srv", "/mnt/data", "vers=4.2,proto=tcp"); why != "" {
+		l.Fatal(why)
+	}
+	client.SetOutput(`sh -c 'exec ls -l /proc/[0-9]*/fd 2>/dev/null'`, scripted.Output{
+		Stdout: "/proc/77/fd:\ntotal 0\nlrwx------ 1 root root 64 Jan  1 12:00 9 -> /mnt/data/vm.raw\n"})
+	client.Set("/proc/77/cmdline", "/usr/bin/kvm\x00-name\x00vm1\x00-uuid\x00"+uuid)
+	l.Machine("vm").Set("/sys/class/dmi/id/product_uuid", uuid)
 }
 
 // designSettings has reads be slower with one level of a setting.

@@ -215,6 +215,22 @@ func TestScriptedSettingHasNoEffect(t *testing.T) {
 	})
 }
 
+// Two settings of which one undoes the other are not measured together: the run ends before the load.
+func TestScriptedOneSettingUndoesAnother(t *testing.T) {
+	inScriptedLab(t, []string{"db1"}, func(l *scriptedLab) {
+		m := l.machine("db1")
+		m.OnWrite(cachePressure, func(_, written string) (string, error) {
+			if written != "100" {
+				m.Set(swappiness, "60")
+			}
+			return written, nil
+		})
+		l.run(l.ablated(oneLoad)...).ends(1).says("sysctl:vm.swappiness is no longer in effect",
+			"two factors that change one thing can't be varied together")
+		l.asFound("db1")
+	})
+}
+
 // What somebody else changes meanwhile ends the experiment, is reported, and is not overwritten until that is asked
 // for.
 func TestScriptedSomebodyElseChangesASetting(t *testing.T) {

@@ -31,6 +31,8 @@ type Design struct {
 	Undo []string
 	// NoDryRun says that its dry run is refused, because what is measured is seen only while it is mounted.
 	NoDryRun bool
+	// Consent are flags that no run remembers: resuming and restoring are given them anew.
+	Consent []string
 	// Shows are the factors that it varies, by what the machines show of each.
 	Shows map[string]Shown
 	// Budget is a limit of time that ends it before its end; 0 for one that takes none.
@@ -38,4 +40,9 @@ type Design struct {
 }
 
 // resume is the command line that goes on with the last run.
-func (d Design) resume() []string { return strings.Fields(d.Design.Resume("last"))[1:] }
+func (d Design) resume() []string {
+	return append(strings.Fields(d.Design.Resume("last"))[1:], d.Consent...)
+}
+
+// restore is the command line that puts right what killed runs have left.
+func (d Design) restore() []string { return append([]string{"restore"}, d.Consent...) }

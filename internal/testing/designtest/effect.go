@@ -21,6 +21,18 @@ func File(machine, name string) Shown {
 	return func(l *Lab) string { return l.Machine(machine).Get(name) }
 }
 
+// Argument shows the value of a kernel argument that a machine was started with; empty for none.
+func Argument(machine, name string) Shown {
+	return func(l *Lab) string {
+		for _, a := range strings.Fields(l.Machine(machine).Get("/proc/cmdline")) {
+			if value, ok := strings.CutPrefix(a, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
 // Mounts shows what a machine mounts of NFS, as the levels of mount:nfs are written; empty for none.
 func Mounts(machine string) Shown {
 	return func(l *Lab) string {

@@ -58,7 +58,7 @@ func (d Design) lost(l *Lab, w whole) {
 		for _, m := range l.Machines {
 			m.Reconnect()
 		}
-		l.endsInOrder(l.run("restore"), 0)
+		l.endsInOrder(l.run(d.restore()...), 0)
 		l.goOn(w)
 	}
 }
@@ -145,7 +145,7 @@ func (d Design) notPutBack(l *Lab, _ whole) {
 				e.Fail(1, "Device or resource busy\n")
 			}
 		})
-		for _, args := range [][]string{l.args, {"restore"}} {
+		for _, args := range [][]string{l.args, d.restore()} {
 			o := l.ends(l.run(args...), 1)
 			if !strings.Contains(o.stderr, "headroom restore") {
 				l.Errorf("headroom %s does not say what to do about %q:\n%s", args[0], command, o.stderr)
@@ -157,8 +157,8 @@ func (d Design) notPutBack(l *Lab, _ whole) {
 			}
 		}
 		refuse = false
-		l.endsInOrder(l.run("restore"), 0)
-		if o := l.ends(l.run("restore"), 0); !strings.Contains(o.stdout+o.stderr, "nothing was left behind") {
+		l.endsInOrder(l.run(d.restore()...), 0)
+		if o := l.ends(l.run(d.restore()...), 0); !strings.Contains(o.stdout+o.stderr, "nothing was left behind") {
 			l.Errorf("restored once, restore finds something again:\n%s%s", o.stdout, o.stderr)
 		}
 	}

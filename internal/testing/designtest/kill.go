@@ -91,7 +91,7 @@ func (k *kills) look(w whole) {
 		left.back()
 		k.Logf("killed at step %d, %s", i, left.at)
 		if left.at != aLoad {
-			k.ends(k.runIn(left.store, "restore"), 0)
+			k.ends(k.runIn(left.store, k.design.restore()...), 0)
 			k.asFound()
 			continue
 		}

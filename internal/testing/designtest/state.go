@@ -21,11 +21,17 @@ func (l *Lab) ends(o outcome, code int) outcome {
 	return o
 }
 
-// contents are those of all machines, by the machine's name and the path.
+// bootID differs after each boot.
+const bootID = "/proc/sys/kernel/random/boot_id"
+
+// contents are those of all machines, by the machine's name and the path, without what each boot makes anew.
 func (l *Lab) contents() map[string]string {
 	all := map[string]string{}
 	for _, m := range l.Machines {
 		for path, text := range m.Contents() {
+			if path == bootID {
+				continue
+			}
 			all[m.Name+":"+path] = text
 		}
 	}
