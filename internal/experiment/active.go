@@ -96,14 +96,13 @@ func (a *Active) FinishIn(ctx context.Context, failed error) (runner.Outcome, er
 	return outcome, failed
 }
 
-// PlanAndProgress are the plan of a run, and what shows how far it has come.
-func (m *Measurement) PlanAndProgress() (plan.Plan, *progress.Progress) {
+// PlanAndSource are the plan of a run, and what knows how far it has come.
+func (m *Measurement) PlanAndSource() (plan.Plan, progress.Source) {
 	if m.Run.Anytime {
 		p := m.adaptivePlan()
-		return p, progress.New(m.App, m.WithProfiles(progress.NewAdaptive(p, m.Run, m.RunnerMeasurement().Cells,
-			m.Saved)))
+		return p, m.WithProfiles(progress.NewAdaptive(p, m.Run, m.RunnerMeasurement().Cells, m.Saved))
 	}
 	order, limit := m.Order(), m.Options.Within
 	clock := progress.NewOrderClock(m.RunnerMeasurement().Cells, NotSaved(order, m.Saved), m.Pause()).Within(limit)
-	return plan.Within(plan.Fixed(order), BudgetOf(limit, m)), progress.New(m.App, m.WithProfiles(clock))
+	return plan.Within(plan.Fixed(order), BudgetOf(limit, m)), m.WithProfiles(clock)
 }

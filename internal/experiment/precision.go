@@ -159,13 +159,18 @@ func (m *Measurement) endedAfter(outcome runner.Outcome) string {
 	unlimited.Run.Budget = 0
 	var done []plan.Done
 	for _, r := range outcome.Repetitions {
-		i := slices.IndexFunc(m.Run.Cells, func(c lab.Cell) bool { return c.ID == r.Cell })
-		done = append(done, runner.Done(m.Run.Cells[i], r))
+		done = append(done, doneIn(m.Run, r))
 	}
 	if _, more := unlimited.adaptivePlan().Next(done); !more {
 		return ""
 	}
 	return prose.Count(len(done), "repetition")
+}
+
+// doneIn is a repetition as the plans of a run see it.
+func doneIn(run lab.Run, r lab.Repetition) plan.Done {
+	i := slices.IndexFunc(run.Cells, func(c lab.Cell) bool { return c.ID == r.Cell })
+	return runner.Done(run.Cells[i], r)
 }
 
 // budgetLeft is what an earlier part of the run has left of the budget.

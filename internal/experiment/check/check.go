@@ -22,9 +22,9 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// check is the measurement of a state: good or bad.
+// check plans the measurement of a state, and says whether it is good or bad.
 type check struct {
-	experiment.Single
+	*experiment.Run
 	terms     Terms
 	good, bad []float64 // logarithms of what was measured of the two, as rates
 	most      int
@@ -48,29 +48,37 @@ func Run(ctx context.Context, p *app.App, terms Terms, args []string) error {
 	if err != nil {
 		return err
 	}
-	single := experiment.Single{Measurement: &experiment.Measurement{App: p, Options: terms.Options, Store: s},
-		Args: args}
-	return experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.DesignRun, Args: args},
-		&check{Single: single, terms: terms, most: terms.Most, alpha: checkRisk})
+	x := &check{Run: experiment.NewRun(p, s, terms.Options, args), terms: terms, most: terms.Most, alpha: checkRisk}
+	err = experiment.Carry(ctx, p, s, experiment.Request{Design: lab.DesignRun, Args: args}, x)
+	if _, unprepared := errors.AsType[*runner.Unprepared](err); unprepared {
+		return &app.ExitError{Code: app.StatusSkip, Err: err}
+	}
+	return err
 }
 
-// New builds the state, makes its run, and reads the runs that it is compared with.
-func (x *check) New(ctx context.Context) error {
+// Draft builds the state, makes its run, and reads the runs that it is compared with.
+func (x *check) Draft(ctx context.Context, p *experiment.Plan) error {
 	argv, err := experiment.BuildWords(x.terms.Build)
 	if err != nil {
+		return err
+	}
+	if err := x.Open(ctx, p); err != nil {
 		return err
 	}
 	if err := x.buildHere(ctx, argv); err != nil {
 		return err
 	}
-	if err := x.Single.New(ctx); err != nil {
+	if err := x.Run.Draft(ctx, p); err != nil {
 		return err
 	}
+	m := x.Measurement
+	m.Run.Anytime = true // what is measured decides how often
+	p.Schedule = &checking{RunSchedule: experiment.RunSchedule{Measurement: m}, check: x}
 	for _, side := range []struct {
 		ref  string
 		logs *[]float64
 	}{{x.terms.Good, &x.good}, {x.terms.Bad, &x.bad}} {
-		b, err := x.Store.Find(side.ref)
+		b, err := m.Store.Find(side.ref)
 		if err != nil {
 			return err
 		}
@@ -86,15 +94,12 @@ func (x *check) New(ctx context.Context) error {
 	return nil
 }
 
-// PrintSummary says nothing: a bisection has many such checks.
-func (x *check) PrintSummary(context.Context) {}
-
 // buildHere builds what is checked out. A build that fails says nothing of the speed.
 func (x *check) buildHere(ctx context.Context, argv []string) error {
 	if len(argv) == 0 {
 		return nil
 	}
-	out, err := x.Target.Run(ctx, argv...)
+	out, err := x.Measurement.Target.Run(ctx, argv...)
 	if err != nil {
 		return err
 	}
@@ -110,10 +115,12 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
+func (x *check) shortID(run string) string { return x.Measurement.Store.ShortID(run) }
+
 // savedLevel a saved run: its passes over the cells that are measured now.
 func (x *check) savedLevel(b *store.Bundle) ([]float64, error) {
 	if b.Run.Experiment != nil {
-		return nil, app.Usage("run "+x.Store.ShortID(b.Run.ID)+" is a "+b.Run.Experiment.Noun()+", and no level",
+		return nil, app.Usage("run "+x.shortID(b.Run.ID)+" is a "+b.Run.Experiment.Noun()+", and no level",
 			"name a run that headroom run made")
 	}
 	byPass := map[int][]lab.Repetition{}
@@ -130,8 +137,8 @@ func (x *check) savedLevel(b *store.Bundle) ([]float64, error) {
 		}
 	}
 	if len(logs) < 2 {
-		return nil, app.Usage(fmt.Sprintf("run %s has %s of all that %s measures", x.Store.ShortID(b.Run.ID),
-			prose.Count(len(logs), "repetition"), x.Run.Suite),
+		return nil, app.Usage(fmt.Sprintf("run %s has %s of all that %s measures", x.shortID(b.Run.ID),
+			prose.Count(len(logs), "repetition"), x.Measurement.Run.Suite),
 			"both runs must be of the same suite, with two repetitions or more: headroom run --repeat 5")
 	}
 	return logs, nil
@@ -140,7 +147,7 @@ func (x *check) savedLevel(b *store.Bundle) ([]float64, error) {
 // passMean over all cells, as the mean logarithm of their deciding metrics as rates; false where a cell has none.
 func (x *check) passMean(repetitions []lab.Repetition) (log float64, whole bool) {
 	sum, n := 0.0, 0
-	for _, c := range x.Run.Cells {
+	for _, c := range x.Measurement.Run.Cells {
 		i := slices.IndexFunc(repetitions, func(r lab.Repetition) bool { return r.Cell == c.ID })
 		if i < 0 || repetitions[i].Failed() {
 			return 0, false
@@ -162,8 +169,8 @@ func (x *check) passMean(repetitions []lab.Repetition) (log float64, whole bool)
 
 // logs of the passes that are whole, and whether a load has failed.
 func (x *check) logs(measured []lab.Repetition) (logs []float64, failed bool) {
-	for from := 0; from+len(x.Run.Cells) <= len(measured); from += len(x.Run.Cells) {
-		log, ok := x.passMean(measured[from : from+len(x.Run.Cells)])
+	for from := 0; from+len(x.Measurement.Run.Cells) <= len(measured); from += len(x.Measurement.Run.Cells) {
+		log, ok := x.passMean(measured[from : from+len(x.Measurement.Run.Cells)])
 		if !ok {
 			return logs, true
 		}
@@ -180,73 +187,63 @@ func (x *check) side(logs []float64) stat.Side {
 	return stat.SideOf(x.good, x.bad, logs, x.most-1, x.alpha)
 }
 
-// Measure measures until it is clear on which side the state is.
-func (x *check) Measure(ctx context.Context) (experiment.Measured, error) {
-	x.Run.Anytime = true // what is measured decides how often
-	c := &checking{check: x}
-	show := progress.New(x.App, progress.Counter(func() string {
-		return fmt.Sprintf("%d of at most %d", len(c.measured), x.most*len(x.Run.Cells))
-	}))
-	defer show.End()
-	a, err := x.Start(ctx, nil, show)
-	if err != nil {
-		return experiment.Measured{}, err
-	}
-	c.session = a.Session
-	outcome, err := a.Finish(ctx, runner.Conduct(ctx, c))
-	x.measured = outcome.Repetitions
-	return experiment.Measured{}, err
-}
-
-// checking names the passes over the loads of a check: until it is clear, a load has failed, or they were measured as
-// often as was allowed.
+// checking is the schedule of a check: passes over the loads until it is clear on which side the state is, a load has
+// failed, or they were measured as often as was allowed.
 type checking struct {
+	experiment.RunSchedule
 	*check
-	session  *runner.Session
-	measured []lab.Repetition
 }
 
-func (c *checking) Next(context.Context) (plan.Repetition, bool, error) {
-	cells := c.Run.Cells
-	passes, i := len(c.measured)/len(cells), len(c.measured)%len(cells)
+// Next is the next load of the pass, or the first of another pass.
+func (c *checking) Next(done []plan.Done) (plan.Repetition, bool) {
+	cells := c.Measurement.Run.Cells
+	passes, i := len(done)/len(cells), len(done)%len(cells)
 	if i == 0 {
 		logs, failed := c.logs(c.measured)
 		if passes == c.most || failed || c.side(logs) != stat.NeitherSide {
-			return plan.Repetition{}, false, nil
+			return plan.Repetition{}, false
 		}
 	}
 	return plan.Repetition{Cell: cells[i].ID, Arm: cells[i].Arm, Number: passes + 1, Block: passes + 1,
-		Position: i + 1}, true, nil
+		Position: i + 1}, true
 }
 
-func (c *checking) Repeat(ctx context.Context, next plan.Repetition) error {
-	r, err := c.session.Repeat(ctx, next)
-	if _, unprepared := errors.AsType[*runner.Unprepared](err); unprepared {
-		return &app.ExitError{Code: app.StatusSkip, Err: err}
-	}
-	if err == nil {
-		c.measured = append(c.measured, r)
-	}
-	return err
+// Done keeps what was measured, of which all values are looked at.
+func (c *checking) Done(part string, r lab.Repetition) plan.Done {
+	c.measured = append(c.measured, r)
+	return c.RunSchedule.Done(part, r)
 }
+
+// Summarize says nothing: a bisection has many such checks.
+func (c *checking) Summarize(context.Context) {}
+
+// Source counts.
+func (c *checking) Source() progress.Source {
+	return progress.Counter(func() string {
+		return fmt.Sprintf("%d of at most %d", len(c.measured), c.most*len(c.Measurement.Run.Cells))
+	})
+}
+
+// Complete leaves nothing to be said of the end: Report answers.
+func (c *checking) Complete(m *experiment.Measured) { *m = experiment.Measured{} }
 
 // Report says what was found, and ends as git bisect run reads it.
 func (x *check) Report() error {
 	logs, failed := x.logs(x.measured)
 	if failed {
 		return &app.ExitError{Code: app.StatusSkip, Err: &lab.Error{What: "a load failed, so the answer is unknown",
-			Hints: []string{"headroom show " + x.Store.ShortID(x.Run.ID) + " --raw shows what it said"}}}
+			Hints: []string{"headroom show " + x.shortID(x.Measurement.Run.ID) + " --raw shows what it said"}}}
 	}
-	after := fmt.Sprintf("%s (run %s)", prose.Count(len(logs), "measurement"), x.Store.ShortID(x.Run.ID))
+	after := fmt.Sprintf("%s (run %s)", prose.Count(len(logs), "measurement"), x.shortID(x.Measurement.Run.ID))
 	change := func(level []float64) string {
 		return fmt.Sprintf("%+.1f%%", 100*math.Expm1(gonum.Mean(logs, nil)-gonum.Mean(level, nil)))
 	}
 	switch x.side(logs) {
 	case stat.FirstSide:
-		fmt.Fprintf(x.Stdout, "good: %s from the good run, after %s\n", change(x.good), after)
+		fmt.Fprintf(x.Measurement.Stdout, "good: %s from the good run, after %s\n", change(x.good), after)
 		return nil
 	case stat.SecondSide:
-		fmt.Fprintf(x.Stdout, "bad: %s from the good run, after %s\n", change(x.good), after)
+		fmt.Fprintf(x.Measurement.Stdout, "bad: %s from the good run, after %s\n", change(x.good), after)
 		return &app.ExitError{Code: app.StatusBad}
 	}
 	return &app.ExitError{Code: app.StatusSkip,

@@ -77,12 +77,12 @@ func (s *storageLadder) guest(name string) *ladderGuest {
 
 // startGuest reads what a guest is, and starts it when it can serve as rungs.
 func (s *storageLadder) startGuest(ctx context.Context, name string) (host.Target, error) {
-	disks, err := s.AllKinds().Of(name).Disks(name)
+	disks, err := s.app.AllKinds().Of(name).Disks(name)
 	if err != nil {
 		return nil, err
 	}
 	if len(disks) == 0 {
-		return nil, app.Usage(s.AllKinds().Rest(name)+" has no disks, so that there is nothing to climb to",
+		return nil, app.Usage(s.app.AllKinds().Rest(name)+" has no disks, so that there is nothing to climb to",
 			`add disks: [{name: data, kind: virtio-blk, size: 4g}, {name: none, kind: virtio-blk, size: 4g, backing: "null"}]`)
 	}
 	g := &ladderGuest{name: name, disks: disks}
@@ -90,7 +90,7 @@ func (s *storageLadder) startGuest(ctx context.Context, name string) (host.Targe
 	if err := s.checkImages(ctx); err != nil {
 		return nil, err
 	}
-	return s.OpenIn(ctx, name, s.images)
+	return s.app.OpenIn(ctx, name, s.images)
 }
 
 // checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose
@@ -116,8 +116,8 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, arm := range s.Names {
-		m := s.Arms[arm]
+	for _, arm := range s.plan.Names {
+		m := s.plan.Parts[arm]
 		if !host.IsLocal(m.Target) {
 			continue
 		}
@@ -198,7 +198,7 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *host.Disk, host []rung
 	if err != nil {
 		return 0, err
 	}
-	m := experiment.Measurement{App: s.App, Target: s.base}
+	m := experiment.Measurement{App: s.app, Target: s.base}
 	for i := len(host) - 1; i >= 0; i-- {
 		r := host[i]
 		if r.kind == ladder.Memory || r.kind == ladder.Null || r.place.Members != nil {
@@ -257,9 +257,10 @@ func diskLevels(d host.Disk) map[string]string {
 		ladders.QueuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
-// Resume resumes a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
+// Rebuild resumes a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
 // the same disks.
-func (s *storageLadder) Resume(ctx context.Context, saved *store.Bundle) error {
+func (s *storageLadder) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
+	s.plan = p
 	found, err := s.savedParts(saved)
 	if err != nil {
 		return err
@@ -272,8 +273,8 @@ func (s *storageLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 	if err := s.resume(ctx, saved, ""); err != nil {
 		return err
 	}
-	for _, arm := range s.Names {
-		run := s.Arms[arm].Run
+	for _, arm := range s.plan.Names {
+		run := s.plan.Parts[arm].Run
 		g := s.guest(app.TargetOfRun(run))
 		if g == nil {
 			continue

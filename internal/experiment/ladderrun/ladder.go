@@ -59,14 +59,14 @@ func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 	if ofNetwork {
 		return runNetworkLadder(ctx, p, st, o, args)
 	}
-	s := &storageLadder{Options: o, args: args, images: os.TempDir(), passes: passes{design: lab.DesignLadder,
-		Interleaved: experiment.Interleaved{App: p, Store: st}, level: ladders.RungLevel, count: o.Passes,
+	s := &storageLadder{Options: o, args: args, images: os.TempDir(), passes: passes{app: p, store: st,
+		design: lab.DesignLadder, level: ladders.RungLevel, count: o.Passes,
 		budget: o.Budget,
-		dryRun: o.DryRun, result: o.Result}}
+		result: o.Result}}
 	s.openGuest, s.title = s.startGuest, func(m *experiment.Measurement) string {
 		return fmt.Sprintf("%s: %s", m.Run.Arms[0].Levels[ladders.KindLevel], ladders.RungOf(m.Run).Name)
 	}
-	return experiment.Conduct(ctx, p, st, experiment.Request{Design: lab.DesignLadder, Resume: o.Resume, Args: args,
+	return experiment.Carry(ctx, p, st, experiment.Request{Design: lab.DesignLadder, Resume: o.Resume, Args: args,
 		DryRun: o.DryRun, Complete: true}, s)
 }
 
@@ -95,10 +95,10 @@ func (s *storageLadder) Targets(saved *store.Bundle) ([]string, error) {
 	if saved != nil {
 		return s.savedTargets(saved)
 	}
-	if err := checkGuests(s.App, s.Options.Guests); err != nil {
+	if err := checkGuests(s.app, s.Options.Guests); err != nil {
 		return nil, err
 	}
-	name, err := s.Options.machine(s.AllKinds())
+	name, err := s.Options.machine(s.app.AllKinds())
 	return append([]string{name}, s.Options.Guests...), err
 }
 
@@ -128,13 +128,14 @@ func (o Options) machine(kinds app.TargetKinds) (string, error) {
 	return name, nil
 }
 
-// New makes an arm for each rung.
-func (s *storageLadder) New(ctx context.Context) error {
+// Draft makes an arm for each rung.
+func (s *storageLadder) Draft(ctx context.Context, p *experiment.Plan) error {
+	s.plan = p
 	su, err := experiment.LoadSuite(s.Options.Suite)
 	if err != nil {
 		return err
 	}
-	on, err := s.Options.machine(s.AllKinds())
+	on, err := s.Options.machine(s.app.AllKinds())
 	if err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (s *storageLadder) New(ctx context.Context) error {
 	}
 	for i, r := range rungs {
 		arm := strconv.Itoa(i + 1)
-		m := &experiment.Measurement{App: s.App, Store: s.Store, Target: s.targetOf(r),
+		m := &experiment.Measurement{App: s.app, Store: s.store, Target: s.targetOf(r),
 			Options: experiment.RunOptions{Seed: s.Options.Seed, Set: s.Options.Set, Label: s.Options.Label}}
 		if err := m.NewHeaderOn(su, r.place); err != nil {
 			return err
@@ -171,12 +172,16 @@ func (s *storageLadder) New(ctx context.Context) error {
 		s.add(m)
 		s.fitRun(r, arm, share)
 	}
-	if len(s.First().Run.Cells) == 0 {
+	if len(p.First().Run.Cells) == 0 {
 		return app.Usage("no job of the suite "+su.Name+" only reads, and a ladder only reads",
 			"headroom suites show ladder prints one that does")
 	}
 	if err := s.secure(ctx); err != nil {
 		return err
 	}
-	return s.checkImages(ctx)
+	if err := s.checkImages(ctx); err != nil {
+		return err
+	}
+	s.setPlan()
+	return nil
 }

@@ -53,15 +53,14 @@ func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []strin
 	if err != nil {
 		return err
 	}
-	s := &layerRun{options: o, passes: passes{design: lab.DesignLayers, level: ladders.LayerLevel, dryRun: o.DryRun,
+	s := &layerRun{options: o, passes: passes{app: p, store: st, design: lab.DesignLayers, level: ladders.LayerLevel,
 		result: o.Result,
-		count:  cmp.Or(o.Passes, defaultLayerPasses), budget: o.Budget, title: (*experiment.Measurement).Where,
-		Interleaved: experiment.Interleaved{App: p, Store: st}}}
+		count:  cmp.Or(o.Passes, defaultLayerPasses), budget: o.Budget, title: (*experiment.Measurement).Where}}
 	if s.count < 2 {
 		return app.Usage(fmt.Sprintf("--pairs %d is too few passes: one says nothing of the spread", o.Passes))
 	}
 	s.readSides(args)
-	return experiment.Conduct(ctx, p, st, experiment.Request{Design: lab.DesignLayers, Resume: o.Resume, Args: args,
+	return experiment.Carry(ctx, p, st, experiment.Request{Design: lab.DesignLayers, Resume: o.Resume, Args: args,
 		DryRun: o.DryRun, Complete: true}, s)
 }
 
@@ -72,7 +71,7 @@ func (s *layerRun) readSides(args []string) {
 		s.suite, args = args[0], args[1:]
 	}
 	s.suite = cmp.Or(s.suite, "layers")
-	s.sides = layersOf(args, s.AllKinds())
+	s.sides = layersOf(args, s.app.AllKinds())
 }
 
 // Targets are those of the layers.
@@ -92,8 +91,9 @@ func (s *layerRun) Targets(saved *store.Bundle) ([]string, error) {
 	return names, nil
 }
 
-// New makes an arm for each layer.
-func (s *layerRun) New(ctx context.Context) error {
+// Draft makes an arm for each layer.
+func (s *layerRun) Draft(ctx context.Context, p *experiment.Plan) error {
+	s.plan = p
 	if s.options.Seed == 0 {
 		s.options.Seed = rand.Uint64()
 	}
@@ -103,8 +103,8 @@ func (s *layerRun) New(ctx context.Context) error {
 			return err
 		}
 		o := experiment.RunOptions{Seed: s.options.Seed, Size: s.options.Size, MaxWrites: s.options.MaxWrites,
-			Set: s.options.Set, DryRun: s.dryRun, Label: s.options.Label} // devices are only read
-		m := &experiment.Measurement{App: s.App, Options: o, Store: s.Store, Target: t}
+			Set: s.options.Set, DryRun: s.options.DryRun, Label: s.options.Label} // devices are only read
+		m := &experiment.Measurement{App: s.app, Options: o, Store: s.store, Target: t}
 		typed := []string{s.suite, side.place}
 		if side.place == "" {
 			typed = typed[:1]
@@ -120,11 +120,16 @@ func (s *layerRun) New(ctx context.Context) error {
 	if err := s.secure(ctx); err != nil {
 		return err
 	}
-	return s.checkOrder(ctx)
+	if err := s.checkOrder(ctx); err != nil {
+		return err
+	}
+	s.setPlan()
+	return nil
 }
 
-// Resume reads what was measured of the layers.
-func (s *layerRun) Resume(ctx context.Context, saved *store.Bundle) error {
+// Rebuild reads what was measured of the layers.
+func (s *layerRun) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
+	s.plan = p
 	return s.resume(ctx, saved, s.options.MaxWrites)
 }
 
@@ -164,21 +169,21 @@ func (s *layerRun) shareCells() error {
 	if n, err := experiment.Size(s.options.Size); err == nil && n > 0 {
 		smallest = n
 	}
-	for _, arm := range s.Names {
-		place := s.Arms[arm].Place()
+	for _, arm := range s.plan.Names {
+		place := s.plan.Parts[arm].Place()
 		if place.Kind == lab.Device {
 			devices++
 			smallest = min(smallest, place.Size)
 		}
 	}
-	for _, arm := range s.Names {
-		if place := s.Arms[arm].Place(); place.Kind == lab.Directory {
+	for _, arm := range s.plan.Names {
+		if place := s.plan.Parts[arm].Place(); place.Kind == lab.Directory {
 			smallest = min(smallest, place.Size)
 		}
 	}
 	left := 0
-	for i, arm := range s.Names {
-		run := &s.Arms[arm].Run
+	for i, arm := range s.plan.Names {
+		run := &s.plan.Parts[arm].Run
 		if devices > 0 {
 			left = onlyReads(run)
 		}
@@ -195,7 +200,7 @@ func (s *layerRun) shareCells() error {
 		}
 		s.setHeader(arm, levels)
 	}
-	if len(s.First().Run.Cells) == 0 {
+	if len(s.plan.First().Run.Cells) == 0 {
 		return app.Usage("no job of the suite only reads, and devices are only read here",
 			"take one that reads, or directories alone")
 	}
@@ -212,8 +217,8 @@ func (s *layerRun) shareCells() error {
 
 // checkOrder compares the order of the arguments with what the kernel knows of the stack.
 func (s *layerRun) checkOrder(ctx context.Context) error {
-	for i := 1; i < len(s.Names); i++ {
-		lower, upper := s.Arms[s.Names[i-1]], s.Arms[s.Names[i]]
+	for i := 1; i < len(s.plan.Names); i++ {
+		lower, upper := s.plan.Parts[s.plan.Names[i-1]], s.plan.Parts[s.plan.Names[i]]
 		if lower.Target != upper.Target {
 			s.notes = append(s.notes, fmt.Sprintf("nobody says whether %s lies on %s: they are on two targets",
 				ladders.LayerName(upper.Run), ladders.LayerName(lower.Run)))

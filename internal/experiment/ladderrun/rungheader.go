@@ -44,7 +44,7 @@ func roundToBlocks(n int64) int64 { return n - n%(1<<20) }
 // fitRun makes the run of a rung: loads that only read, by as many jobs as drives carry the rung, each on a part of its
 // own.
 func (s *storageLadder) fitRun(r rung, arm string, share int64) {
-	run := &s.Arms[arm].Run
+	run := &s.plan.Parts[arm].Run
 	onlyReads(run)
 	place := &run.Targets[0].Place
 	if r.kind == ladder.Memory {

@@ -38,7 +38,7 @@ func (s *storageLadder) targetOf(r rung) host.Target {
 	if r.guest == nil {
 		return s.base
 	}
-	return s.opened.Get(r.guest.name)
+	return s.plan.Opened(r.guest.name)
 }
 
 // hasLower says that a rung lies on others.

@@ -74,7 +74,7 @@ func (n *pairsRun) Resume(ctx context.Context, saved *store.Bundle) error {
 // takeLoads has the pairs carried out together; one by itself, and then it returns nil.
 func (n *pairsRun) takeLoads() *parallel.MultiTargetRun {
 	if len(n.Parts) == 1 {
-		n.loads = &experiment.Single{Measurement: n.Parts[0]}
+		n.loads = experiment.PlannedRun(n.Parts[0])
 		return nil
 	}
 	t := &parallel.MultiTargetRun{App: n.App, Options: n.Options.RunOptions, Store: n.Store, Parts: n.Parts}

@@ -118,7 +118,8 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 	x.Print("", stage)
 	m.PrintSummary(ctx)
 	m.Options.Within = x.share()
-	p, show := m.PlanAndProgress()
+	p, source := m.PlanAndSource()
+	show := progress.New(x.App, source)
 	active, err := x.start(ctx, m, p, stageDisplay{show, x, stage})
 	if err != nil {
 		show.End()

@@ -125,9 +125,9 @@ func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.Co
 	if err != nil {
 		return err
 	}
-	return experiment.Conduct(ctx, p, s, experiment.Request{Design: lab.DesignLive, Resume: live.Resume, Args: args,
-		DryRun: live.DryRun, Complete: true}, &pairedComparison{Interleaved: experiment.Interleaved{App: p, Store: s},
-		options: live, result: o, args: args, terms: terms})
+	return experiment.Carry(ctx, p, s, experiment.Request{Design: lab.DesignLive, Resume: live.Resume, Args: args,
+		DryRun: live.DryRun, Complete: true},
+		&pairedComparison{app: p, store: s, options: live, result: o, args: args, terms: terms})
 }
 
 // evenPairs is the number of pairs with the last block complete: a block is two.

@@ -14,9 +14,10 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// Resume makes the comparison out of one that was interrupted, or that ended undecided and is given more time or more
+// Rebuild makes the comparison out of one that was interrupted, or that ended undecided and is given more time or more
 // pairs.
-func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) error {
+func (c *pairedComparison) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
+	c.plan = p
 	if err := c.findRuns(saved); err != nil {
 		return err
 	}
@@ -25,22 +26,19 @@ func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) erro
 	if err := c.allowPairs(c.options.Pairs); err != nil {
 		return err
 	}
-	c.Names, c.Arms = armNames(), map[string]*experiment.Measurement{}
-	for i, arm := range armNames() {
-		m := &experiment.Measurement{App: c.App, Options: c.options.runOptions(i, nil), Store: c.Store,
-			Target: c.targets.Get(arm)}
-		if arm == plan.New && c.sharesTarget() {
-			m.Concurrent = c.base()
-		}
-		c.Arms[arm] = m
-		if err := c.ResumeArm(ctx, arm, found[arm]); err != nil {
+	if err := c.addArms(ctx, nil, nil); err != nil {
+		return err
+	}
+	c.shareDevices()
+	for _, arm := range armNames() {
+		if err := p.ResumePart(ctx, arm, found[arm]); err != nil {
 			return err
 		}
-		m.Run.Terms = &c.terms
+		p.Parts[arm].Run.Terms = &c.terms
 	}
 	c.setPlan()
-	c.AddSaved()
-	if _, more := c.Plan.Next(c.Done); bothComplete(found) && !more {
+	p.AddSaved()
+	if _, more := c.pairs.Next(p.Done); bothComplete(found) && !more {
 		return c.finishedError()
 	}
 	return nil
@@ -48,7 +46,7 @@ func (c *pairedComparison) Resume(ctx context.Context, saved *store.Bundle) erro
 
 // findRuns finds the sides of the comparison that is resumed, by arm.
 func (c *pairedComparison) findRuns(named *store.Bundle) error {
-	all, err := c.Store.Parts(named)
+	all, err := c.store.Parts(named)
 	if err != nil {
 		return err
 	}
@@ -100,16 +98,16 @@ func (c *pairedComparison) allowPairs(pairs int) error {
 
 // finishedError says why a finished comparison can't be resumed.
 func (c *pairedComparison) finishedError() error {
-	show := "headroom compare " + strings.Join(c.SavedIDs(), " ") + " shows it"
+	show := "headroom compare " + strings.Join(c.plan.SavedIDs(), " ") + " shows it"
 	budget := c.options.Budget
 	c.options.Budget = 0
 	c.setPlan()
-	if _, more := c.Plan.Next(c.Done); more {
+	if _, more := c.pairs.Next(c.plan.Done); more {
 		return app.Usage(fmt.Sprintf("--budget %s is too short for another pair", budget), "allow more", show)
 	}
 	undecided := 0
 	for _, cell := range c.base().Run.Cells {
-		if _, ending := c.pairs.Verdicts(cell.ID, c.Done); ending == plan.OutOfBudget || ending == plan.Futile {
+		if _, ending := c.pairs.Verdicts(cell.ID, c.plan.Done); ending == plan.OutOfBudget || ending == plan.Futile {
 			undecided++
 		}
 	}

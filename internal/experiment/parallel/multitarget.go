@@ -45,7 +45,7 @@ func Run(ctx context.Context, p *app.App, s *store.Store, o experiment.RunOption
 	case err != nil:
 		return err
 	case len(named) == 0:
-		return experiment.RunSingle(ctx, p, s, o, args)
+		return experiment.RunOnOne(ctx, p, s, o, args)
 	case o.Profile.Loads > 0:
 		return o.Profile.RefuseOnSeveral("several")
 	case o.AtOnce < 0:
@@ -75,7 +75,8 @@ func (r *targetsRun) Open(ctx context.Context) error {
 	if err == nil && len(r.all.Parts) == 1 && r.all.Options.Resume == "" {
 		one := r.all.Parts[0]
 		one.Role = ""
-		r.Design = &experiment.Single{Measurement: one, Args: r.all.args}
+		r.Design = experiment.Planned(r.all.App, r.all.Store, r.all.Options.DryRun,
+			&experiment.Run{Measurement: one, Args: r.all.args})
 	}
 	return err
 }

@@ -25,9 +25,9 @@ type Options struct {
 // DefaultLoads are the loads of each part, unless somebody says otherwise: intervals are of their mean.
 const DefaultLoads = 5
 
-// profiling is a run whose report is the profile of its loads: the design of headroom profile.
+// profiling plans a run whose report is the profile of its loads: the design of headroom profile.
 type profiling struct {
-	experiment.Single
+	*experiment.Run
 	options Options
 }
 
@@ -39,47 +39,38 @@ func Profile(ctx context.Context, p *app.App, s *store.Store, o Options, args []
 	o.Repeat = o.RunOptions.Profile.Loads
 	r := o.Request(lab.DesignProfile, args)
 	r.Complete = true // it is shown again
-	return experiment.Conduct(ctx, p, s, r,
-		&profiling{experiment.Single{Measurement: &experiment.Measurement{App: p, Options: o.RunOptions, Store: s},
-			Args: args}, o})
+	return experiment.Carry(ctx, p, s, r, &profiling{experiment.NewRun(p, s, o.RunOptions, args), o})
 }
 
-// Targets of a run that is complete are none: it is only shown.
+// Targets are none of a run that is complete: it is only shown.
 func (p *profiling) Targets(saved *store.Bundle) ([]string, error) {
-	if saved != nil && saved.Run.Status != lab.Interrupted {
-		p.Run = saved.Run
-		return nil, nil
-	}
-	return p.Single.Targets(saved)
+	return p.TargetsUntilComplete(saved)
 }
 
-func (p *profiling) New(ctx context.Context) error {
-	if err := p.NewHeader(ctx, p.Args); err != nil {
-		return err
-	}
-	p.Run.Design, p.Run.Repetitions = lab.DesignProfile, p.options.Repeat
-	if err := p.chooseLoads(); err != nil {
-		return err
-	}
-	return p.SecureAndSnapshot(ctx)
+// Draft plans the loads that can be profiled.
+func (p *profiling) Draft(ctx context.Context, of *experiment.Plan) error {
+	return p.DraftWith(ctx, of, func(m *experiment.Measurement) error {
+		m.Run.Design, m.Run.Repetitions = lab.DesignProfile, p.options.Repeat
+		return p.chooseLoads(&m.Run)
+	})
 }
 
 // chooseLoads leaves the jobs that were named, and of these what can be profiled.
-func (p *profiling) chooseLoads() error {
+func (p *profiling) chooseLoads(run *lab.Run) error {
 	var known []string
-	for _, c := range p.Run.Cells {
+	for _, c := range run.Cells {
 		known = append(known, c.ID)
 	}
 	for _, job := range p.options.Jobs {
-		if !slices.ContainsFunc(p.Run.Cells, func(c lab.Cell) bool { return c.ID == job || c.Job == job }) {
+		if !slices.ContainsFunc(run.Cells, func(c lab.Cell) bool { return c.ID == job || c.Job == job }) {
 			return app.Usage(fmt.Sprintf("the suite has no job %q", job), "it has "+prose.List(known))
 		}
 	}
-	p.Run.Cells = slices.DeleteFunc(p.Run.Cells, func(c lab.Cell) bool {
+	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool {
 		return !runner.CanProfile(c) || len(p.options.Jobs) > 0 &&
 			!slices.Contains(p.options.Jobs, c.ID) && !slices.Contains(p.options.Jobs, c.Job)
 	})
-	if len(p.Run.Cells) == 0 {
+	if len(run.Cells) == 0 {
 		return app.Usage("only loads of fio's are profiled, and "+prose.List(known)+" are none",
 			"headroom run measures them")
 	}
@@ -88,12 +79,13 @@ func (p *profiling) chooseLoads() error {
 
 // Report shows what an I/O of each load costs. Where nothing could be profiled, it is a run as any other.
 func (p *profiling) Report() error {
-	b, err := p.Store.Find(p.Run.ID)
+	m := p.Measurement
+	b, err := m.Store.Find(m.Run.ID)
 	if err != nil {
 		return err
 	}
 	if !b.Profiled() {
-		return p.Single.Report()
+		return p.Run.Report()
 	}
-	return results.ShowRun(p.App, p.Store, b, p.options.Result)
+	return results.ShowRun(m.App, m.Store, b, p.options.Result)
 }

@@ -28,9 +28,9 @@ type SoakOptions struct {
 	Result     results.DocumentOutput
 }
 
-// soaking is one load that is carried out again and again without a pause: the design of headroom soak.
+// soaking plans one load that is carried out again and again without a pause: the design of headroom soak.
 type soaking struct {
-	experiment.Single
+	*experiment.Run
 	options SoakOptions
 }
 
@@ -45,46 +45,47 @@ func Soak(ctx context.Context, p *app.App, s *store.Store, o SoakOptions, args [
 	}
 	r := o.Request(lab.DesignSoak, args)
 	r.Complete = true // it is shown again
-	return experiment.Conduct(ctx, p, s, r,
-		&soaking{experiment.Single{Measurement: &experiment.Measurement{App: p, Options: o.RunOptions, Store: s},
-			Args: args}, o})
+	return experiment.Carry(ctx, p, s, r, &soaking{experiment.NewRun(p, s, o.RunOptions, args), o})
 }
 
-// Targets of a run that is complete are none: it is only shown.
+// Targets are none of a run that is complete: it is only shown.
 func (s *soaking) Targets(saved *store.Bundle) ([]string, error) {
-	if saved != nil && saved.Run.Status != lab.Interrupted {
-		s.Run = saved.Run
-		return nil, nil
-	}
-	return s.Single.Targets(saved)
+	return s.TargetsUntilComplete(saved)
 }
 
-func (s *soaking) New(ctx context.Context) error {
-	if err := s.NewHeader(ctx, s.Args); err != nil {
-		return err
-	}
-	if err := s.oneLoad(); err != nil {
-		return err
-	}
-	return s.SecureAndSnapshot(ctx)
+// Draft plans the rounds.
+func (s *soaking) Draft(ctx context.Context, p *experiment.Plan) error {
+	err := s.DraftWith(ctx, p, s.oneLoad)
+	p.Schedule = s.rounds()
+	return err
 }
+
+// Rebuild reads the rounds that were measured.
+func (s *soaking) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
+	err := s.Run.Rebuild(ctx, p, saved)
+	p.Schedule = s.rounds()
+	return err
+}
+
+func (s *soaking) rounds() rounds { return rounds{&experiment.RunSchedule{Measurement: s.Measurement}} }
 
 // oneLoad makes the run one of a single load, in rounds.
-func (s *soaking) oneLoad() error {
+func (s *soaking) oneLoad(m *experiment.Measurement) error {
+	run := &m.Run
 	var jobs []string
-	for _, c := range s.Run.Cells {
+	for _, c := range run.Cells {
 		jobs = append(jobs, c.ID)
 	}
 	if s.options.Job != "" {
-		s.Run.Cells = slices.DeleteFunc(s.Run.Cells, func(c lab.Cell) bool {
+		run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool {
 			return c.ID != s.options.Job && c.Job != s.options.Job
 		})
 	}
-	if n := len(s.Run.Cells); n != 1 {
+	if n := len(run.Cells); n != 1 {
 		return app.Usage(fmt.Sprintf("a soak is of one load, and this names %s", prose.Count(n, "load")),
 			"name one with --job: "+prose.List(jobs))
 	}
-	c := &s.Run.Cells[0]
+	c := &run.Cells[0]
 	if !lab.ByFio(c.Engine) {
 		return app.Usage("a soak is of a load of fio's, and "+c.ID+" is none", "headroom run repeats it: --repeat 60")
 	}
@@ -93,8 +94,8 @@ func (s *soaking) oneLoad() error {
 	delete(c.Params, "ramp_time")
 	c.Steps = stepsOfRounds(c.Steps)
 	c.Repetitions = int((s.options.For + s.options.Round - 1) / s.options.Round)
-	s.Run.Design, s.Run.Repetitions = lab.DesignSoak, c.Repetitions
-	s.Run.Order, s.Run.Pause = string(suite.Sequential), 0
+	run.Design, run.Repetitions = lab.DesignSoak, c.Repetitions
+	run.Order, run.Pause = string(suite.Sequential), 0
 	return nil
 }
 
@@ -111,19 +112,23 @@ func stepsOfRounds(steps []lab.Step) []lab.Step {
 	return rounds
 }
 
-// PrintSummary adds what a soak is.
-func (s *soaking) PrintSummary(ctx context.Context) {
-	s.Single.PrintSummary(ctx)
-	c := s.Run.Cells[0]
-	s.Print("  ", fmt.Sprintf("%s of %s each, one after the other", prose.Count(c.Repetitions, "round"),
+// rounds is the schedule of a soak.
+type rounds struct{ *experiment.RunSchedule }
+
+// Summarize adds what a soak is.
+func (r rounds) Summarize(ctx context.Context) {
+	r.RunSchedule.Summarize(ctx)
+	c := r.Measurement.Run.Cells[0]
+	r.Measurement.Print("  ", fmt.Sprintf("%s of %s each, one after the other", prose.Count(c.Repetitions, "round"),
 		unit.Duration(fio.WantedRuntime(c.Params))))
 }
 
 // Report shows the verdict.
 func (s *soaking) Report() error {
-	b, err := s.Store.Find(s.Run.ID)
+	m := s.Measurement
+	b, err := m.Store.Find(m.Run.ID)
 	if err != nil {
 		return err
 	}
-	return results.ShowRun(s.App, s.Store, b, s.options.Result)
+	return results.ShowRun(m.App, m.Store, b, s.options.Result)
 }

@@ -1,0 +1,108 @@
+package ladderrun
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner"
+)
+
+// rounds is the schedule of passes.
+type rounds struct {
+	plan.Plan
+	*passes
+}
+
+// Done is a repetition as a fixed number of passes sees it: what was measured decides nothing.
+func (r *rounds) Done(arm string, rep lab.Repetition) plan.Done {
+	return plan.Done{Seconds: rep.Took, Repetition: plan.Repetition{Cell: rep.Cell, Arm: arm, Number: rep.Number,
+		Block: rep.Block, Position: rep.Position}}
+}
+
+// Summarize says which places are measured, and what that costs.
+func (r *rounds) Summarize(ctx context.Context) {
+	p := r.passes.plan
+	for _, arm := range p.Names {
+		r.app.Print("", r.level+" "+arm+"  "+r.title(p.Parts[arm]))
+	}
+	what := fmt.Sprintf("%s in %d passes over %s", prose.Count(len(p.First().Run.Cells), "cell"), r.count,
+		prose.Count(len(p.Names), r.level))
+	r.app.Print("  ", experiment.CostOf(1, p.Measurements()...).Text(what, "about %s", false))
+	for _, t := range p.Targets() {
+		if c, ok := t.(host.Caveats); ok {
+			for _, text := range c.Caveats(ctx) {
+				r.app.Print("  ", t.Name()+": "+text)
+			}
+		}
+	}
+}
+
+// List lists the commands of each place, and the order of all loads. Scratch files have the ID of the run in their
+// name, which is drawn again for the real run.
+func (r *rounds) List(l app.Listing) {
+	p := r.passes.plan
+	for _, arm := range p.Names {
+		m := p.Parts[arm]
+		l.Line("%s %s  %s", r.level, arm, r.title(m))
+		for _, step := range []lab.Step{lab.Layout, lab.Fill} {
+			if slices.ContainsFunc(m.Run.Cells, func(c lab.Cell) bool { return slices.Contains(c.Steps, step) }) {
+				l.Line("%s, once", step)
+				l.Commands(runner.ShownCommand(string(step), runner.WriteAllParams(step, m.Place().Size), m.Filename()))
+			}
+		}
+		m.ListLoads(l, func(c runner.Cell) string { return fmt.Sprintf("%s: %v", c.Title, c.Steps) })
+	}
+	r.listOrder(l)
+	for _, n := range r.notes {
+		l.Line("! %s", n)
+	}
+}
+
+// listOrder says in which order the loads come: "pass 1  randread-q1: 3 1 2".
+func (r *rounds) listOrder(l app.Listing) {
+	seed := r.passes.plan.First().Run.Seed
+	if !l.Full {
+		l.Line("in each of %d passes each load on all %ss, in an order that is drawn (--seed %d)", r.count, r.level,
+			seed)
+		return
+	}
+	l.Line("The order, by %ss, with --seed %d:", r.level, seed)
+	var lines []string
+	for _, next := range r.passes.plan.Remaining() {
+		head := fmt.Sprintf("pass %d  %s:", next.Block, next.Cell)
+		if n := len(lines); n == 0 || !strings.HasPrefix(lines[n-1], head) {
+			lines = append(lines, head)
+		}
+		lines[len(lines)-1] += " " + next.Arm
+	}
+	l.Each(lines)
+}
+
+// Source follows what is still to be measured.
+func (r *rounds) Source() progress.Source {
+	first := r.passes.plan.First()
+	return progress.NewOrderClock(first.RunnerMeasurement().Cells, r.passes.plan.Remaining(),
+		first.Pause()).Within(r.budget)
+}
+
+// Doing says on which place something goes on.
+func (r *rounds) Doing(arm string, _ runner.Progress, _ *progress.Progress) string {
+	return " on " + r.passes.plan.Parts[arm].ShortPlace()
+}
+
+// Ended does nothing.
+func (r *rounds) Ended(plan.Repetition, *progress.Progress) {}
+
+// Complete says how much was planned.
+func (r *rounds) Complete(m *experiment.Measured) {
+	m.Planned = len(r.passes.plan.Names) * r.passes.plan.First().Planned()
+}

@@ -1,0 +1,142 @@
+package paired
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/suite"
+	"github.com/headroom/headroom/internal/unit"
+)
+
+// pairing is the schedule of a comparison. It says how the comparison stands: a line that stays for each verdict, and
+// where nothing is painted one for each pair.
+type pairing struct {
+	*plan.Pairs
+	*pairedComparison
+	ended map[string]bool // cells that have their ending
+}
+
+// Done is a repetition as the plan sees it, with the metrics that decide.
+func (s *pairing) Done(arm string, r lab.Repetition) plan.Done {
+	d := plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number,
+		Block:    r.Block,
+		Position: r.Position, Confirms: r.Confirms}}
+	if r.Failed() {
+		return d
+	}
+	d.Values = map[string]float64{}
+	base, next := cellOf(s.base().Run, r.Cell), cellOf(s.next().Run, r.Cell)
+	for _, name := range compare.Deciding(&s.terms, base.Metrics, base.Params, next.Params, r.Values) {
+		d.Values[name] = r.Values[name]
+	}
+	return d
+}
+
+// Summarize says on standard error what is about to happen.
+func (s *pairing) Summarize(context.Context) {
+	var once []*experiment.Measurement
+	for _, arm := range armNames() {
+		m := *s.plan.Parts[arm]
+		s.app.Print(fmt.Sprintf("%-4s  ", arm), m.Where())
+		m.Saved, m.Run.Cells = nil, slices.Clone(m.Run.Cells)
+		for i := range m.Run.Cells {
+			m.Run.Cells[i].Repetitions = 1
+		}
+		once = append(once, &m)
+	}
+	cost := experiment.CostOf(1, once...)
+	if both := s.plan.Measurements(); experiment.ProfilesText(both...) != "" {
+		cost.Profiles = experiment.ProfilesText(both...) + ", which takes " +
+			unit.Duration(experiment.ProfilesTime(both...))
+	}
+	cost.Writes = cost.Writes.Times(s.terms.Pairs + s.terms.Confirm)
+	s.app.Print("  ", cost.Text(fmt.Sprintf("%s, each in pairs until its verdict: at most %d and %d to confirm",
+		prose.Count(len(s.base().Run.Cells), "cell"), s.terms.Pairs, s.terms.Confirm), "a pass takes about %s", true))
+}
+
+// List lists the loads of each side, and how they take turns. How many pairs there will be is decided by what is
+// measured.
+func (s *pairing) List(l app.Listing) {
+	for _, arm := range armNames() {
+		m := s.plan.Parts[arm]
+		l.Line("%s: %s", arm, m.Where())
+		m.ListLoads(l, func(cell runner.Cell) string { return fmt.Sprintf("%s: %v", cell.Title, cell.Steps) })
+		m.ListProfiles(l)
+	}
+	l.Line("in blocks of two pairs of a cell, base and new in an order that is drawn for each (--seed %d), until "+
+		"each cell has its verdict", s.base().Run.Seed)
+}
+
+// Source counts the cells that have their verdict, those of earlier commands among them.
+func (s *pairing) Source() progress.Source {
+	s.ended = map[string]bool{}
+	for _, cell := range s.base().Run.Cells {
+		if _, ending := s.Verdicts(cell.ID, s.plan.Done); ending != plan.Open {
+			s.ended[cell.ID] = true
+		}
+	}
+	return progress.Counter(s.count)
+}
+
+func (s *pairing) count() string {
+	return fmt.Sprintf("%d of %d settled", len(s.ended), len(s.base().Run.Cells))
+}
+
+// Doing says in a line that is painted over on which side something goes on, and what is known of the cell by now.
+func (s *pairing) Doing(arm string, e runner.Progress, show *progress.Progress) string {
+	text := ", " + arm
+	if e.Cell == nil || !show.Painted() {
+		return text
+	}
+	metrics, _ := s.Verdicts(e.Cell.ID, s.plan.Done)
+	for _, m := range metrics {
+		text += "  " + ChangeText(m.Change)
+	}
+	return text
+}
+
+// Ended says how the cell of a repetition stands, when that completed a pair.
+func (s *pairing) Ended(r plan.Repetition, show *progress.Progress) {
+	other := func(d plan.Done) bool { return d.Cell == r.Cell && d.Number == r.Number && d.Arm != r.Arm }
+	if !slices.ContainsFunc(s.plan.Done, other) {
+		return
+	}
+	cell := cellOf(s.base().Run, r.Cell)
+	title := suite.TitleOf(cell)
+	metrics, ending := s.Verdicts(r.Cell, s.plan.Done)
+	if ending != plan.Open && !s.ended[r.Cell] {
+		s.ended[r.Cell] = true
+		for _, m := range metrics {
+			show.Note(fmt.Sprintf("%s  %s %s: %s %s after %s", s.count(), title, m.Metric,
+				OutcomeWord(cell.Metric(m.Metric), m, ending), ChangeText(m.Change), prose.Count(m.Change.N, "pair")))
+		}
+		if ending == plan.Failing {
+			show.Note(fmt.Sprintf("%s  %s: given up, because no pair of the first block could be measured", s.count(),
+				title))
+		}
+		return
+	}
+	if show.Painted() {
+		return
+	}
+	for _, m := range metrics {
+		change, doing := m.Change, "pair"
+		if r.Confirms {
+			change, doing = m.Confirmed, "confirming pair"
+		}
+		show.Note(fmt.Sprintf("%s  %s %d of %s %s: %s", s.count(), doing, r.Number, title, m.Metric,
+			ChangeText(change)))
+	}
+}
+
+// Complete adds nothing: how many pairs there are to be, nobody knows beforehand.
+func (s *pairing) Complete(*experiment.Measured) {}
