@@ -39,7 +39,7 @@ func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 	for i, name := range live {
 		e := armStep{text: "put back " + name, do: func(context.Context) error { return nil }}
 		if i == 0 { // the journals put all of them back, the last first
-			e.do = x.undo
+			e.do = x.settings.undo
 		}
 		list = append(list, e)
 	}
@@ -47,16 +47,16 @@ func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 		spec := boot.Spec(to)
 		list = append(list, x.kernelStep(to, &spec)...)
 		list = append(list, armStep{text: bootText(spec), boot: true, do: func(ctx context.Context) error {
-			if err := x.boot(ctx, spec); err != nil {
+			if err := x.booting.boot(ctx, spec); err != nil {
 				return err
 			}
-			return x.verifyBoot(ctx, x.bootedTarget(), to)
+			return x.verifyBoot(ctx, x.booting.target(), to)
 		}})
 	}
 	for _, name := range x.liveFactors(to) {
 		list = append(list, armStep{
 			text:  "set " + name + "=" + to[name],
-			do:    func(ctx context.Context) error { return x.applyLevel(ctx, name, to[name]) },
+			do:    func(ctx context.Context) error { return x.settings.apply(ctx, name, to[name]) },
 			mount: name == mount.NFSFactor,
 		})
 	}
@@ -78,9 +78,7 @@ func (x *Experiment) liveFactors(levels map[string]string) []string {
 
 // boots says whether anything that is varied is decided when the machine starts: then every visit starts it again, so
 // that no arm has a machine that ran longer than another's.
-func (x *Experiment) boots() bool {
-	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.OfBoot })
-}
+func (x *Experiment) boots() bool { return bootFactor(x.choices) != "" }
 
 func bootText(spec host.BootSpec) string {
 	var parts []string
@@ -103,9 +101,12 @@ func bootText(spec host.BootSpec) string {
 	return text
 }
 
-func (x *Experiment) bootFactor() string {
-	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.OfBoot })
-	return x.choices[i].Factor()
+// prepareBoots finds out how the machine can be started again, if something that is varied takes that.
+func (x *Experiment) prepareBoots(ctx context.Context) error {
+	o := x.options
+	x.booting = &booting{under: x.Measurement, choices: x.choices, on: o.BootOn, reboot: o.Reboot, method: o.BootMethod,
+		limit: o.BootLimit}
+	return x.booting.check(ctx)
 }
 
 // enter makes an arm's levels effective.
@@ -126,7 +127,7 @@ func (x *Experiment) enter(ctx context.Context, id string) (runner.ArmEntry, err
 	}
 	x.enteredLevels = arm.Levels
 	// Settings can undo each other, and an interrupt need not move when it is told to.
-	return in, errors.Join(x.checkInEffect(ctx), x.snapshotArm(ctx, arm))
+	return in, errors.Join(x.settings.inEffect(ctx), x.snapshotArm(ctx, arm))
 }
 
 // verifyBoot holds a machine that was just started for an arm against what its kernel shows of the arguments. Those
@@ -157,7 +158,7 @@ func (x *Experiment) variesKernel() bool {
 // in more than the version that was asked for. Where only the machine around a kernel is varied nothing asks for it,
 // and it takes an emulated guest as long as to start.
 func (x *Experiment) snapshotArm(ctx context.Context, arm lab.Arm) error {
-	if x.kind != app.SweepKind || !x.variesKernel() || !x.bootsLoadTarget() || x.armSnapshots[arm.ID] ||
+	if x.kind != app.SweepKind || !x.variesKernel() || !x.booting.ofLoadTarget() || x.armSnapshots[arm.ID] ||
 		arm.Role == ReferenceArm {
 		return nil
 	}

@@ -30,27 +30,11 @@ func (x *Experiment) excludeUnavailable(ctx context.Context) error {
 		return err
 	}
 	var left []string
-	refuse := func(c factor.Choice) error {
-		if c.Scheme.Class != scheme.Live {
-			return nil
-		}
-		for _, m := range x.variedMachines {
-			settings, err := m.Find(ctx, c)
-			if err != nil {
-				return err
-			}
-			for _, s := range settings {
-				for _, level := range c.Levels {
-					if err := s.Settable(level); err != nil {
-						return err
-					}
-				}
-			}
-		}
-		return nil
-	}
 	x.choices = slices.DeleteFunc(x.choices, func(c factor.Choice) bool {
-		err := refuse(c)
+		var err error
+		if c.Scheme.Class == scheme.Live {
+			err = x.settings.settable(ctx, c)
+		}
 		if err != nil {
 			left = append(left, c.Factor()+" ("+err.Error()+")")
 		}

@@ -29,8 +29,8 @@ type Experiment struct {
 	kind    string
 	options Options
 	choices []factor.Choice
-	// variedMachines are the machines whose settings are varied, the one that loads run on first.
-	variedMachines []*network.VariedMachine
+	// settings are the live ones among what is varied.
+	settings *settings
 	// network is where its tests run; nil for an experiment on storage.
 	network *network.Network
 	// localities are where the adapters of each pair hang, of its client and its server; nil where nothing depends on
@@ -58,8 +58,8 @@ type Experiment struct {
 	openedEarly []host.Target
 	// armSnapshots are the arms whose machine was taken down.
 	armSnapshots map[string]bool
-	// host is a real machine that is started again; nil for a guest, and where nothing takes a boot.
-	host *realHost
+	// booting starts the machine again for each arm, if something that is varied takes a boot.
+	booting *booting
 	// builds are the built commits; nil where no commits are searched.
 	builds *commits.Builds
 	// kernels are built for a search among options; nil for others.
@@ -161,7 +161,7 @@ func (x *Experiment) New(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := errors.Join(x.checkBoots(ctx), x.checkPeers()); err != nil {
+	if err := errors.Join(x.prepareBoots(ctx), x.checkPeers()); err != nil {
 		return err
 	}
 	x.Measurement.Options = x.options.runOptions()
@@ -222,7 +222,7 @@ func (x *Experiment) Resume(ctx context.Context, b *store.Bundle) error {
 			return err
 		}
 	}
-	if err := x.checkBoots(ctx); err != nil {
+	if err := x.prepareBoots(ctx); err != nil {
 		return err
 	}
 	x.Measurement.Options = experiment.RunOptions{MaxWrites: x.options.Writes, Destroy: x.options.Destroy,
@@ -270,7 +270,9 @@ func (x *Experiment) Close() {
 			targets = append(targets, m.Target)
 		}
 	}
-	x.releaseHost()
+	if x.booting != nil {
+		x.booting.release()
+	}
 	if x.network != nil { // the targets are its own
 		x.network.Close()
 		return

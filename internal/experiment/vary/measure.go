@@ -16,18 +16,18 @@ import (
 
 // Measure visits the arms until the plan has come to its end, and puts every setting back whatever happens.
 func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err error) {
-	if err := x.openJournals(ctx); err != nil {
+	if err := x.settings.open(ctx, x.App, x.Store, x.Run.ID, x.Run.Experiment.Keep); err != nil {
 		return m, err
 	}
-	if err := x.lockBoots(ctx); err != nil {
-		return m, errors.Join(err, x.restoreSettings(ctx))
+	if err := x.booting.lock(ctx); err != nil {
+		return m, errors.Join(err, x.settings.restore(ctx))
 	}
 	show := progress.New(x.Measurement.App, x.schedule())
-	x.report = show.Print
+	x.report, x.booting.report = show.Print, show.Print
 	w, err := x.beginAfterTrials(ctx)
 	if err != nil {
 		show.End()
-		return m, errors.Join(err, x.restoreSettings(ctx))
+		return m, errors.Join(err, x.settings.restore(ctx))
 	}
 	x.writer = w
 	show.KeepIn(w)
@@ -39,12 +39,12 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 		err = x.follow(ctx, &open)
 	}
 	// first, because what is left on the host can only be removed when it is there
-	err = errors.Join(err, x.bootDefault(ctx))
+	err = errors.Join(err, x.booting.byItself(ctx))
 	show.End()
 	err = errors.Join(err, x.mountToClean(ctx))
 	done := open.done()
 	outcome, closing := open.close()
-	err = errors.Join(err, closing, x.restoreSettings(ctx))
+	err = errors.Join(err, closing, x.settings.restore(ctx))
 	err = errors.Join(err, x.closeBuilds(ctx, err))
 	m.Outcome, m.Run = outcome, x.Run
 	if err = errors.Join(err, x.endOthers(ctx, err), x.End(ctx, w, outcome, err)); err != nil {

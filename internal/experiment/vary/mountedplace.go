@@ -55,10 +55,10 @@ func (x *Experiment) mountLevels() []string {
 // mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the
 // server.
 func (x *Experiment) mountToClean(ctx context.Context) error {
-	if !x.mounts() || x.enteredLevels == nil || slices.Contains(x.variedMachines[0].Journal.Open(), mount.NFSFactor) {
+	if !x.mounts() || x.enteredLevels == nil || x.settings.changed(mount.NFSFactor) {
 		return nil
 	}
-	err := x.applyLevel(context.WithoutCancel(ctx), mount.NFSFactor, x.mountLevels()[0])
+	err := x.settings.apply(context.WithoutCancel(ctx), mount.NFSFactor, x.mountLevels()[0])
 	if err != nil {
 		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " +
 			x.Run.ID + " there", Hints: []string{"remove it by hand"}}, err)

@@ -132,7 +132,7 @@ func (x *Experiment) enterPeer(m *experiment.Measurement) func(ctx context.Conte
 		}
 		b, ok := m.Target.(host.Booter)
 		if !ok {
-			return runner.ArmEntry{}, x.bootError()
+			return runner.ArmEntry{}, x.booting.impossible()
 		}
 		levels := x.arm(id).Levels
 		spec := boot.Spec(levels)

@@ -11,7 +11,7 @@ import (
 // plan is that of the visits, or the search that asks for them.
 func (x *Experiment) plan() error {
 	// what was mounted when it was taken down is gone in the end
-	x.Reboots = x.boots() && x.bootsLoadTarget() || x.mounts()
+	x.Reboots = x.boots() && x.booting.ofLoadTarget() || x.mounts()
 	if x.mounts() {
 		x.Mounted = x.mountLevels()[0]
 	}

@@ -105,8 +105,8 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 			s.End = append(s.End, e.text)
 		}
 	}
-	if x.host != nil {
-		s.End = append(s.End, x.host.restoreText()+", unless the last boot was that")
+	if x.booting.host != nil {
+		s.End = append(s.End, x.booting.host.restoreText()+", unless the last boot was that")
 	}
 	for _, side := range x.measurements() {
 		if side.Place().Kind == lab.Directory {

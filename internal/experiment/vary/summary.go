@@ -32,8 +32,8 @@ func (x *Experiment) PrintSummary(context.Context) {
 	if x.reference != nil {
 		x.Print("reference: ", x.reference.Where())
 	}
-	if x.host != nil {
-		x.Print("  ", x.host.text())
+	if x.booting.host != nil {
+		x.Print("  ", x.booting.host.text())
 	}
 	what := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(len(x.Run.Cells)/len(x.Run.Arms), "cell"),
 		prose.Count(len(x.Run.Arms), "arm"), prose.Count(e.Blocks, "time"))
@@ -99,8 +99,8 @@ func levelWords(levels []string) []string {
 func (x *Experiment) printSearchSummary() {
 	e := x.Run.Experiment
 	x.printPlace()
-	if x.host != nil {
-		x.Print("  ", x.host.text())
+	if x.booting.host != nil {
+		x.Print("  ", x.booting.host.text())
 	}
 	differences := prose.Count(len(e.Factors), "difference") + " between the fast state and the slow one"
 	if e.Steps {

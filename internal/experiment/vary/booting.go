@@ -44,57 +44,81 @@ type realHost struct {
 	notReachable bool
 }
 
-// bootsLoadTarget says whether what is varied at a boot is varied where loads run.
-func (x *Experiment) bootsLoadTarget() bool {
-	return x.options.BootOn == "" || x.options.BootOn == x.Target.Name()
+// booting starts the machine again whose boot is varied, for each arm: one of headroom's own, as a guest is, or a real
+// host.
+type booting struct {
+	// under is the measurement on the machine that loads run on.
+	under   *experiment.Measurement
+	choices []factor.Choice
+	// on is the machine that is started again; empty for the one that loads run on. reboot is the real one that may be.
+	on, reboot string
+	method     string
+	limit      time.Duration
+	// report shows what goes on, once something does.
+	report func(runner.Progress)
+	// host is a real machine that is started again; nil for one of headroom's own, and where nothing takes a boot.
+	host *realHost
 }
 
-// bootedName is the machine whose boot is varied.
-func (x *Experiment) bootedName() string {
-	if x.options.BootOn != "" {
-		return x.options.BootOn
+// bootFactor is the factor that takes a boot; empty where nothing that is varied does.
+func bootFactor(choices []factor.Choice) string {
+	i := slices.IndexFunc(choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.OfBoot })
+	if i < 0 {
+		return ""
 	}
-	return x.Target.Name()
+	return choices[i].Factor()
 }
 
-// checkBoots refuses at once what could not be started again, or may not be.
-func (x *Experiment) checkBoots(ctx context.Context) error {
-	of := x.Traits(x.Target.Name())
+// ofLoadTarget says whether what is varied at a boot is varied where loads run.
+func (b *booting) ofLoadTarget() bool { return b.on == "" || b.on == b.under.Target.Name() }
+
+// name is the machine whose boot is varied.
+func (b *booting) name() string {
+	if b.on != "" {
+		return b.on
+	}
+	return b.under.Target.Name()
+}
+
+// check refuses at once what could not be started again, or may not be.
+func (b *booting) check(ctx context.Context) error {
+	of := b.under.Traits(b.under.Target.Name())
 	if of.BootOnly {
 		return &lab.Error{Kind: lab.Refused, What: "no load can be run on a " + of.Noun + " from here: it has no shell",
-			Target: x.Target.Name(),
+			Target: b.under.Target.Name(),
 			Hints: []string{"measure from a machine that uses it, and vary the node's boot: --on ssh://CLIENT " +
-				"--boot-on " + x.Target.Name()}}
+				"--boot-on " + b.under.Target.Name()}}
 	}
 	if of.Scheduled {
-		return x.checkScheduled(of)
+		return b.checkScheduled(of)
 	}
-	name := x.bootedName()
-	booted := x.Traits(name)
+	name := b.name()
+	booted := b.under.Traits(name)
 	switch {
-	case !x.boots() && (x.options.Reboot != "" || x.options.BootOn != ""):
+	case bootFactor(b.choices) == "" && (b.reboot != "" || b.on != ""):
 		return app.Usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing",
 			"headroom factors says what each factor needs")
-	case !x.boots():
+	case bootFactor(b.choices) == "":
 		return nil
-	case booted.OwnBoot && x.options.BootOn == "":
-		if x.options.Reboot != "" {
+	case booted.OwnBoot && b.on == "":
+		if b.reboot != "" {
 			return app.Usage("a guest is headroom's own, and restarted without --reboot")
 		}
 		return nil
-	case booted.OwnBoot || booted.Local || !x.AllKinds().Has(name) || slices.ContainsFunc(x.choices,
+	case booted.OwnBoot || booted.Local || !b.under.AllKinds().Has(name) || slices.ContainsFunc(b.choices,
 		func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
-		return x.bootError()
-	case x.options.Reboot == "":
+		return b.impossible()
+	case b.reboot == "":
 		return &lab.Error{Kind: lab.Refused,
-			What: fmt.Sprintf("%s restarts %s at every visit, and nobody has allowed that", x.bootFactor(), name),
+			What: fmt.Sprintf("%s restarts %s at every visit, and nobody has allowed that", bootFactor(b.choices),
+				name),
 			Hints: []string{"--reboot " + name +
 				" allows it; whatever runs there ends each time, whoever it belongs to"}}
-	case x.options.Reboot != name:
+	case b.reboot != name:
 		return &lab.Error{Kind: lab.Refused,
-			What: fmt.Sprintf("--reboot names %s, and what would be restarted is %s", x.options.Reboot, name)}
+			What: fmt.Sprintf("--reboot names %s, and what would be restarted is %s", b.reboot, name)}
 	}
-	return x.openHost(ctx, name)
+	return b.openHost(ctx, name)
 }
 
 // podScheme is that of the limits of a pod, guestFactors of what a virtual machine is like.
@@ -105,26 +129,26 @@ const (
 
 // checkScheduled refuses what a pod, or a machine of a cluster, can't vary. Settings of a node are put back through
 // another pod if headroom is killed, which must come to the same node.
-func (x *Experiment) checkScheduled(of host.Traits) error {
-	if x.options.Reboot != "" || x.options.BootOn != "" {
+func (b *booting) checkScheduled(of host.Traits) error {
+	if b.reboot != "" || b.on != "" {
 		return app.Usage("a pod, or a machine of KubeVirt, is headroom's own, and is varied without --reboot and " +
 			"--boot-on")
 	}
-	for _, c := range x.choices {
+	for _, c := range b.choices {
 		switch {
 		case of.LosesSettings && c.Scheme.Class == scheme.OfBoot && c.Scheme.Name != guestFactors:
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() +
-				" is nothing that a machine of KubeVirt can be started with", Target: x.Target.Name(),
+				" is nothing that a machine of KubeVirt can be started with", Target: b.under.Target.Name(),
 				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its kernel and " +
 					"the arguments of that are those of its image"}}
 		case of.LosesSettings: // whatever is changed in a guest goes with it
 		case c.Scheme.Class == scheme.OfBoot && c.Scheme.Name != podScheme:
 			return &lab.Error{Kind: lab.Refused, What: "a pod can't restart its node, which " + c.Factor() +
-				" needs", Target: x.Target.Name(),
+				" needs", Target: b.under.Target.Name(),
 				Hints: []string{"measure the node itself: --on ssh://root@NODE --reboot ssh://root@NODE"}}
 		case c.Scheme.Class == scheme.Live && of.Node == "":
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " is a setting of the node, and no node is named",
-				Target: x.Target.Name(),
+				Target: b.under.Target.Name(),
 				Hints: []string{"add node=NAME, so that it can be put back there if headroom is killed; it takes " +
 					"privileged, too"}}
 		}
@@ -132,28 +156,29 @@ func (x *Experiment) checkScheduled(of host.Traits) error {
 	return nil
 }
 
-func (x *Experiment) bootError() error {
+// impossible is the error of a machine that can't be started again.
+func (b *booting) impossible() error {
 	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be restarted from here, which %s needs",
-		x.bootedName(), x.bootFactor()),
+		b.name(), bootFactor(b.choices)),
 		Hints: []string{"measure a guest: --on qemu:FILE",
 			"or another machine that may be rebooted: --on ssh://root@HOST --reboot ssh://root@HOST",
 			"headroom factors says what each factor needs"}}
 }
 
 // openHost finds out how a real host can be started again, and changes nothing.
-func (x *Experiment) openHost(ctx context.Context, name string) error {
-	h := &realHost{name: name, limit: x.options.BootLimit}
-	t := x.Target
-	if !x.bootsLoadTarget() {
+func (b *booting) openHost(ctx context.Context, name string) error {
+	h := &realHost{name: name, limit: b.limit}
+	t := b.under.Target
+	if !b.ofLoadTarget() {
 		var err error
-		if t, err = x.OpenTarget(ctx, name); err != nil {
+		if t, err = b.under.OpenTarget(ctx, name); err != nil {
 			return err
 		}
 		h.opened = t
 	}
-	x.host = h
+	b.host = h
 	h.bootID = h.read(ctx, t, host.BootIDFile)
-	left, err := bootloader.Pending(x.Store.Changes(), store.Trust)
+	left, err := bootloader.Pending(b.under.Store.Changes(), store.Trust)
 	if err != nil {
 		return err
 	}
@@ -162,11 +187,11 @@ func (x *Experiment) openHost(ctx context.Context, name string) error {
 			return unfinished(l)
 		}
 	}
-	o := bootloader.Options{Method: x.options.BootMethod, Limit: h.limit, Before: x.recordBoot,
-		After: x.removeBootRecord,
+	o := bootloader.Options{Method: b.method, Limit: h.limit, Before: b.record,
+		After: b.removeRecord,
 		Waiting: func(left time.Duration) {
-			if x.report != nil {
-				x.report(runner.Progress{Doing: h.doing, Left: left})
+			if b.report != nil {
+				b.report(runner.Progress{Doing: h.doing, Left: left})
 			}
 		}}
 	h.Booter, h.method, err = app.Bootable(ctx, t, o)
@@ -185,28 +210,28 @@ func (h *realHost) read(ctx context.Context, t host.Target, name string) string 
 	return strings.TrimSpace(string(files[name].Data))
 }
 
-// lockBoots prevents other runs from rebooting the host until it has its own boot arguments again. This holds for the
+// lock prevents other runs from rebooting the host until it has its own boot arguments again. This holds for the
 // runs of all stores and users. The lock is on this machine because the host's memory does not survive a reboot.
-func (x *Experiment) lockBoots(ctx context.Context) error {
-	h := x.host
+func (b *booting) lock(ctx context.Context) error {
+	h := b.host
 	if h == nil || runtime.GOOS != "linux" { // others have no /run or /dev/shm
 		return nil
 	}
-	here, err := x.OpenTarget(ctx, app.LocalTarget)
+	here, err := b.under.OpenTarget(ctx, app.LocalTarget)
 	if err != nil {
 		return err
 	}
-	j, err := x.App.Journal(x.Store, x.Run.ID+recovery.BootLock, here)
+	j, err := b.under.App.Journal(b.under.Store, b.under.Run.ID+recovery.BootLock, here)
 	if err != nil {
 		return err
 	}
-	of := cmp.Or(h.read(ctx, x.bootedTarget(), machineIDFile), h.name)
+	of := cmp.Or(h.read(ctx, b.target(), machineIDFile), h.name)
 	if err := j.Lock(ctx, scheme.Setting{Factor: "the boot of " + h.name,
 		Spots: []spot.Spot{{Kind: spot.InBoot, Path: of}}}); err != nil {
 		return errors.Join(err, j.Close())
 	}
 	h.lock = j
-	now := h.read(ctx, x.bootedTarget(), host.BootIDFile)
+	now := h.read(ctx, b.target(), host.BootIDFile)
 	if now != "" && h.bootID != "" && now != h.bootID {
 		return &lab.Error{Kind: lab.Refused, What: "it was rebooted while this command was starting",
 			Target: h.name, Hints: []string{"find out who rebooted it, then run the command again"}}
@@ -225,55 +250,55 @@ func unfinished(l bootloader.Leftover) error {
 		Hints: []string{"headroom restore --reboot " + l.Record.Target + " puts that right"}}
 }
 
-// recordBoot has on disk what is about to be put on the host.
-func (x *Experiment) recordBoot(r bootloader.Record) error {
-	if x.host.journal == nil {
-		x.host.journal = bootloader.NewBootJournal(x.Store.Changes(), x.Run.ID)
-		if x.AtStep != nil {
-			x.host.journal.AtStep(x.AtStep)
+// record has on disk what is about to be put on the host.
+func (b *booting) record(r bootloader.Record) error {
+	if b.host.journal == nil {
+		b.host.journal = bootloader.NewBootJournal(b.under.Store.Changes(), b.under.Run.ID)
+		if b.under.AtStep != nil {
+			b.host.journal.AtStep(b.under.AtStep)
 		}
 	}
-	return x.host.journal.Before(r)
+	return b.host.journal.Before(r)
 }
 
-func (x *Experiment) removeBootRecord(r bootloader.Record) error {
-	if x.host.journal == nil {
+func (b *booting) removeRecord(r bootloader.Record) error {
+	if b.host.journal == nil {
 		return nil
 	}
-	return x.host.journal.After(r)
+	return b.host.journal.After(r)
 }
 
 // boot starts the machine again for an arm.
-func (x *Experiment) boot(ctx context.Context, spec host.BootSpec) error {
-	if x.host == nil {
-		b, ok := x.Target.(host.Booter)
+func (b *booting) boot(ctx context.Context, spec host.BootSpec) error {
+	if b.host == nil {
+		own, ok := b.under.Target.(host.Booter)
 		if !ok {
-			return x.bootError()
+			return b.impossible()
 		}
-		return b.Boot(ctx, spec)
+		return own.Boot(ctx, spec)
 	}
-	x.host.doing = bootText(spec)
-	err := x.host.Boot(ctx, spec)
+	b.host.doing = bootText(spec)
+	err := b.host.Boot(ctx, spec)
 	// which say that nothing was begun
-	x.host.notReachable = err != nil && lab.KindOf(err) != lab.Refused && lab.KindOf(err) != lab.Usage
-	if err != nil || !x.bootsLoadTarget() {
+	b.host.notReachable = err != nil && lab.KindOf(err) != lab.Refused && lab.KindOf(err) != lab.Usage
+	if err != nil || !b.ofLoadTarget() {
 		return err
 	}
-	return x.samePlace(ctx)
+	return b.samePlace(ctx)
 }
 
-// bootedTarget is the machine whose boot is varied.
-func (x *Experiment) bootedTarget() host.Target {
-	if x.host != nil && x.host.opened != nil {
-		return x.host.opened
+// target is the machine whose boot is varied.
+func (b *booting) target() host.Target {
+	if b.host != nil && b.host.opened != nil {
+		return b.host.opened
 	}
-	return x.Target
+	return b.under.Target
 }
 
 // samePlace holds the place against what it was before the boot: a file system may not have been mounted again, and a
 // device may have another name.
-func (x *Experiment) samePlace(ctx context.Context) error {
-	was := x.Place()
+func (b *booting) samePlace(ctx context.Context) error {
+	was := b.under.Place()
 	if was.Kind == lab.NoPlace {
 		return nil
 	}
@@ -281,7 +306,7 @@ func (x *Experiment) samePlace(ctx context.Context) error {
 	if was.Members != nil {
 		resolve = experiment.ResolveDevices
 	}
-	now, err := resolve(ctx, x.Target, was.Path)
+	now, err := resolve(ctx, b.under.Target, was.Path)
 	if err != nil {
 		return err
 	}
@@ -290,7 +315,7 @@ func (x *Experiment) samePlace(ctx context.Context) error {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Refused, What: was.Path + " is not what it was before the boot",
-		Target: host.RemoteName(x.Target), Hints: []string{
+		Target: host.RemoteName(b.under.Target), Hints: []string{
 			"before: " + placeWords(was), "now: " + placeWords(now), "what is measured must be mounted when the " +
 				"machine starts, and keep its name: /etc/fstab, /dev/disk/by-id"}}
 }
@@ -306,16 +331,16 @@ func placeWords(p lab.Place) string {
 	return text + ", disks " + strings.Join(p.Disks, ", ")
 }
 
-// bootDefault boots a real host with its own arguments, also after an error or an interruption.
-func (x *Experiment) bootDefault(ctx context.Context) error {
-	if x.host == nil || !x.host.notReachable && (x.host.journal == nil || !x.host.journal.Held()) {
+// byItself boots a real host with its own arguments, also after an error or an interruption.
+func (b *booting) byItself(ctx context.Context) error {
+	if b.host == nil || !b.host.notReachable && (b.host.journal == nil || !b.host.journal.Held()) {
 		return nil
 	}
-	x.host.doing = x.host.restoreText()
-	x.report(runner.Progress{Doing: x.host.doing, Begins: true})
-	if err := x.host.Boot(context.WithoutCancel(ctx), host.BootSpec{}); err != nil {
-		return errors.Join(&lab.Error{What: "it is not back at its own boot arguments", Target: x.host.name,
-			Hints: []string{"what it takes to put that right is kept: headroom restore --reboot " + x.host.name}}, err)
+	b.host.doing = b.host.restoreText()
+	b.report(runner.Progress{Doing: b.host.doing, Begins: true})
+	if err := b.host.Boot(context.WithoutCancel(ctx), host.BootSpec{}); err != nil {
+		return errors.Join(&lab.Error{What: "it is not back at its own boot arguments", Target: b.host.name,
+			Hints: []string{"what it takes to put that right is kept: headroom restore --reboot " + b.host.name}}, err)
 	}
 	return nil
 }
@@ -330,27 +355,27 @@ func (h *realHost) text() string {
 		unit.Duration(h.limit))
 }
 
-// releaseHost lets go of a host; what is still kept of it is for headroom restore.
-func (x *Experiment) releaseHost() {
-	if x.host == nil {
+// release lets go of a host; what is still kept of it is for headroom restore.
+func (b *booting) release() {
+	if b.host == nil {
 		return
 	}
-	held := x.host.journal != nil && x.host.journal.Held()
-	if x.host.journal != nil {
-		if err := x.host.journal.Close(); err != nil {
-			x.PrintError(err)
+	held := b.host.journal != nil && b.host.journal.Held()
+	if b.host.journal != nil {
+		if err := b.host.journal.Close(); err != nil {
+			b.under.PrintError(err)
 		}
 	}
-	if x.host.lock != nil {
-		release := x.host.lock.Close
+	if b.host.lock != nil {
+		release := b.host.lock.Close
 		if held {
-			release = x.host.lock.Leave
+			release = b.host.lock.Leave
 		}
 		if err := release(); err != nil {
-			x.PrintError(err)
+			b.under.PrintError(err)
 		}
 	}
-	if x.host.opened != nil {
-		x.CloseTarget(x.host.opened)
+	if b.host.opened != nil {
+		b.under.CloseTarget(b.host.opened)
 	}
 }
