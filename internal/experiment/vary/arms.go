@@ -22,36 +22,36 @@ const baselineVisits = 2
 
 // arms are those of the experiment, with the levels of each. A factor that an arm does not name is left as it was
 // found.
-func (x *Experiment) arms() ([]lab.Arm, error) {
-	switch x.kind {
+func (v variation) arms(o *Options, run *lab.Run, role string) ([]lab.Arm, error) {
+	switch v.kind {
 	case app.AblateKind:
-		return x.ablationArms()
+		return v.ablationArms(o, run, role)
 	case app.BisectKind:
-		return x.endArms()
+		return v.endArms(o, run, role)
 	}
-	return x.sweepArms()
+	return v.sweepArms(o, run, role)
 }
 
 // sweepArms has an arm for each level, numbered from 1.
-func (x *Experiment) sweepArms() ([]lab.Arm, error) {
-	if len(x.choices) != 1 {
+func (v variation) sweepArms(o *Options, run *lab.Run, role string) ([]lab.Arm, error) {
+	if len(v.choices) != 1 {
 		return nil, app.Usage("a sweep varies one factor", "what several settings do together: headroom ablate")
 	}
-	c := x.choices[0]
+	c := v.choices[0]
 	if len(c.Levels) < 2 {
 		return nil, app.Usage(fmt.Sprintf("%s has one level, and there is nothing to compare it with", c.Factor()),
 			"write "+c.Factor()+"="+exampleLevels(c))
 	}
 	var arms []lab.Arm
 	for i, level := range c.Levels {
-		arm := lab.Arm{ID: strconv.Itoa(i + 1), Role: x.loadRole(), Levels: map[string]string{c.Factor(): level}}
+		arm := lab.Arm{ID: strconv.Itoa(i + 1), Role: role, Levels: map[string]string{c.Factor(): level}}
 		arms = append(arms, arm)
-		if level == x.options.Baseline || i == 0 && x.options.Baseline == "" {
-			x.Run.Experiment.Baseline = arm.ID
+		if level == o.Baseline || i == 0 && o.Baseline == "" {
+			run.Experiment.Baseline = arm.ID
 		}
 	}
-	if x.Run.Experiment.Baseline == "" {
-		return nil, app.Usage(fmt.Sprintf("the baseline %s is no level of %s", x.options.Baseline, c.Factor()))
+	if run.Experiment.Baseline == "" {
+		return nil, app.Usage(fmt.Sprintf("the baseline %s is no level of %s", o.Baseline, c.Factor()))
 	}
 	return arms, nil
 }
@@ -64,37 +64,83 @@ func exampleLevels(c factor.Choice) string {
 }
 
 // ablationArms has the baseline twice, each setting alone, all of them, and all but each.
-func (x *Experiment) ablationArms() ([]lab.Arm, error) {
-	x.Run.Experiment.Baseline = ablation.Baseline
+func (v variation) ablationArms(o *Options, run *lab.Run, role string) ([]lab.Arm, error) {
+	run.Experiment.Baseline = ablation.Baseline
 	var arms []lab.Arm
 	for visit := range baselineVisits {
 		arms = append(arms, lab.Arm{ID: ablation.VisitArm(ablation.Baseline, visit+1), Levels: map[string]string{}})
 	}
 	tuned := map[string]string{}
-	for i, c := range x.choices {
+	for i, c := range v.choices {
 		if len(c.Levels) != 1 {
 			return nil, app.Usage(fmt.Sprintf("an ablation tries one level of a setting, and %s has %d", c.Factor(),
 				len(c.Levels)), "levels of one factor: headroom sweep")
 		}
-		if _, twice := tuned[c.Factor()]; twice && !x.options.Alone {
+		if _, twice := tuned[c.Factor()]; twice && !o.Alone {
 			return nil, app.Usage(c.Factor()+" stands twice, and the tuned set can have one level of it",
 				"with --alone each is tried by itself")
 		}
 		tuned[c.Factor()] = c.Levels[0]
 		arms = append(arms, lab.Arm{ID: ablation.AloneArm(i + 1), Levels: map[string]string{c.Factor(): c.Levels[0]}})
 	}
-	if !x.options.Alone && len(x.choices) > 1 {
+	if !o.Alone && len(v.choices) > 1 {
 		arms = append(arms, lab.Arm{ID: ablation.Tuned, Levels: tuned})
-		for i, c := range x.choices {
+		for i, c := range v.choices {
 			without := maps.Clone(tuned)
 			delete(without, c.Factor())
 			arms = append(arms, lab.Arm{ID: ablation.RemovedArm(i + 1), Levels: without})
 		}
 	}
 	for i := range arms {
-		arms[i].Role = x.loadRole()
+		arms[i].Role = role
 	}
 	return arms, nil
+}
+
+// endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as
+// it was found.
+func (v variation) endArms(o *Options, run *lab.Run, role string) ([]lab.Arm, error) {
+	if params := load.Params(nil, firstLevels(v.choices)); len(params) > 0 && hasCommands(run.Cells) {
+		return nil, app.Usage("parameters of a command are filled into its arguments beforehand, so that a search "+
+			"can't mix them",
+			"let the command read a variable, and search env:NAME")
+	}
+	if o.Steps {
+		return v.seriesEnds(run, role)
+	}
+	if len(v.choices) < 2 {
+		return nil, app.Usage("the two states differ in one thing only: "+v.choices[0].Factor(),
+			"what it costs: headroom ablate")
+	}
+	run.Experiment.Baseline = fastArm
+	arms := []lab.Arm{{ID: fastArm, Levels: map[string]string{}}, {ID: slowArm, Levels: map[string]string{}}}
+	for _, c := range v.choices {
+		if len(c.Levels) != 2 {
+			return nil, app.Usage(fmt.Sprintf("%s needs two levels, the fast state's and the slow one's, and has %d",
+				c.Factor(), len(c.Levels)),
+				"write "+c.Factor()+"=FAST,SLOW")
+		}
+		arms[0].Levels[c.Factor()], arms[1].Levels[c.Factor()] = c.Levels[0], c.Levels[1]
+	}
+	for i := range arms {
+		arms[i].Role = role
+	}
+	return arms, nil
+}
+
+// seriesEnds are the first and the last level of one factor.
+func (v variation) seriesEnds(run *lab.Run, role string) ([]lab.Arm, error) {
+	c := v.choices[0]
+	switch {
+	case len(v.choices) != 1:
+		return nil, app.Usage("a series is the levels of one factor", "several settings: headroom bisect settings")
+	case len(c.Levels) < 3:
+		return nil, app.Usage(fmt.Sprintf("%s has %d levels, between which there is nothing to search", c.Factor(),
+			len(c.Levels)), "what a level does: headroom sweep")
+	}
+	run.Experiment.Baseline, run.Experiment.Steps = fastArm, true
+	return []lab.Arm{{ID: fastArm, Role: role, Levels: map[string]string{c.Factor(): c.Levels[0]}},
+		{ID: slowArm, Role: role, Levels: map[string]string{c.Factor(): c.Levels[len(c.Levels)-1]}}}, nil
 }
 
 // inArms has every cell in every arm, with the arm's levels of the load. Arms are distinguished in a cell's ID

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/boot"
 	"github.com/headroom/headroom/internal/factor/mount"
-	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/results"
@@ -34,7 +32,7 @@ type armStep struct {
 // from what was found.
 func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 	var list []armStep
-	live := x.liveFactors(from)
+	live := x.varies.liveFactors(from)
 	slices.Reverse(live)
 	for i, name := range live {
 		e := armStep{text: "put back " + name, do: func(context.Context) error { return nil }}
@@ -43,9 +41,9 @@ func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 		}
 		list = append(list, e)
 	}
-	if x.boots() {
+	if x.varies.boots() {
 		spec := boot.Spec(to)
-		list = append(list, x.kernelStep(to, &spec)...)
+		list = append(list, x.building.kernelStep(x.Run.Experiment.Factors, to, &spec)...)
 		list = append(list, armStep{text: bootText(spec), boot: true, do: func(ctx context.Context) error {
 			if err := x.booting.boot(ctx, spec); err != nil {
 				return err
@@ -53,32 +51,15 @@ func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 			return x.verifyBoot(ctx, x.booting.target(), to)
 		}})
 	}
-	for _, name := range x.liveFactors(to) {
+	for _, name := range x.varies.liveFactors(to) {
 		list = append(list, armStep{
 			text:  "set " + name + "=" + to[name],
 			do:    func(ctx context.Context) error { return x.settings.apply(ctx, name, to[name]) },
 			mount: name == mount.NFSFactor,
 		})
 	}
-	return append(list, x.buildStep(to)...)
+	return append(list, x.building.commitStep(to)...)
 }
-
-// liveFactors are the live factors that an arm sets, in the order in which none resets another.
-func (x *Experiment) liveFactors(levels map[string]string) []string {
-	var names []string
-	for _, c := range x.choices {
-		name := c.Factor()
-		level, set := levels[name]
-		if c.Scheme.Class == scheme.Live && set && level != scheme.Found && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return factor.Order(names)
-}
-
-// boots says whether anything that is varied is decided when the machine starts: then every visit starts it again, so
-// that no arm has a machine that ran longer than another's.
-func (x *Experiment) boots() bool { return bootFactor(x.choices) != "" }
 
 func bootText(spec host.BootSpec) string {
 	var parts []string
@@ -104,9 +85,9 @@ func bootText(spec host.BootSpec) string {
 // prepareBoots finds out how the machine can be started again, if something that is varied takes that.
 func (x *Experiment) prepareBoots(ctx context.Context) error {
 	o := x.options
-	x.booting = &booting{under: x.Measurement, choices: x.choices, on: o.BootOn, reboot: o.Reboot, method: o.BootMethod,
-		limit: o.BootLimit}
-	return x.booting.check(ctx)
+	x.booting = &booting{under: x.Measurement, factor: bootFactor(x.varies.choices), on: o.BootOn, reboot: o.Reboot,
+		method: o.BootMethod, limit: o.BootLimit}
+	return x.booting.check(ctx, x.varies.choices)
 }
 
 // enter makes an arm's levels effective.
@@ -147,18 +128,11 @@ func (x *Experiment) verifyBoot(ctx context.Context, t host.Target, levels map[s
 	return x.writer.Update(func(r *lab.Run) { r.NotVerified = all })
 }
 
-// variesKernel says whether the kernel or its arguments are varied.
-func (x *Experiment) variesKernel() bool {
-	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool {
-		return c.Scheme.Name == "kernel" || c.Scheme.Name == "cmdline"
-	})
-}
-
 // snapshotArm keeps what the machine is like in an arm of a sweep that it was started again for, once: kernels differ
 // in more than the version that was asked for. Where only the machine around a kernel is varied nothing asks for it,
 // and it takes an emulated guest as long as to start.
 func (x *Experiment) snapshotArm(ctx context.Context, arm lab.Arm) error {
-	if x.kind != app.SweepKind || !x.variesKernel() || !x.booting.ofLoadTarget() || x.armSnapshots[arm.ID] ||
+	if x.varies.kind != app.SweepKind || !x.varies.kernel() || !x.booting.ofLoadTarget() || x.armSnapshots[arm.ID] ||
 		arm.Role == ReferenceArm {
 		return nil
 	}

@@ -48,8 +48,9 @@ type realHost struct {
 // host.
 type booting struct {
 	// under is the measurement on the machine that loads run on.
-	under   *experiment.Measurement
-	choices []factor.Choice
+	under *experiment.Measurement
+	// factor is the first that takes a boot; empty where nothing that is varied does.
+	factor string
 	// on is the machine that is started again; empty for the one that loads run on. reboot is the real one that may be.
 	on, reboot string
 	method     string
@@ -81,7 +82,7 @@ func (b *booting) name() string {
 }
 
 // check refuses at once what could not be started again, or may not be.
-func (b *booting) check(ctx context.Context) error {
+func (b *booting) check(ctx context.Context, choices []factor.Choice) error {
 	of := b.under.Traits(b.under.Target.Name())
 	if of.BootOnly {
 		return &lab.Error{Kind: lab.Refused, What: "no load can be run on a " + of.Noun + " from here: it has no shell",
@@ -90,28 +91,27 @@ func (b *booting) check(ctx context.Context) error {
 				"--boot-on " + b.under.Target.Name()}}
 	}
 	if of.Scheduled {
-		return b.checkScheduled(of)
+		return b.checkScheduled(of, choices)
 	}
 	name := b.name()
 	booted := b.under.Traits(name)
 	switch {
-	case bootFactor(b.choices) == "" && (b.reboot != "" || b.on != ""):
+	case b.factor == "" && (b.reboot != "" || b.on != ""):
 		return app.Usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing",
 			"headroom factors says what each factor needs")
-	case bootFactor(b.choices) == "":
+	case b.factor == "":
 		return nil
 	case booted.OwnBoot && b.on == "":
 		if b.reboot != "" {
 			return app.Usage("a guest is headroom's own, and restarted without --reboot")
 		}
 		return nil
-	case booted.OwnBoot || booted.Local || !b.under.AllKinds().Has(name) || slices.ContainsFunc(b.choices,
+	case booted.OwnBoot || booted.Local || !b.under.AllKinds().Has(name) || slices.ContainsFunc(choices,
 		func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
 		return b.impossible()
 	case b.reboot == "":
 		return &lab.Error{Kind: lab.Refused,
-			What: fmt.Sprintf("%s restarts %s at every visit, and nobody has allowed that", bootFactor(b.choices),
-				name),
+			What: fmt.Sprintf("%s restarts %s at every visit, and nobody has allowed that", b.factor, name),
 			Hints: []string{"--reboot " + name +
 				" allows it; whatever runs there ends each time, whoever it belongs to"}}
 	case b.reboot != name:
@@ -129,12 +129,12 @@ const (
 
 // checkScheduled refuses what a pod, or a machine of a cluster, can't vary. Settings of a node are put back through
 // another pod if headroom is killed, which must come to the same node.
-func (b *booting) checkScheduled(of host.Traits) error {
+func (b *booting) checkScheduled(of host.Traits, choices []factor.Choice) error {
 	if b.reboot != "" || b.on != "" {
 		return app.Usage("a pod, or a machine of KubeVirt, is headroom's own, and is varied without --reboot and " +
 			"--boot-on")
 	}
-	for _, c := range b.choices {
+	for _, c := range choices {
 		switch {
 		case of.LosesSettings && c.Scheme.Class == scheme.OfBoot && c.Scheme.Name != guestFactors:
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() +
@@ -159,7 +159,7 @@ func (b *booting) checkScheduled(of host.Traits) error {
 // impossible is the error of a machine that can't be started again.
 func (b *booting) impossible() error {
 	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be restarted from here, which %s needs",
-		b.name(), bootFactor(b.choices)),
+		b.name(), b.factor),
 		Hints: []string{"measure a guest: --on qemu:FILE",
 			"or another machine that may be rebooted: --on ssh://root@HOST --reboot ssh://root@HOST",
 			"headroom factors says what each factor needs"}}

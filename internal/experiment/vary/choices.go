@@ -14,57 +14,58 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// choose reads the factors as typed, and refuses what --keep names.
-func (x *Experiment) choose() error {
-	if x.options.Commits != nil {
-		return x.chooseCommits()
+// choose reads what is varied: the factors as typed, commits, or options of a kernel. What --keep names is refused.
+func (o *Options) choose(kind string, kinds app.TargetKinds) ([]factor.Choice, error) {
+	if o.Commits != nil {
+		return o.chooseCommits(kinds)
 	}
-	if x.options.Kernels != nil {
-		return x.chooseOptions()
+	if o.Kernels != nil {
+		return o.chooseKernelOptions(kinds)
 	}
-	if len(x.options.Factors) == 0 {
-		if x.options.Steps {
-			return app.Usage("a series has no levels yet", "headroom bisect kernels … --kernel OLDEST --kernel … "+
+	if len(o.Factors) == 0 {
+		if o.Steps {
+			return nil, app.Usage("a series has no levels yet", "headroom bisect kernels … --kernel OLDEST --kernel … "+
 				"--kernel NEWEST", "headroom bisect steps … --setting FACTOR=LEVEL,LEVEL,LEVEL")
 		}
-		verb := x.kind
-		if x.kind == app.BisectKind {
+		verb := kind
+		if kind == app.BisectKind {
 			verb += " settings"
 		}
-		return app.Usage("headroom "+verb+" varies what? name it with "+x.options.flag(x.kind),
+		return nil, app.Usage("headroom "+verb+" varies what? name it with "+o.flag(kind),
 			"headroom factors lists what can be varied",
-			"for example: headroom "+verb+" quick /srv "+x.options.flag(x.kind)+" "+exampleOf(x.kind))
+			"for example: headroom "+verb+" quick /srv "+o.flag(kind)+" "+exampleOf(kind))
 	}
+	var choices []factor.Choice
 	seen := map[string]bool{}
-	for _, text := range x.options.Factors {
+	for _, text := range o.Factors {
 		c, err := factor.Parse(text)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if x.kind == app.AblateKind && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] ||
-			x.kind != app.AblateKind && seen[c.Factor()] {
-			return app.Usage(text + " stands twice")
+		if kind == app.AblateKind && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] ||
+			kind != app.AblateKind && seen[c.Factor()] {
+			return nil, app.Usage(text + " stands twice")
 		}
 		seen[c.Factor()+"="+strings.Join(c.Levels, ",")], seen[c.Factor()] = true, true
-		if x.kind == app.SweepKind && c.Scheme.Name == "job" && slices.Contains(c.Levels, scheme.Found) {
-			return app.Usage(c.Factor()+" has no level that could be found: a suite can have several of it",
+		if kind == app.SweepKind && c.Scheme.Name == "job" && slices.Contains(c.Levels, scheme.Found) {
+			return nil, app.Usage(c.Factor()+" has no level that could be found: a suite can have several of it",
 				"name the level")
 		}
 		if c.Factor() == commitFactor {
-			return app.Usage("commits are built one by one, as a search asks for them",
+			return nil, app.Usage("commits are built one by one, as a search asks for them",
 				"headroom bisect commits GOOD..BAD SUITE --build COMMAND")
 		}
 		if strings.HasPrefix(c.Factor(), OptionScheme) {
-			return app.Usage("a kernel is built for each measurement of such a search, which takes its source",
+			return nil, app.Usage("a kernel is built for each measurement of such a search, which takes its source",
 				"headroom bisect kconfig SUITE --tree DIR --good CONFIG --bad CONFIG")
 		}
-		if factor.IsKept(x.options.Keep, c.Factor()) {
-			return &lab.Error{Kind: lab.Refused, What: c.Factor() + " must stay (--keep), so it can't be varied",
+		if factor.IsKept(o.Keep, c.Factor()) {
+			return nil, &lab.Error{Kind: lab.Refused, What: c.Factor() + " must stay (--keep), so it can't be varied",
 				Hints: []string{"leave it out, or take it off --keep"}}
 		}
-		x.choices = append(x.choices, c)
+		choices = append(choices, c)
 	}
-	return nil
+	return choices, nil
 }
 
 func firstLevels(choices []factor.Choice) map[string]string {
@@ -76,44 +77,44 @@ func firstLevels(choices []factor.Choice) map[string]string {
 }
 
 // terms are those of the experiment as the run keeps them.
-func (x *Experiment) terms() (*lab.Experiment, error) {
-	if x.options.Pairs < 0 || x.options.Pairs > ablation.MaxPairs {
-		return nil, app.Usage(fmt.Sprintf("--pairs %d is no number of pairs", x.options.Pairs),
+func (o *Options) terms(v variation) (*lab.Experiment, error) {
+	if o.Pairs < 0 || o.Pairs > ablation.MaxPairs {
+		return nil, app.Usage(fmt.Sprintf("--pairs %d is no number of pairs", o.Pairs),
 			fmt.Sprintf("write a number from 0 to %d", ablation.MaxPairs))
 	}
-	e := &lab.Experiment{Kind: x.kind, Blocks: x.options.Blocks, Keep: x.options.Keep, Commands: x.options.commands,
-		Margin: 0.03, Alpha: 0.05, BootOn: x.options.BootOn}
-	if x.kind == app.BisectKind {
+	e := &lab.Experiment{Kind: v.kind, Blocks: o.Blocks, Keep: o.Keep, Commands: o.commands,
+		Margin: 0.03, Alpha: 0.05, BootOn: o.BootOn}
+	if v.kind == app.BisectKind {
 		e.Margin = 0.05
 	}
 	if e.Blocks == 0 {
-		e.Blocks = defaultBlocks(x.kind)
+		e.Blocks = defaultBlocks(v.kind)
 	}
-	if x.kind == app.AblateKind && !x.options.Alone && len(x.choices) > 2 {
-		e.MostPairs = x.options.Pairs
+	if v.kind == app.AblateKind && !o.Alone && len(v.choices) > 2 {
+		e.MostPairs = o.Pairs
 	}
 	for _, s := range []struct {
 		flag, text string
 		to         *float64
-	}{{"--margin", x.options.Margin, &e.Margin}, {"--alpha", x.options.Alpha, &e.Alpha},
-		{"--share", x.options.Share, &e.Share}} {
+	}{{"--margin", o.Margin, &e.Margin}, {"--alpha", o.Alpha, &e.Alpha},
+		{"--share", o.Share, &e.Share}} {
 		if s.text == "" {
 			continue
 		}
-		v, err := unit.ParseShare(s.text)
+		share, err := unit.ParseShare(s.text)
 		if err != nil {
 			return nil, app.Usage(s.flag + ": " + err.Error())
 		}
-		*s.to = v
+		*s.to = share
 	}
-	for _, c := range x.choices {
+	for _, c := range v.choices {
 		e.Factors = append(e.Factors, lab.VariedFactor{Factor: c.Factor(), Levels: c.Levels, Needs: c.Scheme.Needs})
 	}
-	x.options.Commits.recordIn(e)
-	if k := x.options.Kernels; k != nil {
+	o.Commits.recordIn(e)
+	if k := o.Kernels; k != nil {
 		e.Kernels = &k.Kernels
 	}
-	return e, x.options.limitIn(e)
+	return e, o.limitIn(e)
 }
 
 // CheckFactor says what is wrong with a factor as typed, and what to do; both are empty where nothing is.

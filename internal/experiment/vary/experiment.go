@@ -7,8 +7,6 @@ import (
 	"sync"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/bisection"
-	"github.com/headroom/headroom/internal/commits"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
 	"github.com/headroom/headroom/internal/experiment/parallel"
@@ -26,9 +24,8 @@ import (
 // Experiment is a measurement with several arms: settings are changed between visits, and put back.
 type Experiment struct {
 	*experiment.Measurement
-	kind    string
+	varies  variation
 	options Options
-	choices []factor.Choice
 	// settings are the live ones among what is varied.
 	settings *settings
 	// network is where its tests run; nil for an experiment on storage.
@@ -50,8 +47,8 @@ type Experiment struct {
 	// suiteName is what was typed for the suite.
 	suiteName string
 	writer    *store.Writer
-	// searchState is how far a search for culprits has come; nil for other kinds, which have visits.
-	searchState *bisection.Progress
+	// search is that for culprits; nil for other kinds, which have visits.
+	search *searching
 	// reference is measured on another place; nil for none.
 	reference *experiment.Measurement
 	// openedEarly are targets that were opened with another one, and that nothing is measured on yet.
@@ -59,11 +56,8 @@ type Experiment struct {
 	// armSnapshots are the arms whose machine was taken down.
 	armSnapshots map[string]bool
 	// booting starts the machine again for each arm, if something that is varied takes a boot.
-	booting *booting
-	// builds are the built commits; nil where no commits are searched.
-	builds *commits.Builds
-	// kernels are built for a search among options; nil for others.
-	kernels *builtKernels
+	booting  *booting
+	building building
 	// runMu is held while what boots have shown is noted in the run.
 	runMu sync.Mutex
 }
@@ -74,9 +68,9 @@ func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args
 	if err != nil {
 		return err
 	}
-	x := &Experiment{Measurement: &experiment.Measurement{App: p, Store: s}, kind: kind, options: o, args: args,
-		armSnapshots: map[string]bool{}}
-	x.ProfileOnly = x.worthProfiling
+	x := &Experiment{Measurement: &experiment.Measurement{App: p, Store: s}, varies: variation{kind: kind}, options: o,
+		args: args, armSnapshots: map[string]bool{}}
+	x.ProfileOnly = func(lab.Cell) bool { return worthProfiling(x.Run.Experiment) }
 	r := experiment.Request{Design: lab.Design(kind), Resume: o.Resume, Args: args, DryRun: o.DryRun}
 	if o.Reboot != "" {
 		r.Reboots = []string{o.Reboot}
@@ -103,30 +97,30 @@ func (x *Experiment) Targets(saved *store.Bundle) ([]string, error) {
 
 // readOptions reads the command line and the experiment's file.
 func (x *Experiment) readOptions() (err error) {
-	if x.args, err = x.options.read(x.kind, x.args); err != nil {
+	if x.args, err = x.options.read(x.varies.kind, x.args); err != nil {
 		return err
 	}
 	if err := x.resolveNames(); err != nil {
 		return err
 	}
-	if x.networkLoads, err = x.networkSuite(x.args); err != nil {
+	if x.networkLoads, err = x.options.networkSuite(x.args); err != nil {
 		return err
 	}
 	if x.networkLoads == nil {
-		if x.options.on, x.options.peers, err = x.splitPeers(x.options.Ends); err != nil {
+		if x.options.on, x.options.peers, err = splitPeers(x.varies.kind, x.AllKinds(), x.options.Ends); err != nil {
 			return err
 		}
 	}
-	if err := x.choose(); err != nil {
+	if x.varies.choices, err = x.options.choose(x.varies.kind, x.AllKinds()); err != nil {
 		return err
 	}
-	if x.newTerms, err = x.terms(); err != nil {
+	if x.newTerms, err = x.options.terms(x.varies); err != nil {
 		return err
 	}
 	if x.networkLoads != nil {
 		return x.nameEnds(*x.networkLoads)
 	}
-	return x.ofStorage()
+	return x.options.ofStorage(x.varies)
 }
 
 // resolveNames puts addresses and files in the place of the names that an experiment's file has; those of the command
@@ -161,13 +155,13 @@ func (x *Experiment) New(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := errors.Join(x.prepareBoots(ctx), x.checkPeers()); err != nil {
+	if err := errors.Join(x.prepareBoots(ctx), x.options.checkPeers(x.varies.choices)); err != nil {
 		return err
 	}
 	x.Measurement.Options = x.options.runOptions()
-	if x.kind == app.SweepKind {
+	if x.varies.kind == app.SweepKind {
 		// The first level for all: cells that only differ in what is varied become one. The arms have their own.
-		for name, value := range load.Params(nil, firstLevels(x.choices)) {
+		for name, value := range load.Params(nil, firstLevels(x.varies.choices)) {
 			x.Measurement.Options.Set = append(x.Measurement.Options.Set, name+"="+value)
 		}
 	}
@@ -194,7 +188,8 @@ func (x *Experiment) savedTargets(b *store.Bundle) ([]string, error) {
 			return nil, err
 		}
 		role, _ := factor.SplitRole(v.Factor)
-		x.choices = append(x.choices, factor.Choice{Role: role, Scheme: scheme, Name: name, Levels: v.Levels})
+		x.varies.choices = append(x.varies.choices,
+			factor.Choice{Role: role, Scheme: scheme, Name: name, Levels: v.Levels})
 	}
 	if len(b.Run.Network) > 0 {
 		err := x.readEnds(b)

@@ -27,7 +27,8 @@ const budgetShareForAll = 0.75
 // a coarse grid is left of them, then loads. A block is never cut, and one that takes longer than the budget would be
 // all that is measured. What is left of the budget goes to the loads that are not decided by then.
 func (x *Experiment) fitBudget() {
-	if x.kind != app.SweepKind || x.options.Budget <= 0 || len(x.choices) != 1 || x.hasCommands() {
+	if x.varies.kind != app.SweepKind || len(x.varies.choices) != 1 || x.options.Budget <= 0 ||
+		hasCommands(x.Run.Cells) {
 		return
 	}
 	cells := x.SuiteCells()
@@ -46,7 +47,7 @@ func (x *Experiment) fitBudget() {
 	if e.Blocks > blocks {
 		e.Looks, e.MinBlocks = 2, blocks
 	}
-	levels := x.choices[0].Levels
+	levels := x.varies.choices[0].Levels
 	room := int(x.options.Budget.Seconds() / (float64(blocks) * visit.Seconds()))
 	if room >= len(levels) {
 		return
@@ -62,7 +63,7 @@ func (x *Experiment) fitBudget() {
 	if left := len(levels) - len(kept); left > 0 {
 		without = append(without, fmt.Sprintf("%s of %d", prose.Count(left, "level"), len(levels)))
 	}
-	x.choices[0].Levels, e.Factors[0].Levels = kept, kept
+	x.varies.choices[0].Levels, e.Factors[0].Levels = kept, kept
 	each := visit.Seconds() / float64(len(cells))
 	if most := int(budget / (float64(blocks*len(kept)) * each)); most < len(cells) {
 		var fewer []lab.Cell

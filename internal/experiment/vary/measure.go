@@ -32,7 +32,7 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 	x.writer = w
 	show.KeepIn(w)
 	var open sideSessions
-	if err = errors.Join(x.openBuilds(ctx), x.openKernels(ctx)); err == nil {
+	if err = x.building.open(ctx, x.Measurement); err == nil {
 		err = open.open(ctx, x, w, show.Print)
 	}
 	if err == nil {
@@ -45,13 +45,13 @@ func (x *Experiment) Measure(ctx context.Context) (m experiment.Measured, err er
 	done := open.done()
 	outcome, closing := open.close()
 	err = errors.Join(err, closing, x.settings.restore(ctx))
-	err = errors.Join(err, x.closeBuilds(ctx, err))
+	err = errors.Join(err, x.building.close(ctx, err))
 	m.Outcome, m.Run = outcome, x.Run
 	if err = errors.Join(err, x.endOthers(ctx, err), x.End(ctx, w, outcome, err)); err != nil {
 		return m, err
 	}
 	err = m.NoneMeasured(x.Store)
-	if x.kind == app.BisectKind {
+	if x.varies.kind == app.BisectKind {
 		m.Failed = 0 // a mixture with which loads fail is an answer to the search
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (x *Experiment) endedAfter(done []plan.Done) string {
 
 // schedule is what the progress follows.
 func (x *Experiment) schedule() progress.Source {
-	if x.kind == app.BisectKind {
+	if x.varies.kind == app.BisectKind {
 		return progress.Counter(func() string {
 			return fmt.Sprintf("measurement %d", len(x.Run.Experiment.SearchSteps))
 		})
@@ -87,8 +87,8 @@ func (x *Experiment) schedule() progress.Source {
 
 // follow the plan, or the search, to its end.
 func (x *Experiment) follow(ctx context.Context, open *sideSessions) error {
-	if x.kind == app.BisectKind {
-		return x.search(ctx, open.underTest)
+	if x.varies.kind == app.BisectKind {
+		return x.search.follow(ctx, open.underTest)
 	}
 	return runner.Conduct(ctx, &visiting{x, open})
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/mount"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/host"
@@ -17,20 +16,15 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// mounts says whether the place under test is mounted for each arm: NFS with other options, over another transport.
-func (x *Experiment) mounts() bool {
-	return slices.ContainsFunc(x.choices, func(c factor.Choice) bool { return c.Factor() == mount.NFSFactor })
-}
-
 // WhileMounted does what looks at the place while the first level of what is mounted there is there, and passes on
 // where that is: in folder, or in a new one. In an experiment that mounts nothing it does it at once, without a folder.
 func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(folder string) error) (err error) {
-	if !x.mounts() {
+	if !x.varies.mounts() {
 		return do("")
 	}
-	levels := x.mountLevels()
+	levels := x.varies.mountLevels()
 	switch {
-	case x.kind != app.SweepKind:
+	case x.varies.kind != app.SweepKind:
 		return app.Usage(mount.NFSFactor+" is for sweeps: other experiments compare a level with the state found, and "+
 			"nothing is mounted there", "headroom sweep SUITE --factor '"+mount.NFSFactor+"=…'")
 	case x.options.DryRun.Asked():
@@ -46,19 +40,13 @@ func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(fo
 		func() error { return do(folder) })
 }
 
-func (x *Experiment) mountLevels() []string {
-	return x.choices[slices.IndexFunc(x.choices, func(c factor.Choice) bool {
-		return c.Factor() == mount.NFSFactor
-	})].Levels
-}
-
 // mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the
 // server.
 func (x *Experiment) mountToClean(ctx context.Context) error {
-	if !x.mounts() || x.enteredLevels == nil || x.settings.changed(mount.NFSFactor) {
+	if !x.varies.mounts() || x.enteredLevels == nil || x.settings.changed(mount.NFSFactor) {
 		return nil
 	}
-	err := x.settings.apply(context.WithoutCancel(ctx), mount.NFSFactor, x.mountLevels()[0])
+	err := x.settings.apply(context.WithoutCancel(ctx), mount.NFSFactor, x.varies.mountLevels()[0])
 	if err != nil {
 		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " +
 			x.Run.ID + " there", Hints: []string{"remove it by hand"}}, err)

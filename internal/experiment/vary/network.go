@@ -30,7 +30,7 @@ func (x *Experiment) loadRole() string {
 }
 
 // networkSuite is the suite of an experiment on a network; nil for any other.
-func (x *Experiment) networkSuite(args []string) (*suite.Suite, error) {
+func (o *Options) networkSuite(args []string) (*suite.Suite, error) {
 	if len(args) == 0 {
 		return nil, nil // which is said later
 	}
@@ -42,19 +42,19 @@ func (x *Experiment) networkSuite(args []string) (*suite.Suite, error) {
 	case len(args) > 1:
 		return nil, app.Usage("the suite "+su.Name+" measures a network, and no "+args[1],
 			"name its ends with --on client=TARGET and --on server=TARGET")
-	case x.options.Commits != nil:
+	case o.Commits != nil:
 		return nil, app.Usage(
 			"commits are compared by a command that runs what was built, and the suite "+su.Name+" measures a network",
 			"write a suite with exec:, docs/reference/suites.md")
-	case x.options.Destroy != "" || x.options.Sampled != "" || x.options.Writes != "" || x.options.Size != "":
+	case o.Destroy != "" || o.Sampled != "" || o.Writes != "" || o.Size != "":
 		return nil, app.Usage("--destroy, --sampled, --max-writes and --size are for storage", "leave them out")
 	}
 	return &su, nil
 }
 
 // ofStorage refuses what is said of a network.
-func (x *Experiment) ofStorage() error {
-	for _, c := range x.choices {
+func (o *Options) ofStorage(v variation) error {
+	for _, c := range v.choices {
 		if c.Scheme.Name == parallel.PinScheme {
 			return app.Usage(c.Factor()+" places the load generators of a network, and the suite measures none",
 				"fio's own is job:cpus_allowed")
@@ -64,9 +64,9 @@ func (x *Experiment) ofStorage() error {
 				"leave out "+c.Role+":")
 		}
 	}
-	if len(x.options.Addresses) > 0 || x.options.Port != 0 || x.options.NetworkPairs != 0 {
+	if len(o.Addresses) > 0 || o.Port != 0 || o.NetworkPairs != 0 {
 		return app.Usage("--address, --port and --net-pairs are for a suite that measures a network",
-			"headroom "+x.kind+" network --on server=ssh://db1 …")
+			"headroom "+v.kind+" network --on server=ssh://db1 …")
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (x *Experiment) nameEnds(su suite.Suite) error {
 	if err := x.options.Profile.RefuseOnSeveral("a network"); err != nil {
 		return err
 	}
-	if x.boots() {
+	if x.varies.boots() {
 		return app.Usage("a setting of the boot is varied for storage only",
 			"measure before and after the boot with headroom net, and compare the runs")
 	}
@@ -96,7 +96,7 @@ func (x *Experiment) pairEnds(ctx context.Context, su suite.Suite) error {
 	if err := x.network.Pair(ctx); err != nil {
 		return err
 	}
-	if err := x.canAddUp(su); err != nil {
+	if err := canAddUp(su, len(x.network.Pairs)); err != nil {
 		return err
 	}
 	if err := x.network.SnapshotEnds(ctx); err != nil {
@@ -107,15 +107,15 @@ func (x *Experiment) pairEnds(ctx context.Context, su suite.Suite) error {
 }
 
 // canAddUp refuses several pairs of what has no rates by the second, of which there is no sum.
-func (x *Experiment) canAddUp(su suite.Suite) error {
+func canAddUp(su suite.Suite, pairs int) error {
 	i := slices.IndexFunc(su.Jobs, func(j suite.Job) bool {
 		return j.Network != nil && j.Network.Engine == lab.EnginePerftest
 	})
-	if i < 0 || len(x.network.Pairs) == 1 {
+	if i < 0 || pairs == 1 {
 		return nil
 	}
 	return app.Usage(fmt.Sprintf("%s measures RDMA, of which %s have no sum: perftest tells no rates by the second",
-		su.Jobs[i].Name, prose.Count(len(x.network.Pairs), "pair")),
+		su.Jobs[i].Name, prose.Count(pairs, "pair")),
 		"take one client, one server and one address")
 }
 

@@ -13,9 +13,9 @@ import (
 
 // newRunOnPlace makes the new run of a suite on a place, which the experiment may have to mount.
 func (x *Experiment) newRunOnPlace(ctx context.Context, args []string, terms *lab.Experiment) error {
-	if x.mounts() && len(args) > 1 {
+	if x.varies.mounts() && len(args) > 1 {
 		return app.Usage(mount.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+
-			args[1]+" to measure", "headroom "+x.kind+" "+args[0]+" "+x.options.flag(x.kind)+" …")
+			args[1]+" to measure", "headroom "+x.varies.kind+" "+args[0]+" "+x.options.flag(x.varies.kind)+" …")
 	}
 	return x.whileMounted(ctx, "", func(folder string) error {
 		if folder != "" {
@@ -36,14 +36,14 @@ func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite
 	if err != nil {
 		return err
 	}
-	x.Run.Experiment, x.Run.Design, x.suiteName = terms, lab.Design(x.kind), args[0]
+	x.Run.Experiment, x.Run.Design, x.suiteName = terms, lab.Design(x.varies.kind), args[0]
 	if x.options.SettableOnly {
 		if err := x.excludeUnavailable(ctx); err != nil {
 			return err
 		}
 	}
 	x.fitBudget()
-	if x.Run.Arms, err = x.arms(); err != nil {
+	if x.Run.Arms, err = x.varies.arms(&x.options, &x.Run, x.loadRole()); err != nil {
 		return err
 	}
 	if err := x.recordPriors(); err != nil {
@@ -71,7 +71,7 @@ func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite
 // when it goes on with a newer headroom.
 func (x *Experiment) recordPriors() error {
 	x.Run.Experiment.Excluded = x.options.Excluded
-	if x.kind != app.BisectKind {
+	if x.varies.kind != app.BisectKind {
 		return nil
 	}
 	if x.options.NoPriors {

@@ -19,7 +19,7 @@ import (
 // their own. It says whether there are any.
 func (x *Experiment) addPairs(open *sideSessions) (bool, error) {
 	e := x.Run.Experiment
-	if x.kind != app.AblateKind || e.MostPairs == 0 || len(e.Pairs) > 0 {
+	if x.varies.kind != app.AblateKind || e.MostPairs == 0 || len(e.Pairs) > 0 {
 		return false, nil
 	}
 	done := open.done()
@@ -71,11 +71,12 @@ func (x *Experiment) levelsOf(p [2]int) map[string]string {
 // when a run is drafted.
 func (x *Experiment) canPair(p [2]int) bool {
 	levels := x.levelsOf(p)
-	return len(levels) == 2 && !(x.hasCommands() && len(load.Params(nil, levels)) > 0)
+	return len(levels) == 2 && !(hasCommands(x.Run.Cells) && len(load.Params(nil, levels)) > 0)
 }
 
-func (x *Experiment) hasCommands() bool {
-	return slices.ContainsFunc(x.Run.Cells, func(c lab.Cell) bool { return c.Command != nil })
+// hasCommands says whether a load is a command: its parameters are filled into its arguments when a run is drafted.
+func hasCommands(cells []lab.Cell) bool {
+	return slices.ContainsFunc(cells, func(c lab.Cell) bool { return c.Command != nil })
 }
 
 // addPair adds the arm of two settings to the run.

@@ -23,8 +23,8 @@ import (
 // everything else is as with one.
 
 // splitPeers splits the targets of a sweep into the first and its peers.
-func (x *Experiment) splitPeers(on []string) (first string, peers []string, err error) {
-	if x.kind != app.SweepKind || len(on) < 2 {
+func splitPeers(kind string, kinds app.TargetKinds, on []string) (first string, peers []string, err error) {
+	if kind != app.SweepKind || len(on) < 2 {
 		first, err = app.OnlyTarget(on)
 		return first, nil, err
 	}
@@ -35,7 +35,7 @@ func (x *Experiment) splitPeers(on []string) (first string, peers []string, err 
 				fmt.Sprintf("there is no role %q in a sweep of several targets, of which what they "+
 					"do together is one result", role), "write --on "+name)
 		}
-		if !x.Traits(name).Made() {
+		if !kinds.Traits(name).Made() {
 			return "", nil, app.Usage(
 				fmt.Sprintf("%s is not headroom's own, so that it can't be one of several in a sweep",
 					name),
@@ -47,17 +47,17 @@ func (x *Experiment) splitPeers(on []string) (first string, peers []string, err 
 }
 
 // checkPeers refuses what can't be varied on several targets.
-func (x *Experiment) checkPeers() error {
-	if len(x.options.peers) > 0 {
-		if err := x.options.Profile.RefuseOnSeveral("several"); err != nil {
+func (o *Options) checkPeers(choices []factor.Choice) error {
+	if len(o.peers) > 0 {
+		if err := o.Profile.RefuseOnSeveral("several"); err != nil {
 			return err
 		}
 	}
-	i := slices.IndexFunc(x.choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.Live })
-	if len(x.options.peers) == 0 || i < 0 {
+	i := slices.IndexFunc(choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.Live })
+	if len(o.peers) == 0 || i < 0 {
 		return nil
 	}
-	return app.Usage(x.choices[i].Factor()+" is set on a running machine, and several are measured", "take one --on",
+	return app.Usage(choices[i].Factor()+" is set on a running machine, and several are measured", "take one --on",
 		"what is decided when they start can be varied on several: guest:, pod:")
 }
 
@@ -127,7 +127,7 @@ func (x *Experiment) enterPeers() {
 func (x *Experiment) enterPeer(m *experiment.Measurement) func(ctx context.Context, id string) (runner.ArmEntry,
 	error) {
 	return func(ctx context.Context, id string) (runner.ArmEntry, error) {
-		if !x.boots() {
+		if !x.varies.boots() {
 			return runner.ArmEntry{}, nil
 		}
 		b, ok := m.Target.(host.Booter)

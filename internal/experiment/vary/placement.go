@@ -16,7 +16,7 @@ import (
 // locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and
 // tries each placement there.
 func (x *Experiment) locate(ctx context.Context) error {
-	pins := slices.DeleteFunc(slices.Clone(x.choices), func(c factor.Choice) bool {
+	pins := slices.DeleteFunc(slices.Clone(x.varies.choices), func(c factor.Choice) bool {
 		return c.Scheme.Name != parallel.PinScheme
 	})
 	if len(pins) == 0 {

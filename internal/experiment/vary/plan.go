@@ -11,19 +11,21 @@ import (
 // plan is that of the visits, or the search that asks for them.
 func (x *Experiment) plan() error {
 	// what was mounted when it was taken down is gone in the end
-	x.Reboots = x.boots() && x.booting.ofLoadTarget() || x.mounts()
-	if x.mounts() {
-		x.Mounted = x.mountLevels()[0]
+	x.Reboots = x.varies.boots() && x.booting.ofLoadTarget() || x.varies.mounts()
+	if x.varies.mounts() {
+		x.Mounted = x.varies.mountLevels()[0]
 	}
-	if x.kind == app.BisectKind {
-		return x.replaySearch()
+	if x.varies.kind == app.BisectKind {
+		var err error
+		x.search, err = replaySearch(x)
+		return err
 	}
 	terms := plan.VisitTerms{Blocks: x.Run.Experiment.Blocks, MinBlocks: x.Run.Experiment.MinBlocks,
 		Budget: x.Run.Budget}
 	arms := x.armCells()
 	var settled func([]plan.Done) []string
 	switch {
-	case x.kind == app.AblateKind:
+	case x.varies.kind == app.AblateKind:
 		settled = settledArms(x.Run)
 	case x.Run.Experiment.Looks > 0:
 		terms.MinBlocks = max(sweep.MinBlocks, terms.MinBlocks) // runs of older versions don't say how many

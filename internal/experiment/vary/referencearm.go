@@ -180,8 +180,8 @@ func (s *sideSessions) open(ctx context.Context, x *Experiment, w *store.Writer,
 	for _, side := range x.measurements() {
 		e := side.RunnerMeasurement()
 		e.Enter, e.Progress = x.enter, progress // those of peers have their own, and are not told of
-		if x.builds != nil {
-			e.Tree = x.builds.Link()
+		if x.building.commits != nil {
+			e.Tree = x.building.commits.Link()
 		}
 		session, err := runner.Open(ctx, e, saver)
 		if err != nil {

@@ -209,10 +209,10 @@ func (x *Experiment) bind(ctx context.Context) error {
 		return err
 	}
 	for i := range x.Run.Experiment.Factors {
-		if x.choices[i].Scheme.Class != scheme.Live {
+		if x.varies.choices[i].Scheme.Class != scheme.Live {
 			continue
 		}
-		found, warnings, err := x.settings.bind(ctx, x.choices[i])
+		found, warnings, err := x.settings.bind(ctx, x.varies.choices[i])
 		if err != nil {
 			return err
 		}
@@ -240,29 +240,10 @@ func (x *Experiment) findMachines(ctx context.Context) (err error) {
 	return nil
 }
 
-// levelTrials are all levels of the running machine: one that the kernel does not take, or that takes root, ends the
-// run before its first load and not in the middle. Where machines are started again, what they take is only known then.
-func (x *Experiment) levelTrials() []LevelTrial {
-	if x.boots() {
-		return nil
-	}
-	var list []LevelTrial
-	for _, c := range x.choices {
-		for _, level := range c.Levels {
-			if t := (LevelTrial{Factor: c.Factor(), Level: level}); c.Scheme.Class == scheme.Live &&
-				level != scheme.Found &&
-				!slices.Contains(list, t) {
-				list = append(list, t)
-			}
-		}
-	}
-	return list
-}
-
 // tryLevels sets each level once, and puts it back.
 func (x *Experiment) tryLevels(ctx context.Context) error {
 	var first string
-	for _, t := range x.levelTrials() {
+	for _, t := range x.varies.levelTrials() {
 		x.report(runner.Progress{Doing: t.Text(), Begins: true})
 		if err := x.settings.try(ctx, t, func() error {
 			if t.Factor != mount.NFSFactor {

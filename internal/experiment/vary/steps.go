@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
@@ -51,7 +50,7 @@ type stepLoad struct {
 // steps goes through the plan as the runner would, were no arm to settle early.
 func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 	s := Steps{Schema: stepsSchema, Visits: []stepVisit{}}
-	for _, t := range x.levelTrials() {
+	for _, t := range x.varies.levelTrials() {
 		s.First = append(s.First, t.Text())
 	}
 	lines := map[string]runner.Lines{}
@@ -129,8 +128,8 @@ func (x *Experiment) cell(id string) lab.Cell {
 
 // PrintPlan lists the steps.
 func (x *Experiment) PrintPlan(ctx context.Context) error {
-	if x.kind == app.BisectKind {
-		return x.printSearch(ctx)
+	if x.varies.kind == app.BisectKind {
+		return x.search.list(ctx)
 	}
 	s, err := x.steps(ctx)
 	if err != nil {
@@ -140,7 +139,7 @@ func (x *Experiment) PrintPlan(ctx context.Context) error {
 		return x.PrintJSON(s)
 	}
 	if !slices.ContainsFunc(x.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
-		x.Print("  ", "with --repeat 2 the report says how many repetitions "+x.visitWord()+" is worth")
+		x.Print("  ", "with --repeat 2 the report says how many repetitions "+x.varies.visitWord()+" is worth")
 	}
 	l := x.Listing(x.options.DryRun)
 	if len(s.First) > 0 {
@@ -192,32 +191,10 @@ func (x *Experiment) listVisits(l app.Listing, visits []stepVisit) {
 	l.Each(lines)
 }
 
-// visitWord is what a visit of an arm is.
-func (x *Experiment) visitWord() string {
-	if x.boots() {
-		return "a boot"
-	}
-	return "a visit"
-}
-
 // armText is what an arm has of its own: its levels, or its place.
 func (x *Experiment) armText(v stepVisit) string {
 	if x.arm(v.Arm).Role == ReferenceArm {
 		return x.reference.Where()
 	}
-	return x.levelsText(v.Levels)
-}
-
-// levelsText is an arm in words.
-func (x *Experiment) levelsText(levels map[string]string) string {
-	var parts []string
-	for _, c := range x.choices {
-		if level, ok := levels[c.Factor()]; ok && !slices.Contains(parts, c.Factor()+"="+level) {
-			parts = append(parts, c.Factor()+"="+level)
-		}
-	}
-	if len(parts) == 0 {
-		return "everything as found"
-	}
-	return strings.Join(parts, " ")
+	return x.varies.levelsText(v.Levels)
 }

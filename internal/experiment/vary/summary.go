@@ -10,9 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/profile"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/report/varied"
 	"github.com/headroom/headroom/internal/rule"
 	"github.com/headroom/headroom/internal/suite"
 	"github.com/headroom/headroom/internal/unit"
@@ -24,8 +22,8 @@ func (x *Experiment) PrintSummary(context.Context) {
 	switch {
 	case x.options.DryRun.Asked() && x.JSON:
 		return // the steps say it
-	case x.kind == app.BisectKind:
-		x.printSearchSummary()
+	case x.varies.kind == app.BisectKind:
+		x.search.summarize()
 		return
 	}
 	x.printPlace()
@@ -94,57 +92,4 @@ func levelWords(levels []string) []string {
 		}
 	}
 	return words
-}
-
-func (x *Experiment) printSearchSummary() {
-	e := x.Run.Experiment
-	x.printPlace()
-	if x.booting.host != nil {
-		x.Print("  ", x.booting.host.text())
-	}
-	differences := prose.Count(len(e.Factors), "difference") + " between the fast state and the slow one"
-	if e.Steps {
-		differences = prose.Count(len(e.Factors[0].Levels), "level") + " of " + e.Factors[0].Factor
-	}
-	if e.Commits != nil {
-		differences = x.commitsText()
-	}
-	if e.Kernels != nil {
-		differences = fmt.Sprintf("%s between the builds of two kernels, made of Linux %s in %s",
-			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
-	}
-	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
-	one := experiment.Cost{Time: suite.EstimateTime(x.SuiteCells(), x.Pause()) / time.Duration(len(x.Run.Arms))}
-	x.Print("  ", one.Text(text, "one takes about %s besides changing settings", false))
-	if text := x.profilesText(); text != "" {
-		x.Print("  ", text)
-	}
-	if text := x.priorText(); text != "" {
-		x.Print("  ", text)
-	}
-	if u := e.Excluded; u != nil {
-		x.Print("  ", varied.ExcludedText(*u))
-	}
-}
-
-// profilesText is what a search profiles, the number of whose proofs nobody knows; empty for nothing.
-func (x *Experiment) profilesText() string {
-	if x.Run.Profile == nil {
-		return ""
-	}
-	loads := len(profile.Parts()) * x.Run.Profile.Loads
-	return "profiles " + prose.Count(loads, "load") + " of each cell besides, at both ends and in each proof"
-}
-
-// priorText are the candidates that are thought likely before anything is measured; empty where all are alike.
-func (x *Experiment) priorText() string {
-	var parts []string
-	for _, s := range x.searchState.Expected() {
-		parts = append(parts, fmt.Sprintf("%s %.0f%%", x.candidateText(s), 100*s.Probability))
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "most likely at first, by what is known of them: " + strings.Join(parts, ", ") +
-		" (--no-priors forgets that)"
 }

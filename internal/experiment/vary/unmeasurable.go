@@ -59,8 +59,8 @@ func unmeasurable(r lab.Repetition, err error) string {
 const maxFailuresInARow = 3
 
 // tooManyFailed says that so many have failed.
-func (x *Experiment) tooManyFailed() bool {
-	asked := x.Run.Experiment.SearchSteps
+func (s *searching) tooManyFailed() bool {
+	asked := s.x.Run.Experiment.SearchSteps
 	return len(asked) >= maxFailuresInARow && !slices.ContainsFunc(asked[len(asked)-maxFailuresInARow:],
 		func(a lab.SearchStep) bool {
 			return a.Failed == ""
@@ -69,70 +69,46 @@ func (x *Experiment) tooManyFailed() bool {
 
 // skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
 // nothing to compare the others with, and those that failed just before it are tried again when the search goes on.
-func (x *Experiment) skip(ctx context.Context, why string, failed error) error {
-	e := *x.Run.Experiment
+func (s *searching) skip(ctx context.Context, why string, failed error) error {
+	e := *s.x.Run.Experiment
 	e.SearchSteps = slices.Clone(e.SearchSteps)
 	last := len(e.SearchSteps) - 1
-	arm := x.arm(e.SearchSteps[last].Arm)
-	if bisection.End(x.Run, arm.ID) {
+	arm := s.x.arm(e.SearchSteps[last].Arm)
+	if bisection.End(s.x.Run, arm.ID) {
 		for i := last - 1; i >= 0 && e.SearchSteps[i].Failed != ""; i-- {
 			e.SearchSteps[i].Failed = ""
 		}
-		return errors.Join(x.recordSearchStep(&e), x.endStateError(arm, why, failed))
+		return errors.Join(s.recordSearchStep(&e), s.endStateError(arm, why, failed))
 	}
 	e.SearchSteps[last].Failed = why
-	if err := x.recordSearchStep(&e); err != nil {
+	if err := s.recordSearchStep(&e); err != nil {
 		return err
 	}
-	x.report(runner.Progress{Doing: "  " + x.stateText(arm) + " can't be measured: " + why, Begins: true})
-	err := x.searchState.Skip(x.Run)
-	if x.builds != nil {
-		err = errors.Join(err, x.builds.Drop(ctx, arm.Levels[commitFactor]))
+	s.x.report(runner.Progress{Doing: "  " + s.stateText(arm) + " can't be measured: " + why, Begins: true})
+	err := s.state.Skip(s.x.Run)
+	if s.x.building.commits != nil {
+		err = errors.Join(err, s.x.building.commits.Drop(ctx, arm.Levels[commitFactor]))
 	}
 	return err
 }
 
 // recordSearchStep has on disk what was asked, and what came of it.
-func (x *Experiment) recordSearchStep(e *lab.Experiment) error {
-	x.Run.Experiment = e
-	return x.writer.Update(func(r *lab.Run) { r.Experiment = e })
+func (s *searching) recordSearchStep(e *lab.Experiment) error {
+	s.x.Run.Experiment = e
+	return s.x.writer.Update(func(r *lab.Run) { r.Experiment = e })
 }
 
 // endStateError is the error of an end that can't be measured.
-func (x *Experiment) endStateError(arm lab.Arm, why string, failed error) error {
+func (s *searching) endStateError(arm lab.Arm, why string, failed error) error {
 	hash := arm.Levels[commitFactor]
 	switch {
 	case hash != "":
-		return &lab.Error{What: fmt.Sprintf("%s, one of the two ends, can't be measured", x.commitText(hash)),
+		return &lab.Error{What: fmt.Sprintf("%s, one of the two ends, can't be measured", s.commitText(hash)),
 			Output: why,
 			Hints: []string{"choose another end", "or try its build by hand: " +
 				lab.ShellQuote(append([]string{"git", "worktree", "add", "--detach", "/tmp/try"}, hash))}}
 	case failed != nil:
 		return failed
 	}
-	return bisection.NoResult(x.Run)
+	return bisection.NoResult(s.x.Run)
 }
-
-// stateText is a state of a search in a few words.
-func (x *Experiment) stateText(arm lab.Arm) string {
-	e := x.Run.Experiment
-	if hash := arm.Levels[commitFactor]; hash != "" {
-		return x.commitText(hash)
-	}
-	if f := e.Factors[0]; e.Steps {
-		return bisection.LevelNames(f.Factor, f.Levels)[slices.Index(f.Levels, arm.Levels[f.Factor])]
-	}
-	var as []string
-	for _, f := range e.Factors {
-		if arm.Levels[f.Factor] == f.Levels[1] {
-			as = append(as, f.Factor)
-		}
-	}
-	if len(as) > maxShownNames {
-		return fmt.Sprintf("a mixture with %d of %d as in the slow state", len(as), len(e.Factors))
-	}
-	return "the fast state with " + strings.Join(as, ", ")
-}
-
-// maxShownNames is how many settings of a mixture a line names.
-const maxShownNames = 3
