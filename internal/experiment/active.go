@@ -36,9 +36,8 @@ func (m *Measurement) Start(ctx context.Context, p plan.Plan, show progress.Disp
 	return &Active{m, p, s, w}, nil
 }
 
-// StartIn begins an arm of a run whose bundle is open, and opens the session.
-func (m *Measurement) StartIn(ctx context.Context, w *store.Writer, p plan.Plan,
-	show progress.Display) (*Active, error) {
+// BeginIn begins an arm of a run whose bundle is open.
+func (m *Measurement) BeginIn(ctx context.Context, w *store.Writer) error {
 	err := m.Label(ctx, m.Run.ID)
 	if err == nil && m.Resumed == nil {
 		err = m.SaveInitialSnapshot(w)
@@ -46,7 +45,13 @@ func (m *Measurement) StartIn(ctx context.Context, w *store.Writer, p plan.Plan,
 	if err == nil {
 		err = m.BringPrograms(ctx, w)
 	}
-	if err != nil {
+	return err
+}
+
+// StartIn begins an arm of a run whose bundle is open, and opens the session.
+func (m *Measurement) StartIn(ctx context.Context, w *store.Writer, p plan.Plan,
+	show progress.Display) (*Active, error) {
+	if err := m.BeginIn(ctx, w); err != nil {
 		return nil, err
 	}
 	show.KeepIn(w)

@@ -42,10 +42,8 @@ func (d *planned) Resume(ctx context.Context, saved *store.Bundle) error {
 
 func (d *planned) PrintSummary(ctx context.Context) { d.plan.Schedule.Summarize(ctx) }
 
-func (d *planned) PrintPlan(context.Context) error {
-	l := d.plan.App.Listing(d.dryRun)
-	d.plan.Schedule.List(l)
-	return l.End()
+func (d *planned) PrintPlan(ctx context.Context) error {
+	return d.plan.Schedule.List(ctx, d.plan.App.Listing(d.dryRun))
 }
 
 func (d *planned) Measure(ctx context.Context) (Measured, error) { return d.plan.carry(ctx) }
@@ -54,21 +52,24 @@ func (d *planned) Report() error { return d.planner.Report() }
 
 func (d *planned) Close() { d.plan.close() }
 
-// carry measures until the schedule has come to its end. The end has one order, whatever happened: sessions are closed,
-// which ends loads and undoes events before scratch files are removed; devices are cleaned; second snapshots are taken;
-// the bundle is closed; what could not be undone of events is tried again.
+// carry measures until the schedule has come to its end. The end has one order, whatever happened: effects bring the
+// machines and the places back; sessions are closed, which ends loads and undoes events before scratch files are
+// removed; effects are put back; devices are cleaned; second snapshots are taken; the bundle is closed; what could not
+// be undone of events is tried again.
 func (p *Plan) carry(ctx context.Context) (_ Measured, failed error) {
 	release, err := p.openEvents(ctx)
 	if err != nil {
 		return Measured{}, err
 	}
 	defer func() { failed = errors.Join(failed, release()) }()
-	c := &carrying{Plan: p, active: map[string]*Active{}, show: progress.New(p.App, p.Schedule.Source())}
-	err = c.start(ctx)
+	p.show = progress.New(p.App, p.Schedule.Source())
+	c := &carrying{Plan: p, sessions: map[string]*runner.Session{}, writers: map[string]*store.Writer{}}
+	if err = c.openEffects(ctx); err == nil {
+		err = c.start(ctx)
+	}
 	if err == nil {
 		err = runner.Conduct(ctx, c)
 	}
-	c.show.End()
 	return c.finish(ctx, err)
 }
 
@@ -95,97 +96,128 @@ func (p *Plan) openEvents(ctx context.Context) (func() error, error) {
 // carrying is a plan while it is carried out.
 type carrying struct {
 	*Plan
-	show   *progress.Progress
-	active map[string]*Active
-	// writer is that of the bundle of all arms; nil where each part has its own.
-	writer *store.Writer
+	effects  int // that are open
+	sessions map[string]*runner.Session
+	writers  map[string]*store.Writer // of parts that have a bundle each
 }
 
-// Next is what the schedule names after what was measured in all parts.
-func (c *carrying) Next(context.Context) (plan.Repetition, bool, error) {
-	next, more := c.Schedule.Next(c.Done)
-	return next, more, nil
-}
-
-// Repeat carries out a repetition in the session of its part.
-func (c *carrying) Repeat(ctx context.Context, next plan.Repetition) error {
-	part := next.Arm
-	if len(c.Names) == 1 {
-		part = c.Names[0]
+// openEffects opens the effects, each after those before it.
+func (c *carrying) openEffects(ctx context.Context) error {
+	for _, e := range c.Effects {
+		if err := e.Open(ctx); err != nil {
+			return err
+		}
+		c.effects++
 	}
-	rep, err := c.active[part].Session.Repeat(ctx, next)
-	if err != nil {
-		return err
-	}
-	c.Done = append(c.Done, c.Schedule.Done(part, rep))
-	c.Schedule.Ended(next, c.show)
 	return nil
 }
 
 // start begins the run, and all parts. After an error what it began is to be finished.
 func (c *carrying) start(ctx context.Context) (err error) {
-	if c.oneBundle() {
-		if c.writer, err = c.openBundle(); err != nil {
-			return err
-		}
+	switch c.keeping() {
+	case joined:
+		c.writer, err = c.joinedBundle()
+	case shared:
+		c.writer, err = c.sharedBundle(ctx)
+	}
+	if err != nil {
+		return err
 	}
 	for _, name := range c.Names {
-		m, show := c.Parts[name], partDisplay{c, name}
-		var a *Active
-		if c.writer == nil {
-			a, err = m.Start(ctx, nil, show)
-		} else {
-			a, err = m.StartIn(ctx, c.writer, nil, show)
-		}
-		if err != nil {
+		if err := c.startPart(ctx, name); err != nil {
 			return err
 		}
-		c.active[name] = a
 	}
 	return nil
 }
 
-// partDisplay says of what goes on in a part that it does.
-type partDisplay struct {
-	*carrying
-	part string
+// startPart begins a part, and opens its session.
+func (c *carrying) startPart(ctx context.Context, name string) (err error) {
+	m, w := c.Parts[name], c.writer
+	var saver runner.Saver = w
+	switch c.keeping() {
+	case own:
+		if w, err = m.Begin(ctx); err == nil {
+			c.writers[name], saver = w, w
+		}
+	case joined:
+		err, saver = m.BeginIn(ctx, w), w.Part(m.Arm)
+	case shared:
+		if m == c.First() && len(c.Names) > 1 {
+			under := *m
+			under.Run = OfRole(m.Run, m.TargetRole())
+			m = &under
+		}
+	}
+	if err != nil {
+		return err
+	}
+	c.show.KeepIn(w)
+	e := m.RunnerMeasurement()
+	e.Progress = func(e runner.Progress) {
+		e.Doing += c.Schedule.Doing(name, e)
+		c.show.Print(e)
+	}
+	s, err := runner.Open(ctx, e, saver)
+	if err == nil {
+		c.sessions[name] = s
+	}
+	return err
 }
 
-func (d partDisplay) Print(e runner.Progress) {
-	e.Doing += d.Schedule.Doing(d.part, e, d.show)
-	d.show.Print(e)
+// Next is what the schedule names after what was measured in all parts.
+func (c *carrying) Next(ctx context.Context) (plan.Repetition, bool, error) {
+	for {
+		next, more := c.Schedule.Next(c.Done)
+		if more {
+			return next, true, nil
+		}
+		if grown, err := c.Schedule.Grow(ctx); !grown || err != nil {
+			return plan.Repetition{}, false, err
+		}
+		c.sessions[c.Names[0]].Add(c.First().RunnerMeasurement())
+	}
 }
 
-func (d partDisplay) KeepIn(k progress.Keeper) { d.show.KeepIn(k) }
+// Repeat carries out a repetition in the session of its part.
+func (c *carrying) Repeat(ctx context.Context, next plan.Repetition) error {
+	part := c.Schedule.Part(next)
+	rep, err := c.sessions[part].Repeat(ctx, next)
+	if err == nil {
+		c.Done = append(c.Done, c.Schedule.Done(part, rep))
+	}
+	return c.Schedule.Ended(ctx, next, rep, err)
+}
 
 // started are the parts that have begun.
 func (c *carrying) started() []string {
-	return slices.DeleteFunc(slices.Clone(c.Names), func(name string) bool { return c.active[name] == nil })
+	return slices.DeleteFunc(slices.Clone(c.Names), func(name string) bool { return c.sessions[name] == nil })
 }
 
-// finish ends all parts that were started, after failed.
+// finish ends what was started, after failed.
 func (c *carrying) finish(ctx context.Context, failed error) (Measured, error) {
-	m := Measured{Run: c.First().Run}
+	open := c.Effects[:c.effects]
+	for _, e := range slices.Backward(open) {
+		failed = errors.Join(failed, e.Reach(ctx))
+	}
+	c.show.End()
+	var m Measured
 	outcomes := map[string]runner.Outcome{}
 	for _, name := range c.started() {
-		outcome, err := c.active[name].Session.Close()
+		outcome, err := c.sessions[name].Close()
 		outcomes[name], failed = outcome, errors.Join(failed, err)
 		m.Add(outcome)
 	}
-	failures := []error{failed}
-	if c.writer != nil {
-		failures = append(failures, c.endBundle(ctx, m.Outcome, outcomes, failed))
+	for _, e := range slices.Backward(open) {
+		failed = errors.Join(failed, e.Close(ctx, failed))
 	}
-	for _, name := range c.started() {
-		if a, outcome := c.active[name], outcomes[name]; c.writer == nil {
-			outcome.Aborted = m.Aborted // what one part's load writes may be on another part's device
-			failures = append(failures, a.End(ctx, a.writer, outcome, failed))
+	m.Run = c.First().Run
+	failed = errors.Join(failed, c.endBundles(ctx, m.Outcome, outcomes, failed))
+	if failed == nil && (len(c.Names) > 1 || len(m.Run.Arms) > 1) { // of a run by itself it is a result
+		if failed = m.NoneMeasured(c.Store); failed != nil {
+			m.Repetitions = nil // there is nothing to go on with
 		}
 	}
-	err := errors.Join(failures...)
-	if err == nil && len(c.Names) > 1 { // a run by itself in which all loads failed is a result
-		err = m.NoneMeasured(c.Store)
-	}
 	c.Schedule.Complete(&m)
-	return m, err
+	return m, failed
 }

@@ -73,6 +73,8 @@ type Measurement struct {
 	// Peers carry out each load at the same moment, on other targets, and enter makes an arm effective on a peer.
 	Peers []*Measurement
 	Enter func(ctx context.Context, arm string) (runner.ArmEntry, error)
+	// Tree is the folder that {tree} in commands stands for; empty for the one that headroom was started in.
+	Tree string
 	// Location is where the place is, in a run on several targets.
 	Location Location
 	// Concurrent is a measurement that goes on at the same time and was planned before this one; nil for a run by
@@ -103,7 +105,7 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	if m.Server != nil {
 		e.Server = &m.Server.Server
 	}
-	if host.IsLocal(m.Target) {
+	if e.Tree = m.Tree; e.Tree == "" && host.IsLocal(m.Target) {
 		e.Tree, _ = os.Getwd() // where there is none, {tree} can't be filled in, and the load says so
 	}
 	if m.Traits(m.Target.Name()).HostedHere {

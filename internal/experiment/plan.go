@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"context"
+	"slices"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment/progress"
@@ -17,16 +18,22 @@ import (
 type Plan struct {
 	App   *app.App
 	Store *store.Store
-	// Names of the parts, in the order in which they are shown; plan.Repetition.Arm is one of them. Several parts are
-	// the arms of one run. One part has the empty name, and is a run by itself.
-	Names    []string
-	Parts    map[string]*Measurement
+	// Names of the parts, in the order in which they are shown. Several parts are the arms of one run, or places of one
+	// run that have arms of their own. The empty name is that of a run by itself.
+	Names []string
+	Parts map[string]*Measurement
+	// Effects are what the arms change. They are opened in this order, and left in reverse.
+	Effects  []Effect
 	Schedule Schedule
 	// Done are the repetitions that have ended, those of earlier commands first.
 	Done []plan.Done
 	// saved is the bundle of all arms that is resumed; nil for a new one.
-	saved  *store.Bundle
-	opened app.Opened
+	saved *store.Bundle
+	// writer is that of the bundle of all parts, once it is open; nil where each part has its own.
+	writer  *store.Writer
+	show    *progress.Progress // once something goes on
+	opened  app.Opened
+	closing []func()
 }
 
 // Planner makes the plans of a design. Its methods are called in the order in which they stand here.
@@ -43,24 +50,61 @@ type Planner interface {
 	Report() error
 }
 
+// Effect is a kind of change that arms make: settings, boots, builds. Before it changes anything, what it takes to put
+// that back is on disk, in records that recovery reads without a plan.
+type Effect interface {
+	// Open takes locks and begins the records. What is tried beforehand is put back at once. After an error nothing is
+	// left of it.
+	Open(ctx context.Context) error
+	// Reach brings the machine up and the place back, so that what lies there can be removed.
+	Reach(ctx context.Context) error
+	// Close puts back what is changed, and gives up the locks. failed is why the run has ended early.
+	Close(ctx context.Context, failed error) error
+}
+
 // Schedule decides what a plan measures next, and says so.
 type Schedule interface {
 	plan.Plan
+	// Grow asks for more when Next has nothing left, as a search does for the next question. It reports whether there
+	// is more. What it adds to the run is on disk before it is measured.
+	Grow(ctx context.Context) (bool, error)
+	// Part returns the name of the part in which a repetition is carried out.
+	Part(next plan.Repetition) string
 	// Done returns a repetition of a part as the schedule sees it.
 	Done(part string, r lab.Repetition) plan.Done
+	// Ended is told of each repetition that has ended, or could not be carried out. Its error ends the run.
+	Ended(ctx context.Context, next plan.Repetition, r lab.Repetition, failed error) error
 	// Summarize says on standard error what is about to be done, and what it costs.
 	Summarize(ctx context.Context)
 	// List lists the loads of a dry run, and their order.
-	List(l app.Listing)
+	List(ctx context.Context, l app.Listing) error
 	// Source returns what knows how far the plan has come.
 	Source() progress.Source
 	// Doing adds to a line of progress in which part something goes on.
-	Doing(part string, e runner.Progress, show *progress.Progress) string
-	// Ended is told of each repetition that has ended.
-	Ended(r plan.Repetition, show *progress.Progress)
+	Doing(part string, e runner.Progress) string
 	// Complete adds to what was measured how much was planned, and how far a budget let it come.
 	Complete(m *Measured)
 }
+
+// Plain is the part of a schedule that most have alike: it does not grow, and what fails ends the run.
+type Plain struct{}
+
+// Grow reports that there is nothing more.
+func (Plain) Grow(context.Context) (bool, error) { return false, nil }
+
+// Part is the arm of a repetition.
+func (Plain) Part(next plan.Repetition) string { return next.Arm }
+
+// Ended returns the error of a repetition that could not be carried out.
+func (Plain) Ended(_ context.Context, _ plan.Repetition, _ lab.Repetition, failed error) error {
+	return failed
+}
+
+// Doing adds nothing.
+func (Plain) Doing(string, runner.Progress) string { return "" }
+
+// Complete adds nothing.
+func (Plain) Complete(*Measured) {}
 
 // NewPlan returns a plan without parts.
 func NewPlan(p *app.App, s *store.Store) *Plan {
@@ -148,7 +192,7 @@ func (p *Plan) AddSaved() {
 // what is measured decides when to end.
 func (p *Plan) Remaining() []plan.Repetition {
 	var order []plan.Repetition
-	for done := append([]plan.Done(nil), p.Done...); ; {
+	for done := slices.Clone(p.Done); ; {
 		next, more := p.Schedule.Next(done)
 		if !more {
 			return order
@@ -157,10 +201,35 @@ func (p *Plan) Remaining() []plan.Repetition {
 	}
 }
 
-// close gives up the places of all parts, then the targets.
+// AtClose has something given back when the plan is closed, before the targets that it has opened.
+func (p *Plan) AtClose(do func()) { p.closing = append(p.closing, do) }
+
+// Tell shows what goes on, once something does.
+func (p *Plan) Tell(e runner.Progress) {
+	if p.show != nil {
+		p.show.Print(e)
+	}
+}
+
+// Painted says whether what goes on is a line that is painted over.
+func (p *Plan) Painted() bool { return p.show.Painted() }
+
+// Note shows a line that stays.
+func (p *Plan) Note(line string) { p.show.Note(line) }
+
+// Writer is that of the bundle of all parts while it is open.
+func (p *Plan) Writer() *store.Writer { return p.writer }
+
+// close gives up the places of all parts, then what else is held, then the targets.
 func (p *Plan) close() {
 	for _, m := range p.Measurements() {
 		m.Release()
+		for _, peer := range m.Peers {
+			peer.Release()
+		}
+	}
+	for _, do := range slices.Backward(p.closing) {
+		do()
 	}
 	p.App.CloseOpened(&p.opened)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
-	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 )
 
@@ -122,6 +121,7 @@ func (r *Run) Report() error { return r.Measurement.Report() }
 
 // RunSchedule is that of a run on one target: its order, or what its precision asks for.
 type RunSchedule struct {
+	Plain
 	Measurement *Measurement
 	plan        plan.Plan
 	source      progress.Source
@@ -146,20 +146,20 @@ func (s *RunSchedule) Done(_ string, r lab.Repetition) plan.Done { return doneIn
 // Summarize says what is about to be done.
 func (s *RunSchedule) Summarize(ctx context.Context) { s.Measurement.PrintSummary(ctx) }
 
+// Part is the only one.
+func (s *RunSchedule) Part(plan.Repetition) string { return "" }
+
 // List lists the loads.
-func (s *RunSchedule) List(l app.Listing) { s.Measurement.ListPlan(l) }
+func (s *RunSchedule) List(_ context.Context, l app.Listing) error {
+	s.Measurement.ListPlan(l)
+	return l.End()
+}
 
 // Source follows the plan.
 func (s *RunSchedule) Source() progress.Source {
 	s.follow()
 	return s.source
 }
-
-// Doing adds nothing: there is one part.
-func (s *RunSchedule) Doing(string, runner.Progress, *progress.Progress) string { return "" }
-
-// Ended does nothing.
-func (s *RunSchedule) Ended(plan.Repetition, *progress.Progress) {}
 
 // Complete says how much was planned, and where the budget has ended it.
 func (s *RunSchedule) Complete(m *Measured) {

@@ -18,6 +18,7 @@ import (
 
 // rounds is the schedule of passes.
 type rounds struct {
+	experiment.Plain
 	plan.Plan
 	*passes
 }
@@ -48,7 +49,7 @@ func (r *rounds) Summarize(ctx context.Context) {
 
 // List lists the commands of each place, and the order of all loads. Scratch files have the ID of the run in their
 // name, which is drawn again for the real run.
-func (r *rounds) List(l app.Listing) {
+func (r *rounds) List(_ context.Context, l app.Listing) error {
 	p := r.passes.plan
 	for _, arm := range p.Names {
 		m := p.Parts[arm]
@@ -65,6 +66,7 @@ func (r *rounds) List(l app.Listing) {
 	for _, n := range r.notes {
 		l.Line("! %s", n)
 	}
+	return l.End()
 }
 
 // listOrder says in which order the loads come: "pass 1  randread-q1: 3 1 2".
@@ -95,12 +97,9 @@ func (r *rounds) Source() progress.Source {
 }
 
 // Doing says on which place something goes on.
-func (r *rounds) Doing(arm string, _ runner.Progress, _ *progress.Progress) string {
+func (r *rounds) Doing(arm string, _ runner.Progress) string {
 	return " on " + r.passes.plan.Parts[arm].ShortPlace()
 }
-
-// Ended does nothing.
-func (r *rounds) Ended(plan.Repetition, *progress.Progress) {}
 
 // Complete says how much was planned.
 func (r *rounds) Complete(m *experiment.Measured) {

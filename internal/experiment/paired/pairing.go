@@ -20,6 +20,7 @@ import (
 // pairing is the schedule of a comparison. It says how the comparison stands: a line that stays for each verdict, and
 // where nothing is painted one for each pair.
 type pairing struct {
+	experiment.Plain
 	*plan.Pairs
 	*pairedComparison
 	ended map[string]bool // cells that have their ending
@@ -65,7 +66,7 @@ func (s *pairing) Summarize(context.Context) {
 
 // List lists the loads of each side, and how they take turns. How many pairs there will be is decided by what is
 // measured.
-func (s *pairing) List(l app.Listing) {
+func (s *pairing) List(_ context.Context, l app.Listing) error {
 	for _, arm := range armNames() {
 		m := s.plan.Parts[arm]
 		l.Line("%s: %s", arm, m.Where())
@@ -74,6 +75,7 @@ func (s *pairing) List(l app.Listing) {
 	}
 	l.Line("in blocks of two pairs of a cell, base and new in an order that is drawn for each (--seed %d), until "+
 		"each cell has its verdict", s.base().Run.Seed)
+	return l.End()
 }
 
 // Source counts the cells that have their verdict, those of earlier commands among them.
@@ -92,9 +94,9 @@ func (s *pairing) count() string {
 }
 
 // Doing says in a line that is painted over on which side something goes on, and what is known of the cell by now.
-func (s *pairing) Doing(arm string, e runner.Progress, show *progress.Progress) string {
+func (s *pairing) Doing(arm string, e runner.Progress) string {
 	text := ", " + arm
-	if e.Cell == nil || !show.Painted() {
+	if e.Cell == nil || !s.plan.Painted() {
 		return text
 	}
 	metrics, _ := s.Verdicts(e.Cell.ID, s.plan.Done)
@@ -104,8 +106,16 @@ func (s *pairing) Doing(arm string, e runner.Progress, show *progress.Progress) 
 	return text
 }
 
-// Ended says how the cell of a repetition stands, when that completed a pair.
-func (s *pairing) Ended(r plan.Repetition, show *progress.Progress) {
+// Ended notes how the cell stands when a repetition has completed a pair.
+func (s *pairing) Ended(_ context.Context, r plan.Repetition, _ lab.Repetition, failed error) error {
+	if failed == nil {
+		s.note(r)
+	}
+	return failed
+}
+
+// note says how the cell of a repetition stands.
+func (s *pairing) note(r plan.Repetition) {
 	other := func(d plan.Done) bool { return d.Cell == r.Cell && d.Number == r.Number && d.Arm != r.Arm }
 	if !slices.ContainsFunc(s.plan.Done, other) {
 		return
@@ -116,16 +126,16 @@ func (s *pairing) Ended(r plan.Repetition, show *progress.Progress) {
 	if ending != plan.Open && !s.ended[r.Cell] {
 		s.ended[r.Cell] = true
 		for _, m := range metrics {
-			show.Note(fmt.Sprintf("%s  %s %s: %s %s after %s", s.count(), title, m.Metric,
+			s.plan.Note(fmt.Sprintf("%s  %s %s: %s %s after %s", s.count(), title, m.Metric,
 				OutcomeWord(cell.Metric(m.Metric), m, ending), ChangeText(m.Change), prose.Count(m.Change.N, "pair")))
 		}
 		if ending == plan.Failing {
-			show.Note(fmt.Sprintf("%s  %s: given up, because no pair of the first block could be measured", s.count(),
+			s.plan.Note(fmt.Sprintf("%s  %s: given up, because no pair of the first block could be measured", s.count(),
 				title))
 		}
 		return
 	}
-	if show.Painted() {
+	if s.plan.Painted() {
 		return
 	}
 	for _, m := range metrics {
@@ -133,10 +143,7 @@ func (s *pairing) Ended(r plan.Repetition, show *progress.Progress) {
 		if r.Confirms {
 			change, doing = m.Confirmed, "confirming pair"
 		}
-		show.Note(fmt.Sprintf("%s  %s %d of %s %s: %s", s.count(), doing, r.Number, title, m.Metric,
+		s.plan.Note(fmt.Sprintf("%s  %s %d of %s %s: %s", s.count(), doing, r.Number, title, m.Metric,
 			ChangeText(change)))
 	}
 }
-
-// Complete adds nothing: how many pairs there are to be, nobody knows beforehand.
-func (s *pairing) Complete(*experiment.Measured) {}

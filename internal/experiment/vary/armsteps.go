@@ -98,7 +98,7 @@ func (x *Experiment) enter(ctx context.Context, id string) (runner.ArmEntry, err
 		return in, nil
 	}
 	for _, e := range x.armSteps(x.enteredLevels, arm.Levels) {
-		x.report(runner.Progress{Doing: e.text, Begins: true})
+		x.carried.Tell(runner.Progress{Doing: e.text, Begins: true})
 		in.Did = append(in.Did, e.text)
 		x.enteredLevels = arm.Levels // what a failed step has changed is put back too
 		if err := e.do(ctx); err != nil {
@@ -125,7 +125,7 @@ func (x *Experiment) verifyBoot(ctx context.Context, t host.Target, levels map[s
 		return nil
 	}
 	x.Run.NotVerified = all
-	return x.writer.Update(func(r *lab.Run) { r.NotVerified = all })
+	return x.carried.Writer().Update(func(r *lab.Run) { r.NotVerified = all })
 }
 
 // snapshotArm keeps what the machine is like in an arm of a sweep that it was started again for, once: kernels differ
@@ -141,7 +141,7 @@ func (x *Experiment) snapshotArm(ctx context.Context, arm lab.Arm) error {
 		return err
 	}
 	x.armSnapshots[arm.ID] = true
-	return x.writer.Facts(results.ArmRole(arm.ID), store.Before, d)
+	return x.carried.Writer().Facts(results.ArmRole(arm.ID), store.Before, d)
 }
 
 // bootedSnapshotLimit is longer than for a machine that has come to rest: an emulated one is slow.

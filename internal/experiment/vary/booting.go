@@ -210,9 +210,9 @@ func (h *realHost) read(ctx context.Context, t host.Target, name string) string 
 	return strings.TrimSpace(string(files[name].Data))
 }
 
-// lock prevents other runs from rebooting the host until it has its own boot arguments again. This holds for the
+// Open prevents other runs from rebooting the host until it has its own boot arguments again. This holds for the
 // runs of all stores and users. The lock is on this machine because the host's memory does not survive a reboot.
-func (b *booting) lock(ctx context.Context) error {
+func (b *booting) Open(ctx context.Context) error {
 	h := b.host
 	if h == nil || runtime.GOOS != "linux" { // others have no /run or /dev/shm
 		return nil
@@ -331,8 +331,8 @@ func placeWords(p lab.Place) string {
 	return text + ", disks " + strings.Join(p.Disks, ", ")
 }
 
-// byItself boots a real host with its own arguments, also after an error or an interruption.
-func (b *booting) byItself(ctx context.Context) error {
+// Reach boots a real host with its own arguments, also after an error or an interruption.
+func (b *booting) Reach(ctx context.Context) error {
 	if b.host == nil || !b.host.notReachable && (b.host.journal == nil || !b.host.journal.Held()) {
 		return nil
 	}
@@ -344,6 +344,10 @@ func (b *booting) byItself(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Close does nothing: the host runs with its own arguments by now, or what it takes is kept. It stays locked until the
+// plan is closed.
+func (b *booting) Close(context.Context, error) error { return nil }
 
 func (h *realHost) restoreText() string {
 	return "boot " + h.name + " with its own arguments, and verify them"

@@ -17,14 +17,25 @@ import (
 // building makes what a search measures: commits of a tree, or kernels between two configurations. Other experiments
 // build nothing.
 type building struct {
+	under   *experiment.Measurement
 	commits *commits.Builds
 	kernels *builtKernels
 }
 
-// open opens the trees of a search that has them.
-func (b *building) open(ctx context.Context, m *experiment.Measurement) error {
-	return errors.Join(b.openCommits(ctx, m), b.openKernels(ctx, m))
+// Open opens the trees of a search that has them.
+func (b *building) Open(ctx context.Context) error {
+	err := errors.Join(b.openCommits(ctx, b.under), b.openKernels(ctx, b.under))
+	if err != nil {
+		return errors.Join(err, b.Close(ctx, err))
+	}
+	if b.commits != nil {
+		b.under.Tree = b.commits.Link()
+	}
+	return nil
 }
+
+// Reach does nothing: what is built is on this machine.
+func (b *building) Reach(context.Context) error { return nil }
 
 // openCommits opens the built commits of a search that has them.
 func (b *building) openCommits(ctx context.Context, m *experiment.Measurement) error {
@@ -42,8 +53,8 @@ func (b *building) openCommits(ctx context.Context, m *experiment.Measurement) e
 	return err
 }
 
-// close keeps what was built for a search that may go on, and removes it otherwise.
-func (b *building) close(ctx context.Context, failed error) error {
+// Close keeps what was built for a search that may go on, and removes it otherwise.
+func (b *building) Close(ctx context.Context, failed error) error {
 	if b.commits == nil {
 		return nil
 	}

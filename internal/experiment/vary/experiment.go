@@ -16,14 +16,14 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
-	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// Experiment is a measurement with several arms: settings are changed between visits, and put back.
+// Experiment plans a measurement with several arms: settings are changed between visits, and put back.
 type Experiment struct {
 	*experiment.Measurement
+	carried *experiment.Plan
 	varies  variation
 	options Options
 	// settings are the live ones among what is varied.
@@ -36,7 +36,6 @@ type Experiment struct {
 	visits     *plan.Visits
 	// enteredLevels are the levels of the arm that was entered last; nil at first.
 	enteredLevels map[string]string
-	report        func(runner.Progress)
 	clock         *progress.VisitClock
 	// args are the suite and the place, loadTargets the names of the targets that loads run on, networkLoads the suite
 	// of a network's loads, nil for storage, and newTerms the terms of a new experiment.
@@ -46,7 +45,6 @@ type Experiment struct {
 	newTerms     *lab.Experiment
 	// suiteName is what was typed for the suite.
 	suiteName string
-	writer    *store.Writer
 	// search is that for culprits; nil for other kinds, which have visits.
 	search *searching
 	// reference is measured on another place; nil for none.
@@ -75,7 +73,7 @@ func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args
 	if o.Reboot != "" {
 		r.Reboots = []string{o.Reboot}
 	}
-	return experiment.Conduct(ctx, p, s, r, x)
+	return experiment.Carry(ctx, p, s, r, x)
 }
 
 // Targets are those that loads run on, of the reference, and of what is started again.
@@ -136,8 +134,10 @@ func (x *Experiment) resolveNames() (err error) {
 	return err
 }
 
-// Open opens the targets that loads run on.
-func (x *Experiment) Open(ctx context.Context) error {
+// open opens the targets that loads run on.
+func (x *Experiment) open(ctx context.Context, p *experiment.Plan) error {
+	x.carried = p
+	p.AtClose(x.close)
 	if x.network != nil {
 		return x.network.Open(ctx)
 	}
@@ -148,13 +148,17 @@ func (x *Experiment) Open(ctx context.Context) error {
 	return err
 }
 
-// New makes a new run out of the command line and the experiment's file.
-func (x *Experiment) New(ctx context.Context) error {
+// Draft makes a new run out of the command line and the experiment's file.
+func (x *Experiment) Draft(ctx context.Context, p *experiment.Plan) error {
+	if err := x.open(ctx, p); err != nil {
+		return err
+	}
 	if x.network != nil {
 		if err := x.pairEnds(ctx, *x.networkLoads); err != nil {
 			return err
 		}
 	}
+	p.Add(underTest, x.Measurement)
 	if err := errors.Join(x.prepareBoots(ctx), x.options.checkPeers(x.varies.choices)); err != nil {
 		return err
 	}
@@ -209,20 +213,24 @@ func (x *Experiment) savedTargets(b *store.Bundle) ([]string, error) {
 	return all, nil
 }
 
-// Resume makes the experiment out of one that was interrupted.
-func (x *Experiment) Resume(ctx context.Context, b *store.Bundle) error {
+// Rebuild makes the experiment out of one that was interrupted.
+func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.Bundle) error {
+	if err := x.open(ctx, p); err != nil {
+		return err
+	}
 	if x.network != nil {
 		x.makePairs()
 		if err := x.locate(ctx); err != nil {
 			return err
 		}
 	}
+	p.Add(underTest, x.Measurement)
 	if err := x.prepareBoots(ctx); err != nil {
 		return err
 	}
 	x.Measurement.Options = experiment.RunOptions{MaxWrites: x.options.Writes, Destroy: x.options.Destroy,
 		Sampled: x.options.Sampled, Profile: x.options.Profile}
-	part := ofRole(b.Run, x.loadRole())
+	part := experiment.OfRole(b.Run, x.loadRole())
 	err := x.whileMounted(ctx, part.Targets[0].Place.Path, func(string) error { return x.ResumeFrom(ctx, b, part) })
 	if err != nil {
 		return err
@@ -255,12 +263,10 @@ func (x *Experiment) Resume(ctx context.Context, b *store.Bundle) error {
 // Report shows the experiment as a saved one is.
 func (x *Experiment) Report() error { return x.options.Report(x.Run.ID) }
 
-// Close gives back what the experiment holds: devices, and targets that must be closed.
-func (x *Experiment) Close() {
-	x.Measurement.Release()
+// close gives back what the experiment holds besides the places of its parts.
+func (x *Experiment) close() {
 	targets := append(slices.Clone(x.openedEarly), x.Target)
 	for _, m := range x.otherMeasurements() {
-		m.Release()
 		if m.Target != x.Target {
 			targets = append(targets, m.Target)
 		}

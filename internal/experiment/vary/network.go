@@ -179,19 +179,8 @@ func (x *Experiment) resumePairs(ctx context.Context, b *store.Bundle) error {
 		if err := m.ResumeFrom(ctx, b, part); err != nil {
 			return err
 		}
-		x.addWarnings(m)
+		x.TakeWarnings(m)
 	}
 	x.setPeerCells()
 	return nil
-}
-
-// addWarnings gives the run what was found on the machine of another measurement.
-func (x *Experiment) addWarnings(m *experiment.Measurement) {
-	for _, w := range m.Run.Warnings {
-		if m.Client != "" {
-			w.Text = m.Client + ": " + w.Text
-		}
-		x.Run.Warnings = append(x.Run.Warnings, w)
-	}
-	m.Run.Warnings = nil
 }

@@ -17,12 +17,11 @@ import (
 // addPairs goes on with an ablation that has come to its end and whose effects do not add up: the pairs of settings
 // that are the likeliest reason are measured together, beside the baseline and each of the two alone, in blocks of
 // their own. It says whether there are any.
-func (x *Experiment) addPairs(open *sideSessions) (bool, error) {
+func (x *Experiment) addPairs(done []plan.Done) (bool, error) {
 	e := x.Run.Experiment
 	if x.varies.kind != app.AblateKind || e.MostPairs == 0 || len(e.Pairs) > 0 {
 		return false, nil
 	}
-	done := open.done()
 	suspects, err := ablation.SuspectsOf(x.Run, RepetitionsOf(done))
 	if err != nil {
 		return false, err
@@ -46,16 +45,14 @@ func (x *Experiment) addPairs(open *sideSessions) (bool, error) {
 	if _, more := plan.Next(done); !more {
 		return false, nil // no time is left, and the report names the pairs
 	}
-	if err := x.writer.Update(func(r *lab.Run) {
+	if err := x.carried.Writer().Update(func(r *lab.Run) {
 		r.Experiment, r.Arms, r.Cells = x.Run.Experiment, x.Run.Arms, x.Run.Cells
 	}); err != nil {
 		return false, err
 	}
-	more := x.Measurement.RunnerMeasurement()
-	open.underTest.Add(more)
 	x.visits = plan
-	x.clock.Follow(plan, more.Cells[before:])
-	x.report(runner.Progress{Doing: "effects do not add up; " + prose.Count(len(suspects), "pair") +
+	x.clock.Follow(plan, x.Measurement.RunnerMeasurement().Cells[before:])
+	x.carried.Tell(runner.Progress{Doing: "effects do not add up; " + prose.Count(len(suspects), "pair") +
 		" of settings in further blocks", Begins: true})
 	return true, nil
 }

@@ -2,7 +2,6 @@ package vary
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -151,36 +150,4 @@ func (x *Experiment) otherMeasurements() []*experiment.Measurement {
 		all = append(append(all, x.reference), x.reference.Peers...)
 	}
 	return all
-}
-
-// beginPeers keeps what peers are like before the first load, and has others see which run all companions belong to.
-func (x *Experiment) beginPeers(ctx context.Context, w *store.Writer) error {
-	for _, m := range x.otherMeasurements() {
-		if m.Target != x.Target || m.Server != nil {
-			if err := m.Label(ctx, x.Run.ID); err != nil {
-				return err
-			}
-		}
-		if m.Resumed == nil && m != x.reference {
-			if err := m.SaveInitialSnapshot(w); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// endOthers leaves the places of the other measurements clean after a run that ended with runErr, and says what changed
-// on their machines, where the measurement under test does not look after them.
-func (x *Experiment) endOthers(ctx context.Context, runErr error) error {
-	var errs []error
-	for _, m := range x.otherMeasurements() {
-		err := m.CleanDevice(ctx)
-		if err == nil && runErr == nil && (x.network != nil || m == x.reference && m.Target != x.Target) {
-			err = m.CompareAfterwards(ctx, x.writer)
-		}
-		x.addWarnings(m)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
 }

@@ -3,13 +3,32 @@ package vary
 import (
 	"github.com/headroom/headroom/internal/ablation"
 	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/sweep"
 )
 
+// underTest names the part on which something is varied.
+const underTest = ""
+
 // plan is that of the visits, or the search that asks for them.
 func (x *Experiment) plan() error {
+	x.Measurement.Enter = x.enter
+	if x.reference != nil {
+		x.reference.Enter = x.enter
+	}
+	x.booting.report, x.building.under = x.carried.Tell, x.Measurement
+	x.carried.Effects = []experiment.Effect{&x.building, &changing{x}, x.booting}
+	x.carried.Schedule = &visiting{x: x}
+	err := x.makeSchedule()
+	if err == nil {
+		x.carried.AddSaved()
+	}
+	return err
+}
+
+func (x *Experiment) makeSchedule() error {
 	// what was mounted when it was taken down is gone in the end
 	x.Reboots = x.varies.boots() && x.booting.ofLoadTarget() || x.varies.mounts()
 	if x.varies.mounts() {
@@ -17,7 +36,9 @@ func (x *Experiment) plan() error {
 	}
 	if x.varies.kind == app.BisectKind {
 		var err error
-		x.search, err = replaySearch(x)
+		if x.search, err = replaySearch(x); err == nil {
+			x.carried.Schedule = x.search
+		}
 		return err
 	}
 	terms := plan.VisitTerms{Blocks: x.Run.Experiment.Blocks, MinBlocks: x.Run.Experiment.MinBlocks,

@@ -2,7 +2,6 @@ package vary
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -11,8 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/factor/load"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/plan"
-	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/sweep"
 )
@@ -100,6 +97,7 @@ func (x *Experiment) openReference(ctx context.Context, on string, many int) (*e
 		r.Target, x.openedEarly = opened[0], opened[1:]
 	}
 	x.reference = r
+	x.carried.Add(ReferenceArm, r)
 	return r, nil
 }
 
@@ -123,7 +121,7 @@ func (x *Experiment) resumeReference(ctx context.Context, b *store.Bundle) error
 	if b.Run.Experiment.Reference == "" {
 		return nil
 	}
-	part := ofRole(b.Run, ReferenceArm)
+	part := experiment.OfRole(b.Run, ReferenceArm)
 	part.Profile = nil
 	r, err := x.openReference(ctx, part.Targets[0].Target, 1+len(parallel.PeersOfRun(b.Run, ReferenceArm)))
 	if err != nil {
@@ -140,22 +138,11 @@ func (x *Experiment) resumeReference(ctx context.Context, b *store.Bundle) error
 	return nil
 }
 
-// ofRole is the part of a run that is measured on the target of a role.
-func ofRole(run lab.Run, role string) lab.Run {
-	has := func(arm string) bool {
-		i := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == arm })
-		return i >= 0 && run.Arms[i].Role == role
-	}
-	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return !has(c.Arm) })
-	run.Targets = slices.DeleteFunc(slices.Clone(run.Targets), func(t lab.RunTarget) bool { return t.Role != role })
-	return run
-}
-
 // measurements are what the experiment measures on, by role: the place under test, and the reference where there is
 // one.
 func (x *Experiment) measurements() []*experiment.Measurement {
 	under := *x.Measurement
-	under.Run = ofRole(x.Run, x.loadRole())
+	under.Run = experiment.OfRole(x.Run, x.loadRole())
 	if x.reference == nil {
 		return []*experiment.Measurement{&under}
 	}
@@ -165,71 +152,6 @@ func (x *Experiment) measurements() []*experiment.Measurement {
 // unvaried says whether an arm is on a machine where nothing is varied: whatever is in effect elsewhere stays.
 func (x *Experiment) unvaried(arm lab.Arm) bool {
 	return arm.Role == ReferenceArm && x.reference.Target != x.Target
-}
-
-// sideSessions are the open sessions of the sides.
-type sideSessions struct {
-	underTest *runner.Session
-	// reference is nil where the experiment has none.
-	reference *runner.Session
-}
-
-// open begins the sessions of all sides. Those that were opened before an error are in it, to be closed.
-func (s *sideSessions) open(ctx context.Context, x *Experiment, w *store.Writer, progress func(runner.Progress)) error {
-	var saver runner.Saver = w
-	for _, side := range x.measurements() {
-		e := side.RunnerMeasurement()
-		e.Enter, e.Progress = x.enter, progress // those of peers have their own, and are not told of
-		if x.building.commits != nil {
-			e.Tree = x.building.commits.Link()
-		}
-		session, err := runner.Open(ctx, e, saver)
-		if err != nil {
-			return err
-		}
-		if side == x.reference {
-			s.reference = session
-		} else {
-			s.underTest = session
-		}
-	}
-	return nil
-}
-
-// of is the session that an arm is measured in.
-func (s *sideSessions) of(arm lab.Arm) *runner.Session {
-	if arm.Role == ReferenceArm {
-		return s.reference
-	}
-	return s.underTest
-}
-
-// each are those that are open.
-func (s *sideSessions) each() []*runner.Session {
-	return slices.DeleteFunc([]*runner.Session{s.underTest, s.reference}, func(o *runner.Session) bool {
-		return o == nil
-	})
-}
-
-// done are the repetitions of all sides.
-func (s *sideSessions) done() []plan.Done {
-	var all []plan.Done
-	for _, session := range s.each() {
-		all = append(all, session.Done()...)
-	}
-	return all
-}
-
-// close ends all sessions, and joins how they went.
-func (s *sideSessions) close() (runner.Outcome, error) {
-	var all runner.Outcome
-	var errs []error
-	for _, session := range s.each() {
-		o, err := session.Close()
-		errs = append(errs, err)
-		all.Add(o)
-	}
-	return all, errors.Join(errs...)
 }
 
 // savedOfAll are the repetitions that an earlier part of the run has saved, of all sides.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/headroom/headroom/internal/bisection"
 	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/results"
@@ -28,27 +30,14 @@ func replaySearch(x *Experiment) (*searching, error) {
 	return &searching{x: x, state: state}, err
 }
 
-// follow measures what the search asks for until it is over. What was asked is on disk before it is measured, so that a
-// search that is resumed asks nothing twice.
-func (s *searching) follow(ctx context.Context, session *runner.Session) error {
-	s.session, s.begun = session, time.Now()
-	asked := s.x.Run.Experiment.SearchSteps
-	if n := len(asked); n > 0 && asked[n-1].Failed == "" && !bisection.Completed(s.x.Run, asked[n-1].Arm,
-		s.savedInBlock(n)) {
-		if err := s.goOn(ctx); err != nil { // with the question that was interrupted
-			return err
-		}
-	}
-	return runner.Conduct(ctx, s)
-}
-
-// searching names the repetitions that answer the questions of a search.
+// searching is the schedule of a search: it names the repetitions that answer the questions. What was asked is on disk
+// before it is measured, so that a search that is resumed asks nothing twice.
 type searching struct {
+	experiment.Plain
 	x *Experiment
 	// state is how far the search has come.
-	state   *bisection.Progress
-	session *runner.Session
-	begun   time.Time
+	state *bisection.Progress
+	begun time.Time
 	// open says that a question is being answered: remaining is what is still to be measured for it, and measured what
 	// was.
 	open      bool
@@ -56,32 +45,48 @@ type searching struct {
 	measured  []lab.Repetition
 }
 
-// Next is the next repetition for the question that is open, or the first for the next question.
-func (s *searching) Next(ctx context.Context) (plan.Repetition, bool, error) {
+// Next is the next repetition for the question that is open.
+func (s *searching) Next([]plan.Done) (plan.Repetition, bool) {
+	if len(s.remaining) == 0 {
+		return plan.Repetition{}, false
+	}
+	return s.remaining[0], true
+}
+
+// Grow asks the next question, and first the one that was interrupted.
+func (s *searching) Grow(ctx context.Context) (bool, error) {
+	if s.begun.IsZero() {
+		s.begun = time.Now()
+		asked := s.x.Run.Experiment.SearchSteps
+		if n := len(asked); n > 0 && asked[n-1].Failed == "" && !bisection.Completed(s.x.Run, asked[n-1].Arm,
+			s.savedInBlock(n)) {
+			if err := s.goOn(ctx); err != nil {
+				return false, err
+			}
+		}
+	}
 	for len(s.remaining) == 0 {
 		if err := s.answer(); err != nil {
-			return plan.Repetition{}, false, err
+			return false, err
 		}
 		if err := s.expectByProfiles(); err != nil {
-			return plan.Repetition{}, false, err
+			return false, err
 		}
 		q, more := s.state.Search.Next()
 		if !more || s.x.options.Budget > 0 && time.Since(s.begun) > s.x.options.Budget {
-			return plan.Repetition{}, false, nil
+			return false, nil
 		}
 		if s.tooManyFailed() {
 			q = search.Question{Subset: make(search.Subset, len(q.Subset)), Purpose: search.Anchor}
 		}
 		if err := s.recordQuestion(q); err != nil {
-			return plan.Repetition{}, false, err
+			return false, err
 		}
 		if err := s.goOn(ctx); err != nil {
-			return plan.Repetition{}, false, err
+			return false, err
 		}
 	}
-	next := s.remaining[0]
-	s.remaining = s.remaining[1:]
-	return next, true, nil
+	return true, nil
 }
 
 // expectByProfiles takes what profiles of the two ends say into account as soon as both were profiled, once. It is
@@ -106,8 +111,8 @@ func (s *searching) expectByProfiles() error {
 		return err
 	}
 	s.x.Run.Experiment = s.state.Run.Experiment
-	s.x.report(runner.Progress{Doing: "  by the profiles of the two ends: " + s.likeliestText(), Begins: true})
-	return s.x.writer.Update(func(r *lab.Run) { r.Experiment = s.x.Run.Experiment })
+	s.x.carried.Tell(runner.Progress{Doing: "  by the profiles of the two ends: " + s.likeliestText(), Begins: true})
+	return s.x.carried.Writer().Update(func(r *lab.Run) { r.Experiment = s.x.Run.Experiment })
 }
 
 // worthProfiling says whether a cell is worth profiling now. Of a search these are the ends, and what proves an answer:
@@ -117,18 +122,31 @@ func worthProfiling(e *lab.Experiment) bool {
 	return len(asked) == 0 || asked[len(asked)-1].Purpose != search.Distinguish.String()
 }
 
-// Repeat carries out a repetition. A state that can't be measured is an answer, too.
-func (s *searching) Repeat(ctx context.Context, next plan.Repetition) error {
-	r, err := s.session.Repeat(ctx, next)
-	if why := unmeasurable(r, err); why != "" {
+// Ended keeps what was measured for the question. A state that can't be measured is an answer, too.
+func (s *searching) Ended(ctx context.Context, _ plan.Repetition, r lab.Repetition, failed error) error {
+	if why := unmeasurable(r, failed); why != "" {
 		s.open, s.remaining = false, nil
-		return s.skip(ctx, why, err)
+		return s.skip(ctx, why, failed)
 	}
-	if err == nil {
-		s.measured = append(s.measured, r)
+	if failed == nil {
+		s.remaining, s.measured = s.remaining[1:], append(s.measured, r)
 	}
-	return err
+	return failed
 }
+
+// Part is the place under test.
+func (s *searching) Part(plan.Repetition) string { return underTest }
+
+// Done is a repetition with the values that decide about its cell.
+func (s *searching) Done(_ string, r lab.Repetition) plan.Done { return s.x.done(r) }
+
+// Source counts: what is measured decides how much is left.
+func (s *searching) Source() progress.Source {
+	return progress.Counter(func() string { return fmt.Sprintf("measurement %d", len(s.x.Run.Experiment.SearchSteps)) })
+}
+
+// Complete counts no load as failed: a mixture with which loads fail is an answer to the search.
+func (s *searching) Complete(m *experiment.Measured) { m.Failed = 0 }
 
 // goOn begins to answer the question that was asked last. What an interrupted visit has measured for it counts.
 func (s *searching) goOn(ctx context.Context) error {
@@ -175,7 +193,7 @@ func (s *searching) answer() error {
 	if err := s.state.Add(s.x.Run, s.measured); err != nil {
 		return err
 	}
-	s.x.report(runner.Progress{Doing: "  " + s.status(), Begins: true})
+	s.x.carried.Tell(runner.Progress{Doing: "  " + s.status(), Begins: true})
 	return nil
 }
 
@@ -183,7 +201,6 @@ func (s *searching) answer() error {
 func (s *searching) recordQuestion(q search.Question) error {
 	levels := bisection.Levels(s.x.Run.Experiment, q.Subset)
 	i := slices.IndexFunc(s.x.Run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
-	before := len(s.x.Run.Cells)
 	if i < 0 {
 		i = len(s.x.Run.Arms)
 		s.x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: s.x.loadRole(), Levels: levels}, fastArm)
@@ -192,15 +209,9 @@ func (s *searching) recordQuestion(q search.Question) error {
 	terms.SearchSteps = append(slices.Clone(terms.SearchSteps),
 		lab.SearchStep{Arm: s.x.Run.Arms[i].ID, Purpose: q.Purpose.String()})
 	s.x.Run.Experiment = &terms
-	if err := s.x.writer.Update(func(r *lab.Run) {
+	return s.x.carried.Writer().Update(func(r *lab.Run) {
 		r.Experiment, r.Arms, r.Cells = s.x.Run.Experiment, s.x.Run.Arms, s.x.Run.Cells
-	}); err != nil {
-		return err
-	}
-	if before < len(s.x.Run.Cells) {
-		s.session.Add(s.x.Measurement.RunnerMeasurement())
-	}
-	return nil
+	})
 }
 
 // savedInBlock are the repetitions of a block that an earlier part of the run has measured.

@@ -51,12 +51,11 @@ func (s *searching) candidateText(c bisection.Suspect) string {
 	return e.Factors[c.Candidate].Factor
 }
 
-// list lists what a search may set: what it measures in which order is decided on the way.
-func (s *searching) list(ctx context.Context) error {
+// List lists what a search may set: what it measures in which order is decided on the way.
+func (s *searching) List(ctx context.Context, l app.Listing) error {
 	if s.x.JSON {
 		return s.x.PrintJSON(s.state.Document())
 	}
-	l := s.x.Listing(s.x.options.DryRun)
 	if f := s.x.Run.Experiment.Factors[0]; s.x.Run.Experiment.Steps {
 		if s.x.Run.Experiment.Commits != nil {
 			l.Line("every measurement is of one of these commits, which is built the first time")
@@ -130,9 +129,12 @@ func (s *searching) stateText(arm lab.Arm) string {
 // maxShownNames is how many settings of a mixture a line names.
 const maxShownNames = 3
 
-// summarize says what is about to be searched.
-func (s *searching) summarize() {
+// Summarize says what is about to be searched.
+func (s *searching) Summarize(context.Context) {
 	e := s.x.Run.Experiment
+	if s.x.options.DryRun.Asked() && s.x.JSON {
+		return // the steps say it
+	}
 	s.x.printPlace()
 	if s.x.booting.host != nil {
 		s.x.Print("  ", s.x.booting.host.text())

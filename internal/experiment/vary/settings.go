@@ -244,7 +244,7 @@ func (x *Experiment) findMachines(ctx context.Context) (err error) {
 func (x *Experiment) tryLevels(ctx context.Context) error {
 	var first string
 	for _, t := range x.varies.levelTrials() {
-		x.report(runner.Progress{Doing: t.Text(), Begins: true})
+		x.carried.Tell(runner.Progress{Doing: t.Text(), Begins: true})
 		if err := x.settings.try(ctx, t, func() error {
 			if t.Factor != mount.NFSFactor {
 				return nil

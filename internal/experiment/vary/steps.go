@@ -126,11 +126,8 @@ func (x *Experiment) cell(id string) lab.Cell {
 	return x.Run.Cells[i]
 }
 
-// PrintPlan lists the steps.
-func (x *Experiment) PrintPlan(ctx context.Context) error {
-	if x.varies.kind == app.BisectKind {
-		return x.search.list(ctx)
-	}
+// list lists the steps.
+func (x *Experiment) list(ctx context.Context, l app.Listing) error {
 	s, err := x.steps(ctx)
 	if err != nil {
 		return err
@@ -141,7 +138,6 @@ func (x *Experiment) PrintPlan(ctx context.Context) error {
 	if !slices.ContainsFunc(x.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
 		x.Print("  ", "with --repeat 2 the report says how many repetitions "+x.varies.visitWord()+" is worth")
 	}
-	l := x.Listing(x.options.DryRun)
 	if len(s.First) > 0 {
 		l.Line("at first, and put back at once")
 		l.Each(s.First)

@@ -1,13 +1,11 @@
 package vary
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
@@ -16,15 +14,11 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// PrintSummary says what is about to be done.
-func (x *Experiment) PrintSummary(context.Context) {
+// printSummary says what is about to be done.
+func (x *Experiment) printSummary() {
 	e := x.Run.Experiment
-	switch {
-	case x.options.DryRun.Asked() && x.JSON:
+	if x.options.DryRun.Asked() && x.JSON {
 		return // the steps say it
-	case x.varies.kind == app.BisectKind:
-		x.search.summarize()
-		return
 	}
 	x.printPlace()
 	if x.reference != nil {

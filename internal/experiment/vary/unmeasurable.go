@@ -84,7 +84,7 @@ func (s *searching) skip(ctx context.Context, why string, failed error) error {
 	if err := s.recordSearchStep(&e); err != nil {
 		return err
 	}
-	s.x.report(runner.Progress{Doing: "  " + s.stateText(arm) + " can't be measured: " + why, Begins: true})
+	s.x.carried.Tell(runner.Progress{Doing: "  " + s.stateText(arm) + " can't be measured: " + why, Begins: true})
 	err := s.state.Skip(s.x.Run)
 	if s.x.building.commits != nil {
 		err = errors.Join(err, s.x.building.commits.Drop(ctx, arm.Levels[commitFactor]))
@@ -95,7 +95,7 @@ func (s *searching) skip(ctx context.Context, why string, failed error) error {
 // recordSearchStep has on disk what was asked, and what came of it.
 func (s *searching) recordSearchStep(e *lab.Experiment) error {
 	s.x.Run.Experiment = e
-	return s.x.writer.Update(func(r *lab.Run) { r.Experiment = e })
+	return s.x.carried.Writer().Update(func(r *lab.Run) { r.Experiment = e })
 }
 
 // endStateError is the error of an end that can't be measured.
