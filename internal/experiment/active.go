@@ -14,10 +14,10 @@ import (
 // Active is a measurement while it goes on: its bundle is open, and its session on the target. It is a schedule, which
 // follows its plan.
 type Active struct {
-	*Measurement
-	Plan    plan.Plan
-	Session *runner.Session
-	writer  *store.Writer
+	Measurement *Measurement
+	Plan        plan.Plan
+	Session     *runner.Session
+	writer      *store.Writer
 }
 
 // Start begins the bundle, or reopens it, and opens the session. After an error neither is open.
@@ -80,7 +80,7 @@ func (a *Active) Repeat(ctx context.Context, next plan.Repetition) error {
 func (a *Active) Finish(ctx context.Context, failed error) (runner.Outcome, error) {
 	outcome, err := a.Session.Close()
 	failed = errors.Join(failed, err)
-	return outcome, errors.Join(failed, a.End(ctx, a.writer, outcome, failed))
+	return outcome, errors.Join(failed, a.Measurement.End(ctx, a.writer, outcome, failed))
 }
 
 // FinishIn closes the session of such an arm that ended with failed, which is a part of its error, and leaves its place
@@ -88,16 +88,16 @@ func (a *Active) Finish(ctx context.Context, failed error) (runner.Outcome, erro
 func (a *Active) FinishIn(ctx context.Context, failed error) (runner.Outcome, error) {
 	outcome, err := a.Session.Close()
 	if failed = errors.Join(failed, err); !outcome.Aborted {
-		failed = errors.Join(failed, a.CleanDevice(ctx))
+		failed = errors.Join(failed, a.Measurement.CleanDevice(ctx))
 	}
 	if failed == nil {
-		failed = a.CompareAfterwards(ctx, a.writer)
+		failed = a.Measurement.CompareAfterwards(ctx, a.writer)
 	}
 	if err == nil && !outcome.Aborted { // nothing of it is left for who restores a run that is killed later
-		failed = errors.Join(failed, a.writer.AnnounceLeftovers(lab.Leftovers{Target: a.Target.Name(),
-			Jobs: a.Owner()}))
+		failed = errors.Join(failed, a.writer.AnnounceLeftovers(lab.Leftovers{Target: a.Measurement.Target.Name(),
+			Jobs: a.Measurement.Owner()}))
 	}
-	SetWarnings(&a.Run, a.Run.Warnings, outcome)
+	SetWarnings(&a.Measurement.Run, a.Measurement.Run.Warnings, outcome)
 	return outcome, failed
 }
 

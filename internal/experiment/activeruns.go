@@ -10,18 +10,18 @@ import (
 // warnActiveRuns says once of each run of the store that another process is measuring on the same disks at the moment.
 // Both runs go on: their warnings say afterwards what they did to each other.
 func (m *Measurement) warnActiveRuns() {
-	if len(m.Place().Disks) == 0 || m.Traits(m.Target.Name()).Made() {
+	if len(m.Place().Disks) == 0 || m.App.Traits(m.Target.Name()).Made() {
 		return
 	}
-	m.ActiveOnce.Do(func() { m.Active = m.Store.Active() }) // before this command begins runs of its own
-	for _, b := range m.Active {
+	m.App.ActiveOnce.Do(func() { m.App.Active = m.Store.Active() }) // before this command begins runs of its own
+	for _, b := range m.App.Active {
 		shared := m.disksShared(b.Run)
-		if len(shared) == 0 || !m.MarkWarned(b.Run.ID) {
+		if len(shared) == 0 || !m.App.MarkWarned(b.Run.ID) {
 			continue
 		}
 		id := m.Store.ShortID(b.Run.ID)
-		m.Print("! ", "run "+id+" is measuring "+strings.Join(shared, ", ")+" at the moment, and the two disturb each "+
-			"other; headroom list --status running lists it until it has ended")
+		m.App.Print("! ", "run "+id+" is measuring "+strings.Join(shared, ", ")+" at the moment, and the two disturb "+
+			"each other; headroom list --status running lists it until it has ended")
 	}
 }
 

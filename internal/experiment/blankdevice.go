@@ -87,7 +87,7 @@ func (b *blankDevice) look(ctx context.Context, m *Measurement, size int64) erro
 	if seen.Data {
 		return &notBlank{
 			&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was made for this %s, and holds data at byte %d",
-				b.path, m.Traits(b.target.Name()).Noun, seen.DataAt), Target: b.target.Name(),
+				b.path, m.App.Traits(b.target.Name()).Noun, seen.DataAt), Target: b.target.Name(),
 				Hints: []string{"the provisioner hands out volumes that were used before, and does not wipe them: " +
 					"find out whose data that is"}}}
 	}

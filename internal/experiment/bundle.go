@@ -38,7 +38,7 @@ func OrInterrupt(w *store.Writer, err error) (*store.Writer, error) {
 }
 
 func (m *Measurement) open() (*store.Writer, error) {
-	m.RegisterRun(m.Store, m.Run.ID)
+	m.App.RegisterRun(m.Store, m.Run.ID)
 	if m.Resumed != nil {
 		w, err := m.Store.Resume(m.Resumed)
 		if err != nil {
@@ -111,7 +111,7 @@ func (m *Measurement) CleanDevice(ctx context.Context) error {
 	}
 	printed, err := m.device.leaveClean(context.WithoutCancel(ctx), m.Target)
 	if printed != "" && err == nil {
-		fmt.Fprintln(m.Stderr, printed)
+		fmt.Fprintln(m.App.Stderr, printed)
 	}
 	return err
 }

@@ -294,7 +294,7 @@ func (m *Measurement) OpenEvents(ctx context.Context, open ...host.Target) (func
 		}
 		err := app.PutBack(ctx, all...)
 		for _, t := range opened {
-			m.CloseTarget(t)
+			m.App.CloseTarget(t)
 		}
 		return err
 	}
@@ -323,7 +323,7 @@ func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 		if err := recovery.RecoverLeftovers(ctx, m.App, m.Store, nil, u.Target); err != nil {
 			return ev, err
 		}
-		if ev.Target, err = m.OpenTarget(ctx, u.Target); err != nil {
+		if ev.Target, err = m.App.OpenTarget(ctx, u.Target); err != nil {
 			return ev, err
 		}
 		known[u.Target] = ev.Target
@@ -339,7 +339,7 @@ func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 		return ev, nil
 	}
 	if journals[u.Target] == nil {
-		j, err := m.Journal(m.Store, fmt.Sprintf("%s%s%d", m.Run.ID, recovery.EventJournal, i+1), ev.Target)
+		j, err := m.App.Journal(m.Store, fmt.Sprintf("%s%s%d", m.Run.ID, recovery.EventJournal, i+1), ev.Target)
 		if err != nil {
 			return ev, err
 		}
@@ -392,6 +392,6 @@ func (m *Measurement) PrintEvents() {
 		case u.HasUndo():
 			text += ", undone at the end"
 		}
-		m.Print("  ", text)
+		m.App.Print("  ", text)
 	}
 }

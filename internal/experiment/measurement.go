@@ -25,7 +25,7 @@ import (
 
 // Measurement is a run from its planning to its report.
 type Measurement struct {
-	*app.App
+	App     *app.App
 	Options RunOptions
 	Store   *store.Store
 	Target  host.Target
@@ -108,8 +108,8 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	if e.Tree = m.Tree; e.Tree == "" && host.IsLocal(m.Target) {
 		e.Tree, _ = os.Getwd() // where there is none, {tree} can't be filled in, and the load says so
 	}
-	if m.Traits(m.Target.Name()).HostedHere {
-		e.Host = m.Local()
+	if m.App.Traits(m.Target.Name()).HostedHere {
+		e.Host = m.App.Local()
 	}
 	if m.device != nil {
 		e.Claim, e.Blank = m.device, m.device.verdict.SeemsBlank()
@@ -178,21 +178,21 @@ func (m *Measurement) Planned() int {
 // Report prints the finished run, and where to look for a reason. Doctor is not asked here: the rules take more memory
 // than all of the measuring.
 func (m *Measurement) Report() error {
-	defer m.Footprint.WithLowMemory()()
+	defer m.App.Footprint.WithLowMemory()()
 	b, err := m.Bundle()
 	if err != nil {
 		return err
 	}
 	format := cmp.Or(m.Options.Format, "table")
-	if m.JSON {
+	if m.App.JSON {
 		format = "json"
 	}
-	if err := results.WriteRuns(m.App, format, []*store.Bundle{b}, m.Stdout,
+	if err := results.WriteRuns(m.App, format, []*store.Bundle{b}, m.App.Stdout,
 		report.Options{Names: format == "table"}); err != nil ||
 		format != "table" {
 		return err
 	}
-	fmt.Fprintf(m.Naming.Writer(m.Stdout), "what may hold this machine back: headroom doctor %s\n",
+	fmt.Fprintf(m.App.Naming.Writer(m.App.Stdout), "what may hold this machine back: headroom doctor %s\n",
 		m.Store.ShortID(m.Run.ID))
 	return nil
 }

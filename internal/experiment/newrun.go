@@ -27,7 +27,7 @@ func (m *Measurement) Plan(ctx context.Context, args []string) error {
 		return err
 	}
 	err := m.PlanEvents(func(on string) (string, error) {
-		return EventTarget(m.AllKinds(), on, app.StorageRole,
+		return EventTarget(m.App.AllKinds(), on, app.StorageRole,
 			lab.RunTarget{Role: app.StorageRole, Target: m.Target.Name()})
 	})
 	if err != nil {
@@ -67,10 +67,10 @@ func (m *Measurement) NewHeaderOn(su suite.Suite, place lab.Place) error {
 	}
 	m.Run = lab.Run{
 		ID: store.NewID(), Label: m.Options.Label, Status: lab.Running, Source: lab.Measured, Created: time.Now(),
-		Version: m.Version,
-		Command: m.Args, Design: lab.DesignRun, Suite: su.Name, SuiteText: su.Text, Order: string(su.Order), Seed: seed,
-		Repetitions: su.Repetitions,
-		Pause:       su.Interval.Seconds(), AsPublished: m.Options.AsPublished,
+		Version: m.App.Version,
+		Command: m.App.Args, Design: lab.DesignRun, Suite: su.Name, SuiteText: su.Text, Order: string(su.Order),
+		Seed: seed, Repetitions: su.Repetitions,
+		Pause: su.Interval.Seconds(), AsPublished: m.Options.AsPublished,
 		Arms:    []lab.Arm{{ID: lab.OnlyArm, Role: app.StorageRole, Levels: map[string]string{}}},
 		Cells:   RecordedCells(cells),
 		Targets: []lab.RunTarget{{Role: app.StorageRole, Target: m.Target.Name(), Place: place}},
@@ -91,7 +91,7 @@ func (m *Measurement) NewHeaderOn(su suite.Suite, place lab.Place) error {
 
 // SecureAndSnapshot secures the place of a drafted run, and takes down the machine as it is.
 func (m *Measurement) SecureAndSnapshot(ctx context.Context) error {
-	defer m.Footprint.WithLowMemory()()
+	defer m.App.Footprint.WithLowMemory()()
 	var err error
 	if !m.Options.DryRun.Asked() {
 		err = m.requireFio(ctx)
@@ -102,7 +102,7 @@ func (m *Measurement) SecureAndSnapshot(ctx context.Context) error {
 	if err = m.securePlace(ctx); err != nil {
 		return err
 	}
-	if m.Before, err = m.Snapshot(ctx, m.Target, m.Place()); err != nil {
+	if m.Before, err = m.App.Snapshot(ctx, m.Target, m.Place()); err != nil {
 		return err
 	}
 	m.Run.Targets[0].Facts = app.WithEmulation(m.Target, facts.Brief(m.Before.Facts))

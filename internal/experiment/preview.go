@@ -25,12 +25,12 @@ import (
 // PrintSummary says on standard error what is about to happen: what was taken for the place, how much is written, how
 // long it takes.
 func (m *Measurement) PrintSummary(ctx context.Context) {
-	m.Print("", m.Where())
-	m.Print("  ", strings.Join(m.estimate(ctx), "; "))
+	m.App.Print("", m.Where())
+	m.App.Print("  ", strings.Join(m.estimate(ctx), "; "))
 	m.PrintEvents()
 	if t, ok := m.Target.(host.Caveats); ok {
 		for _, text := range t.Caveats(ctx) {
-			m.Print("  ", text)
+			m.App.Print("  ", text)
 		}
 	}
 }

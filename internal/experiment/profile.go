@@ -251,10 +251,10 @@ func (m *Measurement) recorderHere() (string, error) {
 	if m.Options.Profile.Recorder != "" {
 		return m.Options.Profile.Recorder, nil
 	}
-	if m.Executable == nil {
+	if m.App.Executable == nil {
 		return "", errors.New("this program's own file can't be found: name a headroom with --recorder PATH")
 	}
-	return m.Executable()
+	return m.App.Executable()
 }
 
 // fitsProcessor refuses a recorder that is for another processor than the target's, as far as that is known.

@@ -54,7 +54,7 @@ func (m *Measurement) warnOfSample(d *device) {
 	}
 	w := validity.DeviceSampled(d.claim.Identity().Path, d.verdict.String(), sampleMisses(d.verdict.Sample))
 	if d.owner == nil {
-		m.Print("", w.Text)
+		m.App.Print("", w.Text)
 	}
 	if !slices.ContainsFunc(m.Run.Warnings, func(o lab.Warning) bool {
 		return o.Code == w.Code && strings.HasPrefix(o.Text, d.claim.Identity().Path+" ")

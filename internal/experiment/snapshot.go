@@ -15,7 +15,7 @@ import (
 
 // SaveInitialSnapshot keeps the first snapshot in the bundle, and gives its memory back before a load starts.
 func (m *Measurement) SaveInitialSnapshot(w *store.Writer) error {
-	defer m.Footprint.WithLowMemory()()
+	defer m.App.Footprint.WithLowMemory()()
 	var err error
 	if !m.SnapshotElsewhere {
 		err = m.saveFacts(w, store.Before, m.Before)
@@ -25,7 +25,7 @@ func (m *Measurement) SaveInitialSnapshot(w *store.Writer) error {
 		m.Server.Before.Facts = nil
 	}
 	m.Before.Facts = nil
-	m.Footprint.ReleaseMemory()
+	m.App.Footprint.ReleaseMemory()
 	return err
 }
 
@@ -43,22 +43,22 @@ func (m *Measurement) CompareAfterwards(ctx context.Context, w *store.Writer) er
 
 // CompareWithBefore takes the second snapshot of the run in b, and keeps it.
 func (m *Measurement) CompareWithBefore(ctx context.Context, b *store.Bundle, w *store.Writer) error {
-	defer m.Footprint.WithLowMemory()()
-	after, err := m.Snapshot(ctx, m.Target, m.Place(), facts.Tools)
+	defer m.App.Footprint.WithLowMemory()()
+	after, err := m.App.Snapshot(ctx, m.Target, m.Place(), facts.Tools)
 	if err != nil {
 		return err
 	}
-	m.Footprint.ReleaseMemory() // what reading took, before comparing and saving take theirs
+	m.App.Footprint.ReleaseMemory() // what reading took, before comparing and saving take theirs
 	if !m.Reboots {
 		err = m.warnOfChanges(ctx, b, after)
 	}
 	if err != nil {
 		return err
 	}
-	m.Footprint.ReleaseMemory()
+	m.App.Footprint.ReleaseMemory()
 	err = m.saveFacts(w, store.After, after)
 	after.Facts = nil
-	m.Footprint.ReleaseMemory() // the report comes next
+	m.App.Footprint.ReleaseMemory() // the report comes next
 	return err
 }
 
@@ -75,13 +75,13 @@ func (m *Measurement) CompareWithFirstPart(ctx context.Context) error {
 	if m.SnapshotElsewhere {
 		return nil
 	}
-	defer m.Footprint.WithLowMemory()()
-	now, err := m.Snapshot(ctx, m.Target, m.Place())
+	defer m.App.Footprint.WithLowMemory()()
+	now, err := m.App.Snapshot(ctx, m.Target, m.Place())
 	if err != nil {
 		return err
 	}
 	err = m.warnOfChanges(ctx, m.Resumed, now)
-	m.Footprint.ReleaseMemory()
+	m.App.Footprint.ReleaseMemory()
 	return err
 }
 
@@ -104,7 +104,7 @@ func (m *Measurement) warnOfChanges(ctx context.Context, b *store.Bundle, now fa
 	if err != nil {
 		return err
 	}
-	shared := m.Traits(m.Target.Name()).Scheduled
+	shared := m.App.Traits(m.Target.Name()).Scheduled
 	var printed []string
 	for _, c := range changes {
 		if ofOtherDevice(c.After, under, shared) {

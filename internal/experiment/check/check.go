@@ -240,10 +240,10 @@ func (x *check) Report() error {
 	}
 	switch x.side(logs) {
 	case stat.FirstSide:
-		fmt.Fprintf(x.Measurement.Stdout, "good: %s from the good run, after %s\n", change(x.good), after)
+		fmt.Fprintf(x.Measurement.App.Stdout, "good: %s from the good run, after %s\n", change(x.good), after)
 		return nil
 	case stat.SecondSide:
-		fmt.Fprintf(x.Measurement.Stdout, "bad: %s from the good run, after %s\n", change(x.good), after)
+		fmt.Fprintf(x.Measurement.App.Stdout, "bad: %s from the good run, after %s\n", change(x.good), after)
 		return &app.ExitError{Code: app.StatusBad}
 	}
 	return &app.ExitError{Code: app.StatusSkip,

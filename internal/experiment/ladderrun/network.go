@@ -121,15 +121,15 @@ func (l *networkLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 func (l *networkLadder) PrintSummary(context.Context) {
 	rungs := ladders.NetworkRungs(l.Whole.Run)
 	for _, r := range rungs {
-		l.Print("", "rung "+r.Name)
+		l.App.Print("", "rung "+r.Name)
 	}
-	l.Print("  ", fmt.Sprintf("%s on %s by %s, in %s", prose.Count(len(l.Design.Combinations), "test"),
+	l.App.Print("  ", fmt.Sprintf("%s on %s by %s, in %s", prose.Count(len(l.Design.Combinations), "test"),
 		prose.Count(len(rungs), "rung"), prose.Count(len(l.Pairs), "pair"), l.DurationText()))
 }
 
 // PrintPlan lists the commands of each rung, and the order.
 func (l *networkLadder) PrintPlan(context.Context) error {
-	list := l.Listing(l.options.DryRun)
+	list := l.App.Listing(l.options.DryRun)
 	for _, o := range l.Design.Combinations {
 		list.Line("\n%s:", o.Title)
 		for _, i := range l.loadedPairs(o) {

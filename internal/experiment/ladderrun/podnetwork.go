@@ -41,7 +41,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 		e.Recorded.Target = same // what is resumed goes on between the same nodes
 		own := &network.End{Role: ladders.NodeOf + e.Role, Name: inNode}
 		err := error(nil)
-		if own.Target, err = l.OpenTarget(ctx, own.Name); err == nil {
+		if own.Target, err = l.App.OpenTarget(ctx, own.Name); err == nil {
 			l.Opened.Add(own.Role, own.Target)
 			err = l.SnapshotEnd(ctx, own)
 		}
@@ -51,14 +51,14 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 			}
 			for _, a := range append(added, own) {
 				if t := l.Opened.Get(a.Role); t != nil {
-					l.CloseTarget(t)
+					l.App.CloseTarget(t)
 					l.Opened.Remove(a.Role)
 				}
 			}
 			text := "the rung below the pod network is left out, so what the pod network costs is unknown: the same " +
 				"pods can't run in their nodes' own network: " + shortError(err)
 			l.leftOut = append(l.leftOut, lab.Warning{Code: "target-left-out", Text: text})
-			l.Print("! ", text)
+			l.App.Print("! ", text)
 			return nil
 		}
 		added = append(added, own)

@@ -115,14 +115,14 @@ func (s *interferenceRun) PrintSummary(context.Context) {
 		if ofStorage(g) {
 			how = "fio"
 		}
-		s.Print("", fmt.Sprintf("%s: %s, %s", g.Name, how, strings.Join(g.Over, ", ")))
+		s.App.Print("", fmt.Sprintf("%s: %s, %s", g.Name, how, strings.Join(g.Over, ", ")))
 	}
-	s.Print("  ", fmt.Sprintf("%s in %s", prose.Count(len(s.Design.Combinations), "combination"), s.DurationText()))
+	s.App.Print("  ", fmt.Sprintf("%s in %s", prose.Count(len(s.Design.Combinations), "combination"), s.DurationText()))
 }
 
 // PrintPlan lists what each load is, and the order of the combinations.
 func (s *interferenceRun) PrintPlan(context.Context) error {
-	l := s.Listing(s.options.DryRun)
+	l := s.App.Listing(s.options.DryRun)
 	for _, m := range s.Parts {
 		l.Line("\n%s, on %s:", m.Role, m.Target.Name())
 		one := *m

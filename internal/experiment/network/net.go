@@ -143,7 +143,7 @@ func (n *Network) planEvents() error {
 		otherwise = ends[0].Role
 	}
 	return experiment.PlanEventsOfAll(n.Parts, func(on string) (string, error) {
-		return experiment.EventTarget(n.AllKinds(), on, otherwise, ends...)
+		return experiment.EventTarget(n.App.AllKinds(), on, otherwise, ends...)
 	})
 }
 
@@ -156,6 +156,6 @@ func (n *pairsRun) PrintSummary(context.Context) {
 	if len(n.Pairs) > 1 {
 		text += " of each pair, all pairs at once"
 	}
-	n.Print("  ", experiment.CostOf(1, m).Text(text, "about %s", false))
+	n.App.Print("  ", experiment.CostOf(1, m).Text(text, "about %s", false))
 	m.PrintEvents()
 }

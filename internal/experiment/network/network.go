@@ -38,7 +38,7 @@ type End struct {
 
 // Network is what is measured between clients and servers: a measurement of each pair, each on its client.
 type Network struct {
-	*app.App
+	App     *app.App
 	Options Options
 	Store   *store.Store
 	Ends    []*End
@@ -141,11 +141,11 @@ func (n *Network) Names() []string {
 func (n *Network) Open(ctx context.Context) error {
 	for _, e := range n.Ends {
 		key := e.Name
-		if n.Traits(e.Name).Scheduled {
+		if n.App.Traits(e.Name).Scheduled {
 			key = e.Role // two ends of one name are two pods
 		}
 		if n.Opened.Get(key) == nil {
-			t, err := n.OpenTarget(ctx, e.Name)
+			t, err := n.App.OpenTarget(ctx, e.Name)
 			if err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (n *Network) Open(ctx context.Context) error {
 }
 
 // Close closes the targets that were opened.
-func (n *Network) Close() { n.CloseOpened(&n.Opened) }
+func (n *Network) Close() { n.App.CloseOpened(&n.Opened) }
 
 // require makes sure that the load generators are on a target before anything is begun there.
 func (n *Network) require(ctx context.Context, t host.Target) error {
@@ -194,7 +194,7 @@ func (n *Network) require(ctx context.Context, t host.Target) error {
 
 // SnapshotEnds takes down all machines as they are.
 func (n *Network) SnapshotEnds(ctx context.Context) error {
-	defer n.Footprint.WithLowMemory()()
+	defer n.App.Footprint.WithLowMemory()()
 	for _, e := range n.Ends {
 		if err := n.SnapshotEnd(ctx, e); err != nil {
 			return err
@@ -205,7 +205,7 @@ func (n *Network) SnapshotEnds(ctx context.Context) error {
 
 // SnapshotEnd reads the facts of an end, and keeps what a run records of it.
 func (n *Network) SnapshotEnd(ctx context.Context, e *End) (err error) {
-	if e.facts, err = n.Snapshot(ctx, e.Target, lab.Place{Kind: lab.NoPlace}); err != nil {
+	if e.facts, err = n.App.Snapshot(ctx, e.Target, lab.Place{Kind: lab.NoPlace}); err != nil {
 		return err
 	}
 	e.Recorded = lab.RunTarget{Role: e.Role, Target: e.Name, Place: lab.Place{Kind: lab.NoPlace},

@@ -67,7 +67,7 @@ func (n *Network) Address(ctx context.Context, pair int, from, to *End) (string,
 	}
 	// sshd tells of a connection: the client's address and port, then the server's (ssh(1), SSH_CONNECTION).
 	at, end := 2, to
-	if n.Traits(to.Name).Local {
+	if n.App.Traits(to.Name).Local {
 		at, end = 0, from
 	}
 	out, err := end.Target.Run(ctx, "printenv", "SSH_CONNECTION")
@@ -139,17 +139,17 @@ func (n *Network) Part(i int) *experiment.Measurement {
 // PrintPairs names the pairs that measure with a suite, the first of many.
 func (n *Network) PrintPairs(suiteName string) {
 	where := func(e *End) string {
-		if n.Traits(e.Name).Local {
+		if n.App.Traits(e.Name).Local {
 			return "this machine"
 		}
 		return e.Name
 	}
 	for i, pair := range n.Pairs {
 		if i == app.MaxNamed {
-			n.Print("", fmt.Sprintf("and %d pairs more", len(n.Pairs)-i))
+			n.App.Print("", fmt.Sprintf("and %d pairs more", len(n.Pairs)-i))
 			break
 		}
-		n.Print("", fmt.Sprintf("%s from %s to %s at %s, port %d", suiteName, where(n.End(pair.Client)),
+		n.App.Print("", fmt.Sprintf("%s from %s to %s at %s, port %d", suiteName, where(n.End(pair.Client)),
 			where(n.End(pair.Server)), pair.Address, pair.Port))
 	}
 }

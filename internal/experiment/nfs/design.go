@@ -69,7 +69,7 @@ func (x *Stages) readTerms(run lab.Run) (err error) {
 // Open opens the targets.
 func (x *Stages) Open(ctx context.Context) error {
 	for _, name := range x.targetNames() {
-		t, err := x.OpenTarget(ctx, name)
+		t, err := x.App.OpenTarget(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (x *Stages) Open(ctx context.Context) error {
 }
 
 // Close closes the targets that were opened.
-func (x *Stages) Close() { x.CloseOpened(&x.opened) }
+func (x *Stages) Close() { x.App.CloseOpened(&x.opened) }
 
 // New finds the stages that can be measured.
 func (x *Stages) New(ctx context.Context) (err error) {
@@ -126,12 +126,12 @@ func (x *Stages) PrintSummary(context.Context) {
 		}
 	}
 	what := prose.Count(len(all), "stage") + "; " + prose.Count(loads, "load")
-	x.Print("", experiment.CostOf(1, all...).Text(what, "about %s", true))
+	x.App.Print("", experiment.CostOf(1, all...).Text(what, "about %s", true))
 }
 
 // PrintPlan lists the stages, and the loads of each.
 func (x *Stages) PrintPlan(context.Context) error {
-	l := x.Listing(x.Options.DryRun)
+	l := x.App.Listing(x.Options.DryRun)
 	for i, s := range x.stages {
 		if s.mount == nil {
 			l.Line("%s: %s in %s of %s", s.asked, x.loads.Name, s.folder, s.target.Name())

@@ -27,7 +27,7 @@ type Options struct {
 
 // Stages are the ways to an NFS server's storage, measured one after the other: the design of headroom nfs.
 type Stages struct {
-	*app.App
+	App       *app.App
 	Options   Options
 	Store     *store.Store
 	args      []string
@@ -75,10 +75,10 @@ func (x *Stages) checkEvents(ctx context.Context) error {
 		t := x.opened.Get(u.Target)
 		if t == nil {
 			var err error
-			if t, err = x.OpenTarget(ctx, u.Target); err != nil {
+			if t, err = x.App.OpenTarget(ctx, u.Target); err != nil {
 				return err
 			}
-			defer x.CloseTarget(t)
+			defer x.App.CloseTarget(t)
 		}
 		if err := k.Ready(ctx, event.Scope{Target: t}, u.Named); err != nil {
 			return err
@@ -154,7 +154,7 @@ func (x *Stages) eventTarget(on string) (string, error) {
 	if x.Options.Server != "" {
 		ends = append(ends, lab.RunTarget{Role: experiment.ServerRole, Target: x.Options.Server})
 	}
-	return experiment.EventTarget(x.AllKinds(), on, experiment.ClientRole, ends...)
+	return experiment.EventTarget(x.App.AllKinds(), on, experiment.ClientRole, ends...)
 }
 
 // nameMounted is name for a mount that is there already.

@@ -82,7 +82,7 @@ func (s *schedule) noteMissing(ctx context.Context, stage nfsStage, err error) e
 	if err == nil || ctx.Err() != nil || len(s.journal.Open()) > 0 {
 		return err
 	}
-	s.PrintError(err)
+	s.App.PrintError(err)
 	s.missing = append(s.missing, stage.asked)
 	return nil
 }

@@ -49,7 +49,7 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 		all = append(all, nfsStage{asked: "the server's own storage", arm: "server", target: server,
 			folder: x.Options.Export})
 	} else {
-		x.Print("", "without --on server=TARGET the server's own storage is not measured")
+		x.App.Print("", "without --on server=TARGET the server's own storage is not measured")
 	}
 	if point := x.Options.Mounted; point != "" {
 		all = append(all, nfsStage{asked: "the mount on " + point, arm: "mount", target: client, folder: point,
@@ -74,7 +74,7 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 				return nil, err
 			}
 			if lacks != "" {
-				x.Print("", "RDMA is left out: "+lacks)
+				x.App.Print("", "RDMA is left out: "+lacks)
 				continue
 			}
 		}

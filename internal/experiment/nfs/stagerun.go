@@ -48,7 +48,7 @@ func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err erro
 		}
 	}()
 	if s.mount != nil {
-		x.Print("", "mounting "+s.mount.String()+" for "+s.asked)
+		x.App.Print("", "mounting "+s.mount.String()+" for "+s.asked)
 		setting, err := mount.NFSSetting(ctx, s.target, *s.mount, s.folder)
 		if err != nil {
 			return run, err
@@ -115,7 +115,7 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 		run.undoEvents = func() error { return nil }
 		return err
 	}
-	x.Print("", stage)
+	x.App.Print("", stage)
 	m.PrintSummary(ctx)
 	m.Options.Within = x.share()
 	p, source := m.PlanAndSource()
@@ -140,7 +140,8 @@ func (x *Stages) share() time.Duration {
 
 // sharesScratch says whether the scratch file of a stage can serve the mounts, which are measured after it.
 func (x *Stages) sharesScratch(run *stageRun) bool {
-	return run.point == "" && run.Session.LaidOut().State.Bytes > 0 && !run.Run.AsPublished && x.Options.Mounted == ""
+	return run.point == "" && run.Session.LaidOut().State.Bytes > 0 && !run.Measurement.Run.AsPublished &&
+		x.Options.Mounted == ""
 }
 
 // leave ends the run of a stage that ended with failed, which is a part of its error, and unmounts it.
@@ -149,12 +150,13 @@ func (x *Stages) leave(ctx context.Context, run *stageRun, failed error) error {
 	if failed == nil && run.before != nil {
 		var after *nfsTraffic
 		if after, failed = x.traffic(ctx, run.point); failed == nil {
-			run.Run.Warnings = append(run.Run.Warnings, run.before.warnings(*after, run.addresses())...)
+			of := &run.Measurement.Run
+			of.Warnings = append(of.Warnings, run.before.warnings(*after, run.addresses())...)
 		}
 	}
 	outcome, err := x.finish(ctx, run, failed)
 	x.measured.Add(outcome)
-	x.measured.Planned += run.Planned()
+	x.measured.Planned += run.Measurement.Planned()
 	return errors.Join(err, x.giveBack(ctx, run))
 }
 
@@ -164,7 +166,7 @@ func (x *Stages) giveBack(ctx context.Context, run *stageRun) error {
 	if run.mount != nil {
 		err = errors.Join(err, x.journal.Undo(ctx))
 	}
-	run.Release()
+	run.Measurement.Release()
 	return err
 }
 

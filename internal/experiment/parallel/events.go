@@ -15,7 +15,7 @@ func (t *MultiTargetRun) planEvents() error {
 		ends = append(ends, lab.RunTarget{Role: m.Role, Target: m.Target.Name()})
 	}
 	return experiment.PlanEventsOfAll(t.Parts, func(on string) (string, error) {
-		return experiment.EventTarget(t.AllKinds(), on, "", ends...)
+		return experiment.EventTarget(t.App.AllKinds(), on, "", ends...)
 	})
 }
 

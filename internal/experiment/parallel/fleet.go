@@ -22,7 +22,7 @@ import (
 // openTargets opens all targets, those for which one name stands among them, and makes each a part of the run.
 func (t *MultiTargetRun) openTargets(ctx context.Context, named []NamedTarget) error {
 	alone := func(name string) bool {
-		traits := t.Traits(name)
+		traits := t.App.Traits(name)
 		return traits.Set == "" && !traits.Several
 	}
 	var names []string
@@ -31,11 +31,11 @@ func (t *MultiTargetRun) openTargets(ctx context.Context, named []NamedTarget) e
 			names = append(names, n.Name)
 		}
 	}
-	opened, err := t.OpenConcurrently(ctx, names)
+	opened, err := t.App.OpenConcurrently(ctx, names)
 	if err != nil {
 		return err
 	}
-	t.close = append(t.close, func() { t.CloseConcurrently(opened) })
+	t.close = append(t.close, func() { t.App.CloseConcurrently(opened) })
 	for next := 0; len(named) > 0; {
 		first := named[0]
 		if alone(first.Name) {
@@ -44,12 +44,12 @@ func (t *MultiTargetRun) openTargets(ctx context.Context, named []NamedTarget) e
 			named = named[1:]
 			continue
 		}
-		set := t.Traits(first.Name).Set
+		set := t.App.Traits(first.Name).Set
 		// A run that is resumed names each of a set.
 		var members, roles []string
 		name := first.Name
 		for n := 0; set != "" && n < len(named); n++ {
-			of := t.Traits(named[n].Name)
+			of := t.App.Traits(named[n].Name)
 			if of.Set != set {
 				break
 			}
@@ -74,13 +74,13 @@ func PrefixOfMembers(p *app.App, typed NamedTarget) string {
 
 // addSet opens the targets that a name stands for. Roles are those that they have had, if any.
 func (t *MultiTargetRun) addSet(ctx context.Context, name string, members, roles []string, typed NamedTarget) error {
-	set, err := t.OpenSet(ctx, name, members)
+	set, err := t.App.OpenSet(ctx, name, members)
 	if err != nil {
 		return err
 	}
 	t.close = append(t.close, func() {
 		if err := set.Close(); err != nil {
-			t.PrintError(err)
+			t.App.PrintError(err)
 		}
 	})
 	for _, text := range set.LeftOut {
@@ -131,7 +131,7 @@ func (t *MultiTargetRun) add(role string, tg host.Target) {
 func (t *MultiTargetRun) closeTargets() {
 	if t.earlyWriter != nil {
 		if err := t.earlyWriter.Discard(); err != nil {
-			t.PrintError(err)
+			t.App.PrintError(err)
 		}
 	}
 	for _, c := range t.close {
@@ -215,7 +215,7 @@ func (t *MultiTargetRun) PrintSummary(ctx context.Context) {
 	if t.sequential() {
 		how = prose.Count(t.Run.AtOnce, "target") + " at a time"
 	}
-	t.Print("", fmt.Sprintf("and the same on %d more, %s", len(t.Parts)-1, how))
+	t.App.Print("", fmt.Sprintf("and the same on %d more, %s", len(t.Parts)-1, how))
 }
 
 // fleetClock counts what each target did by itself.

@@ -15,7 +15,7 @@ import (
 // New makes the header of a new run and makes sure that it can be carried out.
 func (t *MultiTargetRun) New(ctx context.Context) error {
 	if t.isFleet() {
-		defer t.Footprint.WithLowMemory()()
+		defer t.App.Footprint.WithLowMemory()()
 	}
 	args := t.args
 	if len(args) == 0 {

@@ -17,7 +17,7 @@ import (
 
 // MultiTargetRun is a run on several targets whose loads are started together: a measurement of each, in one bundle.
 type MultiTargetRun struct {
-	*app.App
+	App     *app.App
 	Options experiment.RunOptions
 	Store   *store.Store
 	// args are the suite and the places, and named the targets, of a run that was not planned elsewhere.
@@ -171,7 +171,7 @@ func (t *MultiTargetRun) titled(c runner.Cell) runner.Cell {
 // Measure carries out the run.
 func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, failed error) {
 	if t.isFleet() {
-		defer t.Footprint.WithLowMemory()() // loads run elsewhere
+		defer t.App.Footprint.WithLowMemory()() // loads run elsewhere
 	}
 	release, err := t.openEvents(ctx)
 	if err != nil {
@@ -208,7 +208,7 @@ func (t *MultiTargetRun) clock(j runner.JointMeasurement) progress.Source {
 
 // PrintPlan is what --dry-run prints: target by target, the cells and their commands.
 func (t *MultiTargetRun) PrintPlan(context.Context) error {
-	l := t.Listing(t.Options.DryRun)
+	l := t.App.Listing(t.Options.DryRun)
 	for _, m := range t.Parts {
 		l.Line("%s, %s:", m.Role, m.Target.Name())
 		m.ListPlan(l)

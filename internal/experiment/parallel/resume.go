@@ -16,7 +16,7 @@ import (
 // Resume reads what an interrupted run has measured so far.
 func (t *MultiTargetRun) Resume(ctx context.Context, b *store.Bundle) error {
 	if t.isFleet() {
-		defer t.Footprint.WithLowMemory()()
+		defer t.App.Footprint.WithLowMemory()()
 	}
 	t.Run, t.resumed = b.Run, b
 	t.Run.RemoveWarnings(append(validity.OfRuns(), "settings-changed"))

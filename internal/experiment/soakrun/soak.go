@@ -119,7 +119,7 @@ type rounds struct{ *experiment.RunSchedule }
 func (r rounds) Summarize(ctx context.Context) {
 	r.RunSchedule.Summarize(ctx)
 	c := r.Measurement.Run.Cells[0]
-	r.Measurement.Print("  ", fmt.Sprintf("%s of %s each, one after the other", prose.Count(c.Repetitions, "round"),
+	r.Measurement.App.Print("  ", fmt.Sprintf("%s of %s each, one after the other", prose.Count(c.Repetitions, "round"),
 		unit.Duration(fio.WantedRuntime(c.Params))))
 }
 

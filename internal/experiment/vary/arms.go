@@ -147,7 +147,7 @@ func (v variation) seriesEnds(run *lab.Run, role string) ([]lab.Arm, error) {
 // after an @.
 func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 	var all []lab.Cell
-	for _, a := range x.Run.Arms {
+	for _, a := range x.under.Run.Arms {
 		again, err := x.cellsAt(a.Levels)
 		if err != nil {
 			return nil, err
@@ -157,7 +157,7 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 			case len(again) == len(cells):
 				c.Command, c.Params = again[i].Command, again[i].Params
 			case c.Command != nil: // a command's parameters are filled into its arguments
-				return nil, app.Usage("the suite "+x.Run.Suite+" has a matrix of what is varied",
+				return nil, app.Usage("the suite "+x.under.Run.Suite+" has a matrix of what is varied",
 					"take it out of the matrix")
 			default: // a matrix of what is varied became smaller; each of its cells is at the level
 				c.Params = load.Params(c.Params, a.Levels)
@@ -173,8 +173,8 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 
 // addArm adds an arm to a run that has begun, with a cell for each that another arm has.
 func (x *Experiment) addArm(arm lab.Arm, like string) {
-	x.Run.Arms = append(slices.Clone(x.Run.Arms), arm)
-	for _, c := range slices.Clone(x.Run.Cells) {
+	x.under.Run.Arms = append(slices.Clone(x.under.Run.Arms), arm)
+	for _, c := range slices.Clone(x.under.Run.Cells) {
 		if c.Arm != like {
 			continue
 		}
@@ -183,7 +183,7 @@ func (x *Experiment) addArm(arm lab.Arm, like string) {
 			c.Params = load.Params(c.Params, arm.Levels)
 		}
 		c.Environment, c.Placement = load.Environment(arm.Levels), x.placement(0, arm.Levels)
-		x.Run.Cells = append(x.Run.Cells, c)
+		x.under.Run.Cells = append(x.under.Run.Cells, c)
 	}
 	x.setPeerCells()
 }
@@ -194,12 +194,12 @@ func (x *Experiment) cellsAt(levels map[string]string) ([]lab.Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	place, set := x.Place(), x.Measurement.Options.Set
-	defer func() { x.Measurement.Options.Set = set }()
+	place, set := x.under.Place(), x.under.Options.Set
+	defer func() { x.under.Options.Set = set }()
 	params := load.Params(nil, levels)
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		x.Measurement.Options.Set = append(slices.Clone(x.Measurement.Options.Set), name+"="+params[name])
+		x.under.Options.Set = append(slices.Clone(x.under.Options.Set), name+"="+params[name])
 	}
-	cells, err := x.Expand(&su, place)
+	cells, err := x.under.Expand(&su, place)
 	return experiment.RecordedCells(cells), err
 }

@@ -43,7 +43,7 @@ func (x *Experiment) armSteps(from, to map[string]string) []armStep {
 	}
 	if x.varies.boots() {
 		spec := boot.Spec(to)
-		list = append(list, x.building.kernelStep(x.Run.Experiment.Factors, to, &spec)...)
+		list = append(list, x.building.kernelStep(x.under.Run.Experiment.Factors, to, &spec)...)
 		list = append(list, armStep{text: bootText(spec), boot: true, do: func(ctx context.Context) error {
 			if err := x.booting.boot(ctx, spec); err != nil {
 				return err
@@ -85,7 +85,7 @@ func bootText(spec host.BootSpec) string {
 // prepareBoots finds out how the machine can be started again, if something that is varied takes that.
 func (x *Experiment) prepareBoots(ctx context.Context) error {
 	o := x.options
-	x.booting = &booting{under: x.Measurement, factor: bootFactor(x.varies.choices), on: o.BootOn, reboot: o.Reboot,
+	x.booting = &booting{under: x.under, factor: bootFactor(x.varies.choices), on: o.BootOn, reboot: o.Reboot,
 		method: o.BootMethod, limit: o.BootLimit}
 	return x.booting.check(ctx, x.varies.choices)
 }
@@ -120,11 +120,11 @@ func (x *Experiment) verifyBoot(ctx context.Context, t host.Target, levels map[s
 	}
 	x.runMu.Lock() // peers are started at the same time
 	defer x.runMu.Unlock()
-	all := lab.WithUnverified(x.Run.NotVerified, unverified...)
-	if len(all) == len(x.Run.NotVerified) {
+	all := lab.WithUnverified(x.under.Run.NotVerified, unverified...)
+	if len(all) == len(x.under.Run.NotVerified) {
 		return nil
 	}
-	x.Run.NotVerified = all
+	x.under.Run.NotVerified = all
 	return x.carried.Writer().Update(func(r *lab.Run) { r.NotVerified = all })
 }
 
@@ -136,7 +136,7 @@ func (x *Experiment) snapshotArm(ctx context.Context, arm lab.Arm) error {
 		arm.Role == ReferenceArm {
 		return nil
 	}
-	d, err := x.SnapshotWithin(ctx, bootedSnapshotLimit, x.Target, x.Place())
+	d, err := x.under.App.SnapshotWithin(ctx, bootedSnapshotLimit, x.under.Target, x.under.Place())
 	if err != nil {
 		return err
 	}
@@ -148,6 +148,6 @@ func (x *Experiment) snapshotArm(ctx context.Context, arm lab.Arm) error {
 const bootedSnapshotLimit = 30 * time.Second
 
 func (x *Experiment) arm(id string) lab.Arm {
-	i := slices.IndexFunc(x.Run.Arms, func(a lab.Arm) bool { return a.ID == id })
-	return x.Run.Arms[i]
+	i := slices.IndexFunc(x.under.Run.Arms, func(a lab.Arm) bool { return a.ID == id })
+	return x.under.Run.Arms[i]
 }

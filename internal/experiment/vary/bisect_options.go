@@ -41,13 +41,13 @@ func (x *Experiment) excludeUnavailable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	x.Run.Experiment.Factors = slices.DeleteFunc(x.Run.Experiment.Factors, func(v lab.VariedFactor) bool {
+	x.under.Run.Experiment.Factors = slices.DeleteFunc(x.under.Run.Experiment.Factors, func(v lab.VariedFactor) bool {
 		return !slices.ContainsFunc(x.varies.choices, func(c factor.Choice) bool { return c.Factor() == v.Factor })
 	})
 	if len(left) > 0 {
 		w := validity.NotSettable(left)
-		x.Print("", w.Text)
-		x.Run.Warnings = append(x.Run.Warnings, w)
+		x.under.App.Print("", w.Text)
+		x.under.Run.Warnings = append(x.under.Run.Warnings, w)
 	}
 	if len(x.varies.choices) < 2 {
 		return app.Usage(

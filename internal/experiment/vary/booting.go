@@ -83,7 +83,7 @@ func (b *booting) name() string {
 
 // check refuses at once what could not be started again, or may not be.
 func (b *booting) check(ctx context.Context, choices []factor.Choice) error {
-	of := b.under.Traits(b.under.Target.Name())
+	of := b.under.App.Traits(b.under.Target.Name())
 	if of.BootOnly {
 		return &lab.Error{Kind: lab.Refused, What: "no load can be run on a " + of.Noun + " from here: it has no shell",
 			Target: b.under.Target.Name(),
@@ -94,7 +94,7 @@ func (b *booting) check(ctx context.Context, choices []factor.Choice) error {
 		return b.checkScheduled(of, choices)
 	}
 	name := b.name()
-	booted := b.under.Traits(name)
+	booted := b.under.App.Traits(name)
 	switch {
 	case b.factor == "" && (b.reboot != "" || b.on != ""):
 		return app.Usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing",
@@ -106,7 +106,7 @@ func (b *booting) check(ctx context.Context, choices []factor.Choice) error {
 			return app.Usage("a guest is headroom's own, and restarted without --reboot")
 		}
 		return nil
-	case booted.OwnBoot || booted.Local || !b.under.AllKinds().Has(name) || slices.ContainsFunc(choices,
+	case booted.OwnBoot || booted.Local || !b.under.App.AllKinds().Has(name) || slices.ContainsFunc(choices,
 		func(c factor.Choice) bool { return c.Scheme.Name == guestFactors || c.Scheme.Name == podScheme }):
 		return b.impossible()
 	case b.reboot == "":
@@ -171,7 +171,7 @@ func (b *booting) openHost(ctx context.Context, name string) error {
 	t := b.under.Target
 	if !b.ofLoadTarget() {
 		var err error
-		if t, err = b.under.OpenTarget(ctx, name); err != nil {
+		if t, err = b.under.App.OpenTarget(ctx, name); err != nil {
 			return err
 		}
 		h.opened = t
@@ -217,7 +217,7 @@ func (b *booting) Open(ctx context.Context) error {
 	if h == nil || runtime.GOOS != "linux" { // others have no /run or /dev/shm
 		return nil
 	}
-	here, err := b.under.OpenTarget(ctx, app.LocalTarget)
+	here, err := b.under.App.OpenTarget(ctx, app.LocalTarget)
 	if err != nil {
 		return err
 	}
@@ -254,8 +254,8 @@ func unfinished(l bootloader.Leftover) error {
 func (b *booting) record(r bootloader.Record) error {
 	if b.host.journal == nil {
 		b.host.journal = bootloader.NewBootJournal(b.under.Store.Changes(), b.under.Run.ID)
-		if b.under.AtStep != nil {
-			b.host.journal.AtStep(b.under.AtStep)
+		if b.under.App.AtStep != nil {
+			b.host.journal.AtStep(b.under.App.AtStep)
 		}
 	}
 	return b.host.journal.Before(r)
@@ -367,7 +367,7 @@ func (b *booting) release() {
 	held := b.host.journal != nil && b.host.journal.Held()
 	if b.host.journal != nil {
 		if err := b.host.journal.Close(); err != nil {
-			b.under.PrintError(err)
+			b.under.App.PrintError(err)
 		}
 	}
 	if b.host.lock != nil {
@@ -376,10 +376,10 @@ func (b *booting) release() {
 			release = b.host.lock.Leave
 		}
 		if err := release(); err != nil {
-			b.under.PrintError(err)
+			b.under.App.PrintError(err)
 		}
 	}
 	if b.host.opened != nil {
-		b.under.CloseTarget(b.host.opened)
+		b.under.App.CloseTarget(b.host.opened)
 	}
 }

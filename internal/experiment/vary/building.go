@@ -48,7 +48,7 @@ func (b *building) openCommits(ctx context.Context, m *experiment.Measurement) e
 		return err
 	}
 	of := recovery.BuildTerms(m.Target, m.Owner())
-	of.Run, of.Build, of.Kept, of.AtStep = m.Run.ID, terms.Build, terms.Kept, m.AtStep
+	of.Run, of.Build, of.Kept, of.AtStep = m.Run.ID, terms.Build, terms.Kept, m.App.AtStep
 	b.commits, err = commits.Begin(ctx, m.Store.Built(), tree, of)
 	return err
 }
@@ -92,10 +92,10 @@ func (b *building) openKernels(ctx context.Context, m *experiment.Measurement) e
 		}
 		texts[i] = text
 	}
-	local := m.Local()
+	local := m.App.Local()
 	of := recovery.BuildTerms(local, m.Owner())
 	tree, err := OpenTree(ctx, *k, kbuild.Terms{Target: local, Run: m.Run.ID, Mark: of.Mark, End: of.End,
-		AtStep: m.AtStep, Waiting: func(folder string) { WarnBuildBusy(m.App, folder) }})
+		AtStep: m.App.AtStep, Waiting: func(folder string) { WarnBuildBusy(m.App, folder) }})
 	if err != nil {
 		return err
 	}

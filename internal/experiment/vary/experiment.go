@@ -22,7 +22,8 @@ import (
 
 // Experiment plans a measurement with several arms: settings are changed between visits, and put back.
 type Experiment struct {
-	*experiment.Measurement
+	// under is the measurement on the place that is varied.
+	under   *experiment.Measurement
 	carried *experiment.Plan
 	varies  variation
 	options Options
@@ -66,9 +67,9 @@ func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args
 	if err != nil {
 		return err
 	}
-	x := &Experiment{Measurement: &experiment.Measurement{App: p, Store: s}, varies: variation{kind: kind}, options: o,
+	x := &Experiment{under: &experiment.Measurement{App: p, Store: s}, varies: variation{kind: kind}, options: o,
 		args: args, armSnapshots: map[string]bool{}}
-	x.ProfileOnly = func(lab.Cell) bool { return worthProfiling(x.Run.Experiment) }
+	x.under.ProfileOnly = func(lab.Cell) bool { return worthProfiling(x.under.Run.Experiment) }
 	r := experiment.Request{Design: lab.Design(kind), Resume: o.Resume, Args: args, DryRun: o.DryRun}
 	if o.Reboot != "" {
 		r.Reboots = []string{o.Reboot}
@@ -105,11 +106,12 @@ func (x *Experiment) readOptions() (err error) {
 		return err
 	}
 	if x.networkLoads == nil {
-		if x.options.on, x.options.peers, err = splitPeers(x.varies.kind, x.AllKinds(), x.options.Ends); err != nil {
+		x.options.on, x.options.peers, err = splitPeers(x.varies.kind, x.under.App.AllKinds(), x.options.Ends)
+		if err != nil {
 			return err
 		}
 	}
-	if x.varies.choices, err = x.options.choose(x.varies.kind, x.AllKinds()); err != nil {
+	if x.varies.choices, err = x.options.choose(x.varies.kind, x.under.App.AllKinds()); err != nil {
 		return err
 	}
 	if x.newTerms, err = x.options.terms(x.varies); err != nil {
@@ -125,11 +127,11 @@ func (x *Experiment) readOptions() (err error) {
 // line are replaced already.
 func (x *Experiment) resolveNames() (err error) {
 	for i, on := range x.options.Ends {
-		x.options.Ends[i] = x.NamedTarget(on)
+		x.options.Ends[i] = x.under.App.NamedTarget(on)
 	}
-	x.options.ReferenceOn = x.NamedTarget(x.options.ReferenceOn)
+	x.options.ReferenceOn = x.under.App.NamedTarget(x.options.ReferenceOn)
 	if len(x.args) > 0 {
-		x.args[0], err = x.SuiteFile(x.args[0])
+		x.args[0], err = x.under.App.SuiteFile(x.args[0])
 	}
 	return err
 }
@@ -141,9 +143,9 @@ func (x *Experiment) open(ctx context.Context, p *experiment.Plan) error {
 	if x.network != nil {
 		return x.network.Open(ctx)
 	}
-	opened, err := x.OpenConcurrently(ctx, x.loadTargets)
+	opened, err := x.under.App.OpenConcurrently(ctx, x.loadTargets)
 	if err == nil {
-		x.Target, x.openedEarly = opened[0], opened[1:]
+		x.under.Target, x.openedEarly = opened[0], opened[1:]
 	}
 	return err
 }
@@ -158,15 +160,15 @@ func (x *Experiment) Draft(ctx context.Context, p *experiment.Plan) error {
 			return err
 		}
 	}
-	p.Add(underTest, x.Measurement)
+	p.Add(underTest, x.under)
 	if err := errors.Join(x.prepareBoots(ctx), x.options.checkPeers(x.varies.choices)); err != nil {
 		return err
 	}
-	x.Measurement.Options = x.options.runOptions()
+	x.under.Options = x.options.runOptions()
 	if x.varies.kind == app.SweepKind {
 		// The first level for all: cells that only differ in what is varied become one. The arms have their own.
 		for name, value := range load.Params(nil, firstLevels(x.varies.choices)) {
-			x.Measurement.Options.Set = append(x.Measurement.Options.Set, name+"="+value)
+			x.under.Options.Set = append(x.under.Options.Set, name+"="+value)
 		}
 	}
 	var err error
@@ -224,14 +226,16 @@ func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.B
 			return err
 		}
 	}
-	p.Add(underTest, x.Measurement)
+	p.Add(underTest, x.under)
 	if err := x.prepareBoots(ctx); err != nil {
 		return err
 	}
-	x.Measurement.Options = experiment.RunOptions{MaxWrites: x.options.Writes, Destroy: x.options.Destroy,
+	x.under.Options = experiment.RunOptions{MaxWrites: x.options.Writes, Destroy: x.options.Destroy,
 		Sampled: x.options.Sampled, Profile: x.options.Profile}
 	part := experiment.OfRole(b.Run, x.loadRole())
-	err := x.whileMounted(ctx, part.Targets[0].Place.Path, func(string) error { return x.ResumeFrom(ctx, b, part) })
+	err := x.whileMounted(ctx, part.Targets[0].Place.Path, func(string) error {
+		return x.under.ResumeFrom(ctx, b, part)
+	})
 	if err != nil {
 		return err
 	}
@@ -240,7 +244,7 @@ func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.B
 			return err
 		}
 	} else {
-		if err := x.resumePeers(ctx, b, x.Measurement, app.StorageRole); err != nil {
+		if err := x.resumePeers(ctx, b, x.under, app.StorageRole); err != nil {
 			return err
 		}
 		x.enterPeers()
@@ -250,9 +254,9 @@ func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.B
 	}
 	switch {
 	case x.options.Budget > 0:
-		x.Run.Budget = experiment.BudgetOf(x.options.Budget, x.Measurement)
+		x.under.Run.Budget = experiment.BudgetOf(x.options.Budget, x.under)
 	case b.Run.Status == lab.Complete:
-		x.Run.Budget = 0 // it was spent
+		x.under.Run.Budget = 0 // it was spent
 	}
 	if err := x.bind(ctx); err != nil {
 		return err
@@ -261,13 +265,13 @@ func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.B
 }
 
 // Report shows the experiment as a saved one is.
-func (x *Experiment) Report() error { return x.options.Report(x.Run.ID) }
+func (x *Experiment) Report() error { return x.options.Report(x.under.Run.ID) }
 
 // close gives back what the experiment holds besides the places of its parts.
 func (x *Experiment) close() {
-	targets := append(slices.Clone(x.openedEarly), x.Target)
+	targets := append(slices.Clone(x.openedEarly), x.under.Target)
 	for _, m := range x.otherMeasurements() {
-		if m.Target != x.Target {
+		if m.Target != x.under.Target {
 			targets = append(targets, m.Target)
 		}
 	}
@@ -278,5 +282,5 @@ func (x *Experiment) close() {
 		x.network.Close()
 		return
 	}
-	x.CloseConcurrently(targets)
+	x.under.App.CloseConcurrently(targets)
 }

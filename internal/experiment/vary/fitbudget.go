@@ -28,18 +28,18 @@ const budgetShareForAll = 0.75
 // all that is measured. What is left of the budget goes to the loads that are not decided by then.
 func (x *Experiment) fitBudget() {
 	if x.varies.kind != app.SweepKind || len(x.varies.choices) != 1 || x.options.Budget <= 0 ||
-		hasCommands(x.Run.Cells) {
+		hasCommands(x.under.Run.Cells) {
 		return
 	}
-	cells := x.SuiteCells()
+	cells := x.under.SuiteCells()
 	for i := range cells {
 		cells[i].Repetitions = x.options.perVisit()
 	}
-	visit := suite.EstimateTime(cells, x.Pause())
+	visit := suite.EstimateTime(cells, x.under.Pause())
 	if visit <= 0 || len(cells) == 0 {
 		return // nobody knows how long it takes
 	}
-	e := x.Run.Experiment
+	e := x.under.Run.Experiment
 	if x.options.Blocks == 0 {
 		e.Blocks = blocksInBudget
 	}
@@ -68,12 +68,12 @@ func (x *Experiment) fitBudget() {
 	if most := int(budget / (float64(blocks*len(kept)) * each)); most < len(cells) {
 		var fewer []lab.Cell
 		for _, i := range plan.Coarse(len(cells), max(1, most)) {
-			fewer = append(fewer, x.Run.Cells[i])
+			fewer = append(fewer, x.under.Run.Cells[i])
 		}
 		if left := len(cells) - len(fewer); left > 0 {
 			without = append(without, fmt.Sprintf("%s of %d", prose.Count(left, "load"), len(cells)))
 		}
-		x.Run.Cells = fewer
+		x.under.Run.Cells = fewer
 	}
 	if len(without) == 0 {
 		return
@@ -84,8 +84,8 @@ func (x *Experiment) fitBudget() {
 			prose.Count(blocks, "block"), unit.Duration(visit*time.Duration(blocks*len(levels))),
 			unit.Duration(x.options.Budget),
 			strings.Join(without, " and "), strings.Join(levelWords(kept), ", "))}
-	x.Print("", w.Text)
-	x.Run.Warnings = append(x.Run.Warnings, w)
+	x.under.App.Print("", w.Text)
+	x.under.Run.Warnings = append(x.under.Run.Warnings, w)
 }
 
 func levelsAt(levels []string, at []int) []string {

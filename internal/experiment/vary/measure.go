@@ -41,13 +41,13 @@ func (v *visiting) List(ctx context.Context, l app.Listing) error { return v.x.l
 
 // Source follows the visits.
 func (v *visiting) Source() progress.Source {
-	v.x.clock = progress.NewVisitClock(v.x.visits, v.x.Measurement.RunnerMeasurement().Cells, v.x.savedOfAll())
-	return v.x.WithProfiles(v.x.clock)
+	v.x.clock = progress.NewVisitClock(v.x.visits, v.x.under.RunnerMeasurement().Cells, v.x.savedOfAll())
+	return v.x.under.WithProfiles(v.x.clock)
 }
 
 // Complete says how many blocks there were where the budget has left some undone.
 func (v *visiting) Complete(m *experiment.Measured) {
-	if v.x.Run.Budget == 0 || len(m.Repetitions) == 0 {
+	if v.x.under.Run.Budget == 0 || len(m.Repetitions) == 0 {
 		return
 	}
 	done := v.x.carried.Done
@@ -71,8 +71,8 @@ func (x *Experiment) partOf(next plan.Repetition) string {
 
 // done is a repetition as the plans of the run see it.
 func (x *Experiment) done(r lab.Repetition) plan.Done {
-	i := slices.IndexFunc(x.Run.Cells, func(c lab.Cell) bool { return c.ID == r.Cell })
-	return runner.Done(x.Run.Cells[i], r)
+	i := slices.IndexFunc(x.under.Run.Cells, func(c lab.Cell) bool { return c.ID == r.Cell })
+	return runner.Done(x.under.Run.Cells[i], r)
 }
 
 // changing is the effect of settings and mounts of running machines.
@@ -80,8 +80,8 @@ type changing struct{ x *Experiment }
 
 // Open begins the journals, and tries each level.
 func (c *changing) Open(ctx context.Context) error {
-	x := c.x
-	if err := x.settings.open(ctx, x.App, x.Store, x.Run.ID, x.Run.Experiment.Keep); err != nil {
+	x, m := c.x, c.x.under
+	if err := x.settings.open(ctx, m.App, m.Store, m.Run.ID, m.Run.Experiment.Keep); err != nil {
 		return err
 	}
 	if err := x.tryLevels(ctx); err != nil {

@@ -36,7 +36,7 @@ func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(fo
 	if folder == "" {
 		folder = mount.NFSFolder(store.NewID())
 	}
-	return recovery.WhileMounted(ctx, x.Measurement.App, x.Store, x.Target, store.NewID(), folder, levels[0],
+	return recovery.WhileMounted(ctx, x.under.App, x.under.Store, x.under.Target, store.NewID(), folder, levels[0],
 		func() error { return do(folder) })
 }
 
@@ -49,7 +49,7 @@ func (x *Experiment) mountToClean(ctx context.Context) error {
 	err := x.settings.apply(context.WithoutCancel(ctx), mount.NFSFactor, x.varies.mountLevels()[0])
 	if err != nil {
 		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " +
-			x.Run.ID + " there", Hints: []string{"remove it by hand"}}, err)
+			x.under.Run.ID + " there", Hints: []string{"remove it by hand"}}, err)
 	}
 	return nil
 }
@@ -57,10 +57,10 @@ func (x *Experiment) mountToClean(ctx context.Context) error {
 // sameRoot refuses mounts of different directories: a scratch file that was laid out in one is not in the other. What
 // tells them apart is the number of the directory and when it was changed last, to the nanosecond.
 func (x *Experiment) sameRoot(ctx context.Context, level string, first *string) error {
-	argv := []string{"stat", "-c", "%i %z", "--", x.Place().Path}
-	out, err := x.Target.Run(ctx, argv...)
+	argv := []string{"stat", "-c", "%i %z", "--", x.under.Place().Path}
+	out, err := x.under.Target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't tell what is mounted", Target: host.RemoteName(x.Target), Command: argv,
+		err = &lab.Error{What: "can't tell what is mounted", Target: host.RemoteName(x.under.Target), Command: argv,
 			Output: string(out.Stderr)}
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (x *Experiment) sameRoot(ctx context.Context, level string, first *string) 
 	if root != *first {
 		return &lab.Error{Kind: lab.Refused,
 			What:   fmt.Sprintf("%s leads to another directory than the first level of %s", level, mount.NFSFactor),
-			Target: host.RemoteName(x.Target),
+			Target: host.RemoteName(x.under.Target),
 			Hints: []string{"all levels must be mounts of one directory of one server, by whatever address and " +
 				"transport"}}
 	}

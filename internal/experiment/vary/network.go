@@ -83,7 +83,7 @@ func (x *Experiment) nameEnds(su suite.Suite) error {
 	o := network.Options{RunOptions: x.options.runOptions(), Addresses: x.options.Addresses,
 		Port: cmp.Or(x.options.Port, iperf3.Port), Pairs: x.options.NetworkPairs}
 	o.On = x.options.Ends
-	n := network.NewNetwork(x.App, x.Store, o)
+	n := network.NewNetwork(x.under.App, x.under.Store, o)
 	x.network = &n
 	if err := n.Name(); err != nil {
 		return err
@@ -121,24 +121,24 @@ func canAddUp(su suite.Suite, pairs int) error {
 
 // makePairs makes the measurements of all pairs.
 func (x *Experiment) makePairs() {
-	x.Measurement = x.network.Part(0)
+	x.under = x.network.Part(0)
 	for i := range x.network.Pairs[1:] {
-		x.Measurement.Peers = append(x.Measurement.Peers, x.network.Part(i+1))
+		x.under.Peers = append(x.under.Peers, x.network.Part(i+1))
 	}
 }
 
 // newPairs gives the run the targets of all ends, and each further pair the loads of the first.
 func (x *Experiment) newPairs() {
-	x.Run.Network, x.Run.Targets = x.network.Pairs, nil
+	x.under.Run.Network, x.under.Run.Targets = x.network.Pairs, nil
 	for _, e := range x.network.Ends {
-		x.Run.Targets = append(x.Run.Targets, e.Recorded)
+		x.under.Run.Targets = append(x.under.Run.Targets, e.Recorded)
 	}
-	for i, m := range x.Peers {
-		m.Run = x.Run
+	for i, m := range x.under.Peers {
+		m.Run = x.under.Run
 		m.Run.Targets, m.Run.Warnings = []lab.RunTarget{x.network.End(x.network.Pairs[i+1].Client).Recorded}, nil
 	}
 	if n := len(x.network.Pairs); n > 1 {
-		x.Run.Warnings = append(x.Run.Warnings, lab.Warning{Code: "sum-of-targets",
+		x.under.Run.Warnings = append(x.under.Run.Warnings, lab.Warning{Code: "sum-of-targets",
 			Text: fmt.Sprintf("each test was carried out by %d pairs at the same moment; its numbers are what they "+
 				"did together, in the seconds in which all were running", n)})
 	}
@@ -148,8 +148,8 @@ func (x *Experiment) newPairs() {
 // setPeerCells gives the peers the cells of the run; a pair of a network has load generators of its own, where settings
 // place them.
 func (x *Experiment) setPeerCells() {
-	for i, m := range x.Peers {
-		m.Run.Cells = slices.Clone(x.Run.Cells)
+	for i, m := range x.under.Peers {
+		m.Run.Cells = slices.Clone(x.under.Run.Cells)
 		if x.network == nil {
 			continue
 		}
@@ -162,7 +162,7 @@ func (x *Experiment) setPeerCells() {
 
 // readEnds reads the ends of a saved run.
 func (x *Experiment) readEnds(b *store.Bundle) error {
-	n := network.NewNetwork(x.App, x.Store, network.Options{})
+	n := network.NewNetwork(x.under.App, x.under.Store, network.Options{})
 	x.network = &n
 	for _, c := range b.Run.Cells {
 		n.Needs(c.Engine, c.Params)
@@ -172,14 +172,14 @@ func (x *Experiment) readEnds(b *store.Bundle) error {
 
 // resumePairs reads what the pairs of an interrupted run have measured, after the first of them was.
 func (x *Experiment) resumePairs(ctx context.Context, b *store.Bundle) error {
-	x.Run.Targets = b.Run.Targets
-	for i, m := range x.Peers {
-		part := x.Run
+	x.under.Run.Targets = b.Run.Targets
+	for i, m := range x.under.Peers {
+		part := x.under.Run
 		part.Targets, part.Warnings = []lab.RunTarget{x.network.End(x.network.Pairs[i+1].Client).Recorded}, nil
 		if err := m.ResumeFrom(ctx, b, part); err != nil {
 			return err
 		}
-		x.TakeWarnings(m)
+		x.under.TakeWarnings(m)
 	}
 	x.setPeerCells()
 	return nil

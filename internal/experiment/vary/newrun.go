@@ -29,37 +29,37 @@ func (x *Experiment) newRunOnPlace(ctx context.Context, args []string, terms *la
 func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite.Suite, terms *lab.Experiment) error {
 	var err error
 	if network != nil {
-		err = x.NewHeaderOn(*network, lab.Place{Kind: lab.NoPlace})
+		err = x.under.NewHeaderOn(*network, lab.Place{Kind: lab.NoPlace})
 	} else {
-		err = x.NewHeader(ctx, args)
+		err = x.under.NewHeader(ctx, args)
 	}
 	if err != nil {
 		return err
 	}
-	x.Run.Experiment, x.Run.Design, x.suiteName = terms, lab.Design(x.varies.kind), args[0]
+	x.under.Run.Experiment, x.under.Run.Design, x.suiteName = terms, lab.Design(x.varies.kind), args[0]
 	if x.options.SettableOnly {
 		if err := x.excludeUnavailable(ctx); err != nil {
 			return err
 		}
 	}
 	x.fitBudget()
-	if x.Run.Arms, err = x.varies.arms(&x.options, &x.Run, x.loadRole()); err != nil {
+	if x.under.Run.Arms, err = x.varies.arms(&x.options, &x.under.Run, x.loadRole()); err != nil {
 		return err
 	}
 	if err := x.recordPriors(); err != nil {
 		return err
 	}
-	if x.Run.Cells, err = x.inArms(x.Run.Cells); err != nil {
+	if x.under.Run.Cells, err = x.inArms(x.under.Run.Cells); err != nil {
 		return err
 	}
-	x.Run.Order, x.Run.Repetitions, x.Run.Budget = "visits", 0, x.options.Budget.Seconds()
+	x.under.Run.Order, x.under.Run.Repetitions, x.under.Run.Budget = "visits", 0, x.options.Budget.Seconds()
 	if network != nil {
 		x.newPairs()
-	} else if err := x.SecureAndSnapshot(ctx); err != nil {
+	} else if err := x.under.SecureAndSnapshot(ctx); err != nil {
 		return err
 	}
 	if network == nil {
-		if err := x.newPeers(ctx, x.Measurement, app.StorageRole, args); err != nil {
+		if err := x.newPeers(ctx, x.under, app.StorageRole, args); err != nil {
 			return err
 		}
 		x.enterPeers()
@@ -70,24 +70,24 @@ func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite
 // recordPriors takes down what a search leaves out, and what is known of its settings, so that it stays the same search
 // when it goes on with a newer headroom.
 func (x *Experiment) recordPriors() error {
-	x.Run.Experiment.Excluded = x.options.Excluded
+	x.under.Run.Experiment.Excluded = x.options.Excluded
 	if x.varies.kind != app.BisectKind {
 		return nil
 	}
 	if x.options.NoPriors {
-		x.Run.Experiment.PriorsFrom = lab.PriorsFromNothing
+		x.under.Run.Experiment.PriorsFrom = lab.PriorsFromNothing
 		return nil
 	}
 	knowledge, err := diff.Load()
 	if err != nil {
 		return err
 	}
-	x.Run.Experiment.Priors = bisection.PriorsBeside(knowledge, x.Run.Experiment, x.options.Profiles)
+	x.under.Run.Experiment.Priors = bisection.PriorsBeside(knowledge, x.under.Run.Experiment, x.options.Profiles)
 	switch {
 	case len(x.options.Profiles.Cells) > 0:
-		x.Run.Experiment.PriorsFrom = lab.PriorsFromProfiles
-	case x.Run.Experiment.Priors != nil:
-		x.Run.Experiment.PriorsFrom = lab.PriorsFromKnowledge
+		x.under.Run.Experiment.PriorsFrom = lab.PriorsFromProfiles
+	case x.under.Run.Experiment.Priors != nil:
+		x.under.Run.Experiment.PriorsFrom = lab.PriorsFromKnowledge
 	}
 	return nil
 }

@@ -18,11 +18,11 @@ import (
 // that are the likeliest reason are measured together, beside the baseline and each of the two alone, in blocks of
 // their own. It says whether there are any.
 func (x *Experiment) addPairs(done []plan.Done) (bool, error) {
-	e := x.Run.Experiment
+	e := x.under.Run.Experiment
 	if x.varies.kind != app.AblateKind || e.MostPairs == 0 || len(e.Pairs) > 0 {
 		return false, nil
 	}
-	suspects, err := ablation.SuspectsOf(x.Run, RepetitionsOf(done))
+	suspects, err := ablation.SuspectsOf(x.under.Run, RepetitionsOf(done))
 	if err != nil {
 		return false, err
 	}
@@ -36,8 +36,8 @@ func (x *Experiment) addPairs(done []plan.Done) (bool, error) {
 	for _, d := range done {
 		terms.PairsFrom = max(terms.PairsFrom, d.Block+1)
 	}
-	x.Run.Experiment = &terms
-	before := len(x.Run.Cells)
+	x.under.Run.Experiment = &terms
+	before := len(x.under.Run.Cells)
 	for _, p := range suspects {
 		x.addPair(p)
 	}
@@ -46,12 +46,12 @@ func (x *Experiment) addPairs(done []plan.Done) (bool, error) {
 		return false, nil // no time is left, and the report names the pairs
 	}
 	if err := x.carried.Writer().Update(func(r *lab.Run) {
-		r.Experiment, r.Arms, r.Cells = x.Run.Experiment, x.Run.Arms, x.Run.Cells
+		r.Experiment, r.Arms, r.Cells = x.under.Run.Experiment, x.under.Run.Arms, x.under.Run.Cells
 	}); err != nil {
 		return false, err
 	}
 	x.visits = plan
-	x.clock.Follow(plan, x.Measurement.RunnerMeasurement().Cells[before:])
+	x.clock.Follow(plan, x.under.RunnerMeasurement().Cells[before:])
 	x.carried.Tell(runner.Progress{Doing: "effects do not add up; " + prose.Count(len(suspects), "pair") +
 		" of settings in further blocks", Begins: true})
 	return true, nil
@@ -68,7 +68,7 @@ func (x *Experiment) levelsOf(p [2]int) map[string]string {
 // when a run is drafted.
 func (x *Experiment) canPair(p [2]int) bool {
 	levels := x.levelsOf(p)
-	return len(levels) == 2 && !(hasCommands(x.Run.Cells) && len(load.Params(nil, levels)) > 0)
+	return len(levels) == 2 && !(hasCommands(x.under.Run.Cells) && len(load.Params(nil, levels)) > 0)
 }
 
 // hasCommands says whether a load is a command: its parameters are filled into its arguments when a run is drafted.
@@ -84,7 +84,7 @@ func (x *Experiment) addPair(p [2]int) {
 // pairVisits is the plan of the blocks with pairs: beside each, both of its settings alone and the baseline, since
 // effects are compared within a block; until all are settled.
 func (x *Experiment) pairVisits() *plan.Visits {
-	e := x.Run.Experiment
+	e := x.under.Run.Experiment
 	needs := map[string][]string{} // the arms that a pair is compared with
 	for _, p := range e.Pairs {
 		needs[ablation.PairArm(p[0], p[1])] = append(baselines(), ablation.AloneArm(p[0]), ablation.AloneArm(p[1]))
@@ -101,13 +101,13 @@ func (x *Experiment) pairVisits() *plan.Visits {
 	}
 	all := open(nil)
 	arms := slices.DeleteFunc(x.armCells(), func(a plan.VisitedArm) bool { return !slices.Contains(all, a.ID) })
-	of := settledArms(x.Run)
+	of := settledArms(x.under.Run)
 	settled := func(done []plan.Done) []string {
 		left := open(of(done))
 		return slices.DeleteFunc(slices.Clone(all), func(arm string) bool { return slices.Contains(left, arm) })
 	}
 	return plan.InVisits(arms, plan.VisitTerms{First: e.PairsFrom, Blocks: e.Blocks, MinBlocks: e.MinBlocks,
-		Budget: x.Run.Budget}, settled, x.Run.Seed)
+		Budget: x.under.Run.Budget}, settled, x.under.Run.Seed)
 }
 
 // baselines are the arms of the baseline's visits in a block.
@@ -121,9 +121,9 @@ func baselines() []string {
 
 // pairsText says for a dry run what may follow the blocks; empty for nothing.
 func (x *Experiment) pairsText() string {
-	if x.Run.Experiment.MostPairs == 0 || len(x.Run.Experiment.Pairs) > 0 {
+	if x.under.Run.Experiment.MostPairs == 0 || len(x.under.Run.Experiment.Pairs) > 0 {
 		return ""
 	}
 	return fmt.Sprintf("if effects don't add up: at most %s of settings and the baseline, in as many blocks "+
-		"again", prose.Count(x.Run.Experiment.MostPairs, "pair"))
+		"again", prose.Count(x.under.Run.Experiment.MostPairs, "pair"))
 }

@@ -64,8 +64,8 @@ func (o *Options) checkPeers(choices []factor.Choice) error {
 func (x *Experiment) addPeers(of *experiment.Measurement, role string) {
 	last := of
 	for i, t := range x.openedEarly {
-		m := &experiment.Measurement{App: x.App, Options: of.Options, Store: x.Store, Target: t, Concurrent: last,
-			Role: parallel.PeerRole(role, i), Reboots: true}
+		m := &experiment.Measurement{App: x.under.App, Options: of.Options, Store: x.under.Store, Target: t,
+			Concurrent: last, Role: parallel.PeerRole(role, i), Reboots: true}
 		of.Peers, last = append(of.Peers, m), m
 	}
 	x.openedEarly = nil
@@ -116,10 +116,10 @@ func (x *Experiment) resumePeers(ctx context.Context, b *store.Bundle, of *exper
 
 // enterPeers has the peers of the place under test enter each arm with it, and the run know their targets.
 func (x *Experiment) enterPeers() {
-	for _, m := range x.Peers {
+	for _, m := range x.under.Peers {
 		m.Enter = x.enterPeer(m)
 	}
-	x.Run.Targets = x.Measurement.Targets()
+	x.under.Run.Targets = x.under.Targets()
 }
 
 // enterPeer makes an arm effective on a peer.
@@ -145,7 +145,7 @@ func (x *Experiment) enterPeer(m *experiment.Measurement) func(ctx context.Conte
 
 // otherMeasurements are all measurements of the experiment but the one under test.
 func (x *Experiment) otherMeasurements() []*experiment.Measurement {
-	all := slices.Clone(x.Peers)
+	all := slices.Clone(x.under.Peers)
 	if x.reference != nil {
 		all = append(append(all, x.reference), x.reference.Peers...)
 	}

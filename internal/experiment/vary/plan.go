@@ -14,11 +14,11 @@ const underTest = ""
 
 // plan is that of the visits, or the search that asks for them.
 func (x *Experiment) plan() error {
-	x.Measurement.Enter = x.enter
+	x.under.Enter = x.enter
 	if x.reference != nil {
 		x.reference.Enter = x.enter
 	}
-	x.booting.report, x.building.under = x.carried.Tell, x.Measurement
+	x.booting.report, x.building.under = x.carried.Tell, x.under
 	x.carried.Effects = []experiment.Effect{&x.building, &changing{x}, x.booting}
 	x.carried.Schedule = &visiting{x: x}
 	err := x.makeSchedule()
@@ -30,9 +30,9 @@ func (x *Experiment) plan() error {
 
 func (x *Experiment) makeSchedule() error {
 	// what was mounted when it was taken down is gone in the end
-	x.Reboots = x.varies.boots() && x.booting.ofLoadTarget() || x.varies.mounts()
+	x.under.Reboots = x.varies.boots() && x.booting.ofLoadTarget() || x.varies.mounts()
 	if x.varies.mounts() {
-		x.Mounted = x.varies.mountLevels()[0]
+		x.under.Mounted = x.varies.mountLevels()[0]
 	}
 	if x.varies.kind == app.BisectKind {
 		var err error
@@ -41,19 +41,19 @@ func (x *Experiment) makeSchedule() error {
 		}
 		return err
 	}
-	terms := plan.VisitTerms{Blocks: x.Run.Experiment.Blocks, MinBlocks: x.Run.Experiment.MinBlocks,
-		Budget: x.Run.Budget}
+	terms := plan.VisitTerms{Blocks: x.under.Run.Experiment.Blocks, MinBlocks: x.under.Run.Experiment.MinBlocks,
+		Budget: x.under.Run.Budget}
 	arms := x.armCells()
 	var settled func([]plan.Done) []string
 	switch {
 	case x.varies.kind == app.AblateKind:
-		settled = settledArms(x.Run)
-	case x.Run.Experiment.Looks > 0:
+		settled = settledArms(x.under.Run)
+	case x.under.Run.Experiment.Looks > 0:
 		terms.MinBlocks = max(sweep.MinBlocks, terms.MinBlocks) // runs of older versions don't say how many
-		settled = settledLoads(x.Run, arms, terms.MinBlocks)
+		settled = settledLoads(x.under.Run, arms, terms.MinBlocks)
 	}
-	x.visits = plan.InVisits(arms, terms, settled, x.Run.Seed)
-	if len(x.Run.Experiment.Pairs) > 0 {
+	x.visits = plan.InVisits(arms, terms, settled, x.under.Run.Seed)
+	if len(x.under.Run.Experiment.Pairs) > 0 {
 		x.visits = x.pairVisits()
 	}
 	return nil
@@ -85,10 +85,10 @@ func settledArms(run lab.Run) func([]plan.Done) []string {
 // armCells are the arms with their cells, as the plan sees them.
 func (x *Experiment) armCells() []plan.VisitedArm {
 	var arms []plan.VisitedArm
-	cells := x.PlanCells()
-	for _, a := range x.Run.Arms {
+	cells := x.under.PlanCells()
+	for _, a := range x.under.Run.Arms {
 		arm := plan.VisitedArm{ID: a.ID}
-		for i, c := range x.Run.Cells {
+		for i, c := range x.under.Run.Cells {
 			if c.Arm == a.ID {
 				arm.Cells = append(arm.Cells, cells[i])
 			}

@@ -32,21 +32,21 @@ func (x *Experiment) newReference(ctx context.Context) error {
 		return app.Usage("a network has no reference to compare with", "leave out --reference")
 	}
 	on, at := x.options.ReferenceOn, []string{x.options.Reference}
-	if x.AllKinds().Has(x.options.Reference) { // what it was made with is measured
+	if x.under.App.AllKinds().Has(x.options.Reference) { // what it was made with is measured
 		if on != "" {
 			return app.Usage("--reference names a target, and --reference-on another",
 				"--reference PLACE --reference-on "+on)
 		}
 		on, at = x.options.Reference, nil
-	} else if len(x.Peers) > 0 {
+	} else if len(x.under.Peers) > 0 {
 		return app.Usage("several targets can't be compared with one place, "+x.options.Reference,
 			"name a reference of which there can be as many: --reference 'kube:pod?…'")
 	}
-	r, err := x.openReference(ctx, on, 1+len(x.Peers))
+	r, err := x.openReference(ctx, on, 1+len(x.under.Peers))
 	if err != nil {
 		return err
 	}
-	baseline := x.arm(x.Run.Experiment.Baseline).Levels
+	baseline := x.arm(x.under.Run.Experiment.Baseline).Levels
 	r.Options = x.options.runOptions()
 	r.Options.Destroy, r.Options.Sampled = "", "" // those are the consent for the place under test
 	r.Options.Profile = experiment.ProfileOptions{}
@@ -56,7 +56,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	if err := r.NewHeader(ctx, append([]string{x.suiteName}, at...)); err != nil {
 		return err
 	}
-	r.Run.ID, r.Run.Targets[0].Role = x.Run.ID, ReferenceArm
+	r.Run.ID, r.Run.Targets[0].Role = x.under.Run.ID, ReferenceArm
 	for i := range r.Run.Cells {
 		c := &r.Run.Cells[i]
 		c.ID, c.Arm, c.Repetitions = c.ID+"@"+ReferenceArm, ReferenceArm, x.options.perVisit()
@@ -65,7 +65,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	if err := x.sameLoads(r.Run.Cells); err != nil {
 		return err
 	}
-	if r.Target == x.Target && r.Place().Path == x.Place().Path {
+	if r.Target == x.under.Target && r.Place().Path == x.under.Place().Path {
 		return app.Usage(fmt.Sprintf("the reference %s is the place under test", x.options.Reference))
 	}
 	if err := r.SecureAndSnapshot(ctx); err != nil {
@@ -74,10 +74,11 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	if err := x.newPeers(ctx, r, ReferenceArm, []string{x.suiteName}); err != nil {
 		return err
 	}
-	x.Run.Experiment.Reference = ReferenceArm
-	x.Run.Arms = append(x.Run.Arms, lab.Arm{ID: ReferenceArm, Role: ReferenceArm, Levels: map[string]string{}})
-	x.Run.Cells = append(x.Run.Cells, r.Run.Cells...)
-	x.Run.Targets = append(x.Run.Targets, r.Targets()...)
+	run := &x.under.Run
+	run.Experiment.Reference = ReferenceArm
+	run.Arms = append(run.Arms, lab.Arm{ID: ReferenceArm, Role: ReferenceArm, Levels: map[string]string{}})
+	run.Cells = append(run.Cells, r.Run.Cells...)
+	run.Targets = append(run.Targets, r.Targets()...)
 	return nil
 }
 
@@ -87,10 +88,10 @@ func (x *Experiment) openReference(ctx context.Context, on string, many int) (*e
 	if on == "" {
 		on = app.LocalTarget
 	}
-	r := &experiment.Measurement{App: x.App, Store: x.Store, Target: x.Target, Concurrent: x.Measurement,
+	r := &experiment.Measurement{App: x.under.App, Store: x.under.Store, Target: x.under.Target, Concurrent: x.under,
 		Role: ReferenceArm}
-	if on != x.Target.Name() || x.Traits(on).Scheduled { // two of one name are two targets
-		opened, err := x.OpenConcurrently(ctx, slices.Repeat([]string{on}, many))
+	if on != x.under.Target.Name() || x.under.App.Traits(on).Scheduled { // two of one name are two targets
+		opened, err := x.under.App.OpenConcurrently(ctx, slices.Repeat([]string{on}, many))
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +106,7 @@ func (x *Experiment) openReference(ctx context.Context, on string, many int) (*e
 // for a device.
 func (x *Experiment) sameLoads(cells []lab.Cell) error {
 	for _, c := range cells {
-		if !slices.ContainsFunc(x.Run.Cells, func(o lab.Cell) bool {
+		if !slices.ContainsFunc(x.under.Run.Cells, func(o lab.Cell) bool {
 			return sweep.SharedID(o.ID) == sweep.SharedID(c.ID)
 		}) {
 			return app.Usage(fmt.Sprintf("the reference %s has a load %s, which the levels have not",
@@ -133,16 +134,16 @@ func (x *Experiment) resumeReference(ctx context.Context, b *store.Bundle) error
 	if err := x.resumePeers(ctx, b, r, ReferenceArm); err != nil {
 		return err
 	}
-	x.Run.Cells = b.Run.Cells
-	x.Run.Targets = append(x.Run.Targets, r.Targets()...)
+	x.under.Run.Cells = b.Run.Cells
+	x.under.Run.Targets = append(x.under.Run.Targets, r.Targets()...)
 	return nil
 }
 
 // measurements are what the experiment measures on, by role: the place under test, and the reference where there is
 // one.
 func (x *Experiment) measurements() []*experiment.Measurement {
-	under := *x.Measurement
-	under.Run = experiment.OfRole(x.Run, x.loadRole())
+	under := *x.under
+	under.Run = experiment.OfRole(x.under.Run, x.loadRole())
 	if x.reference == nil {
 		return []*experiment.Measurement{&under}
 	}
@@ -151,13 +152,13 @@ func (x *Experiment) measurements() []*experiment.Measurement {
 
 // unvaried says whether an arm is on a machine where nothing is varied: whatever is in effect elsewhere stays.
 func (x *Experiment) unvaried(arm lab.Arm) bool {
-	return arm.Role == ReferenceArm && x.reference.Target != x.Target
+	return arm.Role == ReferenceArm && x.reference.Target != x.under.Target
 }
 
 // savedOfAll are the repetitions that an earlier part of the run has saved, of all sides.
 func (x *Experiment) savedOfAll() []lab.Repetition {
 	if x.reference == nil {
-		return x.Saved
+		return x.under.Saved
 	}
-	return slices.Concat(x.Saved, x.reference.Saved)
+	return slices.Concat(x.under.Saved, x.reference.Saved)
 }

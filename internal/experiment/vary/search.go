@@ -26,7 +26,7 @@ const (
 
 // replaySearch begins a search, and replays into it what was measured before an interruption.
 func replaySearch(x *Experiment) (*searching, error) {
-	state, err := bisection.Replay(x.Run, slices.Values(x.Saved))
+	state, err := bisection.Replay(x.under.Run, slices.Values(x.under.Saved))
 	return &searching{x: x, state: state}, err
 }
 
@@ -57,8 +57,8 @@ func (s *searching) Next([]plan.Done) (plan.Repetition, bool) {
 func (s *searching) Grow(ctx context.Context) (bool, error) {
 	if s.begun.IsZero() {
 		s.begun = time.Now()
-		asked := s.x.Run.Experiment.SearchSteps
-		if n := len(asked); n > 0 && asked[n-1].Failed == "" && !bisection.Completed(s.x.Run, asked[n-1].Arm,
+		asked := s.x.under.Run.Experiment.SearchSteps
+		if n := len(asked); n > 0 && asked[n-1].Failed == "" && !bisection.Completed(s.x.under.Run, asked[n-1].Arm,
 			s.savedInBlock(n)) {
 			if err := s.goOn(ctx); err != nil {
 				return false, err
@@ -92,13 +92,13 @@ func (s *searching) Grow(ctx context.Context) (bool, error) {
 // expectByProfiles takes what profiles of the two ends say into account as soon as both were profiled, once. It is
 // noted in the run, so that a search that goes on later expects the same.
 func (s *searching) expectByProfiles() error {
-	e := s.x.Run.Experiment
-	if s.x.Run.Profile == nil || e.Steps || e.PriorsFrom == lab.PriorsFromNothing ||
+	e := s.x.under.Run.Experiment
+	if s.x.under.Run.Profile == nil || e.Steps || e.PriorsFrom == lab.PriorsFromNothing ||
 		e.PriorsFrom == lab.PriorsFromProfiles || len(e.SearchSteps) < 2 ||
 		e.SearchSteps[len(e.SearchSteps)-1].Purpose != search.Anchor.String() {
 		return nil
 	}
-	b, err := s.x.Store.Find(s.x.Run.ID)
+	b, err := s.x.under.Store.Find(s.x.under.Run.ID)
 	if err != nil {
 		return err
 	}
@@ -110,9 +110,9 @@ func (s *searching) expectByProfiles() error {
 	if err != nil || !s.state.ExpectBy(knowledge, costs) {
 		return err
 	}
-	s.x.Run.Experiment = s.state.Run.Experiment
+	s.x.under.Run.Experiment = s.state.Run.Experiment
 	s.x.carried.Tell(runner.Progress{Doing: "  by the profiles of the two ends: " + s.likeliestText(), Begins: true})
-	return s.x.carried.Writer().Update(func(r *lab.Run) { r.Experiment = s.x.Run.Experiment })
+	return s.x.carried.Writer().Update(func(r *lab.Run) { r.Experiment = s.x.under.Run.Experiment })
 }
 
 // worthProfiling says whether a cell is worth profiling now. Of a search these are the ends, and what proves an answer:
@@ -142,7 +142,9 @@ func (s *searching) Done(_ string, r lab.Repetition) plan.Done { return s.x.done
 
 // Source counts: what is measured decides how much is left.
 func (s *searching) Source() progress.Source {
-	return progress.Counter(func() string { return fmt.Sprintf("measurement %d", len(s.x.Run.Experiment.SearchSteps)) })
+	return progress.Counter(func() string {
+		return fmt.Sprintf("measurement %d", len(s.x.under.Run.Experiment.SearchSteps))
+	})
 }
 
 // Complete counts no load as failed: a mixture with which loads fail is an answer to the search.
@@ -150,7 +152,7 @@ func (s *searching) Complete(m *experiment.Measured) { m.Failed = 0 }
 
 // goOn begins to answer the question that was asked last. What an interrupted visit has measured for it counts.
 func (s *searching) goOn(ctx context.Context) error {
-	asked := s.x.Run.Experiment.SearchSteps
+	asked := s.x.under.Run.Experiment.SearchSteps
 	block, arm := len(asked), asked[len(asked)-1].Arm
 	s.measured = s.savedInBlock(block)
 	for _, r := range s.measured {
@@ -166,7 +168,7 @@ func (s *searching) goOn(ctx context.Context) error {
 	}
 	s.open, s.remaining = true, nil
 	position := 0
-	for _, c := range s.x.Run.Cells {
+	for _, c := range s.x.under.Run.Cells {
 		if c.Arm != arm {
 			continue
 		}
@@ -190,7 +192,7 @@ func (s *searching) answer() error {
 		return nil
 	}
 	s.open = false
-	if err := s.state.Add(s.x.Run, s.measured); err != nil {
+	if err := s.state.Add(s.x.under.Run, s.measured); err != nil {
 		return err
 	}
 	s.x.carried.Tell(runner.Progress{Doing: "  " + s.status(), Begins: true})
@@ -199,22 +201,22 @@ func (s *searching) answer() error {
 
 // recordQuestion takes down what is measured next, with an arm of its own where it is measured for the first time.
 func (s *searching) recordQuestion(q search.Question) error {
-	levels := bisection.Levels(s.x.Run.Experiment, q.Subset)
-	i := slices.IndexFunc(s.x.Run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
+	levels := bisection.Levels(s.x.under.Run.Experiment, q.Subset)
+	i := slices.IndexFunc(s.x.under.Run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
 	if i < 0 {
-		i = len(s.x.Run.Arms)
+		i = len(s.x.under.Run.Arms)
 		s.x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: s.x.loadRole(), Levels: levels}, fastArm)
 	}
-	terms := *s.x.Run.Experiment
+	terms := *s.x.under.Run.Experiment
 	terms.SearchSteps = append(slices.Clone(terms.SearchSteps),
-		lab.SearchStep{Arm: s.x.Run.Arms[i].ID, Purpose: q.Purpose.String()})
-	s.x.Run.Experiment = &terms
+		lab.SearchStep{Arm: s.x.under.Run.Arms[i].ID, Purpose: q.Purpose.String()})
+	s.x.under.Run.Experiment = &terms
 	return s.x.carried.Writer().Update(func(r *lab.Run) {
-		r.Experiment, r.Arms, r.Cells = s.x.Run.Experiment, s.x.Run.Arms, s.x.Run.Cells
+		r.Experiment, r.Arms, r.Cells = s.x.under.Run.Experiment, s.x.under.Run.Arms, s.x.under.Run.Cells
 	})
 }
 
 // savedInBlock are the repetitions of a block that an earlier part of the run has measured.
 func (s *searching) savedInBlock(block int) []lab.Repetition {
-	return slices.DeleteFunc(slices.Clone(s.x.Saved), func(r lab.Repetition) bool { return r.Block != block })
+	return slices.DeleteFunc(slices.Clone(s.x.under.Saved), func(r lab.Repetition) bool { return r.Block != block })
 }

@@ -43,7 +43,7 @@ func (s *searching) likeliestText() string {
 
 // candidateText in a few words.
 func (s *searching) candidateText(c bisection.Suspect) string {
-	e := s.x.Run.Experiment
+	e := s.x.under.Run.Experiment
 	if e.Steps {
 		names := bisection.LevelNames(e.Factors[0].Factor, e.Factors[0].Levels)
 		return "from " + names[c.Candidate] + " to " + names[c.Last+1]
@@ -53,11 +53,11 @@ func (s *searching) candidateText(c bisection.Suspect) string {
 
 // List lists what a search may set: what it measures in which order is decided on the way.
 func (s *searching) List(ctx context.Context, l app.Listing) error {
-	if s.x.JSON {
-		return s.x.PrintJSON(s.state.Document())
+	if s.x.under.App.JSON {
+		return s.x.under.App.PrintJSON(s.state.Document())
 	}
-	if f := s.x.Run.Experiment.Factors[0]; s.x.Run.Experiment.Steps {
-		if s.x.Run.Experiment.Commits != nil {
+	if f := s.x.under.Run.Experiment.Factors[0]; s.x.under.Run.Experiment.Steps {
+		if s.x.under.Run.Experiment.Commits != nil {
 			l.Line("every measurement is of one of these commits, which is built the first time")
 			l.Line("first the two ends, until it is clear that they differ, and then what tells most")
 			return s.listMeasurement(ctx, l)
@@ -67,7 +67,7 @@ func (s *searching) List(ctx context.Context, l app.Listing) error {
 		return s.listMeasurement(ctx, l)
 	}
 	l.Line("every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
-	for _, f := range s.x.Run.Experiment.Factors {
+	for _, f := range s.x.under.Run.Experiment.Factors {
 		words := levelWords(f.Levels)
 		l.Line("  %s: %s or %s", strings.TrimSuffix(f.Factor, ":"), words[0], words[1])
 	}
@@ -85,7 +85,7 @@ func (s *searching) List(ctx context.Context, l app.Listing) error {
 func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 	if text := s.profilesText(); text != "" {
 		l.Line("%s", text)
-		l.Commands(s.x.ProfiledCommands()...)
+		l.Commands(s.x.under.ProfiledCommands()...)
 	}
 	if !l.Full {
 		return l.End()
@@ -97,7 +97,7 @@ func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 		}
 	}
 	l.Line("each measurement carries out")
-	for _, c := range s.x.Run.Cells {
+	for _, c := range s.x.under.Run.Cells {
 		if c.Arm == "" || c.Arm == slowArm {
 			l.Commands(slices.Concat(lines[c.ID].Prepare, []string{lines[c.ID].Load}, lines[c.ID].CleanUp)...)
 		}
@@ -107,7 +107,7 @@ func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 
 // stateText is a state of a search in a few words.
 func (s *searching) stateText(arm lab.Arm) string {
-	e := s.x.Run.Experiment
+	e := s.x.under.Run.Experiment
 	if hash := arm.Levels[commitFactor]; hash != "" {
 		return s.commitText(hash)
 	}
@@ -131,13 +131,13 @@ const maxShownNames = 3
 
 // Summarize says what is about to be searched.
 func (s *searching) Summarize(context.Context) {
-	e := s.x.Run.Experiment
-	if s.x.options.DryRun.Asked() && s.x.JSON {
+	e := s.x.under.Run.Experiment
+	if s.x.options.DryRun.Asked() && s.x.under.App.JSON {
 		return // the steps say it
 	}
 	s.x.printPlace()
 	if s.x.booting.host != nil {
-		s.x.Print("  ", s.x.booting.host.text())
+		s.x.under.App.Print("  ", s.x.booting.host.text())
 	}
 	differences := prose.Count(len(e.Factors), "difference") + " between the fast state and the slow one"
 	if e.Steps {
@@ -151,26 +151,26 @@ func (s *searching) Summarize(context.Context) {
 			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
 	}
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
-	all := suite.EstimateTime(s.x.SuiteCells(), s.x.Pause())
-	one := experiment.Cost{Time: all / time.Duration(len(s.x.Run.Arms))}
-	s.x.Print("  ", one.Text(text, "one takes about %s besides changing settings", false))
+	all := suite.EstimateTime(s.x.under.SuiteCells(), s.x.under.Pause())
+	one := experiment.Cost{Time: all / time.Duration(len(s.x.under.Run.Arms))}
+	s.x.under.App.Print("  ", one.Text(text, "one takes about %s besides changing settings", false))
 	if text := s.profilesText(); text != "" {
-		s.x.Print("  ", text)
+		s.x.under.App.Print("  ", text)
 	}
 	if text := s.priorText(); text != "" {
-		s.x.Print("  ", text)
+		s.x.under.App.Print("  ", text)
 	}
 	if u := e.Excluded; u != nil {
-		s.x.Print("  ", varied.ExcludedText(*u))
+		s.x.under.App.Print("  ", varied.ExcludedText(*u))
 	}
 }
 
 // profilesText is what a search profiles, the number of whose proofs nobody knows; empty for nothing.
 func (s *searching) profilesText() string {
-	if s.x.Run.Profile == nil {
+	if s.x.under.Run.Profile == nil {
 		return ""
 	}
-	loads := len(profile.Parts()) * s.x.Run.Profile.Loads
+	loads := len(profile.Parts()) * s.x.under.Run.Profile.Loads
 	return "profiles " + prose.Count(loads, "load") + " of each cell besides, at both ends and in each proof"
 }
 
@@ -189,7 +189,7 @@ func (s *searching) priorText() string {
 
 // commitText is a commit with its subject.
 func (s *searching) commitText(hash string) string {
-	f := s.x.Run.Experiment.Factors[0]
+	f := s.x.under.Run.Experiment.Factors[0]
 	if i := slices.Index(f.Levels, hash); i >= 0 && i < len(f.Titles) {
 		return hash + " (" + f.Titles[i] + ")"
 	}
@@ -198,7 +198,7 @@ func (s *searching) commitText(hash string) string {
 
 // commitsText is what a search among commits is about, for people.
 func (s *searching) commitsText() string {
-	e := s.x.Run.Experiment
+	e := s.x.under.Run.Experiment
 	text := fmt.Sprintf("%s of %s after %s", prose.Count(len(e.Factors[0].Levels)-1, "commit"), e.Commits.Tree,
 		s.commitText(e.Factors[0].Levels[0]))
 	if len(e.Commits.Build) > 0 {

@@ -208,7 +208,7 @@ func (x *Experiment) bind(ctx context.Context) error {
 	if err := x.findMachines(ctx); err != nil {
 		return err
 	}
-	for i := range x.Run.Experiment.Factors {
+	for i := range x.under.Run.Experiment.Factors {
 		if x.varies.choices[i].Scheme.Class != scheme.Live {
 			continue
 		}
@@ -216,12 +216,12 @@ func (x *Experiment) bind(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		x.Run.Experiment.Factors[i].Found = found
+		x.under.Run.Experiment.Factors[i].Found = found
 		for _, w := range warnings { // a run that is resumed has said it
-			if !slices.ContainsFunc(x.Run.Warnings, func(o lab.Warning) bool {
+			if !slices.ContainsFunc(x.under.Run.Warnings, func(o lab.Warning) bool {
 				return o.Code == w.Code && o.Text == w.Text
 			}) {
-				x.Run.Warnings = append(x.Run.Warnings, w)
+				x.under.Run.Warnings = append(x.under.Run.Warnings, w)
 			}
 		}
 	}
@@ -230,13 +230,13 @@ func (x *Experiment) bind(ctx context.Context) error {
 
 // findMachines finds those whose settings are varied.
 func (x *Experiment) findMachines(ctx context.Context) (err error) {
-	machines := []*network.VariedMachine{{Where: []scheme.Scope{{Target: x.Target, Place: x.Place()}}}}
+	machines := []*network.VariedMachine{{Where: []scheme.Scope{{Target: x.under.Target, Place: x.under.Place()}}}}
 	if x.network != nil {
 		if machines, err = x.network.Machines(ctx); err != nil {
 			return err
 		}
 	}
-	x.settings = settingsOf(machines, x.Run.Experiment.Commands)
+	x.settings = settingsOf(machines, x.under.Run.Experiment.Commands)
 	return nil
 }
 

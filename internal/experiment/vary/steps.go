@@ -117,13 +117,13 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 
 // losesDataOnBoot says whether a directory of the target is empty again after a boot.
 func (x *Experiment) losesDataOnBoot() bool {
-	t, ok := x.Target.(host.LosesDataOnBoot)
-	return ok && t.LosesDataOnBoot() && x.Place().Kind == lab.Directory
+	t, ok := x.under.Target.(host.LosesDataOnBoot)
+	return ok && t.LosesDataOnBoot() && x.under.Place().Kind == lab.Directory
 }
 
 func (x *Experiment) cell(id string) lab.Cell {
-	i := slices.IndexFunc(x.Run.Cells, func(c lab.Cell) bool { return c.ID == id })
-	return x.Run.Cells[i]
+	i := slices.IndexFunc(x.under.Run.Cells, func(c lab.Cell) bool { return c.ID == id })
+	return x.under.Run.Cells[i]
 }
 
 // list lists the steps.
@@ -132,11 +132,12 @@ func (x *Experiment) list(ctx context.Context, l app.Listing) error {
 	if err != nil {
 		return err
 	}
-	if x.JSON {
-		return x.PrintJSON(s)
+	if x.under.App.JSON {
+		return x.under.App.PrintJSON(s)
 	}
-	if !slices.ContainsFunc(x.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
-		x.Print("  ", "with --repeat 2 the report says how many repetitions "+x.varies.visitWord()+" is worth")
+	if !slices.ContainsFunc(x.under.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
+		x.under.App.Print("  ",
+			"with --repeat 2 the report says how many repetitions "+x.varies.visitWord()+" is worth")
 	}
 	if len(s.First) > 0 {
 		l.Line("at first, and put back at once")
@@ -183,7 +184,7 @@ func (x *Experiment) listVisits(l app.Listing, visits []stepVisit) {
 		}
 		lines[len(lines)-1] += " " + v.Arm
 	}
-	l.Line("the order of the arms (--seed %d)", x.Run.Seed)
+	l.Line("the order of the arms (--seed %d)", x.under.Run.Seed)
 	l.Each(lines)
 }
 

@@ -16,20 +16,21 @@ import (
 
 // printSummary says what is about to be done.
 func (x *Experiment) printSummary() {
-	e := x.Run.Experiment
-	if x.options.DryRun.Asked() && x.JSON {
+	e := x.under.Run.Experiment
+	if x.options.DryRun.Asked() && x.under.App.JSON {
 		return // the steps say it
 	}
 	x.printPlace()
 	if x.reference != nil {
-		x.Print("reference: ", x.reference.Where())
+		x.under.App.Print("reference: ", x.reference.Where())
 	}
 	if x.booting.host != nil {
-		x.Print("  ", x.booting.host.text())
+		x.under.App.Print("  ", x.booting.host.text())
 	}
-	what := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(len(x.Run.Cells)/len(x.Run.Arms), "cell"),
-		prose.Count(len(x.Run.Arms), "arm"), prose.Count(e.Blocks, "time"))
-	block, about := suite.EstimateTime(x.SuiteCells(), x.Pause()), "about %s besides changing settings"
+	cells, arms := len(x.under.Run.Cells), len(x.under.Run.Arms)
+	what := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(cells/arms, "cell"), prose.Count(arms, "arm"),
+		prose.Count(e.Blocks, "time"))
+	block, about := suite.EstimateTime(x.under.SuiteCells(), x.under.Pause()), "about %s besides changing settings"
 	if x.options.Budget > 0 && block > 0 {
 		about += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.Budget),
 			prose.Count(max(1, min(e.Blocks, int(x.options.Budget/block))), "block"))
@@ -37,7 +38,7 @@ func (x *Experiment) printSummary() {
 	cost := experiment.CostOf(e.Blocks, x.measurements()...)
 	cost.Profiles = experiment.ProfilesText(x.measurements()...)
 	cost.Time = time.Duration(e.Blocks)*block + experiment.ProfilesTime(x.measurements()...)
-	x.Print("  ", cost.Text(what, about, true))
+	x.under.App.Print("  ", cost.Text(what, about, true))
 	for _, v := range e.Factors {
 		line := strings.TrimSuffix(v.Factor, ":") + ": " + strings.Join(levelWords(v.Levels), ", ")
 		if v.Found != "" {
@@ -51,7 +52,7 @@ func (x *Experiment) printSummary() {
 				line += "; " + levelWords(v.Levels)[i] + " gives up " + price.GivesUp
 			}
 		}
-		x.Print("  ", line)
+		x.under.App.Print("  ", line)
 	}
 }
 
@@ -68,12 +69,12 @@ func prices(v lab.VariedFactor) []rule.Price {
 // printPlace says what is measured: one place, several at the same time, or the pairs of a network.
 func (x *Experiment) printPlace() {
 	if x.network != nil {
-		x.network.PrintPairs(x.Run.Suite)
+		x.network.PrintPairs(x.under.Run.Suite)
 		return
 	}
-	x.Print("", x.Where())
-	for _, m := range x.Peers {
-		x.Print("at the same time: ", m.Where())
+	x.under.App.Print("", x.under.Where())
+	for _, m := range x.under.Peers {
+		x.under.App.Print("at the same time: ", m.Where())
 	}
 }
 

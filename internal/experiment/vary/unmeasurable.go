@@ -60,7 +60,7 @@ const maxFailuresInARow = 3
 
 // tooManyFailed says that so many have failed.
 func (s *searching) tooManyFailed() bool {
-	asked := s.x.Run.Experiment.SearchSteps
+	asked := s.x.under.Run.Experiment.SearchSteps
 	return len(asked) >= maxFailuresInARow && !slices.ContainsFunc(asked[len(asked)-maxFailuresInARow:],
 		func(a lab.SearchStep) bool {
 			return a.Failed == ""
@@ -70,11 +70,11 @@ func (s *searching) tooManyFailed() bool {
 // skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
 // nothing to compare the others with, and those that failed just before it are tried again when the search goes on.
 func (s *searching) skip(ctx context.Context, why string, failed error) error {
-	e := *s.x.Run.Experiment
+	e := *s.x.under.Run.Experiment
 	e.SearchSteps = slices.Clone(e.SearchSteps)
 	last := len(e.SearchSteps) - 1
 	arm := s.x.arm(e.SearchSteps[last].Arm)
-	if bisection.End(s.x.Run, arm.ID) {
+	if bisection.End(s.x.under.Run, arm.ID) {
 		for i := last - 1; i >= 0 && e.SearchSteps[i].Failed != ""; i-- {
 			e.SearchSteps[i].Failed = ""
 		}
@@ -85,7 +85,7 @@ func (s *searching) skip(ctx context.Context, why string, failed error) error {
 		return err
 	}
 	s.x.carried.Tell(runner.Progress{Doing: "  " + s.stateText(arm) + " can't be measured: " + why, Begins: true})
-	err := s.state.Skip(s.x.Run)
+	err := s.state.Skip(s.x.under.Run)
 	if s.x.building.commits != nil {
 		err = errors.Join(err, s.x.building.commits.Drop(ctx, arm.Levels[commitFactor]))
 	}
@@ -94,7 +94,7 @@ func (s *searching) skip(ctx context.Context, why string, failed error) error {
 
 // recordSearchStep has on disk what was asked, and what came of it.
 func (s *searching) recordSearchStep(e *lab.Experiment) error {
-	s.x.Run.Experiment = e
+	s.x.under.Run.Experiment = e
 	return s.x.carried.Writer().Update(func(r *lab.Run) { r.Experiment = e })
 }
 
@@ -110,5 +110,5 @@ func (s *searching) endStateError(arm lab.Arm, why string, failed error) error {
 	case failed != nil:
 		return failed
 	}
-	return bisection.NoResult(s.x.Run)
+	return bisection.NoResult(s.x.under.Run)
 }
