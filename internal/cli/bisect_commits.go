@@ -82,7 +82,7 @@ func (p *program) commitsBetween(ctx context.Context, tree, span, build string, 
 	if err != nil {
 		return nil, err
 	}
-	opened, err := commits.Open(ctx, p.Local(), dir)
+	opened, err := commits.Open(ctx, p.App.Local(), dir)
 	if err != nil {
 		return nil, err
 	}

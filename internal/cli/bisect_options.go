@@ -36,7 +36,7 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*vary.Kern
 	if err != nil {
 		return nil, err
 	}
-	tree, err := vary.OpenTree(ctx, k, kbuild.Terms{Target: p.Local(), Waiting: func(folder string) {
+	tree, err := vary.OpenTree(ctx, k, kbuild.Terms{Target: p.App.Local(), Waiting: func(folder string) {
 		vary.WarnBuildBusy(p.App, folder)
 	}})
 	if err != nil {
@@ -44,10 +44,10 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*vary.Kern
 	}
 	k.Tree, k.Release = tree.Dir, tree.Release
 	if boots > 1 {
-		p.Print("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
+		p.App.Print("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
 			"and no kernel is built", boots))
 	}
-	p.Print("", "asking "+k.Tree+" which options can be switched one without the other")
+	p.App.Print("", "asking "+k.Tree+" which options can be switched one without the other")
 	between, err := tree.Between(ctx, texts[0], texts[1], known, p.reportTenths("asked about"))
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func (p *program) reportTenths(did string) func(done, of int) {
 	return func(done, of int) {
 		if tenth := 10 * done / max(1, of); tenth > printed {
 			printed = tenth
-			p.Print("  ", fmt.Sprintf("%s %d of %d", did, done, of))
+			p.App.Print("  ", fmt.Sprintf("%s %d of %d", did, done, of))
 		}
 	}
 }

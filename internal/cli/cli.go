@@ -21,25 +21,25 @@ import (
 func Run(ctx context.Context, s app.Environment) int {
 	s.Footprint.ReleaseProgramPages() // libraries that most commands never use set themselves up when a program starts
 	p := &program{app.New(s)}
-	out, printed := p.Key.Writer(s.Stdout), p.Key.Writer(s.Stderr)
-	p.Stdout, p.Stderr = app.WithDescriptor(out, s.Stdout), app.WithDescriptor(printed, s.Stderr)
+	out, printed := p.App.Key.Writer(s.Stdout), p.App.Key.Writer(s.Stderr)
+	p.App.Stdout, p.App.Stderr = app.WithDescriptor(out, s.Stdout), app.WithDescriptor(printed, s.Stderr)
 	root := p.rootCommand()
 	if s.AsPlugin() {
-		p.Naming = pluginNaming(root)
-		renameTree(p.Naming, root)
+		p.App.Naming = pluginNaming(root)
+		renameTree(p.App.Naming, root)
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: app.PluginWords}
 		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
-		p.Stderr = p.Naming.Writer(p.Stderr)
+		p.App.Stderr = p.App.Naming.Writer(p.App.Stderr)
 	}
 	root.SetArgs(commandWords(s))
 	root.SetIn(s.Stdin)
-	root.SetOut(p.Stdout)
-	root.SetErr(p.Stderr)
-	ctx, ended := p.HandleSignals(ctx)
+	root.SetOut(p.App.Stdout)
+	root.SetErr(p.App.Stderr)
+	ctx, ended := p.App.HandleSignals(ctx)
 	defer ended()
 	err := root.ExecuteContext(ctx)
 	if err != nil && err.Error() != "" && !app.IsBrokenPipe(err) {
-		p.PrintError(err)
+		p.App.PrintError(err)
 	}
 	if flushed := errors.Join(out.Flush(), printed.Flush()); err == nil {
 		err = flushed
@@ -58,7 +58,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		Example: `  headroom run quick /srv            a minute on a scratch file in /srv
   headroom run nvme /dev/nvme1n1     the whole suite on an empty drive
   headroom report last -o page.html  the last run as a page`,
-		Version:           p.Version,
+		Version:           p.App.Version,
 		Args:              cobra.ArbitraryArgs, // so that noCommand gets to see them
 		RunE:              noCommand,
 		SilenceErrors:     true,
@@ -68,9 +68,9 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().StringVar(&p.StoreDir, "store", "",
+	root.PersistentFlags().StringVar(&p.App.StoreDir, "store", "",
 		"folder of saved runs (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
-	root.PersistentFlags().StringVar(&p.ConfigFile, "config", "",
+	root.PersistentFlags().StringVar(&p.App.ConfigFile, "config", "",
 		"configuration file, or none (default $HEADROOM_CONFIG, else ~/.config/headroom/config.yaml)")
 	root.PersistentPreRunE = p.applyConfig
 	p.addReadOnly(root,
@@ -145,5 +145,5 @@ func argumentCount(least, most int, names string) cobra.PositionalArgs {
 const unlimited = 1 << 20
 
 func (p *program) jsonFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&p.JSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&p.App.JSON, "json", false, "print JSON")
 }

@@ -15,7 +15,7 @@ import (
 
 // completeRuns offers the runs of the store to the shell: by their ids and by their labels.
 func (p *program) completeRuns(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	s, err := p.OpenStore()
+	s, err := p.App.OpenStore()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -111,10 +111,10 @@ func (p *program) complete(c *cobra.Command, flag string, values cobra.Completio
 
 // completes says whether the shell asks how a command line goes on.
 func (p *program) completes() bool {
-	if len(p.Args) == 0 {
+	if len(p.App.Args) == 0 {
 		return false
 	}
-	words := commandWords(p.Environment)
+	words := commandWords(p.App.Environment)
 	return len(words) > 0 && strings.HasPrefix(words[0], cobra.ShellCompRequestCmd)
 }
 
@@ -169,4 +169,4 @@ func (p *program) completeSuites(position int) cobra.CompletionFunc {
 }
 
 // suiteNames are built-in suites, then those of the configured folder.
-func (p *program) suiteNames() []string { return append(suite.Builtin(), p.ConfiguredSuites()...) }
+func (p *program) suiteNames() []string { return append(suite.Builtin(), p.App.ConfiguredSuites()...) }

@@ -87,10 +87,10 @@ func (p *program) showConfig() error {
 	if err != nil {
 		return err
 	}
-	if p.JSON {
-		return p.PrintJSON(d)
+	if p.App.JSON {
+		return p.App.PrintJSON(d)
 	}
-	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(p.App.Stdout, 0, 0, 2, ' ', 0)
 	for _, s := range d.Settings {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, visible.Line(s.shown), visible.Line(s.at))
 	}
@@ -105,13 +105,13 @@ func (p *program) showConfig() error {
 		if f.Read {
 			state = "read"
 		}
-		fmt.Fprintf(p.Stderr, "%s's file: %s (%s)\n", f.Origin, visible.Line(f.File), state)
+		fmt.Fprintf(p.App.Stderr, "%s's file: %s (%s)\n", f.Origin, visible.Line(f.File), state)
 	}
 	return nil
 }
 
 func (p *program) configDocument() (configDocument, error) {
-	settings, files, err := p.Config()
+	settings, files, err := p.App.Config()
 	d := configDocument{Schema: configSchema, Files: []configFile{}, Targets: []configSetting{}}
 	if err != nil {
 		return d, err
@@ -119,8 +119,8 @@ func (p *program) configDocument() (configDocument, error) {
 	for _, f := range files {
 		d.Files = append(d.Files, configFile{f.Name, f.Place, f.Read})
 	}
-	if p.StoreDir != "" {
-		settings.Values[config.Store] = config.Value{Text: p.StoreDir, Origin: config.Origin{Place: config.Flag,
+	if p.App.StoreDir != "" {
+		settings.Values[config.Store] = config.Value{Text: p.App.StoreDir, Origin: config.Origin{Place: config.Flag,
 			Name: "--store"}}
 	}
 	for _, k := range config.Keys() {
@@ -128,7 +128,7 @@ func (p *program) configDocument() (configDocument, error) {
 		if !set {
 			v.Origin.Place = config.Default
 			if k.Name == config.Store {
-				v.Text = p.DefaultStore()
+				v.Text = p.App.DefaultStore()
 			}
 		}
 		s := settingOf(k.Name, v)

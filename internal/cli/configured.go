@@ -51,7 +51,7 @@ func (p *program) applyConfig(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	settings, _, err := p.Config()
+	settings, _, err := p.App.Config()
 	if err != nil {
 		return err
 	}
@@ -72,13 +72,13 @@ func (p *program) applyConfig(c *cobra.Command, args []string) error {
 func (p *program) replaceNames(c *cobra.Command, args []string) (err error) {
 	for _, name := range targetFlags() {
 		if f := c.Flags().Lookup(name); f != nil && f.Changed {
-			if err := replaceValues(f, p.NamedTarget); err != nil {
+			if err := replaceValues(f, p.App.NamedTarget); err != nil {
 				return err
 			}
 		}
 	}
 	if f := c.Flags().Lookup("suite"); f != nil && f.Changed {
-		file, err := p.SuiteFile(f.Value.String())
+		file, err := p.App.SuiteFile(f.Value.String())
 		if err != nil {
 			return err
 		}
@@ -97,11 +97,11 @@ func (p *program) replaceNames(c *cobra.Command, args []string) (err error) {
 	case argumentsAreFacts:
 		p.replaceTargets(args[:min(2, len(args))])
 		if len(args) > 2 {
-			args[2], err = p.SuiteFile(args[2])
+			args[2], err = p.App.SuiteFile(args[2])
 		}
 	default:
 		if i, _ := strconv.Atoi(names); i < len(args) {
-			args[i], err = p.SuiteFile(args[i])
+			args[i], err = p.App.SuiteFile(args[i])
 		}
 	}
 	return err
@@ -109,7 +109,7 @@ func (p *program) replaceNames(c *cobra.Command, args []string) (err error) {
 
 func (p *program) replaceTargets(args []string) {
 	for i, typed := range args {
-		args[i] = p.NamedTarget(typed)
+		args[i] = p.App.NamedTarget(typed)
 	}
 }
 
@@ -180,9 +180,9 @@ func settledOtherwise(c *cobra.Command, args []string, name string) bool {
 
 // addToCommand adds a word to the command line as runs keep it, before the command of others where there is one.
 func (p *program) addToCommand(word string) {
-	end := slices.Index(p.Args, "--")
+	end := slices.Index(p.App.Args, "--")
 	if end < 0 {
-		end = len(p.Args)
+		end = len(p.App.Args)
 	}
-	p.Args = slices.Insert(slices.Clone(p.Args), end, word)
+	p.App.Args = slices.Insert(slices.Clone(p.App.Args), end, word)
 }

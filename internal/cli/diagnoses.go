@@ -42,18 +42,18 @@ func (p *program) subjectsOn(args, on []string) ([]parallel.NamedTarget, error) 
 			continue
 		}
 		n := parallel.NamedTarget{Role: typed, Name: typed, Numbered: true}
-		if role, name := app.RoleOf(typed); role != "" && p.AllKinds().Has(name) {
+		if role, name := app.RoleOf(typed); role != "" && p.App.AllKinds().Has(name) {
 			n = parallel.NamedTarget{Role: role, Name: name}
 		}
 		if slices.ContainsFunc(all, func(o parallel.NamedTarget) bool { return o.Role == n.Role }) {
-			if !p.Traits(n.Name).Scheduled { // two pods that are described alike may be on two nodes
+			if !p.App.Traits(n.Name).Scheduled { // two pods that are described alike may be on two nodes
 				return nil, app.Usage(typed + " stands twice")
 			}
 			n.Role = fmt.Sprintf("%s (%d)", n.Role, len(all)+1)
 		}
 		all = append(all, n)
 	}
-	if len(all) == 1 && !p.Traits(all[0].Name).Several {
+	if len(all) == 1 && !p.App.Traits(all[0].Name).Several {
 		return nil, nil
 	}
 	return all, nil
@@ -143,18 +143,18 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.Nam
 	closeAll = func() {
 		for _, s := range sets {
 			if err := s.Close(); err != nil {
-				p.PrintError(err)
+				p.App.PrintError(err)
 			}
 		}
 	}
 	for _, n := range named {
-		if !p.Traits(n.Name).Several {
+		if !p.App.Traits(n.Name).Several {
 			all = append(all, diagnosisTarget{n, func(ctx context.Context) (facts.Document, error) {
-				return p.Subject(ctx, n.Name, o.timeout)
+				return p.App.Subject(ctx, n.Name, o.timeout)
 			}})
 			continue
 		}
-		set, err := p.OpenSet(ctx, n.Name, nil)
+		set, err := p.App.OpenSet(ctx, n.Name, nil)
 		if err != nil {
 			if len(named) == 1 || ctx.Err() != nil {
 				return nil, nil, closeAll, err
@@ -174,7 +174,7 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.Nam
 			all = append(all,
 				diagnosisTarget{parallel.NamedTarget{Role: role, Name: t.Name()},
 					func(ctx context.Context) (facts.Document, error) {
-						doc, err := p.FactsOfTarget(ctx, t, o.timeout)
+						doc, err := p.App.FactsOfTarget(ctx, t, o.timeout)
 						if f, ok := t.(host.FleetMember); ok {
 							err = cmp.Or(err, f.Disconnect())
 						}

@@ -23,7 +23,7 @@ func (p *program) reportExperiment(ctx context.Context, ref, kind string, o vary
 }
 
 func (p *program) showExperiment(b *store.Bundle, o vary.Options) (err error) {
-	s, err := p.OpenStore()
+	s, err := p.App.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (p *program) showExperiment(b *store.Bundle, o vary.Options) (err error) {
 }
 
 func (p *program) findExperiment(ref, kind string) (*store.Bundle, error) {
-	s, err := p.OpenStore()
+	s, err := p.App.OpenStore()
 	if err != nil {
 		return nil, err
 	}

@@ -137,10 +137,10 @@ func noExplanation(name string, known []string) error {
 
 // listExplained lists names alone: there are hundreds.
 func (p *program) listExplained(e explained) error {
-	if p.JSON {
+	if p.App.JSON {
 		return p.printExplained(e)
 	}
-	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
+	w := &app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}
 	for _, kind := range []struct {
 		what string
 		list []string
@@ -159,7 +159,7 @@ func (p *program) listExplained(e explained) error {
 }
 
 func (p *program) printExplained(e explained) error {
-	if p.JSON {
+	if p.App.JSON {
 		d := explainedDocument{"headroom/explain/v1", []warningRow{}, []ruleRow{}, []metricRow{}}
 		for _, c := range e.checks {
 			d.Warnings = append(d.Warnings, warningRow{c.Code, c.Title, c.When, c.Do, c.Taints, c.Source})
@@ -171,9 +171,9 @@ func (p *program) printExplained(e explained) error {
 			d.Metrics = append(d.Metrics, metricRow{m.Name, m.What, m.Names(), m.Info().Unit, m.Info().Better,
 				m.Combined()})
 		}
-		return p.PrintJSON(d)
+		return p.App.PrintJSON(d)
 	}
-	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
+	w := &app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}
 	printed := 0
 	title := func(kind, name, text string) {
 		if printed++; printed > 1 {

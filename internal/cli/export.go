@@ -84,10 +84,10 @@ func (p *program) exportRun(ctx context.Context, bundles []*store.Bundle, output
 		write = bundles[0].Export
 	}
 	if app.OwnOutput(output) {
-		if app.Columns(p.Stdout) > 0 {
+		if app.Columns(p.App.Stdout) > 0 {
 			return app.Usage("a run is not for a terminal", "name a file: -o FILE.headroom")
 		}
-		return write(p.RawStdout)
+		return write(p.App.RawStdout)
 	}
-	return p.WriteOutput(ctx, output, write)
+	return p.App.WriteOutput(ctx, output, write)
 }

@@ -91,12 +91,12 @@ func rowOfScheme(s scheme.Scheme) factorRow {
 }
 
 func (p *program) listFactors(schemes []scheme.Scheme) error {
-	if p.JSON {
+	if p.App.JSON {
 		doc := factorsDocument{Schema: factorsSchema}
 		for _, s := range schemes {
 			doc.Factors = append(doc.Factors, rowOfScheme(s))
 		}
-		return p.PrintJSON(doc)
+		return p.App.PrintJSON(doc)
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
@@ -107,10 +107,10 @@ func (p *program) listFactors(schemes []scheme.Scheme) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(p.Stdout, app.CutLines(table.String(), app.Columns(p.Stdout))); err != nil {
+	if _, err := io.WriteString(p.App.Stdout, app.CutLines(table.String(), app.Columns(p.App.Stdout))); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.Stdout, "\nheadroom factors NAME shows one: its form and levels, or what is in effect here")
+	fmt.Fprintln(p.App.Stdout, "\nheadroom factors NAME shows one: its form and levels, or what is in effect here")
 	return nil
 }
 
@@ -139,8 +139,8 @@ func (p *program) showFactor(ctx context.Context, on string, args []string) erro
 			return err
 		}
 	}
-	if p.JSON {
-		return p.PrintJSON(factorsDocument{Schema: factorsSchema, Factors: []factorRow{row}})
+	if p.App.JSON {
+		return p.App.PrintJSON(factorsDocument{Schema: factorsSchema, Factors: []factorRow{row}})
 	}
 	p.printFactor(row)
 	return nil
@@ -148,11 +148,11 @@ func (p *program) showFactor(ctx context.Context, on string, args []string) erro
 
 // readFactor reads the level of a factor on a target.
 func (p *program) readFactor(ctx context.Context, on, name string, places []string, row factorRow) (factorRow, error) {
-	t, err := p.OpenTarget(ctx, on)
+	t, err := p.App.OpenTarget(ctx, on)
 	if err != nil {
 		return row, err
 	}
-	defer p.CloseTarget(t)
+	defer p.App.CloseTarget(t)
 	where := scheme.Scope{Target: t}
 	if len(places) > 0 {
 		if where.Place, err = undertest.Resolve(ctx, t, places[0]); err != nil {
@@ -175,7 +175,7 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 }
 
 func (p *program) printFactor(row factorRow) {
-	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
+	w := &app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}
 	line := func(name, text string) {
 		if text != "" {
 			w.Line(fmt.Sprintf("  %-10s", name), text)

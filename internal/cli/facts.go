@@ -54,7 +54,7 @@ options, sysctls and module parameters are only counted; --all lists them. The J
 			if err != nil {
 				return err
 			}
-			d, err := p.Subject(c.Context(), name, o.timeout)
+			d, err := p.App.Subject(c.Context(), name, o.timeout)
 			if err != nil {
 				return err
 			}
@@ -86,8 +86,8 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 			"headroom facts lists what there is, --all more; a name ends at a dot or an underscore: disk, "+
 				"disk.queue, nic.ring.rx")
 	}
-	if p.JSON {
-		return p.PrintJSON(d)
+	if p.App.JSON {
+		return p.App.PrintJSON(d)
 	}
 	shown := d.Facts
 	if len(o.only) == 0 && !o.all {
@@ -100,10 +100,10 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 			shown = brief
 		}
 	}
-	(&app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}).Line("", factsTitle(d, len(shown)))
+	(&app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}).Line("", factsTitle(d, len(shown)))
 	for _, s := range facts.Sections(shown) {
-		fmt.Fprintf(p.Stdout, "\n%s\n", s.Title)
-		writeRows(p.Stdout, s.Rows, o, app.Columns(p.Stdout))
+		fmt.Fprintf(p.App.Stdout, "\n%s\n", s.Title)
+		writeRows(p.App.Stdout, s.Rows, o, app.Columns(p.App.Stdout))
 	}
 	return nil
 }

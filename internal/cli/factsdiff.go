@@ -48,17 +48,17 @@ profiled, what each difference is known to make the kernel do is looked up in th
 		ValidArgsFunction: p.completeSubjects(2),
 		Annotations:       namedArguments(argumentsAreTargets),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.check(p.JSON); err != nil {
+			if err := o.check(p.App.JSON); err != nil {
 				return err
 			}
 			if args[0] == app.StandardInput && args[1] == app.StandardInput {
 				return app.Usage("standard input can be one of the two only", "name the other by its file")
 			}
-			a, err := p.Subject(c.Context(), args[0], facts.SnapshotLimit)
+			a, err := p.App.Subject(c.Context(), args[0], facts.SnapshotLimit)
 			if err != nil {
 				return err
 			}
-			b, err := p.Subject(c.Context(), args[1], facts.SnapshotLimit)
+			b, err := p.App.Subject(c.Context(), args[1], facts.SnapshotLimit)
 			if err != nil {
 				return err
 			}
@@ -101,7 +101,7 @@ func (o factsDiffOptions) check(json bool) error {
 }
 
 func (p *program) compareFacts(a, b facts.Document, profiles difference.Document, o factsDiffOptions) error {
-	file, printed, err := o.result.Formats(p.JSON)
+	file, printed, err := o.result.Formats(p.App.JSON)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (p *program) diffconfig(a, b facts.Document, o results.DocumentOutput) erro
 		}
 	}
 	if app.OwnOutput(o.Output) {
-		return kconfig.Diffconfig(p.Stdout, configOf(a), configOf(b), false)
+		return kconfig.Diffconfig(p.App.Stdout, configOf(a), configOf(b), false)
 	}
 	var out bytes.Buffer
 	if err := kconfig.Diffconfig(&out, configOf(a), configOf(b), false); err != nil {

@@ -52,7 +52,7 @@ func (p *program) fitHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		width := helpWidth
-		if n := app.Columns(p.Stdout); n > 0 {
+		if n := app.Columns(p.App.Stdout); n > 0 {
 			width = min(n, maxHelpWidth)
 		}
 		var text strings.Builder

@@ -41,7 +41,7 @@ have no suite: those with the same label form a history.
 			if err := o.Check(); err != nil {
 				return err
 			}
-			if _, _, err := o.Result.Formats(p.JSON); err != nil {
+			if _, _, err := o.Result.Formats(p.App.JSON); err != nil {
 				return err
 			}
 			return results.ShowHistory(p.App, args[0], o)
@@ -68,7 +68,7 @@ func (p *program) completeMeasuredSuites(_ *cobra.Command, args []string, _ stri
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	s, err := p.OpenStore()
+	s, err := p.App.OpenStore()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -43,14 +43,14 @@ report of it (dir:sosreport.tar.xz) or a saved run. Ceilings, headroom doctor RU
 			if err != nil {
 				return err
 			}
-			s, err := p.OpenStore()
+			s, err := p.App.OpenStore()
 			if err != nil {
 				return err
 			}
 			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, nil, app.LocalTarget); err != nil {
 				return err
 			}
-			defer p.Footprint.WithRareGC(importer.MemoryFor(sources))()
+			defer p.App.Footprint.WithRareGC(importer.MemoryFor(sources))()
 			return p.interruptible(c.Context(), func() error {
 				known, err := importer.ImportFacts(c.Context(), p.App, snapshot)
 				if err != nil {

@@ -40,7 +40,7 @@ func (p *program) interruptible(ctx context.Context, do func() error) error {
 		return err
 	case <-ctx.Done():
 	}
-	defer p.UnfinishedWork.Wait()
+	defer p.App.UnfinishedWork.Wait()
 	select {
 	case err := <-done:
 		return err

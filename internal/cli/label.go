@@ -12,7 +12,7 @@ func (p *program) labelCommand() *cobra.Command {
 		Args:              argumentCount(2, 2, "a run and a text"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := p.OpenStore()
+			s, err := p.App.OpenStore()
 			if err != nil {
 				return err
 			}

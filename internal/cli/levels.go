@@ -50,7 +50,7 @@ func showLevels(p *program, run results.StagedRun, o vary.Options) error {
 	if err != nil {
 		return err
 	}
-	s, err := p.OpenStore()
+	s, err := p.App.OpenStore()
 	if err != nil {
 		return err
 	}

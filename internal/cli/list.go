@@ -28,7 +28,7 @@ func (p *program) listCommand() *cobra.Command {
   headroom list --limit 10 --json`,
 		Args: argumentCount(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
-			s, err := p.OpenStore()
+			s, err := p.App.OpenStore()
 			if err != nil {
 				return err
 			}
@@ -37,24 +37,24 @@ func (p *program) listCommand() *cobra.Command {
 			if wrong != nil {
 				return wrong
 			}
-			if p.JSON {
+			if p.App.JSON {
 				if rows == nil {
 					rows = []store.Row{}
 				}
-				return errors.Join(p.PrintJSON(app.RunsDocument{Schema: app.RunsSchema, Runs: rows}), err)
+				return errors.Join(p.App.PrintJSON(app.RunsDocument{Schema: app.RunsSchema, Runs: rows}), err)
 			}
 			if len(rows) == 0 && err != nil { // there may well be some
 				return err
 			}
 			if len(rows) == 0 && len(all) > 0 {
-				fmt.Fprintf(p.Stdout, "none of %s fits; headroom list shows all\n", prose.Count(len(all), "run"))
+				fmt.Fprintf(p.App.Stdout, "none of %s fits; headroom list shows all\n", prose.Count(len(all), "run"))
 				return err
 			}
 			if failed := p.printRows(s, rows); failed != nil {
 				return errors.Join(failed, err)
 			}
 			if more > 0 {
-				fmt.Fprintf(p.Stderr, "%d more fit; --limit %d lists them too\n", more, len(rows)+more)
+				fmt.Fprintf(p.App.Stderr, "%d more fit; --limit %d lists them too\n", more, len(rows)+more)
 			}
 			return err
 		},
@@ -66,10 +66,10 @@ func (p *program) listCommand() *cobra.Command {
 
 func (p *program) printRows(s *store.Store, rows []store.Row) error {
 	if len(rows) == 0 {
-		fmt.Fprintln(p.Stdout, "no runs yet; measure one: headroom run quick DIR")
+		fmt.Fprintln(p.App.Stdout, "no runs yet; measure one: headroom run quick DIR")
 		return nil
 	}
-	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(p.App.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tLABEL\tSUITE\tWHERE\tCREATED\tCELLS\tREPETITIONS\tSTATUS")
 	shortID := s.ShortIDs()
 	for _, r := range rows {

@@ -30,7 +30,7 @@ func (l *listFilter) flags(p *program, c *cobra.Command) {
 	f.StringVar(&l.since, "since", "", "only runs since: 90d, 12w, a date such as 2026-10-03, or a run")
 	countVar(f, &l.limit, "limit", "most runs to list (default: all)")
 	p.completeFlag(c, "suite", func() []string {
-		s, err := p.OpenStore()
+		s, err := p.App.OpenStore()
 		if err != nil {
 			return nil
 		}

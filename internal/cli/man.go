@@ -31,7 +31,7 @@ func (p *program) manCommand() *cobra.Command {
 func (p *program) writeManuals(c *cobra.Command, dir string) error {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
-	text := manualPage(c, p.Version, p.buildDocument().Date)
+	text := manualPage(c, p.App.Version, p.buildDocument().Date)
 	if err := os.WriteFile(filepath.Join(dir, pageName(c)+".1"), []byte(text), 0o644); err != nil {
 		return err
 	}

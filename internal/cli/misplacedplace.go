@@ -31,7 +31,7 @@ func (p *program) refusePlaceFirst(args []string, elsewhere bool) error {
 		return nil
 	}
 	suite := "quick"
-	words := slices.Clone(p.Args[1:])
+	words := slices.Clone(p.App.Args[1:])
 	if i := slices.IndexFunc(args[1:], experiment.IsSuite); i >= 0 {
 		suite = args[1+i]
 		at := slices.Index(words, suite)

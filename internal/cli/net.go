@@ -62,7 +62,7 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.On, "on", nil,
-		"where: client=TARGET or server=TARGET, a target is "+p.AllKinds().Forms()+" (default local)")
+		"where: client=TARGET or server=TARGET, a target is "+p.App.AllKinds().Forms()+" (default local)")
 	f.StringArrayVar(&o.Addresses, "address", nil,
 		"address of the server to test; once for each server, or several of one server, which pairs take in turn")
 	f.IntVar(&o.Port, "port", served.Port, "port of the first server; each further pair takes the next")
@@ -87,7 +87,7 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 }
 
 func (p *program) net(ctx context.Context, o network.Options, args []string) error {
-	s, err := p.OpenStoreFor(o.Resume)
+	s, err := p.App.OpenStoreFor(o.Resume)
 	if err != nil {
 		return err
 	}

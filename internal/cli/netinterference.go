@@ -40,7 +40,7 @@ The clients send to the server; --set reverse=1 makes the server send.`,
 	f.StringArrayVar(&o.Groups, "group", nil,
 		"NAME=ADDRESS[,ADDRESS...] or NAME=/PATH: a load and the ports or the storage that it uses; twice or more")
 	f.StringArrayVar(&o.On, "on", nil,
-		"where: client=TARGET or server=TARGET, a target is "+p.AllKinds().Forms()+" (default local)")
+		"where: client=TARGET or server=TARGET, a target is "+p.App.AllKinds().Forms()+" (default local)")
 	f.IntVar(&o.Port, "port", iperf3.Port, "port of the first server process; each further pair takes the next")
 	f.IntVar(&o.Pairs, "pairs", 1, "pairs of processes for each address")
 	budgetVar(f, &o.Within)

@@ -61,7 +61,7 @@ Loads on the server's own storage have no events.`,
 	}
 	f := c.Flags()
 	f.StringArrayVar(&o.On, "on", nil,
-		"where: client=TARGET (default local) or server=TARGET, a target is "+p.AllKinds().Forms())
+		"where: client=TARGET (default local) or server=TARGET, a target is "+p.App.AllKinds().Forms())
 	f.StringVar(&o.Export, "export", "", "the exported directory on the server")
 	f.StringVar(&o.Path, "path", "", "its path as clients mount it (default: the same)")
 	f.StringArrayVar(&o.Addresses, "address", nil,
@@ -73,7 +73,7 @@ Loads on the server's own storage have no events.`,
 	f.IntVar(&o.RDMAPort, "rdma-port", defaultRDMAPort, "port of the server for RDMA")
 	f.StringVar(&o.Mounted, "mounted", "", "measure this existing mount of the client instead of mounting")
 	f.StringVar(&o.Guest, "guest", "",
-		"a virtual machine whose disk lies on the mount of --mounted: "+p.AllKinds().Forms())
+		"a virtual machine whose disk lies on the mount of --mounted: "+p.App.AllKinds().Forms())
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device to measure in the guest")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted experiment, or show a complete one again")
 	f.StringVar(&o.Label, "label", "", "a name for the runs")
@@ -97,7 +97,7 @@ Loads on the server's own storage have no events.`,
 }
 
 func (p *program) nfs(ctx context.Context, o nfs.Options, args []string) error {
-	s, err := p.OpenStoreFor(o.Resume)
+	s, err := p.App.OpenStoreFor(o.Resume)
 	if err != nil {
 		return err
 	}

@@ -249,12 +249,12 @@ func (p nfsPair) inner(sshConfig, command string) {
 			return sshConfig
 		}
 		return os.Getenv(name)
-	}})}).OpenSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
+	}})}).App.OpenSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.run(t, command)
-	(&program{app.New(app.Environment{Stderr: os.Stderr})}).CloseTarget(t)
+	(&program{app.New(app.Environment{Stderr: os.Stderr})}).App.CloseTarget(t)
 }
 
 // freeTCPPort is one on which nobody listens now.

@@ -39,7 +39,7 @@ compare --live, sweep, ablate and bisect have that flag.`,
 			if err := p.refusePlaceFirst(args, len(o.On) > 0); err != nil {
 				return err
 			}
-			s, err := p.OpenStoreFor(o.Resume)
+			s, err := p.App.OpenStoreFor(o.Resume)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func (p *program) profileFlags(o *profilerun.Options, c *cobra.Command) {
 	f.StringVar(&o.Sampled, "sampled", "",
 		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
 	f.StringVar(&o.MaxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+p.AllKinds().Forms()+" (default local)")
+	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+p.App.AllKinds().Forms()+" (default local)")
 	f.StringVar(&o.BringFio, "bring-fio", "", "copy this static fio to the target, and use it for the run")
 	p.completeTargets(c, "on")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted profile, or show a complete one again")

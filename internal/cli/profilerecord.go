@@ -22,15 +22,15 @@ func (p *program) profileRecordCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case guard != "":
-				return record.Guard(p.Stdin, guard)
+				return record.Guard(p.App.Stdin, guard)
 			case clean != "":
 				return record.RemoveInstances(clean)
 			}
 			var r profile.Request
-			if err := json.NewDecoder(p.Stdin).Decode(&r); err != nil {
+			if err := json.NewDecoder(p.App.Stdin).Decode(&r); err != nil {
 				return &lab.Error{What: "can't read the request to record on standard input", Err: err}
 			}
-			return record.Run(c.Context(), r, p.Stdout, p.Stderr)
+			return record.Run(c.Context(), r, p.App.Stdout, p.App.Stderr)
 		},
 	}
 	c.Flags().StringVar(&clean, "clean", "", "remove the tracer's instances whose names begin so, and end")

@@ -3,4 +3,4 @@ package cli
 import "github.com/headroom/headroom/internal/app"
 
 // program has a method for each command. What the commands share is the app's.
-type program struct{ *app.App }
+type program struct{ App *app.App }

@@ -34,13 +34,13 @@ test, only a reboot ends that, which --reboot must allow by name.`,
 			case accept:
 				external = journal.Accept
 			}
-			s, err := p.OpenStore()
+			s, err := p.App.OpenStore()
 			if err != nil {
 				return err
 			}
 			n, err := recovery.RecoverRuns(c.Context(), p.App, s, func(string) bool { return true }, reboot, external)
 			if err == nil && n == 0 {
-				fmt.Fprintln(p.Stdout, "nothing was left behind")
+				fmt.Fprintln(p.App.Stdout, "nothing was left behind")
 			}
 			return err
 		},

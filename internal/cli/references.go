@@ -76,7 +76,7 @@ factor of two means nothing. Conditions that differ or are unknown are listed.`,
 		Args:              argumentCount(1, 1, "a run"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := p.OpenStore()
+			s, err := p.App.OpenStore()
 			if err != nil {
 				return err
 			}

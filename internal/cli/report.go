@@ -31,15 +31,15 @@ result as its command shows it; --cells writes each load in each arm instead. CS
 		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			flag, named := app.JSONTyped(p.JSON)
+			flag, named := app.JSONTyped(p.App.JSON)
 			format, err := app.FormatFor(output, flag, named, "html", app.ReportFormats())
 			if asked != "" {
-				format, err = app.ChosenFormat(output, asked, p.JSON, app.ReportFormats())
+				format, err = app.ChosenFormat(output, asked, p.App.JSON, app.ReportFormats())
 			}
 			if err != nil {
 				return err
 			}
-			if !p.JSON && asked == "" && (o.Warnings || output == "" && app.Columns(p.Stdout) > 0) {
+			if !p.App.JSON && asked == "" && (o.Warnings || output == "" && app.Columns(p.App.Stdout) > 0) {
 				format, o.Names = "table", true // a page is for a browser
 			}
 			bundles, err := results.FindAll(p.App, args)
@@ -87,7 +87,7 @@ func rawCellsFlag(c *cobra.Command, raw *bool) {
 
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.
 func (p *program) writeTo(output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
-	if app.OwnOutput(output) && format == "html" && app.Columns(p.Stdout) > 0 {
+	if app.OwnOutput(output) && format == "html" && app.Columns(p.App.Stdout) > 0 {
 		return app.Usage("a page is not for a terminal", "name a file: -o page.html")
 	}
 	return writeAtomically(p, output, func(w io.Writer) error { return write(p.App, format, bundles, w, o) })
@@ -96,7 +96,7 @@ func (p *program) writeTo(output, format string, write writer, bundles []*store.
 // writeAtomically writes to a file, which appears whole or not at all, or to standard output.
 func writeAtomically(p *program, output string, write func(io.Writer) error) error {
 	if app.OwnOutput(output) {
-		return write(p.Stdout)
+		return write(p.App.Stdout)
 	}
 	var page bytes.Buffer
 	if err := write(&page); err != nil {

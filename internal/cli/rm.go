@@ -20,7 +20,7 @@ func (p *program) rmCommand() *cobra.Command {
 		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := p.OpenStore()
+			s, err := p.App.OpenStore()
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func (p *program) rmCommand() *cobra.Command {
 				if err := s.Remove(b.Run.ID); err != nil {
 					return err
 				}
-				fmt.Fprintf(p.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
+				fmt.Fprintf(p.App.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
 			}
 			_, err = recovery.RecoverBuilds(c.Context(), p.App, s)
 			return err

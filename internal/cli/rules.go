@@ -82,12 +82,12 @@ of your own. docs/howto/doctor.md shows how to write one.`,
 }
 
 func (p *program) listRules(rules []rule.Rule) error {
-	if p.JSON {
+	if p.App.JSON {
 		var rows []ruleRow
 		for _, r := range rules {
 			rows = append(rows, rowOf(r))
 		}
-		return p.PrintJSON(struct {
+		return p.App.PrintJSON(struct {
 			Schema string    `json:"schema"`
 			Rules  []ruleRow `json:"rules"`
 		}{"headroom/rules/v1", rows})
@@ -106,7 +106,7 @@ func (p *program) listRules(rules []rule.Rule) error {
 		return err
 	}
 	// a rule is a line; show tells the rest
-	_, err := io.WriteString(p.Stdout, app.CutLines(table.String(), app.Columns(p.Stdout)))
+	_, err := io.WriteString(p.App.Stdout, app.CutLines(table.String(), app.Columns(p.App.Stdout)))
 	return err
 }
 
@@ -181,13 +181,13 @@ func similarNames(name string, known []string) (near []string) {
 }
 
 func (p *program) showRule(r rule.Rule) error {
-	if p.JSON {
-		return p.PrintJSON(struct {
+	if p.App.JSON {
+		return p.App.PrintJSON(struct {
 			Schema string    `json:"schema"`
 			Rules  []ruleRow `json:"rules"`
 		}{"headroom/rules/v1", []ruleRow{rowOf(r)}})
 	}
-	w := &app.Wrapper{Out: p.Stdout, Width: app.Columns(p.Stdout)}
+	w := &app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}
 	w.Line("", r.ID+": "+r.Title)
 	printRule(w, r)
 	return nil

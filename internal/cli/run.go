@@ -115,7 +115,7 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run, or a finished one with a higher --precision or more "+
 		"--budget")
 	f.StringArrayVar(&o.On, "on", nil,
-		"where to measure: [ROLE=]TARGET, a target is "+p.AllKinds().Forms()+" (default "+
+		"where to measure: [ROLE=]TARGET, a target is "+p.App.AllKinds().Forms()+" (default "+
 			"local)")
 	f.IntVar(&o.AtOnce, "at-once", 0, "with several targets: how many to load at the same time; 1 is one after "+
 		"another (default: all)")
@@ -137,7 +137,7 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 }
 
 func (p *program) run(ctx context.Context, o experiment.RunOptions, args []string) error {
-	s, err := p.OpenStoreFor(o.Resume)
+	s, err := p.App.OpenStoreFor(o.Resume)
 	if err != nil {
 		return err
 	}

@@ -52,8 +52,8 @@ func (p *program) serve(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	p.Index = new(store.Memory)
-	st, err := p.OpenStore()
+	p.App.Index = new(store.Memory)
+	st, err := p.App.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (p *program) sayServed(o serveOptions, a net.Addr, token string, runs int, 
 	if token != "" && o.token == "" && o.tokenFile == "" {
 		page += "?token=" + token
 	}
-	fmt.Fprintf(p.Stdout, "%s\n", page)
+	fmt.Fprintf(p.App.Stdout, "%s\n", page)
 	who := "only this machine reaches it"
 	switch {
 	case !loopback && scheme == "http":
@@ -121,5 +121,5 @@ func (p *program) sayServed(o serveOptions, a net.Addr, token string, runs int, 
 	case token != "":
 		who += ", with the token"
 	}
-	fmt.Fprintf(p.Stderr, "%d runs of %s, to be read only; %s. Ctrl-C ends it.\n", runs, dir, who)
+	fmt.Fprintf(p.App.Stderr, "%d runs of %s, to be read only; %s. Ctrl-C ends it.\n", runs, dir, who)
 }

@@ -39,10 +39,10 @@ A table has the most important warnings in a line each and names the others; --w
 				return p.printRaw(bundles)
 			}
 			format := "table"
-			if p.JSON {
+			if p.App.JSON {
 				format = "json"
 			}
-			return presenter(cells)(p.App, format, bundles, p.Stdout,
+			return presenter(cells)(p.App, format, bundles, p.App.Stdout,
 				report.Options{Names: format == "table", Options: render.Options{Warnings: warnings}})
 		},
 	}
@@ -59,9 +59,9 @@ A table has the most important warnings in a line each and names the others; --w
 // printRaw prints what load generators printed: to the byte, but for a terminal, which would carry out the control
 // characters in it.
 func (p *program) printRaw(bundles []*store.Bundle) error {
-	w := p.RawStdout
+	w := p.App.RawStdout
 	if app.Columns(w) > 0 {
-		w = p.Stdout
+		w = p.App.Stdout
 	}
 	for _, b := range bundles {
 		for f, err := range b.Raw() {

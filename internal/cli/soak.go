@@ -38,7 +38,7 @@ a device is filled first.`,
 			if err := p.refusePlaceFirst(args, len(o.On) > 0); err != nil {
 				return err
 			}
-			s, err := p.OpenStoreFor(o.Resume)
+			s, err := p.App.OpenStoreFor(o.Resume)
 			if err != nil {
 				return err
 			}
@@ -57,7 +57,7 @@ a device is filled first.`,
 	f.StringVar(&o.Sampled, "sampled", "",
 		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
 	f.StringVar(&o.MaxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+p.AllKinds().Forms()+" (default local)")
+	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+p.App.AllKinds().Forms()+" (default local)")
 	p.completeTargets(c, "on")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted soak, or show a complete one again")
 	p.documentFlags(&o.Result, c)

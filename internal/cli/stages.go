@@ -31,7 +31,7 @@ all of them.`,
 		Args:              argumentCount(1, 1, "one run"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if _, _, err := o.Result.Formats(p.JSON); err != nil {
+			if _, _, err := o.Result.Formats(p.App.JSON); err != nil {
 				return err
 			}
 			bundles, err := results.FindAll(p.App, args)
@@ -42,7 +42,7 @@ all of them.`,
 			if err != nil {
 				return err
 			}
-			s, err := p.OpenStore()
+			s, err := p.App.OpenStore()
 			if err != nil {
 				return err
 			}

@@ -11,11 +11,11 @@ import (
 // targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,
 // or for one machine.
 func (p *program) targetsOfRun(name string) []parallel.NamedTarget {
-	if _, err := os.Stat(name); p.AllKinds().Has(name) || name == app.StandardInput || name == "" ||
+	if _, err := os.Stat(name); p.App.AllKinds().Has(name) || name == app.StandardInput || name == "" ||
 		err == nil && !app.IsFolder(name) {
 		return nil
 	}
-	b, role, err := p.RunOf(name)
+	b, role, err := p.App.RunOf(name)
 	if err != nil || role != "" {
 		return nil // what is wrong is said when it is read
 	}

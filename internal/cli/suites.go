@@ -37,7 +37,7 @@ func (p *program) suitesCommand() *cobra.Command {
 			switch {
 			case len(args) == 0:
 				return p.listSuites()
-			case p.JSON:
+			case p.App.JSON:
 				return app.Usage("--json is for the list of suites", "headroom suites --json",
 					"headroom suites show "+lab.ShellQuote(args))
 			}
@@ -60,16 +60,16 @@ func (p *program) listSuites() error {
 			return err
 		case p.isExperiment(name):
 		default: // one file of many that is wrong hides no other
-			fmt.Fprintf(p.Stderr, "%s is left out: %v\n", name, err)
+			fmt.Fprintf(p.App.Stderr, "%s is left out: %v\n", name, err)
 		}
 	}
-	if p.JSON {
-		return p.PrintJSON(struct {
+	if p.App.JSON {
+		return p.App.PrintJSON(struct {
 			Schema string     `json:"schema"`
 			Suites []suiteRow `json:"suites"`
 		}{"headroom/suites/v1", rows})
 	}
-	w := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(p.App.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tON\tCELLS\tREPETITIONS\tTAKES\tWHAT")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.Name, r.Place, r.Cells, r.Repetitions, duration(r.Seconds),
@@ -80,7 +80,7 @@ func (p *program) listSuites() error {
 
 // isExperiment says whether a file of the suites' folder is for sweep or ablate.
 func (p *program) isExperiment(name string) bool {
-	file, err := p.SuiteFile(name)
+	file, err := p.App.SuiteFile(name)
 	if err != nil {
 		return false
 	}
@@ -89,7 +89,7 @@ func (p *program) isExperiment(name string) bool {
 }
 
 func (p *program) suiteRow(name string) (suiteRow, error) {
-	file, err := p.SuiteFile(name)
+	file, err := p.App.SuiteFile(name)
 	if err != nil {
 		return suiteRow{}, err
 	}
@@ -155,7 +155,7 @@ func (p *program) showSuite(name string, file, asPublished bool) error {
 		return err
 	}
 	if file {
-		fmt.Fprint(p.Stdout, s.Text)
+		fmt.Fprint(p.App.Stdout, s.Text)
 		return nil
 	}
 	lines, err := s.Commands(kindFor(s), asPublished)
@@ -163,7 +163,7 @@ func (p *program) showSuite(name string, file, asPublished bool) error {
 		return err
 	}
 	for _, l := range lines {
-		fmt.Fprintln(p.Stdout, l)
+		fmt.Fprintln(p.App.Stdout, l)
 	}
 	return nil
 }

@@ -101,7 +101,7 @@ func (p *program) experimentRun(c *cobra.Command, kind string, o vary.Options, a
 	if err := checkExperimentOptions(&o, c, kind); err != nil {
 		return err
 	}
-	if _, _, err := o.Result.Formats(p.JSON); err != nil {
+	if _, _, err := o.Result.Formats(p.App.JSON); err != nil {
 		return err // rather now than after the measuring
 	}
 	if _, err := o.PublishedScores(); err != nil {

@@ -3,11 +3,11 @@ package cli
 // targetNames are the names that the configuration has for targets, and the beginnings of others.
 func (p *program) targetNames() []string {
 	var names []string
-	settings, _, _ := p.Config() // without those of a file that can't be read
+	settings, _, _ := p.App.Config() // without those of a file that can't be read
 	for _, name := range settings.TargetNames() {
 		names = append(names, name+"\t"+settings.Targets[name].Text)
 	}
-	for _, k := range p.AllKinds() {
+	for _, k := range p.App.AllKinds() {
 		names = append(names, k.Completions...)
 	}
 	return names

@@ -42,7 +42,7 @@ func (p *program) versionCommand() *cobra.Command {
 
 // buildDocument is what the linker was told, else what Go recorded of the version control system.
 func (p *program) buildDocument() versionDocument {
-	d := versionDocument{Schema: versionSchema, Version: p.Version, Commit: p.Commit, Date: p.CommitDate,
+	d := versionDocument{Schema: versionSchema, Version: p.App.Version, Commit: p.App.Commit, Date: p.App.CommitDate,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	build, ok := debug.ReadBuildInfo()
 	if !ok || d.Commit != "" {
@@ -64,8 +64,8 @@ func (p *program) buildDocument() versionDocument {
 
 func (p *program) printVersion() error {
 	d := p.buildDocument()
-	if p.JSON {
-		return p.PrintJSON(d)
+	if p.App.JSON {
+		return p.App.PrintJSON(d)
 	}
 	var parts []string
 	if d.Commit != "" {
@@ -79,6 +79,6 @@ func (p *program) printVersion() error {
 		parts = append(parts, d.Date)
 	}
 	parts = append(parts, d.Go, d.Platform)
-	_, err := fmt.Fprintf(p.Stdout, "headroom %s (%s)\n", d.Version, strings.Join(parts, ", "))
+	_, err := fmt.Fprintf(p.App.Stdout, "headroom %s (%s)\n", d.Version, strings.Join(parts, ", "))
 	return err
 }

@@ -26,7 +26,7 @@ func (p *program) waitForSettings(commands ...*cobra.Command) {
 					if !isHeld || wait.Value.String() != "true" || held.Dead {
 						return err
 					}
-					if err := p.WaitForSetting(c.Context(), held); err != nil {
+					if err := p.App.WaitForSetting(c.Context(), held); err != nil {
 						return err
 					}
 				}
