@@ -37,7 +37,7 @@ numbers, addresses, host and user names are hidden, also in the raw output of lo
 			if c.Flags().Changed("format") {
 				flag = "--format " + format
 			}
-			format, err := app.FormatFor(output, flag, format, "json", app.ExportFormats())
+			format, err := results.FormatFor(output, flag, format, "json", results.ExportFormats())
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ numbers, addresses, host and user names are hidden, also in the raw output of lo
 	}
 	f := c.Flags()
 	f.StringVar(&format, "format", "json",
-		strings.Join(app.FormatNames(app.ExportFormats()), ", ")+"; without it the suffix "+
+		strings.Join(results.FormatNames(results.ExportFormats()), ", ")+"; without it the suffix "+
 			"of --output decides")
 	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
 	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "write 1,5 and semicolons in csv and sheet")

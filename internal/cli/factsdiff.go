@@ -75,7 +75,7 @@ profiled, what each difference is known to make the kernel do is looked up in th
 		},
 	}
 	f := c.Flags()
-	o.result.More = []app.OutputFormat{diffconfigFormat()}
+	o.result.More = []results.OutputFormat{diffconfigFormat()}
 	p.documentFlags(&o.result, c)
 	f.IntVar(&o.top, "top", machines.ShownDifferences, "how many differences to list")
 	f.BoolVar(&o.all, "all", false, "list all differences, and what can't be compared")
@@ -85,8 +85,8 @@ profiled, what each difference is known to make the kernel do is looked up in th
 }
 
 // diffconfigFormat is that of the kernel's scripts/diffconfig.
-func diffconfigFormat() app.OutputFormat {
-	return app.OutputFormat{Name: "diffconfig", Suffix: ".diffconfig"}
+func diffconfigFormat() results.OutputFormat {
+	return results.OutputFormat{Name: "diffconfig", Suffix: ".diffconfig"}
 }
 
 func (o factsDiffOptions) check(json bool) error {

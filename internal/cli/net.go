@@ -9,6 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
 	"github.com/headroom/headroom/internal/load/served"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) netCommand() *cobra.Command {
@@ -91,5 +92,6 @@ func (p *program) net(ctx context.Context, o network.Options, args []string) err
 	if err != nil {
 		return err
 	}
+	o.Report = results.ShowMeasured(p.App, s, o.Format)
 	return network.Run(ctx, p.App, s, o, args)
 }

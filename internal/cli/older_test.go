@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/summary"
 )
@@ -71,7 +71,7 @@ func TestOlderBundlesAreShown(t *testing.T) {
 		l.run("show", last, "--cells", "--warnings").ends(0)
 		l.run("show", last, "--raw").ends(0)
 		l.run("compare", first, last, "--anyway").ends(0)
-		for _, f := range app.ReportFormats() {
+		for _, f := range results.ReportFormats() {
 			file := filepath.Join(l.dir, "report"+f.Suffix)
 			l.run(append([]string{"report", "-o", file}, ids...)...).ends(0)
 			if text, err := os.ReadFile(file); err != nil || len(text) < 100 {

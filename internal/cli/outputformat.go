@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/results"
 )
 
 // formatFlag adds --format.
-func (p *program) formatFlag(c *cobra.Command, format *string, known []app.OutputFormat) {
-	c.Flags().StringVar(format, "format", "", "how to write the result: "+strings.Join(app.FormatNames(known),
+func (p *program) formatFlag(c *cobra.Command, format *string, known []results.OutputFormat) {
+	c.Flags().StringVar(format, "format", "", "how to write the result: "+strings.Join(results.FormatNames(known),
 		", ")+" (default table)")
-	p.completeFlag(c, "format", func() []string { return app.FormatNames(known) })
+	p.completeFlag(c, "format", func() []string { return results.FormatNames(known) })
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment/profilerun"
+	"github.com/headroom/headroom/internal/results"
 )
 
 // profileCommand measures loads to profile them, and holds the commands of saved profiles.
@@ -43,6 +44,7 @@ compare --live, sweep, ablate and bisect have that flag.`,
 			if err != nil {
 				return err
 			}
+			o.Report = results.ShowMeasured(p.App, s, o.Format)
 			return profilerun.Profile(c.Context(), p.App, s, o, args)
 		},
 	}

@@ -31,10 +31,10 @@ result as its command shows it; --cells writes each load in each arm instead. CS
 		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: p.completeRuns,
 		RunE: func(_ *cobra.Command, args []string) error {
-			flag, named := app.JSONTyped(p.App.JSON)
-			format, err := app.FormatFor(output, flag, named, "html", app.ReportFormats())
+			flag, named := results.JSONTyped(p.App.JSON)
+			format, err := results.FormatFor(output, flag, named, "html", results.ReportFormats())
 			if asked != "" {
-				format, err = app.ChosenFormat(output, asked, p.App.JSON, app.ReportFormats())
+				format, err = results.ChosenFormat(output, asked, p.App.JSON, results.ReportFormats())
 			}
 			if err != nil {
 				return err
@@ -50,7 +50,7 @@ result as its command shows it; --cells writes each load in each arm instead. CS
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
-	p.formatFlag(c, &asked, app.ReportFormats())
+	p.formatFlag(c, &asked, results.ReportFormats())
 	cellsFlag(c, &cells)
 	c.Flags().BoolVar(&o.Serials, "serials", false, "show serial numbers")
 	c.Flags().BoolVar(&o.NoFacts, "no-facts", false, "leave the facts of the machine out")

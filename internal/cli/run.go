@@ -11,6 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/parallel"
+	"github.com/headroom/headroom/internal/results"
 )
 
 func (p *program) runCommand() *cobra.Command {
@@ -83,7 +84,7 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 					"at-once", "order", "seed", "size", "set", "as-published"})...); err != nil {
 				return err
 			}
-			if known := app.FormatNames(app.ReportFormats()); !slices.Contains(known, o.Format) {
+			if known := results.FormatNames(results.ReportFormats()); !slices.Contains(known, o.Format) {
 				return app.Usage(fmt.Sprintf("there is no format %q", o.Format),
 					"the formats are "+strings.Join(known, ", "))
 			}
@@ -129,9 +130,9 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 	p.completeFlag(c, "event", experiment.EventNames)
 	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	f.StringVar(&o.Format, "format", "table",
-		"how to print the result: "+strings.Join(app.FormatNames(app.ReportFormats()),
+		"how to print the result: "+strings.Join(results.FormatNames(results.ReportFormats()),
 			", "))
-	p.completeFlag(c, "format", func() []string { return app.FormatNames(app.ReportFormats()) })
+	p.completeFlag(c, "format", func() []string { return results.FormatNames(results.ReportFormats()) })
 	p.jsonFlag(c)
 	return c
 }
@@ -141,5 +142,6 @@ func (p *program) run(ctx context.Context, o experiment.RunOptions, args []strin
 	if err != nil {
 		return err
 	}
+	o.Report = results.ShowMeasured(p.App, s, o.Format)
 	return parallel.Run(ctx, p.App, s, o, args)
 }

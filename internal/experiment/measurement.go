@@ -1,9 +1,7 @@
 package experiment
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"time"
 
@@ -13,8 +11,6 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/load/served"
-	"github.com/headroom/headroom/internal/report"
-	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/store"
@@ -173,28 +169,6 @@ func (m *Measurement) Planned() int {
 		n += c.Repetitions
 	}
 	return n
-}
-
-// Report prints the finished run, and where to look for a reason. Doctor is not asked here: the rules take more memory
-// than all of the measuring.
-func (m *Measurement) Report() error {
-	defer m.App.Footprint.WithLowMemory()()
-	b, err := m.Bundle()
-	if err != nil {
-		return err
-	}
-	format := cmp.Or(m.Options.Format, "table")
-	if m.App.JSON {
-		format = "json"
-	}
-	if err := results.WriteRuns(m.App, format, []*store.Bundle{b}, m.App.Stdout,
-		report.Options{Names: format == "table"}); err != nil ||
-		format != "table" {
-		return err
-	}
-	fmt.Fprintf(m.App.Naming.Writer(m.App.Stdout), "what may hold this machine back: headroom doctor %s\n",
-		m.Store.ShortID(m.Run.ID))
-	return nil
 }
 
 // SavedID names what was saved of the measurement: a run, or an arm of one.

@@ -24,12 +24,14 @@ type RunOptions struct {
 	MaxWrites   string
 	Resume      string
 	Format      string
-	DryRun      app.DryRun
-	On          []string
-	AtOnce      int
-	BringFio    string
-	Events      EventOptions
-	Profile     ProfileOptions
+	// Report shows the run of an ID when it is measured.
+	Report   func(id string) error
+	DryRun   app.DryRun
+	On       []string
+	AtOnce   int
+	BringFio string
+	Events   EventOptions
+	Profile  ProfileOptions
 }
 
 // DefaultScratch is the size of the scratch file when nobody says otherwise.

@@ -117,7 +117,7 @@ func (r *Run) Rebuild(ctx context.Context, p *Plan, saved *store.Bundle) error {
 }
 
 // Report prints the run.
-func (r *Run) Report() error { return r.Measurement.Report() }
+func (r *Run) Report() error { return r.Measurement.Options.Report(r.Measurement.Run.ID) }
 
 // RunSchedule is that of a run on one target: its order, or what its precision asks for.
 type RunSchedule struct {

@@ -21,24 +21,24 @@ import (
 type DocumentOutput struct {
 	Output, Format string
 	// More are formats that this result has and others have not.
-	More []app.OutputFormat
+	More []OutputFormat
 	// Report is what else the flags say of how it is written.
 	Report report.Options
 }
 
 // DocumentFormats are those of every result that is a document.
-func DocumentFormats() []app.OutputFormat {
-	var list []app.OutputFormat
+func DocumentFormats() []OutputFormat {
+	var list []OutputFormat
 	for _, f := range render.Formats() {
-		list = append(list, app.OutputFormat{Name: f.Name, Suffix: f.Extension})
+		list = append(list, OutputFormat{Name: f.Name, Suffix: f.Extension})
 	}
-	return append(list, app.OutputFormat{Name: "json", Suffix: ".json"})
+	return append(list, OutputFormat{Name: "json", Suffix: ".json"})
 }
 
 // Formats are that of the file, empty where none is named, and that of standard output. They are asked for before
 // anything is measured.
 func (o DocumentOutput) Formats(json bool) (file, printed string, err error) {
-	format, err := app.ChosenFormat(o.Output, o.Format, json, slices.Concat(DocumentFormats(), o.More))
+	format, err := ChosenFormat(o.Output, o.Format, json, slices.Concat(DocumentFormats(), o.More))
 	switch {
 	case app.OwnOutput(o.Output):
 		return "", format, err

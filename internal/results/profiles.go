@@ -34,25 +34,25 @@ type ProfileOptions struct {
 
 // stackFormat is one for programs that draw sampled stacks.
 type stackFormat struct {
-	app.OutputFormat
+	OutputFormat
 	write func(w io.Writer, name string, sets []stacks.Set) error
 }
 
 func stackFormats() []stackFormat {
 	return []stackFormat{
-		{app.OutputFormat{Name: "folded", Suffix: ".folded"}, func(w io.Writer, _ string, sets []stacks.Set) error {
+		{OutputFormat{Name: "folded", Suffix: ".folded"}, func(w io.Writer, _ string, sets []stacks.Set) error {
 			return stacks.Folded(w, sets)
 		}},
-		{app.OutputFormat{Name: "pprof", Suffix: ".gz"}, func(w io.Writer, _ string, sets []stacks.Set) error {
+		{OutputFormat{Name: "pprof", Suffix: ".gz"}, func(w io.Writer, _ string, sets []stacks.Set) error {
 			return stacks.Pprof(w, sets)
 		}},
-		{app.OutputFormat{Name: "speedscope", Suffix: ".speedscope"}, stacks.Speedscope},
+		{OutputFormat{Name: "speedscope", Suffix: ".speedscope"}, stacks.Speedscope},
 	}
 }
 
 // StackFormats are those of sampled stacks.
-func StackFormats() []app.OutputFormat {
-	var list []app.OutputFormat
+func StackFormats() []OutputFormat {
+	var list []OutputFormat
 	for _, f := range stackFormats() {
 		list = append(list, f.OutputFormat)
 	}

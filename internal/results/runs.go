@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 	i := slices.IndexFunc(formats, func(f runs.Format) bool { return f.Name == format })
 	if i < 0 {
 		return app.Usage(fmt.Sprintf("there is no format %q", format),
-			"the formats are "+strings.Join(app.FormatNames(app.ExportFormats()), ", "))
+			"the formats are "+strings.Join(FormatNames(ExportFormats()), ", "))
 	}
 	o, err := ReportOptions(p, w, o)
 	if err != nil {
@@ -220,4 +221,26 @@ func WriteFile(p *app.App, output string, data []byte) error {
 		_, err := io.WriteString(w, shown)
 		return err
 	})
+}
+
+// ShowMeasured returns what prints a finished run, and where to look for a reason. Doctor is not asked here: the rules
+// take more memory than all of the measuring.
+func ShowMeasured(p *app.App, s *store.Store, format string) func(id string) error {
+	format = cmp.Or(format, "table")
+	if p.JSON {
+		format = "json"
+	}
+	return func(id string) error {
+		defer p.Footprint.WithLowMemory()()
+		b, err := s.Find(id)
+		if err != nil {
+			return err
+		}
+		err = WriteRuns(p, format, []*store.Bundle{b}, p.Stdout, report.Options{Names: format == "table"})
+		if err != nil || format != "table" {
+			return err
+		}
+		fmt.Fprintf(p.Naming.Writer(p.Stdout), "what may hold this machine back: headroom doctor %s\n", s.ShortID(id))
+		return nil
+	}
 }

@@ -97,7 +97,7 @@ func (t *MultiTargetRun) Targets(*store.Bundle) ([]string, error) {
 func (t *MultiTargetRun) Open(ctx context.Context) error { return t.openTargets(ctx, t.named) }
 
 // Report shows what was measured.
-func (t *MultiTargetRun) Report() error { return t.Parts[0].Report() }
+func (t *MultiTargetRun) Report() error { return t.Options.Report(t.Run.ID) }
 
 // Close gives up what is held on all targets, and gives those back that were opened here.
 func (t *MultiTargetRun) Close() {

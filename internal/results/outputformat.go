@@ -1,4 +1,4 @@
-package app
+package results
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report/runs"
 )
@@ -40,14 +41,14 @@ func ChosenFormat(output, format string, json bool, known []OutputFormat) (strin
 	flag, named := JSONTyped(json)
 	if format != "" {
 		if !slices.Contains(FormatNames(known), format) {
-			return "", Usage("there is no format "+format, "it is one of "+prose.List(FormatNames(known)))
+			return "", app.Usage("there is no format "+format, "it is one of "+prose.List(FormatNames(known)))
 		}
 		if json && format != "json" {
-			return "", Usage("--json and --format " + format + " exclude each other")
+			return "", app.Usage("--json and --format " + format + " exclude each other")
 		}
 		flag, named = "--format "+format, format
 	}
-	if OwnOutput(output) {
+	if app.OwnOutput(output) {
 		return cmp.Or(named, "table"), nil
 	}
 	return FormatFor(output, flag, named, "", known)
@@ -69,7 +70,7 @@ func FormatFor(output, flag, named, usual string, known []OutputFormat) (string,
 		if i < 0 || isSuffix(known[i]) || !isFormat || suffix == ".txt" { // every format but a whole run is text
 			return named, nil
 		}
-		return "", Usage(fmt.Sprintf("%s and the name %s ask for two formats", flag, output),
+		return "", app.Usage(fmt.Sprintf("%s and the name %s ask for two formats", flag, output),
 			"leave out "+flag+", or end the name in "+known[i].Suffix)
 	case at >= 0:
 		return known[at].Name, nil
@@ -82,13 +83,13 @@ func FormatFor(output, flag, named, usual string, known []OutputFormat) (string,
 			suffixes = append(suffixes, f.Suffix)
 		}
 	}
-	return "", Usage("the name of "+output+" does not say which format to write",
+	return "", app.Usage("the name of "+output+" does not say which format to write",
 		"end it in one of "+strings.Join(suffixes, ", "))
 }
 
 // suffixOf is the suffix that names a file's format; empty for standard output.
 func suffixOf(output string) string {
-	if OwnOutput(output) {
+	if app.OwnOutput(output) {
 		return ""
 	}
 	switch suffix := strings.ToLower(filepath.Ext(output)); suffix {
