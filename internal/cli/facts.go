@@ -93,7 +93,7 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 	if len(o.only) == 0 && !o.all {
 		shown = slices.DeleteFunc(slices.Clone(shown), func(f lab.Fact) bool { return f.Unknown == saved.Unsaid })
 	}
-	asksForBulk := func(prefix string) bool { return facts.Bulk(strings.TrimRight(prefix, ".*") + ".") }
+	asksForBulk := func(prefix string) bool { return catalogue.Bulk(strings.TrimRight(prefix, ".*") + ".") }
 	if !o.all && !slices.ContainsFunc(o.only, asksForBulk) {
 		// A file that holds nothing else, such as a kernel's configuration or sysctls, is listed whole.
 		if brief := facts.Brief(shown); len(brief) > 1 && !onlySysctls(brief) || len(brief) > 0 && len(o.only) > 0 {
@@ -136,7 +136,7 @@ func chosenFacts(all []lab.Fact, only []string) []lab.Fact {
 func factsTitle(d facts.Document, shown int) string {
 	unknown, unreadable := 0, 0
 	for _, f := range d.Facts {
-		if f.Unknown != "" && !facts.Bulk(f.Key) {
+		if f.Unknown != "" && !catalogue.Bulk(f.Key) {
 			unknown++
 			if strings.Contains(f.Unknown, "permission") {
 				unreadable++

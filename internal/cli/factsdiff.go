@@ -12,6 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/diff"
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/kconfig"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile/difference"
@@ -64,7 +65,7 @@ profiled, what each difference is known to make the kernel do is looked up in th
 			}
 			for _, d := range []*facts.Document{&a, &b} {
 				if brief := facts.Brief(d.Facts); onlySysctls(brief) { // they are called by their own names
-					d.Facts = slices.DeleteFunc(d.Facts, func(f lab.Fact) bool { return !facts.Bulk(f.Key) })
+					d.Facts = slices.DeleteFunc(d.Facts, func(f lab.Fact) bool { return !catalogue.Bulk(f.Key) })
 				}
 			}
 			profiles, err := p.profilesBeside(args[0], args[1])

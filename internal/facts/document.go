@@ -33,25 +33,11 @@ func Memory(all []lab.Fact) int {
 	return bytes
 }
 
-// bulk are the families that have thousands of members. They are stored and compared, but a page or a table that showed
-// them would show nothing else.
-func bulk() []string { return []string{"kernel.config.", "sysctl.", "module."} }
-
-// Bulk says whether a key belongs to one of the families with thousands of members.
-func Bulk(key string) bool {
-	for _, family := range bulk() {
-		if strings.HasPrefix(key, family) {
-			return true
-		}
-	}
-	return false
-}
-
 // Brief is the facts without those families: what a run's header carries and a report shows.
 func Brief(all []lab.Fact) []lab.Fact {
 	brief := make([]lab.Fact, 0, len(all)/8)
 	for _, f := range all {
-		if !Bulk(f.Key) {
+		if !catalogue.Bulk(f.Key) {
 			brief = append(brief, f)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/diff"
-	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -79,7 +78,7 @@ func nearest(n int, of func(i int) []lab.Fact) int {
 	each := func(i int, do func(at)) {
 		for _, f := range of(i) {
 			if d, known := index.Lookup(f.Key); f.Unknown == "" && known && d.Mark == catalogue.Setting &&
-				!facts.Bulk(f.Key) {
+				!catalogue.Bulk(f.Key) {
 				do(at{f.Key, f.About, f.Value})
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/diff"
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/facts"
+	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/reference"
 	"github.com/headroom/headroom/internal/report"
@@ -388,7 +389,7 @@ func allFacts(b *store.Bundle) (all []lab.Fact, counters []string, err error) {
 	}
 	for _, t := range b.Run.Targets {
 		for _, f := range t.Facts {
-			if !facts.Bulk(f.Key) {
+			if !catalogue.Bulk(f.Key) {
 				add([]lab.Fact{f})
 			}
 		}
