@@ -3,18 +3,16 @@ package app
 import (
 	"fmt"
 
-	"github.com/headroom/headroom/internal/bisection"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
 )
 
-// BisectKind is the third kind of experiment: its arms are chosen one by one.
-const BisectKind = bisection.Kind
-
-// The kinds of experiments that visit the same arms again and again.
+// The kinds of experiments. Sweeps and ablations visit the same arms again and again; the arms of a search are chosen
+// one by one.
 const (
-	SweepKind  = "sweep"
-	AblateKind = "ablate"
+	SweepKind  = string(lab.DesignSweep)
+	AblateKind = string(lab.DesignAblation)
+	BisectKind = string(lab.DesignBisection)
 )
 
 // RunsDocument is the published JSON document of list and import.

@@ -14,7 +14,7 @@ import (
 )
 
 // Kind of experiment, as lab.Experiment names it.
-const Kind = "bisect"
+const Kind = string(lab.DesignBisection)
 
 const (
 	// proofProbability is the probability from which an answer is proved: a proof costs some measurements, and a wrong
