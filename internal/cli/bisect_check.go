@@ -5,7 +5,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/experiment/check"
+	"github.com/headroom/headroom/internal/experiment/single"
 )
 
 func (p *program) bisectCheckCommand() *cobra.Command {
@@ -42,7 +42,7 @@ headroom bisect commits does the whole search itself, and needs fewer measuremen
 					"--good RUN --bad RUN; headroom list names them"))
 		}
 		return app.StopBisect(
-			check.Run(c.Context(), p.App, check.Terms{Good: good, Bad: bad, Build: build, Most: most,
+			single.Check(c.Context(), p.App, single.CheckTerms{Good: good, Bad: bad, Build: build, Most: most,
 				Options: experiment.RunOptions{Label: label, Set: set}},
 				args))
 	}

@@ -4,13 +4,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment/profilerun"
+	"github.com/headroom/headroom/internal/experiment/single"
 	"github.com/headroom/headroom/internal/results"
 )
 
 // profileCommand measures loads to profile them, and holds the commands of saved profiles.
 func (p *program) profileCommand() *cobra.Command {
-	var o profilerun.Options
+	var o single.ProfileOptions
 	c := &cobra.Command{
 		Use:   "profile SUITE [DEVICE or DIR]",
 		Short: "Say what each I/O costs in the kernel, by function and by layer",
@@ -45,7 +45,7 @@ compare --live, sweep, ablate and bisect have that flag.`,
 				return err
 			}
 			o.Report = results.ShowMeasured(p.App, s, o.Format)
-			return profilerun.Profile(c.Context(), p.App, s, o, args)
+			return single.Profile(c.Context(), p.App, s, o, args)
 		},
 	}
 	p.profileFlags(&o, c)
@@ -54,12 +54,12 @@ compare --live, sweep, ablate and bisect have that flag.`,
 }
 
 // profileFlags adds those of the loads that are measured.
-func (p *program) profileFlags(o *profilerun.Options, c *cobra.Command) {
+func (p *program) profileFlags(o *single.ProfileOptions, c *cobra.Command) {
 	f := c.Flags()
 	countVar(f, &o.RunOptions.Profile.Loads, "loads",
 		"how many loads to profile of each job, and how often to measure "+
 			"it beside them (default 5)")
-	o.RunOptions.Profile.Loads = profilerun.DefaultLoads
+	o.RunOptions.Profile.Loads = single.DefaultProfiled
 	f.StringArrayVar(&o.Jobs, "job", nil, "a job of the suite to profile; may be repeated (default: all)")
 	recorderFlags(&o.RunOptions.Profile, c, "")
 	f.StringVar(&o.Label, "label", "", "a name for the run")

@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment/soakrun"
+	"github.com/headroom/headroom/internal/experiment/single"
 )
 
 func (p *program) soakCommand() *cobra.Command {
-	var o soakrun.SoakOptions
+	var o single.SoakOptions
 	c := &cobra.Command{
 		Use:   "soak SUITE [DEVICE or DIR]",
 		Short: "Measure one load for hours: does its rate hold?",
@@ -42,7 +42,7 @@ a device is filled first.`,
 			if err != nil {
 				return err
 			}
-			return soakrun.Soak(c.Context(), p.App, s, o, args)
+			return single.Soak(c.Context(), p.App, s, o, args)
 		},
 	}
 	f := c.Flags()

@@ -1,4 +1,4 @@
-package profilerun
+package single
 
 import (
 	"context"
@@ -14,25 +14,25 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// Options are the flags of profile.
-type Options struct {
+// ProfileOptions are the flags of profile.
+type ProfileOptions struct {
 	experiment.RunOptions
 	// Jobs of the suite that are profiled; none is all.
 	Jobs   []string
 	Result results.DocumentOutput
 }
 
-// DefaultLoads are the loads of each part, unless somebody says otherwise: intervals are of their mean.
-const DefaultLoads = 5
+// DefaultProfiled are the loads of each part, unless somebody says otherwise: intervals are of their mean.
+const DefaultProfiled = 5
 
 // profiling plans a run whose report is the profile of its loads: the design of headroom profile.
 type profiling struct {
 	*experiment.Run
-	options Options
+	options ProfileOptions
 }
 
 // Profile measures the loads of a suite, each as often as it is profiled, and reports what an I/O costs.
-func Profile(ctx context.Context, p *app.App, s *store.Store, o Options, args []string) error {
+func Profile(ctx context.Context, p *app.App, s *store.Store, o ProfileOptions, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring
 	}

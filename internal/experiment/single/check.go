@@ -1,5 +1,4 @@
-// Package check measures one state and answers whether it is good or bad, for git bisect run.
-package check
+package single
 
 import (
 	"context"
@@ -25,15 +24,15 @@ import (
 // check plans the measurement of a state, and says whether it is good or bad.
 type check struct {
 	*experiment.Run
-	terms     Terms
+	terms     CheckTerms
 	good, bad []float64 // logarithms of what was measured of the two, as rates
 	most      int
 	alpha     float64
 	measured  []lab.Repetition
 }
 
-// Terms are those of a check of one state.
-type Terms struct {
+// CheckTerms are those of a check of one state.
+type CheckTerms struct {
 	Good, Bad, Build string
 	Most             int
 	Options          experiment.RunOptions
@@ -42,8 +41,8 @@ type Terms struct {
 // checkRisk is how often a check may name the wrong side: a whole bisection takes some ten of them.
 const checkRisk = 0.01
 
-// Run measures the state that is checked out, and answers git bisect run by the exit code.
-func Run(ctx context.Context, p *app.App, terms Terms, args []string) error {
+// Check measures the state that is checked out, and answers git bisect run by the exit code.
+func Check(ctx context.Context, p *app.App, terms CheckTerms, args []string) error {
 	s, err := p.OpenStore()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package soakrun
+package single
 
 import (
 	"context"

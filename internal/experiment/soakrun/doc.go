@@ -1,2 +1,0 @@
-// Package soakrun is the design of headroom soak: one load that goes on for hours.
-package soakrun
