@@ -19,7 +19,7 @@ type Plan struct {
 	App   *app.App
 	Store *store.Store
 	// Names of the parts, in the order in which they are shown. Several parts are the arms of one run, or places of one
-	// run that have arms of their own. The empty name is that of a run by itself.
+	// run that have arms of their own. The empty name is that of the only place, or of the one that is varied.
 	Names []string
 	Parts map[string]*Measurement
 	// Effects are what the arms change. They are opened in this order, and left in reverse.
@@ -27,11 +27,12 @@ type Plan struct {
 	Schedule Schedule
 	// Done are the repetitions that have ended, those of earlier commands first.
 	Done []plan.Done
-	// saved is the bundle of all arms that is resumed; nil for a new one.
+	// saved is the bundle of joined arms that is resumed.
 	saved *store.Bundle
-	// writer is that of the bundle of all parts, once it is open; nil where each part has its own.
-	writer  *store.Writer
-	show    *progress.Progress // once something goes on
+	// writer is that of the bundle of all parts, once it is open.
+	writer *store.Writer
+	// show shows what goes on, once something does.
+	show    *progress.Progress
 	opened  app.Opened
 	closing []func()
 }

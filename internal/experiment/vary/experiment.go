@@ -22,7 +22,7 @@ import (
 
 // Experiment plans a measurement with several arms: settings are changed between visits, and put back.
 type Experiment struct {
-	// under is the measurement on the place that is varied.
+	// under is the measurement on the place that is varied, carried the plan that it is a part of.
 	under   *experiment.Measurement
 	carried *experiment.Plan
 	varies  variation
