@@ -62,7 +62,7 @@ func commonExperimentFlags(o *vary.Options, p *program, c *cobra.Command) {
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.StringVar(&o.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
 	f.StringVar(&o.Label, "label", "", "a name for the run")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order (default: random)")
+	seedVar(f, &o.Seed, "seed of the random order (default: random)")
 	f.StringVar(&o.Destroy, "destroy", "",
 		"allow destroying the data of a device, named by its serial number or size in bytes")
 	f.StringVar(&o.Sampled, "sampled", "",

@@ -71,16 +71,17 @@ func nearestFlag(c *cobra.Command, name string) string {
 
 // takenBy says what values a flag takes, and names one; the example is empty where a text says nothing more.
 func takenBy(f *pflag.Flag) (takes, example string) {
-	if _, ok := f.Value.(*countValue); ok {
+	switch f.Value.(type) {
+	case *countValue:
 		return "a whole number from 1", "3"
+	case *seedValue:
+		return "a whole number from 1", "42"
 	}
 	switch f.Value.Type() {
 	case new(app.DryRun).Type():
 		return "short or full", string(app.InFull)
 	case "int":
 		takes, example = "a whole number", "1"
-	case "uint64":
-		takes, example = "a whole number from 0", "42"
 	case "float64":
 		takes, example = "a number", "0.05"
 	case "duration":

@@ -74,7 +74,7 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=5s; may be repeated")
 	f.StringVar(&o.Size, "size", "", "how much each job reads, like 4g (default: as the suite says)")
 	f.StringVar(&o.Label, "label", "", "a name for the runs; the number of the rung is added")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order (default: random)")
+	seedVar(f, &o.Seed, "seed of the random order (default: random)")
 	f.IntVar(&o.Passes, "passes", defaultPasses, "how often each rung is measured")
 	budgetVar(f, &o.Budget)
 	f.StringVar(&o.Margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin),

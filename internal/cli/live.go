@@ -24,7 +24,7 @@ func liveFlags(o *paired.LiveOptions, p *program, c *cobra.Command) {
 		"with --live, --layers: size of each scratch file, like 4g (default: as the suite says)")
 	f.StringVar(&o.Label, "label", "", "with --live, --layers: a name for the runs; base and new, or the number of "+
 		"the layer, is added")
-	f.Uint64Var(&o.Seed, "seed", 0, "with --live, --layers: seed of the random order (default: random)")
+	seedVar(f, &o.Seed, "with --live, --layers: seed of the random order (default: random)")
 	f.StringArrayVar(&o.Destroy, "destroy", nil, "with --live: allow destroying the data of a device, named by its "+
 		"serial number or size; for the base, then for the new side")
 	f.StringArrayVar(&o.Sampled, "sampled", nil, "with --live: prove a device empty by a sample instead of reading "+

@@ -73,7 +73,7 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 	budgetVar(f, &o.Within)
 	countVar(f, &o.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order; the same seed gives the same order (default: random)")
+	seedVar(f, &o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
 	f.StringArrayVar(&o.Set, "set", nil,
 		"an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run")

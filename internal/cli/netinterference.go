@@ -52,7 +52,7 @@ The clients send to the server; --set reverse=1 makes the server send.`,
 	f.StringArrayVar(&o.SetFio, "set-fio", nil, "a parameter of fio, like bs=64k or rw=randread; may be repeated")
 	f.StringVar(&o.Size, "size", "", "size of the scratch file in a directory, like 4g")
 	f.StringVar(&o.Label, "label", "", "a name for the run")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order (default: random)")
+	seedVar(f, &o.Seed, "seed of the random order (default: random)")
 	p.resumeFlag(c, &o.Resume, "continue an interrupted run, or show a complete one again")
 	p.documentFlags(&o.Result, c)
 	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)

@@ -80,7 +80,7 @@ Loads on the server's own storage have no events.`,
 	budgetVar(f, &o.Within)
 	countVar(f, &o.NFS.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.NFS.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order; the same seed gives the same order (default: random)")
+	seedVar(f, &o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
 	f.StringVar(&o.NFS.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.NFS.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.BoolVar(&o.AsPublished, "as-published", false,

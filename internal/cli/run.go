@@ -102,7 +102,7 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 	f.StringVar(&o.Budget, "budget", "", "time limit for all repetitions, like 10m; repetitions go where intervals "+
 		"are widest")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	f.Uint64Var(&o.Seed, "seed", 0, "seed of the random order; the same seed gives the same order (default: random)")
+	seedVar(f, &o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
 	f.StringVar(&o.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.Set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may "+
 		"be repeated")
