@@ -2,6 +2,7 @@
 //
 //	go run -C tools/shape . ../..
 //	go run -C tools/shape . -lines ../..
+//	go run -C tools/shape . -english ../.. [FOLDER]...
 //
 // Each measure has what stands now and where it is to go. One that is above what stands fails, and so does one that is
 // below, until the number here is lowered: what was gained stays.
@@ -27,6 +28,7 @@ import (
 
 func main() {
 	perPackage := flag.Bool("lines", false, "print the lines of each package: of the program, of its tests")
+	english := flag.Bool("english", false, "print the phrases that are not plain English: how many, or in folders where")
 	flag.Parse()
 	root := cmp.Or(flag.Arg(0), ".")
 	t, err := read(root)
@@ -36,6 +38,10 @@ func main() {
 	}
 	if *perPackage {
 		t.printLines()
+		return
+	}
+	if *english {
+		t.printHabits(flag.Args()[min(1, flag.NArg()):])
 		return
 	}
 	failed := false
@@ -53,7 +59,16 @@ func main() {
 			fmt.Println("          ", line)
 		}
 	}
-	if failed {
+	most, err := allowedIn(allowed)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "shape:", err)
+		os.Exit(1)
+	}
+	faults := t.english(most)
+	for _, line := range faults {
+		fmt.Println(line)
+	}
+	if failed || len(faults) > 0 {
 		os.Exit(1)
 	}
 }
@@ -116,6 +131,7 @@ type folder struct {
 	imports map[string]bool
 	// lines of the program and of tests, blank ones and comments included.
 	lines, tests int
+	habits       []habit
 }
 
 // support has what only tests import.
@@ -165,11 +181,13 @@ func (t *tree) add(root, name string) error {
 		return nil
 	}
 	f.lines += lines
-	file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ParseComments|parser.SkipObjectResolution)
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return err
 	}
 	f.files = append(f.files, file)
+	f.addHabits(fset, file)
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
 		if ours, ok := strings.CutPrefix(imported, module); err == nil && ok {

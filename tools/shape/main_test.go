@@ -82,3 +82,37 @@ func TestNothingToMeasure(t *testing.T) {
 		t.Error("a folder without Go was measured")
 	}
 }
+
+func TestEnglish(t *testing.T) {
+	root := writeTree(t)
+	file := filepath.Join(root, "internal/runner/words.go")
+	text := `package runner
+
+// Left says whether
+// nobody has it.
+func Left() string { return "goes on" + "anew" + "3 files are to be removed" }
+`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, h := range tr.folders["internal/runner"].habits {
+		found = append(found, h.text)
+	}
+	// A word by itself is a name: "anew".
+	if want := []string{"nobody", "says whether", "goes on", "are to be"}; !slices.Equal(found, want) {
+		t.Errorf("%q, want %q", found, want)
+	}
+	for most, faults := range map[int]int{3: 5, 4: 0, 5: 1} {
+		if got := tr.english(map[string]int{"internal/runner": most}); len(got) != faults {
+			t.Errorf("with %d allowed: %q", most, got)
+		}
+	}
+	if _, err := allowedIn("internal/runner\n"); err == nil {
+		t.Error("a line without a number was read")
+	}
+}
