@@ -178,6 +178,7 @@ func (l *scriptedLab) run(args ...string) scriptedOutcome {
 				l.exit(code)
 			},
 			Kinds: kinds})
+	designtest.WaitForForks()
 	return scriptedOutcome{l.T, args, code, stdout.String(), stderr.String()}
 }
 

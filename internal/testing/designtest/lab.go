@@ -157,6 +157,7 @@ func (l *Lab) runIn(store string, args ...string) outcome {
 		Version: "test", Executable: func() (string, error) { return Recorder(l.dir) }, Signals: l.signals,
 		AtStep: l.atStep, Kinds: []app.TargetKind{kind},
 		Exit: func(code int) { l.Errorf("the clean-up was cut short, with exit code %d", code) }})
+	WaitForForks()
 	if !slices.Contains(args, "--budget") && strings.Contains(stderr.String(), "--budget ended it") {
 		l.Errorf("%s: it says that a budget ended it, and has none:\n%s", args, &stderr)
 	}
