@@ -533,7 +533,7 @@ func TestEventRefusals(t *testing.T) {
 		code  int
 		words string
 	}{
-		{[]string{"--event", "10s: ip link set nothing0 down"}, 4, "nothing says how to undo"},
+		{[]string{"--event", "10s: ip link set nothing0 down"}, 4, "no command is given that undoes"},
 		{[]string{"--event", "10s: true", "--no-undo"}, 2, "needs 5 s before it"},
 		{[]string{"--set", "runtime=60s", "--event", "ip link set eth1 down", "--no-undo"}, 2,
 			"does not say when and what"},

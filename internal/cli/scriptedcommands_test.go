@@ -272,7 +272,7 @@ func TestScriptedCommandDies(t *testing.T) {
 		left := d.list()[0]
 		left.restore()
 		d.afterCrash(left, "restore").ends(0).says("ended its load", "removed /srv/headroom-",
-			"go on with: headroom run --resume")
+			"continue with: headroom run --resume")
 		l.checkNothingLeft("db1")
 		d.afterCrash(left, "run", "--resume", "last").ends(0)
 		l.checkNothingLeft("db1")

@@ -89,7 +89,7 @@ func TestScriptedFleetInterruptAndResume(t *testing.T) {
 	names := fleetOf33()
 	inScriptedLab(t, names, func(l *scriptedLab) {
 		l.machine("n20").AtLoad("--name=reads", 2, func(e *scripted.Event) { e.After(10*time.Second, l.interrupt) })
-		l.runFleet().ends(130).says("34 of 68 repetitions are kept; go on with: headroom run --resume")
+		l.runFleet().ends(130).says("34 of 68 repetitions are kept; continue with: headroom run --resume")
 		for _, n := range names {
 			l.checkNothingLeft(n)
 		}

@@ -181,7 +181,7 @@ func TestScriptedLiveUndecided(t *testing.T) {
 		}
 		id := d.New[0].ID
 		l.run("compare", "--live", "--resume", id).ends(2).says("this comparison is complete",
-			"--budget 5m goes on with it, or --pairs 40")
+			"--budget 5m continues it, or --pairs 40")
 		l.run("compare", "--live", "--resume", id, "--budget",
 			"10m").ends(2).says("would hardly get a verdict within 6 pairs", "--pairs 12")
 		l.run("compare", "--live", "--resume", id, "--pairs",

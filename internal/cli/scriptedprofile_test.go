@@ -54,7 +54,7 @@ func TestScriptedProfiledLoads(t *testing.T) {
 		args := []string{"run", suite, "/srv", "--on", "scripted://db1", "--set", "runtime=20s",
 			"--set", "ramp_time=2s",
 			"--repeat", "4", "--profile=2", "--profile-hz", "199"}
-		l.run(append(args, "--dry-run=full")...).ends(0).says("profiles 4 loads besides",
+		l.run(append(args, "--dry-run=full")...).ends(0).says("profiles 4 loads more",
 			"profiled beside its first 2 repetitions: time (9s) and calls (5.6s)", "--runtime=60s")
 		l.run(args...).ends(0).says("profiling ", ", time, 1 of 2", ", calls, 2 of 2")
 		if n := l.saved("last").Cells[0].N; n != 4 {

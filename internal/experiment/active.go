@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// Active is a measurement while it goes on: its bundle is open, and its session on the target. It is a schedule, which
-// follows its plan.
+// Active is a running measurement: its bundle is open, and its session on the target. It is a schedule, which follows
+// its plan.
 type Active struct {
 	Measurement *Measurement
 	Plan        plan.Plan

@@ -7,13 +7,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// warnActiveRuns says once of each run of the store that another process is measuring on the same disks at the moment.
-// Both runs go on: their warnings say afterwards what they did to each other.
+// warnActiveRuns warns once of each run of the store that another process is measuring on the same disks. Both runs
+// continue: their warnings show afterwards how they disturbed each other.
 func (m *Measurement) warnActiveRuns() {
 	if len(m.Place().Disks) == 0 || m.App.Traits(m.Target.Name()).Made() {
 		return
 	}
-	m.App.ActiveOnce.Do(func() { m.App.Active = m.Store.Active() }) // before this command begins runs of its own
+	m.App.ActiveOnce.Do(func() { m.App.Active = m.Store.Active() }) // before this command begins a run
 	for _, b := range m.App.Active {
 		shared := m.disksShared(b.Run)
 		if len(shared) == 0 || !m.App.MarkWarned(b.Run.ID) {

@@ -15,9 +15,9 @@ import (
 	"github.com/headroom/headroom/internal/load/fio"
 )
 
-// blankDevice is a device that was made for the target under test, and is gone with it: nobody keeps anything on it, so
-// that it needs no inspection, but where others have made it. It is asked about again before each write, because a
-// guest can give its disks other names at its next boot.
+// blankDevice is a device that was made for the target under test, and is removed with it. It holds no data of users,
+// so it needs no inspection unless others have made it. It is checked again before each write, because a guest can give
+// its disks other names at its next boot.
 type blankDevice struct {
 	target host.Target
 	path   string
@@ -55,8 +55,8 @@ func (e *notBlank) Error() string { return e.err.Error() }
 
 func (e *notBlank) Unwrap() error { return e.err }
 
-// look reads a device that others have made for the target, as the guard reads one of this machine: what a class of
-// storage hands out may be what somebody gave back.
+// look reads a device that others have made for the target, as the guard reads one of this machine: a class of
+// storage can hand out a volume that was used before.
 func (b *blankDevice) look(ctx context.Context, m *Measurement, size int64) error {
 	if d, ok := b.target.(host.Disposable); !ok || !d.Unseen() {
 		return nil
@@ -108,7 +108,7 @@ func (b *blankDevice) readAll(ctx context.Context, device io.ReaderAt, size int6
 		if ctx.Err() != nil {
 			return guard.Sample{}, ctx.Err()
 		}
-		if err != nil || out.ExitCode != 0 { // there are data, it can't be read, or there is no cmp: this tells which
+		if err != nil || out.ExitCode != 0 { // ReadAll returns which: data, an error, or no cmp
 			return guard.ReadAll(ctx, device, at, size, tell)
 		}
 		tell(guard.Progress{Done: at + length, Read: at + length, Size: size})
@@ -116,7 +116,7 @@ func (b *blankDevice) readAll(ctx context.Context, device io.ReaderAt, size int6
 	return guard.Sample{Bytes: size, Places: 1, Whole: true}, nil
 }
 
-// writes says whether a cell writes to a device.
+// writes reports whether a cell writes to a device.
 func writes(c lab.Cell) bool {
 	prepares := slices.ContainsFunc(c.Steps, func(s lab.Step) bool {
 		return s == lab.Discard || s == lab.Fill || s == lab.Layout

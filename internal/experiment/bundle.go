@@ -76,13 +76,13 @@ func (m *Measurement) End(ctx context.Context, w *store.Writer, outcome runner.O
 }
 
 // CloseBundle closes the bundle of a run that ended with runErr. Before that, clean leaves its places clean, unless a
-// load may still write, and compare takes the second snapshots of a run that came to its end. warn sets the warnings of
-// the header after that. The error is what went wrong here.
+// load may still write, and compare takes the second snapshots of a run that was not ended early. warn sets the
+// warnings of the header after that. The error is what went wrong here.
 func CloseBundle(w *store.Writer, outcome runner.Outcome, runErr error, clean, compare func() error,
 	warn func(*lab.Run)) error {
 	end, err := w.Close, error(nil)
 	if outcome.Aborted {
-		end = w.Abandon // its load may still write, and nobody knows whether to a device of another part
+		end = w.Abandon // its load may still write, perhaps to a device of another part
 	} else {
 		err = clean()
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// Carry carries out the plan of a planner from its drafting to its result, or says what would be done.
+// Carry carries out the plan of a planner from its drafting to its result. A dry run only lists it.
 func Carry(ctx context.Context, p *app.App, s *store.Store, r Request, planner Planner) error {
 	return Conduct(ctx, p, s, r, Planned(p, s, r.DryRun, planner))
 }
@@ -52,7 +52,7 @@ func (d *planned) Report() error { return d.planner.Report() }
 
 func (d *planned) Close() { d.plan.close() }
 
-// carry measures until the schedule has come to its end. The end has one order, whatever happened: effects bring the
+// carry measures until the schedule ends. The end has one order, whatever happened: effects bring the
 // machines and the places back; sessions are closed, which ends loads and undoes events before scratch files are
 // removed; effects are put back; devices are cleaned; second snapshots are taken; the bundle is closed; what could not
 // be undone of events is tried again.
@@ -112,7 +112,7 @@ func (c *carrying) openEffects(ctx context.Context) error {
 	return nil
 }
 
-// start begins the run, and all parts. After an error what it began is to be finished.
+// start begins the run, and all parts. After an error finish ends what it began.
 func (c *carrying) start(ctx context.Context) (err error) {
 	switch c.keeping() {
 	case joined:
@@ -215,7 +215,7 @@ func (c *carrying) finish(ctx context.Context, failed error) (Measured, error) {
 	failed = errors.Join(failed, c.endBundles(ctx, m.Outcome, outcomes, failed))
 	if failed == nil && (len(c.Names) > 1 || len(m.Run.Arms) > 1) { // of a run by itself it is a result
 		if failed = m.NoneMeasured(c.Store); failed != nil {
-			m.Repetitions = nil // there is nothing to go on with
+			m.Repetitions = nil // there is nothing to continue
 		}
 	}
 	c.Schedule.Complete(&m)

@@ -25,7 +25,7 @@ type Design interface {
 	New(ctx context.Context) error
 	// Resume reads what a saved run has measured.
 	Resume(ctx context.Context, saved *store.Bundle) error
-	// PrintSummary says what is about to be done, and PrintPlan lists it for a dry run.
+	// PrintSummary prints what will be done, and PrintPlan lists it for a dry run.
 	PrintSummary(ctx context.Context)
 	PrintPlan(ctx context.Context) error
 	// Measure measures, and puts back what it changed.
@@ -64,7 +64,7 @@ type Request struct {
 	Complete bool
 }
 
-// Conduct carries out an experiment from its opening to its result, or says what would be done.
+// Conduct carries out an experiment from its opening to its result. A dry run only lists it.
 func Conduct(ctx context.Context, p *app.App, s *store.Store, r Request, d Design) error {
 	defer d.Close()
 	saved, err := r.saved(s)
@@ -140,7 +140,7 @@ func (r Request) saved(s *store.Store) (*store.Bundle, error) {
 	return b, nil
 }
 
-// printKept says how an experiment that ended early is resumed.
+// printKept prints how an experiment that ended early is resumed.
 func (m Measured) printKept(p *app.App, s *store.Store) {
 	n := len(m.Repetitions)
 	if n == 0 {
@@ -153,11 +153,11 @@ func (m Measured) printKept(p *app.App, s *store.Store) {
 	case n == 1:
 		kept = "1 repetition is"
 	}
-	fmt.Fprintf(p.Stderr, "%s kept; go on with: %s\n", kept, m.Run.MadeBy().Resume(s.ShortID(m.Run.ID)))
+	fmt.Fprintf(p.Stderr, "%s kept; continue with: %s\n", kept, m.Run.MadeBy().Resume(s.ShortID(m.Run.ID)))
 }
 
-// noteEnding says what its budget has left undone of an experiment that came to its end, and notes it in the run, which
-// saved is where it was resumed.
+// noteEnding prints how far an experiment got that its budget has ended, and notes it in the run. saved is the run if
+// it was resumed.
 func (m Measured) noteEnding(p *app.App, s *store.Store, saved *store.Bundle) error {
 	after := m.EndedAfter
 	if n := len(m.Repetitions); after == "" && n < m.Planned && m.Missing == nil {

@@ -9,13 +9,12 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Cost is what measurements take: the time of their loads, 0 where nobody knows, and what they write where they touch
-// storage.
+// Cost is the cost of measurements: the time of their loads, 0 if unknown, and what they write if they touch storage.
 type Cost struct {
 	Time    time.Duration
 	Writes  suite.Writes
 	Storage bool
-	// Profiles says what is profiled besides; empty for nothing.
+	// Profiles describes the loads that are also profiled; empty for none.
 	Profiles string
 }
 

@@ -26,7 +26,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// EventOptions are the flags of what is done on purpose while a load goes on.
+// EventOptions are the flags of events during a load.
 type EventOptions struct {
 	Events, Undo, On []string
 	Length           string
@@ -105,7 +105,7 @@ func (o EventOptions) Parse(where func(on string) (string, error)) ([]lab.Event,
 					return nil, app.Usage("--undo is empty", "name the command that undoes "+what)
 				}
 			case !o.NoUndo:
-				return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("nothing says how to undo %q", what),
+				return nil, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("no command is given that undoes %q", what),
 					Hints: []string{"--undo 'COMMAND' undoes it, also after a crash",
 						"--no-undo says that it ends by itself, as a restart does"}}
 			}
@@ -189,13 +189,14 @@ func factorOf(what string) (name, level string, err error) {
 	case len(c.Levels) != 1 || c.Levels[0] == scheme.Found:
 		return "", "", app.Usage("an event sets one level: "+what, "for example: --event '30s: sysctl:vm.swappiness=0'")
 	case c.Scheme.Class != scheme.Live:
-		return "", "", app.Usage(c.Factor()+" can't be set while a load goes on",
-			"headroom factors says what each factor needs")
+		return "", "", app.Usage(c.Factor()+" can't be set while a load runs",
+			"headroom factors lists what each factor needs")
 	}
 	return c.Factor(), c.Levels[0], nil
 }
 
-// WordsOf are those of a command on the command line. What only a shell understands is refused, since none reads it.
+// WordsOf returns the words of a command on the command line. It refuses what only a shell understands, since no shell
+// reads it.
 func WordsOf(flag, command string) ([]string, error) {
 	if strings.ContainsAny(command, "\"'`$\\|&;<>") {
 		return nil, app.Usage(flag+" takes words, and no shell reads it",
@@ -267,7 +268,7 @@ func EventTarget(kinds app.TargetKinds, on, otherwise string, ends ...lab.RunTar
 	}
 	what := "--event-on " + on + " is no target"
 	if on == "" {
-		what = "--event-on is required: it says where the events are"
+		what = "--event-on is required: it names the target of the events"
 	}
 	return "", app.Usage(what, append(hints[:min(len(hints), app.MaxNamed)],
 		"--event-on TARGET, which is "+kinds.Forms())...)
@@ -355,7 +356,7 @@ func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[stri
 	return ev, err
 }
 
-// planNamed says what an event that is known by its name comes to on its target, as that is now.
+// planNamed returns the commands of an event that is known by its name, for the present state of its target.
 func (m *Measurement) planNamed(ctx context.Context, u lab.Event, t host.Target) (lab.Event, error) {
 	w := event.Scope{Target: t}
 	if t.Name() == m.Target.Name() {
@@ -376,7 +377,7 @@ func (m *Measurement) planNamed(ctx context.Context, u lab.Event, t host.Target)
 	return u, err
 }
 
-// PrintEvents says what will be done on purpose.
+// PrintEvents prints the events of the run.
 func (m *Measurement) PrintEvents() {
 	if m.Observer {
 		return

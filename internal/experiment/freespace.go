@@ -20,7 +20,7 @@ import (
 func (m *Measurement) scratchSize(su suite.Suite, cells []suite.Cell) (int64, error) {
 	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return lab.ByFio(c.Engine) }) {
 		if m.Options.Size != "" {
-			return 0, app.Usage("--size is that of the scratch file, and the suite " + su.Name + " has no use for one")
+			return 0, app.Usage("--size is the size of the scratch file, and the suite " + su.Name + " needs none")
 		}
 		return 0, nil
 	}
@@ -77,7 +77,7 @@ func (m *Measurement) checkFreeSpace(ctx context.Context, place lab.Place) error
 	return nil
 }
 
-// OnOneFilesystem says whether the scratch files of two places take room from the same file system.
+// OnOneFilesystem reports whether the scratch files of two places take room from the same file system.
 func (m *Measurement) OnOneFilesystem(ctx context.Context, a, b lab.Place) (bool, error) {
 	if a.Kind != lab.Directory || b.Kind != lab.Directory {
 		return false, nil
@@ -95,8 +95,8 @@ func (m *Measurement) OnOneFilesystem(ctx context.Context, a, b lab.Place) (bool
 	return len(numbers) == 2 && numbers[0] == numbers[1], nil
 }
 
-// writeLimit reads --max-writes, and refuses at once what is known to go beyond it. What nobody can know beforehand,
-// how much a load writes in its time, the runner watches.
+// writeLimit reads --max-writes, and refuses at once what is known to go beyond it. The runner watches
+// how much a load writes in its time, which is unknown beforehand.
 func (m *Measurement) writeLimit(cells []suite.Cell, place lab.Place) (int64, error) {
 	if m.Options.MaxWrites == "" {
 		return 0, nil
@@ -147,7 +147,7 @@ func (m *Measurement) securePlace(ctx context.Context) error {
 	return err
 }
 
-// warnOfHidden says when programs that have the device open could not be looked for.
+// warnOfHidden warns if programs that have the device open could not be looked for.
 func (m *Measurement) warnOfHidden() {
 	for _, d := range append([]*device{m.device}, m.members...) {
 		var w lab.Warning
@@ -166,8 +166,8 @@ func (m *Measurement) warnOfHidden() {
 	}
 }
 
-// Size reads an amount that the user typed. It is fio's notation without its decimal Ki and Mi: here somebody who
-// writes 4GiB means 4 GiB, and fio would not.
+// Size reads an amount that the user typed. It is fio's notation without its decimal Ki and Mi: here 4GiB is
+// 4 GiB, and for fio it is not.
 func Size(typed string) (int64, error) {
 	return unit.ParseBytes(strings.ReplaceAll(strings.ToLower(typed), "i", ""))
 }

@@ -46,7 +46,7 @@ type Measurement struct {
 	maxWrites int64
 	// Role of the target in a run that measures several, but for the one under test; empty for a run by itself.
 	Role string
-	// Arm is that of a run of several in whose bundle it is kept, as if it had a bundle of its own; empty where it has.
+	// Arm is the arm of a run with several in one bundle; empty for a measurement with a separate bundle.
 	Arm string
 	// Reboots says that the machine is started again on the way, or the place mounted, so that it is not the one that
 	// was found when the run ends.
@@ -73,7 +73,7 @@ type Measurement struct {
 	Tree string
 	// Location is where the place is, in a run on several targets.
 	Location Location
-	// Concurrent is a measurement that goes on at the same time and was planned before this one; nil for a run by
+	// Concurrent is a measurement that runs at the same time and was planned before this one; nil for a run by
 	// itself.
 	Concurrent *Measurement
 }
@@ -134,7 +134,7 @@ func (m *Measurement) CellToRun(c lab.Cell) runner.Cell {
 // Owner is in the names of all that is made on the target.
 func (m *Measurement) Owner() string { return workspace.Owner(m.Run.ID, m.Role) }
 
-// expectedTime of a load, ramp included; 0 when it ends by size, and for a command of which nobody knows.
+// expectedTime of a load, ramp included; 0 when it ends by size, and if it is unknown, as of most commands.
 func expectedTime(c lab.Cell) time.Duration {
 	if c.Command != nil {
 		return unit.SecondsToDuration(c.Command.ExpectedSeconds)
@@ -156,7 +156,7 @@ func suiteCell(c lab.Cell) suite.Cell {
 		Repetitions: c.Repetitions, Runtime: expectedTime(c)}
 }
 
-// Pause is the time between two loads, for a device to come to rest.
+// Pause is the time between two loads, for a device to become idle.
 func (m *Measurement) Pause() time.Duration { return time.Duration(m.Run.Pause * float64(time.Second)) }
 
 // Planned is how many repetitions there will be; 0 where what is measured decides that.

@@ -214,7 +214,7 @@ func RecordedCells(cells []suite.Cell) []lab.Cell {
 	return list
 }
 
-// warnOfOtherLoad says when the disks are busy before anything was started.
+// warnOfOtherLoad warns if the disks are busy before anything was started.
 func (m *Measurement) warnOfOtherLoad(ctx context.Context) error {
 	if len(m.Place().Disks) == 0 {
 		return nil
@@ -226,7 +226,7 @@ func (m *Measurement) warnOfOtherLoad(ctx context.Context) error {
 	return err
 }
 
-// warnOfStore says when the results are kept on the disk that is measured.
+// warnOfStore warns if the results are kept on the disk that is measured.
 func (m *Measurement) warnOfStore(ctx context.Context) error {
 	if !app.OnThisMachine(ctx, m.Target) {
 		return nil

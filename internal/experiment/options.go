@@ -34,5 +34,5 @@ type RunOptions struct {
 	Profile  ProfileOptions
 }
 
-// DefaultScratch is the size of the scratch file when nobody says otherwise.
+// DefaultScratch is the size of the scratch file by default.
 const DefaultScratch = 1 << 30

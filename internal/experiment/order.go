@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// Order is that of all repetitions of the run, those included that are kept.
+// Order is the order of all repetitions of the run, including those that are already saved.
 func (m *Measurement) Order() []plan.Repetition {
 	return plan.InStages(m.PlanCells(), orderOf(suite.Order(m.Run.Order)), m.Run.Seed)
 }

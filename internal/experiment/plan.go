@@ -14,12 +14,12 @@ import (
 )
 
 // Plan is what one command measures: parts whose loads take turns, as a schedule says. A planner drafts it on open
-// machines, or rebuilds it from a saved run. Carry lists it, carries it out, and leaves the machines as they were.
+// machines, or rebuilds it from a saved run. Carry lists it, carries it out, and restores the machines.
 type Plan struct {
 	App   *app.App
 	Store *store.Store
 	// Names of the parts, in the order in which they are shown. Several parts are the arms of one run, or places of one
-	// run that have arms of their own. The empty name is that of the only place, or of the one that is varied.
+	// run that each have arms. The only place has the empty name, and so has the one that is varied.
 	Names []string
 	Parts map[string]*Measurement
 	// Effects are what the arms change. They are opened in this order, and left in reverse.
@@ -29,9 +29,9 @@ type Plan struct {
 	Done []plan.Done
 	// saved is the bundle of joined arms that is resumed.
 	saved *store.Bundle
-	// writer is that of the bundle of all parts, once it is open.
+	// writer writes the bundle of all parts, once it is open.
 	writer *store.Writer
-	// show shows what goes on, once something does.
+	// show shows progress while the plan is carried out.
 	show    *progress.Progress
 	opened  app.Opened
 	closing []func()
@@ -81,7 +81,7 @@ type Schedule interface {
 	List(ctx context.Context, l app.Listing) error
 	// Source returns what knows how far the plan has come.
 	Source() progress.Source
-	// Doing adds to a line of progress in which part something goes on.
+	// Doing returns what to add to a line of progress of a part.
 	Doing(part string, e runner.Progress) string
 	// Complete adds to what was measured how much was planned, and how far a budget let it come.
 	Complete(m *Measured)
@@ -146,7 +146,7 @@ func (p *Plan) Add(name string, m *Measurement) {
 // First is the measurement of the first part.
 func (p *Plan) First() *Measurement { return p.Parts[p.Names[0]] }
 
-// Measurements are those of the parts, in their order.
+// Measurements returns the measurements of the parts, in their order.
 func (p *Plan) Measurements() []*Measurement {
 	var all []*Measurement
 	for _, name := range p.Names {
@@ -205,20 +205,20 @@ func (p *Plan) Remaining() []plan.Repetition {
 // AtClose has something given back when the plan is closed, before the targets that it has opened.
 func (p *Plan) AtClose(do func()) { p.closing = append(p.closing, do) }
 
-// Tell shows what goes on, once something does.
+// Tell shows progress while the plan is carried out.
 func (p *Plan) Tell(e runner.Progress) {
 	if p.show != nil {
 		p.show.Print(e)
 	}
 }
 
-// Painted says whether what goes on is a line that is painted over.
+// Painted reports whether progress is a line that is painted over.
 func (p *Plan) Painted() bool { return p.show.Painted() }
 
 // Note shows a line that stays.
 func (p *Plan) Note(line string) { p.show.Note(line) }
 
-// Writer is that of the bundle of all parts while it is open.
+// Writer returns the writer of the bundle of all parts while it is open.
 func (p *Plan) Writer() *store.Writer { return p.writer }
 
 // close gives up the places of all parts, then what else is held, then the targets.

@@ -10,9 +10,9 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// keeping is how the parts of a run are kept. The arms of a comparison or a ladder are joined: each has a header of its
-// own, in one bundle. The places of a sweep share the header of the first, which has the arms of all. A run by itself
-// has a bundle of its own, and so has each part that an older version has begun.
+// keeping is how the parts of a run are kept. The arms of a comparison or a ladder are joined: each has its header, in
+// one bundle. The places of a sweep share the header of the first, which has the arms of all. A run on one target has a
+// separate bundle, and so has each part that an older version has begun.
 type keeping int
 
 const (
@@ -93,8 +93,8 @@ func (p *Plan) beginOthers(ctx context.Context, w *store.Writer) error {
 	return nil
 }
 
-// endOthers leaves the places of the others clean after a run that ended with failed, and says what changed on their
-// machines, where the first measurement does not look after them.
+// endOthers leaves the places of the others clean after a run that ended with failed, and warns of changes on their
+// machines that the second snapshot of the first does not show.
 func (p *Plan) endOthers(ctx context.Context, failed error) error {
 	var errs []error
 	for _, m := range p.others() {

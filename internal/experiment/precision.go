@@ -127,8 +127,8 @@ func (m *Measurement) adaptiveEnd() string {
 	return "repeats where the interval is widest, until " + strings.Join(ends, " or ")
 }
 
-// writesAtMost bounds what the loads that are still to come write, besides layout and fill: all the time that there is
-// goes to the cell that writes fastest.
+// writesAtMost bounds what the remaining loads write, in addition to layout and fill: all the time that is left is
+// given to the cell that writes fastest.
 func (m *Measurement) writesAtMost(cells []suite.Cell) suite.Writes {
 	size, bandwidth := m.Place().Size, m.bandwidth()
 	writes := suite.EstimateWrites(cells, size, bandwidth)

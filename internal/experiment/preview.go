@@ -156,7 +156,7 @@ func WrittenText(w suite.Writes, most bool) string {
 	return text
 }
 
-// wear says how much of a drive's life is used and how much of it the run takes, where the drive tells.
+// wear returns how much of a drive's life is used and how much of it the run takes, if the drive reports that.
 func (m *Measurement) wear(ctx context.Context, place lab.Place, writes suite.Writes) string {
 	if len(place.Disks) == 0 {
 		return ""
@@ -223,7 +223,7 @@ func (m *Measurement) ListLoads(l app.Listing, heading func(runner.Cell) string)
 	}
 }
 
-// CommandsOf are those of the two ends of a network's test.
+// CommandsOf returns the commands of the two ends of a network's test.
 func (m *Measurement) CommandsOf(c lab.Cell) (server, client []string) {
 	g, _ := served.Of(c.Engine)
 	at := served.End{Address: m.Server.Address, Port: m.Server.Port}

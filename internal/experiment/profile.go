@@ -35,7 +35,7 @@ type ProfileOptions struct {
 	Recorder string
 }
 
-// The samples a second, unless somebody says otherwise, and at most.
+// The samples a second, by default, and at most.
 const (
 	DefaultHz = 99
 	maxHz     = 10_000
@@ -126,7 +126,7 @@ func (m *Measurement) ListProfiles(l app.Listing) {
 	}
 }
 
-// profiledCommands are those of the profiled loads of a cell, each once.
+// profiledCommands returns the commands of the profiled loads of a cell, each once.
 func (m *Measurement) profiledCommands(c runner.Cell) []string {
 	var all []string
 	for _, part := range profile.Parts() {
@@ -188,7 +188,7 @@ func (m *Measurement) mostOf(c lab.Cell) int {
 	return c.Repetitions
 }
 
-// ProfilesText says how many loads are profiled: "profiles 12 loads besides"; empty for none.
+// ProfilesText returns how many loads are profiled: "profiles 12 loads more"; empty for none.
 func ProfilesText(all ...*Measurement) string {
 	loads := 0
 	for _, m := range all {
@@ -199,7 +199,7 @@ func ProfilesText(all ...*Measurement) string {
 	if loads == 0 {
 		return ""
 	}
-	return "profiles " + prose.Count(loads, "load") + " besides"
+	return "profiles " + prose.Count(loads, "load") + " more"
 }
 
 // ProfilesTime is how long those take, as far as that is known.

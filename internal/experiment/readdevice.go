@@ -63,7 +63,7 @@ func (m *Measurement) warnOfSample(d *device) {
 	}
 }
 
-// sampleMisses says how likely one stretch of data is to have gone unseen: "84% for 64.0 KiB, 12% for 1.00 MiB".
+// sampleMisses returns how likely the sample misses one stretch of data: "84% for 64.0 KiB, 12% for 1.00 MiB".
 func sampleMisses(s guard.Sample) []string {
 	var parts []string
 	for _, m := range s.Misses {

@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// ResolveDevices finds out what several devices are that are to be loaded at the same time: "/dev/sda,/dev/sdb". Their
-// nodes are made the kernel's own names.
+// ResolveDevices resolves several devices that are loaded at the same time: "/dev/sda,/dev/sdb". It replaces their
+// nodes by the kernel's names.
 func ResolveDevices(ctx context.Context, t host.Target, names string) (lab.Place, error) {
 	all := lab.Place{Kind: lab.Device, Members: []string{}}
 	var paths []string
@@ -75,7 +75,7 @@ func (m *Measurement) PrefixRole() {
 // Location are a machine, empty where it is unknown, and the place on it, whatever its name is.
 type Location struct{ Machine, place string }
 
-// Locate says where a place is, so that two names of one place are noticed.
+// Locate returns where a place is, so that two names of one place are noticed.
 func (m *Measurement) Locate(ctx context.Context, place lab.Place) (Location, error) {
 	files, err := m.Target.ReadFiles(ctx, host.BootIDFile)
 	if err != nil {

@@ -20,7 +20,7 @@ type Run struct {
 	name string
 }
 
-// RunOnOne measures on one target, or says what would be done.
+// RunOnOne measures on one target.
 func RunOnOne(ctx context.Context, p *app.App, s *store.Store, o RunOptions, args []string) error {
 	return Carry(ctx, p, s, o.Request(lab.DesignRun, args), NewRun(p, s, o, args))
 }
@@ -42,7 +42,8 @@ func (r *Run) Targets(saved *store.Bundle) (names []string, err error) {
 	if r.name, err = app.OnlyTarget(on); saved != nil && err == nil {
 		was := app.TargetOfRun(saved.Run)
 		if len(on) > 0 && r.name != was {
-			return nil, app.Usage(fmt.Sprintf("run %s was measured on %s; it can't go on elsewhere", saved.Run.ID, was),
+			return nil, app.Usage(
+				fmt.Sprintf("run %s was measured on %s; it can't continue elsewhere", saved.Run.ID, was),
 				saved.Run.MadeBy().Resume(r.Measurement.Options.Resume))
 		}
 		r.name = was
@@ -119,7 +120,7 @@ func (r *Run) Rebuild(ctx context.Context, p *Plan, saved *store.Bundle) error {
 // Report prints the run.
 func (r *Run) Report() error { return r.Measurement.Options.Report(r.Measurement.Run.ID) }
 
-// RunSchedule is that of a run on one target: its order, or what its precision asks for.
+// RunSchedule is the schedule of a run on one target: its order, or what its precision asks for.
 type RunSchedule struct {
 	Plain
 	Measurement *Measurement
@@ -143,7 +144,7 @@ func (s *RunSchedule) Next(done []plan.Done) (plan.Repetition, bool) {
 // Done is a repetition with the values that decide about its cell.
 func (s *RunSchedule) Done(_ string, r lab.Repetition) plan.Done { return doneIn(s.Measurement.Run, r) }
 
-// Summarize says what is about to be done.
+// Summarize prints the summary of the run.
 func (s *RunSchedule) Summarize(ctx context.Context) { s.Measurement.PrintSummary(ctx) }
 
 // Part is the only one.
@@ -161,7 +162,7 @@ func (s *RunSchedule) Source() progress.Source {
 	return s.source
 }
 
-// Complete says how much was planned, and where the budget has ended it.
+// Complete adds how much was planned, and where the budget has ended it.
 func (s *RunSchedule) Complete(m *Measured) {
 	m.Planned, m.EndedAfter = s.Measurement.Planned(), s.Measurement.endedAfter(m.Outcome)
 }

@@ -29,7 +29,7 @@ func (m *Measurement) SaveInitialSnapshot(w *store.Writer) error {
 	return err
 }
 
-// CompareAfterwards takes the second snapshot of a run, and warns of what somebody changed since the first.
+// CompareAfterwards takes the second snapshot of a run, and warns of changes since the first.
 func (m *Measurement) CompareAfterwards(ctx context.Context, w *store.Writer) error {
 	if m.SnapshotElsewhere {
 		return nil
@@ -85,7 +85,7 @@ func (m *Measurement) CompareWithFirstPart(ctx context.Context) error {
 	return err
 }
 
-// warnOfChanges says what differs from the first snapshot of the run in b, but for devices that are not measured.
+// warnOfChanges warns of what differs from the first snapshot of the run in b, but for devices that are not measured.
 func (m *Measurement) warnOfChanges(ctx context.Context, b *store.Bundle, now facts.Document) error {
 	m.Run.RemoveWarnings([]string{"settings-changed"})
 	var failed error
@@ -122,7 +122,7 @@ func (m *Measurement) warnOfChanges(ctx context.Context, b *store.Bundle, now fa
 	return nil
 }
 
-// ofOtherDevice says whether a fact is about a disk or volume that the place does not lie on: those come and go with
+// ofOtherDevice reports whether a fact is about a disk or volume that the place does not lie on: those come and go with
 // guests, pods and other programs. Where it is not known which are under the place, disks may be, unless the machine is
 // shared with other pods; volumes are taken for others, since loop devices come and go most.
 func ofOtherDevice(f lab.Fact, under []string, shared bool) bool {

@@ -135,7 +135,7 @@ func clearRun(ctx context.Context, p *app.App, s *store.Store, a store.Abandoned
 	if len(did) == 0 {
 		did = []string{"nothing was left behind"}
 	}
-	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; go on with: %s\n", id, strings.Join(did, ", "),
+	fmt.Fprintf(p.Stderr, "run %s was cut off: %s; continue with: %s\n", id, strings.Join(did, ", "),
 		a.Run.MadeBy().Resume(id))
 	return nil
 }

@@ -42,7 +42,7 @@ func (c *pairedComparison) base() *experiment.Measurement { return c.plan.Parts[
 
 func (c *pairedComparison) next() *experiment.Measurement { return c.plan.Parts[plan.New] }
 
-// Targets are those of the two sides.
+// Targets returns the targets of the two sides.
 func (c *pairedComparison) Targets(saved *store.Bundle) ([]string, error) {
 	if saved == nil {
 		base, next, err := c.options.sides(c.args, c.app.AllKinds())
@@ -145,7 +145,7 @@ func (c *pairedComparison) shareCells() error {
 		run.Seed, run.Terms, run.Arms[0].Levels = base.Seed, &c.terms, map[string]string{lab.SideLevel: arm}
 		run.Design, run.Order, run.Repetitions = lab.DesignLive, "pairs", 0
 		for i := range run.Cells {
-			run.Cells[i].Repetitions = 0 // nobody knows beforehand
+			run.Cells[i].Repetitions = 0 // it is unknown beforehand
 		}
 	}
 	return nil
@@ -168,7 +168,7 @@ func (c *pairedComparison) checkPairs() error {
 	return nil
 }
 
-// dropUnshared drops the cells of a run that the other one does not have, and says how many.
+// dropUnshared drops the cells of a run that the other one does not have, and returns how many.
 func dropUnshared(run, other *lab.Run) int {
 	before := len(run.Cells)
 	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool {

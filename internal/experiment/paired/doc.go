@@ -1,3 +1,2 @@
-// Package paired measures by turns what is to be compared: two sides until the verdict, or the layers of a host's
-// storage.
+// Package paired measures two sides in turns until there is a verdict: compare --live.
 package paired

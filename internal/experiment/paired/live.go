@@ -89,7 +89,7 @@ func (o *LiveOptions) sides(args []string, kinds app.TargetKinds) (base, next li
 		liveSide{of(suites, 1), of(places, 1), of(targets, 1)}, nil
 }
 
-// runOptions are those of one side.
+// runOptions returns the options of one side.
 func (o *LiveOptions) runOptions(of int, set []string) experiment.RunOptions {
 	r := experiment.RunOptions{Seed: o.Seed, Size: o.Size, MaxWrites: o.Writes, Set: slices.Concat(o.Set, set),
 		DryRun: o.DryRun, Label: o.Label, Profile: o.Profile}
@@ -133,7 +133,7 @@ func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.Co
 // evenPairs is the number of pairs with the last block complete: a block is two.
 func evenPairs(pairs int) int { return pairs + pairs%2 }
 
-// terms are those of a live comparison as the flags have them; how many claims there are comes from the suite.
+// terms returns the terms of a live comparison that the flags give. The suite adds the number of claims.
 func (o *LiveOptions) terms(margin, alpha float64, metrics []string) (lab.Terms, error) {
 	t := lab.Terms{Margin: margin, Alpha: alpha, Metrics: metrics, Pairs: evenPairs(o.Pairs), Confirm: o.Confirm}
 	if t.Pairs == 0 {

@@ -17,8 +17,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// pairing is the schedule of a comparison. It says how the comparison stands: a line that stays for each verdict, and
-// where nothing is painted one for each pair.
+// pairing is the schedule of a comparison. It prints a line for each verdict and, if nothing is painted over, for each
+// pair.
 type pairing struct {
 	experiment.Plain
 	*plan.Pairs
@@ -93,7 +93,7 @@ func (s *pairing) count() string {
 	return fmt.Sprintf("%d of %d settled", len(s.ended), len(s.base().Run.Cells))
 }
 
-// Doing says in a line that is painted over on which side something goes on, and what is known of the cell by now.
+// Doing names the side in a line of progress. A line that is painted over has the present estimate of the cell, too.
 func (s *pairing) Doing(arm string, e runner.Progress) string {
 	text := ", " + arm
 	if e.Cell == nil || !s.plan.Painted() {
@@ -114,7 +114,7 @@ func (s *pairing) Ended(_ context.Context, r plan.Repetition, _ lab.Repetition, 
 	return failed
 }
 
-// note says how the cell of a repetition stands.
+// note prints the state of the cell of a repetition.
 func (s *pairing) note(r plan.Repetition) {
 	other := func(d plan.Done) bool { return d.Cell == r.Cell && d.Number == r.Number && d.Arm != r.Arm }
 	if !slices.ContainsFunc(s.plan.Done, other) {

@@ -60,7 +60,7 @@ func (c *pairedComparison) findRuns(named *store.Bundle) error {
 	if bothComplete(found) && c.options.Budget == 0 && c.options.Pairs == 0 {
 		return app.Usage("this comparison is complete",
 			fmt.Sprintf("headroom compare %s %s shows it", found[plan.Base].Run.ID, found[plan.New].Run.ID),
-			"where it ended undecided, --budget 5m goes on with it, or --pairs 40")
+			"where it ended undecided, --budget 5m continues it, or --pairs 40")
 	}
 	c.found = found
 	return nil

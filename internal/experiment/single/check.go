@@ -21,7 +21,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// check plans the measurement of a state, and says whether it is good or bad.
+// check plans the measurement of a state, and decides whether it is good or bad.
 type check struct {
 	*experiment.Run
 	terms     CheckTerms
@@ -31,7 +31,7 @@ type check struct {
 	measured  []lab.Repetition
 }
 
-// CheckTerms are those of a check of one state.
+// CheckTerms are the terms of a check of one state.
 type CheckTerms struct {
 	Good, Bad, Build string
 	Most             int
@@ -226,7 +226,7 @@ func (c *checking) Source() progress.Source {
 // Complete leaves nothing to be said of the end: Report answers.
 func (c *checking) Complete(m *experiment.Measured) { *m = experiment.Measured{} }
 
-// Report says what was found, and ends as git bisect run reads it.
+// Report prints the answer, and ends with the exit code that git bisect run reads.
 func (x *check) Report() error {
 	logs, failed := x.logs(x.measured)
 	if failed {

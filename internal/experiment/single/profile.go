@@ -22,7 +22,7 @@ type ProfileOptions struct {
 	Result results.DocumentOutput
 }
 
-// DefaultProfiled are the loads of each part, unless somebody says otherwise: intervals are of their mean.
+// DefaultProfiled is the default number of profiled loads of each part: intervals are of their mean.
 const DefaultProfiled = 5
 
 // profiling plans a run whose report is the profile of its loads: the design of headroom profile.

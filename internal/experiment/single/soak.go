@@ -34,7 +34,7 @@ type soaking struct {
 	options SoakOptions
 }
 
-// Soak measures one load for a long time, and says whether its rate holds.
+// Soak measures one load for a long time, and reports whether its rate holds.
 func Soak(ctx context.Context, p *app.App, s *store.Store, o SoakOptions, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring
@@ -99,8 +99,8 @@ func (s *soaking) oneLoad(m *experiment.Measurement) error {
 	return nil
 }
 
-// stepsOfRounds returns the steps of a load that goes on for hours. A device is filled before the first round instead
-// of discarded before each: a discard empties the cache whose end is looked for.
+// stepsOfRounds returns the steps of a load that lasts for hours. A device is filled before the first round instead of
+// discarded before each: a discard would empty the cache that the soak fills.
 func stepsOfRounds(steps []lab.Step) []lab.Step {
 	if slices.Contains(steps, lab.Fill) {
 		return slices.DeleteFunc(slices.Clone(steps), func(s lab.Step) bool { return s == lab.Discard })

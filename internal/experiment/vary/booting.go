@@ -98,7 +98,7 @@ func (b *booting) check(ctx context.Context, choices []factor.Choice) error {
 	switch {
 	case b.factor == "" && (b.reboot != "" || b.on != ""):
 		return app.Usage("nothing that is varied takes a boot, so --reboot and --boot-on mean nothing",
-			"headroom factors says what each factor needs")
+			"headroom factors lists what each factor needs")
 	case b.factor == "":
 		return nil
 	case booted.OwnBoot && b.on == "":
@@ -162,7 +162,7 @@ func (b *booting) impossible() error {
 		b.name(), b.factor),
 		Hints: []string{"measure a guest: --on qemu:FILE",
 			"or another machine that may be rebooted: --on ssh://root@HOST --reboot ssh://root@HOST",
-			"headroom factors says what each factor needs"}}
+			"headroom factors lists what each factor needs"}}
 }
 
 // openHost finds out how a real host can be started again, and changes nothing.

@@ -14,7 +14,7 @@ import (
 // is of loads that begin at the same time.
 var (
 	saidLoads = regexp.MustCompile(`(\d+) loads?;|(\d+) cells? in (\d+) (?:passes over|arms, each visited) (\d+)|` +
-		`profiles (\d+) loads? besides`)
+		`profiles (\d+) loads? more`)
 	saidMoments = regexp.MustCompile(`(\d+) tests? of each pair|(\d+) (?:tests? on .*|combinations?),? in (\d+) passes`)
 	saidTime    = regexp.MustCompile(`about ([\d.hms ]+)`)
 	saidWrites  = regexp.MustCompile(`writes (\d[\d.]* [kMGT]?B)`)
