@@ -554,7 +554,7 @@ func TestEventRefusals(t *testing.T) {
 		{[]string{"--set", "runtime=60s", "--event", "10s: true", "--no-undo", "--event-on", "elsewhere"}, 2,
 			"no target"},
 		{[]string{"--set", "runtime=60s", "--event", "10s: cmdline:mitigations=off"}, 2,
-			"can't be set while a load goes on"},
+			"can't be set while a load runs"},
 	} {
 		cmd := v.command(append([]string{"run", "quick", v.place}, c.args...)...)
 		out, err := cmd.CombinedOutput()

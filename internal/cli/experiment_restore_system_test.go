@@ -40,7 +40,7 @@ func TestAKilledAblationIsPutBack(t *testing.T) {
 	for seed := range 3 {
 		cmd := v.command("ablate", suite, "--setting", "sysctl:net.ipv4.tcp_keepalive_time=7000", "--setting",
 			"sysctl:net.ipv4.tcp_keepalive_intvl=70",
-			"--setting", "sysctl:net.ipv4.tcp_fin_timeout=50", "--seed", fmt.Sprint(seed))
+			"--setting", "sysctl:net.ipv4.tcp_fin_timeout=50", "--seed", fmt.Sprint(seed+1))
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
