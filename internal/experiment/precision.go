@@ -159,7 +159,7 @@ func (m *Measurement) endedAfter(outcome runner.Outcome) string {
 	unlimited.Run.Budget = 0
 	var done []plan.Done
 	for _, r := range outcome.Repetitions {
-		done = append(done, doneIn(m.Run, r))
+		done = append(done, DoneIn(m.Run, r))
 	}
 	if _, more := unlimited.adaptivePlan().Next(done); !more {
 		return ""
@@ -167,8 +167,8 @@ func (m *Measurement) endedAfter(outcome runner.Outcome) string {
 	return prose.Count(len(done), "repetition")
 }
 
-// doneIn is a repetition as the plans of a run see it.
-func doneIn(run lab.Run, r lab.Repetition) plan.Done {
+// DoneIn returns a repetition of a run as plans see it: with the values that decide about its cell.
+func DoneIn(run lab.Run, r lab.Repetition) plan.Done {
 	i := slices.IndexFunc(run.Cells, func(c lab.Cell) bool { return c.ID == r.Cell })
 	return runner.Done(run.Cells[i], r)
 }

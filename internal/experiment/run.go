@@ -142,7 +142,7 @@ func (s *RunSchedule) Next(done []plan.Done) (plan.Repetition, bool) {
 }
 
 // Done is a repetition with the values that decide about its cell.
-func (s *RunSchedule) Done(_ string, r lab.Repetition) plan.Done { return doneIn(s.Measurement.Run, r) }
+func (s *RunSchedule) Done(_ string, r lab.Repetition) plan.Done { return DoneIn(s.Measurement.Run, r) }
 
 // Summarize prints the summary of the run.
 func (s *RunSchedule) Summarize(ctx context.Context) { s.Measurement.PrintSummary(ctx) }

@@ -38,9 +38,9 @@ type realHost struct {
 	lock   *journal.Journal
 	bootID string
 	limit  time.Duration
-	// doing is the step that goes on.
+	// doing is the current step.
 	doing string
-	// notReachable is set while nobody knows how the host runs: a boot failed or was interrupted.
+	// notReachable is set after a boot that failed or was interrupted: how the host runs is unknown then.
 	notReachable bool
 }
 
@@ -55,7 +55,7 @@ type booting struct {
 	on, reboot string
 	method     string
 	limit      time.Duration
-	// report shows what goes on, once something does.
+	// report shows progress while the plan is carried out.
 	report func(runner.Progress)
 	// host is a real machine that is started again; nil for one of headroom's own, and where nothing takes a boot.
 	host *realHost
@@ -70,7 +70,7 @@ func bootFactor(choices []factor.Choice) string {
 	return choices[i].Factor()
 }
 
-// ofLoadTarget says whether what is varied at a boot is varied where loads run.
+// ofLoadTarget reports whether the machine that is booted is the one that loads run on.
 func (b *booting) ofLoadTarget() bool { return b.on == "" || b.on == b.under.Target.Name() }
 
 // name is the machine whose boot is varied.
@@ -111,7 +111,7 @@ func (b *booting) check(ctx context.Context, choices []factor.Choice) error {
 		return b.impossible()
 	case b.reboot == "":
 		return &lab.Error{Kind: lab.Refused,
-			What: fmt.Sprintf("%s restarts %s at every visit, and nobody has allowed that", b.factor, name),
+			What: fmt.Sprintf("%s restarts %s at every visit, and that was not allowed", b.factor, name),
 			Hints: []string{"--reboot " + name +
 				" allows it; whatever runs there ends each time, whoever it belongs to"}}
 	case b.reboot != name:

@@ -69,7 +69,7 @@ func (b *building) commitStep(levels map[string]string) []armStep {
 	}
 	text := "build " + hash
 	if b.commits.Has(hash) {
-		text = "take " + hash + " as it was built"
+		text = "reuse the build of " + hash
 	}
 	return []armStep{{text: text, do: func(ctx context.Context) error { return b.commits.Enter(ctx, hash) }}}
 }
@@ -124,8 +124,7 @@ func (b *building) kernelStep(factors []lab.VariedFactor, levels map[string]stri
 	}
 	text := fmt.Sprintf("build the kernel with %d of %d options as in the slow one", n, len(switched))
 	if b.kernels.made[fmt.Sprint(switched)] {
-		text = fmt.Sprintf("take the kernel with %d of %d options as in the slow one, as it was built", n,
-			len(switched))
+		text = fmt.Sprintf("reuse the kernel with %d of %d options as in the slow one", n, len(switched))
 	}
 	return []armStep{{text: text, do: func(ctx context.Context) error {
 		kernel, err := b.kernels.make(ctx, switched)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
@@ -12,7 +11,6 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/runner"
 )
 
 // visiting is the schedule of visits to the arms of an experiment.
@@ -31,9 +29,11 @@ func (v *visiting) Grow(context.Context) (bool, error) { return v.x.addPairs(v.x
 func (v *visiting) Part(next plan.Repetition) string { return v.x.partOf(next) }
 
 // Done is a repetition with the values that decide about its cell.
-func (v *visiting) Done(_ string, r lab.Repetition) plan.Done { return v.x.done(r) }
+func (v *visiting) Done(_ string, r lab.Repetition) plan.Done {
+	return experiment.DoneIn(v.x.under.Run, r)
+}
 
-// Summarize says what is about to be done.
+// Summarize prints what will be done.
 func (v *visiting) Summarize(context.Context) { v.x.printSummary() }
 
 // List lists the visits.
@@ -45,7 +45,7 @@ func (v *visiting) Source() progress.Source {
 	return v.x.under.WithProfiles(v.x.clock)
 }
 
-// Complete says how many blocks there were where the budget has left some undone.
+// Complete adds how many blocks were measured if the budget has ended the run.
 func (v *visiting) Complete(m *experiment.Measured) {
 	if v.x.under.Run.Budget == 0 || len(m.Repetitions) == 0 {
 		return
@@ -67,12 +67,6 @@ func (x *Experiment) partOf(next plan.Repetition) string {
 		return ReferenceArm
 	}
 	return underTest
-}
-
-// done is a repetition as the plans of the run see it.
-func (x *Experiment) done(r lab.Repetition) plan.Done {
-	i := slices.IndexFunc(x.under.Run.Cells, func(c lab.Cell) bool { return c.ID == r.Cell })
-	return runner.Done(x.under.Run.Cells[i], r)
 }
 
 // changing is the effect of settings and mounts of running machines.

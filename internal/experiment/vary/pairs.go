@@ -71,7 +71,7 @@ func (x *Experiment) canPair(p [2]int) bool {
 	return len(levels) == 2 && !(hasCommands(x.under.Run.Cells) && len(load.Params(nil, levels)) > 0)
 }
 
-// hasCommands says whether a load is a command: its parameters are filled into its arguments when a run is drafted.
+// hasCommands reports whether a load is a command: its parameters are filled into its arguments when a run is drafted.
 func hasCommands(cells []lab.Cell) bool {
 	return slices.ContainsFunc(cells, func(c lab.Cell) bool { return c.Command != nil })
 }

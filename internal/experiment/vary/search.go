@@ -90,7 +90,7 @@ func (s *searching) Grow(ctx context.Context) (bool, error) {
 }
 
 // expectByProfiles takes what profiles of the two ends say into account as soon as both were profiled, once. It is
-// noted in the run, so that a search that goes on later expects the same.
+// noted in the run, so that a resumed search expects the same.
 func (s *searching) expectByProfiles() error {
 	e := s.x.under.Run.Experiment
 	if s.x.under.Run.Profile == nil || e.Steps || e.PriorsFrom == lab.PriorsFromNothing ||
@@ -138,7 +138,9 @@ func (s *searching) Ended(ctx context.Context, _ plan.Repetition, r lab.Repetiti
 func (s *searching) Part(plan.Repetition) string { return underTest }
 
 // Done is a repetition with the values that decide about its cell.
-func (s *searching) Done(_ string, r lab.Repetition) plan.Done { return s.x.done(r) }
+func (s *searching) Done(_ string, r lab.Repetition) plan.Done {
+	return experiment.DoneIn(s.x.under.Run, r)
+}
 
 // Source counts: what is measured decides how much is left.
 func (s *searching) Source() progress.Source {

@@ -129,7 +129,7 @@ func (s *searching) stateText(arm lab.Arm) string {
 // maxShownNames is how many settings of a mixture a line names.
 const maxShownNames = 3
 
-// Summarize says what is about to be searched.
+// Summarize prints what will be searched.
 func (s *searching) Summarize(context.Context) {
 	e := s.x.under.Run.Experiment
 	if s.x.options.DryRun.Asked() && s.x.under.App.JSON {

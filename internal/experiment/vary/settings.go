@@ -76,7 +76,7 @@ func (s *settings) bind(ctx context.Context, c factor.Choice) (string, []lab.War
 	return FoundAt(found), warnings, nil
 }
 
-// incomplete says which parts of a setting a machine does not have.
+// incomplete warns of the parts of a setting that a machine does not have.
 func incomplete(s scheme.Setting, at string) lab.Warning {
 	what := s.Factor + " without " + strings.Join(s.Lacks, ", ")
 	if at != "" {

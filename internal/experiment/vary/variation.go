@@ -15,23 +15,23 @@ type variation struct {
 	choices []factor.Choice
 }
 
-// boots says whether anything that is varied is decided when the machine starts: then every visit starts it again, so
-// that no arm has a machine that ran longer than another's.
+// boots reports whether anything that is varied is decided when the machine starts. Then every visit starts it again,
+// so that no arm has a machine that ran longer than another's.
 func (v variation) boots() bool { return bootFactor(v.choices) != "" }
 
-// kernel says whether the kernel or its arguments are varied.
+// kernel reports whether the kernel or its arguments are varied.
 func (v variation) kernel() bool {
 	return slices.ContainsFunc(v.choices, func(c factor.Choice) bool {
 		return c.Scheme.Name == "kernel" || c.Scheme.Name == "cmdline"
 	})
 }
 
-// mounts says whether the place under test is mounted for each arm: NFS with other options, over another transport.
+// mounts reports whether the place under test is mounted for each arm: NFS with other options, over another transport.
 func (v variation) mounts() bool {
 	return slices.ContainsFunc(v.choices, func(c factor.Choice) bool { return c.Factor() == mount.NFSFactor })
 }
 
-// mountLevels are those of the mount that is varied.
+// mountLevels returns the levels of the mount that is varied.
 func (v variation) mountLevels() []string {
 	return v.choices[slices.IndexFunc(v.choices, func(c factor.Choice) bool {
 		return c.Factor() == mount.NFSFactor
