@@ -18,7 +18,7 @@ jobs:
   - {name: write, fio: {rw: randwrite, bs: 64k, iodepth: 1, ioengine: psync, direct: 1, runtime: 1, time_based: 1}}
 `
 
-// Every design that writes to a device leaves it as empty as it was, so that the next run may use it again.
+// Every design that writes to a device leaves it empty, so that the next run can use it.
 func TestDesignsCleanTheirDevices(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]string{

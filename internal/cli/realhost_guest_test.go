@@ -479,7 +479,7 @@ func TestAKilledAblationOfARealHostIsPutBack(t *testing.T) {
 				t.Errorf("%s: restore that may not boot: %v\n%s", c.when, err, out)
 			}
 			if out, err := h.experiment(v).CombinedOutput(); err == nil ||
-				!strings.Contains(string(out), "nobody has allowed that") {
+				!strings.Contains(string(out), "that was not allowed") {
 				t.Errorf("%s: the next experiment without --reboot: %v\n%s", c.when, err, out)
 			}
 		}

@@ -405,7 +405,7 @@ func TestScriptedExperimentsThatAreRefused(t *testing.T) {
 			{2, "is an experiment for ablate", []string{"sweep", filepath.Join(l.dir, "ablate.yaml")}},
 			{2, "names no suite", []string{"ablate", filepath.Join(l.dir, "ablate.yaml")}},
 			{2, "can't read", []string{"ablate", filepath.Join(l.dir, "none.yaml")}},
-			{4, "nobody has allowed that", varied("sweep", "--factor", "cmdline:mitigations=auto,off")},
+			{4, "that was not allowed", varied("sweep", "--factor", "cmdline:mitigations=auto,off")},
 			{4, "--reboot names local, and what would be restarted is scripted://db1",
 				varied("sweep", "--factor", "cmdline:mitigations=auto,off", "--reboot", "local")},
 			{4, "can't be restarted from here", varied("sweep", "--factor", "guest:iothreads=0,1",

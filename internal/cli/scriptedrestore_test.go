@@ -225,7 +225,7 @@ func TestScriptedSweepOfARealHost(t *testing.T) {
 			t.Errorf("it runs with %s, and was started with %q", now, boots)
 		}
 		l.asFound("db1")
-		l.run("sweep", "--resume", "last").ends(4).says("nobody has allowed that")
+		l.run("sweep", "--resume", "last").ends(4).says("that was not allowed")
 		l.run("sweep", "--resume", "last", "--reboot", "scripted://db1").ends(0)
 		if now := m.Get("/proc/cmdline"); now != ownCmdline || boots[len(boots)-1] != ownCmdline {
 			t.Errorf("it runs with %s, and was started with %q", now, boots)
@@ -344,7 +344,7 @@ func TestScriptedBootOfAnotherMachine(t *testing.T) {
 		}
 		args := []string{"bisect", "args", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db2", "--boot-on",
 			"scripted://db1", "--bad", "nfsd.threads=1 skew_tick=1", "--seed", "1"}
-		l.run(append(args, "--dry-run")...).ends(4).says("nobody has allowed that")
+		l.run(append(args, "--dry-run")...).ends(4).says("that was not allowed")
 		l.run(append(args, "--reboot", "scripted://db1")...).ends(0)
 		if d := l.bisectionDocument(); !slices.Equal(culprits(d), []string{"cmdline:nfsd.threads=1"}) {
 			t.Errorf("%s: %v", d.Outcome, culprits(d))

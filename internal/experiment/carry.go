@@ -175,6 +175,7 @@ func (c *carrying) Next(ctx context.Context) (plan.Repetition, bool, error) {
 		if grown, err := c.Schedule.Grow(ctx); !grown || err != nil {
 			return plan.Repetition{}, false, err
 		}
+		// What grows are the arms of the first part.
 		c.sessions[c.Names[0]].Add(c.First().RunnerMeasurement())
 	}
 }
@@ -213,7 +214,7 @@ func (c *carrying) finish(ctx context.Context, failed error) (Measured, error) {
 	}
 	m.Run = c.First().Run
 	failed = errors.Join(failed, c.endBundles(ctx, m.Outcome, outcomes, failed))
-	if failed == nil && (len(c.Names) > 1 || len(m.Run.Arms) > 1) { // of a run by itself it is a result
+	if failed == nil && (len(c.Names) > 1 || len(m.Run.Arms) > 1) { // failed loads of one arm are a result
 		if failed = m.NoneMeasured(c.Store); failed != nil {
 			m.Repetitions = nil // there is nothing to continue
 		}

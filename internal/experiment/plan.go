@@ -25,7 +25,7 @@ type Plan struct {
 	// Effects are what the arms change. They are opened in this order, and left in reverse.
 	Effects  []Effect
 	Schedule Schedule
-	// Done are the repetitions that have ended, those of earlier commands first.
+	// Done holds the repetitions that have ended, in their order. Earlier commands come first.
 	Done []plan.Done
 	// saved is the bundle of joined arms that is resumed.
 	saved *store.Bundle

@@ -96,7 +96,7 @@ func (r *rounds) Source() progress.Source {
 		first.Pause()).Within(r.budget)
 }
 
-// Doing says on which place something goes on.
+// Doing returns the place of a part.
 func (r *rounds) Doing(arm string, _ runner.Progress) string {
 	return " on " + r.passes.plan.Parts[arm].ShortPlace()
 }

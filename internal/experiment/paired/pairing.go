@@ -78,7 +78,7 @@ func (s *pairing) List(_ context.Context, l app.Listing) error {
 	return l.End()
 }
 
-// Source counts the cells that have their verdict, those of earlier commands among them.
+// Source counts the cells that have a verdict, including verdicts of earlier commands.
 func (s *pairing) Source() progress.Source {
 	s.ended = map[string]bool{}
 	for _, cell := range s.base().Run.Cells {

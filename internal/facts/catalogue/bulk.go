@@ -6,7 +6,7 @@ import "strings"
 // them would show nothing else.
 func bulk() []string { return []string{"kernel.config.", "sysctl.", "module."} }
 
-// Bulk says whether a key belongs to one of the families with thousands of members.
+// Bulk reports whether a key belongs to one of the families with thousands of members.
 func Bulk(key string) bool {
 	for _, family := range bulk() {
 		if strings.HasPrefix(key, family) {
