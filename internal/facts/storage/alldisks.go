@@ -17,44 +17,44 @@ import (
 // CollectAllDisks says of every disk what CollectDisks says of those under test, and how it is attached.
 func CollectAllDisks(r collect.Reader, in collect.Scope) []lab.Fact {
 	s := inventoryOf(r, in)
-	disks := s.wholeDisks()
+	disks := s.known.wholeDisks()
 	used := s.used()
 	irqs := diskInterrupts(s, disks, network.InterruptsOf(r, in).Counts.Names)
 	return collect.Spread(len(disks), func(i int) []lab.Fact {
 		d := disks[i]
-		facts := s.disk("disk", d.Name)
+		facts := s.disk("disk", d.Name).facts()
 		if partOf(d.path, scsiHost) == "" {
 			// Only SCSI knows a depth of its own; elsewhere the queue's number of requests is all there is.
 			facts = slices.DeleteFunc(facts, func(f lab.Fact) bool {
 				return f.Key == "disk.queue_depth" && f.Unknown != ""
 			})
 		}
-		facts = append(facts, s.attachment(d)...)
+		facts = append(facts, d.attachment(s.Reader)...)
 		facts = append(facts,
-			s.diskHolders(d.Name, used),
+			s.known.diskHolders(d.Name, used),
 			s.Fact("disk.integrity", Class(d.Name)+"/integrity/format"),
 			s.Fact("disk.alignment_offset", Class(d.Name)+"/alignment_offset"),
-			s.misaligned(d.Name),
+			s.known.misaligned(d.Name),
 			irqs[d.Name])
 		if strings.HasPrefix(d.Name, "nvme") {
-			facts = append(facts, s.namespace(d)...)
+			facts = append(facts, d.namespace(s.Reader)...)
 		}
 		return collect.About(d.Name, facts...)
 	})
 }
 
-// attachment says how a SCSI disk is attached: the driver of its host, the commands that timed out on the way, and the
-// speed of its cable.
-func (s Stack) attachment(d blockDevice) []lab.Fact {
+// attachment returns the facts of how a SCSI disk is attached: the driver of its host, the commands that timed out on
+// the way, and the speed of its cable.
+func (d blockDevice) attachment(r collect.Reader) []lab.Fact {
 	host := partOf(d.path, scsiHost)
 	if host == "" {
 		return nil
 	}
 	facts := []lab.Fact{
-		s.Fact("disk.host.driver", "/sys/class/scsi_host/"+host+"/proc_name"),
-		s.Hexadecimal("disk.scsi.timeouts", Class(d.Name)+"/device/iotmo_cnt"),
+		r.Fact("disk.host.driver", "/sys/class/scsi_host/"+host+"/proc_name"),
+		r.Hexadecimal("disk.scsi.timeouts", Class(d.Name)+"/device/iotmo_cnt"),
 	}
-	if l, ok := s.cable(d.path); ok {
+	if l, ok := cable(r, d.path); ok {
 		facts = append(facts, l)
 	}
 	return facts
@@ -82,10 +82,10 @@ func partOf(full string, pattern *regexp.Regexp) string {
 //
 //	/sys/class/ata_link/link3/sata_spd:                       6.0 Gbps
 //	/sys/class/sas_phy/phy-0:0:5/negotiated_linkrate:         12.0 Gbit
-func (s Stack) cable(full string) (lab.Fact, bool) {
+func cable(r collect.Reader, full string) (lab.Fact, bool) {
 	const key = "disk.link"
 	if port := ataPort.FindStringSubmatch(partOf(full, ataPort)); port != nil {
-		return s.Fact(key, "/sys/class/ata_link/link"+port[1]+"/sata_spd"), true
+		return r.Fact(key, "/sys/class/ata_link/link"+port[1]+"/sata_spd"), true
 	}
 	device := partOf(full, sasDevice)
 	if device == "" {
@@ -93,9 +93,9 @@ func (s Stack) cable(full string) (lab.Fact, bool) {
 	}
 	// The port that the device hangs on holds a link for each of its lanes.
 	before, _, _ := strings.Cut(full, "/"+device)
-	for _, name := range s.Names(before) {
+	for _, name := range r.Names(before) {
 		if strings.HasPrefix(name, "phy-") {
-			return s.Fact(key, "/sys/class/sas_phy/"+name+"/negotiated_linkrate"), true
+			return r.Fact(key, "/sys/class/sas_phy/"+name+"/negotiated_linkrate"), true
 		}
 	}
 	return collect.Unknown(key, before, "the port shows no lanes"), true
@@ -106,20 +106,19 @@ func (s Stack) cable(full string) (lab.Fact, bool) {
 //	/sys/class/nvme/nvme4/transport:                                        tcp
 //	/sys/class/sas_device/end_device-0:0:5/target_port_protocols:           ssp
 //	…/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sdc                 (SATA)
-func (s Stack) transport(role, disk string) lab.Fact {
-	key, dev := role+".transport", Class(disk)+"/device"
-	f := s.Fact(key, dev+"/transport")
+func (d disk) transport() lab.Fact {
+	key, dev := d.role+".transport", Class(d.name)+"/device"
+	f := d.Fact(key, dev+"/transport")
 	if f.Unknown == "" {
 		return f
 	}
-	if strings.HasPrefix(disk, "nvme") {
-		for _, file := range s.Glob(dev + "/nvme[0-9]*/transport") {
-			return s.Fact(key, file)
+	if strings.HasPrefix(d.name, "nvme") {
+		for _, file := range d.Glob(dev + "/nvme[0-9]*/transport") {
+			return d.Fact(key, file)
 		}
 		return f
 	}
-	full, err := s.folder(Class(disk))
-	if err != nil {
+	if d.path == "" {
 		return f
 	}
 	for _, t := range []struct {
@@ -129,20 +128,20 @@ func (s Stack) transport(role, disk string) lab.Fact {
 		{"usb", usbPart}, {"virtio", virtioPart}, {"iscsi", iscsiSession}, {"fc", remotePort}, {"sas", sasDevice},
 		{"sata", ataPort}, {"mmc", mmcPart}, {"xen", xenPart}, {"hyperv", vmbusPart},
 	} {
-		part := partOf(full, t.part)
+		part := partOf(d.path, t.part)
 		if part == "" {
 			continue
 		}
 		if t.word == "sas" {
 			const protocols = "/target_port_protocols"
-			text, err := s.Text("/sys/class/sas_device/" + part + protocols)
+			text, err := d.Text("/sys/class/sas_device/" + part + protocols)
 			if err == nil && (strings.Contains(text, "sata") || strings.Contains(text, "stp")) {
 				return collect.Known(key, "sata", "/sys/class/sas_device/"+part+protocols)
 			}
 		}
-		return collect.Known(key, t.word, Class(disk))
+		return collect.Known(key, t.word, Class(d.name))
 	}
-	return collect.Unknown(key, Class(disk), "its place in /sys does not tell")
+	return collect.Unknown(key, Class(d.name), "its place in /sys does not tell")
 }
 
 var (
@@ -157,10 +156,10 @@ var (
 
 // diskHolders names what lies on a disk and its partitions: the devices made of them, and those that are mounted or
 // swapped to.
-func (s Stack) diskHolders(disk string, used map[string]bool) lab.Fact {
-	held := s.holders(disk, used)
-	for _, p := range s.known.partitions[disk] {
-		held = append(held, s.holders(p, used)...)
+func (v *inventory) diskHolders(disk string, used map[string]bool) lab.Fact {
+	held := v.holders(disk, used)
+	for _, p := range v.partitions[disk] {
+		held = append(held, v.holders(p, used)...)
 	}
 	return collect.ListOf("disk.holders", distinct(held), Class(disk)+"/holders")
 }
@@ -180,19 +179,19 @@ func distinct(list []string) []string {
 
 // misaligned names the partitions that do not start on a multiple of what the disk likes best: its optimal size, else
 // the smallest that it writes without reading first.
-func (s Stack) misaligned(disk string) lab.Fact {
+func (v *inventory) misaligned(disk string) lab.Fact {
 	const key = "disk.partitions.misaligned"
 	queue := Class(disk) + "/queue/"
-	physical, err := s.Number(queue + "physical_block_size")
+	physical, err := v.Number(queue + "physical_block_size")
 	if err != nil {
 		return collect.Unknown(key, queue+"physical_block_size", collect.Why(err))
 	}
-	minimum, _ := s.Number(queue + "minimum_io_size")
-	optimal, _ := s.Number(queue + "optimal_io_size")
+	minimum, _ := v.Number(queue + "minimum_io_size")
+	optimal, _ := v.Number(queue + "optimal_io_size")
 	grain := alignmentUnit(physical, minimum, optimal)
 	var off []string
-	for _, p := range s.known.partitions[disk] {
-		start, err := s.Number(Class(p) + "/start")
+	for _, p := range v.partitions[disk] {
+		start, err := v.Number(Class(p) + "/start")
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // mmcblk0boot0 lies in the folder of mmcblk0, too, and is memory of its own
 		}
@@ -222,25 +221,25 @@ func alignmentUnit(physical, minimum, optimal int64) int64 {
 	return g
 }
 
-// namespace says of an NVMe namespace what /sys tells without asking the drive.
+// namespace returns the facts of an NVMe namespace that /sys has without asking the drive.
 //
 //	/sys/class/nvme-subsystem/nvme-subsys3/iopolicy:                  numa
 //	/sys/class/nvme/nvme0/power/pm_qos_latency_tolerance_us:          100000
-func (s Stack) namespace(d blockDevice) []lab.Fact {
-	controllers := s.controllers(d)
+func (d blockDevice) namespace(r collect.Reader) []lab.Fact {
+	controllers := d.controllers(r)
 	source := Class(d.Name) + "/device"
 	facts := []lab.Fact{
 		collect.Whole("disk.nvme.paths", int64(max(len(d.paths), 1)), "/sys/class/block"),
-		transfer(s.Fact("disk.nvme.max_transfer", Class(d.Name)+"/queue/max_hw_sectors_kb")),
+		transfer(r.Fact("disk.nvme.max_transfer", Class(d.Name)+"/queue/max_hw_sectors_kb")),
 	}
 	if len(d.paths) == 0 && len(controllers) > 1 {
 		facts[0] = collect.Whole("disk.nvme.paths", int64(len(controllers)), source)
 	}
 	if len(controllers) > 0 {
-		facts = append(facts, s.Fact("disk.nvme.power_state", controllers[0]+"/power/pm_qos_latency_tolerance_us"))
+		facts = append(facts, r.Fact("disk.nvme.power_state", controllers[0]+"/power/pm_qos_latency_tolerance_us"))
 	}
 	if strings.Contains(d.path, "/nvme-subsystem/") {
-		facts = append(facts, s.Fact("disk.nvme.io_policy", source+"/iopolicy"))
+		facts = append(facts, r.Fact("disk.nvme.io_policy", source+"/iopolicy"))
 	}
 	return facts
 }
@@ -258,13 +257,13 @@ var nvmeController = regexp.MustCompile(`^nvme\d+$`)
 
 // controllers are the folders of the controllers that lead to a namespace. The namespace's device is its controller, or
 // its subsystem, which has a link for each of its controllers.
-func (s Stack) controllers(d blockDevice) []string {
+func (d blockDevice) controllers(r collect.Reader) []string {
 	parent := path.Dir(d.path)
 	if nvmeController.MatchString(path.Base(parent)) {
 		return []string{parent}
 	}
 	var found []string
-	for _, name := range s.Names(parent) {
+	for _, name := range r.Names(parent) {
 		if nvmeController.MatchString(name) {
 			found = append(found, parent+"/"+name)
 		}

@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
 	"github.com/headroom/headroom/internal/linux"
 )
 
@@ -30,6 +29,36 @@ type layer struct {
 	// Kind is "disk", "partition", "dm", "md", "loop", "bcache".
 	Kind  string
 	Below []string
+}
+
+// describe says what the layer is in a few words: "dm-2 (lvm vg-data)", "md0 (raid1)".
+func (l layer) describe(r collect.Reader) string {
+	dir := Class(l.Name)
+	switch l.Kind {
+	case "dm":
+		name, _ := r.Text(dir + "/dm/name")
+		return strings.TrimSpace(fmt.Sprintf("%s (%s %s", l.Name, DmType(r, l.Name), name)) + ")"
+	case "md":
+		level, _ := r.Text(dir + "/md/level")
+		return fmt.Sprintf("%s (%s)", l.Name, level)
+	case "loop":
+		file, _ := r.Text(dir + "/loop/backing_file")
+		return fmt.Sprintf("%s (file %s)", l.Name, file)
+	case "bcache":
+		return l.Name + " (bcache)"
+	}
+	return l.Name
+}
+
+// DmType is who made a device-mapper device, from the prefix of its UUID: "CRYPT-LUKS2-…", "LVM-…", "mpath-…",
+// "part1-mpath-…". Creating programs choose the prefix; without one, or with an empty one, it is plain device mapper.
+func DmType(r collect.Reader, name string) string {
+	id, err := r.Text(Class(name) + "/dm/uuid")
+	prefix, _, found := strings.Cut(id, "-")
+	if prefix = collect.OneLine(prefix); err != nil || !found || prefix == "" {
+		return "dm"
+	}
+	return strings.ToLower(prefix)
 }
 
 func NewStack(r collect.Reader) Stack {
@@ -68,8 +97,10 @@ func (s Stack) byNode(node string) (string, bool) {
 }
 
 // Size of a block device in bytes; 0 when it can't be read.
-func (s Stack) Size(name string) int64 {
-	sectors, err := s.Number(Class(name) + "/size")
+func (s Stack) Size(name string) int64 { return size(s.Reader, name) }
+
+func size(r collect.Reader, name string) int64 {
+	sectors, err := r.Number(Class(name) + "/size")
 	if err != nil {
 		return 0
 	}
@@ -192,36 +223,6 @@ func (s Stack) ofBtrfs(member string) []string {
 	return []string{member}
 }
 
-// describe says what a layer is in a few words: "dm-2 (lvm vg-data)", "md0 (raid1)".
-func (s Stack) describe(l layer) string {
-	dir := Class(l.Name)
-	switch l.Kind {
-	case "dm":
-		name, _ := s.Text(dir + "/dm/name")
-		return strings.TrimSpace(fmt.Sprintf("%s (%s %s", l.Name, s.DmType(l.Name), name)) + ")"
-	case "md":
-		level, _ := s.Text(dir + "/md/level")
-		return fmt.Sprintf("%s (%s)", l.Name, level)
-	case "loop":
-		file, _ := s.Text(dir + "/loop/backing_file")
-		return fmt.Sprintf("%s (file %s)", l.Name, file)
-	case "bcache":
-		return l.Name + " (bcache)"
-	}
-	return l.Name
-}
-
-// DmType is who made a device-mapper device, from the prefix of its UUID: "CRYPT-LUKS2-…", "LVM-…", "mpath-…",
-// "part1-mpath-…". Creating programs choose the prefix; without one, or with an empty one, it is plain device mapper.
-func (s Stack) DmType(name string) string {
-	id, err := s.Text(Class(name) + "/dm/uuid")
-	prefix, _, found := strings.Cut(id, "-")
-	if prefix = collect.OneLine(prefix); err != nil || !found || prefix == "" {
-		return "dm"
-	}
-	return strings.ToLower(prefix)
-}
-
 // trail puts the whole stack in words: each layer, and "on" before what lies underneath. It stops at a depth that no
 // real stack has, because a device seen while it changes could seem to lie on itself.
 func (s Stack) trail(tops []string) string {
@@ -230,7 +231,7 @@ func (s Stack) trail(tops []string) string {
 		var names, next []string
 		for _, name := range at {
 			l := s.Layer(name)
-			names = append(names, s.describe(l))
+			names = append(names, l.describe(s.Reader))
 			for _, b := range l.Below {
 				if !slices.Contains(next, b) {
 					next = append(next, b)
@@ -245,36 +246,18 @@ func (s Stack) trail(tops []string) string {
 	return strings.Join(parts, " on ")
 }
 
-// pciOf finds the PCI function that a disk hangs on, the last one in its path. An NVMe disk that can be reached over
-// several controllers has a virtual path; then it is the function of its first controller.
-func (s Stack) pciOf(disk string) (string, bool) {
-	starts := []string{Class(disk)}
-	if strings.HasPrefix(disk, "nvme") {
-		starts = append(starts, s.Glob(Class(disk)+"/device/nvme[0-9]*")...)
-	}
-	for _, start := range starts {
-		full, err := s.folder(start)
-		if err != nil {
-			continue
-		}
-		parts := strings.Split(full, "/")
-		for _, p := range slices.Backward(parts) {
-			if hardware.PCIAddress.MatchString(p) {
-				return p, true
-			}
+// folder returns the folder of a block device in /sys/devices, without links, or "" where it is unknown.
+func (s Stack) folder(name string) string {
+	if s.known != nil {
+		if i, ok := s.known.index[name]; ok && s.known.devices[i].path != "" {
+			return s.known.devices[i].path
 		}
 	}
-	return "", false
-}
-
-// folder is where a path leads, from what was read before where that is known.
-func (s Stack) folder(name string) (string, error) {
-	if disk, ok := strings.CutPrefix(name, Class("")); ok && s.known != nil {
-		if i, ok := s.known.index[disk]; ok && s.known.devices[i].path != "" {
-			return s.known.devices[i].path, nil
-		}
+	full, err := s.Resolve(Class(name))
+	if err != nil {
+		return ""
 	}
-	return s.Resolve(name)
+	return full
 }
 
 // ByInode names the block device behind a node by its device number, which is what counts; the name alone where the

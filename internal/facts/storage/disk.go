@@ -35,7 +35,7 @@ func CollectPlace(r collect.Reader, in collect.Scope) []lab.Fact {
 	facts = append(facts,
 		collect.Known("device.under-test.name", strings.Join(tops, ","), "/sys/class/block"),
 		collect.Known("device.under-test.stack", s.trail(tops), "/sys/class/block/*/slaves"),
-		s.sizeFact("device.under-test.size", tops[0]),
+		sizeFact(r, "device.under-test.size", tops[0]),
 		s.ofQueue("device.under-test.queue.logical_block_size", tops[0], "logical_block_size"),
 		s.ofQueue("device.under-test.queue.physical_block_size", tops[0], "physical_block_size"),
 		s.Fact("device.under-test.alignment_offset", top+"/alignment_offset"),
@@ -45,7 +45,7 @@ func CollectPlace(r collect.Reader, in collect.Scope) []lab.Fact {
 		dir := Class(l.Name)
 		switch l.Kind {
 		case "partition":
-			facts = append(facts, s.sectors("device.under-test.partition.start", dir+"/start"))
+			facts = append(facts, sectors(r, "device.under-test.partition.start", dir+"/start"))
 		case "md":
 			facts = append(facts,
 				s.Fact("device.under-test.md.level", dir+"/md/level"),
@@ -55,7 +55,7 @@ func CollectPlace(r collect.Reader, in collect.Scope) []lab.Fact {
 				s.Fact("device.under-test.md.sync_action", dir+"/md/sync_action"),
 				s.Fact("device.under-test.md.bitmap", dir+"/md/bitmap/location"))
 		case "dm":
-			facts = append(facts, collect.Known("device.under-test.dm."+s.DmType(l.Name), l.Name, dir+"/dm/uuid"))
+			facts = append(facts, collect.Known("device.under-test.dm."+DmType(r, l.Name), l.Name, dir+"/dm/uuid"))
 		case "loop":
 			facts = append(facts, s.Fact("device.under-test.loop.direct_io", dir+"/loop/dio"))
 		}
@@ -79,32 +79,47 @@ func (s Stack) volumesUnder(tops []string) []lab.Fact {
 		if l.Kind == "disk" {
 			l.Kind = VirtualKind(l.Name) // DRBD's devices look like disks
 		}
-		kind := s.volumeKind(l)
+		kind := l.volumeKind(s.Reader)
 		kind.Key = role + ".kind"
 		facts = append(facts, collect.Known(role+".device", l.Name, "/sys/class/block"), kind)
-		facts = append(facts, s.volumeQueue(role, l.Name)...)
+		facts = append(facts, queue{s.Reader, role, l.Name}.ofVolume()...)
 	}
 	return facts
 }
 
-// volumeQueue reads the queue settings of a volume, without those that it lacks. A volume that only passes requests on
+// queue reads the facts about a block device's request queue. Their keys begin with the role.
+type queue struct {
+	collect.Reader
+	role, device string
+}
+
+// ofVolume reads the queue settings of a volume, without those that it lacks. A volume that only passes requests on
 // lacks a scheduler, for example.
-func (s Stack) volumeQueue(role, device string) []lab.Fact {
-	facts := append([]lab.Fact{s.scheduler(role, device)}, s.queue(role, device)...)
+func (q queue) ofVolume() []lab.Fact {
+	facts := append([]lab.Fact{q.scheduler()}, q.settings()...)
 	return slices.DeleteFunc(facts, func(f lab.Fact) bool { return f.Unknown != "" })
 }
 
-func (s Stack) scheduler(role, device string) lab.Fact {
-	return collect.Chosen(s.Fact(role+".queue.scheduler", Class(device)+"/queue/scheduler"))
+func (q queue) scheduler() lab.Fact {
+	return collect.Chosen(q.Fact(q.role+".queue.scheduler", Class(q.device)+"/queue/scheduler"))
 }
 
-// queue reads the settings of a device's request queue but for its scheduler.
-func (s Stack) queue(role, device string) []lab.Fact {
+// settings reads the settings of the queue but for its scheduler.
+func (q queue) settings() []lab.Fact {
 	var facts []lab.Fact
 	for _, a := range queueAttributes() {
-		facts = append(facts, s.Fact(role+".queue."+a, Class(device)+"/queue/"+a))
+		facts = append(facts, q.Fact(q.role+".queue."+a, Class(q.device)+"/queue/"+a))
 	}
 	return facts
+}
+
+// hardware counts the submission queues that the driver offers to the block layer.
+func (q queue) hardware() lab.Fact {
+	dir := Class(q.device) + "/mq"
+	if n := len(q.Names(dir)); n > 0 {
+		return collect.Whole(q.role+".queue.hardware", int64(n), dir)
+	}
+	return collect.Unknown(q.role+".queue.hardware", dir, "the device shows no hardware queues")
 }
 
 // once keeps the first fact of each key: a stack can hold two partitions or two arrays.
@@ -160,11 +175,13 @@ func (s Stack) ofQueue(key, name, attribute string) lab.Fact {
 	return s.Fact(key, Class(name)+"/queue/"+attribute)
 }
 
-func (s Stack) sizeFact(key, name string) lab.Fact { return s.sectors(key, Class(name)+"/size") }
+func sizeFact(r collect.Reader, key, name string) lab.Fact {
+	return sectors(r, key, Class(name)+"/size")
+}
 
 // sectors is a file that counts sectors, as bytes.
-func (s Stack) sectors(key, file string) lab.Fact {
-	f := s.Fact(key, file)
+func sectors(r collect.Reader, key, file string) lab.Fact {
+	f := r.Fact(key, file)
 	if n, err := strconv.ParseInt(f.Value, 10, 64); err == nil {
 		f.Value = strconv.FormatInt(n*SectorSize, 10)
 	}
@@ -179,7 +196,7 @@ func CollectDisks(r collect.Reader, in collect.Scope) []lab.Fact {
 		if len(in.Place.Disks) > 1 {
 			role += "." + strconv.Itoa(i+1)
 		}
-		facts = append(facts, s.disk(role, disk)...)
+		facts = append(facts, s.disk(role, disk).facts()...)
 	}
 	return facts
 }
@@ -197,37 +214,49 @@ func queueAttributes() []string {
 	}
 }
 
-func (s Stack) disk(role, disk string) []lab.Fact {
-	dir := Class(disk)
+// disk reads the facts about a whole disk. Their keys begin with the role.
+type disk struct {
+	collect.Reader
+	role, name string
+	// path is its folder in /sys/devices, without links; empty when it is unknown.
+	path string
+}
+
+func (s Stack) disk(role, name string) disk { return disk{s.Reader, role, name, s.folder(name)} }
+
+func (d disk) facts() []lab.Fact {
+	dir := Class(d.name)
 	dev := dir + "/device"
+	q := queue{d.Reader, d.role, d.name}
 	facts := []lab.Fact{
-		collect.Known(role+".name", disk, "/sys/class/block"),
-		s.First(role+".model", dev+"/model"),
-		s.serial(role+".serial", dir, dev),
-		s.First(role+".wwid", dir+"/wwid", dev+"/wwid"),
-		s.First(role+".firmware", dev+"/firmware_rev", dev+"/rev"),
-		s.sizeFact(role+".size", disk),
-		s.driver(role, disk),
-		s.transport(role, disk),
-		s.Fact(role+".rotational", dir+"/queue/rotational"),
-		s.Fact(role+".removable", dir+"/removable"),
-		s.scheduler(role, disk),
-		s.hardwareQueues(role, disk),
-		s.First(role+".queue_depth", dev+"/queue_depth"),
+		collect.Known(d.role+".name", d.name, "/sys/class/block"),
+		d.First(d.role+".model", dev+"/model"),
+		d.serial(dir, dev),
+		d.First(d.role+".wwid", dir+"/wwid", dev+"/wwid"),
+		d.First(d.role+".firmware", dev+"/firmware_rev", dev+"/rev"),
+		sizeFact(d.Reader, d.role+".size", d.name),
+		d.driver(),
+		d.transport(),
+		d.Fact(d.role+".rotational", dir+"/queue/rotational"),
+		d.Fact(d.role+".removable", dir+"/removable"),
+		q.scheduler(),
+		q.hardware(),
+		d.First(d.role+".queue_depth", dev+"/queue_depth"),
 	}
-	facts = append(facts, s.queue(role, disk)...)
-	return append(facts, s.pci(role, disk)...)
+	facts = append(facts, q.settings()...)
+	return append(facts, d.pci()...)
 }
 
 // serial is the serial number where the driver shows it as text; of SCSI disks, in the page of the device's data that
 // holds it (vpd_pg80).
-func (s Stack) serial(key, dir, dev string) lab.Fact {
-	f := s.First(key, dir+"/serial", dev+"/serial", dev+"/nvme0/serial")
+func (d disk) serial(dir, dev string) lab.Fact {
+	key := d.role + ".serial"
+	f := d.First(key, dir+"/serial", dev+"/serial", dev+"/nvme0/serial")
 	if f.Unknown == "" {
 		return f
 	}
 	page := dev + "/vpd_pg80"
-	data, err := s.Bytes(page)
+	data, err := d.Bytes(page)
 	if err != nil {
 		return f
 	}
@@ -258,31 +287,22 @@ func parseSerialPage(data []byte) string {
 
 // driver names the driver that carries the disk's I/O: that of the NVMe controller, of the disk itself (sd,
 // virtio_blk), or, for an NVMe disk with several paths, of its first controller.
-func (s Stack) driver(role, disk string) lab.Fact {
-	dev := Class(disk) + "/device"
+func (d disk) driver() lab.Fact {
+	dev := Class(d.name) + "/device"
 	links := []string{dev + "/device/driver", dev + "/driver"}
-	if address, ok := s.pciOf(disk); ok {
+	if address, ok := d.pciAddress(); ok {
 		links = append(links, "/sys/bus/pci/devices/"+address+"/driver")
 	}
 	for _, l := range links {
-		if to, err := s.ReadLink(l); err == nil {
-			return collect.Known(role+".driver", path.Base(to), l)
+		if to, err := d.ReadLink(l); err == nil {
+			return collect.Known(d.role+".driver", path.Base(to), l)
 		}
 	}
 	// A controller across a network has no driver in /sys: its module is named for the transport.
-	if t := s.transport(role, disk); strings.HasPrefix(disk, "nvme") && t.Unknown == "" && t.Value != "pcie" {
-		return collect.Known(role+".driver", "nvme_"+t.Value, t.Source)
+	if t := d.transport(); strings.HasPrefix(d.name, "nvme") && t.Unknown == "" && t.Value != "pcie" {
+		return collect.Known(d.role+".driver", "nvme_"+t.Value, t.Source)
 	}
-	return collect.Unknown(role+".driver", dev+"/driver", "the device shows no driver")
-}
-
-// hardwareQueues counts the submission queues that the driver offers to the block layer.
-func (s Stack) hardwareQueues(role, disk string) lab.Fact {
-	dir := Class(disk) + "/mq"
-	if n := len(s.Names(dir)); n > 0 {
-		return collect.Whole(role+".queue.hardware", int64(n), dir)
-	}
-	return collect.Unknown(role+".queue.hardware", dir, "the device shows no hardware queues")
+	return collect.Unknown(d.role+".driver", dev+"/driver", "the device shows no driver")
 }
 
 // pci facts of a disk: its address, its link, its memory node and how the IOMMU treats it.
@@ -290,17 +310,46 @@ func (s Stack) hardwareQueues(role, disk string) lab.Fact {
 //	/sys/bus/pci/devices/0000:41:00.0/current_link_speed:  16.0 GT/s PCIe
 //	/sys/bus/pci/devices/0000:41:00.0/current_link_width:  4
 //	/sys/kernel/iommu_groups/27/type:                      DMA-FQ
-func (s Stack) pci(role, disk string) []lab.Fact {
-	address, ok := s.pciOf(disk)
+func (d disk) pci() []lab.Fact {
+	address, ok := d.pciAddress()
 	if !ok {
 		const reason = "the disk does not hang on a PCI function"
 		return []lab.Fact{
-			collect.Unknown(role+".pci.address", Class(disk), reason),
-			collect.Unknown(role+".iommu.group_type", Class(disk), reason),
+			collect.Unknown(d.role+".pci.address", Class(d.name), reason),
+			collect.Unknown(d.role+".iommu.group_type", Class(d.name), reason),
 		}
 	}
 	dir := "/sys/bus/pci/devices/" + address
-	facts := append([]lab.Fact{collect.Known(role+".pci.address", address, Class(disk))},
-		hardware.PCILinks(s.Reader, role+".pci", dir)...)
-	return append(facts, s.Fact(role+".numa_node", dir+"/numa_node"), hardware.IOMMUGroupType(s.Reader, role, dir))
+	facts := append([]lab.Fact{collect.Known(d.role+".pci.address", address, Class(d.name))},
+		hardware.PCILinks(d.Reader, d.role+".pci", dir)...)
+	return append(facts, d.Fact(d.role+".numa_node", dir+"/numa_node"),
+		hardware.IOMMUGroupType(d.Reader, d.role, dir))
+}
+
+// pciAddress finds the PCI function that the disk hangs on, the last one in its path. An NVMe disk that can be reached
+// over several controllers has a virtual path; then it is the function of its first controller.
+func (d disk) pciAddress() (string, bool) {
+	if address, ok := lastAddress(d.path); ok || !strings.HasPrefix(d.name, "nvme") {
+		return address, ok
+	}
+	for _, controller := range d.Glob(Class(d.name) + "/device/nvme[0-9]*") {
+		full, err := d.Resolve(controller)
+		if err != nil {
+			continue
+		}
+		if address, ok := lastAddress(full); ok {
+			return address, true
+		}
+	}
+	return "", false
+}
+
+// lastAddress finds the last address of a PCI function in a path.
+func lastAddress(full string) (string, bool) {
+	for _, p := range slices.Backward(strings.Split(full, "/")) {
+		if hardware.PCIAddress.MatchString(p) {
+			return p, true
+		}
+	}
+	return "", false
 }

@@ -45,7 +45,7 @@ func diskInterrupts(s Stack, disks []blockDevice, names map[int]string) map[stri
 
 // controllerOf names what raises a disk's interrupts: its PCI function, or the virtio device that lies on no PCI bus.
 func controllerOf(s Stack, d blockDevice) string {
-	if address, ok := s.pciOf(d.Name); ok {
+	if address, ok := s.disk("disk", d.Name).pciAddress(); ok {
 		return address
 	}
 	return partOf(d.path, virtioPart)

@@ -22,17 +22,17 @@ func drbdShowCommand() []string { return []string{"drbdsetup", "show", "--show-d
 
 const drbdPath = "/proc/drbd"
 
-// replicas reads all DRBD devices: of version 8.4 from /proc/drbd, of version 9 from drbdsetup. Of devices that neither
-// tells, reason says why.
-func (s Stack) replicas(in collect.Scope) (found map[int]replica, source, reason string) {
-	text, err := s.Text(drbdPath)
+// replicasOf reads all DRBD devices: of version 8.4 from /proc/drbd, of version 9 from drbdsetup. Of devices that
+// neither tells, reason says why.
+func replicasOf(r collect.Reader, in collect.Scope) (found map[int]replica, source, reason string) {
+	text, err := r.Text(drbdPath)
 	if err == nil {
 		if found := parseDRBD8(text); len(found) > 0 {
 			return found, drbdPath, ""
 		}
 	}
 	source = lab.ShellQuote(drbdStatusCommand())
-	if reason := cannotRun(s.Reader, "drbdsetup", "drbd-utils"); reason != "" {
+	if reason := cannotRun(r, "drbdsetup", "drbd-utils"); reason != "" {
 		return nil, source, reason
 	}
 	status, show := in.Lookup(drbdStatusCommand()), in.Lookup(drbdShowCommand())

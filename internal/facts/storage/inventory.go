@@ -11,6 +11,7 @@ import (
 // inventory is every block device of a machine, with what lies underneath each, read once: questions about thousands of
 // disks are then answered without looking at every device for each of them.
 type inventory struct {
+	collect.Reader
 	// devices are sorted by name, index tells where one is.
 	devices []blockDevice
 	index   map[string]int
@@ -30,7 +31,7 @@ type blockDevice struct {
 	paths []string
 }
 
-// inventoryOf has the block devices of a snapshot.
+// inventoryOf returns a stack that knows the block devices of a snapshot.
 func inventoryOf(r collect.Reader, in collect.Scope) Stack {
 	return collect.ReadOnce(in, func() Stack { return newInventory(r) })
 }
@@ -38,7 +39,7 @@ func inventoryOf(r collect.Reader, in collect.Scope) Stack {
 // newInventory reads all block devices of a machine into a stack.
 func newInventory(r collect.Reader) Stack {
 	s := NewStack(r)
-	v := &inventory{index: map[string]int{}, partitions: map[string][]string{}, mapped: map[string]string{},
+	v := &inventory{Reader: r, index: map[string]int{}, partitions: map[string][]string{}, mapped: map[string]string{},
 		btrfs: map[string][]string{}}
 	names := s.Names(Class(""))
 	here := make(map[string]bool, len(names))
@@ -130,13 +131,13 @@ func IsMedia(name string) bool { return mediaName.MatchString(name) }
 // wholeDisks are the disks that facts are about: not partitions, not devices made of others, none in memory, none of
 // size zero (an empty card reader). A loop device whose file lies on no disk is one: nothing else shows what arrives
 // there.
-func (s Stack) wholeDisks() []blockDevice {
+func (v *inventory) wholeDisks() []blockDevice {
 	var disks []blockDevice
-	for _, d := range s.known.devices {
+	for _, d := range v.devices {
 		switch {
 		case IsMedia(d.Name):
 		case d.Kind == "loop" && len(d.Below) > 0:
-		case (d.Kind == "disk" || d.Kind == "loop") && s.Size(d.Name) > 0:
+		case (d.Kind == "disk" || d.Kind == "loop") && size(v.Reader, d.Name) > 0:
 			disks = append(disks, d)
 		}
 	}
@@ -144,14 +145,14 @@ func (s Stack) wholeDisks() []blockDevice {
 }
 
 // volumes are the block devices made of others, and loop devices with a file.
-func (s Stack) volumes() []blockDevice {
+func (v *inventory) volumes() []blockDevice {
 	var found []blockDevice
-	for _, d := range s.known.devices {
+	for _, d := range v.devices {
 		switch d.Kind {
 		case "dm", "md", "bcache", "drbd", "zfs":
 			found = append(found, d)
 		case "loop":
-			if s.Exists(Class(d.Name) + "/loop/backing_file") {
+			if v.Exists(Class(d.Name) + "/loop/backing_file") {
 				found = append(found, d)
 			}
 		}
@@ -160,8 +161,8 @@ func (s Stack) volumes() []blockDevice {
 }
 
 // holders names what lies on a device: devices made of it, and its name when it is mounted or swapped to.
-func (s Stack) holders(name string, used map[string]bool) []string {
-	held := s.Names(Class(name) + "/holders")
+func (v *inventory) holders(name string, used map[string]bool) []string {
+	held := v.Names(Class(name) + "/holders")
 	if used[name] {
 		held = append(held, name)
 	}

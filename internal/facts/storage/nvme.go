@@ -23,11 +23,11 @@ const maxAsked = 64
 // A controller across a network may not answer, and one that is being reset makes the asker wait.
 func nvmeDisks(s Stack) (asked []blockDevice, refused map[string]string) {
 	refused = map[string]string{}
-	for _, d := range s.wholeDisks() {
+	for _, d := range s.known.wholeDisks() {
 		if !strings.HasPrefix(d.Name, "nvme") {
 			continue
 		}
-		controllers := s.controllers(d)
+		controllers := d.controllers(s.Reader)
 		if len(controllers) == 0 {
 			refused[d.Name] = "/sys shows no controller that leads to it"
 			continue
@@ -88,14 +88,16 @@ func CollectNVMe(r collect.Reader, in collect.Scope) []lab.Fact {
 	s := inventoryOf(r, in)
 	_, refused := nvmeDisks(s)
 	cannot := cannotRun(s.Reader, "nvme", "nvme-cli")
-	disks := slices.DeleteFunc(s.wholeDisks(), func(d blockDevice) bool { return !strings.HasPrefix(d.Name, "nvme") })
+	disks := slices.DeleteFunc(s.known.wholeDisks(), func(d blockDevice) bool {
+		return !strings.HasPrefix(d.Name, "nvme")
+	})
 	return collect.Spread(len(disks), func(i int) []lab.Fact {
 		name, reason := disks[i].Name, refused[disks[i].Name]
-		facts := s.temperatures(name, reason)
+		facts := temperatures(s.Reader, name, reason)
 		if reason == "" {
 			reason = cannot
 		}
-		facts = append(facts, s.formats(name, reason, in)...)
+		facts = append(facts, formats(s.Reader, name, reason, in)...)
 		return collect.About(name, append(facts, health(name, reason, in)...)...)
 	})
 }
@@ -105,20 +107,20 @@ func CollectNVMe(r collect.Reader, in collect.Scope) []lab.Fact {
 //
 //	/sys/class/nvme/nvme0/hwmon1/temp1_input:  38850
 //	/sys/class/nvme/nvme0/hwmon1/temp1_max:    81850
-func (s Stack) temperatures(disk, refused string) []lab.Fact {
+func temperatures(r collect.Reader, disk, refused string) []lab.Fact {
 	const now, warning = "disk.nvme.temperature", "disk.nvme.temperature.warning"
 	dev := Class(disk) + "/device"
 	if refused != "" {
 		return []lab.Fact{collect.Unknown(now, dev, refused), collect.Unknown(warning, dev, refused)}
 	}
-	file, ok := SensorOf(s.Reader, disk)
+	file, ok := SensorOf(r, disk)
 	if !ok {
 		const reason = "the kernel shows no sensor; CONFIG_NVME_HWMON makes it"
 		return []lab.Fact{collect.Unknown(now, dev, reason), collect.Unknown(warning, dev, reason)}
 	}
 	return []lab.Fact{
-		degrees(s.Fact(now, file)),
-		degrees(s.Fact(warning, strings.TrimSuffix(file, "input")+"max")),
+		degrees(r.Fact(now, file)),
+		degrees(r.Fact(warning, strings.TrimSuffix(file, "input")+"max")),
 	}
 }
 
@@ -138,7 +140,7 @@ const (
 )
 
 // formats of a namespace: in use, on offer, and a faster one. Kernels since 6.8 tell the one in use themselves.
-func (s Stack) formats(disk, reason string, in collect.Scope) []lab.Fact {
+func formats(r collect.Reader, disk, reason string, in collect.Scope) []lab.Fact {
 	command := formatsCommand(disk)
 	source := lab.ShellQuote(command)
 	if reason == "" {
@@ -153,8 +155,8 @@ func (s Stack) formats(disk, reason string, in collect.Scope) []lab.Fact {
 	}
 	facts := []lab.Fact{collect.Unknown(formatInUse, source, reason),
 		collect.Unknown(formatsOnOffer, source, reason), collect.Unknown(betterOnOffer, source, reason)}
-	size, err := s.Number(Class(disk) + "/queue/logical_block_size")
-	metadata, err2 := s.Number(Class(disk) + "/metadata_bytes")
+	size, err := r.Number(Class(disk) + "/queue/logical_block_size")
+	metadata, err2 := r.Number(Class(disk) + "/metadata_bytes")
 	if err == nil && err2 == nil {
 		facts[0] = collect.Known(formatInUse, fmt.Sprintf("%d+%d", size, metadata), Class(disk)+"/metadata_bytes")
 	}

@@ -86,7 +86,7 @@ func TestLVMKind(t *testing.T) {
 		}
 		machine.Link("/sys/devices/virtual/block/dm-0/slaves/dm-1", "../../dm-1")
 		s := newInventory(collect.Reader{FS: machine})
-		if got := s.volumeKind(s.known.devices[0].layer).Value; got != c[2] {
+		if got := s.known.devices[0].volumeKind(s.Reader).Value; got != c[2] {
 			t.Errorf("%s on %s: %s, not %s", c[0], c[1], got, c[2])
 		}
 	}
@@ -339,8 +339,8 @@ func TestQueues(t *testing.T) {
 func TestMakerOfADevice(t *testing.T) {
 	for id, want := range map[string]string{"LVM-abc-tpool": "lvm", "CRYPT-LUKS2-0a-md0_crypt": "crypt",
 		"part1-mpath-36": "part1", "": "dm", "plain": "dm", "-a": "dm", " -a": "dm"} {
-		s := NewStack(factstest.Files(map[string]string{Class("dm-2") + "/dm/uuid": id + "\n"}))
-		if got := s.DmType("dm-2"); got != want {
+		r := factstest.Files(map[string]string{Class("dm-2") + "/dm/uuid": id + "\n"})
+		if got := DmType(r, "dm-2"); got != want {
 			t.Errorf("%q: %q, want %q", id, got, want)
 		}
 	}

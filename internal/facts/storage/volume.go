@@ -27,14 +27,14 @@ func VolumeCommands(in collect.Scope) [][]string {
 // CollectVolumes describes the block devices that are made of others, and multipath maps once more as such.
 func CollectVolumes(r collect.Reader, in collect.Scope) []lab.Fact {
 	s := inventoryOf(r, in)
-	volumes := s.volumes()
+	volumes := s.known.volumes()
 	used := s.used()
-	tables := s.dmTargets(in, tableCommand())
-	status := s.dmTargets(in, statusCommand())
+	tables := dmTargets(s.Reader, in, tableCommand())
+	status := dmTargets(s.Reader, in, statusCommand())
 	var replicas map[int]replica
 	var source, reason string
 	if slices.ContainsFunc(volumes, func(d blockDevice) bool { return d.Kind == "drbd" }) {
-		replicas, source, reason = s.replicas(in)
+		replicas, source, reason = replicasOf(s.Reader, in)
 	}
 	names := make(map[string]string, len(s.known.mapped))
 	for name, device := range s.known.mapped {
@@ -46,9 +46,9 @@ func CollectVolumes(r collect.Reader, in collect.Scope) []lab.Fact {
 		facts := s.volume(d, used, names[d.Name])
 		switch d.Kind {
 		case "dm":
-			facts = append(facts, s.mapped(d, names[d.Name], tables, status)...)
+			facts = append(facts, d.mapped(s.Reader, names[d.Name], tables, status)...)
 		case "md":
-			facts = append(facts, s.md(d.Name)...)
+			facts = append(facts, md(s.Reader, d.Name)...)
 		case "drbd":
 			facts = append(facts, drbd(d.Name, replicas, source, reason)...)
 		}
@@ -73,13 +73,13 @@ func (s Stack) volume(d blockDevice, used map[string]bool, mapped string) []lab.
 	}
 	facts := []lab.Fact{
 		name,
-		s.volumeKind(d.layer),
+		d.volumeKind(s.Reader),
 		members,
 		disks,
-		collect.ListOf("volume.holders", s.holders(d.Name, used), dir+"/holders"),
-		s.sizeFact("volume.size", d.Name),
+		collect.ListOf("volume.holders", s.known.holders(d.Name, used), dir+"/holders"),
+		sizeFact(s.Reader, "volume.size", d.Name),
 	}
-	return append(facts, s.volumeQueue("volume", d.Name)...)
+	return append(facts, queue{s.Reader, "volume", d.Name}.ofVolume()...)
 }
 
 // disksUnder are the disks under a device; none for one that hides what it is made of (a volume of ZFS).
@@ -93,22 +93,22 @@ func (s Stack) disksUnder(name string) []string {
 //	CRYPT-LUKS2-0a1b2c3d4e5f60718293a4b5c6d7e8f9-md0_crypt
 //	LVM-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZab-tpool
 //	part1-mpath-360014051234567890abcdef012345678
-func (s Stack) volumeKind(d layer) lab.Fact {
+func (l layer) volumeKind(r collect.Reader) lab.Fact {
 	const key = "volume.kind"
-	file := Class(d.Name) + "/dm/uuid"
-	if d.Kind != "dm" {
-		return collect.Known(key, d.Kind, Class(d.Name))
+	file := Class(l.Name) + "/dm/uuid"
+	if l.Kind != "dm" {
+		return collect.Known(key, l.Kind, Class(l.Name))
 	}
-	kind := s.DmType(d.Name)
+	kind := DmType(r, l.Name)
 	switch {
 	case kind == "lvm":
-		kind = s.lvmKind(d)
+		kind = l.lvmKind(r)
 	case kind == "mpath":
 		kind = "multipath"
 	case strings.HasPrefix(kind, "part"):
 		kind = "partition"
 	case kind == "crypt":
-		id, _ := s.Text(file)
+		id, _ := r.Text(file)
 		for _, other := range []string{"VERITY", "INTEGRITY"} {
 			if strings.HasPrefix(id, "CRYPT-"+other+"-") {
 				kind = strings.ToLower(other)
@@ -118,17 +118,17 @@ func (s Stack) volumeKind(d layer) lab.Fact {
 	return collect.Known(key, kind, file)
 }
 
-func (s Stack) lvmKind(d layer) string {
+func (l layer) lvmKind(r collect.Reader) string {
 	layers := map[string]string{
 		"tpool": "thin-pool", "pool": "thin-pool", "tdata": "thin-pool data", "tmeta": "thin-pool metadata",
 		"cow": "snapshot data", "cdata": "cache data", "cmeta": "cache metadata", "cpool_cdata": "cache data",
 		"cpool_cmeta": "cache metadata", "vdata": "vdo data", "vpool": "vdo pool",
 	}
-	if kind, ok := layers[s.lvmLayer(d.Name)]; ok {
+	if kind, ok := layers[lvmLayer(r, l.Name)]; ok {
 		return kind
 	}
-	for _, b := range d.Below {
-		switch s.lvmLayer(b) {
+	for _, b := range l.Below {
+		switch lvmLayer(r, b) {
 		case "tpool":
 			return "thin"
 		case "cow", "real":
@@ -143,8 +143,8 @@ func (s Stack) lvmKind(d layer) string {
 }
 
 // lvmLayer is the last part of an LVM UUID that has three: what part of a volume it is.
-func (s Stack) lvmLayer(name string) string {
-	id, err := s.Text(Class(name) + "/dm/uuid")
+func lvmLayer(r collect.Reader, name string) string {
+	id, err := r.Text(Class(name) + "/dm/uuid")
 	if err != nil {
 		return ""
 	}
@@ -162,24 +162,24 @@ func (s Stack) lvmLayer(name string) string {
 //	/sys/class/block/md0/md/level:              raid10
 //	/sys/class/block/md0/md/sync_action:        idle
 //	/sys/class/block/md0/md/bitmap/location:    +8
-func (s Stack) md(name string) []lab.Fact {
+func md(r collect.Reader, name string) []lab.Fact {
 	dir := Class(name) + "/md"
 	facts := []lab.Fact{
-		s.Fact("volume.md.level", dir+"/level"),
-		s.Fact("volume.md.disks", dir+"/raid_disks"),
-		s.Fact("volume.md.chunk_size", dir+"/chunk_size"),
+		r.Fact("volume.md.level", dir+"/level"),
+		r.Fact("volume.md.disks", dir+"/raid_disks"),
+		r.Fact("volume.md.chunk_size", dir+"/chunk_size"),
 	}
 	level := facts[0].Value
 	if level != "raid0" && level != "linear" {
 		facts = append(facts,
-			s.Fact("volume.md.degraded", dir+"/degraded"),
-			s.Fact("volume.md.sync_action", dir+"/sync_action"),
-			s.Fact("volume.md.bitmap", dir+"/bitmap/location"))
+			r.Fact("volume.md.degraded", dir+"/degraded"),
+			r.Fact("volume.md.sync_action", dir+"/sync_action"),
+			r.Fact("volume.md.bitmap", dir+"/bitmap/location"))
 	}
 	if level == "raid4" || level == "raid5" || level == "raid6" {
 		facts = append(facts,
-			s.Fact("volume.md.stripe_cache_size", dir+"/stripe_cache_size"),
-			s.Fact("volume.md.group_thread_cnt", dir+"/group_thread_cnt"))
+			r.Fact("volume.md.stripe_cache_size", dir+"/stripe_cache_size"),
+			r.Fact("volume.md.group_thread_cnt", dir+"/group_thread_cnt"))
 	}
 	return facts
 }
@@ -190,9 +190,9 @@ type dmOutput struct {
 	source, reason string
 }
 
-func (s Stack) dmTargets(in collect.Scope, command []string) dmOutput {
+func dmTargets(r collect.Reader, in collect.Scope, command []string) dmOutput {
 	a := dmOutput{source: lab.ShellQuote(command)}
-	if a.reason = cannotRun(s.Reader, "dmsetup", "dmsetup"); a.reason != "" {
+	if a.reason = cannotRun(r, "dmsetup", "dmsetup"); a.reason != "" {
 		return a
 	}
 	p := in.Lookup(command)
@@ -212,8 +212,8 @@ func (a dmOutput) of(name string) (targets []dmTarget, reason string) {
 	return targets, ""
 }
 
-// mapped describes a device-mapper device by its table, which only root may read.
-func (s Stack) mapped(d blockDevice, name string, tables, status dmOutput) []lab.Fact {
+// mapped describes a device of device mapper by its table, which only root may read.
+func (d blockDevice) mapped(r collect.Reader, name string, tables, status dmOutput) []lab.Fact {
 	targets, reason := tables.of(name)
 	var facts []lab.Fact
 	put := func(key string, ok bool, value string) {
@@ -227,7 +227,7 @@ func (s Stack) mapped(d blockDevice, name string, tables, status dmOutput) []lab
 		}
 	}
 	put("volume.dm.table", true, strings.Join(kindsOf(targets), ", "))
-	kind := s.volumeKind(d.layer).Value
+	kind := d.volumeKind(r).Value
 	switch kind {
 	case "crypt":
 		var c crypt
@@ -248,16 +248,16 @@ func (s Stack) mapped(d blockDevice, name string, tables, status dmOutput) []lab
 			put("volume.lvm.stripes", true, strconv.Itoa(n))
 		}
 	case "multipath":
-		facts = append(facts, s.multipath(d, name, tables, status)...)
+		facts = append(facts, d.multipath(r, name, tables, status)...)
 	}
 	return facts
 }
 
 // multipath describes a multipath map. Its members are in /sys; how it picks among them only root may read.
-func (s Stack) multipath(d blockDevice, name string, tables, status dmOutput) []lab.Fact {
+func (d blockDevice) multipath(r collect.Reader, name string, tables, status dmOutput) []lab.Fact {
 	dir := Class(d.Name)
 	facts := []lab.Fact{
-		s.Fact("multipath.name", dir+"/dm/name"),
+		r.Fact("multipath.name", dir+"/dm/name"),
 		collect.Whole("multipath.paths", int64(len(d.Below)), dir+"/slaves"),
 		collect.ListOf("multipath.members", d.Below, dir+"/slaves"),
 	}

@@ -84,7 +84,7 @@ func heightOf(s storage.Stack, name string, found map[string]*layerHeight) *laye
 	found[name] = r
 	switch l.Kind {
 	case "dm":
-		r.Kind = s.DmType(name)
+		r.Kind = storage.DmType(s.Reader, name)
 	case "disk":
 		if k := storage.VirtualKind(name); k == "drbd" || k == "zfs" {
 			r.Kind = k
