@@ -83,7 +83,7 @@ func TestConnectionCut(t *testing.T) {
 		if unlocking := steps > reached && steps >= n; err != nil && !unlocking {
 			t.Errorf("step %d: %v", n, err)
 		}
-		if _, gone := os.Stat(j.path); err != nil && gone != nil {
+		if _, gone := os.Stat(j.record.path); err != nil && gone != nil {
 			t.Errorf("step %d: locks stay, and the journal does not: %v, %v", n, err, gone)
 		}
 		_ = host.Close() // what it held is gone

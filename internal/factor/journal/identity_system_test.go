@@ -106,10 +106,10 @@ func TestWhatIsAnotherThingNowIsLeftAlone(t *testing.T) {
 			if err := j.Change(t.Context(), s, c.level); err != nil {
 				t.Fatal(err)
 			}
-			_ = j.file.Close() // as at the end of a process
+			_ = j.record.file.Close() // as at the end of a process
 			replace()
 			was := c.read(t, place)
-			again, err := Load(j.path, w.Target)
+			again, err := Load(j.record.path, w.Target)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,7 +125,7 @@ func TestWhatIsAnotherThingNowIsLeftAlone(t *testing.T) {
 			if err := again.Close(); err != nil {
 				t.Error(err)
 			}
-			if _, err := os.Stat(j.path); !errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Stat(j.record.path); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("the journal is still there: %v", err)
 			}
 		})

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -29,28 +28,16 @@ import (
 //	{"seq":1,"time":"…","did":"applied"}
 //	{"seq":1,"time":"…","did":"undone"}
 type Journal struct {
-	path   string
-	file   *os.File
-	target host.Target
-	head   heading
-	// open are the changes that are not undone, in the order in which they were made.
-	open []*step
-	seq  int
-	// damaged are unreadable lines before the last one.
-	damaged        []string
-	keepRules      []keepRule
+	record         *record
+	writer         *writer
+	locker         *locker
+	keeper         keeper
 	externalChange ExternalChange
-	// unsure is set when a command may still be about to write: its headroom was killed, or it was cut off.
-	unsure bool
-	atStep func(step string)
-	// command is the one that the journal is made for, as typed.
-	command string
-	// locked are the keys of the spots that are locked, and mayLock is set when locks can be there that are not among
-	// them: a killed headroom's.
-	locked  map[string]bool
-	mayLock bool
-	// namespaces are the numbers of the target's, by their kinds.
-	namespaces map[string]string
+}
+
+func newJournal(r *record, t host.Target) *Journal {
+	w := &writer{target: t, mark: "headroom-" + r.head.ID, atStep: r.atStep}
+	return &Journal{record: r, writer: w, locker: newLocker(r, w), keeper: keeper{writer: w}}
 }
 
 // ExternalChange says what Undo does where somebody else has changed a value since.
@@ -65,19 +52,19 @@ const (
 
 // AtStep sets a function that is called before every step of a change and of its undoing, with the step's name, so that
 // tests can kill the process there.
-func (j *Journal) AtStep(f func(step string)) { j.atStep = f }
+func (j *Journal) AtStep(f func(step string)) { j.record.atStep, j.writer.atStep = f, f }
 
 // For says which command the journal is made for, as typed. Others read it who find a setting locked.
-func (j *Journal) For(command string) { j.command = command }
+func (j *Journal) For(command string) { j.locker.holder.Command = shortened(command) }
 
 // OnExternalChange says what Undo does where somebody else has changed a value since. The default is Report.
 func (j *Journal) OnExternalChange(f ExternalChange) { j.externalChange = f }
 
 // ID of the journal; Target is the name of the target it is about.
-func (j *Journal) ID() string { return j.head.ID }
+func (j *Journal) ID() string { return j.record.head.ID }
 
 // Target is the name of the target that it is about.
-func (j *Journal) Target() string { return j.head.Target }
+func (j *Journal) Target() string { return j.record.head.Target }
 
 // Change makes a level of a setting effective: it reads what is there, writes that to the journal, sets the new values,
 // and reads them back. A level that does not become effective is an error, and the change is undone. The level Found
@@ -100,7 +87,7 @@ func (j *Journal) Change(ctx context.Context, s scheme.Setting, level string) er
 	if err != nil {
 		return err
 	}
-	if err := j.refuseKept(ctx, s); err != nil {
+	if err := j.keeper.refuse(ctx, s); err != nil {
 		return err
 	}
 	if err := j.Lock(ctx, s); err != nil {
@@ -113,16 +100,13 @@ func (j *Journal) Change(ctx context.Context, s scheme.Setting, level string) er
 	if next == nil {
 		return nil
 	}
-	j.atStep("record change " + s.Factor)
-	if err := j.append(next); err != nil {
+	if err := j.record.begin(next); err != nil {
 		return err
 	}
-	j.seq++
-	j.open = append(j.open, next)
 	err = j.apply(ctx, s, next)
 	if err == nil {
 		next.applied = true
-		return j.note(next, applied)
+		return j.record.note(next, applied)
 	}
 	return errors.Join(err, j.undoFailed(ctx, next))
 }
@@ -132,7 +116,7 @@ func (j *Journal) undoFailed(ctx context.Context, failed *step) error {
 	ctx = context.WithoutCancel(ctx)
 	done, err := j.undoStep(ctx, failed)
 	if done {
-		j.open = j.open[:len(j.open)-1]
+		j.record.open = j.record.open[:len(j.record.open)-1]
 	}
 	return err
 }
@@ -141,26 +125,26 @@ func (j *Journal) undoFailed(ctx context.Context, failed *step) error {
 func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, wanted []string) (*step, error) {
 	along := without(s.Companions, s.Spots)
 	all := slices.Concat(s.Spots, along, []spot.Spot{{Kind: spot.InFile, Path: host.BootIDFile}})
-	readings, err := spot.Read(ctx, j.target, all)
+	readings, err := spot.Read(ctx, j.writer.target, all)
 	if err != nil {
-		return nil, j.unreachable(err)
+		return nil, j.writer.unreachable(err)
 	}
-	identities, err := spot.Identities(ctx, j.target, all)
+	identities, err := spot.Identities(ctx, j.writer.target, all)
 	if err != nil {
-		return nil, j.unreachable(err)
+		return nil, j.writer.unreachable(err)
 	}
 	for i, of := range identities {
 		if of == spot.Unknown {
 			identities[i] = ""
 		}
 	}
-	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: s.Factor, Level: level,
+	next := &step{Seq: j.record.seq + 1, Time: time.Now().UTC(), Factor: s.Factor, Level: level,
 		Boot: readings[len(all)-1].Value}
 	differs := false
 	for i, place := range s.Spots {
 		if r := readings[i]; r.Err != nil {
 			return nil, &lab.Error{What: s.Factor + " can't be changed: what is there can't be read",
-				Target: host.RemoteName(j.target), Err: r.Err, Hints: spot.HintsOf(r.Err)}
+				Target: host.RemoteName(j.writer.target), Err: r.Err, Hints: spot.HintsOf(r.Err)}
 		}
 		if !storable(readings[i].Value) {
 			return nil, &lab.Error{Kind: lab.Refused,
@@ -206,7 +190,7 @@ func without(spots, others []spot.Spot) []spot.Spot {
 
 // apply sets the values of a step, and compares what is in effect with what was requested.
 func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error {
-	readings, failed, err := j.writeSpots(ctx, "change", next.Spots, func(p position) string { return p.New })
+	readings, failed, err := j.writer.set(ctx, "change", next.Spots, func(p position) string { return p.New })
 	if err != nil {
 		return err
 	}
@@ -223,11 +207,11 @@ func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error
 		return cause
 	case missed:
 		return &lab.Error{What: fmt.Sprintf("%s is %q, and %q was asked for", s.Factor, s.LevelOf(values), next.Level),
-			Target: host.RemoteName(j.target),
+			Target: host.RemoteName(j.writer.target),
 			Hints: []string{"the kernel or the driver takes another value than it is given: headroom factors " +
 				s.Factor + " shows what is possible"}}
 	}
-	if err := j.restoreKept(ctx, next); err != nil {
+	if err := j.keeper.restore(ctx, next); err != nil {
 		return err
 	}
 	if s.Later != nil {
@@ -236,61 +220,13 @@ func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error
 	return err
 }
 
-// passes is how many times spots are written at most: one can depend on another that comes after it.
-const passes = 3
-
-// writeSpots sets spots to their values, in order. It repeats those that failed as long as that helps: the old value of
-// one can become valid only once another is set (vm.dirty_bytes is 0 once vm.dirty_ratio is set). It returns the final
-// values and why the last attempt at each failed; the error says that the target can't be reached.
-func (j *Journal) writeSpots(ctx context.Context, doing string, positions []position, value func(position) string) (
-	[]spot.Reading, []error, error) {
-	spots := make([]spot.Spot, len(positions))
-	for i, p := range positions {
-		spots[i] = p.Spot
-	}
-	failed := make([]error, len(positions))
-	last := ""
-	for pass := 0; ; pass++ {
-		j.atStep("read back")
-		readings, err := spot.Read(ctx, j.target, spots)
-		if err != nil {
-			return nil, nil, errors.Join(j.unreachable(err), errLost)
-		}
-		var wrong []int
-		for i, p := range positions {
-			if readings[i].Err != nil || !spot.Same(readings[i].Value, value(p)) {
-				wrong = append(wrong, i)
-			} else {
-				failed[i] = nil
-			}
-		}
-		state := fmt.Sprint(wrong)
-		if len(wrong) == 0 || state == last || pass == passes || ctx.Err() != nil {
-			return readings, failed, nil
-		}
-		last = state
-		for _, i := range wrong {
-			j.atStep(doing + " " + spots[i].String())
-			failed[i] = spots[i].Write(ctx, j.target, j.mark(), value(positions[i]), positions[i].Old)
-			j.unsure = j.unsure || failed[i] != nil
-			if ctx.Err() != nil {
-				break
-			}
-		}
-	}
-}
-
-func (j *Journal) unreachable(err error) error {
-	return &lab.Error{What: "can't read settings", Target: host.RemoteName(j.target), Err: err}
-}
-
 // CheckInEffect says whether everything that was changed is still in effect: a later change can have undone an earlier
 // one, and an interrupt moves when it next comes. Call it before a load and after it.
 func (j *Journal) CheckInEffect(ctx context.Context) error {
 	newest := map[string]position{}
 	factors := map[string]string{}
 	var order []spot.Spot
-	for _, s := range j.open {
+	for _, s := range j.record.open {
 		for _, p := range s.Spots {
 			if _, ok := newest[p.Key()]; !ok {
 				order = append(order, p.Spot)
@@ -298,9 +234,9 @@ func (j *Journal) CheckInEffect(ctx context.Context) error {
 			newest[p.Key()], factors[p.Key()] = p, s.Factor
 		}
 	}
-	readings, err := spot.Read(ctx, j.target, order)
+	readings, err := spot.Read(ctx, j.writer.target, order)
 	if err != nil {
-		return errors.Join(j.unreachable(err), errLost)
+		return errors.Join(j.writer.unreachable(err), errLost)
 	}
 	var errs []error
 	for i, place := range order {
@@ -310,10 +246,10 @@ func (j *Journal) CheckInEffect(ctx context.Context) error {
 		}
 		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s is no longer in effect: %s is %q and was set to %q",
 			factors[place.Key()], place, readings[i].Value, p.New),
-			Target: host.RemoteName(j.target), Err: readings[i].Err,
+			Target: host.RemoteName(j.writer.target), Err: readings[i].Err,
 			Hints: []string{"two factors that change one thing can't be varied together"}})
 	}
-	for _, s := range j.open {
+	for _, s := range j.record.open {
 		if s.effective != nil {
 			errs = append(errs, s.effective(ctx))
 		}

@@ -84,7 +84,7 @@ func (b bench) reload() *Journal {
 }
 
 // abandon lets go of a journal as the end of a process does.
-func abandon(j *Journal) { _ = j.file.Close() }
+func abandon(j *Journal) { _ = j.record.file.Close() }
 
 func TestAChangeIsUndoneAndLeavesNoJournal(t *testing.T) {
 	b := newBench(t)
@@ -108,7 +108,7 @@ func TestAChangeIsUndoneAndLeavesNoJournal(t *testing.T) {
 	b.must(j.Undo(t.Context()))
 	b.holds("depth", "64")
 	b.must(j.Close())
-	if _, err := os.Stat(j.path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(j.record.path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the journal is still there: %v", err)
 	}
 }
@@ -263,7 +263,7 @@ func TestWhatTheKernelChangesAlongIsPutBack(t *testing.T) {
 func TestWhatIsKeptIsHeldBesideAChange(t *testing.T) {
 	b, s := tiedBench(t)
 	j := b.journal()
-	j.keepRules = []keepRule{{"queue:nr_requests", scheme.Wildcard("queue:nr_requests"),
+	j.keeper.rules = []keepRule{{"queue:nr_requests", scheme.Wildcard("queue:nr_requests"),
 		func(s spot.Spot, _ string) bool {
 			return filepath.Base(s.Path) == "nr_requests"
 		}}}
@@ -279,7 +279,7 @@ func TestAHalfWrittenLineIsNoChange(t *testing.T) {
 	b := newBench(t)
 	j := b.journal()
 	b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
-	path := j.path
+	path := j.record.path
 	abandon(j)
 	whole, err := os.ReadFile(path)
 	b.must(err)
@@ -306,7 +306,7 @@ func TestADamagedLineIsTold(t *testing.T) {
 	b := newBench(t)
 	j := b.journal()
 	b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
-	path := j.path
+	path := j.record.path
 	abandon(j)
 	whole, err := os.ReadFile(path)
 	b.must(err)
@@ -327,14 +327,14 @@ func TestAJournalHasOneOwner(t *testing.T) {
 	b := newBench(t)
 	j := b.journal()
 	b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
-	if _, err := Load(j.path, b.target); lab.KindOf(err) != lab.Refused {
+	if _, err := Load(j.record.path, b.target); lab.KindOf(err) != lab.Refused {
 		t.Errorf("a journal in use was taken up: %v", err)
 	}
 	if _, err := Create(filepath.Join(b.dir, "changes"), own("RUN1"), b.target); err == nil {
 		t.Error("two journals have one name")
 	}
 	abandon(j)
-	if _, err := Load(j.path, renamed{b.target}); err == nil {
+	if _, err := Load(j.record.path, renamed{b.target}); err == nil {
 		t.Error("a journal was taken up for another target")
 	}
 	b.holds("a", "new")
@@ -437,9 +437,9 @@ func TestAnotherBootHasUndoneWhatTheKernelHeld(t *testing.T) {
 	b.must(j.Change(t.Context(), b.setting("a", "old"), "new"))
 	kernels := position{Spot: spot.Spot{Kind: spot.InFile, Path: "/proc/sys/vm/swappiness"}, Old: "no such value",
 		New: "neither"}
-	j.open = append(j.open, &step{Seq: 2, Factor: "sysctl:vm.swappiness", Boot: "of yesterday",
+	j.record.open = append(j.record.open, &step{Seq: 2, Factor: "sysctl:vm.swappiness", Boot: "of yesterday",
 		Spots: []position{kernels}})
-	j.open[0].Boot = "of yesterday"
+	j.record.open[0].Boot = "of yesterday"
 	b.must(j.Undo(t.Context()))
 	b.holds("a", "old")
 	if len(j.Open()) != 0 {
@@ -460,7 +460,7 @@ func TestATargetThatDoesNotAnswerKeepsItsJournal(t *testing.T) {
 	for i := range 3 {
 		b.must(j.Change(t.Context(), b.setting(fmt.Sprint("s", i), "old"), "new"))
 	}
-	j.target = lost{b.target}
+	j.writer.target = lost{b.target}
 	if err := j.Undo(t.Context()); !errors.Is(err, errLost) || strings.Count(err.Error(), "connection refused") != 1 {
 		t.Errorf("%v", err)
 	}

@@ -74,13 +74,27 @@ const (
 	replaced = "lost"     // what was changed is not there any more
 )
 
+// record is the file of a journal, with what its lines say.
+type record struct {
+	path string
+	// file is locked; it is nil before the journal is opened and after it is closed.
+	file *os.File
+	head heading
+	// open are the changes that are not undone, in the order in which they were made.
+	open []*step
+	seq  int
+	// damaged are unreadable lines before the last one.
+	damaged []string
+	atStep  func(step string)
+}
+
 // Create makes a journal in a folder, which is made if it is not there. The id must be unique in it, and fit for a file
 // name.
 func Create(dir, id string, t host.Target) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	j := &Journal{path: filepath.Join(dir, id+suffix), target: t, atStep: func(string) {},
+	r := &record{path: filepath.Join(dir, id+suffix), atStep: func(string) {},
 		head: heading{Schema: changesSchema, ID: id, Target: t.Name(), Created: time.Now().UTC(), Process: os.Getpid()}}
 	// It appears under its name with its lock and heading: without them another process would take it for one that was
 	// left.
@@ -89,14 +103,14 @@ func Create(dir, id string, t host.Target) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.file = f
-	if err := j.append(j.head); err != nil {
+	r.file = f
+	if err := r.append(r.head); err != nil {
 		return nil, errors.Join(err, f.Close(), os.Remove(building))
 	}
-	if err := linux.RenameNew(building, j.path); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", j.path, err), f.Close(), os.Remove(building))
+	if err := linux.RenameNew(building, r.path); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", r.path, err), f.Close(), os.Remove(building))
 	}
-	return j, safepath.SyncFolder(dir)
+	return newJournal(r, t), safepath.SyncFolder(dir)
 }
 
 // claim opens an empty file that no other process works on, and locks it. A file that a killed process left here is
@@ -126,9 +140,11 @@ func claim(path string) (*os.File, error) {
 const claimLimit = time.Second
 
 // Open are the factors whose changes are not undone, in the order in which they were made.
-func (j *Journal) Open() []string {
+func (j *Journal) Open() []string { return j.record.factors() }
+
+func (r *record) factors() []string {
 	var names []string
-	for _, s := range j.open {
+	for _, s := range r.open {
 		names = append(names, s.Factor)
 	}
 	return names
@@ -136,67 +152,74 @@ func (j *Journal) Open() []string {
 
 // Close ends the work with the journal. The file is removed when nothing of it is left to undo.
 func (j *Journal) Close() error {
-	if j.file == nil {
+	if j.record.file == nil {
 		return nil
 	}
 	var err error
-	if len(j.open) == 0 && len(j.damaged) == 0 {
-		if len(j.locked) > 0 || j.mayLock {
-			ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
-			err = j.unlock(ctx)
-			cancel()
-		}
-		if err == nil {
-			j.atStep("remove the journal")
-			err = errors.Join(os.Remove(j.path), safepath.SyncFolder(filepath.Dir(j.path)))
+	if len(j.record.open) == 0 && len(j.record.damaged) == 0 {
+		if err = j.locker.release(); err == nil {
+			err = j.record.remove()
 		}
 	}
-	err = errors.Join(err, j.file.Close())
-	j.file = nil
-	return err
+	return errors.Join(err, j.record.close())
 }
 
 // Leave ends the work with the journal and keeps its file and its locks for recovery.
-func (j *Journal) Leave() error {
-	if j.file == nil {
+func (j *Journal) Leave() error { return j.record.close() }
+
+func (r *record) close() error {
+	if r.file == nil {
 		return nil
 	}
-	f := j.file
-	j.file = nil
+	f := r.file
+	r.file = nil
 	return f.Close()
+}
+
+func (r *record) remove() error {
+	r.atStep("remove the journal")
+	return errors.Join(os.Remove(r.path), safepath.SyncFolder(filepath.Dir(r.path)))
+}
+
+// begin writes a step down, before anything of it is done.
+func (r *record) begin(next *step) error {
+	r.atStep("record change " + next.Factor)
+	if err := r.append(next); err != nil {
+		return err
+	}
+	r.seq++
+	r.open = append(r.open, next)
+	return nil
 }
 
 // append writes a line and flushes it. A line that could not be written leaves nothing of it behind, so that the next
 // one is whole.
-func (j *Journal) append(line any) error {
-	if j.file == nil {
+func (r *record) append(line any) error {
+	if r.file == nil {
 		return errors.New("the journal is closed")
 	}
 	data, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
-	size, err := j.file.Seek(0, io.SeekEnd)
+	size, err := r.file.Seek(0, io.SeekEnd)
 	if err == nil {
-		_, err = j.file.Write(append(data, '\n'))
+		_, err = r.file.Write(append(data, '\n'))
 	}
 	if err == nil {
-		j.atStep("flush the journal")
-		err = j.file.Sync()
+		r.atStep("flush the journal")
+		err = r.file.Sync()
 	}
 	if err != nil {
-		return errors.Join(&lab.Error{What: "can't write the journal " + j.path, Err: err}, j.file.Truncate(size))
+		return errors.Join(&lab.Error{What: "can't write the journal " + r.path, Err: err}, r.file.Truncate(size))
 	}
 	return nil
 }
 
-func (j *Journal) note(s *step, did string) error {
-	j.atStep("record " + did + " " + s.Factor)
-	return j.append(event{Seq: s.Seq, Time: time.Now().UTC(), Did: did})
+func (r *record) note(s *step, did string) error {
+	r.atStep("record " + did + " " + s.Factor)
+	return r.append(event{Seq: s.Seq, Time: time.Now().UTC(), Did: did})
 }
-
-// mark is in the arguments of every command that sets something.
-func (j *Journal) mark() string { return "headroom-" + j.head.ID }
 
 const suffix = ".changes"
 

@@ -22,10 +22,18 @@ type keepRule struct {
 	spot scheme.Holds
 }
 
+// keeper refuses changes of what must stay as it is.
+type keeper struct {
+	writer *writer
+	rules  []keepRule
+}
+
 // Keep has changes refused of what must stay as it is: names of factors, in which * stands for any text; a level after
 // them ("cmdline:numa=off") says what it is and makes no difference. A setting is kept by whatever name it is reached:
 // sysctl:vm.swappiness keeps sysfs:/proc/sys/vm/swappiness too, and queue:scheduler the scheduler of every disk.
-func (j *Journal) Keep(ctx context.Context, texts []string) error {
+func (j *Journal) Keep(ctx context.Context, texts []string) error { return j.keeper.add(ctx, texts) }
+
+func (k *keeper) add(ctx context.Context, texts []string) error {
 	for _, text := range texts {
 		factorName, _, _ := strings.Cut(text, "=")
 		kind, name, err := factor.Find(factorName)
@@ -36,36 +44,36 @@ func (j *Journal) Keep(ctx context.Context, texts []string) error {
 			return false
 		}}
 		if kind.Holds != nil {
-			rule.spot = kind.Holds(ctx, j.target, name)
+			rule.spot = kind.Holds(ctx, k.writer.target, name)
 		}
-		j.keepRules = append(j.keepRules, rule)
+		k.rules = append(k.rules, rule)
 	}
 	return nil
 }
 
-// refuseKept refuses a setting that must stay as it is.
-func (j *Journal) refuseKept(ctx context.Context, s scheme.Setting) error {
-	if len(j.keepRules) == 0 {
+// refuse refuses a setting that must stay as it is.
+func (k *keeper) refuse(ctx context.Context, s scheme.Setting) error {
+	if len(k.rules) == 0 {
 		return nil
 	}
-	resolved, err := j.resolve(ctx, s.Spots)
+	resolved, err := k.resolve(ctx, s.Spots)
 	if err != nil {
 		return err
 	}
 	_, bare := factor.SplitRole(s.Factor)
-	for _, k := range j.keepRules {
-		if k.factor.MatchString(bare) || slices.ContainsFunc(s.Spots, func(spot spot.Spot) bool {
-			return k.spot(spot, resolved[spot.Key()])
+	for _, rule := range k.rules {
+		if rule.factor.MatchString(bare) || slices.ContainsFunc(s.Spots, func(spot spot.Spot) bool {
+			return rule.spot(spot, resolved[spot.Key()])
 		}) {
 			return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s is not changed: %s must stay (--keep)", s.Factor,
-				k.text)}
+				rule.text)}
 		}
 	}
 	return nil
 }
 
 // resolve finds the paths without links of the spots that are files.
-func (j *Journal) resolve(ctx context.Context, spots []spot.Spot) (map[string]string, error) {
+func (k *keeper) resolve(ctx context.Context, spots []spot.Spot) (map[string]string, error) {
 	resolved := map[string]string{}
 	var inFiles []spot.Spot
 	for _, s := range spots {
@@ -76,7 +84,7 @@ func (j *Journal) resolve(ctx context.Context, spots []spot.Spot) (map[string]st
 	if len(inFiles) == 0 {
 		return resolved, nil
 	}
-	paths, err := spot.RealPaths(ctx, j.target, spot.Paths(inFiles))
+	paths, err := spot.RealPaths(ctx, k.writer.target, spot.Paths(inFiles))
 	if err != nil {
 		return nil, err
 	}
@@ -86,26 +94,26 @@ func (j *Journal) resolve(ctx context.Context, spots []spot.Spot) (map[string]st
 	return resolved, nil
 }
 
-// restoreKept puts back at once what must be kept and the kernel has changed along with a step. Where the two conflict,
+// restore puts back at once what must be kept and the kernel has changed along with a step. Where the two conflict,
 // the step fails.
-func (j *Journal) restoreKept(ctx context.Context, s *step) error {
-	if len(j.keepRules) == 0 || len(s.Companions) == 0 {
+func (k *keeper) restore(ctx context.Context, s *step) error {
+	if len(k.rules) == 0 || len(s.Companions) == 0 {
 		return nil
 	}
 	var held []position
 	for _, p := range s.Companions {
-		resolved, err := j.resolve(ctx, []spot.Spot{p.Spot})
+		resolved, err := k.resolve(ctx, []spot.Spot{p.Spot})
 		if err != nil {
 			continue // it disappeared with the change, and the undoing brings it back
 		}
-		if slices.ContainsFunc(j.keepRules, func(k keepRule) bool { return k.spot(p.Spot, resolved[p.Key()]) }) {
+		if slices.ContainsFunc(k.rules, func(r keepRule) bool { return r.spot(p.Spot, resolved[p.Key()]) }) {
 			held = append(held, p)
 		}
 	}
 	if len(held) == 0 {
 		return nil
 	}
-	now, failed, err := j.writeSpots(ctx, "hold", held, func(p position) string { return p.Old })
+	now, failed, err := k.writer.set(ctx, "hold", held, func(p position) string { return p.Old })
 	if err != nil {
 		return err
 	}
@@ -116,18 +124,18 @@ func (j *Journal) restoreKept(ctx context.Context, s *step) error {
 					s.Factor, p.Spot), Err: failed[i]}
 		}
 	}
-	return j.checkStep(ctx, s)
+	return k.check(ctx, s)
 }
 
-// checkStep says whether the values of a step are still in effect.
-func (j *Journal) checkStep(ctx context.Context, s *step) error {
+// check says whether the values of a step are still in effect.
+func (k *keeper) check(ctx context.Context, s *step) error {
 	var spots []spot.Spot
 	for _, p := range s.Spots {
 		spots = append(spots, p.Spot)
 	}
-	readings, err := spot.Read(ctx, j.target, spots)
+	readings, err := spot.Read(ctx, k.writer.target, spots)
 	if err != nil {
-		return j.unreachable(err)
+		return k.writer.unreachable(err)
 	}
 	for i, p := range s.Spots {
 		if !spot.Same(readings[i].Value, p.New) {

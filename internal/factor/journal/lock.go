@@ -52,11 +52,45 @@ func (h *Held) Error() string {
 // *Held. A lock that is left by a killed run is removed when that run is recovered, and by nothing else: the setting is
 // still changed.
 func (j *Journal) Lock(ctx context.Context, settings ...scheme.Setting) error {
+	return j.locker.lock(ctx, settings)
+}
+
+// locker locks settings for a journal.
+type locker struct {
+	writer *writer
+	// at is where the locks are: on the machine that the settings are of. What is in the memory of a container is seen
+	// by nobody else, so that of one they are here.
+	at     host.Target
+	holder Holder
+	// locked are the keys of the spots that are locked, and unsure is set when locks can be there that are not among
+	// them: a killed headroom's.
+	locked map[string]bool
+	unsure bool
+	// namespaces are the numbers of the target's, by their kinds.
+	namespaces map[string]string
+}
+
+func newLocker(r *record, w *writer) *locker {
+	at := w.target
+	if _, container := at.(host.SharesKernel); container {
+		at = host.NewLocal(filepath.Dir(r.path))
+	}
+	name, _ := os.Hostname() // nobody is helped by an error here
+	path, err := filepath.Abs(r.path)
+	if err != nil {
+		path = r.path
+	}
+	return &locker{writer: w, at: at, locked: map[string]bool{}, namespaces: map[string]string{},
+		holder: Holder{ID: r.head.ID, Started: r.head.Created.Truncate(time.Second), Host: name,
+			Process: r.head.Process, Journal: path}}
+}
+
+func (l *locker) lock(ctx context.Context, settings []scheme.Setting) error {
 	factors := map[string]string{}
 	var spots []spot.Spot
 	for _, s := range settings {
 		for _, p := range without(slices.Concat(s.Spots, s.Companions), nil) {
-			if p.Kind == spot.OnceDone || j.locked[p.Key()] {
+			if p.Kind == spot.OnceDone || l.locked[p.Key()] {
 				continue
 			}
 			if _, twice := factors[p.Key()]; !twice {
@@ -68,36 +102,38 @@ func (j *Journal) Lock(ctx context.Context, settings ...scheme.Setting) error {
 	if len(spots) == 0 {
 		return nil
 	}
-	names, err := j.lockNames(ctx, spots)
+	names, err := l.names(ctx, spots)
 	if err != nil {
-		return j.unreachable(err)
+		return l.writer.unreachable(err)
 	}
 	for tries := 1; ; tries++ {
-		j.atStep("lock settings")
-		made, locks, err := j.take(ctx, names)
+		l.writer.atStep("lock settings")
+		made, locks, err := l.take(ctx, names)
 		if err != nil {
 			return err
 		}
-		missing, other := j.sort(names, locks)
+		missing, other := l.sort(names, locks)
 		switch {
 		case other == nil && missing < 0:
-			j.noteLocked(spots)
+			for _, s := range spots {
+				l.locked[s.Key()] = true
+			}
 			return nil
 		case other == nil && tries < maxTries:
 			continue // another run had it until now
 		}
-		err = j.removeLocks(ctx, made)
+		err = l.remove(ctx, made)
 		if other == nil {
 			return errors.Join(&lab.Error{What: factors[spots[missing].Key()] + " can't be locked against other runs",
-				Target: host.RemoteName(j.target),
+				Target: host.RemoteName(l.writer.target),
 				Hints:  []string{"a folder in memory that can be written to is needed there: /run or /dev/shm"}}, err)
 		}
-		is := j.stateOf(*other)
+		is := l.stateOf(*other)
 		if err == nil && (is == orphaned && tries < maxTries || is == abandoned && tries < killedAfter) {
 			continue // it may be ending: a run removes its locks, then its journal
 		}
 		name := factors[spots[slices.Index(names, filepath.Base(other.path))].Key()]
-		return errors.Join(j.refuse(name, *other, is), err)
+		return errors.Join(l.refuse(name, *other, is), err)
 	}
 }
 
@@ -109,29 +145,19 @@ const maxTries = 20
 const killedAfter = 3
 
 // sort returns the first of names that nobody has locked, -1 where there is none, and the first lock of another run.
-func (j *Journal) sort(names []string, locks []lock) (missing int, other *lock) {
+func (l *locker) sort(names []string, locks []lock) (missing int, other *lock) {
 	own := map[string]bool{}
-	for _, l := range locks {
-		name := filepath.Base(l.path)
+	for _, there := range locks {
+		name := filepath.Base(there.path)
 		switch {
 		case !slices.Contains(names, name):
-		case runOf(l.holder.ID) == runOf(j.head.ID):
+		case runOf(there.holder.ID) == runOf(l.holder.ID):
 			own[name] = true
 		case other == nil:
-			other = &l
+			other = &there
 		}
 	}
 	return slices.IndexFunc(names, func(name string) bool { return !own[name] }), other
-}
-
-// noteLocked takes down that spots are locked.
-func (j *Journal) noteLocked(spots []spot.Spot) {
-	if j.locked == nil {
-		j.locked = map[string]bool{}
-	}
-	for _, s := range spots {
-		j.locked[s.Key()] = true
-	}
 }
 
 // runOf is the run that a journal belongs to: a run has one for each machine.
@@ -153,39 +179,39 @@ const (
 
 // stateOf reports whether the run of a lock continues. A file that a lock names is opened only if the lock is this
 // user's or root's: any other may name a device that must not be opened.
-func (j *Journal) stateOf(l lock) state {
-	host, err := os.Hostname()
+func (l *locker) stateOf(of lock) state {
+	name, err := os.Hostname()
 	var st unix.Stat_t
 	switch {
-	case l.holder.ID == "" || l.holder.Process < 1:
+	case of.holder.ID == "" || of.holder.Process < 1:
 		return unreadable
-	case err != nil || l.holder.Host != host:
+	case err != nil || of.holder.Host != name:
 		return elsewhere
-	case j.locksAreHere() && unix.Lstat(l.path, &st) == nil && (st.Uid == 0 || int(st.Uid) == os.Getuid()):
-		if safepath.Locked(l.holder.Journal) {
+	case l.isHere() && unix.Lstat(of.path, &st) == nil && (st.Uid == 0 || int(st.Uid) == os.Getuid()):
+		if safepath.Locked(of.holder.Journal) {
 			return inUse
 		}
-		if _, err := os.Stat(l.holder.Journal); err != nil {
+		if _, err := os.Stat(of.holder.Journal); err != nil {
 			return orphaned
 		}
 		return abandoned
-	case unix.Kill(l.holder.Process, 0) == unix.ESRCH:
+	case unix.Kill(of.holder.Process, 0) == unix.ESRCH:
 		return abandoned
 	}
 	return inUse
 }
 
-// locksAreHere reports whether the paths of locks are paths on this machine.
-func (j *Journal) locksAreHere() bool {
-	_, here := j.keeper().(host.LocalFiles)
+// isHere reports whether the paths of locks are paths on this machine.
+func (l *locker) isHere() bool {
+	_, here := l.at.(host.LocalFiles)
 	return here
 }
 
 // refuse returns the error of a factor that another run has locked, with what can be done about it.
-func (j *Journal) refuse(name string, l lock, is state) error {
-	h := l.holder
-	return &lab.Error{Kind: lab.Refused, What: name + " can't be changed", Target: host.RemoteName(j.target),
-		Err: &Held{Holder: h, Lock: l.path, Target: j.keeper().Name(), Dead: is != inUse && is != elsewhere},
+func (l *locker) refuse(name string, other lock, is state) error {
+	h := other.holder
+	return &lab.Error{Kind: lab.Refused, What: name + " can't be changed", Target: host.RemoteName(l.writer.target),
+		Err: &Held{Holder: h, Lock: other.path, Target: l.at.Name(), Dead: is != inUse && is != elsewhere},
 		Hints: map[state][]string{
 			inUse: {fmt.Sprintf("--wait waits until process %d has ended", h.Process)},
 			elsewhere: {fmt.Sprintf("--wait waits until process %d on %s has ended; if it was killed, there: headroom "+
@@ -193,8 +219,8 @@ func (j *Journal) refuse(name string, l lock, is state) error {
 			abandoned: {"it was killed, or could not put everything back: headroom restore --store " +
 				filepath.Dir(filepath.Dir(h.Journal))},
 			orphaned: {"its record of the old values is gone: " + h.Journal,
-				"put back by hand what it has changed, then remove the lock: " + l.path},
-			unreadable: {"the lock can't be read; if no run goes on there, remove it: " + l.path},
+				"put back by hand what it has changed, then remove the lock: " + other.path},
+			unreadable: {"the lock can't be read; if no run goes on there, remove it: " + other.path},
 		}[is]}
 }
 

@@ -80,7 +80,7 @@ func TestASettingIsOneRunsUntilItsJournalIsClosed(t *testing.T) {
 // isLocked says whether there is a lock of a setting.
 func (b bench) isLocked(j *Journal, s scheme.Setting) bool {
 	b.t.Helper()
-	names, err := j.lockNames(b.t.Context(), s.Spots)
+	names, err := j.locker.names(b.t.Context(), s.Spots)
 	b.must(err)
 	for _, folder := range []string{"/run/headroom/settings", fmt.Sprintf("/dev/shm/headroom-settings-%d",
 		os.Getuid())} {
@@ -101,7 +101,7 @@ func TestTheLocksOfAKilledRunGoWithItsRecovery(t *testing.T) {
 	mustBeHeld(t, next.Change(t.Context(), s, "16"), "KILLED", "headroom restore --store "+
 		filepath.Join(b.dir, "store of KILLED"))
 	b.holds("depth", "32")
-	again, err := Load(killed.path, b.target)
+	again, err := Load(killed.record.path, b.target)
 	b.must(err)
 	b.must(again.Undo(t.Context()))
 	b.must(again.Close())
@@ -114,7 +114,7 @@ func TestTheLocksOfAKilledRunGoWithItsRecovery(t *testing.T) {
 	lost, next := b.other("LOST"), b.other("NEXT")
 	b.must(lost.Change(t.Context(), s, "32"))
 	abandon(lost)
-	b.must(os.Remove(lost.path))
+	b.must(os.Remove(lost.record.path))
 	err = next.Change(t.Context(), s, "16")
 	mustBeHeld(t, err, "LOST", "then remove the lock: /")
 	if held, is := errors.AsType[*Held](err); is {
@@ -158,7 +158,7 @@ func TestWhatIsOneThingHasOneLock(t *testing.T) {
 		t.Skip("no loopback adapter")
 	}
 	j := b.other("NAMES")
-	names, err := j.lockNames(t.Context(), []spot.Spot{{Kind: spot.InFile, Path: "/sys/class/net/lo/mtu"},
+	names, err := j.locker.names(t.Context(), []spot.Spot{{Kind: spot.InFile, Path: "/sys/class/net/lo/mtu"},
 		{Kind: spot.InFile, Path: "/sys/devices/virtual/net/lo/mtu"},
 		{Kind: spot.InFile, Path: "/sys/class/net/lo/tx_queue_len"}, {Kind: spot.InAdapter, Path: "lo"},
 		{Kind: spot.ByCommands, Name: "x", Commands: &spot.Commands{Apply: []string{"a"}}},
@@ -175,14 +175,14 @@ func TestWhatIsOneThingHasOneLock(t *testing.T) {
 	// Each network namespace has adapters of its own, by the same names. The last path does not exist, so that it has
 	// no other name.
 	elsewhere := b.other("ELSEWHERE")
-	elsewhere.namespaces = map[string]string{"net": "another"}
+	elsewhere.locker.namespaces = map[string]string{"net": "another"}
 	for path, shared := range map[string]bool{"/sys/class/net/lo/mtu": false, "/sys/devices/virtual/net/lo/mtu": false,
 		"/sys/class/net/none/mtu": false, "/sys/kernel/mm/ksm/run": true,
 		"/sys/class/block/none/queue/scheduler": true} {
 		file := []spot.Spot{{Kind: spot.InFile, Path: path}}
-		here, err := j.lockNames(t.Context(), file)
+		here, err := j.locker.names(t.Context(), file)
 		b.must(err)
-		there, err := elsewhere.lockNames(t.Context(), file)
+		there, err := elsewhere.locker.names(t.Context(), file)
 		b.must(err)
 		if slices.Equal(here, there) != shared {
 			t.Errorf("%s in two network namespaces: one lock is %v", path, !shared)

@@ -7,11 +7,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
@@ -67,14 +64,14 @@ type lock struct {
 }
 
 // take makes locks, and returns the paths of those that were made, and all that there are of these names.
-func (j *Journal) take(ctx context.Context, names []string) (made []string, locks []lock, err error) {
-	out, err := j.keeper().Run(ctx, append([]string{"sh", "-c", takeScript, j.mark(), j.holder()}, names...)...)
+func (l *locker) take(ctx context.Context, names []string) (made []string, locks []lock, err error) {
+	out, err := l.at.Run(ctx, append([]string{"sh", "-c", takeScript, l.writer.mark, l.holder.text()}, names...)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	if out.ExitCode != 0 {
 		return nil, nil, &lab.Error{What: "settings can't be locked against other runs",
-			Target: host.RemoteName(j.keeper()), Output: strings.TrimSpace(string(out.Stderr))}
+			Target: host.RemoteName(l.at), Output: strings.TrimSpace(string(out.Stderr))}
 	}
 	made, locks = parseLocks(string(out.Stdout))
 	return made, locks, nil
@@ -103,73 +100,65 @@ func parseLocks(text string) (made []string, locks []lock) {
 	return made, locks
 }
 
-// removeLocks removes locks that were just made.
-func (j *Journal) removeLocks(ctx context.Context, paths []string) error {
+// remove removes locks that were just made.
+func (l *locker) remove(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
-	out, err := j.keeper().Run(context.WithoutCancel(ctx), append([]string{"rm", "-f"}, paths...)...)
+	out, err := l.at.Run(context.WithoutCancel(ctx), append([]string{"rm", "-f"}, paths...)...)
 	if err == nil && out.ExitCode != 0 {
 		err = fmt.Errorf("rm: %s", strings.TrimSpace(string(out.Stderr)))
 	}
 	return err
 }
 
-// unlock removes the locks of the journal.
-func (j *Journal) unlock(ctx context.Context) error {
-	if j.unsure { // a command that locks may be about to
-		if err := j.awaitWriters(ctx); err != nil {
-			return err
-		}
+// release removes the locks of the journal.
+func (l *locker) release() error {
+	if len(l.locked) == 0 && !l.unsure {
+		return nil
 	}
-	j.atStep("unlock settings")
-	prefix, _, _ := strings.Cut(j.holder(), ",")
-	out, err := j.keeper().Run(ctx, "sh", "-c", releaseScript, j.mark(), prefix+",")
+	ctx, cancel := context.WithTimeout(context.Background(), commandLimit)
+	defer cancel()
+	if err := l.writer.settle(ctx); err != nil { // a command that locks may be about to
+		return err
+	}
+	l.writer.atStep("unlock settings")
+	prefix, _, _ := strings.Cut(l.holder.text(), ",")
+	out, err := l.at.Run(ctx, "sh", "-c", releaseScript, l.writer.mark, prefix+",")
 	if err != nil || out.ExitCode != 0 {
 		return &lab.Error{What: "settings are as they were, and stay locked against other runs",
-			Target: host.RemoteName(j.keeper()), Output: strings.TrimSpace(string(out.Stderr)), Err: err,
+			Target: host.RemoteName(l.at), Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 			Hints: []string{"when it can be reached: headroom restore"}}
 	}
-	j.locked = nil
+	clear(l.locked)
 	return nil
-}
-
-// keeper is where the locks are: on the machine that the settings are of. What is in the memory of a container is seen
-// by nobody else, so that of one they are here.
-func (j *Journal) keeper() host.Target {
-	if _, container := j.target.(host.SharesKernel); container {
-		return host.NewLocal(filepath.Dir(j.path))
-	}
-	return j.target
 }
 
 // maxCommand is how much of a command a lock tells: a link points to 4,095 bytes at most.
 const maxCommand = 1000
 
-// holder is what a lock of this journal points to.
-func (j *Journal) holder() string {
-	command := strings.ToValidUTF8(j.command, "")
+func shortened(command string) string {
+	command = strings.ToValidUTF8(command, "")
 	if len(command) > maxCommand {
 		command = strings.ToValidUTF8(command[:maxCommand], "") + "…"
 	}
-	host, _ := os.Hostname() // nobody is helped by an error here
-	path, err := filepath.Abs(j.path)
-	if err != nil {
-		path = j.path
-	}
-	text, _ := json.Marshal(Holder{ID: j.head.ID, Command: command, Started: j.head.Created.Truncate(time.Second),
-		Host: host, Process: j.head.Process, Journal: path})
+	return command
+}
+
+// text is what a lock of the holder points to.
+func (h Holder) text() string {
+	text, _ := json.Marshal(h)
 	return string(text)
 }
 
-// lockNames are the names of the locks of spots: what is one thing to the kernel has one name.
-func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, error) {
-	files, err := j.target.ReadFiles(ctx, host.BootIDFile)
+// names returns the names of the locks of spots: what is one thing to the kernel has one name.
+func (l *locker) names(ctx context.Context, spots []spot.Spot) ([]string, error) {
+	files, err := l.writer.target.ReadFiles(ctx, host.BootIDFile)
 	if err != nil {
 		return nil, err
 	}
 	boot := strings.TrimSpace(string(files[host.BootIDFile].Data))
-	real, err := j.realPaths(ctx, spots)
+	real, err := l.realPaths(ctx, spots)
 	if err != nil {
 		return nil, err
 	}
@@ -178,12 +167,12 @@ func (j *Journal) lockNames(ctx context.Context, spots []spot.Spot) ([]string, e
 		of := []string{boot, s.Kind, s.Path, s.Name}
 		switch {
 		case s.Kind == spot.InAdapter, s.Kind == spot.InDiscipline, strings.HasPrefix(s.Path, "/proc/sys/net/"):
-			of, err = j.withNamespace(ctx, of, "net")
+			of, err = l.withNamespace(ctx, of, "net")
 		case s.Kind == spot.InMount, s.Kind == spot.InNFS, s.Kind == spot.InFolder:
-			of, err = j.withNamespace(ctx, of, "mnt")
+			of, err = l.withNamespace(ctx, of, "mnt")
 		case s.Kind == spot.InFile:
 			if of[2] = cmp.Or(real[s.Path], s.Path); adapterFile.MatchString(of[2]) {
-				of, err = j.withNamespace(ctx, of, "net")
+				of, err = l.withNamespace(ctx, of, "net")
 			}
 		case s.Kind == spot.ByCommands:
 			var commands []byte
@@ -209,26 +198,23 @@ var adapterFile = regexp.MustCompile(`^/sys/(class|devices/.+)/net/[^/]+/`)
 
 // withNamespace adds the number of a namespace that the target's processes are in, which other processes on the machine
 // need not be; nothing where it can't be read.
-func (j *Journal) withNamespace(ctx context.Context, of []string, kind string) ([]string, error) {
-	number, known := j.namespaces[kind]
+func (l *locker) withNamespace(ctx context.Context, of []string, kind string) ([]string, error) {
+	number, known := l.namespaces[kind]
 	if !known {
-		out, err := j.target.Run(ctx, spot.Marked(j.mark(), "stat", "-L", "-c", "%i", "/proc/self/ns/"+kind)...)
+		out, err := l.writer.run(ctx, "stat", "-L", "-c", "%i", "/proc/self/ns/"+kind)
 		if err != nil {
 			return nil, err
 		}
 		if out.ExitCode == 0 {
 			number = strings.TrimSpace(string(out.Stdout))
 		}
-		if j.namespaces == nil {
-			j.namespaces = map[string]string{}
-		}
-		j.namespaces[kind] = number
+		l.namespaces[kind] = number
 	}
 	return append(of, number), nil
 }
 
 // realPaths are the paths of files of /sys without links: /sys/class/block/sda is /sys/block/sda.
-func (j *Journal) realPaths(ctx context.Context, spots []spot.Spot) (map[string]string, error) {
+func (l *locker) realPaths(ctx context.Context, spots []spot.Spot) (map[string]string, error) {
 	var paths []string
 	for _, s := range spots {
 		if s.Kind == spot.InFile && strings.HasPrefix(s.Path, "/sys/") {
@@ -238,7 +224,7 @@ func (j *Journal) realPaths(ctx context.Context, spots []spot.Spot) (map[string]
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := j.target.Run(ctx, spot.Marked(j.mark(), append([]string{"realpath"}, paths...)...)...)
+	out, err := l.writer.run(ctx, append([]string{"realpath"}, paths...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -23,27 +23,21 @@ func (j *Journal) Announce(what string, undo []string) error {
 	if len(undo) == 0 {
 		return &lab.Error{Kind: lab.Usage, What: what + " has no command that undoes it"}
 	}
-	next := &step{Seq: j.seq + 1, Time: time.Now().UTC(), Factor: what, Level: doneLevel,
+	next := &step{Seq: j.record.seq + 1, Time: time.Now().UTC(), Factor: what, Level: doneLevel,
 		Spots: []position{{Spot: spot.Spot{Kind: spot.OnceDone, Name: what, Commands: &spot.Commands{Undo: undo}}}}}
-	j.atStep("record change " + what)
-	if err := j.append(next); err != nil {
-		return err
-	}
-	j.seq++
-	j.open = append(j.open, next)
-	return nil
+	return j.record.begin(next)
 }
 
 // UndoOf undoes the last change of a factor, or the last announced command of that name. Without one it does nothing.
 // It ignores the end of ctx, as Undo does.
 func (j *Journal) UndoOf(ctx context.Context, factor string) error {
-	for i := len(j.open) - 1; i >= 0; i-- {
-		if j.open[i].Factor != factor {
+	for i := len(j.record.open) - 1; i >= 0; i-- {
+		if j.record.open[i].Factor != factor {
 			continue
 		}
-		done, err := j.undoStep(context.WithoutCancel(ctx), j.open[i])
+		done, err := j.undoStep(context.WithoutCancel(ctx), j.record.open[i])
 		if done {
-			j.open = slices.Delete(j.open, i, i+1)
+			j.record.open = slices.Delete(j.record.open, i, i+1)
 		}
 		return err
 	}
@@ -52,10 +46,10 @@ func (j *Journal) UndoOf(ctx context.Context, factor string) error {
 
 // Withdraw forgets the last announced command of a name, which was not carried out.
 func (j *Journal) Withdraw(what string) error {
-	for i := len(j.open) - 1; i >= 0; i-- {
-		if s := j.open[i]; s.Factor == what && s.isOnce() {
-			j.open = slices.Delete(j.open, i, i+1)
-			return j.note(s, undone)
+	for i := len(j.record.open) - 1; i >= 0; i-- {
+		if s := j.record.open[i]; s.Factor == what && s.isOnce() {
+			j.record.open = slices.Delete(j.record.open, i, i+1)
+			return j.record.note(s, undone)
 		}
 	}
 	return nil
@@ -67,16 +61,16 @@ func (s *step) isOnce() bool { return len(s.Spots) == 1 && s.Spots[0].Kind == sp
 // undoOnce carries out the command that undoes another.
 func (j *Journal) undoOnce(ctx context.Context, s *step) error {
 	undo := s.Spots[0].Commands.Undo
-	j.atStep("undo by " + undo[0])
-	out, err := j.target.Run(ctx, spot.Marked(j.mark(), undo...)...)
+	j.writer.atStep("undo by " + undo[0])
+	out, err := j.writer.run(ctx, undo...)
 	if err == nil && out.ExitCode == 0 {
-		return j.note(s, undone)
+		return j.record.note(s, undone)
 	}
 	if j.externalChange == Accept {
-		return j.note(s, accepted)
+		return j.record.note(s, accepted)
 	}
 	fault := &lab.Error{What: fmt.Sprintf("%s was not undone", s.Factor),
-		Target: host.RemoteName(j.target), Command: undo,
+		Target: host.RemoteName(j.writer.target), Command: undo,
 		Output: strings.TrimSpace(string(out.Stderr)), Err: err,
 		Hints: []string{"headroom restore tries it again; headroom restore --accept leaves it and forgets it"}}
 	if err != nil {

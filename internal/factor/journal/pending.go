@@ -37,7 +37,7 @@ func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
 		case isUnfinished(filepath.Base(path)):
 			errs = append(errs, removeUnfinished(path))
 		case !safepath.Locked(path):
-			j, err := read(path)
+			r, err := read(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				continue // its process has undone it all meanwhile
 			}
@@ -45,7 +45,7 @@ func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
 				errs = append(errs, err)
 				continue
 			}
-			found = append(found, Leftover{Path: path, ID: j.head.ID, Target: j.head.Target, Factors: j.Open()})
+			found = append(found, Leftover{Path: path, ID: r.head.ID, Target: r.head.Target, Factors: r.factors()})
 		}
 	}
 	return found, errors.Join(errs...)
@@ -88,20 +88,22 @@ func Load(path string, t host.Target) (*Journal, error) {
 	case err != nil: // whoever held the lock until now may have undone it all and removed the file
 		return nil, errors.Join(err, f.Close())
 	}
-	j, err := read(path)
+	r, err := read(path)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	if name := t.Name(); j.head.Target != "" && name != j.head.Target {
-		return nil, errors.Join(fmt.Errorf("%s is about %s, not %s", path, j.head.Target, name), f.Close())
+	if name := t.Name(); r.head.Target != "" && name != r.head.Target {
+		return nil, errors.Join(fmt.Errorf("%s is about %s, not %s", path, r.head.Target, name), f.Close())
 	}
-	j.file, j.target, j.unsure, j.mayLock, j.atStep = f, t, true, true, func(string) {}
-	return j, j.truncateUnfinished()
+	r.file, r.atStep = f, func(string) {}
+	j := newJournal(r, t)
+	j.writer.unsure, j.locker.unsure = true, true
+	return j, r.truncateUnfinished()
 }
 
 // truncateUnfinished removes a half-written last line, so that the next line is one.
-func (j *Journal) truncateUnfinished() error {
-	data, err := os.ReadFile(j.path)
+func (r *record) truncateUnfinished() error {
+	data, err := os.ReadFile(r.path)
 	if err != nil {
 		return err
 	}
@@ -109,29 +111,29 @@ func (j *Journal) truncateUnfinished() error {
 	if whole == len(data) {
 		return nil
 	}
-	return errors.Join(j.file.Truncate(int64(whole)), j.file.Sync())
+	return errors.Join(r.file.Truncate(int64(whole)), r.file.Sync())
 }
 
-func read(path string) (*Journal, error) {
+func read(path string) (*record, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	j, err := parse(data)
+	r, err := parse(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	j.path = path
-	if j.head.ID == "" {
-		j.head.ID = idOf(path)
+	r.path = path
+	if r.head.ID == "" {
+		r.head.ID = idOf(path)
 	}
-	return j, nil
+	return r, nil
 }
 
 // parse reads the lines of a journal. A half-written last line is what a crash leaves: of a change, it was not begun;
 // of anything else, it is done again.
-func parse(data []byte) (*Journal, error) {
-	j := &Journal{}
+func parse(data []byte) (*record, error) {
+	r := &record{}
 	if whole := bytes.LastIndexByte(data, '\n') + 1; whole < len(data) {
 		data = data[:whole]
 	}
@@ -139,7 +141,7 @@ func parse(data []byte) (*Journal, error) {
 	for line := range bytes.Lines(data) {
 		if first {
 			first = false
-			if err := json.Unmarshal(line, &j.head); err != nil || j.head.Schema != changesSchema {
+			if err := json.Unmarshal(line, &r.head); err != nil || r.head.Schema != changesSchema {
 				return nil, fmt.Errorf("not a journal of this version: %.60q", line)
 			}
 			continue
@@ -149,13 +151,13 @@ func parse(data []byte) (*Journal, error) {
 			Did string `json:"did"`
 		}
 		if err := json.Unmarshal(line, &both); err != nil || both.Seq <= 0 || both.Did == "" && !both.whole() {
-			j.damaged = append(j.damaged, strings.TrimSpace(string(line)))
+			r.damaged = append(r.damaged, strings.TrimSpace(string(line)))
 			continue
 		}
-		j.seq = max(j.seq, both.Seq)
-		j.replay(both.step, both.Did)
+		r.seq = max(r.seq, both.Seq)
+		r.replay(both.step, both.Did)
 	}
-	return j, nil
+	return r, nil
 }
 
 // whole says whether a change can be undone by what its line says.
@@ -167,19 +169,19 @@ func (s *step) whole() bool {
 }
 
 // replay takes a line into account.
-func (j *Journal) replay(s step, did string) {
+func (r *record) replay(s step, did string) {
 	if did == "" {
-		j.open = append(j.open, &s)
+		r.open = append(r.open, &s)
 		return
 	}
-	for i, o := range j.open {
+	for i, o := range r.open {
 		if o.Seq != s.Seq {
 			continue
 		}
 		if did == applied {
 			o.applied = true
 		} else {
-			j.open = append(j.open[:i], j.open[i+1:]...)
+			r.open = append(r.open[:i], r.open[i+1:]...)
 		}
 		return
 	}

@@ -1,14 +1,10 @@
 package journal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/headroom/headroom/internal/factor/spot"
@@ -26,21 +22,21 @@ import (
 func (j *Journal) Undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
-	for i := len(j.open) - 1; i >= 0; i-- {
-		done, err := j.undoStep(ctx, j.open[i])
+	for i := len(j.record.open) - 1; i >= 0; i-- {
+		done, err := j.undoStep(ctx, j.record.open[i])
 		errs = append(errs, err)
 		if done {
-			j.open = slices.Delete(j.open, i, i+1)
+			j.record.open = slices.Delete(j.record.open, i, i+1)
 			continue
 		}
 		if errors.Is(err, errLost) {
 			break
 		}
 	}
-	for _, line := range j.damaged {
+	for _, line := range j.record.damaged {
 		errs = append(errs,
 			&lab.Error{What: fmt.Sprintf("a line of %s can't be read, so what it changed can't be put back: %.60s",
-				j.path, line),
+				j.record.path, line),
 				Hints: []string{"look at the file, put back by hand what it names, and delete it"}})
 	}
 	return errors.Join(errs...)
@@ -67,12 +63,9 @@ const commandLimit = 2 * time.Minute
 func (j *Journal) undoStep(ctx context.Context, s *step) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
-	j.atStep("undo " + s.Factor)
-	if j.unsure {
-		if err := j.awaitWriters(ctx); err != nil {
-			return false, err
-		}
-		j.unsure = false
+	j.writer.atStep("undo " + s.Factor)
+	if err := j.writer.settle(ctx); err != nil {
+		return false, err
 	}
 	if s.isOnce() {
 		err := j.undoOnce(ctx, s)
@@ -82,9 +75,9 @@ func (j *Journal) undoStep(ctx context.Context, s *step) (done bool, err error) 
 	for _, p := range s.Spots {
 		spots = append(spots, p.Spot)
 	}
-	readings, err := spot.Read(ctx, j.target, spots)
+	readings, err := spot.Read(ctx, j.writer.target, spots)
 	if err != nil {
-		return false, errors.Join(j.unreachable(err), errLost)
+		return false, errors.Join(j.writer.unreachable(err), errLost)
 	}
 	back := s.Spots
 	if boot := readings[0].Value; s.Boot != "" && boot != "" && boot != s.Boot {
@@ -109,9 +102,9 @@ func (j *Journal) undoStep(ctx context.Context, s *step) (done bool, err error) 
 		back = slices.DeleteFunc(slices.Clone(back), func(p position) bool {
 			return slices.Contains(external, p.Key())
 		})
-		return false, errors.Join(err, j.restore(ctx, s, back, nil))
+		return false, errors.Join(err, j.writer.restore(ctx, back, nil))
 	}
-	if err := j.restore(ctx, s, back, s.Companions); err != nil {
+	if err := j.writer.restore(ctx, back, s.Companions); err != nil {
 		if j.externalChange == Accept {
 			return j.ended(s, accepted, gone)
 		}
@@ -122,7 +115,7 @@ func (j *Journal) undoStep(ctx context.Context, s *step) (done bool, err error) 
 
 // ended writes down how a step ended.
 func (j *Journal) ended(s *step, how string, gone error) (done bool, err error) {
-	err = j.note(s, how)
+	err = j.record.note(s, how)
 	return err == nil, errors.Join(err, gone)
 }
 
@@ -134,9 +127,9 @@ func (j *Journal) withoutLost(ctx context.Context, s *step, back []position) (th
 	for i, p := range all {
 		spots[i] = p.Spot
 	}
-	identities, err := spot.Identities(ctx, j.target, spots)
+	identities, err := spot.Identities(ctx, j.writer.target, spots)
 	if err != nil {
-		return nil, nil, errors.Join(j.unreachable(err), errLost)
+		return nil, nil, errors.Join(j.writer.unreachable(err), errLost)
 	}
 	s.Companions = nil
 	for i, p := range all {
@@ -146,7 +139,7 @@ func (j *Journal) withoutLost(ctx context.Context, s *step, back []position) (th
 		case is:
 			s.Companions = append(s.Companions, p)
 		case i < len(back):
-			gone = errors.Join(gone, &lab.Error{Target: host.RemoteName(j.target),
+			gone = errors.Join(gone, &lab.Error{Target: host.RemoteName(j.writer.target),
 				What: fmt.Sprintf("%s was not put back from %q to %q", p.Spot, p.New, p.Old),
 				Err:  &Lost{p.Of, identities[i]}})
 		}
@@ -168,135 +161,11 @@ func (j *Journal) externalChanges(s *step, back []position, readings []spot.Read
 			continue
 		}
 		keys = append(keys, p.Key())
-		errs = append(errs, &lab.Error{Kind: lab.Refused, Target: host.RemoteName(j.target),
+		errs = append(errs, &lab.Error{Kind: lab.Refused, Target: host.RemoteName(j.writer.target),
 			What: fmt.Sprintf("%s is %q now: somebody else has changed it since headroom set it to %q; it was %q "+
 				"before, and is left alone", p.Spot, r.Value, p.New, p.Old),
 			Hints: []string{"headroom restore --anyway puts back what was there before",
 				"headroom restore --accept leaves it and forgets the change"}})
 	}
 	return keys, errors.Join(errs...)
-}
-
-// restore sets the old values, the last spot first, and then those that the kernel has changed along, and holds the
-// values against what is there in the end.
-func (j *Journal) restore(ctx context.Context, s *step, main, along []position) error {
-	main = slices.Clone(main)
-	slices.Reverse(main)
-	all := append(main, along...)
-	if len(all) == 0 {
-		return nil
-	}
-	readings, failed, err := j.writeSpots(ctx, "undo", all, func(p position) string { return p.Old })
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for i, p := range all {
-		gone := readings[i].Err != nil && i >= len(main) // with what it belonged to
-		if gone || readings[i].Err == nil && spot.Same(readings[i].Value, p.Old) {
-			continue
-		}
-		now := fmt.Sprintf("is %q", readings[i].Value)
-		if readings[i].Err != nil {
-			now = "can't be read (" + readings[i].Err.Error() + ")"
-		}
-		errs = append(errs, &lab.Error{What: fmt.Sprintf("%s was not put back: it %s and was %q", p.Spot, now, p.Old),
-			Target: host.RemoteName(j.target), Err: failed[i],
-			Hints: append(spot.HintsOf(failed[i]), "headroom restore tries it again; headroom restore --accept leaves "+
-				"it and forgets the change")})
-	}
-	return errors.Join(errs...)
-}
-
-// awaitWriters waits until no command of this journal is running any more. One whose headroom was killed, or whose
-// connection was cut, could still be about to write.
-func (j *Journal) awaitWriters(ctx context.Context) error {
-	blank := map[string]int{} // looks at which a process had no arguments
-	for {
-		running, err := j.writers(ctx, blank)
-		if err != nil || len(running) == 0 {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return &lab.Error{What: fmt.Sprintf("commands that change settings are still running: processes %s",
-				strings.Join(running, ", ")),
-				Target: host.RemoteName(j.target), Hints: []string{"end them, then: headroom restore"}}
-		case <-time.After(writersPause):
-		}
-	}
-}
-
-// maxEmptyReads is how many times a process without arguments is taken for one that is becoming another program.
-const maxEmptyReads = 50
-
-const writersPause = 20 * time.Millisecond
-
-// writers are the processes that have the journal's mark as an argument, and those that could: while a process becomes
-// another program (execve) it has no arguments for a moment. Nor has a thread of the kernel, ever, or a process that
-// hides them, so such processes are checked a limited number of times.
-func (j *Journal) writers(ctx context.Context, blank map[string]int) ([]string, error) {
-	entries, err := fs.ReadDir(j.target.FS(), "proc")
-	if err != nil {
-		return nil, errors.Join(j.unreachable(err), errLost)
-	}
-	var paths []string
-	for _, e := range entries {
-		if strings.Trim(e.Name(), "0123456789") == "" {
-			paths = append(paths, "/proc/"+e.Name()+"/cmdline")
-		}
-	}
-	if len(paths) == 0 {
-		return nil, nil
-	}
-	read, err := j.target.ReadFiles(ctx, paths...)
-	if err != nil {
-		return nil, errors.Join(j.unreachable(err), errLost)
-	}
-	var running, stats []string
-	for p, f := range read {
-		pid := strings.Split(p, "/")[2]
-		switch {
-		case slices.ContainsFunc(bytes.Split(f.Data, []byte{0}), func(arg []byte) bool {
-			return string(arg) == j.mark()
-		}):
-			running = append(running, pid)
-		case f.Err == nil && len(f.Data) == 0 && blank[pid] < maxEmptyReads:
-			stats = append(stats, "/proc/"+pid+"/stat")
-		}
-	}
-	if len(stats) == 0 {
-		return running, nil
-	}
-	if read, err = j.target.ReadFiles(ctx, stats...); err != nil {
-		return nil, errors.Join(j.unreachable(err), errLost)
-	}
-	for _, p := range stats {
-		pid := strings.Split(p, "/")[2]
-		if blank[pid]++; read[p].Err != nil || noProgram(string(read[p].Data)) {
-			blank[pid] = maxEmptyReads
-			continue
-		}
-		running = append(running, pid)
-	}
-	return running, nil
-}
-
-// noProgram says whether a process is a thread of the kernel, or has ended and waits for its parent to take note, by
-// its stat file:
-//
-//	2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0
-//	4711 (sh) Z 1 4711 4711 0 -1 4194564 0 0 0 0
-//	4712 (dd) R 4711 4711 4711 0 -1 4194304 0 0 0 0
-//
-// The seventh field after the name are the flags; PF_KTHREAD is 0x200000. Source: proc(5), and the kernel's
-// include/linux/sched.h.
-func noProgram(stat string) bool {
-	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 7 {
-		return false
-	}
-	flags, err := strconv.ParseUint(fields[6], 10, 64)
-	const kernelThread = 0x200000
-	return fields[0] == "Z" || fields[0] == "X" || err == nil && flags&kernelThread != 0
 }
