@@ -15,7 +15,7 @@ import (
 
 // Journal begins the journal of what a run changes on a target.
 func (p *App) Journal(s *store.Store, id string, t host.Target) (*journal.Journal, error) {
-	j, err := journal.Create(s.Changes(), id, t)
+	j, err := journal.Create(s.Folder.Changes(), id, t)
 	if err != nil {
 		return nil, err
 	}

@@ -241,12 +241,12 @@ func (p *App) openPod(ctx context.Context, name string) (host.Target, error) {
 func (p *App) podHost() (kube.Host, error) {
 	s, err := p.OpenStore()
 	if err == nil {
-		err = s.Writable()
+		err = s.Folder.Writable()
 	}
 	if err != nil {
 		return kube.Host{}, err
 	}
-	return kube.Host{Records: s.Pods(), Report: func(text string) { p.Print("", text) }}, nil
+	return kube.Host{Records: s.Folder.Pods(), Report: func(text string) { p.Print("", text) }}, nil
 }
 
 // openMachine makes a machine of KubeVirt.

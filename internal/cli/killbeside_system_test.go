@@ -56,7 +56,8 @@ func (w *killWorker) beside(random *rand.Rand) func() []string {
 		if _, err := other.did("restore"); err != nil {
 			wrong = append(wrong, err.Error())
 		}
-		if left, err := journal.Pending(store.Open(other.store).Changes(), store.Trust); err != nil || len(left) > 0 {
+		left, err := journal.Pending(store.Open(other.store).Folder.Changes(), store.Trust)
+		if err != nil || len(left) > 0 {
 			wrong = append(wrong, fmt.Sprintf("the other one left %v, %v", left, err))
 		}
 		if err := errors.Join(os.RemoveAll(other.store), os.RemoveAll(other.place)); err != nil {

@@ -492,7 +492,7 @@ func (w *killWorker) leftovers(stderr string) (wrong []string) {
 	if now, err := settings(); err != nil || !maps.Equal(now, w.before) {
 		add("the settings are %v and were %v, %v", now, w.before, err)
 	}
-	if left, err := journal.Pending(store.Open(w.store).Changes(), store.Trust); err != nil || len(left) > 0 {
+	if left, err := journal.Pending(store.Open(w.store).Folder.Changes(), store.Trust); err != nil || len(left) > 0 {
 		add("the journal has %v, %v", left, err)
 	}
 	for _, pattern := range []string{w.place + "/*", w.place + "/.*", "/dev/shm/*/*", w.store + "/changes/*"} {

@@ -64,7 +64,7 @@ func TestOlderBundlesAreShown(t *testing.T) {
 		for _, id := range ids {
 			listed.says(id[:3])
 			l.run("show", id).ends(0)
-			if _, err := store.Open(l.TempDir()).Adopt(filepath.Join(l.dir, "store", "runs", id)); err != nil {
+			if _, err := store.Open(l.TempDir()).Imports.Adopt(filepath.Join(l.dir, "store", "runs", id)); err != nil {
 				l.Errorf("another store refuses the run: %v", err)
 			}
 		}

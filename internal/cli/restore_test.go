@@ -19,7 +19,7 @@ import (
 // The command that puts settings back is killed at each of its steps; the one after it does the rest.
 func TestRestoreKilledAtEachStep(t *testing.T) {
 	dir := t.TempDir()
-	changes := store.Open(dir).Changes()
+	changes := store.Open(dir).Folder.Changes()
 	if err := os.MkdirAll(changes, 0o755); err != nil {
 		t.Fatal(err)
 	}

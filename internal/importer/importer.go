@@ -51,7 +51,7 @@ func MemoryFor(sources []ingest.Source) int64 {
 func ImportFiles(ctx context.Context, p *app.App, s *store.Store, sources []ingest.Source, order []string,
 	label string, known *facts.Document) (*store.Bundle, error) {
 	if label != "" {
-		s.Relabels()
+		s.Imports.Relabel()
 	}
 	open := func(name string) (fs.File, error) { return app.OpenInput(name) }
 	if len(sources) == 1 && sources[0].Name == app.StandardInput {
@@ -60,8 +60,8 @@ func ImportFiles(ctx context.Context, p *app.App, s *store.Store, sources []inge
 			if known != nil {
 				return nil, hasFacts(app.StandardInput)
 			}
-			defer p.DiscardOnInterrupt(ctx, s.DropImports)()
-			b, err := s.ImportExport(in)
+			defer p.DiscardOnInterrupt(ctx, s.Imports.Drop)()
+			b, err := s.Imports.Read(in)
 			return withLabel(p, s, b, label, err)
 		}
 		open = func(string) (fs.File, error) { return pipedFile{in}, nil }
@@ -157,8 +157,8 @@ func isRun(name string) (bool, error) {
 }
 
 func importRun(ctx context.Context, p *app.App, s *store.Store, name, label string) (*store.Bundle, error) {
-	defer p.DiscardOnInterrupt(ctx, s.DropImports)()
-	b, err := s.Adopt(name)
+	defer p.DiscardOnInterrupt(ctx, s.Imports.Drop)()
+	b, err := s.Imports.Adopt(name)
 	return withLabel(p, s, b, label, err)
 }
 

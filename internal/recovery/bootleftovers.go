@@ -19,7 +19,7 @@ import (
 // with other arguments is started again only where that was allowed by name: by now its users may be back.
 func recoverBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool, allowed []string,
 	external journal.ExternalChange) (int, error) {
-	pending, err := bootloader.Pending(s.Changes(), store.Trust)
+	pending, err := bootloader.Pending(s.Folder.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(l bootloader.Leftover) bool { return l.InUse })
 	errs := []error{err}
 	for _, left := range pending {
@@ -51,7 +51,7 @@ func locksBoots(left journal.Leftover) bool { return strings.HasSuffix(left.ID, 
 // boot arguments.
 func unlockBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
 	external journal.ExternalChange) (int, error) {
-	pending, err := bootloader.Pending(s.Changes(), store.Trust)
+	pending, err := bootloader.Pending(s.Folder.Changes(), store.Trust)
 	if err != nil {
 		return 0, nil // recoverBoots has returned it
 	}

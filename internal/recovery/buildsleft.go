@@ -26,7 +26,7 @@ func BuildTerms(t host.Target, owner string) commits.Terms {
 // RecoverBuilds removes the commits that a killed search was about to build, and those that were built for searches
 // that will not go on. It returns how many searches had left any.
 func RecoverBuilds(ctx context.Context, p *app.App, s *store.Store) (int, error) {
-	pending, err := commits.Pending(s.Built(), store.Trust)
+	pending, err := commits.Pending(s.Folder.Built(), store.Trust)
 	errs := []error{err}
 	n := 0
 	for _, left := range pending {

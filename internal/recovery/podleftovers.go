@@ -15,7 +15,7 @@ import (
 // clearClusters removes from clusters what headrooms that were killed have made there, for targets that are wanted. It
 // needs no run: a pod is made before a run begins, and written down before it is made.
 func clearClusters(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool) (int, error) {
-	pending, err := kube.Pending(s.Pods(), store.Trust)
+	pending, err := kube.Pending(s.Folder.Pods(), store.Trust)
 	errs := []error{err}
 	for _, left := range pending {
 		r := left.Record

@@ -54,7 +54,7 @@ func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(ta
 // Every command that adds a run does this first. It does not keep anybody waiting for a machine that has nothing to do
 // with the command.
 func RecoverLeftovers(ctx context.Context, p *app.App, s *store.Store, allowed []string, on ...string) error {
-	if err := s.Writable(); err != nil {
+	if err := s.Folder.Writable(); err != nil {
 		return err
 	}
 	wanted := func(name string) bool {
@@ -238,7 +238,7 @@ func clearOn(ctx context.Context, p *app.App, t host.Target, s *store.Store, run
 // of those journals that are which.
 func undoAbandoned(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
 	external journal.ExternalChange, which func(journal.Leftover) bool) (int, error) {
-	pending, err := journal.Pending(s.Changes(), store.Trust)
+	pending, err := journal.Pending(s.Folder.Changes(), store.Trust)
 	pending = slices.DeleteFunc(pending, func(left journal.Leftover) bool { return !which(left) })
 	errs := []error{err}
 	for _, left := range pending {

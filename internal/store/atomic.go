@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 )
 
-// writeFile puts data under name so that a crash at any moment leaves the old file or the new one: the data goes to a
+// saver saves files whole, and calls atStep before each step; tests crash there.
+type saver struct{ atStep func(step string) }
+
+// write puts data under name so that a crash at any moment leaves the old file or the new one: the data goes to a
 // temporary file in the same folder, is flushed, takes the name, and the folder is flushed.
-func (s *Store) writeFile(name string, data []byte) error {
+func (s *saver) write(name string, data []byte) error {
 	step := filepath.Base(name)
 	s.atStep("create " + step)
 	tmp, err := os.CreateTemp(filepath.Dir(name), "."+step+".*.tmp")
@@ -24,7 +27,7 @@ func (s *Store) writeFile(name string, data []byte) error {
 }
 
 // commit flushes an open temporary file, closes it and gives it its name.
-func (s *Store) commit(tmp *os.File, name string) error {
+func (s *saver) commit(tmp *os.File, name string) error {
 	step := filepath.Base(name)
 	s.atStep("flush " + step)
 	if err := tmp.Sync(); err != nil {

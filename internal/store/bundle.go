@@ -62,7 +62,7 @@ func (b *Bundle) Active() bool {
 	return safepath.Locked(filepath.Join(b.dir, activeName))
 }
 
-// Imported says whether the run came from elsewhere, by Adopt or ImportExport: all that is in it was written by others.
+// Imported says whether the run came from elsewhere, by Imports: all that is in it was written by others.
 func (b *Bundle) Imported() bool {
 	_, err := os.Lstat(filepath.Join(b.dir, importedName))
 	return !errors.Is(err, fs.ErrNotExist)
@@ -263,6 +263,6 @@ func (s *Store) change(b *Bundle, edit func(*lab.Run)) error {
 	if err := rootOwns(b.dir); err != nil { // a bundle may lie in no store
 		return err
 	}
-	w := Writer{store: s, dir: b.dir, run: run}
+	w := Writer{folder: s.Folder, saver: s.saver, dir: b.dir, run: run}
 	return w.Update(edit)
 }

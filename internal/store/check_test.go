@@ -38,7 +38,7 @@ func sentElsewhere(t *testing.T, edit func(*lab.Run, *lab.Repetition, *profile.L
 		t.Fatal(err)
 	}
 	to := Open(t.TempDir())
-	_, err = to.ImportExport(&archive)
+	_, err = to.Imports.Read(&archive)
 	if n, readErr := to.Len(); readErr != nil || err != nil && n > 0 {
 		t.Errorf("a run that was refused is in the store: %v", readErr)
 	}

@@ -101,7 +101,7 @@ func verifyAfterCrash(t *testing.T, step int, dir, printed string) {
 	where := fmt.Sprintf("step %d (%s)", step, printed[strings.LastIndex(strings.TrimSpace(printed), "\n")+1:])
 	s := Open(dir)
 	// The rest of a bundle that never came to be is cleared by the clock; here the clock is put forward.
-	if half, err := filepath.Glob(filepath.Join(s.runs(), ".new-*")); err == nil && len(half) != 0 {
+	if half, err := filepath.Glob(filepath.Join(s.Folder.runs(), ".new-*")); err == nil && len(half) != 0 {
 		longAgo := time.Now().Add(-time.Hour)
 		check(os.Chtimes(half[0], longAgo, longAgo))
 	}

@@ -73,7 +73,7 @@ func (w *Writer) Facts(role string, when SnapshotTime, d facts.Document) error {
 	if err := os.MkdirAll(filepath.Join(w.dir, "facts"), 0o755); err != nil {
 		return err
 	}
-	return w.store.writeFile(filepath.Join(w.dir, filepath.FromSlash(name)), packed.Bytes())
+	return w.saver.write(filepath.Join(w.dir, filepath.FromSlash(name)), packed.Bytes())
 }
 
 // counter counts the bytes that it passes on.

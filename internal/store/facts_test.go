@@ -54,7 +54,7 @@ func TestFactsSurviveExport(t *testing.T) {
 		t.Error("an export that begins with facts is not recognised")
 	}
 	elsewhere := Open(t.TempDir())
-	copied, err := elsewhere.ImportExport(&archive)
+	copied, err := elsewhere.Imports.Read(&archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestExportRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := Open(t.TempDir())
-	sent, err := elsewhere.ImportExport(&archive)
+	sent, err := elsewhere.Imports.Read(&archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestFactsThatUnpackToTooMuch(t *testing.T) {
 			for _, err := range b.EachFact(role, Before) {
 				oneByOne = err
 			}
-			_, imported := Open(t.TempDir()).Adopt(b.Dir())
+			_, imported := Open(t.TempDir()).Imports.Adopt(b.Dir())
 			for how, err := range map[string]error{"Facts": whole, "EachFact": oneByOne, "Adopt": imported,
 				"ExportRedacted": b.ExportRedacted(io.Discard)} {
 				if err == nil || !strings.Contains(fmt.Sprint(err, errors.Unwrap(err)), c.want) {

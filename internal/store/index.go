@@ -91,22 +91,29 @@ func (r Row) hide(hidden func(string) string) rowTexts {
 // since the index was written is read again. A bundle that can't be read does not hide the others: it is named in the
 // error, next to the rows of the rest.
 func (s *Store) List() ([]Row, error) {
-	rows, _, err := s.list()
+	rows, _, err := s.index.list()
 	return rows, err
 }
 
+// index has the rows of the bundles in a folder. It reads only those bundles that have changed.
+type index struct {
+	folder Folder
+	// memory has the rows as well, for a process that lists them again and again.
+	memory *Memory
+}
+
 // list is List, with the newest of those bundles that were read for it, for whoever asks for the last run.
-func (s *Store) list() (rows []Row, newest *Bundle, err error) {
-	ids, err := s.ids()
+func (x *index) list() (rows []Row, newest *Bundle, err error) {
+	ids, err := x.folder.ids()
 	if err != nil || len(ids) == 0 {
 		return nil, nil, err
 	}
-	entries, newest, damaged := s.entries(ids)
+	entries, newest, damaged := x.entries(ids)
 	rows = make([]Row, 0, len(entries))
 	for _, e := range entries {
 		e.Row.Created, e.Row.Added, e.Row.hidden = e.Created.Local(), e.Added.Local(), e.Hidden
 		if e.Status == lab.Running {
-			s.follow(&e)
+			x.follow(&e)
 		}
 		rows = append(rows, e.Row)
 	}
@@ -117,12 +124,12 @@ func (s *Store) list() (rows []Row, newest *Bundle, err error) {
 }
 
 // follow says of a run that was going on how far it is now.
-func (s *Store) follow(e *entry) {
-	if !safepath.Locked(filepath.Join(s.runs(), e.ID, activeName)) {
+func (x *index) follow(e *entry) {
+	if !safepath.Locked(filepath.Join(x.folder.runs(), e.ID, activeName)) {
 		e.Status = lab.Interrupted
 		return
 	}
-	b, err := s.bundle(e.ID)
+	b, err := x.folder.bundle(e.ID)
 	if err != nil {
 		return // it has ended just now, or is damaged, which others say
 	}
@@ -143,21 +150,21 @@ type entry struct {
 
 // entries are those of the bundles that can be read, and the newest bundle that was read for them. Damaged are the
 // others.
-func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged error) {
-	trusted := Trust(s.dir) == nil // in a folder that others can change the index could be a link or a lie
-	known := s.memory.entries()
+func (x *index) entries(ids []string) (entries []entry, newest *Bundle, damaged error) {
+	trusted := Trust(string(x.folder)) == nil // in a folder that others can change the index could be a link or a lie
+	known := x.memory.entries()
 	if known == nil && trusted {
-		known = s.readIndex()
+		known = x.read()
 	}
 	stale := false
 	var unread []error
 	for _, id := range ids {
-		stamp, err := stampOf(filepath.Join(s.runs(), id))
+		stamp, err := stampOf(filepath.Join(x.folder.runs(), id))
 		e := known[id]
 		if err == nil && e.Stamp != stamp {
 			stale = true
 			var b *Bundle
-			if b, e, err = s.entry(id, stamp, e); b != nil && (newest == nil || b.added().After(newest.added())) {
+			if b, e, err = x.entry(id, stamp, e); b != nil && (newest == nil || b.added().After(newest.added())) {
 				newest = b
 			}
 		}
@@ -168,9 +175,9 @@ func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged 
 		entries = append(entries, e)
 	}
 	if trusted && (stale || len(known) != len(entries)) {
-		_ = s.writeIndex(entries) // on a full or read-only file system the bundles are read each time
+		_ = x.write(entries) // on a full or read-only file system the bundles are read each time
 	}
-	s.memory.keep(entries)
+	x.memory.keep(entries)
 	return entries, newest, errors.Join(unread...)
 }
 
@@ -178,9 +185,9 @@ func (s *Store) entries(ids []string) (entries []entry, newest *Bundle, damaged 
 // thousands of runs, and can be deleted at any time.
 const indexName = "index.jsonl"
 
-// readIndex reads the lines up to one that is damaged.
-func (s *Store) readIndex() map[string]entry {
-	f, err := os.Open(filepath.Join(s.dir, indexName))
+// read reads the lines up to one that is damaged.
+func (x *index) read() map[string]entry {
+	f, err := os.Open(filepath.Join(string(x.folder), indexName))
 	if err != nil {
 		return nil
 	}
@@ -195,10 +202,10 @@ func (s *Store) readIndex() map[string]entry {
 	}
 }
 
-// writeIndex replaces the index. It is not flushed, since nothing is lost with it. Until it is complete it has a name
+// write replaces the index. It is not flushed, since nothing is lost with it. Until it is complete it has a name
 // that recovery removes.
-func (s *Store) writeIndex(entries []entry) error {
-	f, err := os.CreateTemp(s.runs(), ".new-index-*")
+func (x *index) write(entries []entry) error {
+	f, err := os.CreateTemp(x.folder.runs(), ".new-index-*")
 	if err != nil {
 		return err
 	}
@@ -211,12 +218,12 @@ func (s *Store) writeIndex(entries []entry) error {
 	if err := errors.Join(err, out.Flush(), f.Chmod(0o644), f.Close()); err != nil {
 		return err
 	}
-	_ = os.Remove(filepath.Join(s.dir, "index.sqlite")) // of older versions
-	return os.Rename(f.Name(), filepath.Join(s.dir, indexName))
+	_ = os.Remove(filepath.Join(string(x.folder), "index.sqlite")) // of older versions
+	return os.Rename(f.Name(), filepath.Join(string(x.folder), indexName))
 }
 
 // Stamp changes whenever a run does: when a repetition is saved, or its header.
-func (s *Store) Stamp(id string) (string, error) { return stampOf(filepath.Join(s.runs(), id)) }
+func (s *Store) Stamp(id string) (string, error) { return stampOf(filepath.Join(s.Folder.runs(), id)) }
 
 // stampOf changes whenever a bundle does: every change ends in a rename in one of the two folders.
 func stampOf(dir string) (string, error) {
@@ -237,8 +244,8 @@ func stampOf(dir string) (string, error) {
 }
 
 // entry reads a bundle, which was before as another entry says; of a run that goes on only what has come since.
-func (s *Store) entry(id, stamp string, before entry) (*Bundle, entry, error) {
-	b, err := s.bundle(id)
+func (x *index) entry(id, stamp string, before entry) (*Bundle, entry, error) {
+	b, err := x.folder.bundle(id)
 	if err != nil {
 		return nil, entry{}, err
 	}

@@ -39,7 +39,7 @@ func (s *Store) FindID(ref string) (*Bundle, error) {
 	if !MayBeID(id) {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is not the id of a run", ref)}
 	}
-	ids, err := s.ids()
+	ids, err := s.Folder.ids()
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Store) FindID(ref string) (*Bundle, error) {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q is the start of %d ids", ref, len(found)),
 			Hints: []string{"headroom list shows the runs"}}
 	}
-	b, err := s.bundle(found[0])
+	b, err := s.Folder.bundle(found[0])
 	if err != nil || !isPart {
 		return b, err
 	}

@@ -46,9 +46,9 @@ func importLabelled(t *testing.T, label string, relabels bool) error {
 		t.Fatal(err)
 	}
 	if relabels {
-		to.Relabels()
+		to.Imports.Relabel()
 	}
-	_, err := to.ImportExport(&archive)
+	_, err := to.Imports.Read(&archive)
 	return err
 }
 

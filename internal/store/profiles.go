@@ -51,7 +51,7 @@ func (w *Writer) Profile(l profile.Load) error {
 	if len(numbers) > 0 {
 		next = numbers[len(numbers)-1] + 1
 	}
-	return w.store.writeFile(profileName(w.dir, next), data)
+	return w.saver.write(profileName(w.dir, next), data)
 }
 
 // Profile keeps a profiled load of the arm.

@@ -76,7 +76,7 @@ func TestProfiledLoadsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	elsewhere := Open(t.TempDir())
-	copied, err := elsewhere.ImportExport(&archive)
+	copied, err := elsewhere.Imports.Read(&archive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestHostileProfiles(t *testing.T) {
 				t.Errorf("%s was read as %+v: %v", name, l, err)
 			}
 		}
-		if _, err := Open(t.TempDir()).Adopt(b.Dir()); err == nil {
+		if _, err := Open(t.TempDir()).Imports.Adopt(b.Dir()); err == nil {
 			t.Errorf("%s was imported", name)
 		}
 	}
@@ -170,7 +170,7 @@ func TestNamesInProfilesAreHidden(t *testing.T) {
 	if err := b.ExportRedacted(&archive); err != nil {
 		t.Fatal(err)
 	}
-	sent, err := Open(t.TempDir()).ImportExport(&archive)
+	sent, err := Open(t.TempDir()).Imports.Read(&archive)
 	if err != nil {
 		t.Fatal(err)
 	}

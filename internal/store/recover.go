@@ -25,14 +25,14 @@ type Abandoned struct {
 // Abandoned lists the runs that were cut off and not yet cleared, and removes the rests of bundles that never came to
 // be or were being deleted. What can't be trusted is left alone, and named in the error.
 func (s *Store) Abandoned() ([]Abandoned, error) {
-	entries, err := os.ReadDir(s.runs())
+	entries, err := os.ReadDir(s.Folder.runs())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	errs := []error{s.unreadable(err)}
+	errs := []error{s.Folder.unreadable(err)}
 	var found []Abandoned
 	for _, e := range entries {
-		dir := filepath.Join(s.runs(), e.Name())
+		dir := filepath.Join(s.Folder.runs(), e.Name())
 		if strings.HasPrefix(e.Name(), ".") {
 			errs = append(errs, removeUnfinished(dir))
 			continue
@@ -47,16 +47,16 @@ func (s *Store) Abandoned() ([]Abandoned, error) {
 
 // Active are the runs that a process is working on now. A run that can't be read is left out.
 func (s *Store) Active() []*Bundle {
-	ids, err := s.ids()
+	ids, err := s.Folder.ids()
 	if err != nil {
 		return nil
 	}
 	var active []*Bundle
 	for _, id := range ids {
-		if !safepath.Locked(filepath.Join(s.runs(), id, activeName)) {
+		if !safepath.Locked(filepath.Join(s.Folder.runs(), id, activeName)) {
 			continue
 		}
-		if b, err := s.bundle(id); err == nil {
+		if b, err := s.Folder.bundle(id); err == nil {
 			active = append(active, b)
 		}
 	}
@@ -166,7 +166,7 @@ func (s *Store) Clear(a Abandoned) error {
 	if err := removeUncommitted(a.dir); err != nil {
 		return err
 	}
-	w := Writer{store: s, dir: a.dir, run: a.Run}
+	w := Writer{folder: s.Folder, saver: s.saver, dir: a.dir, run: a.Run}
 	err := w.Update(func(r *lab.Run) {
 		if r.Status == lab.Running {
 			r.Status = lab.Interrupted

@@ -28,7 +28,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -37,70 +36,35 @@ import (
 
 // Store is a folder of bundles.
 type Store struct {
-	dir string
-	// atStep is called before each step of saving; tests crash there.
-	atStep func(step string)
-	// memory has the index as well; nil where the file is enough.
-	memory *Memory
+	Folder  Folder
+	Imports *Imports
 
-	mu sync.Mutex
-	// unpacking are the folders of imports that have not ended.
-	unpacking []string
+	index *index
+	saver *saver
 	// accepted are imported runs with which the user wants to go on, by their ids.
 	accepted []string
-	// relabels is set where imported runs get other labels than they have.
-	relabels bool
 }
 
 // Open returns the store in dir, which is made when something is first saved.
-func Open(dir string) *Store { return &Store{dir: dir, atStep: func(string) {}} }
+func Open(dir string) *Store {
+	f := Folder(dir)
+	return &Store{Folder: f, Imports: &Imports{folder: f}, index: &index{folder: f}, saver: &saver{func(string) {}}}
+}
 
 // AtStep has f called before every step of saving, with the step's name. It exists so that a test can end the
 // process at each of them.
-func (s *Store) AtStep(f func(step string)) { s.atStep = f }
+func (s *Store) AtStep(f func(step string)) { s.saver.atStep = f }
 
 // Remember keeps the index in memory as well.
-func (s *Store) Remember(m *Memory) { s.memory = m }
+func (s *Store) Remember(m *Memory) { s.index.memory = m }
 
 // Dir is the folder of the store.
-func (s *Store) Dir() string { return s.dir }
-
-func (s *Store) runs() string { return filepath.Join(s.dir, "runs") }
-
-// ids lists the bundles in the store, sorted.
-func (s *Store) ids() ([]string, error) {
-	entries, err := os.ReadDir(s.runs())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var ids []string
-	for _, e := range entries {
-		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
-			ids = append(ids, e.Name())
-		}
-	}
-	return ids, s.unreadable(err)
-}
+func (s *Store) Dir() string { return string(s.Folder) }
 
 // Len is how many runs there are, of which some may not be readable.
 func (s *Store) Len() (int, error) {
-	ids, err := s.ids()
+	ids, err := s.Folder.ids()
 	return len(ids), err
-}
-
-// unreadable is the error of a store whose runs can't be listed.
-func (s *Store) unreadable(err error) error {
-	if err == nil {
-		return nil
-	}
-	e := &lab.Error{What: "can't read the store " + s.dir, Err: err}
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		e.Hints = []string{"its owner can: run headroom as that user, or name another store with --store DIR"}
-	case errors.Is(err, unix.ENOTDIR):
-		e.Hints = []string{"a store is a folder: name another with --store DIR"}
-	}
-	return e
 }
 
 // Find returns the bundle that the user means by ref: an id or a unique prefix of one, a label, "last", or the
@@ -130,15 +94,15 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 		}
 		return OpenBundle(ref)
 	}
-	if id := strings.ToUpper(ref); validID(id) && s.Has(id) {
-		return s.bundle(id)
+	if id := strings.ToUpper(ref); validID(id) && s.Folder.has(id) {
+		return s.Folder.bundle(id)
 	}
 	if run, _ := lab.CutArm(ref); len(run) >= shortID && MayBeID(run) {
 		if _, err := s.FindID(run); err == nil {
 			return s.FindID(ref)
 		}
 	}
-	rows, newest, damaged := s.list() // one damaged run must not hide the others
+	rows, newest, damaged := s.index.list() // one damaged run must not hide the others
 	if ref == lastRun {
 		if len(rows) == 0 {
 			if damaged != nil {
@@ -150,7 +114,7 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 		if newest != nil && filepath.Base(newest.dir) == rows[0].ID {
 			return newest, nil
 		}
-		return s.bundle(rows[0].ID)
+		return s.Folder.bundle(rows[0].ID)
 	}
 	var labelled, prefixed []string
 	for _, r := range rows {
@@ -170,7 +134,7 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 		case 0:
 			continue
 		case 1:
-			return s.bundle(found[0])
+			return s.Folder.bundle(found[0])
 		default:
 			return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%q names %d runs: %s", ref, len(found),
 				strings.Join(found, ", ")),
@@ -225,7 +189,7 @@ func (s *Store) FindAll(ref string) ([]*Bundle, error) {
 	slices.SortStableFunc(found, func(a, b Row) int { return a.Created.Compare(b.Created) })
 	var bundles []*Bundle
 	for _, r := range found {
-		b, err := s.bundle(r.ID)
+		b, err := s.Folder.bundle(r.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -234,36 +198,11 @@ func (s *Store) FindAll(ref string) ([]*Bundle, error) {
 	return bundles, nil
 }
 
-func (s *Store) bundle(id string) (*Bundle, error) {
-	return OpenBundle(filepath.Join(s.runs(), id))
-}
-
-// Has says whether a run with this id is in the store.
-func (s *Store) Has(id string) bool {
-	if run, arm := lab.CutArm(id); arm != "" {
-		b, err := s.bundle(run)
-		return err == nil && slices.Contains(b.Run.PartNames(), arm)
-	}
-	_, err := os.Stat(filepath.Join(s.runs(), id))
-	return err == nil && id != ""
-}
+// Has reports whether a run with this id is in the store.
+func (s *Store) Has(id string) bool { return s.Folder.has(id) }
 
 // Remove deletes a run.
-func (s *Store) Remove(id string) error {
-	if err := s.Writable(); err != nil {
-		return err
-	}
-	// The rename makes the bundle vanish at once; a crash while its files are deleted leaves a hidden folder
-	// that recovery removes.
-	from, to := filepath.Join(s.runs(), id), filepath.Join(s.runs(), ".removed-"+id)
-	if err := os.Rename(from, to); err != nil {
-		return err
-	}
-	if err := syncDir(s.runs()); err != nil {
-		return err
-	}
-	return os.RemoveAll(to)
-}
+func (s *Store) Remove(id string) error { return s.Folder.remove(id) }
 
 // shortID is how long the starts of ids are at least by which runs are called.
 const shortID = 4
@@ -273,7 +212,7 @@ func (s *Store) ShortID(id string) string { return s.ShortIDs()(id) }
 
 // ShortIDs is ShortID for many: the store is read once.
 func (s *Store) ShortIDs() func(id string) string {
-	ids, err := s.ids()
+	ids, err := s.Folder.ids()
 	return func(id string) string {
 		if err != nil {
 			return id

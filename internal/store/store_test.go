@@ -126,7 +126,7 @@ func TestExportAndImportGiveARunBackUnchanged(t *testing.T) {
 	if !IsExport(archive.Bytes()[:1024]) {
 		t.Error("an export is not recognised")
 	}
-	back, err := to.ImportExport(bytes.NewReader(archive.Bytes()))
+	back, err := to.Imports.Read(bytes.NewReader(archive.Bytes()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,11 +143,11 @@ func TestExportAndImportGiveARunBackUnchanged(t *testing.T) {
 	if before, after := tree(t, b.Dir()), tree(t, back.Dir()); !reflect.DeepEqual(before, after) {
 		t.Errorf("before %v\nafter %v", keys(before), keys(after))
 	}
-	if _, err := to.ImportExport(bytes.NewReader(archive.Bytes())); lab.KindOf(err) != lab.Usage ||
+	if _, err := to.Imports.Read(bytes.NewReader(archive.Bytes())); lab.KindOf(err) != lab.Usage ||
 		!strings.Contains(err.Error(), "already") {
 		t.Errorf("importing it twice: %v", err)
 	}
-	if half, err := filepath.Glob(filepath.Join(to.runs(), ".*")); err != nil || len(half) != 0 {
+	if half, err := filepath.Glob(filepath.Join(to.Folder.runs(), ".*")); err != nil || len(half) != 0 {
 		t.Errorf("left behind: %v, %v", half, err)
 	}
 }
@@ -166,10 +166,10 @@ func TestAnArchiveFromElsewhereIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := Open(t.TempDir())
-		if _, err := s.ImportExport(&archive); err == nil {
+		if _, err := s.Imports.Read(&archive); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
-		if ids, err := s.ids(); err != nil || len(ids) != 0 {
+		if ids, err := s.Folder.ids(); err != nil || len(ids) != 0 {
 			t.Errorf("%s: left %v, %v", name, ids, err)
 		}
 	}
@@ -264,7 +264,7 @@ func TestWhatWasAddedLastIsLast(t *testing.T) {
 	if b, err := s.Find("last"); err != nil || b.Run.ID != "ABCDEFGH02" {
 		t.Errorf("the last is %v, %v", b, err)
 	}
-	if _, err := s.Adopt(sent.Dir()); err != nil {
+	if _, err := s.Imports.Adopt(sent.Dir()); err != nil {
 		t.Fatal(err)
 	}
 	// Of one from elsewhere the mark tells, whatever its header says.
@@ -337,7 +337,7 @@ func TestTheIndexIsRebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("one less", "ABCDEFGH02 1  complete")
-	if left, err := filepath.Glob(filepath.Join(s.runs(), ".new-*")); err != nil || len(left) != 0 {
+	if left, err := filepath.Glob(filepath.Join(s.Folder.runs(), ".new-*")); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
@@ -460,7 +460,7 @@ func TestLeftoversThatCannotBeRead(t *testing.T) {
 	if err := w.Abandon(func(*lab.Run) {}); err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(s.runs(), "ABCDEFGH01", activeName)
+	name := filepath.Join(s.Folder.runs(), "ABCDEFGH01", activeName)
 	whole, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/linux"
@@ -77,39 +78,49 @@ func IsExport(head []byte) bool {
 	return ok && validID(id) && bundleFile(rest)
 }
 
-// ImportExport puts an exported run into a store, unchanged, and marks it as one that was imported. The run must not be
+// Imports takes runs from elsewhere into the folder of a store.
+type Imports struct {
+	folder Folder
+	mu     sync.Mutex
+	// unpacking are the folders of imports that have not ended.
+	unpacking []string
+	// relabels is set where imported runs get other labels than they have.
+	relabels bool
+}
+
+// Read puts an exported run into a store, unchanged, and marks it as one that was imported. The run must not be
 // there.
-func (s *Store) ImportExport(r io.Reader) (*Bundle, error) {
-	if err := s.makeRuns(); err != nil {
+func (m *Imports) Read(r io.Reader) (*Bundle, error) {
+	if err := m.folder.makeRuns(); err != nil {
 		return nil, err
 	}
-	building, err := os.MkdirTemp(s.runs(), ".new-import-")
+	building, err := os.MkdirTemp(m.folder.runs(), ".new-import-")
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	s.unpacking = append(s.unpacking, building)
-	s.mu.Unlock()
+	m.mu.Lock()
+	m.unpacking = append(m.unpacking, building)
+	m.mu.Unlock()
 	defer os.RemoveAll(building) // does nothing once renamed
 	if err := os.Chmod(building, 0o755); err != nil {
 		return nil, err
 	}
-	id, err := s.unpack(r, building)
+	id, err := unpackExport(r, building)
 	if err != nil {
 		return nil, &lab.Error{Kind: lab.Usage, What: "not a run that headroom exported", Err: err}
 	}
-	return s.adopt(building, id)
+	return m.adopt(building, id)
 }
 
-// DropImports takes away what imports that are still going on have unpacked so far, so that they fail: one that has
+// Drop takes away what imports that are still going on have unpacked so far, so that they fail: one that has
 // been adopted stays.
-func (s *Store) DropImports() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (m *Imports) Drop() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var errs []error
-	for _, dir := range s.unpacking {
+	for _, dir := range m.unpacking {
 		// Once it is renamed nothing more is written into it, or adopted.
-		gone := filepath.Join(s.runs(), ".removed-"+strings.TrimPrefix(filepath.Base(dir), "."))
+		gone := filepath.Join(m.folder.runs(), ".removed-"+strings.TrimPrefix(filepath.Base(dir), "."))
 		if err := os.Rename(dir, gone); errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
@@ -122,7 +133,7 @@ func (s *Store) DropImports() error {
 }
 
 // Adopt takes a run into the store from name: an exported file, or the folder of a bundle, which stays where it is.
-func (s *Store) Adopt(name string) (*Bundle, error) {
+func (m *Imports) Adopt(name string) (*Bundle, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, err
@@ -136,7 +147,7 @@ func (s *Store) Adopt(name string) (*Bundle, error) {
 			return nil, err
 		}
 		defer f.Close()
-		return s.ImportExport(f)
+		return m.Read(f)
 	}
 	b, err := OpenBundle(name)
 	if err != nil {
@@ -144,15 +155,15 @@ func (s *Store) Adopt(name string) (*Bundle, error) {
 	}
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(b.Export(w)) }()
-	adopted, err := s.ImportExport(r)
+	adopted, err := m.Read(r)
 	return adopted, errors.Join(err, r.Close())
 }
 
-// Relabels says that imported runs get labels of the user's, so that theirs don't matter.
-func (s *Store) Relabels() { s.relabels = true }
+// Relabel says that imported runs get labels of the user's, so that theirs don't matter.
+func (m *Imports) Relabel() { m.relabels = true }
 
 // adopt checks the bundle in dir from end to end and moves it to its place in the store.
-func (s *Store) adopt(dir, id string) (*Bundle, error) {
+func (m *Imports) adopt(dir, id string) (*Bundle, error) {
 	b, err := OpenBundle(dir)
 	if err != nil {
 		return nil, err
@@ -167,11 +178,11 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 	if err := b.checkSnapshots(); err != nil {
 		return nil, err
 	}
-	if err := CheckLabel(b.Run.Label); err != nil && !s.relabels {
+	if err := CheckLabel(b.Run.Label); err != nil && !m.relabels {
 		return nil, &lab.Error{Kind: lab.Usage, What: "can't import the run " + id, Err: err,
 			Hints: []string{"give it another label: headroom import FILE --label TEXT"}}
 	}
-	if s.Has(id) {
+	if m.folder.has(id) {
 		return nil, &lab.Error{Kind: lab.Usage, What: "run " + id + " is in the store already",
 			Hints: []string{"headroom show " + id + " shows it; headroom rm " + id + " makes room"}}
 	}
@@ -181,13 +192,13 @@ func (s *Store) adopt(dir, id string) (*Bundle, error) {
 	if err := syncAll(dir); err != nil {
 		return nil, err
 	}
-	if err := os.Rename(dir, filepath.Join(s.runs(), id)); err != nil {
+	if err := os.Rename(dir, filepath.Join(m.folder.runs(), id)); err != nil {
 		return nil, err
 	}
-	if err := syncDir(s.runs()); err != nil {
+	if err := syncDir(m.folder.runs()); err != nil {
 		return nil, err
 	}
-	return s.bundle(id)
+	return m.folder.bundle(id)
 }
 
 // checkSnapshots reads all snapshots, also those of roles that the header does not name.
@@ -207,9 +218,9 @@ func (b *Bundle) checkSnapshots() error {
 	return err
 }
 
-// unpack writes the files of an archive below dir. Only names that a bundle has are accepted, so an archive can't
-// write anywhere else.
-func (s *Store) unpack(r io.Reader, dir string) (id string, err error) {
+// unpackExport writes the files of an archive below dir. Only names that a bundle has are accepted, so an archive
+// can't write anywhere else.
+func unpackExport(r io.Reader, dir string) (id string, err error) {
 	for _, sub := range folders() {
 		if err := os.Mkdir(filepath.Join(dir, sub), 0o755); err != nil {
 			return "", err

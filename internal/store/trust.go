@@ -25,39 +25,6 @@ func Trust(name string) error {
 	return refusal("nothing is done that "+name+" says", name, safepath.Check(safepath.Local{}, name, os.Geteuid()))
 }
 
-// Changes is where journals of changed settings and of boots are kept.
-func (s *Store) Changes() string { return filepath.Join(s.dir, "changes") }
-
-// Pods is where it is written down what was made in clusters.
-func (s *Store) Pods() string { return filepath.Join(s.dir, "pods") }
-
-// Built is where built commits are kept, a folder a run.
-func (s *Store) Built() string { return filepath.Join(s.dir, "built") }
-
-// Writable says whether root may write to the store. Where others can change one of its folders, a link in place of a
-// file would have root write wherever they like, and nobody could trust the record of what a killed run left. Others
-// than root can be led to nothing that isn't theirs.
-func (s *Store) Writable() error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	parts := []string{s.runs(), s.Changes(), s.Pods(), s.Built()}
-	if rootOwns(s.dir) != nil && safepath.CheckFolder(safepath.Local{}, s.dir, 0) == nil {
-		// In a folder like /tmp names must be taken before somebody else takes them.
-		for _, dir := range parts {
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return createError(s.dir, err)
-			}
-		}
-	}
-	for _, dir := range parts {
-		if err := rootOwns(dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // rootOwns says whether root may write to a folder of a store.
 func rootOwns(dir string) error {
 	if os.Geteuid() != 0 {
@@ -95,8 +62,8 @@ func (s *Store) Accept(b *Bundle) { s.accepted = append(s.accepted, b.Run.ID) }
 // Resumable refuses to go on with a run of another store, one that others can have written, and one that came from
 // elsewhere, unless the user has accepted it: to go on with a run is to carry out the commands in its header.
 func (s *Store) Resumable(b *Bundle) error {
-	if filepath.Dir(b.dir) != s.runs() {
-		return &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.dir,
+	if filepath.Dir(b.dir) != s.Folder.runs() {
+		return &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.Dir(),
 			Hints: []string{"import it first"}}
 	}
 	if err := Trust(filepath.Join(b.dir, headerName)); err != nil {

@@ -24,7 +24,8 @@ import (
 // Writer adds to a bundle. One process at a time can hold it: a lock on active.json, which the kernel lets go when
 // the process ends in any way, tells a run that goes on from one that was killed.
 type Writer struct {
-	store     *Store
+	folder    Folder
+	saver     *saver
 	dir       string
 	run       lab.Run
 	active    *os.File
@@ -53,45 +54,34 @@ func (s *Store) Create(run lab.Run) (*Writer, error) {
 	if err := CheckLabel(run.Label); err != nil {
 		return nil, err
 	}
-	if err := s.makeRuns(); err != nil {
+	if err := s.Folder.makeRuns(); err != nil {
 		return nil, err
 	}
-	building := filepath.Join(s.runs(), ".new-"+run.ID)
-	s.atStep("make " + filepath.Base(building))
+	building := filepath.Join(s.Folder.runs(), ".new-"+run.ID)
+	s.saver.atStep("make " + filepath.Base(building))
 	if err := os.Mkdir(building, 0o755); err != nil {
 		return nil, err
 	}
 	for _, sub := range folders() {
-		s.atStep("make " + sub)
+		s.saver.atStep("make " + sub)
 		if err := os.Mkdir(filepath.Join(building, sub), 0o755); err != nil {
 			return nil, err
 		}
 	}
-	w := &Writer{store: s, dir: building, run: run, segment: 1}
+	w := &Writer{folder: s.Folder, saver: s.saver, dir: building, run: run, segment: 1}
 	if err := w.writeHeader(); err != nil {
 		return nil, err
 	}
 	if err := w.lock(); err != nil {
 		return nil, err
 	}
-	w.dir = filepath.Join(s.runs(), run.ID)
-	s.atStep("rename bundle")
+	w.dir = filepath.Join(s.Folder.runs(), run.ID)
+	s.saver.atStep("rename bundle")
 	if err := os.Rename(building, w.dir); err != nil {
 		return nil, err
 	}
-	s.atStep("flush folder of bundles")
-	return w, syncDir(s.runs())
-}
-
-// makeRuns makes the folder of bundles.
-func (s *Store) makeRuns() error {
-	if err := s.Writable(); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(s.runs(), 0o755); err != nil {
-		return createError(s.dir, err)
-	}
-	return nil
+	s.saver.atStep("flush folder of bundles")
+	return w, syncDir(s.Folder.runs())
 }
 
 // Resume takes up a run that was interrupted. Its saved repetitions stay; the caller asks the bundle which they are.
@@ -103,7 +93,7 @@ func (s *Store) Resume(b *Bundle) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{store: s, dir: b.dir, run: b.Run, segment: 1}
+	w := &Writer{folder: s.Folder, saver: s.saver, dir: b.dir, run: b.Run, segment: 1}
 	if len(segments) > 0 {
 		w.segment = segments[len(segments)-1] + 1
 	}
@@ -119,7 +109,7 @@ func (s *Store) Resume(b *Bundle) (*Writer, error) {
 }
 
 func (w *Writer) lock() error {
-	w.store.atStep("lock")
+	w.saver.atStep("lock")
 	f, err := os.OpenFile(filepath.Join(w.dir, activeName), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
@@ -149,14 +139,14 @@ func (w *Writer) writeHeader() error {
 	if err != nil {
 		return err
 	}
-	return w.store.writeFile(filepath.Join(w.dir, headerName), append(data, '\n'))
+	return w.saver.write(filepath.Join(w.dir, headerName), append(data, '\n'))
 }
 
 // AnnounceLeftovers records what would be left behind, before it is: the file is flushed when AnnounceLeftovers
 // returns. What it was told before of other targets stays. The file is written in place, because the lock is on it; a
 // crash in the midst of that is recovered by the bundle's id, which all names of leftovers contain.
 func (w *Writer) AnnounceLeftovers(part lab.Leftovers) error {
-	w.store.atStep("write " + activeName)
+	w.saver.atStep("write " + activeName)
 	left := w.leftovers.With(part)
 	data, err := json.Marshal(left)
 	if err != nil {
@@ -168,7 +158,7 @@ func (w *Writer) AnnounceLeftovers(part lab.Leftovers) error {
 	if err := w.active.Truncate(int64(len(data) + 1)); err != nil {
 		return err
 	}
-	w.store.atStep("flush " + activeName)
+	w.saver.atStep("flush " + activeName)
 	w.leftovers = left
 	return w.active.Sync()
 }
@@ -224,11 +214,11 @@ func (w *Writer) Commit() error {
 		return nil
 	}
 	name := fmt.Sprintf("%06d", w.segment)
-	if err := w.raw.finish(w.store, filepath.Join(w.dir, "raw", name+".tar.zst")); err != nil {
+	if err := w.raw.finish(w.saver, filepath.Join(w.dir, "raw", name+".tar.zst")); err != nil {
 		return err
 	}
 	w.raw = nil
-	if err := w.store.writeFile(filepath.Join(w.dir, "repetitions", name+".jsonl"), w.records.Bytes()); err != nil {
+	if err := w.saver.write(filepath.Join(w.dir, "repetitions", name+".jsonl"), w.records.Bytes()); err != nil {
 		return err
 	}
 	w.records.Reset()
@@ -248,7 +238,7 @@ func (w *Writer) Close(change func(*lab.Run)) error {
 		err = removeProgress(w.dir)
 	}
 	if err == nil {
-		w.store.atStep("remove " + activeName)
+		w.saver.atStep("remove " + activeName)
 		err = os.Remove(filepath.Join(w.dir, activeName))
 	}
 	return errors.Join(err, w.active.Close())
@@ -270,7 +260,7 @@ func (w *Writer) Discard() error {
 		w.raw.abandon()
 		w.raw = nil
 	}
-	return errors.Join(w.store.Remove(w.run.ID), w.active.Close())
+	return errors.Join(w.folder.remove(w.run.ID), w.active.Close())
 }
 
 // rawArchive is a segment's archive while it is written.
@@ -286,7 +276,7 @@ type rawArchive struct {
 
 func (w *Writer) newRawArchive() (*rawArchive, error) {
 	name := fmt.Sprintf(".%06d.tar.zst.*.tmp", w.segment)
-	w.store.atStep("create raw")
+	w.saver.atStep("create raw")
 	f, err := os.CreateTemp(filepath.Join(w.dir, "raw"), name)
 	if err != nil {
 		return nil, err
@@ -316,7 +306,7 @@ func (a *rawArchive) add(name string, data []byte, modified time.Time) error {
 	return err
 }
 
-func (a *rawArchive) finish(s *Store, name string) error {
+func (a *rawArchive) finish(s *saver, name string) error {
 	s.atStep("write raw")
 	if err := errors.Join(a.tar.Close(), a.zstd.Close(), a.buffer.Flush()); err != nil {
 		a.abandon()

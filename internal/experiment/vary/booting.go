@@ -178,7 +178,7 @@ func (b *booting) openHost(ctx context.Context, name string) error {
 	}
 	b.host = h
 	h.bootID = h.read(ctx, t, host.BootIDFile)
-	left, err := bootloader.Pending(b.under.Store.Changes(), store.Trust)
+	left, err := bootloader.Pending(b.under.Store.Folder.Changes(), store.Trust)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func unfinished(l bootloader.Leftover) error {
 // record has on disk what is about to be put on the host.
 func (b *booting) record(r bootloader.Record) error {
 	if b.host.journal == nil {
-		b.host.journal = bootloader.NewBootJournal(b.under.Store.Changes(), b.under.Run.ID)
+		b.host.journal = bootloader.NewBootJournal(b.under.Store.Folder.Changes(), b.under.Run.ID)
 		if b.under.App.AtStep != nil {
 			b.host.journal.AtStep(b.under.App.AtStep)
 		}

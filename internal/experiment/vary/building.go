@@ -49,7 +49,7 @@ func (b *building) openCommits(ctx context.Context, m *experiment.Measurement) e
 	}
 	of := recovery.BuildTerms(m.Target, m.Owner())
 	of.Run, of.Build, of.Kept, of.AtStep = m.Run.ID, terms.Build, terms.Kept, m.App.AtStep
-	b.commits, err = commits.Begin(ctx, m.Store.Built(), tree, of)
+	b.commits, err = commits.Begin(ctx, m.Store.Folder.Built(), tree, of)
 	return err
 }
 

@@ -81,7 +81,7 @@ func (d Design) whole(l *Lab) whole {
 func (l *Lab) canBeSent() {
 	l.Helper()
 	for _, b := range l.bundles(l.store()) {
-		if _, err := store.Open(filepath.Join(l.TempDir(), "store")).Adopt(b.Dir()); err != nil {
+		if _, err := store.Open(filepath.Join(l.TempDir(), "store")).Imports.Adopt(b.Dir()); err != nil {
 			l.Errorf("another store refuses the run: %v", err)
 		}
 	}

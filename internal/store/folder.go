@@ -1,0 +1,125 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
+)
+
+// Folder is the folder of a store, by its path. It knows where the parts of a store lie, and which bundles there are.
+type Folder string
+
+// Changes is where journals of changed settings and of boots are kept.
+func (f Folder) Changes() string { return filepath.Join(string(f), "changes") }
+
+// Pods is where it is written down what was made in clusters.
+func (f Folder) Pods() string { return filepath.Join(string(f), "pods") }
+
+// Built is where built commits are kept, a folder a run.
+func (f Folder) Built() string { return filepath.Join(string(f), "built") }
+
+// Writable says whether root may write to the store. Where others can change one of its folders, a link in place of a
+// file would have root write wherever they like, and nobody could trust the record of what a killed run left. Others
+// than root can be led to nothing that isn't theirs.
+func (f Folder) Writable() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	parts := []string{f.runs(), f.Changes(), f.Pods(), f.Built()}
+	if rootOwns(string(f)) != nil && safepath.CheckFolder(safepath.Local{}, string(f), 0) == nil {
+		// In a folder like /tmp names must be taken before somebody else takes them.
+		for _, dir := range parts {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return createError(string(f), err)
+			}
+		}
+	}
+	for _, dir := range parts {
+		if err := rootOwns(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeRuns makes the folder of bundles.
+func (f Folder) makeRuns() error {
+	if err := f.Writable(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(f.runs(), 0o755); err != nil {
+		return createError(string(f), err)
+	}
+	return nil
+}
+
+func (f Folder) runs() string { return filepath.Join(string(f), "runs") }
+
+// ids lists the bundles in the store, sorted.
+func (f Folder) ids() ([]string, error) {
+	entries, err := os.ReadDir(f.runs())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var ids []string
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids, f.unreadable(err)
+}
+
+// unreadable is the error of a store whose runs can't be listed.
+func (f Folder) unreadable(err error) error {
+	if err == nil {
+		return nil
+	}
+	e := &lab.Error{What: "can't read the store " + string(f), Err: err}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		e.Hints = []string{"its owner can: run headroom as that user, or name another store with --store DIR"}
+	case errors.Is(err, unix.ENOTDIR):
+		e.Hints = []string{"a store is a folder: name another with --store DIR"}
+	}
+	return e
+}
+
+func (f Folder) bundle(id string) (*Bundle, error) {
+	return OpenBundle(filepath.Join(f.runs(), id))
+}
+
+// has reports whether a run with this id is in the store.
+func (f Folder) has(id string) bool {
+	if run, arm := lab.CutArm(id); arm != "" {
+		b, err := f.bundle(run)
+		return err == nil && slices.Contains(b.Run.PartNames(), arm)
+	}
+	_, err := os.Stat(filepath.Join(f.runs(), id))
+	return err == nil && id != ""
+}
+
+// remove deletes a run.
+func (f Folder) remove(id string) error {
+	if err := f.Writable(); err != nil {
+		return err
+	}
+	// The rename makes the bundle vanish at once; a crash while its files are deleted leaves a hidden folder
+	// that recovery removes.
+	from, to := filepath.Join(f.runs(), id), filepath.Join(f.runs(), ".removed-"+id)
+	if err := os.Rename(from, to); err != nil {
+		return err
+	}
+	if err := syncDir(f.runs()); err != nil {
+		return err
+	}
+	return os.RemoveAll(to)
+}
