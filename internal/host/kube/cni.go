@@ -87,11 +87,11 @@ func (c *cluster) podNetwork(ctx context.Context) podNetwork {
 	return n
 }
 
-// cniFacts are about the network of the pods: what an annotation of the node says is given, then the plugin's DaemonSet
+// network are about the network of the pods: what an annotation of the node says is given, then the plugin's DaemonSet
 // and its ConfigMap, and the configuration on the node where its files can be read.
-func (p *Pod) cniFacts(ctx context.Context, named lab.Fact) []lab.Fact {
-	n := p.cluster.podNetwork(ctx)
-	types, mtu, path, err := p.chain()
+func (w view) network(ctx context.Context, named lab.Fact) []lab.Fact {
+	n := w.cluster.podNetwork(ctx)
+	types, mtu, path, err := w.chain()
 	switch {
 	case named.Value != "":
 	case n.daemon != nil && n.encapsulation != "none":
@@ -101,7 +101,7 @@ func (p *Pod) cniFacts(ctx context.Context, named lab.Fact) []lab.Fact {
 	case len(types) > 0:
 		named = known(named.Key, types[0], path)
 	}
-	all := []lab.Fact{named, n.proxied, p.mtuFact()}
+	all := []lab.Fact{named, n.proxied, w.mtu()}
 	if named.Value == "" {
 		return all
 	}
@@ -207,13 +207,13 @@ func confFolders() []string {
 
 // chain is the plugins that a packet's interface is made by, as the node's configuration names them, with the MTU that
 // it sets and where that is written. It is only read by pods that have the node's files.
-func (p *Pod) chain() (types []string, mtu, path string, err error) {
+func (w view) chain() (types []string, mtu, path string, err error) {
 	path = "/" + confFolders()[0]
-	if !p.options.Nodes {
+	if !w.options.Nodes {
 		return nil, "", path, errors.New("the pod does not have its node's files; those of kube:nodes do")
 	}
 	for _, folder := range confFolders() {
-		entries, failed := fs.ReadDir(p.FS(), folder)
+		entries, failed := fs.ReadDir(w.shell.FS(), folder)
 		if failed != nil {
 			err = failed
 			continue
@@ -225,7 +225,7 @@ func (p *Pod) chain() (types []string, mtu, path string, err error) {
 			}) {
 				continue
 			}
-			text, err := fs.ReadFile(p.FS(), path)
+			text, err := fs.ReadFile(w.shell.FS(), path)
 			if err != nil {
 				return nil, "", "/" + path, err
 			}
@@ -266,13 +266,13 @@ func readChain(text []byte) (types []string, mtu string) {
 	return types, mtu
 }
 
-// mtuFact is that of the pod's own interface.
-func (p *Pod) mtuFact() lab.Fact {
+// mtu is that of the pod's own interface.
+func (w view) mtu() lab.Fact {
 	const key, path = "cluster.pod.mtu", "sys/class/net/eth0/mtu"
-	if p.options.HostNetwork {
+	if w.options.HostNetwork {
 		return unknown(key, "/"+path, "the pod has its node's network")
 	}
-	text, err := fs.ReadFile(p.FS(), path)
+	text, err := fs.ReadFile(w.shell.FS(), path)
 	if err != nil {
 		return unknown(key, "/"+path, err.Error())
 	}

@@ -16,11 +16,11 @@ func (p *Pod) Abandon() { _ = p.record.journal.release() }
 
 // Pieces are the objects that a machine is made of, as JSON.
 func Pieces(o podname.Options) ([]string, error) {
-	m := Machine{options: o, session: "0123456789", cluster: &cluster{}}
-	m.keys.userData = userData("ecdsa-sha2-nistp256 AAAA user", "-----BEGIN\nAAAA\n-----END\n",
+	r := machineRequest{options: o, session: "0123456789", cluster: &cluster{}}
+	r.userData = userData("ecdsa-sha2-nistp256 AAAA user", "-----BEGIN\nAAAA\n-----END\n",
 		"ecdsa-sha2-nistp256 AAAA host")
 	var all []string
-	for _, p := range m.components("") {
+	for _, p := range r.components("") {
 		text, err := p.object.MarshalJSON()
 		if err != nil {
 			return nil, err

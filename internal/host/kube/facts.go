@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/host/kube/claim"
 	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
@@ -24,12 +25,22 @@ import (
 // out.
 func (p *Pod) Facts(ctx context.Context) []lab.Fact {
 	name, node := p.current()
+	w := view{p.Shell, p.cluster, p.request.options, p.request.claimNames(name)}
 	all := p.cluster.versionFacts(ctx)
 	ofNode, network := p.cluster.nodeFacts(ctx, node)
-	all = append(append(all, ofNode...), p.cniFacts(ctx, network)...)
+	all = append(append(all, ofNode...), w.network(ctx, network)...)
 	pod, err := p.cluster.get(ctx, pods(), name)
 	all = append(all, podFacts(pod, err)...)
-	return append(all, p.volumeFacts(ctx)...)
+	return append(all, w.volume(ctx)...)
+}
+
+// view reads facts of a pod from inside it, and from the objects of the cluster that it uses.
+type view struct {
+	shell   *host.Shell
+	cluster *cluster
+	options podname.Options
+	// claims are the names of the claims that the pod may wait for.
+	claims []string
 }
 
 // source says where an object of the API was read.
@@ -169,9 +180,9 @@ func podFacts(pod *unstructured.Unstructured, err error) []lab.Fact {
 	return all
 }
 
-// volumeFacts are about the volume, by its name in the pod, where it is a claim's.
-func (p *Pod) volumeFacts(ctx context.Context) []lab.Fact {
-	v := p.options.Volume
+// volume are about the volume, by its name in the pod, where it is a claim's.
+func (w view) volume(ctx context.Context) []lab.Fact {
+	v := w.options.Volume
 	if v.Kind == "" {
 		return nil
 	}
@@ -179,18 +190,17 @@ func (p *Pod) volumeFacts(ctx context.Context) []lab.Fact {
 	if v.Kind == podname.EmptyDir || v.Kind == podname.HostPath {
 		return []lab.Fact{kind}
 	}
-	name, _ := p.current()
 	var all []lab.Fact
 	driver, class := "", ""
 	var volume *unstructured.Unstructured
-	asked, err := p.cluster.get(ctx, claims(), p.claimNames(name)[0])
+	asked, err := w.cluster.get(ctx, claims(), w.claims[0])
 	if err == nil {
 		class, _, _ = unstructured.NestedString(asked.Object, "spec", "storageClassName")
 		bound, _, _ := unstructured.NestedString(asked.Object, "spec", "volumeName")
-		volume, err = p.cluster.global(ctx, volumes(), bound)
+		volume, err = w.cluster.global(ctx, volumes(), bound)
 	}
 	if class != "" {
-		all = append(all, p.cluster.classFacts(ctx, class)...)
+		all = append(all, w.cluster.classFacts(ctx, class)...)
 	}
 	if err != nil {
 		all = append(all, unknown("claim.driver", source("PersistentVolume", "spec"), err.Error()))
@@ -199,7 +209,7 @@ func (p *Pod) volumeFacts(ctx context.Context) []lab.Fact {
 		driver, facts = claim.OfVolume(volume.Object, api)
 		all = append(all, facts...)
 	}
-	all = append(all, p.replica(ctx, driver))
+	all = append(all, w.replica(ctx, driver))
 	for i := range all {
 		all[i].About = volumeName
 	}
@@ -227,17 +237,17 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // replica says whether the node has a copy of the volume's data. Of DRBD the kernel shows it to every container: a
 // device links the disk that it has its copy on (bd_link_disk_holder in drbd_nl.c, of versions 8.4 and 9), and one
 // without a disk has no link.
-func (p *Pod) replica(ctx context.Context, driver string) lab.Fact {
+func (w view) replica(ctx context.Context, driver string) lab.Fact {
 	const key = "claim.replica"
 	if driver == "local" || driver == "hostPath" {
 		return known(key, local, source("PersistentVolume", "spec"))
 	}
-	number, err := p.device(ctx)
+	number, err := w.device(ctx)
 	if err != nil {
-		return unknown(key, p.options.Volume.At, err.Error())
+		return unknown(key, w.options.Volume.At, err.Error())
 	}
 	folder := "sys/dev/block/" + number
-	link, err := fs.ReadLink(p.FS(), folder)
+	link, err := fs.ReadLink(w.shell.FS(), folder)
 	if err != nil {
 		return unknown(key, "/"+folder, "the volume is no block device of the node")
 	}
@@ -245,7 +255,7 @@ func (p *Pod) replica(ctx context.Context, driver string) lab.Fact {
 		return unknown(key, "/"+folder, "where its driver has the copies is not seen on the node")
 	}
 	slaves := folder + "/slaves"
-	entries, err := fs.ReadDir(p.FS(), slaves)
+	entries, err := fs.ReadDir(w.shell.FS(), slaves)
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return unknown(key, "/"+slaves, err.Error())
@@ -256,18 +266,18 @@ func (p *Pod) replica(ctx context.Context, driver string) lab.Fact {
 }
 
 // device is the number of the volume's device, or of the one that its file system is on: "253:7".
-func (p *Pod) device(ctx context.Context) (string, error) {
-	at, format := p.options.Volume.At, "%d"
-	if p.options.Volume.Block {
+func (w view) device(ctx context.Context) (string, error) {
+	at, format := w.options.Volume.At, "%d"
+	if w.options.Volume.Block {
 		format = "%t %T"
 	}
-	out, err := p.Run(ctx, "stat", "-L", "-c", format, "--", at)
+	out, err := w.shell.Run(ctx, "stat", "-L", "-c", format, "--", at)
 	if err != nil {
 		return "", err
 	}
 	var major, minor uint32
 	var number uint64
-	if p.options.Volume.Block {
+	if w.options.Volume.Block {
 		_, err = fmt.Sscanf(string(out.Stdout), "%x %x", &major, &minor)
 	} else if _, err = fmt.Sscanf(string(out.Stdout), "%d", &number); err == nil {
 		major, minor = unix.Major(number), unix.Minor(number)

@@ -23,18 +23,11 @@ import (
 // its life.
 type Machine struct {
 	*host.SSH
-	options podname.Options
+	request machineRequest
 	cluster *cluster
-	session string
 	journal *journal
 	record  Record
 	keys    keyPair
-	// ssh are the arguments of the user's own ssh, by which another host is reached that leads to it.
-	ssh []string
-	// run is the ID of the run that it belongs to, once there is one.
-	run string
-	// provisioner and binding are those of the class of its volume, and version is KubeVirt's, where they may be seen.
-	provisioner, binding, version string
 	// node where it runs, uid of the instance that runs, and place of the disk under test in the guest.
 	node, uid, place string
 }
@@ -73,22 +66,24 @@ func OpenMachine(ctx context.Context, o podname.Options, on Host) (*Machine, err
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{options: o, cluster: c, session: newSession(), ssh: on.SSH}
-	if err := m.preflight(ctx); err != nil {
+	r := machineRequest{options: o, cluster: c, session: newSession(), ssh: on.SSH}
+	if err := r.preflight(ctx); err != nil {
 		return nil, err
 	}
-	if m.journal, err = newJournal(on.Records, m.session); err != nil {
+	m := &Machine{request: r, cluster: c}
+	if m.journal, err = newJournal(on.Records, r.session); err != nil {
 		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}
 	}
-	dir := filepath.Join(on.Records, m.session+keysSuffix)
+	dir := filepath.Join(on.Records, r.session+keysSuffix)
 	m.SSH = host.NewSSH(host.SSHOptions{Name: o.Name, Destination: hostAlias,
 		Args: []string{"-F", filepath.Join(dir, sshConfig)}, Gone: m.instanceStatus})
-	m.record = Record{Target: o.Name, Session: m.session, Server: c.config.Host, Context: o.Context,
+	m.record = Record{Target: o.Name, Session: r.session, Server: c.config.Host, Context: o.Context,
 		Kubeconfig: o.Kubeconfig, Namespace: c.namespace}
 	if on.Report != nil {
 		on.Report(fmt.Sprintf("making a machine in namespace %s", c.namespace))
 	}
 	if m.keys, err = newKeys(ctx, dir); err == nil {
+		m.request.userData = m.keys.userData
 		err = m.make(ctx)
 	}
 	if err == nil {
@@ -100,78 +95,27 @@ func OpenMachine(ctx context.Context, o podname.Options, on Host) (*Machine, err
 	return m, nil
 }
 
-// name is that of the machine, of its instance, of its secret and of its timer.
-func (m *Machine) name() string { return "headroom-" + m.session }
-
 // MachineName is that of the machine, and of its namespace.
-func (m *Machine) MachineName() (name, namespace string) { return m.name(), m.cluster.namespace }
-
-// claimName is that of the claim that is made for it; empty for none.
-func (m *Machine) claimName() string {
-	if m.options.Volume.Kind != podname.Claimed {
-		return ""
-	}
-	return m.name()
-}
-
-// claimNames are those of the claims that it may wait for.
-func (m *Machine) claimNames() []string {
-	var names []string
-	for _, name := range []string{m.claimName(), m.options.Machine.BootClaim} {
-		if name != "" {
-			names = append(names, name)
-		}
-	}
-	if m.options.Volume.Kind == podname.Existing {
-		names = append(names, m.options.Volume.Of)
-	}
-	return names
-}
-
-func (m *Machine) labels() map[string]string {
-	l := map[string]string{managedBy: headroom, sessionLabel: m.session}
-	if m.run != "" {
-		l[runLabel] = m.run
-	}
-	return l
-}
-
-// component is one object that a machine is made of.
-type component struct {
-	kind schema.GroupVersionResource
-	// word is what an error calls it.
-	word   string
-	object *unstructured.Unstructured
-}
-
-// components are all of them, in the order in which they are made: each goes with the timer, which is the first.
-func (m *Machine) components(timer types.UID) []component {
-	name, labels := m.name(), m.labels()
-	owned := func(o *unstructured.Unstructured) *unstructured.Unstructured { return ownedByTimer(o, name, timer) }
-	all := []component{{timers(), "the job that would end it", timerOf(m.options, name, labels)},
-		{secrets(), "the secret with its keys", owned(secretOf(name, m.keys.userData, labels))}}
-	if claim := m.claimName(); claim != "" {
-		all = append(all, component{claims(), "the claim", owned(claimOf(m.options, claim, labels))})
-	}
-	return append(all, component{machines(), "the machine", owned(machineOf(m.options, name, m.claimName(), labels))})
+func (m *Machine) MachineName() (name, namespace string) {
+	return m.request.name(), m.cluster.namespace
 }
 
 // make makes all that the machine is made of. What is about to be made is on disk before.
 func (m *Machine) make(ctx context.Context) error {
-	m.record.Machines = []string{m.name()}
-	if claim := m.claimName(); claim != "" {
+	m.record.Machines = []string{m.request.name()}
+	if claim := m.request.claimName(); claim != "" {
 		m.record.Claims = []string{claim}
 	}
 	if err := m.journal.save(m.record); err != nil {
-		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: m.options.Name, Err: err}
+		return &lab.Error{What: "can't note what is about to be made in the cluster", Target: m.Name(), Err: err}
 	}
 	var timer types.UID
-	for i := range m.components("") {
-		p := m.components(timer)[i]
+	for i := range m.request.components("") {
+		p := m.request.components(timer)[i]
 		made, err := m.cluster.of(p.kind).Create(ctx, p.object,
 			metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 		if err != nil {
-			return m.refusal(p.word, err)
+			return m.request.refusal(p.word, err)
 		}
 		if i == 0 {
 			timer = made.GetUID()
@@ -187,9 +131,9 @@ func (m *Machine) waitUntilReady(ctx context.Context) error {
 		return err
 	}
 	m.node, m.uid = s.node, s.uid
-	proxy, err := m.proxy()
+	proxy, err := m.request.proxy()
 	if err == nil {
-		err = m.keys.writeConfig(*m.options.Machine, s.address, proxy)
+		err = m.keys.writeConfig(*m.request.options.Machine, s.address, proxy)
 	}
 	if err != nil {
 		return err
@@ -203,7 +147,7 @@ func (m *Machine) waitUntilReady(ctx context.Context) error {
 // awaitGuest waits until the guest has booted, and cloud-init has let headroom in: until then there is no SSH server,
 // or one with other keys.
 func (m *Machine) awaitGuest(ctx context.Context, address string) error {
-	for end := time.Now().Add(m.options.Wait); ; {
+	for end := time.Now().Add(m.request.options.Wait); ; {
 		err := m.Connect(ctx)
 		if err == nil {
 			return nil
@@ -214,10 +158,10 @@ func (m *Machine) awaitGuest(ctx context.Context, address string) error {
 		if time.Now().After(end) {
 			return &host.NotStarted{
 				Err: &lab.Error{What: fmt.Sprintf("the machine runs, and its guest at %s has not let headroom in "+
-					"after %s", address, m.options.Wait), Target: m.Name(), Err: err,
+					"after %s", address, m.request.options.Wait), Target: m.Name(), Err: err,
 					Hints: []string{"does its image have cloud-init and an SSH server that lets " +
-						m.options.Machine.User + " in? virtctl console -n " + m.cluster.namespace + " " + m.name() +
-						" shows it boot, while it is there",
+						m.request.options.Machine.User + " in? virtctl console -n " + m.cluster.namespace + " " +
+						m.request.name() + " shows it boot, while it is there",
 						"can addresses of pods be reached from here? through=virtctl goes by the API server, " +
 							"through=ssh://user@node by a host that reaches them"}}}
 		}
@@ -234,7 +178,7 @@ const findDiskScript = `for d in /dev/disk/by-id/"$1" /dev/disk/by-id/*[-_]"$1";
 // findDisk finds the disk under test by its serial number; the name that the kernel gives it may be another at each
 // boot.
 func (m *Machine) findDisk(ctx context.Context) error {
-	if m.options.Volume.Kind == "" {
+	if m.request.options.Volume.Kind == "" {
 		return nil
 	}
 	out, err := m.Run(ctx, "sh", "-c", findDiskScript, headroom, diskSerial)
@@ -252,13 +196,13 @@ func (m *Machine) findDisk(ctx context.Context) error {
 
 // Label has all that was made carry the run's ID: there is no run yet when the machine is made.
 func (m *Machine) Label(ctx context.Context, run string) error {
-	m.run = run
+	m.request.run = run
 	patch, err := (&unstructured.Unstructured{
 		Object: object{"metadata": object{"labels": object{runLabel: run}}}}).MarshalJSON()
 	if err != nil {
 		return err
 	}
-	for _, p := range m.components("") {
+	for _, p := range m.request.components("") {
 		if _, err := m.cluster.of(p.kind).Patch(ctx, p.object.GetName(), types.MergePatchType, patch,
 			metav1.PatchOptions{}); err != nil {
 			return &lab.Error{What: "can't label what was made with the run's ID", Target: m.Name(), Err: err}
@@ -287,7 +231,7 @@ func (m *Machine) Address(ctx context.Context) (string, error) {
 	s, err := m.look(ctx)
 	if err == nil && s.address == "" {
 		err = &lab.Error{What: "the machine has no address", Target: m.Name(),
-			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.name() + " -o wide"}}
+			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.request.name() + " -o wide"}}
 	}
 	return s.address, err
 }
@@ -298,7 +242,7 @@ func (m *Machine) TestPath() string { return m.place }
 // MadeBlank says whether a device is a disk that was made for this machine, and goes with it. A class may hand out what
 // was used before, so that its content is still to be looked at.
 func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
-	if m.options.Volume.Kind != podname.Claimed && m.options.Volume.Kind != podname.EmptyDisk {
+	if m.request.options.Volume.Kind != podname.Claimed && m.request.options.Volume.Kind != podname.EmptyDisk {
 		return false, nil
 	}
 	out, err := m.Run(ctx, "readlink", "-f", "--", m.place)
@@ -306,7 +250,7 @@ func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
 }
 
 // Unseen is true: whoever provisions volumes of a class may hand out what was used before.
-func (m *Machine) Unseen() bool { return m.options.Volume.Kind == podname.Claimed }
+func (m *Machine) Unseen() bool { return m.request.options.Volume.Kind == podname.Claimed }
 
 // instanceStatus is an error that is host.ErrGone when the instance that was connected to does not run any more; nil
 // while it does, and while nobody can tell.
@@ -330,8 +274,8 @@ func (m *Machine) instanceStatus(ctx context.Context) error {
 }
 
 func (m *Machine) gone(why string) error {
-	return &lab.Error{What: fmt.Sprintf("the machine %s on node %s is gone: %s", m.name(), m.node, why),
-		Target: m.options.Name, Err: host.ErrGone}
+	return &lab.Error{What: fmt.Sprintf("the machine %s on node %s is gone: %s", m.request.name(), m.node, why),
+		Target: m.request.options.Name, Err: host.ErrGone}
 }
 
 // Lost says why the machine is gone for good; nil while it is there, or nobody can tell.
@@ -346,11 +290,11 @@ func (m *Machine) Generation() string { return m.uid }
 // Caveats are what is to be said of every measurement in the machine.
 func (m *Machine) Caveats(ctx context.Context) []string {
 	printed := m.SSH.Caveats(ctx)
-	if m.options.Volume.Kind == podname.Claimed && !m.options.Volume.Block {
+	if m.request.options.Volume.Kind == podname.Claimed && !m.request.options.Volume.Block {
 		printed = append(printed, "the disk is an image in a file system of its claim; mode=block gives the guest the "+
 			"volume itself")
 	}
-	if m.options.Volume.Kind == podname.EmptyDisk {
+	if m.request.options.Volume.Kind == podname.EmptyDisk {
 		printed = append(printed, "an emptydisk is a sparse image in the file system of its node, and not a volume "+
 			"of any class")
 	}

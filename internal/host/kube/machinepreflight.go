@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -18,51 +17,50 @@ import (
 // preflight refuses what would fail later, before anything is made: a cluster without KubeVirt, or with one that lacks
 // what is asked for; permissions, the namespace, the class of storage, the node; and what admission has to say, which
 // is asked by a dry run. All that it finds is in one error.
-func (m *Machine) preflight(ctx context.Context) error {
-	if err := m.lacksKubeVirt(ctx); err != nil {
+func (r *machineRequest) preflight(ctx context.Context) error {
+	if err := r.lacksKubeVirt(ctx); err != nil {
 		return err
 	}
-	missing, err := m.cluster.missing(ctx, m.needs())
+	missing, err := r.cluster.missing(ctx, r.needs())
 	if err != nil {
 		return err
 	}
 	if len(missing) > 0 {
-		return lacking(m.options.Name, m.cluster.namespace, missing)
+		return lacking(r.options.Name, r.cluster.namespace, missing)
 	}
 	// A pod of the same options asks for the same node and the same volume.
-	p := &Pod{Shell: host.NewShell(m.options.Name, nil, 0), options: m.options, cluster: m.cluster}
-	refused := []error{m.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, 1), m.lacksClaims(ctx),
-		m.lacksWay(), m.needsVersion(m.options.Machine.Disk)}
-	m.binding, m.provisioner = p.binding, p.provisioner
+	p := request{options: r.options, cluster: r.cluster}
+	refused := []error{r.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, 1), r.lacksClaims(ctx),
+		r.lacksWay(), r.needsVersion(r.options.Machine.Disk)}
 	if err := errors.Join(refused...); err != nil {
 		return err
 	}
-	return m.dryRunCreate(ctx)
+	return r.dryRunCreate(ctx)
 }
 
 // lacksKubeVirt refuses a cluster without it, and notes its version where it may be seen.
-func (m *Machine) lacksKubeVirt(ctx context.Context) error {
-	_, err := retried(ctx, m.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
-		return m.cluster.of(machines()).List(ctx, metav1.ListOptions{Limit: 1})
+func (r *machineRequest) lacksKubeVirt(ctx context.Context) error {
+	_, err := retried(ctx, r.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+		return r.cluster.of(machines()).List(ctx, metav1.ListOptions{Limit: 1})
 	})
 	if absent(err) {
 		return &lab.Error{Kind: lab.Refused, What: "the cluster has no KubeVirt: it does not know virtualmachines of " +
-			"kubevirt.io/v1", Target: m.options.Name,
+			"kubevirt.io/v1", Target: r.options.Name,
 			Hints: []string{"kubectl get kubevirt -A shows where it is installed, in a cluster that has it",
 				"without it, measure a pod: kube:pod?class=…"}}
 	}
 	if err != nil && isUnavailable(err) {
-		return m.cluster.unreachable(err)
+		return r.cluster.unreachable(err)
 	}
-	list, err := m.cluster.globals(ctx, kubevirts())
+	list, err := r.cluster.globals(ctx, kubevirts())
 	if err != nil || len(list.Items) == 0 {
 		return nil // it may not be seen by everybody
 	}
 	kv := list.Items[0].Object
-	m.version, _, _ = unstructured.NestedString(kv, "status", "observedKubeVirtVersion")
+	r.version, _, _ = unstructured.NestedString(kv, "status", "observedKubeVirtVersion")
 	if phase, _, _ := unstructured.NestedString(kv, "status", "phase"); phase != "" && phase != "Deployed" {
 		return &lab.Error{Kind: lab.Refused, What: "KubeVirt is not ready in the cluster: it is " + phase,
-			Target: m.options.Name, Hints: []string{"kubectl get kubevirt -A"}}
+			Target: r.options.Name, Hints: []string{"kubectl get kubevirt -A"}}
 	}
 	return nil
 }
@@ -72,15 +70,15 @@ func (m *Machine) lacksKubeVirt(ctx context.Context) error {
 const poolSince = 5
 
 // needsVersion refuses what the cluster's KubeVirt is too old for, where its version may be seen.
-func (m *Machine) needsVersion(d podname.MachineDisk) error {
-	major, minor, ok := versionOf(m.version)
+func (r *machineRequest) needsVersion(d podname.MachineDisk) error {
+	major, minor, ok := versionOf(r.version)
 	if d.Policy != podname.ThreadPool || !ok || major > 1 || major == 1 && minor >= poolSince {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Refused,
 		What: fmt.Sprintf("KubeVirt %s has no %s: several IOThreads for a disk came with v1.%d",
-			m.version, podname.ThreadPool,
-			poolSince), Target: m.options.Name,
+			r.version, podname.ThreadPool,
+			poolSince), Target: r.options.Name,
 		Hints: []string{"iothreadspolicy=shared, or dedicatediothread, gives the disk one thread"}}
 }
 
@@ -99,7 +97,7 @@ func versionOf(text string) (major, minor int, ok bool) {
 }
 
 // needs are the permissions that a machine takes.
-func (m *Machine) needs() []permission {
+func (r *machineRequest) needs() []permission {
 	var list []permission
 	verbs := func(resource, group string, verbs ...string) {
 		for _, v := range verbs {
@@ -109,33 +107,33 @@ func (m *Machine) needs() []permission {
 	verbs("virtualmachines", "kubevirt.io", "create", "get", "update", "patch", "delete")
 	verbs("virtualmachineinstances", "kubevirt.io", "get")
 	// apiVMInstancesPortForward of KubeVirt's own roles, pkg/virt-operator/resource/generate/rbac/cluster.go
-	if m.options.Machine.Through == podname.ByVirtctl {
+	if r.options.Machine.Through == podname.ByVirtctl {
 		list = append(list, permission{"get", "virtualmachineinstances", "portforward", "subresources.kubevirt.io"})
 	}
 	verbs("secrets", "", "create", "get", "patch", "delete")
 	verbs("jobs", "batch", "create", "get", "patch", "delete")
-	if m.options.Volume.Kind == podname.Claimed {
+	if r.options.Volume.Kind == podname.Claimed {
 		verbs("persistentvolumeclaims", "", "create", "get", "patch", "delete")
-	} else if len(m.claimNames()) > 0 {
+	} else if len(r.claimNames()) > 0 {
 		verbs("persistentvolumeclaims", "", "get")
 	}
 	return list
 }
 
 // lacksClaims looks at the claims that are there already.
-func (m *Machine) lacksClaims(ctx context.Context) error {
-	for _, name := range m.claimNames() {
-		if name == m.claimName() {
+func (r *machineRequest) lacksClaims(ctx context.Context) error {
+	for _, name := range r.claimNames() {
+		if name == r.claimName() {
 			continue
 		}
-		_, err := m.cluster.get(ctx, claims(), name)
+		_, err := r.cluster.get(ctx, claims(), name)
 		if absent(err) {
 			return &lab.Error{Kind: lab.Usage, What: "there is no claim " + name + " in namespace " +
-				m.cluster.namespace, Target: m.options.Name,
-				Hints: []string{"kubectl get pvc -n " + m.cluster.namespace + " lists them"}}
+				r.cluster.namespace, Target: r.options.Name,
+				Hints: []string{"kubectl get pvc -n " + r.cluster.namespace + " lists them"}}
 		}
 		if err != nil {
-			return m.cluster.unreachable(err)
+			return r.cluster.unreachable(err)
 		}
 	}
 	return nil
@@ -143,25 +141,25 @@ func (m *Machine) lacksClaims(ctx context.Context) error {
 
 // dryRunCreate has the server go through the making of everything without making it: what the schema of KubeVirt does
 // not know, and what admission forbids, it refuses now.
-func (m *Machine) dryRunCreate(ctx context.Context) error {
-	for _, p := range m.components("") {
-		_, err := m.cluster.of(p.kind).Create(ctx, p.object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll},
+func (r *machineRequest) dryRunCreate(ctx context.Context) error {
+	for _, p := range r.components("") {
+		_, err := r.cluster.of(p.kind).Create(ctx, p.object, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll},
 			FieldValidation: metav1.FieldValidationStrict})
 		if err != nil {
-			return m.refusal(p.word, err)
+			return r.refusal(p.word, err)
 		}
 	}
 	return nil
 }
 
 // refusal is the error of an object that the server does not take, with the way out.
-func (m *Machine) refusal(what string, err error) error {
+func (r *machineRequest) refusal(what string, err error) error {
 	if strings.Contains(err.Error(), "unknown field") {
 		return &lab.Error{Kind: lab.Refused, What: "the cluster's KubeVirt does not know what is asked for",
-			Target: m.options.Name, Err: err,
+			Target: r.options.Name, Err: err,
 			Hints: []string{"the message names the field; a newer KubeVirt has it, or leave out the option"}}
 	}
-	return refusal(m.cluster, m.options.Name, what, err)
+	return refusal(r.cluster, r.options.Name, what, err)
 }
 
 // OnNode is where the container of a pod that is for its node has what a path names on the node. The kernel's own

@@ -20,19 +20,19 @@ func (m *Machine) Boot(ctx context.Context, spec host.BootSpec) error {
 		return &lab.Error{Kind: lab.Usage, What: "a machine of KubeVirt starts the kernel of its image, whose " +
 			"arguments can't be set from outside", Target: m.Name()}
 	}
-	asked, err := podname.Parse(m.options.Name)
+	asked, err := podname.Parse(m.request.options.Name)
 	if err != nil {
 		return err
 	}
-	asked.Machine.Boot, asked.Machine.BootClaim = m.options.Machine.Boot, m.options.Machine.BootClaim
+	asked.Machine.Boot, asked.Machine.BootClaim = m.request.options.Machine.Boot, m.request.options.Machine.BootClaim
 	changed, err := asked.WithSettings(spec.Machine)
 	if err != nil {
 		return err
 	}
-	if err := m.needsVersion(changed.Disk); err != nil {
+	if err := m.request.needsVersion(changed.Disk); err != nil {
 		return err
 	}
-	m.options.Machine = changed
+	m.request.options.Machine = changed
 	return m.restart(ctx)
 }
 
@@ -48,11 +48,13 @@ func (m *Machine) restart(ctx context.Context) error {
 	if err := m.change(ctx, func(spec object) object { spec["runStrategy"] = runHalted; return spec }); err != nil {
 		return err
 	}
-	if err := m.awaitHalted(ctx); err != nil {
+	if err := m.cluster.awaitGone(ctx, instances(), "vmi", m.request.name()); err != nil {
 		return err
 	}
-	m.options.Node = m.node // another one would be another machine
-	err := m.change(ctx, func(object) object { return machineSpec(m.options, m.name(), m.claimName(), m.labels()) })
+	m.request.options.Node = m.node // another one would be another machine
+	err := m.change(ctx, func(object) object {
+		return machineSpec(m.request.options, m.request.name(), m.request.claimName(), m.request.labels())
+	})
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func (m *Machine) restart(ctx context.Context) error {
 // change changes the specification of the machine, and again when somebody else has changed the object meanwhile.
 func (m *Machine) change(ctx context.Context, to func(spec object) object) error {
 	for {
-		is, err := m.cluster.get(ctx, machines(), m.name())
+		is, err := m.cluster.get(ctx, machines(), m.request.name())
 		if absent(err) {
 			return m.gone("it was deleted")
 		}
@@ -80,7 +82,7 @@ func (m *Machine) change(ctx context.Context, to func(spec object) object) error
 			return nil
 		}
 		if !apierrors.IsConflict(err) {
-			return m.refusal("the change of the machine", err)
+			return m.request.refusal("the change of the machine", err)
 		}
 		if err := pause(ctx); err != nil {
 			return err
@@ -90,11 +92,11 @@ func (m *Machine) change(ctx context.Context, to func(spec object) object) error
 
 // verify reads back of the instance what was asked for: an older KubeVirt drops what it does not know.
 func (m *Machine) verify(ctx context.Context) error {
-	instance, err := m.cluster.get(ctx, instances(), m.name())
+	instance, err := m.cluster.get(ctx, instances(), m.request.name())
 	if err != nil {
 		return m.cluster.unreachable(err)
 	}
-	d := m.options.Machine.Disk
+	d := m.request.options.Machine.Disk
 	policy, _, _ := unstructured.NestedString(instance.Object, "spec", "domain", "ioThreadsPolicy")
 	pool, _, _ := unstructured.NestedInt64(instance.Object, "spec", "domain", "ioThreads",
 		"supplementalPoolThreadCount")
@@ -102,7 +104,7 @@ func (m *Machine) verify(ctx context.Context) error {
 	if policy != d.Policy || pool != int64(d.Pool) || many != d.MultiQueue {
 		return &lab.Error{What: "the machine was not started as it was asked for: its instance has other IOThreads, " +
 			"or queues", Target: m.Name(),
-			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.name() +
+			Hints: []string{"kubectl get vmi -n " + m.cluster.namespace + " " + m.request.name() +
 				" -o yaml shows it; an admission webhook may have a policy of its own"}}
 	}
 	return nil

@@ -19,12 +19,13 @@ func TestTheWayToAMachine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := Machine{options: o, session: "0123", cluster: &cluster{namespace: "perf"}, ssh: []string{"-F", "/etc/x"}}
-		if got, err := m.proxy(); err != nil || got != want {
+		r := machineRequest{options: o, session: "0123", cluster: &cluster{namespace: "perf"},
+			ssh: []string{"-F", "/etc/x"}}
+		if got, err := r.proxy(); err != nil || got != want {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-		m.options.Context, m.ssh = "$(reboot)", []string{"-F", "/tmp/a b"}
-		if got, err := m.proxy(); want != "" && err == nil {
+		r.options.Context, r.ssh = "$(reboot)", []string{"-F", "/tmp/a b"}
+		if got, err := r.proxy(); want != "" && err == nil {
 			t.Errorf("%s: a shell would be given %q", name, got)
 		}
 	}

@@ -86,14 +86,14 @@ func conditionsOf(of object) []object {
 
 // look reads the machine and its instance, which has the same name.
 func (m *Machine) look(ctx context.Context) (machineStatus, error) {
-	machine, err := m.cluster.get(ctx, machines(), m.name())
+	machine, err := m.cluster.get(ctx, machines(), m.request.name())
 	if absent(err) {
 		return machineStatus{}, m.gone("it was deleted")
 	}
 	if err != nil {
 		return machineStatus{}, m.cluster.unreachable(err)
 	}
-	instance, err := m.cluster.get(ctx, instances(), m.name())
+	instance, err := m.cluster.get(ctx, instances(), m.request.name())
 	if absent(err) {
 		return machineStatusOf(machine.Object, nil), nil
 	}
@@ -105,7 +105,7 @@ func (m *Machine) look(ctx context.Context) (machineStatus, error) {
 
 // awaitRunning waits until the guest runs and has an address. What can't become better by waiting is an error at once.
 func (m *Machine) awaitRunning(ctx context.Context) (machineStatus, error) {
-	for end := time.Now().Add(m.options.Wait); ; {
+	for end := time.Now().Add(m.request.options.Wait); ; {
 		s, err := m.look(ctx)
 		if err != nil {
 			return s, err
@@ -114,19 +114,14 @@ func (m *Machine) awaitRunning(ctx context.Context) (machineStatus, error) {
 		case s.phase == "Running" && s.address != "" && !s.leaving:
 			return s, nil
 		case s.failed:
-			return s, m.notStarted(ctx, s, "did not start")
+			return s, m.request.notStarted(ctx, s, "did not start")
 		case time.Now().After(end):
-			return s, m.notStarted(ctx, s, "has not started after "+m.options.Wait.String())
+			return s, m.request.notStarted(ctx, s, "has not started after "+m.request.options.Wait.String())
 		}
 		if err := pause(ctx); err != nil {
 			return s, err
 		}
 	}
-}
-
-// awaitHalted waits until there is no instance any more.
-func (m *Machine) awaitHalted(ctx context.Context) error {
-	return m.cluster.awaitGone(ctx, instances(), "vmi", m.name())
 }
 
 // pause is how long nobody looks.
@@ -141,14 +136,15 @@ func pause(ctx context.Context) error {
 
 // notStarted is the error of a machine that does not start, with what KubeVirt says, what the events of all that it is
 // made of say, and the way out.
-func (m *Machine) notStarted(ctx context.Context, s machineStatus, what string) error {
-	names := append([]string{m.name()}, m.claimNames()...)
-	launcher, name := m.launcher(ctx, s.uid)
+func (r *machineRequest) notStarted(ctx context.Context, s machineStatus, what string) error {
+	names := append([]string{r.name()}, r.claimNames()...)
+	launcher, name := r.launcher(ctx, s.uid)
 	if name != "" {
 		names = append(names, name)
 	}
-	printed := append(slices.Clone(s.reasons), m.cluster.eventMessages(ctx, names...)...)
-	e := &lab.Error{What: "the machine " + what, Target: m.Name(), Output: strings.Join(slices.Compact(printed), "\n")}
+	printed := append(slices.Clone(s.reasons), r.cluster.eventMessages(ctx, names...)...)
+	e := &lab.Error{What: "the machine " + what, Target: r.options.Name,
+		Output: strings.Join(slices.Compact(printed), "\n")}
 	if s.printable != "" {
 		e.What += ": " + s.printable
 	}
@@ -158,7 +154,7 @@ func (m *Machine) notStarted(ctx context.Context, s machineStatus, what string) 
 	if launcher.message != "" && !strings.Contains(e.Output, launcher.message) {
 		e.Output = strings.TrimPrefix(e.Output+"\n"+launcher.message, "\n")
 	}
-	e.Hints = m.hints(s, e.Output+"\n"+launcher.reason)
+	e.Hints = r.hints(s, e.Output+"\n"+launcher.reason)
 	if !s.failed {
 		return &host.NotStarted{Err: e} // started in another way it may
 	}
@@ -166,12 +162,12 @@ func (m *Machine) notStarted(ctx context.Context, s machineStatus, what string) 
 }
 
 // launcher is how far the pod is in which an instance runs, and its name.
-func (m *Machine) launcher(ctx context.Context, uid string) (status, string) {
+func (r *machineRequest) launcher(ctx context.Context, uid string) (status, string) {
 	if uid == "" {
 		return status{}, ""
 	}
-	list, err := retried(ctx, m.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
-		return m.cluster.of(pods()).List(ctx, metav1.ListOptions{LabelSelector: "kubevirt.io/created-by=" + uid})
+	list, err := retried(ctx, r.cluster, func(ctx context.Context) (*unstructured.UnstructuredList, error) {
+		return r.cluster.of(pods()).List(ctx, metav1.ListOptions{LabelSelector: "kubevirt.io/created-by=" + uid})
 	})
 	if err != nil || len(list.Items) == 0 {
 		return status{}, "" // pods may not be seen by everybody, and only explain
@@ -180,18 +176,18 @@ func (m *Machine) launcher(ctx context.Context, uid string) (status, string) {
 }
 
 // hints are the ways out of what keeps a machine from starting.
-func (m *Machine) hints(s machineStatus, printed string) []string {
+func (r *machineRequest) hints(s machineStatus, printed string) []string {
 	has := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(printed, text) })
 	}
-	by := "kubectl describe vmi -n " + m.cluster.namespace + " shows machines while they are there"
+	by := "kubectl describe vmi -n " + r.cluster.namespace + " shows machines while they are there"
 	switch {
 	case s.printable == "ImagePullBackOff" || has("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull"):
-		return []string{"check the name of the container disk: boot=" + m.options.Machine.Boot,
+		return []string{"check the name of the container disk: boot=" + r.options.Machine.Boot,
 			"a registry that asks who you are needs a secret of the namespace: pullsecret=NAME"}
 	case has("unbound immediate PersistentVolumeClaims", "didn't find available persistent volumes",
 		"ProvisioningFailed"):
-		return []string{"StorageClass " + m.options.Volume.Of +
+		return []string{"StorageClass " + r.options.Volume.Of +
 			" has no volume to give; kubectl get pv shows those there are"}
 	case has("Insufficient devices.kubevirt.io/kvm"):
 		return []string{"no node has KVM; KubeVirt emulates where its developerConfiguration.useEmulation is set, " +

@@ -18,18 +18,9 @@ import (
 // Pod is a pod that was made to be measured. It is the shell in its container for everything but its life.
 type Pod struct {
 	*host.Shell
-	options podname.Options
+	request request
 	cluster *cluster
-	session string
 	record  *sessionRecord
-	// base begins the names of what is made for the pod. member says that it is one of a set, which removes what was
-	// made.
-	base   string
-	member bool
-	// run is the ID of the run that the pod belongs to, once there is one.
-	run string
-	// binding and provisioner are those of the class of the volume, where they may be seen.
-	binding, provisioner string
 
 	mu sync.Mutex
 	// tries is how many pods there were, pod the name of the present one, node where it runs. cpu and memory are what
@@ -71,11 +62,11 @@ func Open(ctx context.Context, o podname.Options, on Host) (*Pod, error) {
 		return nil, err
 	}
 	p := newPod(c, o, newSession())
-	p.base = "headroom-" + p.session
-	if err := p.preflight(ctx, 1); err != nil {
+	p.request.base = "headroom-" + p.request.session
+	if err := p.request.preflight(ctx, 1); err != nil {
 		return nil, err
 	}
-	if p.record, err = c.newSessionRecord(on.Records, o, p.session); err != nil {
+	if p.record, err = c.newSessionRecord(on.Records, o, p.request.session); err != nil {
 		return nil, err
 	}
 	if on.Report != nil {
@@ -88,7 +79,7 @@ func Open(ctx context.Context, o podname.Options, on Host) (*Pod, error) {
 }
 
 func newPod(c *cluster, o podname.Options, session string) *Pod {
-	p := &Pod{options: o, cluster: c, session: session}
+	p := &Pod{request: request{options: o, cluster: c, session: session}, cluster: c}
 	p.Shell = host.NewShell(o.Name, apiTransport{p}, 0)
 	if o.Nodes {
 		p.Relocate(onNode)
@@ -96,42 +87,9 @@ func newPod(c *cluster, o podname.Options, session string) *Pod {
 	return p
 }
 
-// objects are the names of what a try makes.
-func (p *Pod) objects(try int) objects {
-	o := objects{pod: p.base}
-	if try > 1 {
-		o.pod += fmt.Sprintf("-%d", try)
-	}
-	if p.options.Volume.Kind == podname.Claimed {
-		o.claim = p.base
-	}
-	return o
-}
-
-// claimNames are those of the claims that a pod may wait for.
-func (p *Pod) claimNames(pod string) []string {
-	switch p.options.Volume.Kind {
-	case podname.Claimed:
-		return []string{p.objects(1).claim}
-	case podname.Existing:
-		return []string{p.options.Volume.Of}
-	case podname.Ephemeral:
-		return []string{pod + "-" + volumeName}
-	}
-	return nil
-}
-
-func (p *Pod) labels() map[string]string {
-	l := map[string]string{managedBy: headroom, sessionLabel: p.session}
-	if p.run != "" {
-		l[runLabel] = p.run
-	}
-	return l
-}
-
 // Label has all that was made, and all that will be, carry the run's ID: there is no run yet when the pod is made.
 func (p *Pod) Label(ctx context.Context, run string) error {
-	p.run = run
+	p.request.run = run
 	patch, err := (&unstructured.Unstructured{
 		Object: object{"metadata": object{"labels": object{runLabel: run}}}}).MarshalJSON()
 	if err != nil {
@@ -139,7 +97,7 @@ func (p *Pod) Label(ctx context.Context, run string) error {
 	}
 	name, _ := p.current()
 	_, err = p.cluster.of(pods()).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	if claim := p.objects(1).claim; err == nil && claim != "" {
+	if claim := p.request.objects(1).claim; err == nil && claim != "" {
 		_, err = p.cluster.of(claims()).Patch(ctx, claim, types.MergePatchType, patch, metav1.PatchOptions{})
 	}
 	if err != nil {
@@ -164,13 +122,13 @@ func (p *Pod) start(ctx context.Context) error {
 	if err := p.make(ctx, o); err != nil {
 		return err
 	}
-	running, err := p.awaitRunning(ctx, o.pod)
+	running, err := p.request.awaitRunning(ctx, o.pod)
 	if err != nil {
 		return err
 	}
 	p.mu.Lock()
 	p.pod, p.node = o.pod, statusOf(running.Object).node
-	p.cpu, p.memory = p.options.CPU, p.options.Memory
+	p.cpu, p.memory = p.request.options.CPU, p.request.options.Memory
 	p.mu.Unlock()
 	if err := p.Connect(ctx); err != nil {
 		return err
@@ -183,22 +141,23 @@ func (p *Pod) nextObjects() objects {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tries++
-	return p.objects(p.tries)
+	return p.request.objects(p.tries)
 }
 
 // make makes a pod, and the claim before the first. It is on disk that they are about to be made.
 func (p *Pod) make(ctx context.Context, o objects) error {
 	if o.claim != "" && p.claimUID == "" {
-		claim, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, o.claim, p.labels()),
+		claim, err := p.cluster.of(claims()).Create(ctx, claimOf(p.request.options, o.claim, p.request.labels()),
 			metav1.CreateOptions{})
 		if err != nil {
-			return p.refusal("the claim", err)
+			return p.request.refusal("the claim", err)
 		}
 		p.claimUID = claim.GetUID()
 	}
-	made, err := p.cluster.of(pods()).Create(ctx, podOf(p.options, o.pod, o.claim, p.labels()), metav1.CreateOptions{})
+	made, err := p.cluster.of(pods()).Create(ctx, podOf(p.request.options, o.pod, o.claim, p.request.labels()),
+		metav1.CreateOptions{})
 	if err != nil {
-		return p.refusal("the pod", err)
+		return p.request.refusal("the pod", err)
 	}
 	if o.claim != "" {
 		return p.own(ctx, o, made.GetUID())
@@ -221,7 +180,7 @@ func (p *Pod) own(ctx context.Context, o objects, uid types.UID) error {
 // Close removes the pod and all that was made for it, and returns when it is gone. That of a set only ends the
 // connection.
 func (p *Pod) Close() error {
-	if p.member {
+	if p.request.member {
 		return p.Shell.Close()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*deletionTimeout)
@@ -252,12 +211,12 @@ func (p *Pod) Address(ctx context.Context) (string, error) {
 }
 
 // TestPath is where in the container the volume under test is; empty without one.
-func (p *Pod) TestPath() string { return p.options.Volume.At }
+func (p *Pod) TestPath() string { return p.request.options.Volume.At }
 
 // MadeBlank says whether a device is a volume that was made for this pod, and goes with it. A class may hand out what
 // was used before, so that its content is still to be looked at.
 func (p *Pod) MadeBlank(_ context.Context, device string) (bool, error) {
-	v := p.options.Volume
+	v := p.request.options.Volume
 	return v.Block && (v.Kind == podname.Claimed || v.Kind == podname.Ephemeral) && device == v.At, nil
 }
 

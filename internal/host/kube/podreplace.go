@@ -41,7 +41,7 @@ func (p *Pod) Boot(ctx context.Context, spec host.BootSpec) error {
 		return &lab.Error{Kind: lab.Usage, What: "a pod has the kernel of its node, and can't be started with " +
 			"another or with other arguments", Target: p.Name()}
 	}
-	asked, err := podname.Parse(p.options.Name)
+	asked, err := podname.Parse(p.request.options.Name)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (p *Pod) Boot(ctx context.Context, spec host.BootSpec) error {
 	if cpu == p.cpu && memory == p.memory && p.Lost(ctx) == nil {
 		return nil
 	}
-	p.options.CPU, p.options.Memory = cpu, memory
+	p.request.options.CPU, p.request.options.Memory = cpu, memory
 	return p.replace(ctx)
 }
 
@@ -75,11 +75,11 @@ func Settings() []string { return []string{"cpu", "memory"} }
 // empty.
 func (p *Pod) replace(ctx context.Context) error {
 	old, node := p.current()
-	p.options.Node = node
-	if err := p.lacksNode(ctx); err != nil {
+	p.request.options.Node = node
+	if err := p.request.lacksNode(ctx); err != nil {
 		return err
 	}
-	if p.options.Volume.Kind == podname.Ephemeral && p.options.Volume.Block {
+	if p.request.options.Volume.Kind == podname.Ephemeral && p.request.options.Volume.Block {
 		return p.volumeGone("class= keeps the volume for the next pod")
 	}
 	if err := p.Forget(); err != nil {
@@ -88,22 +88,22 @@ func (p *Pod) replace(ctx context.Context) error {
 	p.mu.Lock()
 	p.user = nil
 	p.mu.Unlock()
-	if p.options.Volume.Kind == podname.Claimed {
+	if p.request.options.Volume.Kind == podname.Claimed {
 		if err := p.keepClaim(ctx); err != nil {
 			return err
 		}
 	}
-	if _, err := p.cluster.remove(ctx, pods(), old, p.session); err != nil {
+	if _, err := p.cluster.remove(ctx, pods(), old, p.request.session); err != nil {
 		return err
 	}
 	if err := p.cluster.awaitGone(ctx, pods(), "pod", old); err != nil {
 		return err
 	}
-	if p.options.Volume.Kind == podname.Claimed && p.claimUID == "" {
-		if err := p.cluster.awaitGone(ctx, claims(), "pvc", p.objects(1).claim); err != nil {
+	if p.request.options.Volume.Kind == podname.Claimed && p.claimUID == "" {
+		if err := p.cluster.awaitGone(ctx, claims(), "pvc", p.request.objects(1).claim); err != nil {
 			return err
 		}
-		if err := p.lacksClass(ctx, 1); err != nil {
+		if err := p.request.lacksClass(ctx, 1); err != nil {
 			return err
 		}
 	}
@@ -113,14 +113,14 @@ func (p *Pod) replace(ctx context.Context) error {
 // keepClaim has the claim outlast the pod. It forgets one that went with the pod.
 func (p *Pod) keepClaim(ctx context.Context) error {
 	patch := []byte(`{"metadata":{"ownerReferences":null}}`)
-	claim, err := p.cluster.of(claims()).Patch(ctx, p.objects(1).claim, types.MergePatchType, patch,
+	claim, err := p.cluster.of(claims()).Patch(ctx, p.request.objects(1).claim, types.MergePatchType, patch,
 		metav1.PatchOptions{})
 	switch {
 	case err != nil && !absent(err):
 		return &lab.Error{What: "can't keep the claim for the next pod", Target: p.Name(), Err: err}
 	case err == nil && claim.GetDeletionTimestamp() == nil:
 		return nil
-	case p.options.Volume.Block:
+	case p.request.options.Volume.Block:
 		return p.volumeGone("a device that was made again is looked at before it is written to: go on with headroom " +
 			"run --resume")
 	}
@@ -136,14 +136,14 @@ func (p *Pod) volumeGone(hint string) error {
 // Caveats are what is to be said of every measurement in the pod.
 func (p *Pod) Caveats(ctx context.Context) []string {
 	printed := p.Shell.Caveats(ctx)
-	if p.options.CPU.None() && p.options.Memory.None() {
+	if p.request.options.CPU.None() && p.request.options.Memory.None() {
 		printed = append(printed,
 			"the pod requests no CPU and no memory (BestEffort), so that other pods of node "+p.Node()+" come first; "+
 				"cpu=2&memory=1Gi gives it its own")
 	}
-	if p.provisioner != "" && p.binding == "Immediate" && p.options.Node != "" {
-		printed = append(printed, "StorageClass "+p.options.Volume.Of+" binds Immediate: the volume was made before "+
-			"the node was known")
+	if p.request.provisioner != "" && p.request.binding == "Immediate" && p.request.options.Node != "" {
+		printed = append(printed, "StorageClass "+p.request.options.Volume.Of+" binds Immediate: the volume was made "+
+			"before the node was known")
 	}
 	return printed
 }

@@ -64,7 +64,7 @@ func (w apiTransport) Vanished(ctx context.Context) string {
 	if err := w.pod.Lost(ctx); err != nil {
 		return err.Error()
 	}
-	return "memory may have run out: the pod's limit is " + limitText(w.pod.options.Memory) +
+	return "memory may have run out: the pod's limit is " + limitText(w.pod.request.options.Memory) +
 		"; kubectl describe pod shows what it was ended for"
 }
 
@@ -88,7 +88,8 @@ func (p *Pod) podStatus(ctx context.Context, name string) error {
 	s := statusOf(pod.Object)
 	switch {
 	case s.over && s.reason == "DeadlineExceeded":
-		return p.gone(name, "its deadline of "+p.options.Deadline.String()+" has passed; deadline=72h gives it more")
+		return p.gone(name, "its deadline of "+p.request.options.Deadline.String()+
+			" has passed; deadline=72h gives it more")
 	case s.over:
 		return p.gone(name, strings.TrimSuffix(strings.TrimSpace(strings.Join([]string{s.reason, s.message}, ": ")),
 			":"))

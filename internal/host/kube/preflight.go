@@ -19,19 +19,19 @@ import (
 // preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage
 // and how it binds, the node, and what admission has to say, which is asked by a dry run. All that it finds is in one
 // error. So many pods alike are to be made.
-func (p *Pod) preflight(ctx context.Context, alike int) error {
-	missing, err := p.cluster.missing(ctx, p.needs())
+func (r *request) preflight(ctx context.Context, alike int) error {
+	missing, err := r.cluster.missing(ctx, r.needs())
 	if err != nil {
 		return err
 	}
 	if len(missing) > 0 {
-		return lacking(p.Name(), p.cluster.namespace, missing)
+		return lacking(r.options.Name, r.cluster.namespace, missing)
 	}
-	if err := errors.Join(p.cluster.lacksNamespace(ctx), p.lacksNode(ctx), p.lacksClass(ctx, alike),
-		p.lacksClaim(ctx)); err != nil {
+	if err := errors.Join(r.cluster.lacksNamespace(ctx), r.lacksNode(ctx), r.lacksClass(ctx, alike),
+		r.lacksClaim(ctx)); err != nil {
 		return err
 	}
-	return p.dryRunCreate(ctx)
+	return r.dryRunCreate(ctx)
 }
 
 // lacking is the error of permissions that the user has not.
@@ -58,19 +58,19 @@ func (p permission) String() string {
 
 // needs are the permissions that a target takes. A websocket is opened by a GET, an older stream by a POST; either is
 // enough, so that only the verb is asked for that every server honours.
-func (p *Pod) needs() []permission {
+func (r *request) needs() []permission {
 	list := []permission{{"create", "pods", "", ""}, {"get", "pods", "", ""}, {"patch", "pods", "", ""},
 		{"delete", "pods", "", ""}, {"create", "pods", "exec", ""}}
-	if p.member {
+	if r.member {
 		list = append(list, permission{"list", "pods", "", ""})
 	}
-	if p.options.Volume.Kind == podname.Claimed {
+	if r.options.Volume.Kind == podname.Claimed {
 		list = append(list, permission{"create", "persistentvolumeclaims", "", ""},
 			permission{"get", "persistentvolumeclaims", "", ""},
 			permission{"patch", "persistentvolumeclaims", "", ""},
 			permission{"delete", "persistentvolumeclaims", "", ""})
 	}
-	if p.options.Volume.Kind == podname.Existing {
+	if r.options.Volume.Kind == podname.Existing {
 		list = append(list, permission{"get", "persistentvolumeclaims", "", ""})
 	}
 	return list
@@ -107,28 +107,28 @@ func (c *cluster) lacksNamespace(ctx context.Context) error {
 	return nil
 }
 
-func (p *Pod) lacksNode(ctx context.Context) error {
-	if p.options.Node == "" {
+func (r *request) lacksNode(ctx context.Context) error {
+	if r.options.Node == "" {
 		return nil
 	}
-	node, err := p.cluster.global(ctx, nodes(), p.options.Node)
+	node, err := r.cluster.global(ctx, nodes(), r.options.Node)
 	if absent(err) {
-		return &lab.Error{Kind: lab.Usage, What: "there is no node " + p.options.Node, Target: p.Name(),
-			Hints: []string{"nodes are " + p.cluster.names(ctx, nodes())}}
+		return &lab.Error{Kind: lab.Usage, What: "there is no node " + r.options.Node, Target: r.options.Name,
+			Hints: []string{"nodes are " + r.cluster.names(ctx, nodes())}}
 	}
 	if err != nil {
 		return nil // nodes may not be seen by everybody; the scheduler will say
 	}
-	if off, _, _ := unstructured.NestedBool(node.Object, "spec", "unschedulable"); off && !p.options.Tolerate {
-		return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " is cordoned: it takes no pods",
-			Target: p.Name(),
-			Hints: []string{"kubectl uncordon " + p.options.Node,
+	if off, _, _ := unstructured.NestedBool(node.Object, "spec", "unschedulable"); off && !r.options.Tolerate {
+		return &lab.Error{Kind: lab.Refused, What: "node " + r.options.Node + " is cordoned: it takes no pods",
+			Target: r.options.Name,
+			Hints: []string{"kubectl uncordon " + r.options.Node,
 				"or add tolerate, which has the pod run there all the same"}}
 	}
-	if !p.options.Tolerate {
+	if !r.options.Tolerate {
 		if taint := hardTaint(node.Object); taint != "" {
-			return &lab.Error{Kind: lab.Refused, What: "node " + p.options.Node + " has the taint " + taint,
-				Target: p.Name(),
+			return &lab.Error{Kind: lab.Refused, What: "node " + r.options.Node + " has the taint " + taint,
+				Target: r.options.Name,
 				Hints:  []string{"add tolerate, which has the pod run there all the same"}}
 		}
 	}
@@ -154,25 +154,25 @@ const noProvisioner = "kubernetes.io/no-provisioner"
 
 // lacksClass looks at the class of a volume that is to be made, and notes how it binds. One that makes no volumes must
 // have as many free as there will be pods.
-func (p *Pod) lacksClass(ctx context.Context, alike int) error {
-	v := p.options.Volume
+func (r *request) lacksClass(ctx context.Context, alike int) error {
+	v := r.options.Volume
 	if v.Kind != podname.Claimed && v.Kind != podname.Ephemeral {
 		return nil
 	}
-	class, err := p.cluster.global(ctx, classes(), v.Of)
+	class, err := r.cluster.global(ctx, classes(), v.Of)
 	if absent(err) {
-		return &lab.Error{Kind: lab.Usage, What: "there is no StorageClass " + v.Of, Target: p.Name(),
-			Hints: []string{"classes are " + p.cluster.names(ctx, classes())}}
+		return &lab.Error{Kind: lab.Usage, What: "there is no StorageClass " + v.Of, Target: r.options.Name,
+			Hints: []string{"classes are " + r.cluster.names(ctx, classes())}}
 	}
 	if err != nil {
 		return nil // as with nodes
 	}
-	p.binding, _, _ = unstructured.NestedString(class.Object, "volumeBindingMode")
-	p.provisioner, _, _ = unstructured.NestedString(class.Object, "provisioner")
-	if p.provisioner != noProvisioner {
+	r.binding, _, _ = unstructured.NestedString(class.Object, "volumeBindingMode")
+	r.provisioner, _, _ = unstructured.NestedString(class.Object, "provisioner")
+	if r.provisioner != noProvisioner {
 		return nil
 	}
-	list, err := p.cluster.globals(ctx, volumes())
+	list, err := r.cluster.globals(ctx, volumes())
 	if err != nil {
 		return nil // as above
 	}
@@ -188,7 +188,7 @@ func (p *Pod) lacksClass(ctx context.Context, alike int) error {
 	}
 	e := &lab.Error{Kind: lab.Refused,
 		What: fmt.Sprintf("StorageClass %s makes no volumes (%s), and none of mode %s with %s is free", v.Of,
-			noProvisioner, mode, v.Size), Target: p.Name(),
+			noProvisioner, mode, v.Size), Target: r.options.Name,
 		Hints: []string{"kubectl get pv shows the volumes there are; take a smaller size=, the other mode=, or make one",
 			"a volume that is Released holds what was on it, and is not given out again"}}
 	if free > 0 {
@@ -211,19 +211,19 @@ func fits(pv object, class, mode, size string) bool {
 }
 
 // lacksClaim looks at a claim that is there already, and notes whether it is a device.
-func (p *Pod) lacksClaim(ctx context.Context) error {
-	v := &p.options.Volume
+func (r *request) lacksClaim(ctx context.Context) error {
+	v := &r.options.Volume
 	if v.Kind != podname.Existing {
 		return nil
 	}
-	claim, err := p.cluster.get(ctx, claims(), v.Of)
+	claim, err := r.cluster.get(ctx, claims(), v.Of)
 	if absent(err) {
-		return &lab.Error{Kind: lab.Usage, What: "there is no claim " + v.Of + " in namespace " + p.cluster.namespace,
-			Target: p.Name(),
-			Hints:  []string{"kubectl get pvc -n " + p.cluster.namespace + " lists them"}}
+		return &lab.Error{Kind: lab.Usage, What: "there is no claim " + v.Of + " in namespace " + r.cluster.namespace,
+			Target: r.options.Name,
+			Hints:  []string{"kubectl get pvc -n " + r.cluster.namespace + " lists them"}}
 	}
 	if err != nil {
-		return p.cluster.unreachable(err)
+		return r.cluster.unreachable(err)
 	}
 	if mode, _, _ := unstructured.NestedString(claim.Object, "spec", "volumeMode"); mode == "Block" && !v.Block {
 		v.Block = true
@@ -248,22 +248,22 @@ func (c *cluster) names(ctx context.Context, kind schema.GroupVersionResource) s
 
 // dryRunCreate has the server go through the making of everything without making it: what admission forbids, as
 // PodSecurity and quotas do, it forbids now.
-func (p *Pod) dryRunCreate(ctx context.Context) error {
+func (r *request) dryRunCreate(ctx context.Context) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	if p.options.Volume.Kind == podname.Claimed {
-		if _, err := p.cluster.of(claims()).Create(ctx, claimOf(p.options, p.objects(0).claim, p.labels()), dry); err !=
+	if r.options.Volume.Kind == podname.Claimed {
+		if _, err := r.cluster.of(claims()).Create(ctx, claimOf(r.options, r.objects(0).claim, r.labels()), dry); err !=
 			nil {
-			return p.refusal("the claim", err)
+			return r.refusal("the claim", err)
 		}
 	}
-	o := p.objects(0)
+	o := r.objects(0)
 	for end := time.Now().Add(accountLimit); ; {
-		_, err := p.cluster.of(pods()).Create(ctx, podOf(p.options, o.pod, o.claim, p.labels()), dry)
+		_, err := r.cluster.of(pods()).Create(ctx, podOf(r.options, o.pod, o.claim, r.labels()), dry)
 		if err == nil {
 			return nil
 		}
 		if !lacksAccount(err) || time.Now().After(end) {
-			return p.refusal("the pod", err)
+			return r.refusal("the pod", err)
 		}
 		if err := pause(ctx); err != nil {
 			return err
@@ -285,7 +285,9 @@ func lacksAccount(err error) bool {
 }
 
 // refusal is the error of an object that the server does not take, with the way out.
-func (p *Pod) refusal(what string, err error) error { return refusal(p.cluster, p.Name(), what, err) }
+func (r *request) refusal(what string, err error) error {
+	return refusal(r.cluster, r.options.Name, what, err)
+}
 
 func refusal(c *cluster, target, what string, err error) error {
 	if isUnavailable(err) {

@@ -58,10 +58,10 @@ func OpenSet(ctx context.Context, o podname.Options, members []string, on Host) 
 		alike = 1
 	}
 	// What is asked for one is the same for all but for the node.
-	if err := s.Pods[0].preflight(ctx, alike); err != nil {
+	if err := s.Pods[0].request.preflight(ctx, alike); err != nil {
 		return nil, err
 	}
-	if s.record, err = c.newSessionRecord(on.Records, o, s.Pods[0].session); err != nil {
+	if s.record, err = c.newSessionRecord(on.Records, o, s.Pods[0].request.session); err != nil {
 		return nil, err
 	}
 	s.record.record.Many = true
@@ -94,7 +94,7 @@ func (s *Set) describe(ctx context.Context, o podname.Options, members []string)
 		}
 		own.Image = o.Image
 		p := newPod(s.cluster, own, session)
-		p.base, p.member = fmt.Sprintf("headroom-%s-n%d", session, i+1), true
+		p.request.base, p.request.member = fmt.Sprintf("headroom-%s-n%d", session, i+1), true
 		s.Pods = append(s.Pods, p)
 	}
 	return nil
@@ -105,7 +105,7 @@ func (s *Set) start(ctx context.Context) error {
 	made := make([]objects, len(s.Pods))
 	for i, p := range s.Pods {
 		p.record = s.record
-		p.binding, p.provisioner = s.Pods[0].binding, s.Pods[0].provisioner
+		p.request.binding, p.request.provisioner = s.Pods[0].request.binding, s.Pods[0].request.provisioner
 		made[i] = p.nextObjects()
 	}
 	if err := s.record.add(made...); err != nil {
@@ -128,7 +128,7 @@ func (s *Set) start(ctx context.Context) error {
 
 // await returns when all pods run, or when waiting longer changes nothing: then with those that don't, by name.
 func (s *Set) await(ctx context.Context, begun time.Time) (map[string]status, error) {
-	limit := s.Pods[0].options.Wait + time.Duration(len(s.Pods))*perPod
+	limit := s.Pods[0].request.options.Wait + time.Duration(len(s.Pods))*perPod
 	for {
 		waiting := map[string]status{}
 		futile := true
@@ -177,18 +177,18 @@ func (s *Set) recordNodes(ctx context.Context, made []objects, waiting map[strin
 		if runs {
 			p.mu.Lock()
 			p.pod, p.node = made[i].pod, node
-			p.cpu, p.memory = p.options.CPU, p.options.Memory
+			p.cpu, p.memory = p.request.options.CPU, p.request.options.Memory
 			p.mu.Unlock()
 			running = append(running, p)
 			continue
 		}
 		if failed == nil {
-			failed = p.notStarted(ctx, made[i].pod, waiting[made[i].pod], "did not start")
+			failed = p.request.notStarted(ctx, made[i].pod, waiting[made[i].pod], "did not start")
 		}
 		why := cmp.Or(waiting[made[i].pod].message, waiting[made[i].pod].reason, "its pod did not start")
-		s.LeftOut = append(s.LeftOut, "node "+p.options.Node+" is left out: "+why)
+		s.LeftOut = append(s.LeftOut, "node "+p.request.options.Node+" is left out: "+why)
 	}
-	if failed != nil && (len(running) == 0 || !s.Pods[0].options.Nodes) {
+	if failed != nil && (len(running) == 0 || !s.Pods[0].request.options.Nodes) {
 		return failed
 	}
 	s.Pods = running

@@ -4,12 +4,12 @@ package kube
 func (p *Pod) SharesKernel() {}
 
 // LosesDataOnBoot says whether the volume under test goes with the pod.
-func (p *Pod) LosesDataOnBoot() bool { return p.options.LosesDataOnBoot() }
+func (p *Pod) LosesDataOnBoot() bool { return p.request.options.LosesDataOnBoot() }
 
 // NodeNetwork names pods like this one on the same node; there are none for a pod that is in the node's network.
 func (p *Pod) NodeNetwork() (same, inNode string, ok bool) {
-	if p.options.HostNetwork {
+	if p.request.options.HostNetwork {
 		return "", "", false
 	}
-	return p.options.OnNode(p.Node()), p.options.InNodeNetwork(p.Node()), true
+	return p.request.options.OnNode(p.Node()), p.request.options.InNodeNetwork(p.Node()), true
 }

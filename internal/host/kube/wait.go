@@ -14,26 +14,26 @@ import (
 )
 
 // awaitRunning waits until the container of a pod runs. What can't become better by waiting is an error at once.
-func (p *Pod) awaitRunning(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+func (r *request) awaitRunning(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	begun := time.Now()
 	for {
-		pod, err := p.cluster.get(ctx, pods(), name)
+		pod, err := r.cluster.get(ctx, pods(), name)
 		if absent(err) {
-			return nil, &lab.Error{What: "the pod was removed while it started", Target: p.Name(),
-				Hints: []string{"who or what removes pods in namespace " + p.cluster.namespace + "?"}}
+			return nil, &lab.Error{What: "the pod was removed while it started", Target: r.options.Name,
+				Hints: []string{"who or what removes pods in namespace " + r.cluster.namespace + "?"}}
 		}
 		if err != nil {
-			return nil, p.cluster.unreachable(err)
+			return nil, r.cluster.unreachable(err)
 		}
 		s := statusOf(pod.Object)
 		if s.running {
 			return pod, nil
 		}
 		if s.fatal {
-			return nil, p.notStarted(ctx, name, s, "did not start")
+			return nil, r.notStarted(ctx, name, s, "did not start")
 		}
-		if time.Since(begun) > p.options.Wait {
-			return nil, p.notStarted(ctx, name, s, "has not started after "+p.options.Wait.String())
+		if time.Since(begun) > r.options.Wait {
+			return nil, r.notStarted(ctx, name, s, "has not started after "+r.options.Wait.String())
 		}
 		select {
 		case <-ctx.Done():
@@ -119,22 +119,22 @@ func statusOf(pod object) status {
 }
 
 // notStarted is the error of a pod that does not start, with what Kubernetes says and the way out.
-func (p *Pod) notStarted(ctx context.Context, name string, s status, what string) error {
-	printed := p.cluster.eventMessages(ctx, append([]string{name}, p.claimNames(name)...)...)
-	e := &lab.Error{What: "the pod " + what, Target: p.Name(), Output: strings.Join(printed, "\n")}
+func (r *request) notStarted(ctx context.Context, name string, s status, what string) error {
+	printed := r.cluster.eventMessages(ctx, append([]string{name}, r.claimNames(name)...)...)
+	e := &lab.Error{What: "the pod " + what, Target: r.options.Name, Output: strings.Join(printed, "\n")}
 	if s.reason != "" {
 		e.What += ": " + s.reason
 	}
 	if s.message != "" && !strings.Contains(e.Output, s.message) {
 		e.What += ": " + s.message
 	}
-	e.Hints = p.hints(s, s.message+"\n"+e.Output)
+	e.Hints = r.hints(s, s.message+"\n"+e.Output)
 	return e
 }
 
 // hints are the ways out of what keeps a pod from starting.
-func (p *Pod) hints(s status, printed string) []string {
-	o := p.options
+func (r *request) hints(s status, printed string) []string {
+	o := r.options
 	has := func(text string) bool { return strings.Contains(printed, text) }
 	switch {
 	case s.reason == "ErrImageNeverPull":
@@ -150,9 +150,9 @@ func (p *Pod) hints(s status, printed string) []string {
 			"fio: image=NAME"}
 	case has("ProvisioningFailed") || has("unbound immediate PersistentVolumeClaims") ||
 		has("didn't find available persistent volumes"):
-		return p.bindingHints()
+		return r.bindingHints()
 	case has("volume node affinity conflict"):
-		return []string{"the volume is on another node than the one that is asked for", p.bindingHints()[0]}
+		return []string{"the volume is on another node than the one that is asked for", r.bindingHints()[0]}
 	case has("Insufficient cpu") || has("Insufficient memory"):
 		return []string{"no node has that much left: ask for less with cpu= and memory=, or request less than the " +
 			"limit: cpu=100m..2", "kubectl describe nodes shows what is allocated"}
@@ -173,17 +173,17 @@ func (p *Pod) hints(s status, printed string) []string {
 	return []string{"a slow registry or a cluster that adds nodes needs more time: wait=10m"}
 }
 
-func (p *Pod) bindingHints() []string {
-	how := "StorageClass " + p.options.Volume.Of
-	if p.binding != "" {
-		how += " binds " + p.binding + ", and its provisioner is " + p.provisioner
+func (r *request) bindingHints() []string {
+	how := "StorageClass " + r.options.Volume.Of
+	if r.binding != "" {
+		how += " binds " + r.binding + ", and its provisioner is " + r.provisioner
 	}
 	hints := []string{how}
-	if p.binding == "Immediate" && (p.options.Node != "" || len(p.options.NodeLabels) > 0) {
+	if r.binding == "Immediate" && (r.options.Node != "" || len(r.options.NodeLabels) > 0) {
 		hints = append(hints, "it makes the volume before the node is known; with node= or selector= take a class "+
 			"that binds WaitForFirstConsumer")
 	}
-	return append(hints, "does the provisioner run, and can it make "+p.options.Volume.Size+"? its log says")
+	return append(hints, "does the provisioner run, and can it make "+r.options.Volume.Size+"? its log says")
 }
 
 // eventMessages is what the events of some objects say, the newest last, each once.
