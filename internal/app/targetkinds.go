@@ -18,6 +18,7 @@ import (
 	"github.com/headroom/headroom/internal/host/qemu"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/saved"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // TargetKind is one kind of place where commands run, and all that this package knows of it. What an open target can
@@ -54,33 +55,43 @@ type TargetKinds []TargetKind
 
 // AllKinds are all that this program has.
 func (p *App) AllKinds() TargetKinds {
+	open := opener{p.Setting, p.OpenStore, func(text string) { p.Print("", text) }, &p.links.Links}
 	return append(slices.Clone(TargetKinds(p.Kinds)), TargetKinds{
 		{Scheme: LocalTarget, Form: LocalTarget, Completions: []string{LocalTarget + "\tthis machine"},
 			Traits: func(string) host.Traits { return host.Traits{Local: true} },
-			Open:   p.openLocal},
-		{Scheme: host.SSHScheme, Form: "ssh://[user@]host[:port]", Open: p.OpenSSH,
+			Open:   openLocal},
+		{Scheme: host.SSHScheme, Form: "ssh://[user@]host[:port]", Open: open.ssh,
 			Completions: []string{"ssh://\ta host, as your ssh knows it"}},
-		{Scheme: qemu.Scheme, Form: "qemu:FILE", Open: p.openGuest, OpenIn: p.openGuestIn, Disks: disksOfGuest,
+		{Scheme: qemu.Scheme, Form: "qemu:FILE", Open: open.guest, OpenIn: open.guestIn, Disks: disksOfGuest,
 			Traits:      func(string) host.Traits { return qemu.Traits() },
 			Completions: []string{qemu.Scheme + "\ta guest in QEMU, by the file that describes it"}},
-		{Scheme: podname.Scheme, Form: podname.Form, Open: p.openPod, OpenSet: p.openPods, Traits: podname.TraitsOf,
+		{Scheme: podname.Scheme, Form: podname.Form, Open: open.pod, OpenSet: open.pods, Traits: podname.TraitsOf,
 			Completions: []string{
 				podname.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
 				podname.Scheme + "nodes?\ta pod on each node, for the node itself",
 				podname.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}},
-		{Scheme: bootloader.TalosScheme, Form: "talos://NODE", Open: p.openTalos,
+		{Scheme: bootloader.TalosScheme, Form: "talos://NODE", Open: openTalos,
 			Traits: func(string) host.Traits { return bootloader.TalosTraits() }},
 		filesKind(),
 	}...)
 }
 
+// opener opens targets, with what the user has configured and with the records of the store.
+type opener struct {
+	setting func(key string) string
+	store   func() (*store.Store, error)
+	say     func(text string)
+	// links connect the guests that a command starts.
+	links *qemu.Links
+}
+
 // openLocal opens this machine, which can be measured where it runs Linux.
-func (p *App) openLocal(context.Context, string) (host.Target, error) {
+func openLocal(context.Context, string) (host.Target, error) {
 	if runtime.GOOS != "linux" {
 		return nil, Usage("this machine does not run Linux, so it can't be measured",
 			"name one that does: --on ssh://root@host")
 	}
-	return p.Local(), nil
+	return host.NewLocal(JobsFolder()), nil
 }
 
 // Of is the kind of a name; nil where it is no target's.
@@ -155,16 +166,16 @@ func (p *App) OpenIn(ctx context.Context, name, folder string) (host.Target, err
 	return kind.OpenIn(ctx, name, folder)
 }
 
-// OpenSSH opens a machine by the user's own ssh.
-func (p *App) OpenSSH(ctx context.Context, name string) (host.Target, error) {
+// ssh opens a machine by the user's own ssh.
+func (w opener) ssh(ctx context.Context, name string) (host.Target, error) {
 	o, err := host.ParseSSH(name)
 	if err != nil {
 		return nil, err
 	}
-	if file := p.Setting(config.SSHConfig); file != "" {
+	if file := w.setting(config.SSHConfig); file != "" {
 		o.Args = append([]string{"-F", file}, o.Args...)
 	}
-	if patience := p.Setting(config.SSHPatience); patience != "" {
+	if patience := w.setting(config.SSHPatience); patience != "" {
 		if o.Patience, err = time.ParseDuration(patience); err != nil {
 			return nil, err
 		}
@@ -176,16 +187,16 @@ func (p *App) OpenSSH(ctx context.Context, name string) (host.Target, error) {
 	return s, nil
 }
 
-func (p *App) openGuest(ctx context.Context, name string) (host.Target, error) {
-	return p.openGuestIn(ctx, name, os.TempDir())
+func (w opener) guest(ctx context.Context, name string) (host.Target, error) {
+	return w.guestIn(ctx, name, os.TempDir())
 }
 
-// openGuestIn starts a guest whose blank images are made in a folder.
-func (p *App) openGuestIn(ctx context.Context, name, images string) (host.Target, error) {
+// guestIn starts a guest whose blank images are made in a folder.
+func (w opener) guestIn(ctx context.Context, name, images string) (host.Target, error) {
 	file := strings.TrimPrefix(name, qemu.Scheme)
-	p.Print("", "starting the guest of "+file)
+	w.say("starting the guest of " + file)
 	g, err := qemu.Open(ctx, name, file, qemu.Host{Folder: JobsFolder(), Images: images,
-		Links: &p.links.Links, Say: func(text string) { p.Print("", text) }})
+		Links: w.links, Say: w.say})
 	if err != nil {
 		return nil, err // and no guest that is nil in an interface which is not
 	}
@@ -213,8 +224,8 @@ func disksOfGuest(name string) ([]host.Disk, error) {
 	return f.Provided(), nil
 }
 
-func (p *App) openPod(ctx context.Context, name string) (host.Target, error) {
-	o, err := p.podOptions(name)
+func (w opener) pod(ctx context.Context, name string) (host.Target, error) {
+	o, err := w.podOptions(name)
 	if err != nil {
 		return nil, err
 	}
@@ -222,56 +233,56 @@ func (p *App) openPod(ctx context.Context, name string) (host.Target, error) {
 		return nil, Usage(name+" stands for several pods, which headroom run measures and headroom doctor diagnoses",
 			"for one node: "+name+"&node=NAME")
 	}
-	on, err := p.podHost()
+	on, err := w.podHost()
 	if err != nil {
 		return nil, err
 	}
 	if o.Machine != nil {
-		return p.openMachine(ctx, o, on)
+		return w.machine(ctx, o, on)
 	}
 	pod, err := kube.Open(ctx, o, on)
 	if err != nil {
 		return nil, err // and no pod that is nil in an interface which is not
 	}
-	p.Print("", "the pod runs on node "+pod.Node())
+	w.say("the pod runs on node " + pod.Node())
 	return pod, nil
 }
 
 // podHost is what this machine has for pods.
-func (p *App) podHost() (kube.Host, error) {
-	s, err := p.OpenStore()
+func (w opener) podHost() (kube.Host, error) {
+	s, err := w.store()
 	if err == nil {
 		err = s.Folder.Writable()
 	}
 	if err != nil {
 		return kube.Host{}, err
 	}
-	return kube.Host{Records: s.Folder.Pods(), Report: func(text string) { p.Print("", text) }}, nil
+	return kube.Host{Records: s.Folder.Pods(), Report: w.say}, nil
 }
 
-// openMachine makes a machine of KubeVirt.
-func (p *App) openMachine(ctx context.Context, o podname.Options, on kube.Host) (host.Target, error) {
+// machine makes a machine of KubeVirt.
+func (w opener) machine(ctx context.Context, o podname.Options, on kube.Host) (host.Target, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
-		o.Machine.Boot = p.Setting(config.KubeDisk)
+		o.Machine.Boot = w.setting(config.KubeDisk)
 	}
-	if file := p.Setting(config.SSHConfig); file != "" {
+	if file := w.setting(config.SSHConfig); file != "" {
 		on.SSH = []string{"-F", file}
 	}
 	m, err := kube.OpenMachine(ctx, o, on)
 	if err != nil {
 		return nil, err // and no machine that is nil in an interface which is not
 	}
-	p.Print("", "the machine runs on node "+m.Node())
+	w.say("the machine runs on node " + m.Node())
 	return m, nil
 }
 
-// openPods makes the pods that a name stands for.
-func (p *App) openPods(ctx context.Context, name string, members []string) (*TargetSet, error) {
-	o, err := p.podOptions(name)
+// pods makes the pods that a name stands for.
+func (w opener) pods(ctx context.Context, name string, members []string) (*TargetSet, error) {
+	o, err := w.podOptions(name)
 	if err != nil {
 		return nil, err
 	}
-	on, err := p.podHost()
+	on, err := w.podHost()
 	if err != nil {
 		return nil, err
 	}
@@ -288,15 +299,15 @@ func (p *App) openPods(ctx context.Context, name string, members []string) (*Tar
 }
 
 // podOptions are those of a pod, or of several, by its name.
-func (p *App) podOptions(name string) (podname.Options, error) {
+func (w opener) podOptions(name string) (podname.Options, error) {
 	o, err := podname.Parse(name)
 	if err == nil && o.Image == "" {
-		o.Image = p.Setting(config.KubeImage)
+		o.Image = w.setting(config.KubeImage)
 	}
 	return o, err
 }
 
-func (p *App) openTalos(ctx context.Context, name string) (host.Target, error) {
+func openTalos(ctx context.Context, name string) (host.Target, error) {
 	node := strings.TrimPrefix(name, bootloader.TalosScheme)
 	if node == "" || strings.HasPrefix(node, "-") {
 		return nil, Usage(fmt.Sprintf("%q is no target: the node is missing", name),

@@ -249,7 +249,7 @@ func (p nfsPair) inner(sshConfig, command string) {
 			return sshConfig
 		}
 		return os.Getenv(name)
-	}})}).App.OpenSSH(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
+	}})}).App.OpenTarget(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
 	if err != nil {
 		p.t.Fatal(err)
 	}
