@@ -34,26 +34,45 @@ const LocalTarget = host.LocalName
 // StandardInput is the name of what another program hands on.
 const StandardInput = "-"
 
-// Subject finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a
+// Subjects finds the runs and the facts that arguments stand for.
+type Subjects struct {
+	targets interface {
+		AllKinds() TargetKinds
+		OpenTarget(ctx context.Context, name string) (host.Target, error)
+		CloseTarget(t host.Target)
+		SnapshotWithin(ctx context.Context, limit time.Duration, t host.Target, place lab.Place,
+			without ...string) (facts.Document, error)
+	}
+	store func() (*store.Store, error)
+	stdin io.Reader
+	say   func(text string)
+}
+
+// Subjects finds runs in the store of the command line, and opens targets as the configuration says.
+func (p *App) Subjects() Subjects {
+	return Subjects{p, p.OpenStore, p.Stdin, func(text string) { p.Print("", text) }}
+}
+
+// Facts finds the facts that an argument stands for: a target ("local", "ssh://db1"), a saved run, one target of a
 // run of several ("4J0P:server"), a file (a snapshot, a kernel configuration, what commands printed), files of a
 // machine ("dir:sosreport.tar.xz"), or such a file from standard input ("-"). Reading a machine may take limit.
-func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
+func (s Subjects) Facts(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
 	if name = spelling(name); strings.HasPrefix(name, saved.Scheme) {
-		return p.factsOfFiles(ctx, name, limit)
+		return s.factsOfFiles(ctx, name, limit)
 	}
-	if p.AllKinds().Has(name) {
-		t, err := p.OpenTarget(ctx, name)
+	if s.targets.AllKinds().Has(name) {
+		t, err := s.targets.OpenTarget(ctx, name)
 		if err != nil {
 			return facts.Document{}, err
 		}
-		defer p.CloseTarget(t)
-		return p.FactsOfTarget(ctx, t, limit)
+		defer s.targets.CloseTarget(t)
+		return s.FactsOfTarget(ctx, t, limit)
 	}
 	if name == "" {
 		return facts.Document{}, Usage("an empty name names nothing to read facts from", subjectHint)
 	}
 	if name == StandardInput {
-		return p.readSubject(ctx, "standard input", p.Stdin, limit)
+		return s.read(ctx, "standard input", s.stdin, limit)
 	}
 	f, err := OpenInput(name)
 	if err == nil {
@@ -61,23 +80,23 @@ func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (fa
 		switch {
 		case IsFolder(name):
 		case saved.IsArchive(f):
-			return p.factsOfFiles(ctx, name, limit)
+			return s.factsOfFiles(ctx, name, limit)
 		default:
-			return p.readSubject(ctx, name, f, limit)
+			return s.read(ctx, name, f, limit)
 		}
 	} else if errors.Is(err, syscall.ENOTDIR) { // a folder in an archive
-		return p.factsOfFiles(ctx, name, limit)
+		return s.factsOfFiles(ctx, name, limit)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't read facts from " + name, Err: err}
 	} else if folder, _ := lab.CutArm(name); filepath.Base(name) != name && !IsFolder(folder) {
 		return facts.Document{}, Usage("there is no "+name, subjectHint) // a run is not called so either
 	}
 	if IsFolder(name) && isSaved(name) {
-		if _, _, err := p.RunOf(name); filepath.Base(name) != name || err != nil {
-			return p.factsOfFiles(ctx, name, limit)
+		if _, _, err := s.RunOf(name); filepath.Base(name) != name || err != nil {
+			return s.factsOfFiles(ctx, name, limit)
 		}
 	}
-	b, role, err := p.RunOf(name)
+	b, role, err := s.RunOf(name)
 	if err != nil {
 		return facts.Document{}, notASubject(name, err)
 	}
@@ -86,16 +105,16 @@ func (p *App) Subject(ctx context.Context, name string, limit time.Duration) (fa
 
 // RunOf finds the run that an argument stands for, and the role that it may name behind a colon. A label may have
 // colons, too.
-func (p *App) RunOf(name string) (b *store.Bundle, role string, err error) {
-	s, err := p.OpenStore()
+func (s Subjects) RunOf(name string) (b *store.Bundle, role string, err error) {
+	in, err := s.store()
 	if err != nil {
 		return nil, "", err
 	}
-	if b, err = s.Find(name); err == nil {
+	if b, err = in.Find(name); err == nil {
 		return b, "", nil
 	}
 	if run, role := lab.CutArm(name); role != "" {
-		if b, err := s.Find(run); err == nil {
+		if b, err := in.Find(run); err == nil {
 			return b, role, nil
 		}
 	}
@@ -104,8 +123,8 @@ func (p *App) RunOf(name string) (b *store.Bundle, role string, err error) {
 
 // ProfilesOf are the profiled loads of a subject whose facts were read; none where it is no run, or one that was not
 // profiled.
-func (p *App) ProfilesOf(name string) ([]profile.Load, error) {
-	b, role, err := p.runAmongSubjects(name)
+func (s Subjects) ProfilesOf(name string) ([]profile.Load, error) {
+	b, role, err := s.run(name)
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -113,17 +132,17 @@ func (p *App) ProfilesOf(name string) ([]profile.Load, error) {
 }
 
 // MeasuredOf are the figures of the loads of a subject whose facts were read, as facts; none where it is no run.
-func (p *App) MeasuredOf(name string) ([]lab.Fact, error) {
-	b, role, err := p.runAmongSubjects(name)
+func (s Subjects) MeasuredOf(name string) ([]lab.Fact, error) {
+	b, role, err := s.run(name)
 	if err != nil || b == nil {
 		return nil, err
 	}
 	return diagnosis.FactsOfLoads(b.Run, role, b.Repetitions())
 }
 
-// runAmongSubjects is the run that a subject is, with the role that it names; nil where it is something else.
-func (p *App) runAmongSubjects(name string) (b *store.Bundle, role string, err error) {
-	if name = spelling(name); name == StandardInput || p.AllKinds().Has(name) {
+// run is the run that a subject is, with the role that it names; nil where it is something else.
+func (s Subjects) run(name string) (b *store.Bundle, role string, err error) {
+	if name = spelling(name); name == StandardInput || s.targets.AllKinds().Has(name) {
 		return nil, "", nil
 	}
 	f, err := OpenInput(name)
@@ -133,7 +152,7 @@ func (p *App) runAmongSubjects(name string) (b *store.Bundle, role string, err e
 			return nil, "", nil
 		}
 	}
-	b, role, err = p.RunOf(name)
+	b, role, err = s.RunOf(name)
 	if err != nil && (errors.Is(err, syscall.ENOTDIR) || isSaved(name)) {
 		return nil, "", nil
 	}
@@ -154,7 +173,7 @@ func LoadsOfRun(b *store.Bundle, role string) (all []profile.Load, err error) {
 }
 
 // FactsOfTarget are those of a target and of the place that was made with it.
-func (p *App) FactsOfTarget(ctx context.Context, t host.Target, limit time.Duration) (facts.Document, error) {
+func (s Subjects) FactsOfTarget(ctx context.Context, t host.Target, limit time.Duration) (facts.Document, error) {
 	place := lab.Place{Kind: lab.NoPlace}
 	if h, ok := t.(host.HasTestPath); ok && h.TestPath() != "" {
 		var err error
@@ -162,7 +181,7 @@ func (p *App) FactsOfTarget(ctx context.Context, t host.Target, limit time.Durat
 			return facts.Document{}, err
 		}
 	}
-	return p.SnapshotWithin(ctx, limit, t, place)
+	return s.targets.SnapshotWithin(ctx, limit, t, place)
 }
 
 const subjectHint = `facts come from "local", ssh://host, a run, one target of it (RUN:ROLE), - (standard input), or a file: a snapshot, a kernel configuration, what sysctl -a and other commands printed, an archive or a folder with /proc and /sys of a machine`
@@ -179,7 +198,7 @@ func readBounded(from io.Reader) ([]byte, error) {
 	return data, err
 }
 
-func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limit time.Duration) (facts.Document,
+func (s Subjects) read(ctx context.Context, name string, from io.Reader, limit time.Duration) (facts.Document,
 	error) {
 	data, err := readBounded(from)
 	if err != nil {
@@ -190,7 +209,7 @@ func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limi
 		if err != nil {
 			return facts.Document{}, err
 		}
-		return p.factsOfSaved(ctx, m, limit)
+		return s.factsOfSaved(ctx, m, limit)
 	}
 	text, err := unpack.Reader(bytes.NewReader(data))
 	if err == nil {
@@ -200,7 +219,7 @@ func (p *App) readSubject(ctx context.Context, name string, from io.Reader, limi
 		return facts.Document{}, &lab.Error{Kind: lab.Usage, What: "can't unpack " + name, Err: err,
 			Hints: []string{"if it is cut off or damaged, fetch it again"}}
 	}
-	return p.factsOfText(ctx, name, unpack.Text(data), limit)
+	return s.factsOfText(ctx, name, unpack.Text(data), limit)
 }
 
 // IsFolder says whether a name is that of a folder.
@@ -275,26 +294,27 @@ func FactsOfRun(b *store.Bundle, role string) (facts.Document, error) {
 }
 
 // factsOfFiles reads a folder or an archive with the files of a machine, and says what of it could not be read.
-func (p *App) factsOfFiles(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
+func (s Subjects) factsOfFiles(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
 	m, err := saved.Open(name)
 	if err != nil {
 		return facts.Document{}, err
 	}
-	return p.factsOfSaved(ctx, m, limit)
+	return s.factsOfSaved(ctx, m, limit)
 }
 
-func (p *App) factsOfSaved(ctx context.Context, m *saved.Machine, limit time.Duration) (facts.Document, error) {
+func (s Subjects) factsOfSaved(ctx context.Context, m *saved.Machine, limit time.Duration) (facts.Document, error) {
 	for _, u := range m.Unread {
-		p.Print("", m.Name()+": not read: "+u)
+		s.say(m.Name() + ": not read: " + u)
 	}
 	return m.Facts(ctx, limit)
 }
 
 // factsOfText reads a file or a paste: a snapshot, a kernel's configuration, an archive, or what commands printed.
-func (p *App) factsOfText(ctx context.Context, name string, data []byte, limit time.Duration) (facts.Document, error) {
-	s, err := diff.Decode(name, data)
-	d := facts.Document{Schema: facts.DocumentSchema, Target: s.Name, Facts: s.Facts}
-	if err == nil && !sysctlsOnly(s.Facts) {
+func (s Subjects) factsOfText(ctx context.Context, name string, data []byte, limit time.Duration) (facts.Document,
+	error) {
+	read, err := diff.Decode(name, data)
+	d := facts.Document{Schema: facts.DocumentSchema, Target: read.Name, Facts: read.Facts}
+	if err == nil && !sysctlsOnly(read.Facts) {
 		return d, nil
 	}
 	m, merr := saved.Paste(name, string(data))
@@ -308,7 +328,7 @@ func (p *App) factsOfText(ctx context.Context, name string, data []byte, limit t
 		}
 		return d, merr
 	}
-	more, err := p.factsOfSaved(ctx, m, limit)
+	more, err := s.factsOfSaved(ctx, m, limit)
 	more.Facts = append(more.Facts, notIn(d.Facts, more.Facts)...)
 	return more, err
 }

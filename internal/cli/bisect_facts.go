@@ -75,11 +75,11 @@ func (p *program) profilesBeside(a, b string) (difference.Document, error) {
 func (p *program) differingFactors(ctx context.Context, fast, slow string, o vary.Options) ([]string,
 	*lab.Excluded,
 	error) {
-	a, err := p.App.Subject(ctx, fast, facts.SnapshotLimit)
+	a, err := p.App.Subjects().Facts(ctx, fast, facts.SnapshotLimit)
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := p.App.Subject(ctx, slow, facts.SnapshotLimit)
+	b, err := p.App.Subjects().Facts(ctx, slow, facts.SnapshotLimit)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -150,7 +150,7 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.Nam
 	for _, n := range named {
 		if !p.App.Traits(n.Name).Several {
 			all = append(all, diagnosisTarget{n, func(ctx context.Context) (facts.Document, error) {
-				return p.App.Subject(ctx, n.Name, o.timeout)
+				return p.App.Subjects().Facts(ctx, n.Name, o.timeout)
 			}})
 			continue
 		}
@@ -174,7 +174,7 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.Nam
 			all = append(all,
 				diagnosisTarget{parallel.NamedTarget{Role: role, Name: t.Name()},
 					func(ctx context.Context) (facts.Document, error) {
-						doc, err := p.App.FactsOfTarget(ctx, t, o.timeout)
+						doc, err := p.App.Subjects().FactsOfTarget(ctx, t, o.timeout)
 						if f, ok := t.(host.FleetMember); ok {
 							err = cmp.Or(err, f.Disconnect())
 						}

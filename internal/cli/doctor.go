@@ -113,7 +113,7 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
-	d, err := p.App.Subject(c.Context(), name, o.timeout)
+	d, err := p.App.Subjects().Facts(c.Context(), name, o.timeout)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 	if err != nil {
 		return err
 	}
-	measured, err := p.App.MeasuredOf(name)
+	measured, err := p.App.Subjects().MeasuredOf(name)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (p *program) profileFacts(name string) ([]lab.Fact, error) {
 // costsOf are the profiled loads of a subject, and what an I/O costs in them; none where it is no run, or one that was
 // not profiled.
 func (p *program) costsOf(name string) ([]profile.Load, []cost.Profile, error) {
-	loads, err := p.App.ProfilesOf(name)
+	loads, err := p.App.Subjects().ProfilesOf(name)
 	if err != nil || len(loads) == 0 {
 		return nil, nil, err
 	}

@@ -54,7 +54,7 @@ options, sysctls and module parameters are only counted; --all lists them. The J
 			if err != nil {
 				return err
 			}
-			d, err := p.App.Subject(c.Context(), name, o.timeout)
+			d, err := p.App.Subjects().Facts(c.Context(), name, o.timeout)
 			if err != nil {
 				return err
 			}

@@ -55,11 +55,11 @@ profiled, what each difference is known to make the kernel do is looked up in th
 			if args[0] == app.StandardInput && args[1] == app.StandardInput {
 				return app.Usage("standard input can be one of the two only", "name the other by its file")
 			}
-			a, err := p.App.Subject(c.Context(), args[0], facts.SnapshotLimit)
+			a, err := p.App.Subjects().Facts(c.Context(), args[0], facts.SnapshotLimit)
 			if err != nil {
 				return err
 			}
-			b, err := p.App.Subject(c.Context(), args[1], facts.SnapshotLimit)
+			b, err := p.App.Subjects().Facts(c.Context(), args[1], facts.SnapshotLimit)
 			if err != nil {
 				return err
 			}

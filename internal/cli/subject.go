@@ -15,7 +15,7 @@ func (p *program) targetsOfRun(name string) []parallel.NamedTarget {
 		err == nil && !app.IsFolder(name) {
 		return nil
 	}
-	b, role, err := p.App.RunOf(name)
+	b, role, err := p.App.Subjects().RunOf(name)
 	if err != nil || role != "" {
 		return nil // what is wrong is said when it is read
 	}

@@ -94,7 +94,7 @@ func ImportFacts(ctx context.Context, p *app.App, name string) (*facts.Document,
 		return nil, app.Usage("--facts "+name+" is a machine as it is now, and results that are imported are of "+
 			"another time", "headroom facts --json --on "+name+" > facts.json, if it is still the same")
 	}
-	d, err := p.Subject(ctx, name, facts.SnapshotLimit)
+	d, err := p.Subjects().Facts(ctx, name, facts.SnapshotLimit)
 	return &d, err
 }
 
