@@ -77,14 +77,9 @@ type App struct {
 	UnfinishedWork sync.WaitGroup
 	// outputMu is held for each message: targets that are opened at once say it at any time.
 	outputMu sync.Mutex
-	// startedRuns are the runs that the command has begun, and savedIn is where; guarded by outputMu.
-	startedRuns []string
-	savedIn     *store.Store
-	// Active are the runs that other processes were carrying out when this command first looked; warnedActive are those
-	// of them that the user was told of, guarded by outputMu.
-	Active       []*store.Bundle
-	ActiveOnce   sync.Once
-	warnedActive []string
+	// Started are the runs of this command, and Others those of other processes.
+	Started StartedRuns
+	Others  OtherRuns
 }
 
 // Usage is an error in the command line.

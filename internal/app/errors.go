@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
 // exitMeaning is an exit code and what it says.
@@ -56,12 +58,20 @@ func ExitCode(err error) int {
 
 // PrintError prints an error and its details, as it does for each of several errors that were joined: what was tried
 // again and failed again is reported once.
-func (p *App) PrintError(err error) {
+func (p *App) PrintError(err error) { errorPrinter{p.Stderr, p.OpenStore}.print(err) }
+
+// errorPrinter prints errors, with hints that depend on the store.
+type errorPrinter struct {
+	out   io.Writer
+	store func() (*store.Store, error)
+}
+
+func (p errorPrinter) print(err error) {
 	said := map[string]bool{}
 	for _, e := range separate(err) {
 		if !said[e.Error()] {
 			said[e.Error()] = true
-			p.printOneError(e)
+			p.printOne(e)
 		}
 	}
 }
@@ -79,16 +89,16 @@ func separate(err error) []error {
 	return all
 }
 
-func (p *App) printOneError(err error) {
+func (p errorPrinter) printOne(err error) {
 	// a name in it may have lines; they are none of ours
-	fmt.Fprintln(p.Stderr, "headroom: "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	fmt.Fprintln(p.out, "headroom: "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	var details []string
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		details = e.Details()
 	}
 	details = append(details, (&lab.Error{Hints: p.storeHints(err)}).Details()...)
 	for _, line := range details {
-		fmt.Fprintln(p.Stderr, "  "+strings.ReplaceAll(line, "\n", "\n  "))
+		fmt.Fprintln(p.out, "  "+strings.ReplaceAll(line, "\n", "\n  "))
 	}
 }
 

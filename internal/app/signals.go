@@ -4,14 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/linux"
-	"github.com/headroom/headroom/internal/store"
 )
 
 // StopSignals returns the signals on which the program stops and restores settings: all that can be caught and would
@@ -108,30 +104,11 @@ func exitCodeOf(sig os.Signal) int {
 	return 1
 }
 
-// RegisterRun notes a run that is carried out, to be named when its clean-up is cut short.
-func (p *App) RegisterRun(s *store.Store, id string) {
-	p.outputMu.Lock()
-	defer p.outputMu.Unlock()
-	p.startedRuns, p.savedIn = append(p.startedRuns, id), s
-}
-
 // printUnfinishedCleanup says what is left when the clean-up is cut short.
 func (p *App) printUnfinishedCleanup() {
-	p.outputMu.Lock()
-	ids, s := slices.Clone(p.startedRuns), p.savedIn
-	p.outputMu.Unlock()
 	what := "what was changed or made"
-	if s != nil {
-		rows, _ := s.List() // what can't be listed now, restore finds all the same
-		var left []string
-		for _, r := range rows {
-			if r.Status == lab.Running && slices.Contains(ids, r.ID) {
-				left = append(left, "run "+s.ShortID(r.ID))
-			}
-		}
-		if len(left) > 0 {
-			what = "what " + strings.Join(left, " and ") + " has changed or made"
-		}
+	if runs := p.Started.unfinished(); runs != "" {
+		what = "what " + runs + " has changed or made"
 	}
 	fmt.Fprintf(p.Stderr, "headroom: the clean-up was cut short; %s may be left; to put it back: headroom restore\n",
 		what)

@@ -14,8 +14,8 @@ import (
 
 // storeHints are what to try when the store could not be written to or read. An error that has such a hint already gets
 // no other.
-func (p *App) storeHints(err error) []string {
-	s, failed := p.OpenStore()
+func (p errorPrinter) storeHints(err error) []string {
+	s, failed := p.store()
 	path := pathOf(err)
 	if failed != nil || path == "" {
 		return nil

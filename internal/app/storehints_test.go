@@ -31,7 +31,7 @@ func TestHintsOfAStore(t *testing.T) {
 		{at("/srv/headroom-7KQ4M2X9TD.scratch", unix.ENOSPC), ""},
 		{&lab.Error{Err: at(inside, unix.EACCES), Hints: []string{"choose another with --store DIR"}}, ""},
 	} {
-		got := strings.Join(p.storeHints(c.err), "; ")
+		got := strings.Join(errorPrinter{store: p.OpenStore}.storeHints(c.err), "; ")
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.err, got, c.want)
 		}

@@ -13,10 +13,9 @@ func (m *Measurement) warnActiveRuns() {
 	if len(m.Place().Disks) == 0 || m.App.Traits(m.Target.Name()).Made() {
 		return
 	}
-	m.App.ActiveOnce.Do(func() { m.App.Active = m.Store.Active() }) // before this command begins a run
-	for _, b := range m.App.Active {
+	for _, b := range m.App.Others.In(m.Store) {
 		shared := m.disksShared(b.Run)
-		if len(shared) == 0 || !m.App.MarkWarned(b.Run.ID) {
+		if len(shared) == 0 || !m.App.Others.FirstTold(b.Run.ID) {
 			continue
 		}
 		id := m.Store.ShortID(b.Run.ID)

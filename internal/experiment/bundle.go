@@ -38,7 +38,7 @@ func OrInterrupt(w *store.Writer, err error) (*store.Writer, error) {
 }
 
 func (m *Measurement) open() (*store.Writer, error) {
-	m.App.RegisterRun(m.Store, m.Run.ID)
+	m.App.Started.Add(m.Store, m.Run.ID)
 	if m.Resumed != nil {
 		w, err := m.Store.Resume(m.Resumed)
 		if err != nil {

@@ -44,7 +44,7 @@ func (p *Plan) whole() lab.Run {
 // joinedBundle makes the bundle of joined arms, or reopens it.
 func (p *Plan) joinedBundle() (*store.Writer, error) {
 	whole := p.whole()
-	p.App.RegisterRun(p.Store, whole.ID)
+	p.App.Started.Add(p.Store, whole.ID)
 	if p.saved == nil {
 		return p.Store.Create(whole)
 	}

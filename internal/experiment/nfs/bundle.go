@@ -37,13 +37,13 @@ func (x *Stages) openBundle() (err error) {
 	case x.writer != nil:
 		return x.writer.Update(x.setParts)
 	case x.saved != nil:
-		x.App.RegisterRun(x.Store, x.id)
+		x.App.Started.Add(x.Store, x.id)
 		if x.writer, err = x.Store.Resume(x.saved); err == nil {
 			err = x.writer.Update(x.setParts)
 		}
 		return err
 	}
-	x.App.RegisterRun(x.Store, x.id)
+	x.App.Started.Add(x.Store, x.id)
 	var whole lab.Run
 	x.setParts(&whole)
 	x.writer, err = x.Store.Create(whole)

@@ -31,7 +31,7 @@ func (t *MultiTargetRun) begin(ctx context.Context) (*store.Writer, error) {
 }
 
 func (t *MultiTargetRun) open() (*store.Writer, error) {
-	t.App.RegisterRun(t.Store, t.Run.ID)
+	t.App.Started.Add(t.Store, t.Run.ID)
 	if w := t.earlyWriter; w != nil {
 		t.earlyWriter = nil
 		return w, w.Update(func(r *lab.Run) { *r = t.Run })
