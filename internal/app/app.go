@@ -21,7 +21,7 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// Environment is everything outside the process that the program touches besides files.
+// Environment is everything outside the process that the program touches, except files.
 type Environment struct {
 	// Args is the command line as typed, with the program's name first.
 	Args           []string
@@ -52,7 +52,8 @@ type App struct {
 	Environment
 	// StoreDir and ConfigFile are the flags.
 	StoreDir, ConfigFile string
-	// Index is that of the store, for a process that lists its runs again and again; nil for a command that ends.
+	// Index is the index of the store in memory, for a process that lists its runs again and again; nil for a command
+	// that ends.
 	Index *store.Memory
 	// config has the settings of files and of the environment, and configFiles where they were looked for.
 	config      config.Settings
@@ -67,7 +68,7 @@ type App struct {
 	// the standard output that sends what it gets.
 	Key       visible.Key
 	RawStdout io.Writer
-	// Trust says to go on with a run that was imported.
+	// Trust allows an imported run to be resumed.
 	Trust bool
 	// Naming is how the commands in what is said are called.
 	Naming Naming
@@ -125,7 +126,7 @@ func (p *App) OpenStore() (*store.Store, error) {
 	return s, nil
 }
 
-// DefaultStore is the store of a user who names none; empty where nothing says where that would be.
+// DefaultStore returns the store of a user who names none; empty without HOME and XDG_DATA_HOME.
 func (p *App) DefaultStore() string {
 	base, home := p.Env("XDG_DATA_HOME"), p.Env("HOME")
 	switch {
@@ -137,8 +138,8 @@ func (p *App) DefaultStore() string {
 	return ""
 }
 
-// Local is this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints goes
-// to the disk that it loads. The place depends on the user alone: the next start must find what a killed one left.
+// Local returns this machine. The folders of its jobs are kept in memory, so that nothing that a load generator prints
+// goes to the disk that it loads. The place depends on the user alone: the next start must find what a killed one left.
 func (p *App) Local() *host.Local {
 	return host.NewLocal(JobsFolder())
 }
@@ -146,7 +147,7 @@ func (p *App) Local() *host.Local {
 // JobsFolder holds the folders of jobs and of guests.
 func JobsFolder() string { return fmt.Sprintf("/dev/shm/headroom-%d", os.Getuid()) }
 
-// Columns is the width of the terminal that w is; 0 when it is none.
+// Columns returns the width of the terminal that w is; 0 when it is none.
 func Columns(w io.Writer) int {
 	f, ok := w.(descriptor)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -159,7 +160,7 @@ func Columns(w io.Writer) int {
 	return width
 }
 
-// Lines is the height of the terminal that w is; 0 when it is none.
+// Lines returns the height of the terminal that w is; 0 when it is none.
 func Lines(w io.Writer) int {
 	f, ok := w.(descriptor)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -180,7 +181,7 @@ func (p *App) Colour(w io.Writer) func(sequence string) string {
 	return p.Key.Own
 }
 
-// New is the app of one command line.
+// New returns the app of one command line.
 func New(e Environment) *App {
 	if e.Env == nil {
 		e.Env = func(string) string { return "" }

@@ -25,13 +25,13 @@ func (p *App) Config() (config.Settings, []configfile.File, error) {
 	return p.config, p.configFiles, p.configErr
 }
 
-// Setting is the value of a setting of files or of the environment; empty where there is none.
+// Setting returns the value of a setting of files or of the environment; empty where there is none.
 func (p *App) Setting(key string) string {
 	settings, _, _ := p.Config() // an error ends the command before it asks
 	return settings.Text(key)
 }
 
-// targetFault says what would be right in the place of a text that is no target; empty where it is one.
+// targetFault returns what to write instead of a text that is no target; empty for a target.
 func (p *App) targetFault(text string) string {
 	kind := p.AllKinds().Of(text)
 	if kind == nil {
@@ -61,7 +61,7 @@ func (p *App) NamedTarget(typed string) string {
 	return role + "=" + spelling(v.Text)
 }
 
-// suiteSuffixes are those of files with a suite, or an experiment.
+// suiteSuffixes returns how the names of files with a suite, or an experiment, end.
 func suiteSuffixes() []string { return []string{".yaml", ".yml", ".fio"} }
 
 // SuiteFile is the file of a suite by its name in the configured folder; other text stays as it is. The names of

@@ -5,8 +5,7 @@ import (
 	"io"
 )
 
-// DryRun is how much a command lists of what it would do instead of doing it. It is empty where the command is to do
-// it.
+// DryRun is how much a command lists of what it would do instead of doing it. It is empty if the command does it.
 type DryRun string
 
 const (
@@ -37,7 +36,7 @@ func (d *DryRun) Set(text string) error {
 	return nil
 }
 
-// Asked says whether nothing is to be done.
+// Asked reports whether the command only lists what it would do.
 func (d DryRun) Asked() bool { return d != "" }
 
 // Listing is what a dry run prints: a summary, and where all is asked for every command.
@@ -66,7 +65,7 @@ func (l Listing) Commands(lines ...string) {
 	}
 }
 
-// End says where the rest is.
+// End prints how to get the rest.
 func (l Listing) End() error {
 	if !l.Full {
 		fmt.Fprintln(l.hints, "  --dry-run=full lists every command")

@@ -33,7 +33,7 @@ func ExitCodes() []exitMeaning {
 	}
 }
 
-// ExitCode is that of a command which ended with an error, or with none.
+// ExitCode returns the exit code of a command that ended with an error, or with none.
 func ExitCode(err error) int {
 	if err == nil {
 		return 0
@@ -106,7 +106,7 @@ func (p errorPrinter) printOne(err error) {
 // SIGPIPE.
 const exitBrokenPipe = 128 + int(syscall.SIGPIPE)
 
-// IsBrokenPipe says whether all that went wrong is that nobody reads standard output any more, as in headroom export
+// IsBrokenPipe reports whether the only fault is that the reader of standard output has gone, as in headroom export
 // last | head.
 func IsBrokenPipe(err error) bool {
 	switch e := err.(type) {
@@ -127,7 +127,7 @@ const (
 	statusStop = 129
 )
 
-// ExitError ends the command with an exit code of its own; without an error nothing is left to be said.
+// ExitError ends the command with a particular exit code; without an error nothing more is printed.
 type ExitError struct {
 	Code int
 	Err  error

@@ -55,8 +55,7 @@ func (f *Footprint) WithRareGC(limit int64) (restore func()) {
 }
 
 // ReleaseMemory returns to the machine under test the memory that headroom does not need now: garbage, and the pages of
-// its own program that starting up has mapped. What is still needed of the program is mapped again when it is next
-// touched.
+// the program that starting up has mapped. What is still needed of the program is mapped again when it is next touched.
 func (f *Footprint) ReleaseMemory() {
 	if f != nil {
 		debug.FreeOSMemory()
@@ -79,13 +78,13 @@ func (f *Footprint) ReleaseProgramPages() {
 	}
 	for line := range bytes.Lines(maps) {
 		if from, size, ok := readOnlyPart(string(bytes.TrimSpace(line)), program); ok {
-			// The pages are those of a file, and nobody has written to them: nothing is lost. Source: madvise(2).
+			// The pages are of a file, and were not written to: nothing is lost. Source: madvise(2).
 			_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, size, unix.MADV_DONTNEED)
 		}
 	}
 }
 
-// static says whether a program was linked to stand alone, as headroom is shipped. Into one that is not, a linker
+// static reports whether a program was linked to stand alone, as headroom is shipped. Into one that is not, a linker
 // writes addresses when it starts, and makes those pages read-only only then: they are not what the file holds. Source:
 // elf(5), PT_DYNAMIC; ld(1), -z relro.
 func static(program string) bool {
@@ -99,7 +98,8 @@ func static(program string) bool {
 	})
 }
 
-// readOnlyPart reads a line of /proc/PID/maps, and says whether it is a part of the program that nobody can write to.
+// readOnlyPart reads a line of /proc/PID/maps, and reports whether it is a part of the program that can't be written
+// to.
 //
 //	00400000-01374000 r-xp 00000000 fe:00 1573018                            /usr/local/bin/headroom
 //	01374000-0233e000 r--p 00f74000 fe:00 1573018                            /usr/local/bin/headroom

@@ -16,8 +16,8 @@ import (
 // published tables and kernel configurations of some hundred kilobytes.
 const maxInput = 8 << 20
 
-// OpenInput opens a file that the user named, or a folder. Anything else may never end, or never begin: a pipe that
-// nobody writes to can't even be opened. Pipes that the shell has opened (<(...), /dev/stdin) have a writer.
+// OpenInput opens a file that the user named, or a folder. Anything else may never end, or never begin: a pipe without
+// a writer can't even be opened. Pipes that the shell has opened (<(...), /dev/stdin) have a writer.
 func OpenInput(name string) (*os.File, error) {
 	if name == "/dev/stdin" || strings.HasPrefix(name, "/dev/fd/") || strings.HasPrefix(name, "/proc/self/fd/") {
 		return os.Open(name)

@@ -28,9 +28,9 @@ func (p *App) Journal(s *store.Store, id string, t host.Target) (*journal.Journa
 	return j, nil
 }
 
-// PutBack leaves every setting as it was found, the last that was changed first, also after an error or an
-// interruption. What could not be put back stays in its journal, which is let go of all the same: whoever looks for it
-// later takes it for one in use.
+// PutBack restores every setting, the last that was changed first, also after an error or an interruption. What could
+// not be put back stays in its journal, which is let go of all the same: whoever looks for it later takes it for one in
+// use.
 func PutBack(ctx context.Context, journals ...*journal.Journal) error {
 	var errs []error
 	for _, j := range slices.Backward(journals) {

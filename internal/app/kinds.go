@@ -24,10 +24,10 @@ type RunsDocument struct {
 // RunsSchema names the document of runs. Fields are added to it, never renamed and never removed.
 const RunsSchema = "headroom/runs/v1"
 
-// StorageRole is that of the one target of a run of storage jobs.
+// StorageRole is the role of the one target of a run of storage jobs.
 const StorageRole = lab.StorageRole
 
-// IsMultiTarget says whether the loads of a run are started together on several targets.
+// IsMultiTarget reports whether the loads of a run are started together on several targets.
 func IsMultiTarget(run lab.Run) bool {
 	return run.Source == lab.Measured && run.MadeBy() == lab.DesignRun && len(run.Targets) > 1
 }

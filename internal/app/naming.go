@@ -17,7 +17,7 @@ const (
 // PluginWords is what people type then.
 const PluginWords = "kubectl headroom"
 
-// AsPlugin says whether kubectl has started this program, by the name of the file that it has started.
+// AsPlugin reports whether kubectl has started this program, by the name of the file that it has started.
 func (s Environment) AsPlugin() bool {
 	name := filepath.Base(s.Args[0])
 	return name == PluginFile || name == CompletionFile
@@ -35,8 +35,8 @@ func (n Naming) Text(text string) string {
 	return n.Commands.ReplaceAllString(text, "${1}"+PluginWords+"${2}")
 }
 
-// Writer is a writer that turns what is written to w; each write must have whole commands. It still says which terminal
-// it is.
+// Writer is a writer that turns what is written to w; each write must have whole commands. It still has the descriptor
+// of the terminal.
 func (n Naming) Writer(w io.Writer) io.Writer {
 	if n.Commands == nil {
 		return w

@@ -15,7 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/safepath"
 )
 
-// OwnOutput says whether a name given with --output is that of standard output.
+// OwnOutput reports whether a name given with --output means standard output.
 func OwnOutput(name string) bool {
 	return name == "" || name == "-" || filepath.Clean(name) == "/dev/stdout"
 }
@@ -70,8 +70,7 @@ func (u contextWriter) Write(data []byte) (int, error) {
 	return u.to.Write(data)
 }
 
-// streamOf opens what is written to as it is: a pipe, a terminal, a descriptor by its name; nil for a name that is to
-// be a file's.
+// streamOf opens what is written to as it is: a pipe, a terminal, a descriptor by its name; nil for the name of a file.
 func streamOf(name string) (*os.File, error) {
 	descriptor := filepath.Clean(name) == "/dev/stderr" ||
 		slices.Contains([]string{"/dev/fd", "/proc/self/fd"}, filepath.Dir(filepath.Clean(name)))

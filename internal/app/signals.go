@@ -104,7 +104,7 @@ func exitCodeOf(sig os.Signal) int {
 	return 1
 }
 
-// printUnfinishedCleanup says what is left when the clean-up is cut short.
+// printUnfinishedCleanup prints what may be left when the clean-up is cut short.
 func (p *App) printUnfinishedCleanup() {
 	what := "what was changed or made"
 	if runs := p.Started.unfinished(); runs != "" {
@@ -114,8 +114,8 @@ func (p *App) printUnfinishedCleanup() {
 		what)
 }
 
-// DiscardOnInterrupt takes away what a command is making when it is interrupted: beside the command, which still goes
-// on with it. The command calls what is returned when it has made it.
+// DiscardOnInterrupt takes away what a command is making when it is interrupted: beside the command, which still works
+// on it. The command calls what is returned when it has made it.
 func (p *App) DiscardOnInterrupt(ctx context.Context, takeAway func() error) (done func()) {
 	p.UnfinishedWork.Add(1)
 	stop := context.AfterFunc(ctx, func() {

@@ -172,7 +172,7 @@ func LoadsOfRun(b *store.Bundle, role string) (all []profile.Load, err error) {
 	return all, nil
 }
 
-// FactsOfTarget are those of a target and of the place that was made with it.
+// FactsOfTarget returns the facts of a target and of the place that was made with it.
 func (s Subjects) FactsOfTarget(ctx context.Context, t host.Target, limit time.Duration) (facts.Document, error) {
 	place := lab.Place{Kind: lab.NoPlace}
 	if h, ok := t.(host.HasTestPath); ok && h.TestPath() != "" {
@@ -222,7 +222,7 @@ func (s Subjects) read(ctx context.Context, name string, from io.Reader, limit t
 	return s.factsOfText(ctx, name, unpack.Text(data), limit)
 }
 
-// IsFolder says whether a name is that of a folder.
+// IsFolder reports whether a name is the name of a folder.
 func IsFolder(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir()
@@ -293,7 +293,7 @@ func FactsOfRun(b *store.Bundle, role string) (facts.Document, error) {
 	return d, nil
 }
 
-// factsOfFiles reads a folder or an archive with the files of a machine, and says what of it could not be read.
+// factsOfFiles reads a folder or an archive with the files of a machine, and prints which of them could not be read.
 func (s Subjects) factsOfFiles(ctx context.Context, name string, limit time.Duration) (facts.Document, error) {
 	m, err := saved.Open(name)
 	if err != nil {

@@ -41,7 +41,7 @@ func OwnArguments(ctx context.Context, t host.Target) ([]lab.Unverified, error) 
 	return UnverifiedLevels(ctx, t, levels)
 }
 
-// UnverifiedLevels are those of an arm's levels that nothing shows the effect of; a level without effect is an error.
+// UnverifiedLevels returns the levels of an arm that nothing shows the effect of; a level without effect is an error.
 func UnverifiedLevels(ctx context.Context, t host.Target, levels map[string]string) ([]lab.Unverified, error) {
 	whys, err := boot.UnverifiedLevels(ctx, t, levels)
 	var all []lab.Unverified
@@ -101,7 +101,7 @@ func (p *App) nameHints(name string) []string {
 	return hostHint(name)
 }
 
-// hostHint says how a host is named as a target; nothing for a text that can't be the name of one.
+// hostHint returns the hint of how a host is named as a target; none for a text that can't be the name of one.
 func hostHint(name string) []string {
 	if !regexp.MustCompile(`^([\w.-]+@)?[A-Za-z0-9][\w.-]*(:[0-9]+)?$`).MatchString(name) {
 		return nil
@@ -141,8 +141,8 @@ func TargetOfRun(run lab.Run) string {
 	return run.Targets[0].Target
 }
 
-// OnThisMachine says whether a target is this machine, also when it was reached over a network. Where it can't be told
-// it is not.
+// OnThisMachine reports whether a target is this machine, also when it was reached over a network. It reports false if
+// that can't be found out.
 func OnThisMachine(ctx context.Context, t host.Target) bool {
 	if host.IsLocal(t) {
 		return true

@@ -105,7 +105,7 @@ func (k TargetKinds) Of(name string) *TargetKind {
 	return &k[i]
 }
 
-// Has says whether an argument names a target and can't be the name of anything else.
+// Has reports whether an argument names a target and can't be the name of anything else.
 func (k TargetKinds) Has(name string) bool { return k.Of(name) != nil }
 
 // Traits are what a name says of its target.
@@ -138,10 +138,10 @@ func (k TargetKinds) Forms() string {
 // Traits are what the name of a target says of it.
 func (p *App) Traits(name string) host.Traits { return p.AllKinds().Traits(name) }
 
-// SavedTraits are those of a target of a saved run, which the real program has opened.
+// SavedTraits returns the traits of a target of a saved run, which the real program has opened.
 func SavedTraits(name string) host.Traits { return new(App).Traits(name) }
 
-// OpenSet opens the targets that one name stands for, and says which are left out.
+// OpenSet opens the targets that one name stands for, and prints which are left out.
 func (p *App) OpenSet(ctx context.Context, name string, members []string) (*TargetSet, error) {
 	kind := p.AllKinds().Of(name)
 	if kind == nil || kind.OpenSet == nil {
@@ -298,7 +298,7 @@ func (w opener) pods(ctx context.Context, name string, members []string) (*Targe
 	return set, nil
 }
 
-// podOptions are those of a pod, or of several, by its name.
+// podOptions returns the options of a pod, or of several, by its name.
 func (w opener) podOptions(name string) (podname.Options, error) {
 	o, err := podname.Parse(name)
 	if err == nil && o.Image == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// OpenStoreFor opens the store for a command that may go on with a run. What the header of one says is carried out:
+// OpenStoreFor opens the store for a command that may resume a run. What the header of one says is carried out:
 // commands, settings, loads. So it must be the user's own, and of one that was imported it is shown, and nothing is
 // done until the user has said --trust.
 func (p *App) OpenStoreFor(resume string) (*store.Store, error) {

@@ -32,7 +32,7 @@ func (w *Wrapper) columns() int {
 	return max(40, w.Width)
 }
 
-// Line prints text behind a prefix; what does not fit goes on below, as far to the right.
+// Line prints text behind a prefix; what does not fit follows below, as far to the right.
 func (w *Wrapper) Line(prefix, text string) {
 	indent := strings.Repeat(" ", prose.Columns(prefix))
 	for _, l := range prose.Wrap(strings.TrimLeft(text, " "), w.columns()-len(indent), 0) {

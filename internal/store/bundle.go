@@ -35,12 +35,13 @@ func folders() []string { return []string{"facts", "repetitions", "raw", "profil
 type Bundle struct {
 	dir string
 	Run lab.Run
-	// arm is that of a part, which is read as if it were a run by itself, and whole the bundle that it is in.
+	// arm is the name of an arm that is read as a run, and whole the bundle that the arm is in. A whole bundle has
+	// neither.
 	arm   string
 	whole *Bundle
 }
 
-// OpenBundle reads the header of the bundle in dir. A run that says it is running while nobody holds its lock was
+// OpenBundle reads the header of the bundle in dir. A run with the status running, whose lock no process holds, was
 // killed, and is shown as interrupted.
 func OpenBundle(dir string) (*Bundle, error) {
 	run, err := readHeader(dir)
@@ -57,18 +58,18 @@ func OpenBundle(dir string) (*Bundle, error) {
 // Dir is the bundle's folder.
 func (b *Bundle) Dir() string { return b.dir }
 
-// Active says whether a process is working on the run now.
+// Active reports whether a process is working on the run now.
 func (b *Bundle) Active() bool {
 	return safepath.Locked(filepath.Join(b.dir, activeName))
 }
 
-// Imported says whether the run came from elsewhere, by Imports: all that is in it was written by others.
+// Imported reports whether the run came from elsewhere, by Imports: others wrote all that is in it.
 func (b *Bundle) Imported() bool {
 	_, err := os.Lstat(filepath.Join(b.dir, importedName))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// added is when the run came into the store. Of one from elsewhere the mark is as old as the import.
+// added returns when the run was added to the store. The mark of an imported run is as old as the import.
 func (b *Bundle) added() time.Time {
 	if info, err := os.Lstat(filepath.Join(b.dir, importedName)); err == nil {
 		return info.ModTime()
@@ -79,7 +80,7 @@ func (b *Bundle) added() time.Time {
 	return b.Run.Created
 }
 
-// segments are the numbers of the committed segments, ascending.
+// segments returns the numbers of the committed segments, ascending.
 func (b *Bundle) segments() ([]int, error) { return segmentsOf(b.dir) }
 
 func segmentsOf(dir string) ([]int, error) {
@@ -158,7 +159,7 @@ func (b *Bundle) countRepetitions(segments []int) (int, error) {
 	return total, nil
 }
 
-// segment is the file of a segment.
+// segment returns the path of a segment.
 func (b *Bundle) segment(n int) string {
 	return filepath.Join(b.dir, "repetitions", fmt.Sprintf("%06d.jsonl", n))
 }
@@ -242,7 +243,7 @@ func (s *Store) SetLabel(b *Bundle, label string) error {
 	return s.change(b, func(r *lab.Run) { r.Label = label })
 }
 
-// SetEndedAfter notes of a run that has ended how far it came within its budget; nothing where it came to its end.
+// SetEndedAfter notes how far a run got within its budget; an empty text is for one that ended in time.
 func (s *Store) SetEndedAfter(b *Bundle, after string) error {
 	if b.Run.EndedAfter == after {
 		return nil

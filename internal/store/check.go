@@ -166,8 +166,8 @@ func checkHeaderNames(run lab.Run) error {
 	return all.err
 }
 
-// nameCheck keeps the first name that a terminal would obey, or that would begin a line of its own in a file for
-// another program.
+// nameCheck keeps the first name that a terminal would obey, or that would begin another line in a file for another
+// program.
 type nameCheck struct{ err error }
 
 func (all *nameCheck) add(what string, names ...string) {

@@ -21,7 +21,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// SnapshotTime says which of a run's two snapshots of a target it is.
+// SnapshotTime is one of the two times at which a run takes a snapshot of a target.
 type SnapshotTime string
 
 // A run takes a snapshot of each target before the first load and one after the last.
@@ -30,9 +30,8 @@ const (
 	After  SnapshotTime = "after"
 )
 
-// factsFile is the name of a snapshot in a bundle. Snapshots are files of their own because they hold every build
-// option and every sysctl: ten thousand facts that the header, which is read whenever runs are listed, would carry
-// along.
+// factsFile is the name of a snapshot in a bundle. Snapshots are separate files because they hold every build option
+// and every sysctl: ten thousand facts that the header, which is read whenever runs are listed, would carry along.
 var factsFile = regexp.MustCompile(`^facts/[a-z0-9-]{1,40}\.(before|after)\.json\.zst$`)
 
 func factsName(role string, when SnapshotTime) string {

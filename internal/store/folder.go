@@ -17,25 +17,25 @@ import (
 // Folder is the folder of a store, by its path. It knows where the parts of a store lie, and which bundles there are.
 type Folder string
 
-// Changes is where journals of changed settings and of boots are kept.
+// Changes returns the folder of the journals of changed settings and of boots.
 func (f Folder) Changes() string { return filepath.Join(string(f), "changes") }
 
-// Pods is where it is written down what was made in clusters.
+// Pods returns the folder of the records of pods and machines in clusters.
 func (f Folder) Pods() string { return filepath.Join(string(f), "pods") }
 
-// Built is where built commits are kept, a folder a run.
+// Built returns the folder of built commits, which has a folder for each run.
 func (f Folder) Built() string { return filepath.Join(string(f), "built") }
 
-// Writable says whether root may write to the store. Where others can change one of its folders, a link in place of a
-// file would have root write wherever they like, and nobody could trust the record of what a killed run left. Others
-// than root can be led to nothing that isn't theirs.
+// Writable returns an error if root must not write to the store. If other users could change one of its folders, a link
+// in place of a file would have root write wherever they like, and the records of killed runs could not be trusted. A
+// user who is not root can be led only to files of that user.
 func (f Folder) Writable() error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
 	parts := []string{f.runs(), f.Changes(), f.Pods(), f.Built()}
 	if rootOwns(string(f)) != nil && safepath.CheckFolder(safepath.Local{}, string(f), 0) == nil {
-		// In a folder like /tmp names must be taken before somebody else takes them.
+		// In a folder like /tmp names must be taken before another user takes them.
 		for _, dir := range parts {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return createError(string(f), err)
@@ -78,7 +78,7 @@ func (f Folder) ids() ([]string, error) {
 	return ids, f.unreadable(err)
 }
 
-// unreadable is the error of a store whose runs can't be listed.
+// unreadable returns the error of a store whose runs can't be listed.
 func (f Folder) unreadable(err error) error {
 	if err == nil {
 		return nil

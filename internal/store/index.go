@@ -26,7 +26,8 @@ type Row struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
 	Suite string `json:"suite"`
-	// Experiment says what the run varies: "sweep of queue:scheduler". Empty for one that varies nothing.
+	// Experiment names the setting that the run varies: "sweep of queue:scheduler". It is empty for a run that varies
+	// none.
 	Experiment string `json:"experiment,omitempty"`
 	// Pair is the same in bundles of older versions that are arms of one experiment, and Stage is what such a bundle is
 	// one of; empty for one that is none.
@@ -49,7 +50,7 @@ type Row struct {
 	EndedAfter string `json:"ended_after,omitempty"`
 	// Warnings are the codes of those that were saved: of the run, of its cells and of repetitions.
 	Warnings []string `json:"warnings,omitempty"`
-	// Progress of a run that goes on, where it says so.
+	// Progress of an active run that has saved it.
 	Progress *lab.Progress `json:"progress,omitempty"`
 
 	hidden rowTexts
@@ -98,7 +99,7 @@ func (s *Store) List() ([]Row, error) {
 // index has the rows of the bundles in a folder. It reads only those bundles that have changed.
 type index struct {
 	folder Folder
-	// memory has the rows as well, for a process that lists them again and again.
+	// memory has the rows as well; nil where the file is enough.
 	memory *Memory
 }
 
@@ -123,7 +124,7 @@ func (x *index) list() (rows []Row, newest *Bundle, err error) {
 	return rows, newest, damaged
 }
 
-// follow says of a run that was going on how far it is now.
+// follow sets the present progress of a run that was active.
 func (x *index) follow(e *entry) {
 	if !safepath.Locked(filepath.Join(x.folder.runs(), e.ID, activeName)) {
 		e.Status = lab.Interrupted
@@ -148,8 +149,8 @@ type entry struct {
 	Segment int `json:"segment,omitempty"`
 }
 
-// entries are those of the bundles that can be read, and the newest bundle that was read for them. Damaged are the
-// others.
+// entries returns an entry for each bundle that can be read, and the newest bundle that was read for them. Damaged has
+// the errors of the others.
 func (x *index) entries(ids []string) (entries []entry, newest *Bundle, damaged error) {
 	trusted := Trust(string(x.folder)) == nil // in a folder that others can change the index could be a link or a lie
 	known := x.memory.entries()
@@ -243,7 +244,7 @@ func stampOf(dir string) (string, error) {
 		records.ModTime().UnixNano()), nil
 }
 
-// entry reads a bundle, which was before as another entry says; of a run that goes on only what has come since.
+// entry reads a bundle that had another entry before; of an active run it reads only the segments that are new.
 func (x *index) entry(id, stamp string, before entry) (*Bundle, entry, error) {
 	b, err := x.folder.bundle(id)
 	if err != nil {
@@ -282,7 +283,8 @@ func (x *index) entry(id, stamp string, before entry) (*Bundle, entry, error) {
 	return b, e, err
 }
 
-// goesOn says whether an entry is of the same run as it was going on: segments only come to it then.
+// goesOn reports whether an entry is of the same run, and the run was active then: since then it has only got more
+// segments.
 func (e entry) goesOn(run lab.Run) bool {
 	return e.Status == lab.Running && e.Created.Equal(run.Created) &&
 		strings.HasPrefix(e.Stamp, fmt.Sprintf("%d ", indexVersion))

@@ -8,7 +8,7 @@ import (
 )
 
 // The bounds of what is read of a repetition. A line with the latency bins and the series of a day has a few megabytes;
-// one that holds all that a load generator printed was written by older versions, or by somebody else.
+// one that holds all that a load generator printed was written by older versions, or by another program.
 const (
 	plainLine = 1 << 20
 	maxText   = 256 << 10

@@ -9,7 +9,7 @@ type Memory struct {
 	known map[string]entry // replaced, never changed
 }
 
-// entries are those of the last list, by the IDs of their runs; nil before the first.
+// entries returns the entries of the last list, by the IDs of their runs. It returns nil before the first list.
 func (m *Memory) entries() map[string]entry {
 	if m == nil {
 		return nil

@@ -84,7 +84,7 @@ func (b *Bundle) Whole() *Bundle {
 	return b
 }
 
-// Arm is that of a part; empty for a bundle.
+// Arm returns the name of a part's arm. It is empty for a bundle.
 func (b *Bundle) Arm() string { return b.arm }
 
 // findPart finds the part that RUN:ARM names; nil where no run is called RUN.
@@ -114,7 +114,7 @@ func (b *Bundle) named(arm string) (*Bundle, error) {
 		Hints: []string{"it has " + strings.Join(arms, ", ")}}
 }
 
-// FindWhole is Find for what goes on with a run: an arm names the whole.
+// FindWhole is Find for commands that resume a run: an arm names the whole.
 func (s *Store) FindWhole(ref string) (*Bundle, error) {
 	b, err := s.Find(ref)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *Store) FindBundle(ref string) (*Bundle, error) {
 	return b, err
 }
 
-// role is that of a target in the files of the bundle: in a part it has the name of the arm.
+// role returns a target's role in the names of the bundle's files: in a part it is the name of the arm.
 func (b *Bundle) role(role string) string {
 	if b.arm != "" && role == lab.StorageRole {
 		return b.arm
@@ -142,7 +142,7 @@ func (b *Bundle) role(role string) string {
 	return role
 }
 
-// repetitionsOfPart are those of an arm, by the names of its cells alone.
+// repetitionsOfPart yields the repetitions of an arm. Their cells have names without the arm.
 func (b *Bundle) repetitionsOfPart() iter.Seq2[lab.Repetition, error] {
 	return func(yield func(lab.Repetition, error) bool) {
 		of := lab.CellIn("", b.arm)
@@ -194,7 +194,7 @@ type PartWriter struct {
 // Part writes an arm.
 func (w *Writer) Part(arm string) *PartWriter { return &PartWriter{w, arm} }
 
-// Raw is that of the bundle, under the name that the file has there.
+// Raw adds a raw file of the arm to the bundle, under the name that the file has there.
 func (w *PartWriter) Raw(name string, data []byte) error { return w.Writer.Raw(w.rawName(name), data) }
 
 func (w *PartWriter) rawName(name string) string {
@@ -202,7 +202,7 @@ func (w *PartWriter) rawName(name string) string {
 	return lab.CellIn(cell, w.arm) + "/" + rest
 }
 
-// Repetition is that of the bundle, of the cell with the arm in its name.
+// Repetition adds a repetition of the arm to the bundle, with the arm in the name of its cell.
 func (w *PartWriter) Repetition(rep lab.Repetition) error {
 	rep.Cell = lab.CellIn(rep.Cell, w.arm)
 	if rep.After != "" {

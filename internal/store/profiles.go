@@ -98,7 +98,7 @@ func (b *Bundle) Profiles() iter.Seq2[profile.Load, error] {
 	}
 }
 
-// Profiled says whether there are any profiled loads.
+// Profiled reports whether there are any profiled loads.
 func (b *Bundle) Profiled() bool {
 	numbers, err := profilesOf(b.dir)
 	return err == nil && len(numbers) > 0
@@ -149,7 +149,7 @@ func (m *jsonMemory) add(name string, most int64) error {
 	return nil
 }
 
-// profilesOfPart are those of an arm, by the names of its cells alone.
+// profilesOfPart yields the profiled loads of an arm. Their cells have names without the arm.
 func (b *Bundle) profilesOfPart() iter.Seq2[profile.Load, error] {
 	return func(yield func(profile.Load, error) bool) {
 		for l, err := range b.whole.Profiles() {

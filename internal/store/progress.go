@@ -10,16 +10,16 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// progressName is the file in which a run that goes on says how far it has come. It does not travel.
+// progressName is the file with the progress of an active run. It is not exported.
 const progressName = "progress.json"
 
-// Progress tells others who look at the run how far it has come. It is not flushed: nobody reads it after a crash.
+// Progress tells others who look at the run how far it has come. It is not flushed: it is useless after a crash.
 func (w *Writer) Progress(p lab.Progress) error {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
-	next, err := os.CreateTemp(w.dir, "."+progressName+".*.tmp") // a new file: no link of somebody else's
+	next, err := os.CreateTemp(w.dir, "."+progressName+".*.tmp") // a new file: no link of another user
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func removeProgress(dir string) error {
 	return nil
 }
 
-// Progress is how far the run has come, and whether it goes on and says so.
+// Progress returns how far an active run has come. It reports false for a run that is not active, or has not saved it.
 func (b *Bundle) Progress() (lab.Progress, bool) {
 	var p lab.Progress
 	if !b.Active() {

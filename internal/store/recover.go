@@ -22,8 +22,8 @@ type Abandoned struct {
 	dir       string
 }
 
-// Abandoned lists the runs that were cut off and not yet cleared, and removes the rests of bundles that never came to
-// be or were being deleted. What can't be trusted is left alone, and named in the error.
+// Abandoned lists the runs that were cut off and not yet cleared. It removes the rests of bundles that were never
+// finished, or were being deleted. What can't be trusted is left alone, and named in the error.
 func (s *Store) Abandoned() ([]Abandoned, error) {
 	entries, err := os.ReadDir(s.Folder.runs())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func (s *Store) Active() []*Bundle {
 	return active
 }
 
-// removeUnfinished removes a bundle that never came to be, or was being deleted.
+// removeUnfinished removes a bundle that was never finished, or was being deleted.
 func removeUnfinished(dir string) error {
 	base := filepath.Base(dir)
 	// A bundle that another process is making right now has its lock as the last step before the rename;
@@ -77,7 +77,7 @@ func removeUnfinished(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// abandoned reads what the run in a folder left; nil where it left nothing, or goes on.
+// abandoned reads the leftovers of the run in a folder. It returns nil for a run that left none, or is active.
 func abandoned(dir string) (*Abandoned, error) {
 	name := filepath.Join(dir, activeName)
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
@@ -144,7 +144,7 @@ func invalidName(id string, left lab.Leftovers) (name string, found bool) {
 	return "", false
 }
 
-// leftoversOf is what can be looked for when nobody knows what was left: the jobs of the run, on each of its targets.
+// leftoversOf returns what every run may leave, for a run without a record of it: jobs, on each of its targets.
 func leftoversOf(run lab.Run) lab.Leftovers {
 	left := lab.Leftovers{Jobs: run.ID}
 	if run.Profile != nil {
@@ -178,7 +178,7 @@ func (s *Store) Clear(a Abandoned) error {
 	return errors.Join(removeProgress(a.dir), os.Remove(filepath.Join(a.dir, activeName)))
 }
 
-// isBeingCreated says whether a bundle under construction may still belong to a living process. Making one takes
+// isBeingCreated reports whether a bundle under construction may still belong to a living process. Making one takes
 // milliseconds, so a minute is beyond doubt.
 func isBeingCreated(dir string) bool {
 	if safepath.Locked(filepath.Join(dir, activeName)) {

@@ -43,7 +43,7 @@ func (b *Bundle) ExportRedacted(w io.Writer) error {
 	})
 }
 
-// allFacts are those of every target, from which a redactor learns what to look for.
+// allFacts returns the facts of every target, from which a redactor learns what to look for.
 func (b *Bundle) allFacts() ([]lab.Fact, error) {
 	var all []lab.Fact
 	for _, t := range b.Run.Targets {
@@ -79,7 +79,7 @@ func redactedHeader(r facts.Redactor, data []byte) ([]byte, error) {
 	if err := json.Unmarshal(data, &h); err != nil {
 		return nil, err
 	}
-	// A fact knows better than its text what is to be hidden, so facts are kept out of the text.
+	// A fact knows better than its text what to hide, so facts are kept out of the text.
 	var kept [][]lab.Fact
 	for i := range h.Run.Targets {
 		kept = append(kept, hideAll(r, h.Run.Targets[i].Facts))

@@ -8,8 +8,8 @@
 //	repetitions/000001.jsonl    a segment: one lab.Repetition a line
 //	raw/000001.tar.zst          what the load generator and the kernel printed, for the same segment
 //	profiles/000001.json.zst    a profiled load: one profile.Load, not among the repetitions
-//	active.json                 only while a run goes on: what it would leave behind if it were killed now
-//	progress.json               only while a run goes on: how far it has come
+//	active.json                 only while a run is active: what it would leave behind if it were killed now
+//	progress.json               only while a run is active: how far it has come
 //	imported                    only in a run that came from elsewhere; it is not exported
 //
 // A segment is one repetition when measuring and many when importing. Its raw archive is written first, and the
@@ -41,7 +41,7 @@ type Store struct {
 
 	index *index
 	saver *saver
-	// accepted are imported runs with which the user wants to go on, by their ids.
+	// accepted are the ids of imported runs that the user wants to resume.
 	accepted []string
 }
 
@@ -156,8 +156,7 @@ func (s *Store) Find(ref string) (*Bundle, error) {
 
 // FindAll is Find for commands that take several runs: a label that runs have which were measured together (the stages
 // of one measurement, the sides of a live comparison) names all of them, in the order in which they began. It may be
-// the label that was typed, which each of such runs has with a word of its own behind it: "tuning base" and "tuning
-// new".
+// the label that was typed, which each of such runs has with another word behind it: "tuning base" and "tuning new".
 func (s *Store) FindAll(ref string) ([]*Bundle, error) {
 	b, err := s.Find(ref)
 	if err == nil {
@@ -284,12 +283,12 @@ func unreadableRun(dir string, err error) error {
 // maxHeader is the largest header: one of ten thousand cells and a thousand targets has some tens of megabytes.
 const maxHeader = 256 << 20
 
-// openHead waits for nothing: what somebody else has put there could be a pipe.
+// openHead does not wait: the file could be a pipe that another user has put there.
 func openHead(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 }
 
-// readHead reads a header's file, which must be a plain one: of a bundle from elsewhere nobody knows.
+// readHead reads a header's file, which must be a plain one: a bundle from elsewhere may hold anything.
 func readHead(name string) ([]byte, error) {
 	f, err := openHead(name)
 	if err != nil {
@@ -308,7 +307,7 @@ func readHead(name string) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// describeJSONError says where in data a JSON error lies, as ":line".
+// describeJSONError returns the line and the byte of a JSON error in data.
 func describeJSONError(data []byte, err error) string {
 	offset := int64(-1)
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {

@@ -67,7 +67,7 @@ const (
 	maxImported    = 64 << 30
 )
 
-// IsExport says whether head, the first bytes of a file, begin an archive that Export wrote: a tar whose first file
+// IsExport reports whether head, the first bytes of a file, begin an archive that Export wrote: a tar whose first file
 // is a bundle's.
 func IsExport(head []byte) bool {
 	h, err := tar.NewReader(strings.NewReader(string(head))).Next()
@@ -112,8 +112,7 @@ func (m *Imports) Read(r io.Reader) (*Bundle, error) {
 	return m.adopt(building, id)
 }
 
-// Drop takes away what imports that are still going on have unpacked so far, so that they fail: one that has
-// been adopted stays.
+// Drop removes what unfinished imports have unpacked so far, so that they fail. A run that has been adopted stays.
 func (m *Imports) Drop() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -276,7 +275,7 @@ func syncAll(dir string) error {
 	return linux.SyncFS(d.Fd())
 }
 
-// bundleFile says whether rest is the name of a file that a bundle has.
+// bundleFile reports whether rest is the name of a file that a bundle has.
 func bundleFile(rest string) bool {
 	if rest == headerName || factsFile.MatchString(rest) {
 		return true
@@ -304,7 +303,7 @@ func validID(id string) bool { return len(id) == idLength && hasIDLetters(id) }
 // idLength is how long the IDs of runs are.
 const idLength = 10
 
-// MayBeID says whether a text can be the ID of a run, or the start of one of at least two letters, in either case.
+// MayBeID reports whether a text can be the ID of a run, or the start of one of at least two letters, in either case.
 func MayBeID(text string) bool {
 	return len(text) >= 2 && len(text) <= idLength && hasIDLetters(strings.ToUpper(text))
 }

@@ -12,20 +12,20 @@ import (
 )
 
 // Untrusted is the reason why nothing is done that a file of a store says, or why nothing is written to a store:
-// somebody else could have written it, or could put something else in its place.
+// another user could have written it, or could put something else in its place.
 type Untrusted struct{ *safepath.Unsafe }
 
-// Trust says whether what a file says, or a folder holds, may be acted on: it and all folders on the way to it belong
-// to the user of this process or to root, and nobody else can write to them. Whoever puts settings back, ends
-// processes, removes folders or goes on with a run by what a store holds asks first; to show it needs no trust. The
-// error is an *Untrusted, with the way out.
+// Trust returns an error, an *Untrusted with the way out, if the content of a file or a folder must not be acted on. It
+// and all folders on the way to it must belong to the user of this process or to root, and no other user may be able to
+// write to them. Whoever restores settings, ends processes, removes folders or resumes a run by the content of a store
+// asks first. Showing it needs no trust.
 //
-// What passes can't be changed between the look at it and its use, since nobody else could.
+// A file that passes can't be changed between the check and its use, since no other user could.
 func Trust(name string) error {
 	return refusal("nothing is done that "+name+" says", name, safepath.Check(safepath.Local{}, name, os.Geteuid()))
 }
 
-// rootOwns says whether root may write to a folder of a store.
+// rootOwns returns an error if root must not write to a folder of a store.
 func rootOwns(dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -46,7 +46,7 @@ func refusal(what, name string, err error) error {
 	e := &lab.Error{Kind: lab.Refused, What: what, Err: &Untrusted{unsafe},
 		Hints: []string{fmt.Sprintf("whoever can write there could have headroom do anything as user %d",
 			os.Geteuid())}}
-	// Of a folder on the way somebody else is the owner for a reason: it may be the home of a user.
+	// A folder on the way has another owner for a reason: it may be the home of a user.
 	if remedy := unsafe.Remedy; remedy != nil && (remedy[0] != "chown" || unsafe.Name == name) {
 		e.Hints = append(e.Hints,
 			"look at what is in there; where all of it is your own: "+lab.ShellQuote(unsafe.Remedy))
@@ -56,11 +56,11 @@ func refusal(what, name string, err error) error {
 	return e
 }
 
-// Accept says that the user wants to go on with a run although it was imported.
+// Accept allows an imported run to be resumed, because the user wants it.
 func (s *Store) Accept(b *Bundle) { s.accepted = append(s.accepted, b.Run.ID) }
 
-// Resumable refuses to go on with a run of another store, one that others can have written, and one that came from
-// elsewhere, unless the user has accepted it: to go on with a run is to carry out the commands in its header.
+// Resumable refuses a run of another store, one that other users can have written, and an imported one that the user
+// has not accepted. Resuming a run carries out the commands in its header.
 func (s *Store) Resumable(b *Bundle) error {
 	if filepath.Dir(b.dir) != s.Folder.runs() {
 		return &lab.Error{Kind: lab.Usage, What: b.dir + " is not in the store " + s.Dir(),

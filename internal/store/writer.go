@@ -21,8 +21,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Writer adds to a bundle. One process at a time can hold it: a lock on active.json, which the kernel lets go when
-// the process ends in any way, tells a run that goes on from one that was killed.
+// Writer adds to a bundle. One process at a time can hold it: a lock on active.json, which the kernel releases when the
+// process ends in any way, tells an active run from one that was killed.
 type Writer struct {
 	folder    Folder
 	saver     *saver
@@ -143,8 +143,8 @@ func (w *Writer) writeHeader() error {
 }
 
 // AnnounceLeftovers records what would be left behind, before it is: the file is flushed when AnnounceLeftovers
-// returns. What it was told before of other targets stays. The file is written in place, because the lock is on it; a
-// crash in the midst of that is recovered by the bundle's id, which all names of leftovers contain.
+// returns. Earlier leftovers of other targets stay. The file is written in place, because the lock is on it; a crash in
+// the midst of that is recovered by the bundle's id, which all names of leftovers contain.
 func (w *Writer) AnnounceLeftovers(part lab.Leftovers) error {
 	w.saver.atStep("write " + activeName)
 	left := w.leftovers.With(part)

@@ -40,10 +40,10 @@ func newJournal(r *record, t host.Target) *Journal {
 	return &Journal{record: r, writer: w, locker: newLocker(r, w), keeper: keeper{writer: w}}
 }
 
-// ExternalChange says what Undo does where somebody else has changed a value since.
+// ExternalChange is what Undo does about a value that another program has changed since.
 type ExternalChange int
 
-// What can be done about a value of somebody else.
+// What Undo can do about such a value.
 const (
 	Report  ExternalChange = iota // leave it, say so, and keep the change in the journal
 	Restore                       // put back what was there before the change all the same
@@ -54,16 +54,16 @@ const (
 // tests can kill the process there.
 func (j *Journal) AtStep(f func(step string)) { j.record.atStep, j.writer.atStep = f, f }
 
-// For says which command the journal is made for, as typed. Others read it who find a setting locked.
+// For sets the command that the journal is made for, as typed. A run that finds a setting locked shows it.
 func (j *Journal) For(command string) { j.locker.holder.Command = shortened(command) }
 
-// OnExternalChange says what Undo does where somebody else has changed a value since. The default is Report.
+// OnExternalChange sets what Undo does about a value that another program has changed since. The default is Report.
 func (j *Journal) OnExternalChange(f ExternalChange) { j.externalChange = f }
 
-// ID of the journal; Target is the name of the target it is about.
+// ID returns the ID of the journal.
 func (j *Journal) ID() string { return j.record.head.ID }
 
-// Target is the name of the target that it is about.
+// Target returns the name of the target that the journal is about.
 func (j *Journal) Target() string { return j.record.head.Target }
 
 // Change makes a level of a setting effective: it reads what is there, writes that to the journal, sets the new values,
@@ -167,7 +167,7 @@ func (j *Journal) newStep(ctx context.Context, s scheme.Setting, level string, w
 	return next, nil
 }
 
-// storable says whether a value can be written down and written back: one line of text.
+// storable reports whether a value can be written down and written back: one line of text.
 func storable(value string) bool {
 	return utf8.ValidString(value) && !strings.ContainsAny(value, "\n\x00")
 }
@@ -220,8 +220,8 @@ func (j *Journal) apply(ctx context.Context, s scheme.Setting, next *step) error
 	return err
 }
 
-// CheckInEffect says whether everything that was changed is still in effect: a later change can have undone an earlier
-// one, and an interrupt moves when it next comes. Call it before a load and after it.
+// CheckInEffect returns an error if a change is no longer in effect: a later change can have undone an earlier one, and
+// an interrupt moves when it next comes. Call it before a load and after it.
 func (j *Journal) CheckInEffect(ctx context.Context) error {
 	newest := map[string]position{}
 	factors := map[string]string{}

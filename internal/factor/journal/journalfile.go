@@ -58,7 +58,7 @@ type position struct {
 	New string `json:"new,omitempty"`
 }
 
-// event says what became of a step.
+// event is how a step ended, or that it was applied.
 type event struct {
 	Seq  int       `json:"seq"`
 	Time time.Time `json:"time"`
@@ -136,7 +136,7 @@ func claim(path string) (*os.File, error) {
 	}
 }
 
-// claimLimit is much longer than it takes to make a journal, or to see that nobody makes it.
+// claimLimit is much longer than it takes to make a journal, or to see that no process makes it.
 const claimLimit = time.Second
 
 // Open are the factors whose changes are not undone, in the order in which they were made.

@@ -13,24 +13,24 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// keepRule is a setting that must stay as it is.
+// keepRule is a setting that must stay.
 type keepRule struct {
 	text string
 	// factor matches whole names of factors.
 	factor *regexp.Regexp
-	// spot says whether a spot is one of the setting, whatever factor it is reached by.
+	// spot reports whether a spot is one of the setting, whatever factor it is reached by.
 	spot scheme.Holds
 }
 
-// keeper refuses changes of what must stay as it is.
+// keeper refuses changes of settings that must stay.
 type keeper struct {
 	writer *writer
 	rules  []keepRule
 }
 
-// Keep has changes refused of what must stay as it is: names of factors, in which * stands for any text; a level after
-// them ("cmdline:numa=off") says what it is and makes no difference. A setting is kept by whatever name it is reached:
-// sysctl:vm.swappiness keeps sysfs:/proc/sys/vm/swappiness too, and queue:scheduler the scheduler of every disk.
+// Keep has changes refused of settings that must stay: names of factors, in which * matches any text. A level after a
+// name ("cmdline:numa=off") makes no difference. A setting is kept by whatever name it is reached: sysctl:vm.swappiness
+// keeps sysfs:/proc/sys/vm/swappiness too, and queue:scheduler the scheduler of every disk.
 func (j *Journal) Keep(ctx context.Context, texts []string) error { return j.keeper.add(ctx, texts) }
 
 func (k *keeper) add(ctx context.Context, texts []string) error {
@@ -51,7 +51,7 @@ func (k *keeper) add(ctx context.Context, texts []string) error {
 	return nil
 }
 
-// refuse refuses a setting that must stay as it is.
+// refuse refuses a setting that must stay.
 func (k *keeper) refuse(ctx context.Context, s scheme.Setting) error {
 	if len(k.rules) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (k *keeper) restore(ctx context.Context, s *step) error {
 	return k.check(ctx, s)
 }
 
-// check says whether the values of a step are still in effect.
+// check returns an error if the values of a step are no longer in effect.
 func (k *keeper) check(ctx context.Context, s *step) error {
 	var spots []spot.Spot
 	for _, p := range s.Spots {

@@ -25,8 +25,7 @@ type Holder struct {
 	ID      string    `json:"id"`
 	Command string    `json:"command"`
 	Started time.Time `json:"started"`
-	// Host and Process are those of the headroom that carries the run out, which need not be on the machine that the
-	// setting is of.
+	// Host and Process of the headroom that carries the run out. Its machine need not be the one with the setting.
 	Host    string `json:"host"`
 	Process int    `json:"process"`
 	// Journal is the file there with the old values.
@@ -38,7 +37,7 @@ type Held struct {
 	Holder
 	// Lock is the path of the lock, on the target of that name: the one that the setting is of, or this machine.
 	Lock, Target string
-	// Dead says that nobody carries the run out any more, so that its recovery has to be asked for.
+	// Dead is true if no process carries the run out any more, so that its recovery has to be asked for.
 	Dead bool
 }
 
@@ -58,8 +57,8 @@ func (j *Journal) Lock(ctx context.Context, settings ...scheme.Setting) error {
 // locker locks settings for a journal.
 type locker struct {
 	writer *writer
-	// at is where the locks are: on the machine that the settings are of. What is in the memory of a container is seen
-	// by nobody else, so that of one they are here.
+	// at is where the locks are: on the machine that has the settings. Other machines and containers do not see the
+	// memory of a container, so its locks are here.
 	at     host.Target
 	holder Holder
 	// locked are the keys of the spots that are locked, and unsure is set when locks can be there that are not among
@@ -75,7 +74,7 @@ func newLocker(r *record, w *writer) *locker {
 	if _, container := at.(host.SharesKernel); container {
 		at = host.NewLocal(filepath.Dir(r.path))
 	}
-	name, _ := os.Hostname() // nobody is helped by an error here
+	name, _ := os.Hostname() // an error here would help no user
 	path, err := filepath.Abs(r.path)
 	if err != nil {
 		path = r.path
@@ -144,7 +143,8 @@ const maxTries = 20
 // ended normally may have removed its lock after the lock was listed.
 const killedAfter = 3
 
-// sort returns the first of names that nobody has locked, -1 where there is none, and the first lock of another run.
+// sort returns the index of the first name that this run has not locked, -1 if there is none, and the first lock of
+// another run.
 func (l *locker) sort(names []string, locks []lock) (missing int, other *lock) {
 	own := map[string]bool{}
 	for _, there := range locks {

@@ -15,13 +15,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// locks are named after what they are of, and are symbolic links: a link is made at once, whole, and only where there
-// is none. What it points to is the holder:
+// A lock has a name for each setting, and is a symbolic link: a link is made at once, whole, and only where there is
+// none. It points to the holder:
 //
 //	/run/headroom/settings/5b0f… -> {"id":"7KQ4M2X9TD","command":"headroom ablate quick /srv …","started":"2026-11-28T10:02:11Z","host":"db1","process":4711,"journal":"/root/.local/share/headroom/changes/7KQ4M2X9TD.jsonl"}
 //
-// They lie in memory, so that none outlives a boot. Those of root are in /run/headroom/settings. Other users have
-// folders of their own in /dev/shm, as has root where /run can't be written to. Everybody respects the locks of all.
+// They lie in memory, so that none outlives a boot. Those of root are in /run/headroom/settings. Each other user has a
+// folder in /dev/shm, and so has root where /run can't be written to. All users respect all locks.
 
 // takeScript makes locks, and prints those that it has made and all that there are, of these names. Its arguments are
 // the holder and the names.
@@ -83,7 +83,7 @@ func (l *locker) take(ctx context.Context, names []string) (made []string, locks
 //	lock /run/headroom/settings/5b0f… {"id":"7KQ4M2X9TD","command":"headroom ablate quick /srv …",…}
 //	lock /dev/shm/headroom-settings-1000/5b0f… {"id":"19PPM2X9TD",…}
 //
-// What a lock points to is somebody else's: of one that can't be read only the path is known.
+// Another program may have made a lock: of one that can't be read only the path is known.
 func parseLocks(text string) (made []string, locks []lock) {
 	for line := range strings.Lines(text) {
 		verb, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -188,8 +188,8 @@ func (l *locker) names(ctx context.Context, spots []spot.Spot) ([]string, error)
 	return names, nil
 }
 
-// adapterFile matches files of network adapters in /sys. Each network namespace has adapters of its own, so the same
-// path can mean another adapter:
+// adapterFile matches files of network adapters in /sys. Each network namespace has separate adapters, so the same path
+// can mean another adapter:
 //
 //	/sys/class/net/eth0/mtu
 //	/sys/devices/virtual/net/eth0/mtu

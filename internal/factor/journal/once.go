@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// doneLevel is the level of a step that stands for such a command.
+// doneLevel is the level of a step that is an announced command.
 const doneLevel = "done"
 
 // Announce puts on disk how to undo what a command is about to do. The caller runs the command; UndoOf undoes it, and
@@ -55,7 +55,7 @@ func (j *Journal) Withdraw(what string) error {
 	return nil
 }
 
-// isOnce says whether a step stands for a command that was announced.
+// isOnce reports whether a step is a command that was announced.
 func (s *step) isOnce() bool { return len(s.Spots) == 1 && s.Spots[0].Kind == spot.OnceDone }
 
 // undoOnce carries out the command that undoes another.

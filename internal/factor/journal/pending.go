@@ -17,15 +17,15 @@ import (
 	"github.com/headroom/headroom/internal/safepath"
 )
 
-// Leftover is a journal that nobody works on: the process that made it was killed, or could not undo everything.
+// Leftover is a journal that no process works on: the process that made it was killed, or could not undo everything.
 type Leftover struct {
 	Path, ID, Target string
 	// Factors whose changes are not undone, in the order in which they were made.
 	Factors []string
 }
 
-// Pending lists the journals in a folder that nobody works on, and removes those that were never finished being made.
-// Trust says whether one may be acted on; any other is left alone, unread, with that error.
+// Pending lists the journals in a folder that no process works on, and removes those that were never finished. If trust
+// returns an error for a journal, that one is not read, and the error is returned.
 func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
 	paths, err := safepath.Records(dir, func(name string) bool {
 		return isUnfinished(name) || strings.HasSuffix(name, suffix)
@@ -68,7 +68,7 @@ func removeUnfinished(path string) error {
 	defer f.Close()
 	switch err := safepath.Lock(f, path); {
 	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, fs.ErrNotExist):
-		return nil // somebody makes it, or it was finished just now
+		return nil // another process makes it, or has just finished it
 	case err != nil:
 		return err
 	}
@@ -160,7 +160,7 @@ func parse(data []byte) (*record, error) {
 	return r, nil
 }
 
-// whole says whether a change can be undone by what its line says.
+// whole reports whether the line of a change has enough to undo it.
 func (s *step) whole() bool {
 	if s.isOnce() {
 		return s.Spots[0].Commands != nil && len(s.Spots[0].Commands.Undo) > 0

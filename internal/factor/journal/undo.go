@@ -12,13 +12,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Undo puts back what the journal has changed, the last change first. It goes on after an error and returns all of
-// them. It ignores the end of ctx: a run that is stopped must still leave the machine as it was.
+// Undo puts back what the journal has changed, the last change first. It continues after an error and returns all of
+// them. It ignores the end of ctx: a run that is stopped must still restore the machine.
 //
-// A value that is neither the old nor the new one was set by somebody else since. It is left as it is, reported, and
-// stays in the journal, unless OnExternalChange says otherwise: whoever set it knows of it, and headroom does not.
-// Where the change was never read back, because the process died in between, any value that is not the old one counts
-// as headroom's own.
+// Another program has set a value that is neither the old nor the new one. It is left alone and reported, and the
+// change stays in the journal, unless OnExternalChange has set something else: whoever set it knows why, and headroom
+// does not. Where the change was never read back, because the process died in between, any value that is not the old
+// one counts as headroom's own.
 func (j *Journal) Undo(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error
@@ -42,8 +42,8 @@ func (j *Journal) Undo(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Lost is the error of a setting that is not put back, because what it was of is not there any more. It is forgotten:
-// what is there now is something else, whose settings others have chosen.
+// Lost is the error of a setting that is not put back, because its device or adapter is gone. The change is forgotten:
+// whatever is in that place now has settings that others have chosen.
 type Lost struct{ Was, Is string } // spot.Identities
 
 func (l *Lost) Error() string {
@@ -53,7 +53,7 @@ func (l *Lost) Error() string {
 	return fmt.Sprintf("it was of %s; what is there now is %s, and is left alone", l.Was, l.Is)
 }
 
-// errLost marks an error after which going on is pointless: the target does not answer.
+// errLost marks an error after which Undo stops: the target does not answer.
 var errLost = errors.New("the target does not answer; its settings stay changed until headroom restore reaches it")
 
 // commandLimit is how long one step of undoing may take, for targets that hang.
@@ -147,7 +147,7 @@ func (j *Journal) withoutLost(ctx context.Context, s *step, back []position) (th
 	return there, gone, nil
 }
 
-// externalChanges are the spots whose value somebody else has set, with the error that reports them.
+// externalChanges returns the keys of the spots whose value another program has set, with the error that reports them.
 func (j *Journal) externalChanges(s *step, back []position, readings []spot.Reading) ([]string, error) {
 	if !s.applied || j.externalChange == Restore {
 		return nil, nil

@@ -196,7 +196,7 @@ func (w *writer) running(ctx context.Context, blank map[string]int) ([]string, e
 	return running, nil
 }
 
-// noProgram says whether a process is a thread of the kernel, or has ended and waits for its parent to take note, by
+// noProgram reports whether a process is a thread of the kernel, or has ended and waits for its parent to take note, by
 // its stat file:
 //
 //	2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0

@@ -48,7 +48,7 @@ const (
 // podNetwork is what the objects of a cluster say of the network of its pods.
 type podNetwork struct {
 	by plugin
-	// daemon is its DaemonSet; nil where there is none that is known, or none that may be read. why says which.
+	// daemon is its DaemonSet; nil where none is known, or none may be read. why has the reason.
 	daemon *unstructured.Unstructured
 	why    string
 	network
@@ -135,7 +135,7 @@ func factOrUnknown(key, value, from, why string) lab.Fact {
 	return known(key, value, from)
 }
 
-// daemons are those of the whole cluster, or of kube-system where only that may be read.
+// daemons lists the DaemonSets of the whole cluster, or of kube-system where only that may be read.
 func (c *cluster) daemons(ctx context.Context) ([]unstructured.Unstructured, error) {
 	var list *unstructured.UnstructuredList
 	var err error
@@ -161,7 +161,8 @@ func (c *cluster) settings(ctx context.Context, namespace, name string) (map[str
 	return data, err
 }
 
-// proxyFact says how connections to services get to pods: by kube-proxy, in one of its modes, or by the plugin.
+// proxyFact is the fact of how connections to services get to pods: by kube-proxy, in one of its modes, or by the
+// plugin.
 func (c *cluster) proxyFact(ctx context.Context, n network, found []unstructured.Unstructured, err error) lab.Fact {
 	const key = "cluster.proxy"
 	from := source("ConfigMap", "kube-proxy")
@@ -266,7 +267,7 @@ func readChain(text []byte) (types []string, mtu string) {
 	return types, mtu
 }
 
-// mtu is that of the pod's own interface.
+// mtu reads the MTU of the pod's own interface.
 func (w view) mtu() lab.Fact {
 	const key, path = "cluster.pod.mtu", "sys/class/net/eth0/mtu"
 	if w.options.HostNetwork {

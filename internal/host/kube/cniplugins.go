@@ -80,7 +80,7 @@ func tagOf(image string) string {
 	return oneLine(tag)
 }
 
-// ofFlannel reads the part of flannel's ConfigMap that says how packets get to other nodes. Source: flannel's
+// ofFlannel reads the part of flannel's ConfigMap with the way that packets get to other nodes. Source: flannel's
 // Documentation/configuration.md, backends.md.
 //
 //	net-conf.json: |
@@ -110,8 +110,8 @@ func ofFlannel(config map[string]string, _ object) network {
 }
 
 // ofCalico reads Calico's ConfigMap, and the environment of its DaemonSet, by which the first pool is made; pools that
-// were changed later are in objects of its own. The operator has neither. Source: Calico's manifests/calico.yaml and
-// its reference of calico/node.
+// were changed later are in separate objects. The operator has neither. Source: Calico's manifests/calico.yaml and its
+// reference of calico/node.
 //
 //	calico_backend: "bird"
 //	veth_mtu: "0"

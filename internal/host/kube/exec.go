@@ -21,7 +21,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// connection carries shells to the container of a pod, each over a stream of its own (the subresource exec). There is
+// connection carries shells to the container of a pod, each over a separate stream (the subresource exec). There is
 // nothing that is held open between two of them, so it counts as lost when one of its streams broke.
 type connection struct {
 	cluster *cluster
@@ -85,8 +85,8 @@ func dial(ctx context.Context, c *cluster, pod string, podStatus func(ctx contex
 // themselves after hours.
 const watchEvery = 10 * time.Second
 
-// watch counts the connection as lost when the pod is gone, so that nobody waits for an answer that will not come. It
-// asks while somebody does.
+// watch counts the connection as lost when the pod is gone, so that no call waits for an answer that will not come. It
+// asks only while a call waits.
 func (l *connection) watch(podStatus func(ctx context.Context) error) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
@@ -99,7 +99,7 @@ func (l *connection) watch(podStatus func(ctx context.Context) error) {
 		l.mu.Lock()
 		idle := len(l.open) == 0
 		l.mu.Unlock()
-		if idle { // nobody waits
+		if idle { // no call waits
 			continue
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), watchEvery)
@@ -167,7 +167,7 @@ func (l *connection) Shell(stdout, stderr io.Writer) (*host.Session, error) {
 	return l.start([]string{"/bin/sh", "-c", host.FirstLine}, stdout, stderr)
 }
 
-// start begins a program in the container, with streams of its own.
+// start begins a program in the container, with separate streams.
 func (l *connection) start(argv []string, stdout, stderr io.Writer) (*host.Session, error) {
 	stream, err := l.cluster.executor(l.pod, argv)
 	if err != nil {

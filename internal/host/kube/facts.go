@@ -20,7 +20,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Facts are what the API of the cluster knows of the pod, of its node and of its volume, and nobody sees in the
+// Facts are what the API of the cluster knows of the pod, of its node and of its volume, and can't be seen in the
 // container. What the user may not read is unknown. They hold no secrets: parameters whose names tell of some are left
 // out.
 func (p *Pod) Facts(ctx context.Context) []lab.Fact {
@@ -43,7 +43,7 @@ type view struct {
 	claims []string
 }
 
-// source says where an object of the API was read.
+// source returns the place in the API that a field was read from.
 func source(kind, field string) string { return claim.Source(api, kind, field) }
 
 // api is where facts are read.
@@ -234,9 +234,9 @@ func (c *cluster) classFacts(ctx context.Context, name string) []lab.Fact {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// replica says whether the node has a copy of the volume's data. Of DRBD the kernel shows it to every container: a
-// device links the disk that it has its copy on (bd_link_disk_holder in drbd_nl.c, of versions 8.4 and 9), and one
-// without a disk has no link.
+// replica is the fact of whether the node has a copy of the volume's data. Of DRBD the kernel shows it to every
+// container: a device links the disk that it has its copy on (bd_link_disk_holder in drbd_nl.c, of versions 8.4 and 9),
+// and one without a disk has no link.
 func (w view) replica(ctx context.Context, driver string) lab.Fact {
 	const key = "claim.replica"
 	if driver == "local" || driver == "hostPath" {

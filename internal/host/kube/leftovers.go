@@ -81,7 +81,7 @@ func (c *cluster) clear(ctx context.Context, r Record) ([]string, error) {
 	for _, name := range r.Claims {
 		errs = append(errs, c.awaitGone(ctx, claims(), "pvc", name))
 	}
-	// The timer last: until all is gone, it is who ends it if nobody comes back.
+	// The timer last: until all is gone, it ends everything if headroom does not come back.
 	for _, name := range r.Machines {
 		_, err := c.remove(ctx, timers(), name, r.Session)
 		errs = append(errs, err)
@@ -89,7 +89,7 @@ func (c *cluster) clear(ctx context.Context, r Record) ([]string, error) {
 	return removed, errors.Join(errs...)
 }
 
-// remove deletes an object that this session made; one of the same name that somebody else made is left alone.
+// remove deletes an object that this session made; another object of the same name is left alone.
 func (c *cluster) remove(ctx context.Context, kind schema.GroupVersionResource, name, session string) (bool, error) {
 	is, err := c.get(ctx, kind, name)
 	if absent(err) {

@@ -95,7 +95,7 @@ func OpenMachine(ctx context.Context, o podname.Options, on Host) (*Machine, err
 	return m, nil
 }
 
-// MachineName is that of the machine, and of its namespace.
+// MachineName returns the names of the machine and of its namespace.
 func (m *Machine) MachineName() (name, namespace string) {
 	return m.request.name(), m.cluster.namespace
 }
@@ -239,8 +239,8 @@ func (m *Machine) Address(ctx context.Context) (string, error) {
 // TestPath is the disk under test, by its serial number; empty without one.
 func (m *Machine) TestPath() string { return m.place }
 
-// MadeBlank says whether a device is a disk that was made for this machine, and goes with it. A class may hand out what
-// was used before, so that its content is still to be looked at.
+// MadeBlank reports whether a device is a disk that was made for this machine, and goes with it. A class may hand out
+// what was used before, so that its content is still to be looked at.
 func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
 	if m.request.options.Volume.Kind != podname.Claimed && m.request.options.Volume.Kind != podname.EmptyDisk {
 		return false, nil
@@ -253,7 +253,7 @@ func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
 func (m *Machine) Unseen() bool { return m.request.options.Volume.Kind == podname.Claimed }
 
 // instanceStatus is an error that is host.ErrGone when the instance that was connected to does not run any more; nil
-// while it does, and while nobody can tell.
+// while it does, and while the API can't be asked.
 func (m *Machine) instanceStatus(ctx context.Context) error {
 	s, err := m.look(ctx)
 	switch {
@@ -278,7 +278,7 @@ func (m *Machine) gone(why string) error {
 		Target: m.request.options.Name, Err: host.ErrGone}
 }
 
-// Lost says why the machine is gone for good; nil while it is there, or nobody can tell.
+// Lost returns why the machine is gone for good; nil while it is there, and while the API can't be asked.
 func (m *Machine) Lost(ctx context.Context) error { return m.instanceStatus(ctx) }
 
 // Replace starts the machine again when it is lost, on the same node and with the same disk.
@@ -287,7 +287,7 @@ func (m *Machine) Replace(ctx context.Context) error { return m.restart(ctx) }
 // Generation is the instance that runs.
 func (m *Machine) Generation() string { return m.uid }
 
-// Caveats are what is to be said of every measurement in the machine.
+// Caveats returns what every report of a measurement in the machine must say.
 func (m *Machine) Caveats(ctx context.Context) []string {
 	printed := m.SSH.Caveats(ctx)
 	if m.request.options.Volume.Kind == podname.Claimed && !m.request.options.Volume.Block {

@@ -70,8 +70,8 @@ func userData(user, host, hostPublic string) string {
 	return b.String()
 }
 
-// writeConfig says where the machine is now, so that one that was started again at another address is the same target.
-// The user's own configuration is not read: nothing in it can be meant for this machine.
+// writeConfig writes the present address of the machine for ssh, so that one that was started again at another address
+// is the same target. The user's own configuration is not read: nothing in it can be meant for this machine.
 func (k keyPair) writeConfig(m podname.MachineOptions, address, proxy string) error {
 	quote := func(name string) string { return `"` + strings.ReplaceAll(filepath.Join(k.dir, name), "%", "%%") + `"` }
 	text := fmt.Sprintf("Host %s\n\tHostName %s\n\tPort %d\n\tUser %s\n\tHostKeyAlias %s\n\tUserKnownHostsFile %s\n"+

@@ -9,8 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
-// diskSerial is the serial number of the disk under test, by which the guest finds it. It is a word of its own: reports
-// hide it wherever it stands.
+// diskSerial is the serial number of the disk under test, by which the guest finds it. No other text has this word:
+// reports hide it everywhere.
 const diskSerial = "headroom-disk"
 
 // The names of a machine's disks, and the key of the secret that KubeVirt reads the user data of cloud-init from.
@@ -20,9 +20,9 @@ const (
 	userDataKey = "userdata"
 )
 
-// timerOf is what ends everything if headroom never comes back. A machine has no deadline of its own, a job of
-// Kubernetes has: when it has passed, the job fails, is removed at once, and all that it owns goes with it. It starts
-// no pod. Source: the API's reference, JobSpec; "Automatic Cleanup for Finished Jobs".
+// timerOf is what ends everything if headroom never comes back. A machine can have no deadline, a job of Kubernetes
+// can: when it has passed, the job fails, is removed at once, and all that it owns goes with it. It starts no pod.
+// Source: the API's reference, JobSpec; "Automatic Cleanup for Finished Jobs".
 func timerOf(o podname.Options, name string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "batch/v1", "kind": "Job",
@@ -116,7 +116,7 @@ func machineSpec(o podname.Options, name, claim string, labels map[string]string
 		"networks": []any{object{"name": "default", "pod": object{}}},
 		"volumes":  volumes,
 		// A node that is drained ends it, as it does a pod: moved elsewhere it would be measured on, on another node,
-		// and nobody would know.
+		// and no report would show it.
 		"evictionStrategy":              "None",
 		"terminationGracePeriodSeconds": int64(30),
 	}
@@ -139,7 +139,7 @@ func bootVolume(o podname.Options) object {
 	return object{"name": bootDisk, "containerDisk": disk}
 }
 
-// machineVolume is that of the disk under test; nil for none.
+// machineVolume returns the volume of the disk under test; nil for none.
 func machineVolume(o podname.Options, claim string) object {
 	v := object{"name": volumeName}
 	switch o.Volume.Kind {

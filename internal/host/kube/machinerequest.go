@@ -24,10 +24,10 @@ type machineRequest struct {
 	version string
 }
 
-// name is that of the machine, of its instance, of its secret and of its timer.
+// name returns the name of the machine, which its instance, its secret and its timer have, too.
 func (r *machineRequest) name() string { return "headroom-" + r.session }
 
-// claimName is that of the claim that is made for it; empty for none.
+// claimName returns the name of the claim that is made for the machine; empty for none.
 func (r *machineRequest) claimName() string {
 	if r.options.Volume.Kind != podname.Claimed {
 		return ""
@@ -35,7 +35,7 @@ func (r *machineRequest) claimName() string {
 	return r.name()
 }
 
-// claimNames are those of the claims that it may wait for.
+// claimNames returns the names of the claims that the machine may wait for.
 func (r *machineRequest) claimNames() []string {
 	var names []string
 	for _, name := range []string{r.claimName(), r.options.Machine.BootClaim} {

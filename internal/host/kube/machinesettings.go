@@ -14,7 +14,7 @@ import (
 )
 
 // Boot halts the machine, and starts it as the spec says: on the same node, with the same disk. The zero spec gives it
-// what it was asked for with.
+// the settings that it was first asked for with.
 func (m *Machine) Boot(ctx context.Context, spec host.BootSpec) error {
 	if len(spec.Arguments) > 0 || len(spec.Without) > 0 || spec.Kernel != "" {
 		return &lab.Error{Kind: lab.Usage, What: "a machine of KubeVirt starts the kernel of its image, whose " +
@@ -64,7 +64,7 @@ func (m *Machine) restart(ctx context.Context) error {
 	return m.verify(ctx)
 }
 
-// change changes the specification of the machine, and again when somebody else has changed the object meanwhile.
+// change changes the specification of the machine, and again when another client has changed the object meanwhile.
 func (m *Machine) change(ctx context.Context, to func(spec object) object) error {
 	for {
 		is, err := m.cluster.get(ctx, machines(), m.request.name())

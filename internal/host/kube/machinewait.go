@@ -124,7 +124,7 @@ func (m *Machine) awaitRunning(ctx context.Context) (machineStatus, error) {
 	}
 }
 
-// pause is how long nobody looks.
+// pause waits until it is time to look again.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -22,7 +22,7 @@ const (
 	// nodeVolume are the node's own files, which a pod that is for its node has at nodeFolder.
 	nodeVolume = "node"
 	nodeFolder = "/node"
-	// unprivileged is the user of a restricted pod: nobody of this number is in an image, and none is needed.
+	// unprivileged is the user of a restricted pod: no image has a user of this number, and none is needed.
 	unprivileged = 65532
 )
 

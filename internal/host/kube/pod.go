@@ -23,8 +23,8 @@ type Pod struct {
 	record  *sessionRecord
 
 	mu sync.Mutex
-	// tries is how many pods there were, pod the name of the present one, node where it runs. cpu and memory are what
-	// it was started with: another may be asked for, and not be there yet.
+	// tries is how many pods there were, pod the name of the present one, node where it runs. cpu and memory are the
+	// limits that it was started with: others may be asked for, and not be there yet.
 	tries       int
 	pod, node   string
 	cpu, memory podname.Range
@@ -43,7 +43,7 @@ type identity struct {
 
 // Host is what is needed of this machine.
 type Host struct {
-	// Records is the folder that says what was made, so that it can be removed after a crash.
+	// Records is the folder with the names of all that was made, so that it can be removed after a crash.
 	Records string
 	// Report is called with the progress; nil reports nothing.
 	Report func(text string)
@@ -213,8 +213,8 @@ func (p *Pod) Address(ctx context.Context) (string, error) {
 // TestPath is where in the container the volume under test is; empty without one.
 func (p *Pod) TestPath() string { return p.request.options.Volume.At }
 
-// MadeBlank says whether a device is a volume that was made for this pod, and goes with it. A class may hand out what
-// was used before, so that its content is still to be looked at.
+// MadeBlank reports whether a device is a volume that was made for this pod, and goes with it. A class may hand out
+// what was used before, so that its content is still to be looked at.
 func (p *Pod) MadeBlank(_ context.Context, device string) (bool, error) {
 	v := p.request.options.Volume
 	return v.Block && (v.Kind == podname.Claimed || v.Kind == podname.Ephemeral) && device == v.At, nil

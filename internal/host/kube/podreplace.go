@@ -15,7 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Lost says why the pod is gone for good; nil while it is there, or nobody can tell.
+// Lost returns why the pod is gone for good; nil while it is there, and while the API can't be asked.
 func (p *Pod) Lost(ctx context.Context) error {
 	name, _ := p.current()
 	if err := p.podStatus(ctx, name); errors.Is(err, host.ErrGone) {
@@ -133,7 +133,7 @@ func (p *Pod) volumeGone(hint string) error {
 		Err: host.ErrGone, Hints: []string{hint}}
 }
 
-// Caveats are what is to be said of every measurement in the pod.
+// Caveats returns what every report of a measurement in the pod must say.
 func (p *Pod) Caveats(ctx context.Context) []string {
 	printed := p.Shell.Caveats(ctx)
 	if p.request.options.CPU.None() && p.request.options.Memory.None() {

@@ -21,7 +21,7 @@ type request struct {
 	binding, provisioner string
 }
 
-// objects are the names of what a try makes.
+// objects returns the names of the objects that a try makes.
 func (r *request) objects(try int) objects {
 	o := objects{pod: r.base}
 	if try > 1 {
@@ -33,7 +33,7 @@ func (r *request) objects(try int) objects {
 	return o
 }
 
-// claimNames are those of the claims that a pod may wait for.
+// claimNames returns the names of the claims that a pod may wait for.
 func (r *request) claimNames(pod string) []string {
 	switch r.options.Volume.Kind {
 	case podname.Claimed:

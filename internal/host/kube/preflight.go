@@ -18,7 +18,7 @@ import (
 
 // preflight refuses what would fail later, before anything is made: permissions, the namespace, the class of storage
 // and how it binds, the node, and what admission has to say, which is asked by a dry run. All that it finds is in one
-// error. So many pods alike are to be made.
+// error. Alike is how many such pods will be made.
 func (r *request) preflight(ctx context.Context, alike int) error {
 	missing, err := r.cluster.missing(ctx, r.needs())
 	if err != nil {
@@ -152,7 +152,7 @@ func hardTaint(node object) string {
 // people make.
 const noProvisioner = "kubernetes.io/no-provisioner"
 
-// lacksClass looks at the class of a volume that is to be made, and notes how it binds. One that makes no volumes must
+// lacksClass looks at the class of a volume that will be made, and notes how it binds. One that makes no volumes must
 // have as many free as there will be pods.
 func (r *request) lacksClass(ctx context.Context, alike int) error {
 	v := r.options.Volume
@@ -198,7 +198,7 @@ func (r *request) lacksClass(ctx context.Context, alike int) error {
 	return e
 }
 
-// fits says whether a volume is free, of a class, of a mode and large enough.
+// fits reports whether a volume is free, of a class, of a mode and large enough.
 func fits(pv object, class, mode, size string) bool {
 	text := func(fields ...string) string {
 		s, _, _ := unstructured.NestedString(pv, fields...)

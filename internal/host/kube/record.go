@@ -36,11 +36,11 @@ type Record struct {
 	Pods     []string `json:"pods,omitempty"`
 	Claims   []string `json:"claims,omitempty"`
 	Machines []string `json:"machines,omitempty"`
-	// Many says that the pods are those of a set, which are looked for by their label.
+	// Many is true for the pods of a set, which are looked for by their label.
 	Many bool `json:"many,omitempty"`
 }
 
-// kinds are those of what the record names, as kubectl takes them.
+// kinds returns the kinds of the objects that the record names, as kubectl takes them.
 func (r Record) kinds() string {
 	if len(r.Machines) > 0 {
 		return "vm,pvc,secret,job"
@@ -48,7 +48,7 @@ func (r Record) kinds() string {
 	return "pod,pvc"
 }
 
-// Names are those of the pods and machines.
+// Names returns the names of the pods and machines.
 func (r Record) Names() []string { return slices.Concat(r.Pods, r.Machines) }
 
 // sessionRecord are the record of what is made together, and the file that keeps it. The pods of a set share them.
@@ -78,7 +78,7 @@ type objects struct{ pod, claim string }
 
 const recordSuffix = ".pod.json"
 
-// keysSuffix is that of the folder beside a record with the keys of a machine.
+// keysSuffix ends the name of the folder beside a record that has the keys of a machine.
 const keysSuffix = ".keys"
 
 // journal keeps the record of a target that is open. It is locked while its headroom lives.
@@ -143,7 +143,7 @@ type Leftover struct {
 }
 
 // Pending takes the records of headrooms that were killed, or that could not clear up. Each must be given back: with
-// Remove, or Release. Trust says whether a record may be acted on; any other is left alone, unread, with that error.
+// Remove, or Release. If trust returns an error for a record, that one is not read, and the error is returned.
 func Pending(folder string, trust func(name string) error) ([]Leftover, error) {
 	paths, err := safepath.Records(folder, func(name string) bool { return strings.HasSuffix(name, recordSuffix) },
 		trust)

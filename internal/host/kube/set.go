@@ -74,7 +74,7 @@ func OpenSet(ctx context.Context, o podname.Options, members []string, on Host) 
 	return s, nil
 }
 
-// describe says which pods are to be made.
+// describe lists the pods that will be made.
 func (s *Set) describe(ctx context.Context, o podname.Options, members []string) error {
 	if len(members) == 0 && o.Nodes {
 		var err error

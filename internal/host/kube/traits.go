@@ -1,9 +1,9 @@
 package kube
 
-// SharesKernel says that the pod is a container of its node.
+// SharesKernel marks the pod as a container of its node.
 func (p *Pod) SharesKernel() {}
 
-// LosesDataOnBoot says whether the volume under test goes with the pod.
+// LosesDataOnBoot reports whether the volume under test goes with the pod.
 func (p *Pod) LosesDataOnBoot() bool { return p.request.options.LosesDataOnBoot() }
 
 // NodeNetwork names pods like this one on the same node; there are none for a pod that is in the node's network.

@@ -58,8 +58,8 @@ type status struct {
 	over bool
 }
 
-// fatalReasons are those of a container that waits for something which does not come by itself. ErrImagePull may be
-// a registry that is slow; when it is tried again (ImagePullBackOff) the reason is known.
+// fatalReasons returns the reasons of a container that waits for something which needs a user to act. ErrImagePull may
+// be a registry that is slow; when it is tried again (ImagePullBackOff) the reason is known.
 func fatalReasons() []string {
 	return []string{"ErrImageNeverPull", "ImagePullBackOff", "InvalidImageName", "ImageInspectError",
 		"CreateContainerConfigError", "CreateContainerError", "RunContainerError"}
