@@ -61,7 +61,7 @@ func (s *Session) begin(ctx context.Context, l load) (*running, error) {
 	if r.before, err = s.meter.Read(ctx); err != nil {
 		return nil, err
 	}
-	if r.eventRun, err = s.announceEvents(l); err != nil {
+	if r.eventRun, err = s.events.announce(l); err != nil {
 		return nil, err
 	}
 	if r.Job, err = s.Target.Start(ctx, l.spec); err != nil {

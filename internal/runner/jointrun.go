@@ -99,7 +99,7 @@ func (t *jointRun) close() (Outcome, error) {
 	opened := slices.DeleteFunc(slices.Clone(t.sessions), func(s *Session) bool { return s == nil })
 	undone := true
 	for _, s := range opened {
-		undone = s.undoEvents() == nil && undone
+		undone = s.events.undoLeft() == nil && undone
 	}
 	for _, s := range opened {
 		s.outcome.Aborted = s.outcome.Aborted || !undone // the places of all may be behind a link that is still cut

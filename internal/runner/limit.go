@@ -28,7 +28,7 @@ const (
 // limit is the time after which a load is ended.
 func (s *Session) limit(l load) time.Duration {
 	beyond := timeAllowance
-	if l.movesData || len(s.Events) > 0 {
+	if l.movesData || len(s.events.all) > 0 {
 		beyond = dataTimeAllowance
 	}
 	if s.spare > 0 {

@@ -138,11 +138,11 @@ func TestLimits(t *testing.T) {
 		"a command's time":    {load{engine: engine.Exec{}, expected: 20 * time.Minute}, 200 * time.Minute},
 		"a short command":     {load{engine: engine.Exec{}, expected: time.Minute}, 61 * time.Minute},
 	} {
-		if got := (&Session{}).limit(c.load); got != c.want {
+		if got := (&Session{events: &events{}}).limit(c.load); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	ev := &Session{Measurement: Measurement{Events: []ScheduledEvent{{}}}}
+	ev := &Session{events: &events{all: []ScheduledEvent{{}}}}
 	if got := ev.limit(load{engine: engine.Iperf3{}, expected: time.Minute}); got != 11*time.Minute {
 		t.Errorf("with events %s", got)
 	}

@@ -50,7 +50,7 @@ func (s *Session) loadOf(ctx context.Context, cell Cell, e engine.Engine) (load,
 // clientLoad is the client of a network's test.
 func (s *Session) clientLoad(cell Cell, e engine.Engine) load {
 	argv := s.clientArgv(cell)
-	if step := s.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
+	if step := s.events.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		argv = iperf3.Finely(argv, step)
 	}
 	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: host.JobSpec{Argv: argv, Env: cell.Environment},
@@ -68,7 +68,7 @@ func (s *Session) fioCell(ctx context.Context, cell Cell, e engine.Engine) (load
 		return load{}, err
 	}
 	l := fioLoad(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
-		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: s.rateStep()},
+		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: s.events.rateStep()},
 		s.passedFilename())
 	l.engine, l.spec.Env, l.argv = e, cell.Environment, shellCommand(cell.Cell, l.argv)
 	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell

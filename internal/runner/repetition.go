@@ -88,7 +88,7 @@ func (s *Session) prepareStorage(ctx context.Context, a *attempt) error {
 // prepareLoad does the last of what comes before the load: all but to start it.
 func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 	var err error
-	if a.engine, err = engine.Of(a.cell.Cell, s.rateStep()); err != nil {
+	if a.engine, err = engine.Of(a.cell.Cell, s.events.rateStep()); err != nil {
 		return err
 	}
 	if a.load, err = s.loadOf(ctx, a.cell, a.engine); err != nil {
@@ -168,13 +168,13 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 		a.failed, a.rep.Values, a.rep.Latency, a.rep.Series, a.rep.Warnings = true, map[string]float64{}, nil, nil, void
 	}
 	a.rep.Warnings = append(a.rep.Warnings, done.WarnCut()...)
-	s.recordEvents(ctx, a)
+	s.events.record(ctx, a)
 	if !a.failed {
 		addCosts(a.rep.Values, done.spent, evidence.IOs())
 	}
 	a.started = evidence.Group.Start
 	evidence.Repetition = a.rep
-	evidence.Repetition.Series = s.beforeFirstEvent(a.rep.Series)
+	evidence.Repetition.Series = s.events.beforeFirst(a.rep.Series)
 	a.rep.Warnings = append(a.rep.Warnings, validity.Repetition(evidence)...)
 	if a.pathEnds = s.pathEndsOf(evidence.Reported, a.before, after, a.server); !s.joint {
 		checkPorts([]*attempt{a})

@@ -96,7 +96,7 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	s.serverCount++
 	spec := host.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.ownerName(), s.serverCount), Argv: s.serverArgv(cell, at),
 		Env: cell.Environment}
-	if step := s.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
+	if step := s.events.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
 		spec.Argv = iperf3.Finely(spec.Argv, step)
 	}
 	if s.serverJob, err = s.Server.Target.Start(ctx, spec); err != nil {

@@ -69,10 +69,7 @@ type Session struct {
 	// serverJob is the server of the current test, and serverCount how many there were.
 	serverJob   host.Job
 	serverCount int
-	// eventRuns are how many jobs of events there were.
-	eventRuns int
-	// notUndone are the errors of events that could not be undone during a load.
-	notUndone []*lab.Error
+	events      *events
 	// replacements is how often an end was lost and replaced; knownGenerations are those that the counters were opened
 	// for.
 	replacements     int
@@ -87,7 +84,7 @@ type Session struct {
 // Open announces what a kill from now on would leave behind, and adds what an earlier part of the run has saved.
 // Nothing is written to the place yet.
 func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
-	s := &Session{Measurement: e, saver: saver, profiled: map[ProfiledPart]int{}}
+	s := &Session{Measurement: e, saver: saver, profiled: map[ProfiledPart]int{}, events: newEvents(e)}
 	if e.Profile != nil {
 		maps.Copy(s.profiled, e.Profile.Kept)
 	}
@@ -156,7 +153,7 @@ func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetit
 // Close undoes what events have left and removes what the session made on the place, also after an error. It reports
 // how the run went.
 func (s *Session) Close() (Outcome, error) {
-	if !s.outcome.Aborted && s.undoEvents() != nil { // who closes their journals tries again, and says so
+	if !s.outcome.Aborted && s.events.undoLeft() != nil { // who closes their journals tries again, and says so
 		s.outcome.Aborted = true
 	}
 	err := errors.Join(s.cleanUp(), s.closePeers())
@@ -173,8 +170,7 @@ func (s *Session) Done() []plan.Done { return s.done }
 // restoreSaved adds what an earlier part of the run has measured.
 func (s *Session) restoreSaved(kept []lab.Repetition) error {
 	s.outcome.Repetitions = slices.Clone(kept)
-	s.outcome.Measured, s.jobCount, s.serverCount, s.eventRuns = len(kept), len(kept), len(kept),
-		len(kept)*len(s.Events)
+	s.outcome.Measured, s.jobCount, s.serverCount = len(kept), len(kept), len(kept)
 	for _, r := range kept {
 		if r.Failed() {
 			s.outcome.Failed++

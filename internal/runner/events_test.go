@@ -15,14 +15,14 @@ func TestAgenda(t *testing.T) {
 	cut := lab.Event{At: 10, For: 20, Command: []string{"cut"}, Undo: []string{"put"}}
 	late := lab.Event{At: 25, For: 20, Command: []string{"cut2"}, Undo: []string{"put2"}}
 	restart := lab.Event{At: 15, Command: []string{"restart"}}
-	s := &Session{Measurement: Measurement{Events: []ScheduledEvent{{Event: cut}, {Event: late}, {Event: restart}}}}
+	v := &events{all: []ScheduledEvent{{Event: cut}, {Event: late}, {Event: restart}}}
 	want := []scheduledStep{{12 * time.Second, 0, false}, {17 * time.Second, 2, false}, {27 * time.Second, 1, false},
 		{32 * time.Second, 0, true}, {42 * time.Second, 1, true}}
-	if got := s.eventSchedule(2*time.Second, 42*time.Second); !slices.Equal(got, want) {
+	if got := v.schedule(2*time.Second, 42*time.Second); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
 	// nobody knows when the load ends
-	if got := s.eventSchedule(0, 0); got[len(got)-1] != (scheduledStep{45 * time.Second, 1, true}) {
+	if got := v.schedule(0, 0); got[len(got)-1] != (scheduledStep{45 * time.Second, 1, true}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -34,11 +34,10 @@ func TestAnalyzeEvents(t *testing.T) {
 		for i := range 10 * seconds {
 			rate.Values = append(rate.Values, 1000*factor(i))
 		}
-		s := &Session{Measurement: Measurement{
-			Events: []ScheduledEvent{{Event: lab.Event{At: 10, Command: []string{"cut"}}}}}}
+		v := &events{all: []ScheduledEvent{{Event: lab.Event{At: 10, Command: []string{"cut"}}}}}
 		a := &attempt{rep: lab.Repetition{Values: values,
 			Events: &lab.EventResult{Rate: rate, Each: []lab.Occurrence{{At: 10}}}}}
-		s.analyzeEvents(a)
+		v.analyze(a)
 		return a.rep
 	}
 	gap := func(from, to int) func(int) float64 {
@@ -66,10 +65,9 @@ func TestAnalyzeEvents(t *testing.T) {
 
 // Checks of steadiness see the load up to its first event.
 func TestBeforeFirstEvent(t *testing.T) {
-	s := &Session{Measurement: Measurement{Events: []ScheduledEvent{{Event: lab.Event{At: 3.5}},
-		{Event: lab.Event{At: 2}}}}}
+	v := &events{all: []ScheduledEvent{{Event: lab.Event{At: 3.5}}, {Event: lab.Event{At: 2}}}}
 	all := []lab.Series{{Interval: 1, Values: []float64{1, 2, 3, 4}}, {Interval: 1, Values: []float64{1}}}
-	if got := s.beforeFirstEvent(all); len(got[0].Values) != 2 || len(got[1].Values) != 1 || len(all[0].Values) != 4 {
+	if got := v.beforeFirst(all); len(got[0].Values) != 2 || len(got[1].Values) != 1 || len(all[0].Values) != 4 {
 		t.Errorf("%+v", got)
 	}
 }
