@@ -92,7 +92,7 @@ func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load
 	spec := host.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder,
 		s.commands.tools.Path(filled)}, argv), Env: env}
 	return load{engine: engine.Exec{}, spec: spec, argv: shellCommand(cell.Cell, argv),
-		timeout: time.Duration(filled.Timeout * float64(time.Second))}
+		timeout: time.Duration(filled.Timeout * float64(time.Second)), started: s.commands.started}
 }
 
 // folderOf is the folder that a cell's commands work in; empty where there is no directory.
@@ -167,7 +167,7 @@ func (s *Session) runCommand(ctx context.Context, cell Cell, filled lab.Command,
 	err error) {
 	l := s.commandLoad(cell, filled, argv)
 	l.doing = doing
-	done, err := s.run(ctx, l)
+	done, err := s.loads.run(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 		warn(failed)
 		warn(err)
 	}
-	warn(s.endStarted(ctx))
+	warn(workspace.EndProcesses(ctx, s.Target, s.commands.started))
 	if folder := s.folderOf(cell); folder != "" {
 		warn(workspace.RemoveTree(ctx, s.Target, folder))
 	}

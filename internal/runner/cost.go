@@ -2,17 +2,8 @@ package runner
 
 import (
 	"github.com/headroom/headroom/internal/facts/counters"
-	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
-
-// host is the machine whose CPU time a load costs: the target itself, unless it runs on another one.
-func (s *Session) host() host.Target {
-	if s.Host != nil {
-		return s.Host
-	}
-	return s.Target
-}
 
 // addCosts adds to the values of a load what an I/O of it cost the host. Nothing is added of a load whose I/Os are not
 // counted.

@@ -134,7 +134,7 @@ func (s *Session) startAt(ctx context.Context, a *attempt, begin time.Time) erro
 	a.load.spec.Unattended = &host.Unattended{Begin: begin}
 	a.rep.Start = begin
 	var err error
-	if a.running, err = s.begin(ctx, a.load); err == nil {
+	if a.running, err = s.loads.begin(ctx, a.load); err == nil {
 		a.running.eventRun.begin(ctx, a.load) // there are none
 	}
 	return err
@@ -148,7 +148,7 @@ func (s *Session) collect(ctx context.Context, a *attempt) error {
 	r, l := a.running, a.load
 	a.running = nil
 	var err error
-	r.Limit = s.limit(l)
+	r.Limit = s.loads.limit(l)
 	for end := a.rep.Start.Add(r.Limit); err == nil; {
 		var state host.JobState
 		if state, err = r.Job.Poll(ctx); err != nil || state.Done {
@@ -163,7 +163,7 @@ func (s *Session) collect(ctx context.Context, a *attempt) error {
 		}
 		err = waitUntil(ctx, time.Now().Add(pollInterval))
 	}
-	done, err := s.finish(ctx, r, err)
+	done, err := s.loads.finish(ctx, r, err)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func cleanupFleet(ctx context.Context, j *jointRepetition) {
 			return nil
 		}
 		// An error would end the visits, and all loads are to be ended. One that can't be marks its session as stuck.
-		_, _ = s.finish(ctx, a.running, cancelled(ctx))
+		_, _ = s.loads.finish(ctx, a.running, cancelled(ctx))
 		a.running = nil
 		_ = disconnect(s.Target)
 		return nil

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/runner/workspace"
 )
 
@@ -66,23 +64,4 @@ func (s *Session) makeRemoteFolder(ctx context.Context, folder, user string) err
 		}
 	}
 	return nil
-}
-
-// endStarted ends what the session's commands have started.
-func (s *Session) endStarted(ctx context.Context) error {
-	return workspace.EndProcesses(ctx, s.Target, s.commands.started)
-}
-
-// kill ends a load. A command's processes may work anywhere, so those are looked for first.
-func (s *Session) kill(ctx context.Context, job host.Job, l load) error {
-	if _, isCommand := l.engine.(engine.Exec); isCommand {
-		if err := s.endStarted(ctx); err != nil {
-			return err
-		}
-	}
-	grace := 3 * time.Second
-	if l.enough != nil {
-		grace = 30 * time.Second // its result is an extra, which an emulated machine takes long to write
-	}
-	return job.Kill(ctx, grace)
 }

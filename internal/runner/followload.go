@@ -8,24 +8,57 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/counters"
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner/engine"
-	"github.com/headroom/headroom/internal/unit"
+	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/validity"
 )
 
 // pollPeriod is how often a load in progress is looked at. Each look reads the last lines of a file in memory.
 const pollPeriod = time.Second
 
+// loads runs the loads of a session on its target, one after the other. It starts each as a job, follows it, and ends
+// it.
+type loads struct {
+	target   host.Target
+	owner    string // in the names of jobs
+	machines *machines
+	events   *events
+	outcome  *Outcome
+	report   func(Progress)
+	// pause is how long the target comes to rest before a load.
+	pause time.Duration
+	// count is the number of jobs that were started.
+	count int
+	// spare is how long a load may take beyond its own time; 0 for what is usual, for which tests can't wait.
+	spare time.Duration
+}
+
+// jobID names the job of a number.
+func (ls *loads) jobID(n int) string { return fmt.Sprintf("%s-%d", ls.owner, n) }
+
+// rest waits for the target to come to rest.
+func (ls *loads) rest(ctx context.Context) {
+	if ls.pause <= 0 {
+		return
+	}
+	ls.report(Progress{Doing: "pausing"})
+	timer := time.NewTimer(ls.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
 // run starts a load and reports its progress until it ends. When ctx is cancelled the load is killed first.
-func (s *Session) run(ctx context.Context, l load) (finished, error) {
-	r, err := s.begin(ctx, l)
+func (ls *loads) run(ctx context.Context, l load) (finished, error) {
+	r, err := ls.begin(ctx, l)
 	if err != nil {
 		return finished{}, err
 	}
 	r.eventRun.begin(ctx, l)
-	err = s.await(ctx, &r.finished, l)
-	return s.finish(ctx, r, err)
+	err = ls.await(ctx, &r.finished, l)
+	return ls.finish(ctx, r, err)
 }
 
 // finished is a load that has ended, and what was seen of it meanwhile.
@@ -50,40 +83,41 @@ type running struct {
 }
 
 // begin starts a load.
-func (s *Session) begin(ctx context.Context, l load) (*running, error) {
+func (ls *loads) begin(ctx context.Context, l load) (*running, error) {
 	if ctx.Err() != nil {
 		return nil, cancelled(ctx)
 	}
-	s.jobCount++
-	l.spec.ID = fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount)
+	ls.count++
+	l.spec.ID = ls.jobID(ls.count)
 	r := &running{load: l, finished: finished{Ended: engine.Ended{Argv: l.argv}}}
 	var err error
-	if r.before, err = s.meter.Read(ctx); err != nil {
+	if r.before, err = ls.machines.meter.Read(ctx); err != nil {
 		return nil, err
 	}
-	if r.eventRun, err = s.events.announce(l); err != nil {
+	if r.eventRun, err = ls.events.announce(l); err != nil {
 		return nil, err
 	}
-	if r.Job, err = s.Target.Start(ctx, l.spec); err != nil {
+	if r.Job, err = ls.target.Start(ctx, l.spec); err != nil {
 		return nil, errors.Join(err, r.eventRun.withdrawUnused())
 	}
 	return r, nil
 }
 
 // finish takes what a load has printed, or ends it where waiting for it came to an error.
-func (s *Session) finish(ctx context.Context, r *running, err error) (finished, error) {
+func (ls *loads) finish(ctx context.Context, r *running, err error) (finished, error) {
 	done, job, l := r.finished, r.Job, r.load
 	// Events are undone before anything else, also before the load is killed: it may hang because of them.
 	err = errors.Join(err, r.eventRun.end())
 	done.occurrences = r.eventRun.each
 	after := context.WithoutCancel(ctx)
-	if now, failed := s.meter.Read(after); failed == nil { // what can't be read is not known, and costs no result
-		done.spent = s.meter.Between(r.before, now)
+	// A reading that fails costs no result.
+	if now, failed := ls.machines.meter.Read(after); failed == nil {
+		done.spent = ls.machines.meter.Between(r.before, now)
 	}
 	if err != nil || done.TimedOut || done.Flood > 0 || done.stopped {
 		// The job's processes are gone when Kill returns; of a load that was cancelled nothing is needed any more.
-		if kill := s.kill(after, job, l); kill != nil {
-			s.outcome.Aborted = true
+		if kill := ls.kill(after, job, l); kill != nil {
+			ls.outcome.Aborted = true
 			return finished{}, errors.Join(err, kill)
 		}
 	}
@@ -96,7 +130,7 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 	if err != nil {
 		// Whether the load still runs is unknown on a target that can't be reached.
 		if kill := job.Kill(after, 0); kill != nil {
-			s.outcome.Aborted = true
+			ls.outcome.Aborted = true
 		}
 		done.Cleanup(ctx)
 		return finished{}, err
@@ -104,7 +138,7 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 	if done.State.ExitCode != 0 {
 		// A load generator that was killed leaves its workers behind, which would run during the next load.
 		if kill := job.Kill(after, 0); kill != nil {
-			s.outcome.Aborted = true
+			ls.outcome.Aborted = true
 			return finished{}, kill
 		}
 	}
@@ -112,15 +146,15 @@ func (s *Session) finish(ctx context.Context, r *running, err error) (finished, 
 }
 
 // await reports a load's progress until it ends. An error says that the load must be ended now.
-func (s *Session) await(ctx context.Context, running *finished, l load) error {
+func (ls *loads) await(ctx context.Context, running *finished, l load) error {
 	ticker := time.NewTicker(pollPeriod)
 	defer ticker.Stop()
 	started := time.Now()
-	running.Limit = s.limit(l)
+	running.Limit = ls.limit(l)
 	timeout := time.NewTimer(running.Limit)
 	defer timeout.Stop()
-	s.lastCounters = validity.Counters{}
-	s.report(Progress{Doing: l.doing, Begins: true, Cell: l.cell, Left: l.expected})
+	ls.machines.writes.last = validity.Counters{}
+	ls.report(Progress{Doing: l.doing, Begins: true, Cell: l.cell, Left: l.expected})
 	for {
 		select {
 		case <-running.Job.Done():
@@ -137,8 +171,8 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 			}
 		case <-ticker.C:
 			taken := time.Since(started)
-			before := s.lastCounters
-			if err := s.checkProgress(ctx, running, taken, l); err != nil {
+			before := ls.machines.writes.last
+			if err := ls.checkProgress(ctx, running, taken, l); err != nil {
 				return err
 			}
 			if running.Floods(ctx) {
@@ -148,53 +182,33 @@ func (s *Session) await(ctx context.Context, running *finished, l load) error {
 				running.stopped = true
 				return nil
 			}
-			e := s.progress(ctx, running.Job, l, taken)
+			e := ls.progress(ctx, running.Job, l, taken)
 			if e.IOPS == 0 {
 				// For its first seconds fio has no rates to show, and a command never has; the disks have.
-				e.IOPS, e.Bandwidth = rates(before, s.lastCounters)
+				e.IOPS, e.Bandwidth = rates(before, ls.machines.writes.last)
 			}
-			s.report(e)
+			ls.report(e)
 		}
 	}
 }
 
 // checkProgress reads the machine's counters, and ends a load that has gone too far.
-func (s *Session) checkProgress(ctx context.Context, running *finished, taken time.Duration, l load) error {
+func (ls *loads) checkProgress(ctx context.Context, running *finished, taken time.Duration, l load) error {
 	expected := l.expected
 	middle := running.during.Time.IsZero() && taken >= expected/2
-	read := s.counters.ReadDisks
+	read := ls.machines.counters.ReadDisks
 	if middle {
-		read = s.counters.Read
+		read = ls.machines.counters.Read
 	}
 	now, err := read(ctx)
 	if err != nil {
 		return err
 	}
-	s.lastCounters = now
+	ls.machines.writes.last = now
 	if middle {
 		running.during = now
 	}
-	return s.checkWrites(now)
-}
-
-// checkWrites fails when more was written than the user allows.
-func (s *Session) checkWrites(now validity.Counters) error {
-	if n := s.bytesWritten(now); s.MaxWrites > 0 && n > s.MaxWrites {
-		return &lab.Error{Kind: lab.Gate, What: fmt.Sprintf("%s have been written, more than --max-writes %s",
-			unit.Capacity(float64(n)), unit.Capacity(float64(s.MaxWrites))),
-			Hints: []string{"what was finished is kept; headroom run --resume " + s.RunID +
-				" --max-writes N goes on, and counts from there"}}
-	}
-	return nil
-}
-
-// bytesWritten is how much the disks under test have been written since the run began.
-func (s *Session) bytesWritten(now validity.Counters) int64 {
-	n := s.writtenBefore
-	for disk, c := range now.Disks {
-		n += c.WriteBytes - s.atStart.Disks[disk].WriteBytes
-	}
-	return n
+	return ls.machines.writes.check()
 }
 
 // rates are what the disks did a second between two looks, reads and writes together; 0 when there was only one.
@@ -212,7 +226,7 @@ func rates(before, now validity.Counters) (iops, bandwidth float64) {
 }
 
 // progress is what the load last printed about its progress.
-func (s *Session) progress(ctx context.Context, job host.Job, l load, taken time.Duration) Progress {
+func (ls *loads) progress(ctx context.Context, job host.Job, l load, taken time.Duration) Progress {
 	e := Progress{Doing: l.doing, Cell: l.cell, Left: max(0, l.expected-taken)}
 	text, err := job.Tail(ctx, "stdout", 1024)
 	if err != nil {
@@ -229,4 +243,18 @@ func (s *Session) progress(ctx context.Context, job host.Job, l load, taken time
 		}
 	}
 	return e
+}
+
+// kill ends a load. A command's processes may work anywhere, so those are looked for first.
+func (ls *loads) kill(ctx context.Context, job host.Job, l load) error {
+	if _, isCommand := l.engine.(engine.Exec); isCommand {
+		if err := workspace.EndProcesses(ctx, ls.target, l.started); err != nil {
+			return err
+		}
+	}
+	grace := 3 * time.Second
+	if l.enough != nil {
+		grace = 30 * time.Second // its result is an extra, which an emulated machine takes long to write
+	}
+	return job.Kill(ctx, grace)
 }

@@ -26,13 +26,13 @@ const (
 )
 
 // limit is the time after which a load is ended.
-func (s *Session) limit(l load) time.Duration {
+func (ls *loads) limit(l load) time.Duration {
 	beyond := timeAllowance
-	if l.movesData || len(s.events.all) > 0 {
+	if l.movesData || len(ls.events.all) > 0 {
 		beyond = dataTimeAllowance
 	}
-	if s.spare > 0 {
-		beyond = s.spare
+	if ls.spare > 0 {
+		beyond = ls.spare
 	}
 	_, isCommand := l.engine.(engine.Exec)
 	switch {

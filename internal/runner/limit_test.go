@@ -69,7 +69,7 @@ cp "` + result + `" fio.json
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.spare = 300 * time.Millisecond
+	s.loads.spare = 300 * time.Millisecond
 	hung, err := s.Repeat(t.Context(), plan.Repetition{Cell: "read", Number: 1, Block: 1, Position: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +83,7 @@ cp "` + result + `" fio.json
 	if printed := strings.TrimSuffix(saver.raw["read/1/messages"], "Killed\n"); printed != "it hangs\n" {
 		t.Errorf("of what it printed %q is kept, of %v", printed, saver.raw)
 	}
-	s.spare = time.Hour
+	s.loads.spare = time.Hour
 	next, err := s.Repeat(t.Context(), plan.Repetition{Cell: "read", Number: 2, Block: 1, Position: 2})
 	if err != nil || len(next.Values) == 0 || slices.ContainsFunc(next.Warnings, func(w lab.Warning) bool {
 		return w.Code == "not-ended"
@@ -138,11 +138,11 @@ func TestLimits(t *testing.T) {
 		"a command's time":    {load{engine: engine.Exec{}, expected: 20 * time.Minute}, 200 * time.Minute},
 		"a short command":     {load{engine: engine.Exec{}, expected: time.Minute}, 61 * time.Minute},
 	} {
-		if got := (&Session{events: &events{}}).limit(c.load); got != c.want {
+		if got := (&loads{events: &events{}}).limit(c.load); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	ev := &Session{events: &events{all: []ScheduledEvent{{}}}}
+	ev := &loads{events: &events{all: []ScheduledEvent{{}}}}
 	if got := ev.limit(load{engine: engine.Iperf3{}, expected: time.Minute}); got != 11*time.Minute {
 		t.Errorf("with events %s", got)
 	}

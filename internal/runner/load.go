@@ -30,6 +30,8 @@ type load struct {
 	timeout   time.Duration
 	slowest   time.Duration
 	movesData bool
+	// started is what a command starts that may outlive its job.
+	started host.Started
 	// cell that it measures; nil for what is done before and after.
 	cell *Cell
 	// enough says that the load has served its purpose, and is ended; nil for one that ends by itself.

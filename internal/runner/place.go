@@ -141,7 +141,7 @@ func (s *Session) writeAll(ctx context.Context, doing string, step lab.Step) err
 	defer func() { s.preparationTime += time.Since(began) }()
 	l := fioLoad(string(step), params, fio.Options{Program: s.Program, Filename: path}, s.passedFilename())
 	l.doing, l.movesData, l.slowest = doing, true, slowestTime(params, s.size())
-	done, err := s.run(ctx, l)
+	done, err := s.loads.run(ctx, l)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (s *Session) cleanUp() error {
 	if s.outcome.Aborted {
 		return nil // a load that could not be killed has files open; the next start looks again
 	}
-	if s.lost(context.Background()) != nil {
+	if s.machines.lost(context.Background()) != nil {
 		s.outcome.Aborted = true // what is left there, if it did not go with the target, is for the next start, too
 		return nil
 	}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"slices"
 
@@ -11,42 +10,12 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// findPorts looks at the ports that a network's tests should take, once for each boot, and has their counters read from
-// then on.
-func (s *Session) findPorts(ctx context.Context) error {
-	var err error
-	if s.clientPorts, s.serverPorts, err = network.FindPorts(ctx, s.Target, s.Server.Target, s.Server.Address); err !=
-		nil {
-		return err
-	}
-	s.counters.CountPorts(s.clientPorts.Expected)
-	s.serverCounters.CountPorts(s.serverPorts.Expected)
-	return nil
-}
-
 // networkPathEnd is one end of a test on its way through a port: the claims of the test there, and the counters around
 // it.
 type networkPathEnd struct {
 	ports          network.Ports
 	before, after  validity.Counters
 	sent, received validity.ReportedTraffic
-}
-
-// pathEndsOf are the two ends of a test, client first; nil where nothing is claimed.
-func (s *Session) pathEndsOf(claims map[string]validity.ReportedTraffic, before, after validity.Counters,
-	server *validity.ServerCounters) []networkPathEnd {
-	if len(claims) == 0 || server == nil {
-		return nil
-	}
-	mtu := before.MTU
-	if n := server.Before.MTU; n > 0 && (mtu == 0 || n < mtu) {
-		mtu = n
-	}
-	send, receive := validity.WithHeaders(claims[lab.Send], claims[lab.Receive], mtu)
-	return []networkPathEnd{
-		{ports: s.clientPorts, before: before, after: after, sent: send, received: receive},
-		{ports: s.serverPorts, before: server.Before, after: server.After, sent: receive, received: send},
-	}
 }
 
 // checkPorts compares what simultaneous tests claim together with what the ports counted meanwhile: where several take

@@ -95,8 +95,8 @@ func (s *Session) profiledEnough(c lab.Cell, part profile.Part) bool {
 
 // profileLoad carries out a load of a repetition's cell and has it recorded. An error says that going on is pointless.
 func (s *Session) profileLoad(ctx context.Context, beside *attempt, part profile.Part) (profile.Load, error) {
-	l := profile.Load{Cell: beside.cell.ID, Arm: beside.cell.Arm, Number: beside.rep.Number, Boot: s.boot, Part: part,
-		Start: time.Now(), Values: map[string]float64{}}
+	l := profile.Load{Cell: beside.cell.ID, Arm: beside.cell.Arm, Number: beside.rep.Number, Boot: s.machines.boot,
+		Part: part, Start: time.Now(), Values: map[string]float64{}}
 	if !CanProfile(beside.cell.Cell) {
 		l.Failed = "only loads of fio's are profiled"
 		return l, nil
@@ -104,7 +104,7 @@ func (s *Session) profileLoad(ctx context.Context, beside *attempt, part profile
 	err := s.recordLoad(ctx, beside.cell, part, &l)
 	switch {
 	case err == nil:
-	case s.lost(ctx) != nil: // of which the next repetition hears, too
+	case s.machines.lost(ctx) != nil: // of which the next repetition hears, too
 		s.outcome.Aborted = false
 	case s.outcome.Aborted || ctx.Err() != nil || slices.Contains([]lab.Kind{lab.Gate, lab.Refused, lab.Cancelled},
 		lab.KindOf(err)):
@@ -127,13 +127,11 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 		expected += recorder.Around
 	}
 	s.report(Progress{Doing: doing, Begins: true, Profiling: true, Left: expected})
-	if s.Pause > 0 {
-		s.pause(ctx)
-	}
+	s.loads.rest(ctx)
 	if ctx.Err() != nil {
 		return cancelled(ctx)
 	}
-	if err := s.checkWrites(s.lastCounters); err != nil {
+	if err := s.machines.writes.check(); err != nil {
 		return err
 	}
 	if err := s.prepare(ctx, cell); err != nil {
@@ -165,10 +163,10 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	}
 	load.enough = r.Done
 	if cell.Expected > 0 { // which is when its recorder should be done
-		load.timeout = s.limit(load) + recorder.MaxProfiled
+		load.timeout = s.loads.limit(load) + recorder.MaxProfiled
 	}
 	l.Start, l.Block = time.Now(), fio.BlockSize(cell.Params)
-	done, err := s.run(ctx, load)
+	done, err := s.loads.run(ctx, load)
 	if err != nil {
 		return err
 	}
@@ -196,15 +194,15 @@ func (s *Session) startRecorder(ctx context.Context, c Cell, part profile.Part) 
 		return nil, err
 	}
 	_, _, window := recorder.Profiled(c.Params, part)
-	s.jobCount++
+	s.loads.count++
 	return recorder.Start(ctx, recorder.Spec{Target: s.Target, Program: program,
-		ID: fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount), Load: fmt.Sprintf("%s-%d", s.ownerName(), s.jobCount+1),
+		ID: s.loads.jobID(s.loads.count), Load: s.loads.jobID(s.loads.count + 1),
 		Part: part, Hz: s.Profile.Hz, Window: window, Place: s.Place, Trims: fio.Trims(c.Params)})
 }
 
 // recorderProgram is the recorder on the machine. What was copied there is gone when that was started again.
 func (s *Session) recorderProgram(ctx context.Context) (string, error) {
-	at := s.boot + s.generations()[0]
+	at := s.machines.boot + s.machines.generations()[0]
 	if s.recorder.program == "" || s.recorder.boot != at {
 		program, err := s.Profile.Recorder(ctx)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headroom/headroom/internal/facts/counters"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner/engine"
@@ -21,14 +20,11 @@ type attempt struct {
 	engine engine.Engine
 	load   load
 	// began is when its preparation did.
-	began  time.Time
-	before validity.Counters
-	// server has the counters of the server of a network's test, and pathEnds what went through the ports of both ends.
-	server         *validity.ServerCounters
-	backends       []validity.EndCounters
-	pathEnds       []networkPathEnd
-	kernelCounters counters.Kernel
-	done           finished
+	began   time.Time
+	counted counted
+	// pathEnds is what went through the ports of both ends of a network's test.
+	pathEnds []networkPathEnd
+	done     finished
 	// running is the load of a target of a fleet, until it is collected; nil where loads are followed.
 	running *running
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
@@ -49,13 +45,13 @@ func (s *Session) prepareRepetition(ctx context.Context, next plan.Repetition) (
 func (s *Session) enterArm(ctx context.Context, next plan.Repetition) (*attempt, error) {
 	began := time.Now()
 	s.preparationTime = 0
-	if s.previous != "" && s.Pause > 0 {
-		s.pause(ctx)
+	if s.previous != "" {
+		s.loads.rest(ctx)
 	}
 	if ctx.Err() != nil {
 		return nil, cancelled(ctx)
 	}
-	if s.knownGenerations != s.generations() {
+	if s.machines.known != s.machines.generations() {
 		if err := s.reattach(ctx); err != nil {
 			return nil, err
 		}
@@ -65,7 +61,7 @@ func (s *Session) enterArm(ctx context.Context, next plan.Repetition) (*attempt,
 		return nil, err
 	}
 	// Loads that are too short for a look count as well.
-	if err := s.checkWrites(s.lastCounters); err != nil {
+	if err := s.machines.writes.check(); err != nil {
 		return nil, err
 	}
 	s.entrySteps = nil
@@ -73,7 +69,7 @@ func (s *Session) enterArm(ctx context.Context, next plan.Repetition) (*attempt,
 		return nil, err
 	}
 	return &attempt{cell: cell, began: began, rep: lab.Repetition{
-		Cell: cell.ID, Number: next.Number, Boot: s.boot, Block: next.Block, Position: next.Position,
+		Cell: cell.ID, Number: next.Number, Boot: s.machines.boot, Block: next.Block, Position: next.Position,
 		Confirms: next.Confirms, After: s.previous,
 	}}, nil
 }
@@ -94,22 +90,7 @@ func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 	if a.load, err = s.loadOf(ctx, a.cell, a.engine); err != nil {
 		return err
 	}
-	if s.serverCounters != nil {
-		a.server = &validity.ServerCounters{Same: s.oneMachine}
-		if a.server.Before, err = s.serverCounters.Read(ctx); err != nil {
-			return err
-		}
-	}
-	for i, g := range s.backends {
-		before, err := g.Read(ctx)
-		if err != nil {
-			return err
-		}
-		a.backends = append(a.backends, validity.EndCounters{Name: s.Backends[i].Role, Before: before})
-	}
-	if a.before, err = s.counters.Read(ctx); err == nil && s.CountKernel {
-		a.kernelCounters, err = counters.ReadKernel(ctx, s.Target)
-	}
+	a.counted, err = s.machines.countBefore(ctx)
 	return err
 }
 
@@ -117,7 +98,7 @@ func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 // it.
 func (s *Session) runLoad(ctx context.Context, a *attempt) error {
 	a.rep.Start = time.Now()
-	done, err := s.run(ctx, a.load)
+	done, err := s.loads.run(ctx, a.load)
 	if err != nil {
 		return err
 	}
@@ -130,36 +111,12 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 	// From here on the repetition is kept, even if the user interrupts.
 	ctx = context.WithoutCancel(ctx)
 	a.rep.Command = done.Argv
-	after, err := s.counters.Read(ctx)
-	if err != nil {
+	if err := s.machines.countAfter(ctx, &a.counted, &a.rep); err != nil {
 		return err
 	}
-	s.lastCounters = after
-	if a.server != nil {
-		if a.server.After, err = s.serverCounters.Read(ctx); err != nil {
-			return err
-		}
-	}
-	a.rep.Ports, a.rep.Transports = serverTraffic(ClientEnd, a.before, after)
-	for i, g := range s.backends {
-		if a.backends[i].After, err = g.Read(ctx); err != nil {
-			return err
-		}
-		if s.Backends[i].Mount != "" {
-			a.rep.Ports, a.rep.Transports = serverTraffic(s.Backends[i].Role, a.backends[i].Before, a.backends[i].After)
-			a.before.Server, after.Server = a.backends[i].Before.Server, a.backends[i].After.Server
-		}
-	}
-	if s.CountKernel {
-		now, err := counters.ReadKernel(ctx, s.Target)
-		if err != nil {
-			return err
-		}
-		a.rep.KernelCounters = now.Since(a.kernelCounters)
-	}
 	evidence := validity.Evidence{
-		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.before, During: done.during, After: after,
-		Server: a.server, Backends: a.backends,
+		Cell: a.cell.Cell, Place: s.Place, Machine: s.Machine, Before: a.counted.before, During: done.during,
+		After: a.counted.after, Server: a.counted.server, Backends: a.counted.backends,
 	}
 	if a.failed = a.engine.Read(ctx, done.Ended, &a.rep, &evidence); a.failed {
 		s.addServerOutput(ctx, a.rep.Warnings)
@@ -176,7 +133,7 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 	evidence.Repetition = a.rep
 	evidence.Repetition.Series = s.events.beforeFirst(a.rep.Series)
 	a.rep.Warnings = append(a.rep.Warnings, validity.Repetition(evidence)...)
-	if a.pathEnds = s.pathEndsOf(evidence.Reported, a.before, after, a.server); !s.joint {
+	if a.pathEnds = s.machines.pathEnds(evidence.Reported, a.counted); !s.joint {
 		checkPorts([]*attempt{a})
 	}
 	a.rep.Warnings = append(a.rep.Warnings, s.endServerAndCommand(ctx, a.cell)...)

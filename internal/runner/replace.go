@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 )
@@ -14,39 +13,10 @@ import (
 // measure on.
 const mostReplacements = 3
 
-// replaceable are the ends of a session that can be lost for good and replaced: its target, and the server of a
-// network's tests.
-func (s *Session) replaceable() []host.Replaceable {
-	ends := []host.Target{s.Target}
-	if s.Server != nil && s.Server.Target != s.Target {
-		ends = append(ends, s.Server.Target)
-	}
-	var all []host.Replaceable
-	for _, e := range ends {
-		if p, ok := e.(host.Replaceable); ok {
-			all = append(all, p)
-		}
-	}
-	return all
-}
-
-// lost says why an end is gone for good, where another can be had; nil otherwise.
-func (s *Session) lost(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	for _, p := range s.replaceable() {
-		if why := p.Lost(ctx); why != nil {
-			return why
-		}
-	}
-	return nil
-}
-
 // replace replaces the ends that were lost in the course of a repetition, so that the repetition is lost and not the
 // run. It returns the error of the repetition where both are still there, and where there is no replacement.
 func (s *Session) replace(ctx context.Context, next plan.Repetition, failed error, tell func(Progress)) error {
-	why := s.lost(ctx)
+	why := s.machines.lost(ctx)
 	if why == nil {
 		return failed
 	}
@@ -57,7 +27,7 @@ func (s *Session) replace(ctx context.Context, next plan.Repetition, failed erro
 	}
 	s.replacements++
 	tell(Progress{Doing: "waiting for another target in place of one that is gone", Begins: true})
-	for _, p := range s.replaceable() {
+	for _, p := range s.machines.ends {
 		why := p.Lost(ctx)
 		if why == nil {
 			continue
@@ -76,14 +46,6 @@ func (s *Session) replace(ctx context.Context, next plan.Repetition, failed erro
 	// What could not be ended is gone with the target.
 	s.outcome.Aborted = false
 	return s.reattach(ctx)
-}
-
-// generations identify the present ends: another session may have replaced one.
-func (s *Session) generations() (words [2]string) {
-	for i, p := range s.replaceable() {
-		words[i] = p.Generation()
-	}
-	return words
 }
 
 // reattach prepares the session for ends of which one was replaced.

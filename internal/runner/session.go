@@ -10,14 +10,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/headroom/headroom/internal/facts/counters"
-	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner/recorder"
 	"github.com/headroom/headroom/internal/runner/workspace"
-	"github.com/headroom/headroom/internal/validity"
 )
 
 // Session is an experiment while it goes on. Whoever opened it says what to repeat, one after the other, and closes it
@@ -25,31 +22,16 @@ import (
 type Session struct {
 	Measurement
 	saver    Saver
-	outcome  Outcome
+	report   func(Progress)
+	outcome  *Outcome
 	done     []plan.Done
-	boot     string
-	counters *counters.Reader
-	// serverCounters are those of the server of a network's tests; nil where there is none. oneMachine says that both
-	// ends are the same machine.
-	serverCounters *counters.Reader
-	oneMachine     bool
-	// backends are the counters of the machines behind the place, in their order.
-	backends []*counters.Reader
-	// clientPorts and serverPorts are those of the two ends. joint says that others measure at the same time, so that
-	// what ports counted is only known of all together.
-	clientPorts, serverPorts network.Ports
-	joint                    bool
+	machines *machines
+	events   *events
+	loads    *loads
+	// joint means that others measure at the same time, so that what ports counted is only known of all together.
+	joint bool
 	// peers carry out each load at the same moment.
 	peers []*Session
-	// meter is that of the host.
-	meter   *counters.EnergyMeter
-	atStart validity.Counters
-	// writtenBefore is how many bytes went to the disks in boots before this one.
-	writtenBefore int64
-	// lastCounters are the counters at the last look at the load that goes on.
-	lastCounters validity.Counters
-	// spare is how long a load may take beyond its own time; 0 for what is usual, for which tests can't wait.
-	spare time.Duration
 
 	scratch string // path of the scratch file, once it is announced
 	// scratchMade says that it was made before the first load, because others can make names in the directory;
@@ -65,15 +47,11 @@ type Session struct {
 	visit       visitID
 	entrySteps  []string // before the current load
 	commands    commandState
-	jobCount    int
 	// serverJob is the server of the current test, and serverCount how many there were.
 	serverJob   host.Job
 	serverCount int
-	events      *events
-	// replacements is how often an end was lost and replaced; knownGenerations are those that the counters were opened
-	// for.
-	replacements     int
-	knownGenerations [2]string
+	// replacements is how often an end was lost and replaced.
+	replacements int
 	// profiled is how many loads of each cell were recorded, and recorder the program that does it.
 	profiled map[ProfiledPart]int
 	recorder recorderState
@@ -84,11 +62,17 @@ type Session struct {
 // Open announces what a kill from now on would leave behind, and adds what an earlier part of the run has saved.
 // Nothing is written to the place yet.
 func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
-	s := &Session{Measurement: e, saver: saver, profiled: map[ProfiledPart]int{}, events: newEvents(e)}
+	s := &Session{Measurement: e, saver: saver, report: e.Progress, outcome: &Outcome{}, machines: newMachines(e),
+		events: newEvents(e), profiled: map[ProfiledPart]int{}}
+	if s.report == nil {
+		s.report = func(Progress) {}
+	}
+	s.loads = &loads{target: e.Target, owner: e.ownerName(), machines: s.machines, events: s.events, outcome: s.outcome,
+		report: s.report, pause: e.Pause, count: len(e.Saved)}
 	if e.Profile != nil {
 		maps.Copy(s.profiled, e.Profile.Kept)
 	}
-	if err := s.readMachine(ctx); err != nil {
+	if err := s.machines.open(ctx); err != nil {
 		return nil, err
 	}
 	if e.Blank {
@@ -158,7 +142,7 @@ func (s *Session) Close() (Outcome, error) {
 	}
 	err := errors.Join(s.cleanUp(), s.closePeers())
 	s.outcome.Aborted = s.outcome.Aborted || err != nil
-	return s.outcome, err
+	return *s.outcome, err
 }
 
 // LaidOut is the scratch file of the session, and what it holds.
@@ -170,7 +154,7 @@ func (s *Session) Done() []plan.Done { return s.done }
 // restoreSaved adds what an earlier part of the run has measured.
 func (s *Session) restoreSaved(kept []lab.Repetition) error {
 	s.outcome.Repetitions = slices.Clone(kept)
-	s.outcome.Measured, s.jobCount, s.serverCount = len(kept), len(kept), len(kept)
+	s.outcome.Measured, s.serverCount = len(kept), len(kept)
 	for _, r := range kept {
 		if r.Failed() {
 			s.outcome.Failed++
@@ -205,16 +189,6 @@ func (s *Session) Add(e Measurement) {
 	s.Cells = e.Cells
 	for i, m := range s.peers {
 		m.Add(e.Peers[i])
-	}
-}
-
-func (s *Session) pause(ctx context.Context) {
-	s.report(Progress{Doing: "pausing"})
-	timer := time.NewTimer(s.Pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 
@@ -278,10 +252,4 @@ func (s *Session) stoppedOr(ctx context.Context, err error) error {
 
 func cancelled(ctx context.Context) error {
 	return &lab.Error{Kind: lab.Cancelled, What: "stopped", Err: context.Cause(ctx)}
-}
-
-func (s *Session) report(e Progress) {
-	if s.Progress != nil {
-		s.Progress(e)
-	}
 }

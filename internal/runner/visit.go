@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/facts/counters"
-	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 )
@@ -62,11 +60,9 @@ func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition
 
 // afterBoot looks at the machine that came up: its boot, its counters, and whether the scratch file is still there.
 func (s *Session) afterBoot(ctx context.Context) error {
-	s.writtenBefore = s.bytesWritten(s.lastCounters)
-	if err := s.readMachine(ctx); err != nil {
+	if err := s.machines.open(ctx); err != nil {
 		return err
 	}
-	s.lastCounters = s.atStart
 	return s.checkScratch(ctx)
 }
 
@@ -84,52 +80,4 @@ func (s *Session) checkScratch(ctx context.Context) error {
 		return s.resetScratch(ctx)
 	}
 	return nil
-}
-
-// readMachine records the boot and the counters as they are now.
-func (s *Session) readMachine(ctx context.Context) error {
-	s.knownGenerations = s.generations()
-	files, err := s.Target.ReadFiles(ctx, host.BootIDFile)
-	if err != nil {
-		return err
-	}
-	s.boot = strings.TrimSpace(string(files[host.BootIDFile].Data))
-	if s.counters, err = counters.NewReader(ctx, s.Target, s.Place.Disks); err != nil {
-		return err
-	}
-	if strings.HasPrefix(s.Machine.Filesystem, "nfs") && s.Machine.MountPoint != "" {
-		s.counters.CountServer(s.Machine.MountPoint)
-	}
-	if s.Server != nil {
-		if err := s.Server.find(ctx); err != nil {
-			return err
-		}
-		if s.serverCounters, err = counters.NewReader(ctx, s.Server.Target, nil); err != nil {
-			return err
-		}
-		there, err := s.Server.Target.ReadFiles(ctx, host.BootIDFile)
-		if err != nil {
-			return err
-		}
-		s.oneMachine = s.boot != "" && strings.TrimSpace(string(there[host.BootIDFile].Data)) == s.boot
-		if err := s.findPorts(ctx); err != nil {
-			return err
-		}
-	}
-	s.backends = nil
-	for _, b := range s.Backends {
-		g, err := counters.NewReader(ctx, b.Target, nil)
-		if err != nil {
-			return err
-		}
-		if b.Mount != "" {
-			g.CountServer(b.Mount)
-		}
-		s.backends = append(s.backends, g)
-	}
-	if s.meter, err = counters.NewEnergyMeter(ctx, s.host()); err != nil {
-		return err
-	}
-	s.atStart, err = s.counters.Read(ctx)
-	return err
 }
