@@ -17,105 +17,116 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// commandState is what a session knows of the cells that run commands; zero where there are none.
-type commandState struct {
-	tools workspace.Toolbox
-	// folder that holds those of the cells; empty without a directory.
+// commands are the loads of cells that run commands, with all that is done before and after them.
+type commands struct {
+	target host.Target
+	loads  *loads
+	owner  string // in all names
+	place  lab.Place
+	tree   string // the folder that {tree} stands for; empty where there is none
+	tools  workspace.Toolbox
+	// folder has the folders of the cells; empty without a directory.
 	folder string
-	// started is what they start.
+	// started describes what the commands start.
 	started host.Started
 	// begun is the cell that was prepared and not cleaned up yet.
 	begun string
 }
 
-// openCommands finds out what the cells that run commands need, and in which folder they work.
-func (s *Session) openCommands(ctx context.Context) error {
-	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Command != nil }) {
+func newCommands(m Measurement, ls *loads) *commands {
+	return &commands{target: m.Target, loads: ls, owner: m.ownerName(), place: m.Place, tree: m.Tree}
+}
+
+// open looks for the tools that the commands of some cells need, and for the folder that they work in.
+func (c *commands) open(ctx context.Context, of []Cell) error {
+	var cells []lab.Cell
+	for _, cell := range of {
+		if cell.Command != nil {
+			cells = append(cells, cell.Cell)
+		}
+	}
+	if len(cells) == 0 {
 		return nil
 	}
-	var cells []lab.Cell
-	for _, c := range s.Cells {
-		cells = append(cells, c.Cell)
-	}
 	var err error
-	if s.Tree == "" && slices.ContainsFunc(cells, func(c lab.Cell) bool {
-		return c.Command != nil && slices.Contains(command.Uses(*c.Command), command.Tree)
+	if c.tree == "" && slices.ContainsFunc(cells, func(cell lab.Cell) bool {
+		return slices.Contains(command.Uses(*cell.Command), command.Tree)
 	}) {
 		return &lab.Error{Kind: lab.Usage, What: "{tree} is a folder of this machine, where commits are built",
-			Target: host.RemoteName(s.Target),
+			Target: host.RemoteName(c.target),
 			Hints:  []string{"give the suite a parameter of that name, and set it: --set tree=/srv/src"}}
 	}
-	if s.commands.tools, err = workspace.FindTools(ctx, s.Target, cells); err != nil {
+	if c.tools, err = workspace.FindTools(ctx, c.target, cells); err != nil {
 		return err
 	}
-	if s.commands.started, err = workspace.StartedBy(ctx, s.Target, cells, s.ownerName(), ""); err != nil {
+	if c.started, err = workspace.StartedBy(ctx, c.target, cells, c.owner, ""); err != nil {
 		return err
 	}
-	s.commands.started.OwnedByJob = true
-	if s.Place.Kind != lab.Directory {
+	c.started.OwnedByJob = true
+	if c.place.Kind != lab.Directory {
 		return nil
 	}
 	// The kernel tells working directories without links.
-	argv := []string{"readlink", "-f", "--", s.Place.Path}
-	out, err := s.Target.Run(ctx, argv...)
+	argv := []string{"readlink", "-f", "--", c.place.Path}
+	out, err := c.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't find " + s.Place.Path, Target: host.RemoteName(s.Target), Command: argv,
+		err = &lab.Error{What: "can't find " + c.place.Path, Target: host.RemoteName(c.target), Command: argv,
 			Output: string(out.Stderr)}
 	}
-	s.commands.folder = workspace.Folder(strings.TrimSuffix(string(out.Stdout), "\n"), s.ownerName())
-	s.commands.started.Folder = s.commands.folder
+	c.folder = workspace.Folder(strings.TrimSuffix(string(out.Stdout), "\n"), c.owner)
+	c.started.Folder = c.folder
 	return err
 }
 
 // enterFolder goes to the job's folder ($1), adds folders to the path ($2), and becomes the command.
 const enterFolder = `cd -- "$1" && PATH="$PATH$2" && shift 2 && exec "$@"`
 
-// commandCell is the command that a cell measures.
-func (s *Session) commandCell(ctx context.Context, cell Cell) (load, error) {
-	filled, err := s.filledCommand(ctx, cell)
+// load returns the command that a cell measures.
+func (c *commands) load(ctx context.Context, cell Cell) (load, error) {
+	filled, err := c.filled(ctx, cell)
 	if err != nil {
 		return load{}, err
 	}
-	l := s.commandLoad(cell, filled, filled.Argv)
+	l := c.job(cell, filled, filled.Argv)
 	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
 	return l, nil
 }
 
-// commandLoad is a job that runs one of a cell's argument vectors.
-func (s *Session) commandLoad(cell Cell, filled lab.Command, argv []string) load {
-	env := append([]string{workspace.MarkFor(s.ownerName())}, environmentOf(cell.Cell, filled.Environment)...)
-	argv = slices.Concat(s.commands.tools.CommandPrefix(filled.User), argv)
-	folder := s.folderOf(cell)
+// job returns a load that runs one of a cell's argument vectors.
+func (c *commands) job(cell Cell, filled lab.Command, argv []string) load {
+	env := append([]string{workspace.MarkFor(c.owner)}, environmentOf(cell.Cell, filled.Environment)...)
+	argv = slices.Concat(c.tools.CommandPrefix(filled.User), argv)
+	folder := c.folderOf(cell)
 	if folder == "" {
 		folder = "." // the job's own
 	}
 	spec := host.JobSpec{Argv: slices.Concat([]string{"sh", "-c", enterFolder, "sh", folder,
-		s.commands.tools.Path(filled)}, argv), Env: env}
+		c.tools.Path(filled)}, argv), Env: env}
 	return load{engine: engine.Exec{}, spec: spec, argv: shellCommand(cell.Cell, argv),
-		timeout: time.Duration(filled.Timeout * float64(time.Second)), started: s.commands.started}
+		timeout: time.Duration(filled.Timeout * float64(time.Second)), started: c.started}
 }
 
 // folderOf is the folder that a cell's commands work in; empty where there is no directory.
-func (s *Session) folderOf(cell Cell) string {
-	if s.commands.folder == "" {
+func (c *commands) folderOf(cell Cell) string {
+	if c.folder == "" {
 		return ""
 	}
-	return filepath.Join(s.commands.folder, cell.ID)
+	return filepath.Join(c.folder, cell.ID)
 }
 
-// filledCommand is a cell's command with all that only the target knows. The CPUs are counted again each time: a
+// filled returns a cell's command with all that only the target knows. The CPUs are counted again each time: a
 // setting may switch some off.
-func (s *Session) filledCommand(ctx context.Context, cell Cell) (lab.Command, error) {
+func (c *commands) filled(ctx context.Context, cell Cell) (lab.Command, error) {
 	values := map[string]string{command.Job: cell.Job}
-	if s.Tree != "" {
-		values[command.Tree] = s.Tree
+	if c.tree != "" {
+		values[command.Tree] = c.tree
 	}
-	if folder := s.folderOf(cell); folder != "" {
+	if folder := c.folderOf(cell); folder != "" {
 		values[command.Dir] = folder
 	}
 	uses := command.Uses(*cell.Command)
 	if slices.Contains(uses, command.CPUs) {
-		out, err := s.Target.Run(ctx, "nproc")
+		out, err := c.target.Run(ctx, "nproc")
 		if err != nil {
 			return lab.Command{}, err
 		}
@@ -132,42 +143,50 @@ func (e *Unprepared) Error() string { return e.fault.Error() }
 
 func (e *Unprepared) Unwrap() error { return e.fault }
 
-// beginCommand makes the folder of a cell and carries out the steps before its command. Without that the
-// command would measure something else, so its failure ends the run.
-func (s *Session) beginCommand(ctx context.Context, cell Cell) error {
-	s.commands.begun = cell.ID
-	filled, err := s.filledCommand(ctx, cell)
+// prepare makes the folder of a cell and carries out the steps before its command, which it returns. Without them the
+// command would measure something else, so their failure ends the run.
+func (c *commands) prepare(ctx context.Context, cell Cell) ([]string, error) {
+	did, err := c.begin(ctx, cell)
 	if err != nil {
-		return err
+		c.end(context.WithoutCancel(ctx), cell)
 	}
-	if folder := s.folderOf(cell); folder != "" {
-		if err := s.makeFolder(ctx, folder, filled.User); err != nil {
-			return err
+	return did, err
+}
+
+func (c *commands) begin(ctx context.Context, cell Cell) (did []string, err error) {
+	c.begun = cell.ID
+	filled, err := c.filled(ctx, cell)
+	if err != nil {
+		return nil, err
+	}
+	if folder := c.folderOf(cell); folder != "" {
+		if err := c.makeFolder(ctx, folder, filled.User); err != nil {
+			return nil, err
 		}
 	}
 	for _, argv := range filled.Prepare {
-		done, err := s.runCommand(ctx, cell, filled, argv, "preparing "+cell.Title+": "+argv[0])
+		done, err := c.run(ctx, cell, filled, argv, "preparing "+cell.Title+": "+argv[0])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if done != nil {
-			return &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed",
-				Target:  host.RemoteName(s.Target),
+			return nil, &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed",
+				Target:  host.RemoteName(c.target),
 				Command: argv, Output: done.Error(),
 				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}}
 		}
-		s.entrySteps = append(s.entrySteps, lab.ShellQuote(s.commandLoad(cell, filled, argv).argv))
+		did = append(did, lab.ShellQuote(c.job(cell, filled, argv).argv))
 	}
-	return nil
+	return did, nil
 }
 
-// runCommand runs what is done before or after a measurement. The first error is how the command failed, the second
+// run runs what is done before or after a measurement. The first error is how the command failed, the second
 // that it could not be carried out.
-func (s *Session) runCommand(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed,
+func (c *commands) run(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed,
 	err error) {
-	l := s.commandLoad(cell, filled, argv)
+	l := c.job(cell, filled, argv)
 	l.doing = doing
-	done, err := s.loads.run(ctx, l)
+	done, err := c.loads.run(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -182,13 +201,13 @@ func (s *Session) runCommand(ctx context.Context, cell Cell, filled lab.Command,
 	return failed, nil
 }
 
-// endCommand carries out the steps after a cell's command, ends all that still runs, and removes the folder.
+// end carries out the steps after a cell's command, ends all that still runs, and removes the folder.
 // It does so after an error too, and once. Its warnings taint nothing: what was measured was measured before.
-func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
-	if s.commands.begun != cell.ID || s.outcome.Aborted {
+func (c *commands) end(ctx context.Context, cell Cell) []lab.Warning {
+	if c.begun != cell.ID || c.loads.outcome.Aborted {
 		return nil
 	}
-	s.commands.begun = ""
+	c.begun = ""
 	var warnings []lab.Warning
 	warn := func(err error) {
 		if err != nil {
@@ -197,16 +216,25 @@ func (s *Session) endCommand(ctx context.Context, cell Cell) []lab.Warning {
 					"; the next repetition began in a new folder all the same"})
 		}
 	}
-	filled, err := s.filledCommand(ctx, cell)
+	filled, err := c.filled(ctx, cell)
 	warn(err)
 	for _, argv := range filled.CleanUp {
-		failed, err := s.runCommand(ctx, cell, filled, argv, "cleaning up after "+cell.Title+": "+argv[0])
+		failed, err := c.run(ctx, cell, filled, argv, "cleaning up after "+cell.Title+": "+argv[0])
 		warn(failed)
 		warn(err)
 	}
-	warn(workspace.EndProcesses(ctx, s.Target, s.commands.started))
-	if folder := s.folderOf(cell); folder != "" {
-		warn(workspace.RemoveTree(ctx, s.Target, folder))
+	warn(workspace.EndProcesses(ctx, c.target, c.started))
+	if folder := c.folderOf(cell); folder != "" {
+		warn(workspace.RemoveTree(ctx, c.target, folder))
 	}
 	return warnings
+}
+
+// remove ends all that still runs, and removes the folder of the commands.
+func (c *commands) remove(ctx context.Context) error {
+	if c.folder == "" {
+		return nil
+	}
+	_, err := workspace.RemoveFolder(ctx, c.target, c.started)
+	return err
 }

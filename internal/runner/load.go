@@ -44,7 +44,7 @@ func (s *Session) loadOf(ctx context.Context, cell Cell, e engine.Engine) (load,
 		return s.clientLoad(cell, e), nil
 	}
 	if cell.Engine == lab.EngineExec {
-		return s.commandCell(ctx, cell)
+		return s.commands.load(ctx, cell)
 	}
 	return s.fioCell(ctx, cell, e)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/load/served"
-	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/suite"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -35,11 +34,9 @@ func (s *Session) prepare(ctx context.Context, cell Cell) error {
 		return err
 	}
 	if cell.Engine == lab.EngineExec {
-		if err := s.beginCommand(ctx, cell); err != nil {
-			s.endCommand(context.WithoutCancel(ctx), cell)
-			return err
-		}
-		return nil
+		did, err := s.commands.prepare(ctx, cell)
+		s.entrySteps = append(s.entrySteps, did...)
+		return err
 	}
 	steps := cell.Steps
 	if s.dirAccess.Shared && cell.Params["ioengine"] != "null" && !slices.Contains(steps, lab.Layout) {
@@ -195,12 +192,7 @@ func (s *Session) cleanUp() error {
 		s.outcome.Aborted = true // what is left there, if it did not go with the target, is for the next start, too
 		return nil
 	}
-	errs := []error{s.removeScratch(context.Background())}
-	if s.commands.folder != "" {
-		_, err := workspace.RemoveFolder(context.Background(), s.Target, s.commands.started)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return errors.Join(s.removeScratch(context.Background()), s.commands.remove(context.Background()))
 }
 
 func (s *Session) warnOnce(w lab.Warning) {

@@ -23,11 +23,11 @@ type Lines struct {
 
 // NewPreview looks up what the commands of an experiment need on its target. A tool that is not installed is an error.
 func NewPreview(ctx context.Context, e Measurement) (Preview, error) {
-	s := &Session{Measurement: e}
+	s := &Session{Measurement: e, commands: newCommands(e, nil)}
 	if e.Place.Kind == lab.Directory {
 		s.scratch = workspace.ScratchFile(e.Place.Path, e.ownerName())
 	}
-	return Preview{s}, s.openCommands(ctx)
+	return Preview{s}, s.commands.open(ctx, e.Cells)
 }
 
 // Lines of a cell. How many CPUs there are is what it is now: a setting may change that.
@@ -43,13 +43,13 @@ func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
 			fio.Options{Filename: s.filename(), Together: s.Place.Members})
 		return Lines{Load: lab.ShellQuote(shellCommand(cell.Cell, argv))}, nil
 	}
-	filled, err := s.filledCommand(ctx, cell)
+	filled, err := s.commands.filled(ctx, cell)
 	if err != nil {
 		return Lines{}, err
 	}
 	all := func(list [][]string) (lines []string) {
 		for _, argv := range list {
-			lines = append(lines, lab.ShellQuote(s.commandLoad(cell, filled, argv).argv))
+			lines = append(lines, lab.ShellQuote(s.commands.job(cell, filled, argv).argv))
 		}
 		return lines
 	}

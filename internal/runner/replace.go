@@ -55,7 +55,7 @@ func (s *Session) reattach(ctx context.Context) error {
 		return err
 	}
 	if s.commands.folder != "" {
-		return s.openCommands(ctx)
+		return s.commands.open(ctx, s.Cells)
 	}
 	return nil
 }

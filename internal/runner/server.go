@@ -181,7 +181,7 @@ func (s *Session) endServerAndCommand(ctx context.Context, cell Cell) []lab.Warn
 	if _, network := served.Of(cell.Engine); network {
 		return s.stopServer(ctx)
 	}
-	return s.endCommand(ctx, cell)
+	return s.commands.end(ctx, cell)
 }
 
 // unbound says that a server of perftest can't be told an address to listen on, and makes sure that it listens on no

@@ -28,6 +28,7 @@ type Session struct {
 	machines *machines
 	events   *events
 	loads    *loads
+	commands *commands
 	// joint means that others measure at the same time, so that what ports counted is only known of all together.
 	joint bool
 	// peers carry out each load at the same moment.
@@ -46,7 +47,6 @@ type Session struct {
 	previous    string // the cell that ran last
 	visit       visitID
 	entrySteps  []string // before the current load
-	commands    commandState
 	// serverJob is the server of the current test, and serverCount how many there were.
 	serverJob   host.Job
 	serverCount int
@@ -69,6 +69,7 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	}
 	s.loads = &loads{target: e.Target, owner: e.ownerName(), machines: s.machines, events: s.events, outcome: s.outcome,
 		report: s.report, pause: e.Pause, count: len(e.Saved)}
+	s.commands = newCommands(e, s.loads)
 	if e.Profile != nil {
 		maps.Copy(s.profiled, e.Profile.Kept)
 	}
@@ -81,7 +82,7 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	if err := s.restoreSaved(e.Saved); err != nil {
 		return nil, err
 	}
-	if err := s.openCommands(ctx); err != nil {
+	if err := s.commands.open(ctx, s.Cells); err != nil {
 		return nil, err
 	}
 	if s.Place.Kind == lab.Directory {
