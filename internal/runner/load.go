@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
-	"github.com/headroom/headroom/internal/load/iperf3"
 	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/runner/engine"
 )
@@ -41,22 +40,12 @@ type load struct {
 // loadOf is what a cell runs.
 func (s *Session) loadOf(ctx context.Context, cell Cell, e engine.Engine) (load, error) {
 	if _, network := served.Of(cell.Engine); network {
-		return s.clientLoad(cell, e), nil
+		return s.network.load(cell, e), nil
 	}
 	if cell.Engine == lab.EngineExec {
 		return s.commands.load(ctx, cell)
 	}
 	return s.fioCell(ctx, cell, e)
-}
-
-// clientLoad is the client of a network's test.
-func (s *Session) clientLoad(cell Cell, e engine.Engine) load {
-	argv := s.clientArgv(cell)
-	if step := s.events.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
-		argv = iperf3.Finely(argv, step)
-	}
-	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: host.JobSpec{Argv: argv, Env: cell.Environment},
-		doing: cell.Title, expected: cell.Expected, cell: &cell}
 }
 
 // fioCell is fio on the place, with rates in steps of so long.

@@ -27,11 +27,7 @@ const (
 // prepare carries out the steps before the load.
 func (s *Session) prepare(ctx context.Context, cell Cell) error {
 	if _, network := served.Of(cell.Engine); network {
-		err := s.listen(ctx, cell)
-		if err != nil {
-			s.stopServer(context.WithoutCancel(ctx))
-		}
-		return err
+		return s.network.prepare(ctx, cell)
 	}
 	if cell.Engine == lab.EngineExec {
 		did, err := s.commands.prepare(ctx, cell)

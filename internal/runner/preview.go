@@ -23,7 +23,7 @@ type Lines struct {
 
 // NewPreview looks up what the commands of an experiment need on its target. A tool that is not installed is an error.
 func NewPreview(ctx context.Context, e Measurement) (Preview, error) {
-	s := &Session{Measurement: e, commands: newCommands(e, nil)}
+	s := &Session{Measurement: e, commands: newCommands(e, nil), network: newNetworkTests(e, 0, nil)}
 	if e.Place.Kind == lab.Directory {
 		s.scratch = workspace.ScratchFile(e.Place.Path, e.ownerName())
 	}
@@ -34,9 +34,9 @@ func NewPreview(ctx context.Context, e Measurement) (Preview, error) {
 func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
 	s := p.session
 	if _, ok := served.Of(cell.Engine); ok && s.Server != nil {
-		server := s.serverArgv(cell, served.End{Address: s.Server.Address, Port: s.Server.Port})
+		server := s.network.serverArgv(cell, served.End{Address: s.Server.Address, Port: s.Server.Port})
 		return Lines{Prepare: []string{s.Server.Target.Name() + ": " + lab.ShellQuote(shellCommand(cell.Cell, server))},
-			Load: lab.ShellQuote(shellCommand(cell.Cell, s.clientArgv(cell)))}, nil
+			Load: lab.ShellQuote(shellCommand(cell.Cell, s.network.clientArgv(cell)))}, nil
 	}
 	if cell.Command == nil {
 		argv := fio.Argv(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),

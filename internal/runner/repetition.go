@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/validity"
@@ -119,7 +120,7 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 		After: a.counted.after, Server: a.counted.server, Backends: a.counted.backends,
 	}
 	if a.failed = a.engine.Read(ctx, done.Ended, &a.rep, &evidence); a.failed {
-		s.addServerOutput(ctx, a.rep.Warnings)
+		s.network.addOutput(ctx, a.rep.Warnings)
 	}
 	if void := slices.Concat(done.WarnFlood(), warnHung(done.Ended, a.cell)); void != nil {
 		a.failed, a.rep.Values, a.rep.Latency, a.rep.Series, a.rep.Warnings = true, map[string]float64{}, nil, nil, void
@@ -136,16 +137,24 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 	if a.pathEnds = s.machines.pathEnds(evidence.Reported, a.counted); !s.joint {
 		checkPorts([]*attempt{a})
 	}
-	a.rep.Warnings = append(a.rep.Warnings, s.endServerAndCommand(ctx, a.cell)...)
+	a.rep.Warnings = append(a.rep.Warnings, s.endLoad(ctx, a.cell)...)
 	lab.Brief(a.rep.Warnings)
 	a.rep.Took = (time.Since(a.began) - s.preparationTime).Seconds()
 	return nil
 }
 
+// endLoad ends what a repetition runs besides its load, and carries out what comes after it.
+func (s *Session) endLoad(ctx context.Context, cell Cell) []lab.Warning {
+	if _, network := served.Of(cell.Engine); network {
+		return s.network.end(ctx)
+	}
+	return s.commands.end(ctx, cell)
+}
+
 // runAndSave runs the load of a repetition that is prepared, and saves it: not one that missed its server, while there
 // may be another.
 func (s *Session) runAndSave(ctx context.Context, a *attempt, another bool) error {
-	defer s.endServerAndCommand(context.WithoutCancel(ctx), a.cell)
+	defer s.endLoad(context.WithoutCancel(ctx), a.cell)
 	if err := s.prepareLoad(ctx, a); err != nil {
 		return err
 	}

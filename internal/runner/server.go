@@ -46,14 +46,40 @@ func (s *Server) find(ctx context.Context) error {
 	return err
 }
 
-// clientArgv and serverArgv are the argument vectors of the two ends, after the commands that place them.
-func (s *Session) clientArgv(cell Cell) []string {
-	g, _ := served.Of(cell.Engine)
-	return slices.Concat(cell.Placement[ClientEnd],
-		g.Client(cell.Params, served.End{Address: s.Server.Address, Port: s.Server.Port}))
+// networkTests are the loads between the target and a server, which is started for each of them.
+type networkTests struct {
+	server *Server
+	owner  string // in the names of jobs
+	// rateStep is the step in which loads print their rates; 0 means that a second is fine enough.
+	rateStep time.Duration
+	outcome  *Outcome
+	// job runs the server of the current test, count is the number of servers so far.
+	job   host.Job
+	count int
 }
 
-func (s *Session) serverArgv(cell Cell, at served.End) []string {
+func newNetworkTests(m Measurement, rateStep time.Duration, o *Outcome) *networkTests {
+	return &networkTests{server: m.Server, owner: m.ownerName(), rateStep: rateStep, outcome: o, count: len(m.Saved)}
+}
+
+// load returns the client of a test.
+func (n *networkTests) load(cell Cell, e engine.Engine) load {
+	argv := n.clientArgv(cell)
+	if n.rateStep > 0 && cell.Engine == lab.EngineIperf3 {
+		argv = iperf3.Finely(argv, n.rateStep)
+	}
+	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: host.JobSpec{Argv: argv, Env: cell.Environment},
+		doing: cell.Title, expected: cell.Expected, cell: &cell}
+}
+
+// clientArgv and serverArgv are the argument vectors of the two ends, after the commands that place them.
+func (n *networkTests) clientArgv(cell Cell) []string {
+	g, _ := served.Of(cell.Engine)
+	return slices.Concat(cell.Placement[ClientEnd],
+		g.Client(cell.Params, served.End{Address: n.server.Address, Port: n.server.Port}))
+}
+
+func (n *networkTests) serverArgv(cell Cell, at served.End) []string {
 	g, _ := served.Of(cell.Engine)
 	return slices.Concat(cell.Placement[ServerEnd], g.Server(cell.Params, at, served.Longest(cell.Expected)))
 }
@@ -67,24 +93,32 @@ const (
 // listenTimeout is how long a server may take until it listens.
 const listenTimeout = 10 * time.Second
 
-// listen starts the server of a test and waits until it listens.
-func (s *Session) listen(ctx context.Context, cell Cell) error {
-	port := s.Server.Port
+// prepare starts the server of a test and waits until it listens.
+func (n *networkTests) prepare(ctx context.Context, cell Cell) error {
+	err := n.listen(ctx, cell)
+	if err != nil {
+		n.end(context.WithoutCancel(ctx))
+	}
+	return err
+}
+
+func (n *networkTests) listen(ctx context.Context, cell Cell) error {
+	port := n.server.Port
 	fault := func(what string, hints ...string) *lab.Error {
-		return &lab.Error{What: what, Target: host.RemoteName(s.Server.Target), Hints: hints}
+		return &lab.Error{What: what, Target: host.RemoteName(n.server.Target), Hints: hints}
 	}
 	g, _ := served.Of(cell.Engine)
 	listening := map[served.Listening]func(context.Context, host.Target, int) (bool, error){
 		served.TCP: network.Listening, served.UDP: network.ListeningUDP,
 		served.RDMA: network.ListeningRDMA}[g.Listens(cell.Params)]
-	at := served.End{Address: s.Server.Address, Port: port}
+	at := served.End{Address: n.server.Address, Port: port}
 	if cell.Engine == lab.EnginePerftest {
 		var err error
-		if at.Unbound, err = s.unbound(ctx, g.Program(cell.Params)); err != nil {
+		if at.Unbound, err = n.unbound(ctx, g.Program(cell.Params)); err != nil {
 			return err
 		}
 	}
-	taken, err := listening(ctx, s.Server.Target, port)
+	taken, err := listening(ctx, n.server.Target, port)
 	if err != nil {
 		return err
 	}
@@ -93,40 +127,40 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 			"be measured", port),
 			"end it, or take another port: --port 5301", "who it is: ss -lntup, and rdma resource show cm_id for RDMA")
 	}
-	s.serverCount++
-	spec := host.JobSpec{ID: fmt.Sprintf("%s-server-%d", s.ownerName(), s.serverCount), Argv: s.serverArgv(cell, at),
+	n.count++
+	spec := host.JobSpec{ID: fmt.Sprintf("%s-server-%d", n.owner, n.count), Argv: n.serverArgv(cell, at),
 		Env: cell.Environment}
-	if step := s.events.rateStep(); step > 0 && cell.Engine == lab.EngineIperf3 {
-		spec.Argv = iperf3.Finely(spec.Argv, step)
+	if n.rateStep > 0 && cell.Engine == lab.EngineIperf3 {
+		spec.Argv = iperf3.Finely(spec.Argv, n.rateStep)
 	}
-	if s.serverJob, err = s.Server.Target.Start(ctx, spec); err != nil {
+	if n.job, err = n.server.Target.Start(ctx, spec); err != nil {
 		return err
 	}
 	end := time.NewTimer(listenTimeout)
 	defer end.Stop()
 	for {
-		up, err := listening(ctx, s.Server.Target, port)
+		up, err := listening(ctx, n.server.Target, port)
 		if up || err != nil {
 			return err
 		}
 		select {
-		case <-s.serverJob.Done():
+		case <-n.job.Done():
 			printed := ""
 			for _, name := range []string{"stdout", "stderr"} {
-				text, err := s.serverJob.Tail(ctx, name, engine.MaxSearchedOutput)
+				text, err := n.job.Tail(ctx, name, engine.MaxSearchedOutput)
 				if err != nil {
 					return err
 				}
 				printed += string(text)
 			}
 			printed = cmp.Or(g.ErrorText([]byte(printed)), printed)
-			e := fault(fmt.Sprintf("%s can't listen on %s, port %d", g.Program(cell.Params), s.Server.Address, port),
+			e := fault(fmt.Sprintf("%s can't listen on %s, port %d", g.Program(cell.Params), n.server.Address, port),
 				"the address must be one of the server's own: ip address; name another with --address")
 			e.Command, e.Output = spec.Argv, strings.TrimSpace(printed)
 			return e
 		case <-end.C:
 			e := fault(fmt.Sprintf("%s does not listen on %s, port %d, after %s", g.Program(cell.Params),
-				s.Server.Address, port, unit.Duration(listenTimeout)))
+				n.server.Address, port, unit.Duration(listenTimeout)))
 			e.Command = spec.Argv
 			return e
 		case <-ctx.Done():
@@ -136,12 +170,12 @@ func (s *Session) listen(ctx context.Context, cell Cell) error {
 	}
 }
 
-// addServerOutput adds what the server printed to the reason why a test has no result: it is kept nowhere else.
-func (s *Session) addServerOutput(ctx context.Context, warnings []lab.Warning) {
-	if s.serverJob == nil {
+// addOutput adds what the server printed to the reason why a test has no result: it is kept nowhere else.
+func (n *networkTests) addOutput(ctx context.Context, warnings []lab.Warning) {
+	if n.job == nil {
 		return
 	}
-	text, err := s.serverJob.Tail(ctx, "stderr", engine.MaxSearchedOutput)
+	text, err := n.job.Tail(ctx, "stderr", engine.MaxSearchedOutput)
 	printed := strings.TrimSpace(string(text))
 	if err != nil || printed == "" {
 		return
@@ -155,13 +189,13 @@ func (s *Session) addServerOutput(ctx context.Context, warnings []lab.Warning) {
 	}
 }
 
-// stopServer ends the server of a test in any case. A server of one test has ended by itself where all went well.
-func (s *Session) stopServer(ctx context.Context) []lab.Warning {
-	job := s.serverJob
+// end ends the server of a test in any case. One that serves a single test has ended where all went well.
+func (n *networkTests) end(ctx context.Context) []lab.Warning {
+	job := n.job
 	if job == nil {
 		return nil
 	}
-	s.serverJob = nil
+	n.job = nil
 	err := job.Kill(ctx, time.Second)
 	if err == nil {
 		err = job.Remove(ctx)
@@ -169,29 +203,21 @@ func (s *Session) stopServer(ctx context.Context) []lab.Warning {
 	if err == nil {
 		return nil
 	}
-	s.outcome.Aborted = true
+	n.outcome.Aborted = true
 	return []lab.Warning{{Code: "cleanup-failed", Taints: []string{},
 		Text: fmt.Sprintf("the server of the test on %s may still listen: %v; it ends by itself within %s of when "+
 			"the test would have",
-			s.Server.Target.Name(), err, unit.Duration(served.Longest(0)))}}
+			n.server.Target.Name(), err, unit.Duration(served.Longest(0)))}}
 }
 
-// endServerAndCommand ends what a repetition runs besides its load, and carries out what comes after it.
-func (s *Session) endServerAndCommand(ctx context.Context, cell Cell) []lab.Warning {
-	if _, network := served.Of(cell.Engine); network {
-		return s.stopServer(ctx)
-	}
-	return s.commands.end(ctx, cell)
-}
-
-// unbound says that a server of perftest can't be told an address to listen on, and makes sure that it listens on no
-// port of an adapter but that under test even so.
-func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
-	links, err := network.RDMALinks(ctx, s.Server.Target)
+// unbound reports whether a server of perftest can't be given an address to listen on. It fails where such a server
+// would listen on a port of an adapter that is not under test.
+func (n *networkTests) unbound(ctx context.Context, program string) (bool, error) {
+	links, err := network.RDMALinks(ctx, n.server.Target)
 	if err != nil {
 		return false, err
 	}
-	own, err := network.InterfaceOf(ctx, s.Server.Target, s.Server.Address)
+	own, err := network.InterfaceOf(ctx, n.server.Target, n.server.Address)
 	if err != nil {
 		return false, err
 	}
@@ -206,15 +232,15 @@ func (s *Session) unbound(ctx context.Context, program string) (bool, error) {
 			others = append(others, strings.TrimSpace(l.Device+" "+l.Interface))
 		}
 	}
-	fault := &lab.Error{Target: s.Server.Target.Name()}
+	fault := &lab.Error{Target: n.server.Target.Name()}
 	if !found {
-		fault.What = fmt.Sprintf("%s is an address of %s, and there is no RDMA on it", s.Server.Address,
+		fault.What = fmt.Sprintf("%s is an address of %s, and there is no RDMA on it", n.server.Address,
 			cmp.Or(own, "no interface"))
 		fault.Hints = []string{"take an address of an interface that has it, which rdma link shows: --address"}
 		return false, fault
 	}
 	argv := []string{program, "--help"}
-	out, err := s.Server.Target.Run(ctx, argv...)
+	out, err := n.server.Target.Run(ctx, argv...)
 	if err != nil {
 		return false, err
 	}
@@ -243,10 +269,10 @@ func (a *attempt) missed() bool {
 	return a.failed && a.cell.Engine == lab.EnginePerftest && perftest.Missed(a.done.Messages)
 }
 
-// warnMissed keeps in the run that a repetition was carried out again.
-func (s *Session) warnMissed(next plan.Repetition, times int) {
-	s.outcome.Warnings = append(s.outcome.Warnings, lab.Warning{Code: "connection-missed",
+// missedWarning is kept in the run where a repetition was carried out again.
+func missedWarning(next plan.Repetition, times int) lab.Warning {
+	return lab.Warning{Code: "connection-missed",
 		Text: fmt.Sprintf("repetition %d of %s was repeated (%d of at most %d times): perftest connects "+
 			"twice, and its client came before its server listened for the second time",
-			next.Number, next.Cell, times, maxMissed)})
+			next.Number, next.Cell, times, maxMissed)}
 }

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner/recorder"
@@ -29,6 +28,7 @@ type Session struct {
 	events   *events
 	loads    *loads
 	commands *commands
+	network  *networkTests
 	// joint means that others measure at the same time, so that what ports counted is only known of all together.
 	joint bool
 	// peers carry out each load at the same moment.
@@ -47,9 +47,6 @@ type Session struct {
 	previous    string // the cell that ran last
 	visit       visitID
 	entrySteps  []string // before the current load
-	// serverJob is the server of the current test, and serverCount how many there were.
-	serverJob   host.Job
-	serverCount int
 	// replacements is how often an end was lost and replaced.
 	replacements int
 	// profiled is how many loads of each cell were recorded, and recorder the program that does it.
@@ -69,7 +66,7 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	}
 	s.loads = &loads{target: e.Target, owner: e.ownerName(), machines: s.machines, events: s.events, outcome: s.outcome,
 		report: s.report, pause: e.Pause, count: len(e.Saved)}
-	s.commands = newCommands(e, s.loads)
+	s.commands, s.network = newCommands(e, s.loads), newNetworkTests(e, s.events.rateStep(), s.outcome)
 	if e.Profile != nil {
 		maps.Copy(s.profiled, e.Profile.Kept)
 	}
@@ -126,7 +123,7 @@ func (s *Session) Repeat(ctx context.Context, next plan.Repetition) (lab.Repetit
 		}
 		if errors.Is(err, errMissed) {
 			missed++
-			s.warnMissed(next, missed)
+			s.outcome.Warnings = append(s.outcome.Warnings, missedWarning(next, missed))
 			continue
 		}
 		if again := s.replace(ctx, next, err, s.report); again != nil {
@@ -155,7 +152,7 @@ func (s *Session) Done() []plan.Done { return s.done }
 // restoreSaved adds what an earlier part of the run has measured.
 func (s *Session) restoreSaved(kept []lab.Repetition) error {
 	s.outcome.Repetitions = slices.Clone(kept)
-	s.outcome.Measured, s.serverCount = len(kept), len(kept)
+	s.outcome.Measured = len(kept)
 	for _, r := range kept {
 		if r.Failed() {
 			s.outcome.Failed++
