@@ -82,7 +82,7 @@ func (c *commands) open(ctx context.Context, of []Cell) error {
 const enterFolder = `cd -- "$1" && PATH="$PATH$2" && shift 2 && exec "$@"`
 
 // load returns the command that a cell measures.
-func (c *commands) load(ctx context.Context, cell Cell) (load, error) {
+func (c *commands) load(ctx context.Context, cell Cell, _ engine.Engine) (load, error) {
 	filled, err := c.filled(ctx, cell)
 	if err != nil {
 		return load{}, err
@@ -145,12 +145,12 @@ func (e *Unprepared) Unwrap() error { return e.fault }
 
 // prepare makes the folder of a cell and carries out the steps before its command, which it returns. Without them the
 // command would measure something else, so their failure ends the run.
-func (c *commands) prepare(ctx context.Context, cell Cell) ([]string, error) {
+func (c *commands) prepare(ctx context.Context, cell Cell) (preparation, error) {
 	did, err := c.begin(ctx, cell)
 	if err != nil {
 		c.end(context.WithoutCancel(ctx), cell)
 	}
-	return did, err
+	return preparation{did: did}, err
 }
 
 func (c *commands) begin(ctx context.Context, cell Cell) (did []string, err error) {

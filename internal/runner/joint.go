@@ -127,7 +127,7 @@ func (j *jointRepetition) replace(ctx context.Context) (again bool, err error) {
 func (j *jointRepetition) cleanupAll(ctx context.Context) {
 	for i, a := range j.attempts {
 		if a != nil {
-			j.sessions[i].endLoad(context.WithoutCancel(ctx), a.cell)
+			j.sessions[i].workload(a.cell).end(context.WithoutCancel(ctx), a.cell)
 			a.cleanup(ctx)
 		}
 	}

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"strconv"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
-	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/runner/engine"
 )
 
@@ -37,37 +35,21 @@ type load struct {
 	enough func(ctx context.Context) bool
 }
 
-// loadOf is what a cell runs.
-func (s *Session) loadOf(ctx context.Context, cell Cell, e engine.Engine) (load, error) {
-	if _, network := served.Of(cell.Engine); network {
-		return s.network.load(cell, e), nil
-	}
-	if cell.Engine == lab.EngineExec {
-		return s.commands.load(ctx, cell)
-	}
-	return s.fioCell(ctx, cell, e)
+// workload is a kind of loads: of fio on the place, between the ends of a network, or a command.
+type workload interface {
+	// prepare does what comes before a load and takes long.
+	prepare(ctx context.Context, cell Cell) (preparation, error)
+	// load returns the load of a cell, whose output an engine reads.
+	load(ctx context.Context, cell Cell, e engine.Engine) (load, error)
+	// end ends what a repetition runs besides its load, and carries out what comes after it. It does so once.
+	end(ctx context.Context, cell Cell) []lab.Warning
 }
 
-// fioCell is fio on the place, with rates in steps of so long.
-func (s *Session) fioCell(ctx context.Context, cell Cell, e engine.Engine) (load, error) {
-	if s.Place.Kind == lab.Device && !fio.OnlyReads(cell.Params) {
-		if err := s.mayWrite(); err != nil {
-			return load{}, err
-		}
-	}
-	if err := errors.Join(s.makeScratch(ctx), s.checkSameScratch()); err != nil {
-		return load{}, err
-	}
-	l := fioLoad(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
-		fio.Options{Program: s.Program, Filename: s.filename(), Together: s.Place.Members, Fine: s.events.rateStep()},
-		s.passedFilename())
-	l.engine, l.spec.Env, l.argv = e, cell.Environment, shellCommand(cell.Cell, l.argv)
-	l.doing, l.expected, l.cell = cell.Title, cell.Expected, &cell
-	l.movesData = movesData(cell.Params, s.Place)
-	if l.expected == 0 {
-		l.slowest = slowestTime(cell.Params, s.size())
-	}
-	return l, nil
+// preparation is what was done before a load.
+type preparation struct {
+	did []string
+	// shared is the part of its time that was spent on what later repetitions find done.
+	shared time.Duration
 }
 
 // fioLoad is a job of fio's that works on what the options say, which it is handed by another name.

@@ -8,11 +8,15 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/load/served"
-	"github.com/headroom/headroom/internal/runner/workspace"
 )
 
-// Preview says what the cells of an experiment would run, and runs none of it.
-type Preview struct{ session *Session }
+// Preview has what the cells of an experiment would run, and runs none of it.
+type Preview struct {
+	of       Measurement
+	commands *commands
+	network  *networkTests
+	filename string // of what fio works on
+}
 
 // Lines are the command lines of one repetition of a cell, as one would type them.
 type Lines struct {
@@ -23,33 +27,31 @@ type Lines struct {
 
 // NewPreview looks up what the commands of an experiment need on its target. A tool that is not installed is an error.
 func NewPreview(ctx context.Context, e Measurement) (Preview, error) {
-	s := &Session{Measurement: e, commands: newCommands(e, nil), network: newNetworkTests(e, 0, nil)}
-	if e.Place.Kind == lab.Directory {
-		s.scratch = workspace.ScratchFile(e.Place.Path, e.ownerName())
-	}
-	return Preview{s}, s.commands.open(ctx, e.Cells)
+	e.SharedScratch = nil
+	p := Preview{e, newCommands(e, nil), newNetworkTests(e, 0, nil), newStorage(e, 0, nil).filename()}
+	return p, p.commands.open(ctx, e.Cells)
 }
 
 // Lines of a cell. How many CPUs there are is what it is now: a setting may change that.
 func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
-	s := p.session
-	if _, ok := served.Of(cell.Engine); ok && s.Server != nil {
-		server := s.network.serverArgv(cell, served.End{Address: s.Server.Address, Port: s.Server.Port})
-		return Lines{Prepare: []string{s.Server.Target.Name() + ": " + lab.ShellQuote(shellCommand(cell.Cell, server))},
-			Load: lab.ShellQuote(shellCommand(cell.Cell, s.network.clientArgv(cell)))}, nil
+	if _, ok := served.Of(cell.Engine); ok && p.of.Server != nil {
+		at := p.of.Server
+		server := p.network.serverArgv(cell, served.End{Address: at.Address, Port: at.Port})
+		return Lines{Prepare: []string{at.Target.Name() + ": " + lab.ShellQuote(shellCommand(cell.Cell, server))},
+			Load: lab.ShellQuote(shellCommand(cell.Cell, p.network.clientArgv(cell)))}, nil
 	}
 	if cell.Command == nil {
-		argv := fio.Argv(cell.Job, LoadParams(s.Place, cell.Params, s.Scratch),
-			fio.Options{Filename: s.filename(), Together: s.Place.Members})
+		argv := fio.Argv(cell.Job, LoadParams(p.of.Place, cell.Params, p.of.Scratch),
+			fio.Options{Filename: p.filename, Together: p.of.Place.Members})
 		return Lines{Load: lab.ShellQuote(shellCommand(cell.Cell, argv))}, nil
 	}
-	filled, err := s.commands.filled(ctx, cell)
+	filled, err := p.commands.filled(ctx, cell)
 	if err != nil {
 		return Lines{}, err
 	}
 	all := func(list [][]string) (lines []string) {
 		for _, argv := range list {
-			lines = append(lines, lab.ShellQuote(s.commands.job(cell, filled, argv).argv))
+			lines = append(lines, lab.ShellQuote(p.commands.job(cell, filled, argv).argv))
 		}
 		return lines
 	}

@@ -134,14 +134,14 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	if err := s.machines.writes.check(); err != nil {
 		return err
 	}
-	if err := s.prepare(ctx, cell); err != nil {
+	if _, err := s.storage.prepare(ctx, cell); err != nil {
 		return err
 	}
 	e, err := engine.Of(cell.Cell, 0)
 	if err != nil {
 		return err
 	}
-	load, err := s.fioCell(ctx, cell, e)
+	load, err := s.storage.load(ctx, cell, e)
 	if err != nil {
 		return err
 	}

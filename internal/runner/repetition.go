@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/validity"
@@ -21,7 +20,9 @@ type attempt struct {
 	engine engine.Engine
 	load   load
 	// began is when its preparation did.
-	began   time.Time
+	began time.Time
+	// shared is the part of its preparation that later repetitions find done.
+	shared  time.Duration
 	counted counted
 	// pathEnds is what went through the ports of both ends of a network's test.
 	pathEnds []networkPathEnd
@@ -45,7 +46,6 @@ func (s *Session) prepareRepetition(ctx context.Context, next plan.Repetition) (
 // enterArm makes the levels of a repetition effective.
 func (s *Session) enterArm(ctx context.Context, next plan.Repetition) (*attempt, error) {
 	began := time.Now()
-	s.preparationTime = 0
 	if s.previous != "" {
 		s.loads.rest(ctx)
 	}
@@ -65,20 +65,20 @@ func (s *Session) enterArm(ctx context.Context, next plan.Repetition) (*attempt,
 	if err := s.machines.writes.check(); err != nil {
 		return nil, err
 	}
-	s.entrySteps = nil
-	if err := s.enter(ctx, cell.Cell, next); err != nil {
+	did, err := s.enter(ctx, cell.Cell, next)
+	if err != nil {
 		return nil, err
 	}
 	return &attempt{cell: cell, began: began, rep: lab.Repetition{
 		Cell: cell.ID, Number: next.Number, Boot: s.machines.boot, Block: next.Block, Position: next.Position,
-		Confirms: next.Confirms, After: s.previous,
+		Confirms: next.Confirms, After: s.previous, Did: did,
 	}}, nil
 }
 
 // prepareStorage has the place hold what the load of a repetition is to find there.
 func (s *Session) prepareStorage(ctx context.Context, a *attempt) error {
-	err := s.prepare(ctx, a.cell)
-	a.rep.Did, a.rep.Layout = s.entrySteps, s.layout
+	p, err := s.workload(a.cell).prepare(ctx, a.cell)
+	a.rep.Did, a.rep.Layout, a.shared = append(a.rep.Did, p.did...), s.storage.layout, p.shared
 	return err
 }
 
@@ -88,7 +88,7 @@ func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 	if a.engine, err = engine.Of(a.cell.Cell, s.events.rateStep()); err != nil {
 		return err
 	}
-	if a.load, err = s.loadOf(ctx, a.cell, a.engine); err != nil {
+	if a.load, err = s.workload(a.cell).load(ctx, a.cell, a.engine); err != nil {
 		return err
 	}
 	a.counted, err = s.machines.countBefore(ctx)
@@ -137,24 +137,16 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 	if a.pathEnds = s.machines.pathEnds(evidence.Reported, a.counted); !s.joint {
 		checkPorts([]*attempt{a})
 	}
-	a.rep.Warnings = append(a.rep.Warnings, s.endLoad(ctx, a.cell)...)
+	a.rep.Warnings = append(a.rep.Warnings, s.workload(a.cell).end(ctx, a.cell)...)
 	lab.Brief(a.rep.Warnings)
-	a.rep.Took = (time.Since(a.began) - s.preparationTime).Seconds()
+	a.rep.Took = (time.Since(a.began) - a.shared).Seconds()
 	return nil
-}
-
-// endLoad ends what a repetition runs besides its load, and carries out what comes after it.
-func (s *Session) endLoad(ctx context.Context, cell Cell) []lab.Warning {
-	if _, network := served.Of(cell.Engine); network {
-		return s.network.end(ctx)
-	}
-	return s.commands.end(ctx, cell)
 }
 
 // runAndSave runs the load of a repetition that is prepared, and saves it: not one that missed its server, while there
 // may be another.
 func (s *Session) runAndSave(ctx context.Context, a *attempt, another bool) error {
-	defer s.endLoad(context.WithoutCancel(ctx), a.cell)
+	defer s.workload(a.cell).end(context.WithoutCancel(ctx), a.cell)
 	if err := s.prepareLoad(ctx, a); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/headroom/headroom/internal/host"
@@ -147,6 +148,15 @@ func (o *Outcome) Add(part Outcome) {
 	o.Measured, o.Failed, o.Aborted = o.Measured+part.Measured, o.Failed+part.Failed, o.Aborted || part.Aborted
 	o.Warnings = append(o.Warnings, part.Warnings...)
 	o.Repetitions = append(o.Repetitions, part.Repetitions...)
+}
+
+// warnOnce adds a warning that is not there yet.
+func (o *Outcome) warnOnce(w lab.Warning) {
+	if !slices.ContainsFunc(o.Warnings, func(known lab.Warning) bool {
+		return known.Code == w.Code && known.Text == w.Text
+	}) {
+		o.Warnings = append(o.Warnings, w)
+	}
 }
 
 // Progress is one piece of progress.

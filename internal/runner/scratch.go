@@ -28,59 +28,87 @@ func (h *heldScratch) close() error { return errors.Join(h.file.Close(), h.folde
 // inPlace says whether the file still has its name.
 func (h *heldScratch) inPlace(name string) bool { return h.folder.Holds(filepath.Base(name), h.info) }
 
-// filename is what loads are pointed at: the scratch file, the device, or nothing.
-func (s *Session) filename() string {
-	if s.Place.Kind == lab.Device {
-		return s.Place.Resolved
-	}
-	return s.scratch
+// scratchFile is the file that the loads of a directory work on. One without a path is never made.
+type scratchFile struct {
+	target host.Target
+	dir    string
+	path   string
+	size   int64
+	// shared means that it is there already and that somebody else removes it.
+	shared bool
+	// access is what other users can do in the directory.
+	access workspace.Access
+	// made means that it was made before the first load, because others can make names in the directory.
+	made bool
+	// held is the file where it is held open, and inode its number where it was.
+	held  *heldScratch
+	inode uint64
 }
 
-// passedFilename is filename as the load generator gets it: the descriptor of a file that is held open, wherever its
-// path leads.
-func (s *Session) passedFilename() string {
+func newScratchFile(m Measurement) *scratchFile {
+	f := &scratchFile{target: m.Target, dir: m.Place.Path, size: m.Scratch, shared: m.SharedScratch != nil}
+	switch {
+	case m.Place.Kind != lab.Directory:
+	case f.shared:
+		f.path = filepath.Join(f.dir, m.SharedScratch.Name)
+	default:
+		f.path = workspace.ScratchFile(f.dir, m.ownerName())
+	}
+	return f
+}
+
+// readAccess finds out what other users can do in the directory.
+func (s *scratchFile) readAccess(ctx context.Context) (err error) {
+	if s.path != "" {
+		s.access, err = workspace.ReadAccess(ctx, s.target, s.dir)
+	}
+	return err
+}
+
+// passedName returns the name by which a load generator gets the file: the descriptor of a file that is held open,
+// wherever its path leads.
+func (s *scratchFile) passedName() string {
 	if s.held == nil {
-		return s.filename()
+		return s.path
 	}
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.held.file.Fd())
 }
 
-// makeScratch makes the scratch file before a load does, where other users could take its name. It has its size, so
-// that fio has no reason to make another one.
-func (s *Session) makeScratch(ctx context.Context) error {
-	if !s.dirAccess.Shared || s.scratchMade || s.SharedScratch != nil {
+// make makes the scratch file before a load does, where other users could take its name. It has its size, so that fio
+// has no reason to make another one. A file that stays open is a step of the preparation.
+func (s *scratchFile) make(ctx context.Context, p *preparation) error {
+	if !s.access.Shared || s.made || s.shared {
 		return nil
 	}
-	if !s.dirAccess.Local {
-		return s.makeRemoteScratch(ctx)
+	if !s.access.Local {
+		return s.makeRemotely(ctx)
 	}
-	name := filepath.Base(s.scratch)
-	folder, err := safepath.OpenFolder(s.Place.Path)
+	folder, err := safepath.OpenFolder(s.dir)
 	if err != nil {
 		return s.cantMake(err)
 	}
-	file, err := folder.Create(name)
+	file, err := folder.Create(filepath.Base(s.path))
 	if err != nil {
 		return s.cantMake(errors.Join(err, folder.Close()))
 	}
-	s.scratchMade = true
+	s.made = true
 	s.held = &heldScratch{folder: folder, file: file}
 	if s.held.info, err = file.Stat(); err == nil {
-		err = file.Truncate(s.Scratch)
+		err = file.Truncate(s.size)
 	}
 	if err != nil {
 		return s.cantMake(err)
 	}
-	if s.dirAccess.Unsafe == nil {
-		return s.releaseScratch()
+	if s.access.Unsafe == nil {
+		return s.release()
 	}
-	s.entrySteps = append(s.entrySteps, fmt.Sprintf("hold %s open, and hand it to fio as %s, because %s", s.scratch,
-		s.passedFilename(), s.dirAccess.Unsafe))
+	p.did = append(p.did, fmt.Sprintf("hold %s open, and hand it to fio as %s, because %s", s.path, s.passedName(),
+		s.access.Unsafe))
 	return nil
 }
 
-func (s *Session) cantMake(err error) error {
-	e := &lab.Error{What: "can't make the scratch file " + s.scratch, Target: host.RemoteName(s.Target), Err: err}
+func (s *scratchFile) cantMake(err error) error {
+	e := &lab.Error{What: "can't make the scratch file " + s.path, Target: host.RemoteName(s.target), Err: err}
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		e.Hints = []string{"somebody has put something under that name: look who, and remove it"}
@@ -94,63 +122,63 @@ func (s *Session) cantMake(err error) error {
 // (noclobber), and dd is on every machine that has one.
 const makeScript = `umask 077; set -C; : >"$1" && exec dd if=/dev/null of="$1" bs=1 count=0 seek="$2"`
 
-// makeRemoteScratch makes the scratch file on another machine.
-func (s *Session) makeRemoteScratch(ctx context.Context) error {
-	argv := []string{"sh", "-c", makeScript, "sh", s.scratch, strconv.FormatInt(s.Scratch, 10)}
-	out, err := s.Target.Run(ctx, argv...)
+// makeRemotely makes the scratch file on another machine.
+func (s *scratchFile) makeRemotely(ctx context.Context) error {
+	argv := []string{"sh", "-c", makeScript, "sh", s.path, strconv.FormatInt(s.size, 10)}
+	out, err := s.target.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
-		err = &lab.Error{What: "can't make the scratch file " + s.scratch, Target: host.RemoteName(s.Target),
+		err = &lab.Error{What: "can't make the scratch file " + s.path, Target: host.RemoteName(s.target),
 			Output: lab.HeadLines(string(out.Stderr), 3)}
 	}
-	s.scratchMade = err == nil
+	s.made = err == nil
 	return err
 }
 
-// resetScratch removes what is left of a scratch file before it is made again.
-func (s *Session) resetScratch(ctx context.Context) error {
-	if !s.scratchMade {
+// reset removes what is left of a scratch file before it is made again.
+func (s *scratchFile) reset(ctx context.Context) error {
+	if !s.made {
 		return nil
 	}
-	s.scratchMade, s.inode = false, 0
-	_, err := workspace.RemoveScratch(ctx, s.Target, s.scratch)
+	s.made, s.inode = false, 0
+	_, err := workspace.RemoveScratch(ctx, s.target, s.path)
 	return err
 }
 
-// removeScratch deletes the session's scratch file. The space of one that is held is free afterwards, wherever its name
+// remove deletes the scratch file. The space of one that is held is free afterwards, wherever its name
 // is.
-func (s *Session) removeScratch(ctx context.Context) error {
-	if s.held == nil || s.SharedScratch != nil {
-		err := s.releaseScratch()
-		if s.scratch == "" || s.SharedScratch != nil {
+func (s *scratchFile) remove(ctx context.Context) error {
+	if s.held == nil || s.shared {
+		err := s.release()
+		if s.path == "" || s.shared {
 			return err
 		}
-		_, failed := workspace.RemoveScratch(ctx, s.Target, s.scratch)
+		_, failed := workspace.RemoveScratch(ctx, s.target, s.path)
 		return errors.Join(err, failed)
 	}
-	if err := workspace.Answers(ctx, s.Target, s.scratch); err != nil {
+	if err := workspace.Answers(ctx, s.target, s.path); err != nil {
 		return err
 	}
 	h := s.held
 	s.held = nil
 	err := h.file.Truncate(0)
-	if h.inPlace(s.scratch) {
-		_, failed := h.folder.Remove(filepath.Base(s.scratch))
+	if h.inPlace(s.path) {
+		_, failed := h.folder.Remove(filepath.Base(s.path))
 		return errors.Join(failed, h.close())
 	}
 	return errors.Join(s.replaced(), err, h.close())
 }
 
-// openScratch opens a scratch file that is there already, where others could put something else under its name. It says
+// open opens a scratch file that is there already, where others could put something else under its name. It reports
 // whether it is the one that was held before, or the first.
-func (s *Session) openScratch() (bool, error) {
-	if s.dirAccess.Unsafe == nil || !s.dirAccess.Local || s.held != nil || s.layout.Kind != written {
+func (s *scratchFile) open() (bool, error) {
+	if s.access.Unsafe == nil || !s.access.Local || s.held != nil {
 		return true, nil
 	}
-	folder, err := safepath.OpenFolder(s.Place.Path)
+	folder, err := safepath.OpenFolder(s.dir)
 	if err != nil {
 		return false, err
 	}
-	file, err := folder.Open(filepath.Base(s.scratch))
+	file, err := folder.Open(filepath.Base(s.path))
 	if err != nil {
 		return false, errors.Join(err, folder.Close())
 	}
@@ -167,8 +195,8 @@ func (s *Session) openScratch() (bool, error) {
 // inode of a file. It outlasts a mount, which the number of its device does not.
 func inode(info fs.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
-// releaseScratch closes a scratch file that is held: what is open on a file system keeps it from being mounted again.
-func (s *Session) releaseScratch() error {
+// release closes a scratch file that is held: what is open on a file system keeps it from being mounted again.
+func (s *scratchFile) release() error {
 	if s.held == nil {
 		return nil
 	}
@@ -177,18 +205,18 @@ func (s *Session) releaseScratch() error {
 	return h.close()
 }
 
-// checkSameScratch refuses to go on where somebody has put something else under the name of a scratch file that is
+// checkSame refuses to go on where somebody has put something else under the name of a scratch file that is
 // held. The load would not follow it, but what it leads to is nothing that was measured.
-func (s *Session) checkSameScratch() error {
-	if s.held == nil || s.held.inPlace(s.scratch) {
+func (s *scratchFile) checkSame() error {
+	if s.held == nil || s.held.inPlace(s.path) {
 		return nil
 	}
 	return s.replaced()
 }
 
-func (s *Session) replaced() error {
+func (s *scratchFile) replaced() error {
 	return &lab.Error{Kind: lab.Refused, What: "somebody has put something else in the place of " +
-		s.scratch + ", or removed it",
-		Hints: []string{s.dirAccess.Unsafe.Error() + ": find out who did that",
+		s.path + ", or removed it",
+		Hints: []string{s.access.Unsafe.Error() + ": find out who did that",
 			"measure in a directory that nobody else can change: install -d -m 755 DIR"}}
 }

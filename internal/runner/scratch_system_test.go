@@ -131,11 +131,11 @@ func TestScratchFileSwapped(t *testing.T) {
 	})
 	made := 0
 	for begun, i := time.Now(), 0; untried(begun, i, made, swapped); i++ {
-		s := &Session{Measurement: e, dirAccess: g, scratch: scratch}
-		if s.makeScratch(t.Context()) == nil {
+		s := &scratchFile{target: e.Target, dir: place, path: scratch, size: e.Scratch, access: g}
+		if s.make(t.Context(), &preparation{}) == nil {
 			made++
 			// As fio does, with a name.
-			f, err := os.OpenFile(s.passedFilename(), os.O_WRONLY|os.O_CREATE, 0o644)
+			f, err := os.OpenFile(s.passedName(), os.O_WRONLY|os.O_CREATE, 0o644)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestScratchFileSwapped(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_ = s.removeScratch(t.Context()) // an error where it was swapped
+		_ = s.remove(t.Context()) // an error where it was swapped
 		if s.held != nil {
 			t.Fatal("it is still held")
 		}

@@ -63,13 +63,13 @@ func newNetworkTests(m Measurement, rateStep time.Duration, o *Outcome) *network
 }
 
 // load returns the client of a test.
-func (n *networkTests) load(cell Cell, e engine.Engine) load {
+func (n *networkTests) load(_ context.Context, cell Cell, e engine.Engine) (load, error) {
 	argv := n.clientArgv(cell)
 	if n.rateStep > 0 && cell.Engine == lab.EngineIperf3 {
 		argv = iperf3.Finely(argv, n.rateStep)
 	}
 	return load{engine: e, argv: shellCommand(cell.Cell, argv), spec: host.JobSpec{Argv: argv, Env: cell.Environment},
-		doing: cell.Title, expected: cell.Expected, cell: &cell}
+		doing: cell.Title, expected: cell.Expected, cell: &cell}, nil
 }
 
 // clientArgv and serverArgv are the argument vectors of the two ends, after the commands that place them.
@@ -94,12 +94,12 @@ const (
 const listenTimeout = 10 * time.Second
 
 // prepare starts the server of a test and waits until it listens.
-func (n *networkTests) prepare(ctx context.Context, cell Cell) error {
+func (n *networkTests) prepare(ctx context.Context, cell Cell) (preparation, error) {
 	err := n.listen(ctx, cell)
 	if err != nil {
-		n.end(context.WithoutCancel(ctx))
+		n.end(context.WithoutCancel(ctx), cell)
 	}
-	return err
+	return preparation{}, err
 }
 
 func (n *networkTests) listen(ctx context.Context, cell Cell) error {
@@ -190,7 +190,7 @@ func (n *networkTests) addOutput(ctx context.Context, warnings []lab.Warning) {
 }
 
 // end ends the server of a test in any case. One that serves a single test has ended where all went well.
-func (n *networkTests) end(ctx context.Context) []lab.Warning {
+func (n *networkTests) end(ctx context.Context, _ Cell) []lab.Warning {
 	job := n.job
 	if job == nil {
 		return nil

@@ -7,13 +7,11 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"time"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner/recorder"
-	"github.com/headroom/headroom/internal/runner/workspace"
 )
 
 // Session is an experiment while it goes on. Whoever opened it says what to repeat, one after the other, and closes it
@@ -29,31 +27,19 @@ type Session struct {
 	loads    *loads
 	commands *commands
 	network  *networkTests
+	storage  *storage
 	// joint means that others measure at the same time, so that what ports counted is only known of all together.
 	joint bool
 	// peers carry out each load at the same moment.
 	peers []*Session
 
-	scratch string // path of the scratch file, once it is announced
-	// scratchMade says that it was made before the first load, because others can make names in the directory;
-	// dirAccess is what else they can do.
-	scratchMade bool
-	dirAccess   workspace.Access
-	// held is the file where it is held open, and inode its number where it was.
-	held        *heldScratch
-	inode       uint64
-	layout      lab.LayoutState
-	layoutCount int
-	previous    string // the cell that ran last
-	visit       visitID
-	entrySteps  []string // before the current load
+	previous string // the cell that ran last
+	visit    visitID
 	// replacements is how often an end was lost and replaced.
 	replacements int
 	// profiled is how many loads of each cell were recorded, and recorder the program that does it.
 	profiled map[ProfiledPart]int
 	recorder recorderState
-	// preparationTime is how long the current repetition waited for a layout that all the later ones share.
-	preparationTime time.Duration
 }
 
 // Open announces what a kill from now on would leave behind, and adds what an earlier part of the run has saved.
@@ -67,14 +53,12 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	s.loads = &loads{target: e.Target, owner: e.ownerName(), machines: s.machines, events: s.events, outcome: s.outcome,
 		report: s.report, pause: e.Pause, count: len(e.Saved)}
 	s.commands, s.network = newCommands(e, s.loads), newNetworkTests(e, s.events.rateStep(), s.outcome)
+	s.storage = newStorage(e, s.events.rateStep(), s.loads)
 	if e.Profile != nil {
 		maps.Copy(s.profiled, e.Profile.Kept)
 	}
 	if err := s.machines.open(ctx); err != nil {
 		return nil, err
-	}
-	if e.Blank {
-		s.laidOut(discarded, 0)
 	}
 	if err := s.restoreSaved(e.Saved); err != nil {
 		return nil, err
@@ -82,16 +66,13 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	if err := s.commands.open(ctx, s.Cells); err != nil {
 		return nil, err
 	}
-	if s.Place.Kind == lab.Directory {
-		var err error
-		if s.dirAccess, err = workspace.ReadAccess(ctx, s.Target, s.Place.Path); err != nil {
-			return nil, err
-		}
+	if err := s.storage.scratch.readAccess(ctx); err != nil {
+		return nil, err
 	}
 	if err := s.announceLeftovers(); err != nil {
 		return nil, err
 	}
-	if _, err := s.openScratch(); err != nil {
+	if _, err := s.storage.reopen(); err != nil {
 		return nil, err
 	}
 	if err := s.openPeers(ctx); err != nil {
@@ -143,8 +124,22 @@ func (s *Session) Close() (Outcome, error) {
 	return *s.outcome, err
 }
 
+// cleanUp leaves the place as it was found. It goes on after an error and reports all of them.
+func (s *Session) cleanUp() error {
+	if s.outcome.Aborted {
+		return nil // a load that could not be killed has files open; the next start looks again
+	}
+	if s.machines.lost(context.Background()) != nil {
+		s.outcome.Aborted = true // what is left there, if it did not go with the target, is for the next start, too
+		return nil
+	}
+	return errors.Join(s.storage.scratch.remove(context.Background()), s.commands.remove(context.Background()))
+}
+
 // LaidOut is the scratch file of the session, and what it holds.
-func (s *Session) LaidOut() SharedScratch { return SharedScratch{filepath.Base(s.scratch), s.layout} }
+func (s *Session) LaidOut() SharedScratch {
+	return SharedScratch{filepath.Base(s.storage.scratch.path), s.storage.layout}
+}
 
 // Done is what plans look at: all repetitions that have ended, kept ones included, in their order.
 func (s *Session) Done() []plan.Done { return s.done }
@@ -156,9 +151,6 @@ func (s *Session) restoreSaved(kept []lab.Repetition) error {
 	for _, r := range kept {
 		if r.Failed() {
 			s.outcome.Failed++
-		}
-		if id, err := strconv.Atoi(r.Layout.ID); err == nil {
-			s.layoutCount = max(s.layoutCount, id)
 		}
 		cell, err := s.cell(r.Cell)
 		if err != nil {
@@ -190,6 +182,17 @@ func (s *Session) Add(e Measurement) {
 	}
 }
 
+// workload returns the kind of loads that a cell has.
+func (s *Session) workload(cell Cell) workload {
+	if _, network := served.Of(cell.Engine); network {
+		return s.network
+	}
+	if cell.Engine == lab.EngineExec {
+		return s.commands
+	}
+	return s.storage
+}
+
 func (s *Session) cell(id string) (Cell, error) {
 	i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.ID == id })
 	if i < 0 {
@@ -206,12 +209,9 @@ func (s *Session) announceLeftovers() error {
 	}
 	switch s.Place.Kind {
 	case lab.Directory:
-		if s.SharedScratch != nil {
-			s.scratch, s.layout = filepath.Join(s.Place.Path, s.SharedScratch.Name), s.SharedScratch.State
-			break
+		if s.SharedScratch == nil {
+			left.Scratch, left.Mount = []string{s.storage.scratch.path}, s.Mounted
 		}
-		s.scratch = workspace.ScratchFile(s.Place.Path, s.ownerName())
-		left.Scratch, left.Mount = []string{s.scratch}, s.Mounted
 	case lab.Device:
 		if s.Claim != nil {
 			left.Devices = []string{s.Place.Resolved}

@@ -3,8 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
@@ -27,35 +25,35 @@ type visitID struct {
 	block int
 }
 
-// enter makes the arm of a repetition effective, unless it is that of the repetition before it.
-func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition) error {
+// enter makes the arm of a repetition effective, unless it is that of the repetition before it. It returns what was
+// done.
+func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition) ([]string, error) {
 	visit := visitID{cell.Arm, next.Block}
 	if s.Enter == nil || s.visit == visit {
-		return nil
+		return nil, nil
 	}
 	s.visit = visitID{}
-	if err := s.releaseScratch(); err != nil {
-		return err
+	if err := s.storage.scratch.release(); err != nil {
+		return nil, err
 	}
 	in, err := s.Enter(ctx, cell.Arm)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.entrySteps = in.Did
 	if in.Booted {
 		err = s.afterBoot(ctx)
 	} else if in.Mounted {
-		err = s.checkScratch(ctx)
+		err = s.storage.checkLayout(ctx)
 	}
-	if same, lost := s.openScratch(); err == nil && (lost != nil || !same) {
-		err = errors.Join(s.replaced(), lost)
+	if same, lost := s.storage.reopen(); err == nil && (lost != nil || !same) {
+		err = errors.Join(s.storage.scratch.replaced(), lost)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.visit = visit
 	s.previous = "" // what ran before was in another arm
-	return nil
+	return in.Did, nil
 }
 
 // afterBoot looks at the machine that came up: its boot, its counters, and whether the scratch file is still there.
@@ -63,21 +61,5 @@ func (s *Session) afterBoot(ctx context.Context) error {
 	if err := s.machines.open(ctx); err != nil {
 		return err
 	}
-	return s.checkScratch(ctx)
-}
-
-// checkScratch forgets the layout where the scratch file is not there any more.
-func (s *Session) checkScratch(ctx context.Context) error {
-	if s.layout.Kind != written {
-		return nil // a device keeps what it holds
-	}
-	out, err := s.Target.Run(ctx, "stat", "-c", "%s", "--", s.scratch)
-	if err != nil {
-		return err
-	}
-	if strings.TrimSpace(string(out.Stdout)) != strconv.FormatInt(s.Scratch, 10) {
-		s.layout = lab.LayoutState{}
-		return s.resetScratch(ctx)
-	}
-	return nil
+	return s.storage.checkLayout(ctx)
 }
