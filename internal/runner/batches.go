@@ -16,7 +16,9 @@ func (t *jointRun) batches(all *jointRepetition, next plan.Repetition) []*jointR
 	if !t.sequential() {
 		return []*jointRepetition{all}
 	}
-	left := slices.DeleteFunc(slices.Clone(all.sessions), func(s *Session) bool { return s.has(next) })
+	left := slices.DeleteFunc(slices.Clone(all.sessions), func(s *Session) bool {
+		return s.results.has(lab.CellIn(next.Cell, s.Role), next.Number)
+	})
 	var turns []*jointRepetition
 	for part := range slices.Chunk(left, t.AtOnce) {
 		turns = append(turns, newJoint(part))
@@ -24,25 +26,19 @@ func (t *jointRun) batches(all *jointRepetition, next plan.Repetition) []*jointR
 	return turns
 }
 
-// has says whether a session has carried out a repetition, which is named as in plans of several targets.
-func (s *Session) has(r plan.Repetition) bool {
-	return slices.ContainsFunc(s.done, func(d plan.Done) bool {
-		return d.Cell == lab.CellIn(r.Cell, s.Role) && d.Number == r.Number
-	})
-}
-
 // completedByAll are the repetitions that all targets with their cells have carried out.
 func (t *jointRun) completedByAll() []plan.Done {
 	var done []plan.Done
 	for _, first := range t.sessions {
-		for _, d := range first.done {
+		for _, d := range first.results.done {
 			d.Cell = d.Cell[:len(d.Cell)-len(lab.CellIn("", first.Role))]
 			known := slices.ContainsFunc(done, func(o plan.Done) bool {
 				return o.Cell == d.Cell && o.Number == d.Number
 			})
 			missing := slices.ContainsFunc(t.sessions, func(s *Session) bool {
-				takes := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == lab.CellIn(d.Cell, s.Role) })
-				return takes && !s.has(plan.Repetition{Cell: d.Cell, Number: d.Number})
+				own := lab.CellIn(d.Cell, s.Role)
+				takes := slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.ID == own })
+				return takes && !s.results.has(own, d.Number)
 			})
 			if !known && !missing {
 				done = append(done, d)

@@ -168,7 +168,7 @@ func (s *Session) collect(ctx context.Context, a *attempt) error {
 		return err
 	}
 	err = s.readResult(ctx, a, done)
-	err = errors.Join(err, s.keepPrinted(a, ""))
+	err = errors.Join(err, s.results.keepPrinted(a, ""))
 	a.cleanup(ctx)
 	a.done.Job = nil
 	return err

@@ -219,12 +219,12 @@ func (t *jointRun) save(next plan.Repetition, cell *Cell, j *jointRepetition) er
 		sums = append(t.groupSums(next, j), sum)
 	}
 	for i, s := range j.sessions {
-		errs = append(errs, s.saveResult(j.attempts[i]))
+		errs = append(errs, s.results.save(j.attempts[i]))
 	}
 	for _, rep := range sums {
 		errs = append(errs, t.saver.Repetition(rep))
 	}
-	if err := j.sessions[0].saveError(j.attempts[0], errors.Join(append(errs, t.saver.Commit())...)); err != nil {
+	if err := j.sessions[0].results.fault(j.attempts[0], errors.Join(append(errs, t.saver.Commit())...)); err != nil {
 		return err
 	}
 	for _, rep := range sums {

@@ -108,14 +108,14 @@ func (s *Session) saveWithPeers(next plan.Repetition, cell Cell, j *jointRepetit
 	rep.After, rep.Layout, rep.Did, rep.Command = first.rep.After, first.rep.Layout, first.rep.Did, first.rep.Command
 	var errs []error
 	for i, m := range j.sessions {
-		errs = append(errs, m.keepPrinted(j.attempts[i], m.Role))
+		errs = append(errs, m.results.keepPrinted(j.attempts[i], m.Role))
 		rep.Raw = append(rep.Raw, j.attempts[i].rep.Raw...)
 	}
 	rep.Warnings = append(rep.Warnings, peerWarnings(j, rep.Warnings)...)
 	errs = append(errs, s.saver.Repetition(rep), s.saver.Commit())
 	whole := &attempt{cell: cell, rep: rep, failed: rep.Failed() ||
 		slices.ContainsFunc(j.attempts, func(a *attempt) bool { return a.failed })}
-	if err := s.saveError(whole, errors.Join(errs...)); err != nil {
+	if err := s.results.fault(whole, errors.Join(errs...)); err != nil {
 		return lab.Repetition{}, err
 	}
 	s.markSaved(whole)

@@ -71,7 +71,7 @@ func (s *Session) profileBeside(ctx context.Context, a *attempt) error {
 		}
 		l, err := s.profileLoad(ctx, a, part)
 		if err == nil {
-			err = s.saveError(a, s.saver.Profile(l))
+			err = s.results.fault(a, s.saver.Profile(l))
 		}
 		if err != nil {
 			return s.stoppedOr(ctx, err)

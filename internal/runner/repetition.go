@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -158,7 +157,7 @@ func (s *Session) runAndSave(ctx context.Context, a *attempt, another bool) erro
 	if another && a.missed() {
 		return errMissed
 	}
-	if err := s.saveError(a, errors.Join(s.saveResult(a), s.saver.Commit())); err != nil {
+	if err := s.results.fault(a, errors.Join(s.results.save(a), s.saver.Commit())); err != nil {
 		return err
 	}
 	s.markSaved(a)
@@ -172,47 +171,9 @@ func (a *attempt) cleanup(ctx context.Context) {
 	}
 }
 
-// saveResult gives the repetition to the saver, with what was printed. It is safe with the next commit.
-func (s *Session) saveResult(a *attempt) error {
-	return errors.Join(s.keepPrinted(a, ""), s.saver.Repetition(a.rep))
-}
-
-// keepPrinted gives the saver what was printed, once, and frees it here. A role is in the names by which it is kept,
-// where there are several.
-func (s *Session) keepPrinted(a *attempt, role string) error {
-	if a.done.Job == nil || a.rep.Raw != nil { // nothing was printed, or it is kept already
-		return nil
-	}
-	output, messages := a.engine.Raw()
-	folder := fmt.Sprintf("%s/%d/", a.rep.Cell, a.rep.Number)
-	if role != "" {
-		folder += role + "/"
-	}
-	a.rep.Raw = []string{folder + output, folder + messages}
-	err := errors.Join(s.saver.Raw(a.rep.Raw[0], a.done.Output), s.saver.Raw(a.rep.Raw[1], []byte(a.done.Messages)))
-	a.done.Printed = engine.Printed{}
-	return err
-}
-
-// saveError is the error of saving a repetition, as people read it.
-func (s *Session) saveError(a *attempt, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &lab.Error{What: fmt.Sprintf("can't save repetition %d of %s", a.rep.Number, a.rep.Cell), Err: err,
-		Hints: []string{"what was saved before is kept; free some space, then: headroom run --resume " + s.RunID}}
-}
-
 // markSaved takes note of a repetition that is safe.
 func (s *Session) markSaved(a *attempt) {
-	s.outcome.Measured++
-	if a.failed {
-		s.outcome.Failed++
-	}
+	s.results.add(a)
 	s.previous = a.cell.ID
-	light := a.rep
-	light.Latency, light.Series = nil, nil
-	s.outcome.Repetitions = append(s.outcome.Repetitions, light)
-	s.done = append(s.done, Done(a.cell.Cell, light))
 	s.report(Progress{Doing: a.cell.Title, Ended: &a.rep, Cell: &a.cell})
 }

@@ -13,12 +13,14 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
+	"github.com/headroom/headroom/internal/runner/recorder"
 	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/validity"
 )
@@ -129,6 +131,45 @@ type SharedScratch struct {
 // ownerName is in the names of all that is made on the target. Two targets of a run may be one machine, or see one file
 // system.
 func (e Measurement) ownerName() string { return workspace.Owner(e.RunID, e.Role) }
+
+// cell returns a cell by its ID.
+func (e Measurement) cell(id string) (Cell, error) {
+	i := slices.IndexFunc(e.Cells, func(c Cell) bool { return c.ID == id })
+	if i < 0 {
+		return Cell{}, &lab.Error{What: fmt.Sprintf("run %s has no cell %q", e.RunID, id)}
+	}
+	return e.Cells[i], nil
+}
+
+// leftovers returns what a kill would leave on each machine. The scratch file and the folder of commands may be empty.
+func (e Measurement) leftovers(scratch, folder string) []lab.Leftovers {
+	left := lab.Leftovers{Target: e.Target.Name(), Jobs: e.ownerName()}
+	if e.Profile != nil {
+		left.Tracers = []string{recorder.Owners(e.ownerName())}
+	}
+	switch {
+	case e.Place.Kind == lab.Directory && e.SharedScratch == nil:
+		left.Scratch, left.Mount = []string{scratch}, e.Mounted
+	case e.Place.Kind == lab.Device && e.Claim != nil:
+		left.Devices = []string{e.Place.Resolved}
+	}
+	if folder != "" {
+		left.Folders = []string{folder}
+	}
+	names := []string{left.Target} // of machines that have jobs
+	var all []lab.Leftovers
+	if e.Server != nil && e.Server.Target.Name() != left.Target {
+		names = append(names, e.Server.Target.Name())
+		all = append(all, lab.Leftovers{Target: e.Server.Target.Name(), Jobs: e.ownerName()})
+	}
+	for _, u := range e.Events {
+		if name := u.Target.Name(); !e.Observer && !slices.Contains(names, name) {
+			names = append(names, name)
+			all = append(all, lab.Leftovers{Target: name, Jobs: e.ownerName()})
+		}
+	}
+	return append(all, left)
+}
 
 // Outcome is how a run went, apart from what was saved.
 type Outcome struct {

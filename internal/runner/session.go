@@ -3,15 +3,12 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/plan"
-	"github.com/headroom/headroom/internal/runner/recorder"
 )
 
 // Session is an experiment while it goes on. Whoever opened it says what to repeat, one after the other, and closes it
@@ -21,7 +18,7 @@ type Session struct {
 	saver    Saver
 	report   func(Progress)
 	outcome  *Outcome
-	done     []plan.Done
+	results  *results
 	machines *machines
 	events   *events
 	loads    *loads
@@ -60,7 +57,8 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	if err := s.machines.open(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.restoreSaved(e.Saved); err != nil {
+	var err error
+	if s.results, err = newResults(e, saver, s.outcome); err != nil {
 		return nil, err
 	}
 	if err := s.commands.open(ctx, s.Cells); err != nil {
@@ -69,8 +67,10 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	if err := s.storage.scratch.readAccess(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.announceLeftovers(); err != nil {
-		return nil, err
+	for _, left := range e.leftovers(s.storage.scratch.path, s.commands.folder) {
+		if err := saver.AnnounceLeftovers(left); err != nil {
+			return nil, err
+		}
 	}
 	if _, err := s.storage.reopen(); err != nil {
 		return nil, err
@@ -142,37 +142,7 @@ func (s *Session) LaidOut() SharedScratch {
 }
 
 // Done is what plans look at: all repetitions that have ended, kept ones included, in their order.
-func (s *Session) Done() []plan.Done { return s.done }
-
-// restoreSaved adds what an earlier part of the run has measured.
-func (s *Session) restoreSaved(kept []lab.Repetition) error {
-	s.outcome.Repetitions = slices.Clone(kept)
-	s.outcome.Measured = len(kept)
-	for _, r := range kept {
-		if r.Failed() {
-			s.outcome.Failed++
-		}
-		cell, err := s.cell(r.Cell)
-		if err != nil {
-			return err
-		}
-		s.done = append(s.done, Done(cell.Cell, r))
-	}
-	return nil
-}
-
-// Done is a repetition as plans see it: of its values only those that the cell is decided by.
-func Done(cell lab.Cell, r lab.Repetition) plan.Done {
-	d := plan.Done{
-		Repetition: plan.Repetition{Cell: r.Cell, Arm: cell.Arm, Number: r.Number, Block: r.Block,
-			Position: r.Position},
-		Values: map[string]float64{}, Seconds: r.Took,
-	}
-	for _, name := range lab.Deciding(cell.Metrics, cell.Params, r.Values) {
-		d.Values[name] = r.Values[name]
-	}
-	return d
-}
+func (s *Session) Done() []plan.Done { return s.results.done }
 
 // Add has the cells repeated, too, that were added to an experiment since it was opened, and to its peers.
 func (s *Session) Add(e Measurement) {
@@ -191,52 +161,6 @@ func (s *Session) workload(cell Cell) workload {
 		return s.commands
 	}
 	return s.storage
-}
-
-func (s *Session) cell(id string) (Cell, error) {
-	i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.ID == id })
-	if i < 0 {
-		return Cell{}, &lab.Error{What: fmt.Sprintf("run %s has no cell %q", s.RunID, id)}
-	}
-	return s.Cells[i], nil
-}
-
-// announceLeftovers puts on disk what a kill from now on would leave on the target.
-func (s *Session) announceLeftovers() error {
-	left := lab.Leftovers{Target: s.Target.Name(), Jobs: s.ownerName()}
-	if s.Profile != nil {
-		left.Tracers = []string{recorder.Owners(s.ownerName())}
-	}
-	switch s.Place.Kind {
-	case lab.Directory:
-		if s.SharedScratch == nil {
-			left.Scratch, left.Mount = []string{s.storage.scratch.path}, s.Mounted
-		}
-	case lab.Device:
-		if s.Claim != nil {
-			left.Devices = []string{s.Place.Resolved}
-		}
-	}
-	if s.commands.folder != "" {
-		left.Folders = []string{s.commands.folder}
-	}
-	if s.Server != nil && s.Server.Target.Name() != s.Target.Name() {
-		if err := s.saver.AnnounceLeftovers(lab.Leftovers{Target: s.Server.Target.Name(), Jobs: s.ownerName()}); err !=
-			nil {
-			return err
-		}
-	}
-	for _, u := range s.Events {
-		if s.Observer {
-			break
-		}
-		if name := u.Target.Name(); name != s.Target.Name() && (s.Server == nil || name != s.Server.Target.Name()) {
-			if err := s.saver.AnnounceLeftovers(lab.Leftovers{Target: name, Jobs: s.ownerName()}); err != nil {
-				return err
-			}
-		}
-	}
-	return s.saver.AnnounceLeftovers(left)
 }
 
 // stoppedOr is err, unless the user has stopped the run: then that is why a step failed, whatever it says. What is left
