@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,8 +35,25 @@ type ProfiledPart struct {
 	Part profile.Part
 }
 
-// recorderState is where the recorder is, in one boot of the machine.
-type recorderState struct{ program, boot string }
+// profiler has loads of a session's cells recorded, beside their repetitions.
+type profiler struct {
+	terms    *Profiling
+	place    lab.Place
+	machines *machines
+	loads    *loads
+	storage  *storage
+	// recorded is the number of loads that were recorded of each cell.
+	recorded map[ProfiledPart]int
+	// program records, in one boot of the target.
+	program, boot string
+}
+
+func newProfiler(m Measurement, all *machines, ls *loads, s *storage) *profiler {
+	p := &profiler{terms: m.Profile, place: m.Place, machines: all, loads: ls, storage: s,
+		recorded: map[ProfiledPart]int{}}
+	maps.Copy(p.recorded, m.Profile.Kept)
+	return p
+}
 
 // CanProfile says whether loads of a cell can be profiled: what others than fio do is not counted in I/Os.
 func CanProfile(c lab.Cell) bool { return lab.ByFio(c.Engine) }
@@ -59,55 +77,33 @@ func ProfiledTime(c Cell) time.Duration {
 	return sum
 }
 
-// profileBeside carries out the profiled loads that go with a repetition that is saved: those of its cell that are not
-// there yet. A load that can't be profiled is kept with the reason; an error ends the run.
-func (s *Session) profileBeside(ctx context.Context, a *attempt) error {
-	if s.Profile == nil || a.failed || s.Profile.Only != nil && !s.Profile.Only(a.cell.Cell) {
-		return nil
-	}
-	for _, part := range profile.Parts() {
-		if s.profiledEnough(a.cell.Cell, part) {
-			continue
-		}
-		l, err := s.profileLoad(ctx, a, part)
-		if err == nil {
-			err = s.results.fault(a, s.saver.Profile(l))
-		}
-		if err != nil {
-			return s.stoppedOr(ctx, err)
-		}
-		s.profiled[ProfiledPart{a.cell.ID, part}]++
-		if l.Failed != "" {
-			s.report(Progress{Doing: "not profiled: " + l.Failed, Begins: true})
-		}
-	}
-	return nil
-}
+// wants reports whether a cell is worth profiling now.
+func (p *profiler) wants(c lab.Cell) bool { return p.terms.Only == nil || p.terms.Only(c) }
 
-// profiledEnough says whether a cell has all of its profiled loads. Of one that can't be profiled that is said once.
-func (s *Session) profiledEnough(c lab.Cell, part profile.Part) bool {
-	n := s.profiled[ProfiledPart{c.ID, part}]
+// enough reports whether a cell has all of its profiled loads. One that can't be profiled has one, with the reason.
+func (p *profiler) enough(c lab.Cell, part profile.Part) bool {
+	n := p.recorded[ProfiledPart{c.ID, part}]
 	if !CanProfile(c) {
 		return n > 0 || part != profile.Time
 	}
-	return n >= s.Profile.Loads
+	return n >= p.terms.Loads
 }
 
-// profileLoad carries out a load of a repetition's cell and has it recorded. An error says that going on is pointless.
-func (s *Session) profileLoad(ctx context.Context, beside *attempt, part profile.Part) (profile.Load, error) {
-	l := profile.Load{Cell: beside.cell.ID, Arm: beside.cell.Arm, Number: beside.rep.Number, Boot: s.machines.boot,
+// load carries out a load of a repetition's cell and has it recorded. An error says that going on is pointless.
+func (p *profiler) load(ctx context.Context, beside *attempt, part profile.Part) (profile.Load, error) {
+	l := profile.Load{Cell: beside.cell.ID, Arm: beside.cell.Arm, Number: beside.rep.Number, Boot: p.machines.boot,
 		Part: part, Start: time.Now(), Values: map[string]float64{}}
 	if !CanProfile(beside.cell.Cell) {
 		l.Failed = "only loads of fio's are profiled"
 		return l, nil
 	}
-	err := s.recordLoad(ctx, beside.cell, part, &l)
+	err := p.record(ctx, beside.cell, part, &l)
 	switch {
 	case err == nil:
-	case s.machines.lost(ctx) != nil: // of which the next repetition hears, too
-		s.outcome.Aborted = false
-	case s.outcome.Aborted || ctx.Err() != nil || slices.Contains([]lab.Kind{lab.Gate, lab.Refused, lab.Cancelled},
-		lab.KindOf(err)):
+	case p.machines.lost(ctx) != nil: // of which the next repetition hears, too
+		p.loads.outcome.Aborted = false
+	case p.loads.outcome.Aborted || ctx.Err() != nil ||
+		slices.Contains([]lab.Kind{lab.Gate, lab.Refused, lab.Cancelled}, lab.KindOf(err)):
 		return l, err
 	}
 	if err != nil {
@@ -116,41 +112,41 @@ func (s *Session) profileLoad(ctx context.Context, beside *attempt, part profile
 	return l, nil
 }
 
-// recordLoad carries out a load of a cell while a recorder is there, and takes down what both say. The place is
+// record carries out a load of a cell while a recorder is there, and takes down what both say. The place is
 // prepared as for a repetition.
-func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *profile.Load) (err error) {
+func (p *profiler) record(ctx context.Context, c Cell, part profile.Part, l *profile.Load) (err error) {
 	cell := ProfiledCell(c, part)
-	doing := fmt.Sprintf("profiling %s, %s, %d of %d", c.Title, part, 1+s.profiled[ProfiledPart{c.ID, part}],
-		s.Profile.Loads)
+	doing := fmt.Sprintf("profiling %s, %s, %d of %d", c.Title, part, 1+p.recorded[ProfiledPart{c.ID, part}],
+		p.terms.Loads)
 	expected := cell.Expected
 	if expected > 0 {
 		expected += recorder.Around
 	}
-	s.report(Progress{Doing: doing, Begins: true, Profiling: true, Left: expected})
-	s.loads.rest(ctx)
+	p.loads.report(Progress{Doing: doing, Begins: true, Profiling: true, Left: expected})
+	p.loads.rest(ctx)
 	if ctx.Err() != nil {
 		return cancelled(ctx)
 	}
-	if err := s.machines.writes.check(); err != nil {
+	if err := p.machines.writes.check(); err != nil {
 		return err
 	}
-	if _, err := s.storage.prepare(ctx, cell); err != nil {
+	if _, err := p.storage.prepare(ctx, cell); err != nil {
 		return err
 	}
 	e, err := engine.Of(cell.Cell, 0)
 	if err != nil {
 		return err
 	}
-	load, err := s.storage.load(ctx, cell, e)
+	load, err := p.storage.load(ctx, cell, e)
 	if err != nil {
 		return err
 	}
 	load.doing, load.cell = doing, nil
-	r, err := s.startRecorder(ctx, c, part)
+	r, err := p.start(ctx, c, part)
 	if r != nil {
 		defer func() {
 			if left := r.End(ctx); left != nil {
-				s.outcome.Aborted, err = true, errors.Join(err, left)
+				p.loads.outcome.Aborted, err = true, errors.Join(err, left)
 			}
 		}()
 	}
@@ -163,10 +159,10 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	}
 	load.enough = r.Done
 	if cell.Expected > 0 { // which is when its recorder should be done
-		load.timeout = s.loads.limit(load) + recorder.MaxProfiled
+		load.timeout = p.loads.limit(load) + recorder.MaxProfiled
 	}
 	l.Start, l.Block = time.Now(), fio.BlockSize(cell.Params)
-	done, err := s.loads.run(ctx, load)
+	done, err := p.loads.run(ctx, load)
 	if err != nil {
 		return err
 	}
@@ -187,30 +183,30 @@ func (s *Session) recordLoad(ctx context.Context, c Cell, part profile.Part, l *
 	return err
 }
 
-// startRecorder starts the recorder of the next load.
-func (s *Session) startRecorder(ctx context.Context, c Cell, part profile.Part) (*recorder.Recorder, error) {
-	program, err := s.recorderProgram(ctx)
+// start starts the recorder of the next load.
+func (p *profiler) start(ctx context.Context, c Cell, part profile.Part) (*recorder.Recorder, error) {
+	program, err := p.recorderProgram(ctx)
 	if err != nil {
 		return nil, err
 	}
 	_, _, window := recorder.Profiled(c.Params, part)
-	s.loads.count++
-	return recorder.Start(ctx, recorder.Spec{Target: s.Target, Program: program,
-		ID: s.loads.jobID(s.loads.count), Load: s.loads.jobID(s.loads.count + 1),
-		Part: part, Hz: s.Profile.Hz, Window: window, Place: s.Place, Trims: fio.Trims(c.Params)})
+	p.loads.count++
+	return recorder.Start(ctx, recorder.Spec{Target: p.loads.target, Program: program,
+		ID: p.loads.jobID(p.loads.count), Load: p.loads.jobID(p.loads.count + 1),
+		Part: part, Hz: p.terms.Hz, Window: window, Place: p.place, Trims: fio.Trims(c.Params)})
 }
 
 // recorderProgram is the recorder on the machine. What was copied there is gone when that was started again.
-func (s *Session) recorderProgram(ctx context.Context) (string, error) {
-	at := s.machines.boot + s.machines.generations()[0]
-	if s.recorder.program == "" || s.recorder.boot != at {
-		program, err := s.Profile.Recorder(ctx)
+func (p *profiler) recorderProgram(ctx context.Context) (string, error) {
+	at := p.machines.boot + p.machines.generations()[0]
+	if p.program == "" || p.boot != at {
+		program, err := p.terms.Recorder(ctx)
 		if err != nil {
 			return "", err
 		}
-		s.recorder = recorderState{program, at}
+		p.program, p.boot = program, at
 	}
-	return s.recorder.program, nil
+	return p.program, nil
 }
 
 // readProfiled takes from a profiled load that has ended what its load generator says, and judges its end: the error

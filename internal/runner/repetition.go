@@ -8,6 +8,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
+	"github.com/headroom/headroom/internal/profile"
 	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/validity"
 )
@@ -176,4 +177,29 @@ func (s *Session) markSaved(a *attempt) {
 	s.results.add(a)
 	s.previous = a.cell.ID
 	s.report(Progress{Doing: a.cell.Title, Ended: &a.rep, Cell: &a.cell})
+}
+
+// profileBeside carries out the profiled loads that go with a repetition that is saved: those of its cell that are not
+// there yet. A load that can't be profiled is kept with the reason; an error ends the run.
+func (s *Session) profileBeside(ctx context.Context, a *attempt) error {
+	if s.profiler == nil || a.failed || !s.profiler.wants(a.cell.Cell) {
+		return nil
+	}
+	for _, part := range profile.Parts() {
+		if s.profiler.enough(a.cell.Cell, part) {
+			continue
+		}
+		l, err := s.profiler.load(ctx, a, part)
+		if err == nil {
+			err = s.results.fault(a, s.saver.Profile(l))
+		}
+		if err != nil {
+			return s.stoppedOr(ctx, err)
+		}
+		s.profiler.recorded[ProfiledPart{a.cell.ID, part}]++
+		if l.Failed != "" {
+			s.report(Progress{Doing: "not profiled: " + l.Failed, Begins: true})
+		}
+	}
+	return nil
 }

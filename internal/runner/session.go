@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"maps"
 	"path/filepath"
 
 	"github.com/headroom/headroom/internal/lab"
@@ -25,6 +24,7 @@ type Session struct {
 	commands *commands
 	network  *networkTests
 	storage  *storage
+	profiler *profiler // none where nothing is recorded
 	// joint means that others measure at the same time, so that what ports counted is only known of all together.
 	joint bool
 	// peers carry out each load at the same moment.
@@ -34,16 +34,13 @@ type Session struct {
 	visit    visitID
 	// replacements is how often an end was lost and replaced.
 	replacements int
-	// profiled is how many loads of each cell were recorded, and recorder the program that does it.
-	profiled map[ProfiledPart]int
-	recorder recorderState
 }
 
 // Open announces what a kill from now on would leave behind, and adds what an earlier part of the run has saved.
 // Nothing is written to the place yet.
 func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	s := &Session{Measurement: e, saver: saver, report: e.Progress, outcome: &Outcome{}, machines: newMachines(e),
-		events: newEvents(e), profiled: map[ProfiledPart]int{}}
+		events: newEvents(e)}
 	if s.report == nil {
 		s.report = func(Progress) {}
 	}
@@ -52,7 +49,7 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 	s.commands, s.network = newCommands(e, s.loads), newNetworkTests(e, s.events.rateStep(), s.outcome)
 	s.storage = newStorage(e, s.events.rateStep(), s.loads)
 	if e.Profile != nil {
-		maps.Copy(s.profiled, e.Profile.Kept)
+		s.profiler = newProfiler(e, s.machines, s.loads, s.storage)
 	}
 	if err := s.machines.open(ctx); err != nil {
 		return nil, err
