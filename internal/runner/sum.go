@@ -13,7 +13,6 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner/clock"
 	"github.com/headroom/headroom/internal/runner/engine"
-	"github.com/headroom/headroom/internal/runner/total"
 	"github.com/headroom/headroom/internal/validity"
 )
 
@@ -107,7 +106,7 @@ func (j *jointRepetition) sumMembers(sum lab.Repetition, members []int) lab.Repe
 		return refuse("perftest has no rates by the second, and the means of each are not of the same time")
 	}
 	parts := j.repetitions()
-	sum.Series = total.Series(parts, startTimes(j.attempts, j.offsets), members)
+	sum.Series = totalSeries(parts, startTimes(j.attempts, j.offsets), members)
 	if len(sum.Series) == 0 {
 		return refuse("there is no second in which all have a rate")
 	}
@@ -117,8 +116,8 @@ func (j *jointRepetition) sumMembers(sum lab.Repetition, members []int) lab.Repe
 	}
 	sum.Seconds = float64(len(sum.Series[0].Values)) * sum.Series[0].Interval
 	sum.Values[lab.CommonSeconds] = sum.Seconds
-	sum.Latency = total.Latency(own)
-	maps.Copy(sum.Values, total.Values(sum, own))
+	sum.Latency = totalLatency(own)
+	maps.Copy(sum.Values, totalValues(sum, own))
 	return sum
 }
 

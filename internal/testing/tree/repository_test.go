@@ -55,7 +55,7 @@ func layers() [][]string {
 			"internal/outliers", "internal/soak"},
 		{"internal/rule", "internal/diff", "internal/reference", "internal/paths"},
 		{"internal/ceiling"},
-		{"internal/runner/engine", "internal/runner/recorder", "internal/runner/total", "internal/runner/workspace"},
+		{"internal/runner/engine", "internal/runner/recorder", "internal/runner/workspace"},
 		{"internal/factor/journal"},
 		{"internal/factor"},
 		{"internal/factor/adapter", "internal/factor/boot", "internal/factor/cpu", "internal/factor/kernelfile",

@@ -1,5 +1,4 @@
-// Package total adds up what loads measured that ran at the same time on several targets.
-package total
+package runner
 
 import (
 	"math"
@@ -36,7 +35,7 @@ func commonSeconds(starts []clock.Timestamp, lengths []int, interval time.Durati
 	return from, max(0, n)
 }
 
-// lengthOf is for how many seconds all series of a repetition have a value.
+// lengthOf returns for how many seconds all series of a repetition have a value.
 func lengthOf(rep lab.Repetition) int {
 	if len(rep.Series) == 0 {
 		return 0
@@ -48,9 +47,9 @@ func lengthOf(rep lab.Repetition) int {
 	return n
 }
 
-// Series adds the series of some of several repetitions, second by second, over those in which all were running. A
+// totalSeries adds the series of some of several repetitions, second by second, over those in which all were running. A
 // metric that one of them lacks is left out.
-func Series(parts []lab.Repetition, starts []clock.Timestamp, members []int) []lab.Series {
+func totalSeries(parts []lab.Repetition, starts []clock.Timestamp, members []int) []lab.Series {
 	lengths := make([]int, len(parts))
 	for i, p := range parts {
 		lengths[i] = lengthOf(p)
@@ -87,9 +86,9 @@ func seriesOf(rep lab.Repetition, like lab.Series) (lab.Series, bool) {
 	return lab.Series{}, false
 }
 
-// Latency merges the latencies of several repetitions: fio's bins are the same everywhere, so that nothing is lost
+// totalLatency merges the latencies of several repetitions: fio's bins are the same everywhere, so that nothing is lost
 // by it. A direction that one of them lacks is left out.
-func Latency(parts []lab.Repetition) map[string]lab.Histogram {
+func totalLatency(parts []lab.Repetition) map[string]lab.Histogram {
 	merged := map[string]lab.Histogram{}
 	for _, direction := range append(lab.Directions(), lab.Request) {
 		var sum lab.Histogram
@@ -106,9 +105,9 @@ func Latency(parts []lab.Repetition) map[string]lab.Histogram {
 	return merged
 }
 
-// Values are the values of a sum: rates as the means of its series, latencies from its bins. Mean latencies are
-// weighted by how many operations they are of.
-func Values(sum lab.Repetition, parts []lab.Repetition) map[string]float64 {
+// totalValues returns the values of a sum: rates as the means of its series, latencies from its bins. Mean latencies
+// are weighted by their numbers of operations.
+func totalValues(sum lab.Repetition, parts []lab.Repetition) map[string]float64 {
 	values := map[string]float64{}
 	for _, s := range sum.Series {
 		total := 0.0

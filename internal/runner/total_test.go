@@ -1,4 +1,4 @@
-package total
+package runner
 
 import (
 	"math"
@@ -11,15 +11,6 @@ import (
 	"github.com/headroom/headroom/internal/runner/clock"
 )
 
-// starts are timestamps at some milliseconds.
-func starts(ms ...int) []clock.Timestamp {
-	var all []clock.Timestamp
-	for _, m := range ms {
-		all = append(all, clock.Timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), Uncertainty: time.Millisecond})
-	}
-	return all
-}
-
 func TestCommonSeconds(t *testing.T) {
 	for _, c := range []struct {
 		at      []clock.Timestamp
@@ -27,13 +18,13 @@ func TestCommonSeconds(t *testing.T) {
 		from    []int
 		n       int
 	}{
-		{starts(0, 0), []int{10, 10}, []int{0, 0}, 10},
-		{starts(0, 90), []int{10, 10}, []int{0, 0}, 10},         // next to nothing
-		{starts(0, 300), []int{10, 10}, []int{1, 0}, 9},         // the first second of one was alone
-		{starts(2500, 0), []int{10, 10}, []int{0, 3}, 7},        // the order does not matter
-		{starts(0, 1000, 0), []int{5, 5, 3}, []int{1, 0, 1}, 2}, // one was done early
-		{starts(0, 20000), []int{10, 10}, []int{20, 0}, 0},      // one after the other
-		{starts(0, 0), []int{10, 0}, []int{0, 0}, 0},            // nothing is known of one
+		{startTimestamps(0, 0), []int{10, 10}, []int{0, 0}, 10},
+		{startTimestamps(0, 90), []int{10, 10}, []int{0, 0}, 10},         // next to nothing
+		{startTimestamps(0, 300), []int{10, 10}, []int{1, 0}, 9},         // the first second of one was alone
+		{startTimestamps(2500, 0), []int{10, 10}, []int{0, 3}, 7},        // the order does not matter
+		{startTimestamps(0, 1000, 0), []int{5, 5, 3}, []int{1, 0, 1}, 2}, // one was done early
+		{startTimestamps(0, 20000), []int{10, 10}, []int{20, 0}, 0},      // one after the other
+		{startTimestamps(0, 0), []int{10, 0}, []int{0, 0}, 0},            // nothing is known of one
 	} {
 		from, n := commonSeconds(c.at, c.lengths, time.Second)
 		if !slices.Equal(from, c.from) || n != c.n {
@@ -44,7 +35,7 @@ func TestCommonSeconds(t *testing.T) {
 
 // Where a load may have begun earlier or later, only the seconds count that are common in any case.
 func TestCommonSecondsOfLoadsThatDoNotTell(t *testing.T) {
-	at := starts(0, 0)
+	at := startTimestamps(0, 0)
 	at[1].Spread = 400 * time.Millisecond // from -0.4 to 0.4 s
 	from, n := commonSeconds(at, []int{10, 10}, time.Second)
 	// Of the first, those from 1 to 9; of the other, whose first second may be from -0.4 on, the same.
@@ -53,20 +44,13 @@ func TestCommonSecondsOfLoadsThatDoNotTell(t *testing.T) {
 	}
 }
 
-func part(latency lab.Histogram, mean float64, iops ...float64) lab.Repetition {
-	return lab.Repetition{
-		Seconds: float64(len(iops)), Values: map[string]float64{"read.latency.mean": mean},
-		Latency: map[string]lab.Histogram{"read": latency},
-		Series:  []lab.Series{{Metric: "read.iops", Interval: 1, Values: iops}},
-	}
-}
-
 func TestSums(t *testing.T) {
-	a := part(lab.Histogram{Nanoseconds: []int64{1000, 2000}, Counts: []uint64{90, 10}}, 0.001, 100, 110, 120, 130)
-	b := part(lab.Histogram{Nanoseconds: []int64{2000, 4000}, Counts: []uint64{280, 20}}, 0.005, 10, 20, 30, 40)
+	a := measured(lab.Histogram{Nanoseconds: []int64{1000, 2000}, Counts: []uint64{90, 10}}, 0.001, 100, 110, 120, 130)
+	b := measured(lab.Histogram{Nanoseconds: []int64{2000, 4000}, Counts: []uint64{280, 20}}, 0.005, 10, 20, 30, 40)
 	b.Series = append(b.Series, lab.Series{Metric: "write.iops", Interval: 1, Values: []float64{1, 1, 1, 1}})
 	parts := []lab.Repetition{a, b}
-	sum := lab.Repetition{Series: Series(parts, starts(0, 700), []int{0, 1}), Latency: Latency(parts)}
+	sum := lab.Repetition{Series: totalSeries(parts, startTimestamps(0, 700), []int{0, 1}),
+		Latency: totalLatency(parts)}
 	// what only one has is no sum
 	want := []lab.Series{{Metric: "read.iops", Interval: 1, Values: []float64{120, 140, 160}}}
 	if !reflect.DeepEqual(sum.Series, want) {
@@ -76,7 +60,7 @@ func TestSums(t *testing.T) {
 	if !reflect.DeepEqual(sum.Latency["read"], bins) || len(sum.Latency) != 1 {
 		t.Errorf("%+v, want %+v", sum.Latency, bins)
 	}
-	values := Values(sum, parts)
+	values := totalValues(sum, parts)
 	for name, v := range map[string]float64{"read.iops": 140, "read.latency.p50": 2e-6, "read.latency.p99": 4e-6,
 		"read.latency.mean": (100*0.001 + 300*0.005) / 400} {
 		if math.Abs(values[name]-v) > 1e-12 {
