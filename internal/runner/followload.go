@@ -153,7 +153,7 @@ func (ls *loads) await(ctx context.Context, running *finished, l load) error {
 	running.Limit = ls.limit(l)
 	timeout := time.NewTimer(running.Limit)
 	defer timeout.Stop()
-	ls.machines.writes.last = validity.Counters{}
+	var last validity.Counters // of this load
 	ls.report(Progress{Doing: l.doing, Begins: true, Cell: l.cell, Left: l.expected})
 	for {
 		select {
@@ -171,8 +171,9 @@ func (ls *loads) await(ctx context.Context, running *finished, l load) error {
 			}
 		case <-ticker.C:
 			taken := time.Since(started)
-			before := ls.machines.writes.last
-			if err := ls.checkProgress(ctx, running, taken, l); err != nil {
+			before := last
+			var err error
+			if last, err = ls.checkProgress(ctx, running, taken, l); err != nil {
 				return err
 			}
 			if running.Floods(ctx) {
@@ -185,30 +186,30 @@ func (ls *loads) await(ctx context.Context, running *finished, l load) error {
 			e := ls.progress(ctx, running.Job, l, taken)
 			if e.IOPS == 0 {
 				// For its first seconds fio has no rates to show, and a command never has; the disks have.
-				e.IOPS, e.Bandwidth = rates(before, ls.machines.writes.last)
+				e.IOPS, e.Bandwidth = rates(before, last)
 			}
 			ls.report(e)
 		}
 	}
 }
 
-// checkProgress reads the machine's counters, and ends a load that has gone too far.
-func (ls *loads) checkProgress(ctx context.Context, running *finished, taken time.Duration, l load) error {
-	expected := l.expected
-	middle := running.during.Time.IsZero() && taken >= expected/2
+// checkProgress reads the machine's counters. An error says that the load has gone too far.
+func (ls *loads) checkProgress(ctx context.Context, running *finished, taken time.Duration, l load) (validity.Counters,
+	error) {
+	middle := running.during.Time.IsZero() && taken >= l.expected/2
 	read := ls.machines.counters.ReadDisks
 	if middle {
 		read = ls.machines.counters.Read
 	}
 	now, err := read(ctx)
 	if err != nil {
-		return err
+		return now, err
 	}
 	ls.machines.writes.last = now
 	if middle {
 		running.during = now
 	}
-	return ls.machines.writes.check()
+	return now, ls.machines.writes.check()
 }
 
 // rates are what the disks did a second between two looks, reads and writes together; 0 when there was only one.
