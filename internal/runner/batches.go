@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// sequential says whether the targets are loaded in batches, and not all at once.
+// sequential reports whether the targets are loaded in batches, and not all at once.
 func (t *jointRun) sequential() bool { return t.AtOnce > 0 && t.AtOnce < len(t.Measurements) }
 
 // batches are the sessions that carry out a repetition at the same time, batch by batch, without those that an earlier

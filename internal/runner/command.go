@@ -114,8 +114,8 @@ func (c *commands) folderOf(cell Cell) string {
 	return filepath.Join(c.folder, cell.ID)
 }
 
-// filled returns a cell's command with all that only the target knows. The CPUs are counted again each time: a
-// setting may switch some off.
+// filled returns a cell's command with all that only the target knows. The CPUs are counted again each time: a setting
+// may switch some off.
 func (c *commands) filled(ctx context.Context, cell Cell) (lab.Command, error) {
 	values := map[string]string{command.Job: cell.Job}
 	if c.tree != "" {
@@ -135,8 +135,8 @@ func (c *commands) filled(ctx context.Context, cell Cell) (lab.Command, error) {
 	return command.FillAll(*cell.Command, values), nil
 }
 
-// Unprepared is the error of a command whose preparation failed. Where each arm has a program of its own it is that
-// arm's, and no reason to give up the others.
+// Unprepared is the error of a command whose preparation failed. Where each arm has another program, the others may be
+// fine, so that the run continues with them.
 type Unprepared struct{ fault *lab.Error }
 
 func (e *Unprepared) Error() string { return e.fault.Error() }
@@ -180,8 +180,8 @@ func (c *commands) begin(ctx context.Context, cell Cell) (did []string, err erro
 	return did, nil
 }
 
-// run runs what is done before or after a measurement. The first error is how the command failed, the second
-// that it could not be carried out.
+// run runs a step before or after a measurement. The first error is how the command failed, the second that it could
+// not be carried out.
 func (c *commands) run(ctx context.Context, cell Cell, filled lab.Command, argv []string, doing string) (failed,
 	err error) {
 	l := c.job(cell, filled, argv)
@@ -201,8 +201,8 @@ func (c *commands) run(ctx context.Context, cell Cell, filled lab.Command, argv 
 	return failed, nil
 }
 
-// end carries out the steps after a cell's command, ends all that still runs, and removes the folder.
-// It does so after an error too, and once. Its warnings taint nothing: what was measured was measured before.
+// end carries out the steps after a cell's command, ends all that still runs, and removes the folder. It does so after
+// an error too, and once. Its warnings taint nothing: the measurement was over before.
 func (c *commands) end(ctx context.Context, cell Cell) []lab.Warning {
 	if c.begun != cell.ID || c.loads.outcome.Aborted {
 		return nil

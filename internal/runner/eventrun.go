@@ -86,7 +86,7 @@ func (r *eventRun) follow(ctx context.Context, agenda []scheduledStep) {
 	}
 }
 
-// do carries out an event. An error is recorded with the event, and the load goes on.
+// do carries out an event. An error is recorded with the event, and the load continues.
 func (r *eventRun) do(ctx context.Context, i int) {
 	e, h := r.events.all[i], &r.each[i]
 	if e.Factor != "" {
@@ -109,7 +109,7 @@ func (r *eventRun) do(ctx context.Context, i int) {
 	}
 }
 
-// eventCommandGrace is how long a command of an event may go on after the load.
+// eventCommandGrace is how long a command of an event may run after the load.
 const eventCommandGrace = time.Minute
 
 // command carries out the command of an event as a job: it may take long, as the migration of a guest does, and targets

@@ -48,7 +48,7 @@ type ScheduledEvent struct {
 	Setting scheme.Setting
 }
 
-// journalName is the name of an event in the journal, where a command and its undoing have none of their own.
+// journalName returns the name of an event in the journal. A command has no other name there than its text.
 func (u ScheduledEvent) journalName() string {
 	if u.Factor != "" {
 		return u.Factor

@@ -24,7 +24,7 @@ const (
 	concurrentVisits = 16
 )
 
-// isFleet says whether the targets of a joint experiment are visited one after another. Events need loads that are
+// isFleet reports whether the targets of a joint experiment are visited one after another. Events need loads that are
 // followed.
 func isFleet(j JointMeasurement) bool {
 	if len(j.Measurements) < MinFleet {
@@ -182,7 +182,7 @@ func cleanupFleet(ctx context.Context, j *jointRepetition) {
 		if a == nil || a.running == nil {
 			return nil
 		}
-		// An error would end the visits, and all loads are to be ended. One that can't be marks its session as stuck.
+		// An error would end the visits, and all loads must end. One that can't be ended marks its session as stuck.
 		_, _ = s.loads.finish(ctx, a.running, cancelled(ctx))
 		a.running = nil
 		_ = disconnect(s.Target)

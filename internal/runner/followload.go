@@ -25,7 +25,7 @@ type loads struct {
 	events   *events
 	outcome  *Outcome
 	report   func(Progress)
-	// pause is how long the target comes to rest before a load.
+	// pause is how long the target rests before a load.
 	pause time.Duration
 	// count is the number of jobs that were started.
 	count int
@@ -36,7 +36,7 @@ type loads struct {
 // jobID names the job of a number.
 func (ls *loads) jobID(n int) string { return fmt.Sprintf("%s-%d", ls.owner, n) }
 
-// rest waits for the target to come to rest.
+// rest waits until the target has rested.
 func (ls *loads) rest(ctx context.Context) {
 	if ls.pause <= 0 {
 		return
@@ -103,7 +103,7 @@ func (ls *loads) begin(ctx context.Context, l load) (*running, error) {
 	return r, nil
 }
 
-// finish takes what a load has printed, or ends it where waiting for it came to an error.
+// finish takes what a load has printed, or ends it after an error of waiting for it.
 func (ls *loads) finish(ctx context.Context, r *running, err error) (finished, error) {
 	done, job, l := r.finished, r.Job, r.load
 	// Events are undone before anything else, also before the load is killed: it may hang because of them.

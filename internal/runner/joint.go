@@ -22,9 +22,9 @@ type jointRepetition struct {
 	// load has all of them begin at the same moment, and returns when they have ended. errs are why loads did not end,
 	// err is why nothing is kept.
 	load func(ctx context.Context) (errs []error, err error)
-	// cleanup ends what runs besides the loads, and deletes what their jobs have left.
+	// cleanup ends what runs beside the loads, and deletes what their jobs have left.
 	cleanup func(ctx context.Context)
-	// replaces says that lost targets are replaced instead of dropped.
+	// replaces means that lost targets are replaced instead of dropped.
 	replaces bool
 }
 
@@ -51,7 +51,7 @@ func (j *jointRepetition) repeat(ctx context.Context, keep func() error) error {
 	}
 }
 
-// attempt carries it out once. Nothing is kept of it where the load of one came to no end, as when its target was lost.
+// attempt carries it out once. Nothing is kept of it where a load did not end, as when its target was lost.
 func (j *jointRepetition) attempt(ctx context.Context, keep func() error) (kept bool, err error) {
 	clear(j.attempts)
 	defer j.cleanup(ctx)
@@ -106,7 +106,7 @@ func (j *jointRepetition) runFollowed(ctx context.Context) (errs []error, err er
 	return j.forEach(func(i int, s *Session) error { return s.runLoad(ctx, j.attempts[i]) }), nil
 }
 
-// replace replaces the targets that were lost. It says whether there were some, and all could be replaced.
+// replace replaces the targets that were lost. It reports whether some were, and all could be replaced.
 func (j *jointRepetition) replace(ctx context.Context) (again bool, err error) {
 	if !j.replaces {
 		return false, nil

@@ -14,7 +14,7 @@ import (
 
 // JointMeasurement is an experiment on several targets whose loads are started at the same moment.
 type JointMeasurement struct {
-	// Measurements are those of the targets, each with its role. Their cells have the names that CellOf gives. One that
+	// Measurements has one for each target, with its role. Their cells have the names that CellOf gives. A target that
 	// lacks a cell stays idle while the others carry it out.
 	Measurements []Measurement
 	// Sums are the cells that hold what several did together: of the role AllTargets, which each cell has, and of
@@ -23,7 +23,7 @@ type JointMeasurement struct {
 	// Groups are roles that belong together, by the name of the group. Where all of a group carry out a cell, and there
 	// is a cell of Sums with its name, that holds what they did in the seconds in which everybody was running.
 	Groups map[string][]string
-	// Plan says what comes next, by the names of cells without a role.
+	// Plan names the next repetition, by cells without a role.
 	Plan plan.Plan
 	// AtOnce is how many are loaded at the same time, by turns in their order; 0 is all of them. What was measured by
 	// turns has no sum.
@@ -50,7 +50,7 @@ func RunJoint(ctx context.Context, j JointMeasurement, saver Saver) (Outcome, er
 	return outcome, errors.Join(err, closing)
 }
 
-// jointRun is a joint experiment while it goes on.
+// jointRun is a joint experiment in progress.
 type jointRun struct {
 	JointMeasurement
 	saver    Saver
@@ -258,7 +258,7 @@ func (t *jointRun) sumCell(id string) *Cell {
 	return &t.Sums[i]
 }
 
-// onProgress passes on what a session reports. Rates are those of all.
+// onProgress passes on what a session reports, with the rates of all sessions together.
 func (t *jointRun) onProgress(i int, e Progress) {
 	if e.Cell == nil {
 		e.Doing = t.Measurements[i].Role + ": " + e.Doing

@@ -12,12 +12,12 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// How long a load may go on. A load that hangs is ended, its repetition has failed, and the run goes on.
+// How long a load may take. A load that hangs is ended, its repetition has failed, and the run continues.
 const (
 	// timeAllowance is the least that a load may take beyond its own time.
 	timeAllowance = time.Minute
-	// dataTimeAllowance is for a load of fio's that may lay out files of its own before its time, or flush a cache
-	// after it, and for one with events: what it works on may take minutes to come back.
+	// dataTimeAllowance is for a load of fio's that may lay out other files before its time, or flush a cache after it,
+	// and for one with events: the storage or the network may take minutes to come back.
 	dataTimeAllowance = 10 * time.Minute
 	// maxLoadTime is for a load that does not say how long it takes, nor how much it moves.
 	maxLoadTime = 24 * time.Hour
@@ -48,8 +48,8 @@ func (ls *loads) limit(l load) time.Duration {
 	return maxLoadTime
 }
 
-// slowestTime is how long a load that ends by size takes at the very least of rates; 0 when nothing is known of its
-// size, or it holds itself to a rate of its own.
+// slowestTime returns how long a load that ends by size takes at the lowest rates; 0 when its size is unknown, or its
+// parameters limit its rate.
 func slowestTime(params map[string]string, whole int64) time.Duration {
 	for _, held := range []string{"rate", "rate_iops", "rate_min", "thinktime", "thinkcycles"} {
 		if params[held] != "" {
@@ -70,8 +70,8 @@ func slowestTime(params map[string]string, whole int64) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// movesData says whether a load of fio's may take time before or after its own: to lay out files, or to flush what it
-// has written to a cache.
+// movesData reports whether a load of fio's may take time before or after its own: to lay out files, or to flush what
+// it has written to a cache.
 func movesData(params map[string]string, place lab.Place) bool {
 	for _, of := range []string{"nrfiles", "filesize", "directory", "filename", "opendir", "end_fsync",
 		"fsync_on_close", "create_fsync"} {

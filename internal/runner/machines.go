@@ -221,7 +221,7 @@ func (m *machines) pathEnds(claims map[string]validity.ReportedTraffic, c counte
 	}
 }
 
-// lost returns why an end is gone for good, where another can be had.
+// lost returns why an end is gone for good, where another is available.
 func (m *machines) lost(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil

@@ -247,7 +247,7 @@ func (s *storage) passedName() string {
 	return s.scratch.passedName()
 }
 
-// size is that of what loads work on.
+// size returns the size of the scratch file or the device.
 func (s *storage) size() int64 {
 	if s.place.Kind == lab.Directory {
 		return s.scratch.size

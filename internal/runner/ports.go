@@ -83,8 +83,8 @@ func serverTraffic(role string, before, after validity.Counters) (ports []lab.Po
 	return ports, transports
 }
 
-// portsOfAll is what went through the ports of all ends while tests went on at the same time: each port once, by the
-// role of its machine.
+// portsOfAll returns the traffic of the ports of all ends during simultaneous tests: each port once, by the role of its
+// machine.
 func portsOfAll(sessions []*Session, attempts []*attempt) []lab.PortTraffic {
 	var all []lab.PortTraffic
 	for i, a := range attempts {

@@ -32,7 +32,7 @@ func NewPreview(ctx context.Context, e Measurement) (Preview, error) {
 	return p, p.commands.open(ctx, e.Cells)
 }
 
-// Lines of a cell. How many CPUs there are is what it is now: a setting may change that.
+// Lines returns the command lines of a cell, with the present number of CPUs, which a setting may change.
 func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
 	if _, ok := served.Of(cell.Engine); ok && p.of.Server != nil {
 		at := p.of.Server

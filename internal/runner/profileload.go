@@ -55,7 +55,7 @@ func newProfiler(m Measurement, all *machines, ls *loads, s *storage) *profiler 
 	return p
 }
 
-// CanProfile says whether loads of a cell can be profiled: what others than fio do is not counted in I/Os.
+// CanProfile reports whether loads of a cell can be profiled: only fio's are counted in I/Os.
 func CanProfile(c lab.Cell) bool { return lab.ByFio(c.Engine) }
 
 // ProfiledCell is a cell as a part of it is profiled.
@@ -64,7 +64,7 @@ func ProfiledCell(c Cell, part profile.Part) Cell {
 	return c
 }
 
-// ProfiledTime is how long the profiled loads of a cell are expected to take, one of each part; 0 where nobody knows.
+// ProfiledTime is how long the profiled loads of a cell are expected to take, one of each part; 0 where it is unknown.
 func ProfiledTime(c Cell) time.Duration {
 	sum := time.Duration(0)
 	for _, part := range profile.Parts() {
@@ -89,7 +89,7 @@ func (p *profiler) enough(c lab.Cell, part profile.Part) bool {
 	return n >= p.terms.Loads
 }
 
-// load carries out a load of a repetition's cell and has it recorded. An error says that going on is pointless.
+// load carries out a load of a repetition's cell and has it recorded. An error ends the run.
 func (p *profiler) load(ctx context.Context, beside *attempt, part profile.Part) (profile.Load, error) {
 	l := profile.Load{Cell: beside.cell.ID, Arm: beside.cell.Arm, Number: beside.rep.Number, Boot: p.machines.boot,
 		Part: part, Start: time.Now(), Values: map[string]float64{}}

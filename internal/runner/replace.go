@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// mostReplacements is how often a run goes on after its target was lost: a target that is lost more often is unfit to
+// mostReplacements is how often a run continues after its target was lost: a target that is lost more often is unfit to
 // measure on.
 const mostReplacements = 3
 
@@ -33,7 +33,7 @@ func (s *Session) replace(ctx context.Context, next plan.Repetition, failed erro
 			continue
 		}
 		if err := p.Replace(ctx); err != nil {
-			s.outcome.Aborted = false // what went on there is gone with it
+			s.outcome.Aborted = false // what ran there is gone with it
 			return errors.Join(why, err)
 		}
 		text := fmt.Sprintf("repetition %d of %s was lost and repeated: %s", next.Number,

@@ -1,5 +1,5 @@
-// Package runner carries out what was planned on a target: it prepares the place, runs the load generator, collects
-// what it and the kernel said, has it checked, saves it, and leaves the place as it was.
+// Package runner carries out plans on a target: it prepares the place, runs the load generator, collects its output and
+// the kernel's counters, has them checked, saves them, and restores the place.
 //
 // The order of a repetition:
 //
@@ -78,22 +78,22 @@ type Measurement struct {
 	// is what a load costs.
 	Host  host.Target
 	Cells []Cell
-	// Enter makes the levels of an arm effective, by its ID, and says what it does; it is called at the first
+	// Enter makes the levels of an arm effective, by its ID, and returns what it did; it is called at the first
 	// repetition of each visit. Nil where there is nothing to vary.
 	Enter func(ctx context.Context, arm string) (ArmEntry, error)
-	// Pause before each load but the first, for a device to come to rest.
+	// Pause before each load but the first, in which a device rests.
 	Pause time.Duration
 	// Scratch is the size of the scratch file of a directory, in bytes.
 	Scratch int64
 	// Mounted is what the run mounts on the folder of the place, as a level of the factor mount:nfs is written; empty
 	// where it mounts nothing.
 	Mounted string
-	// SharedScratch is a scratch file that is there already and that somebody else removes; nil where the session has
-	// one of its own.
+	// SharedScratch is a scratch file that another session has laid out and removes; nil where the session makes its
+	// own.
 	SharedScratch *SharedScratch
 	// Claim on the device; nil for a directory.
 	Claim Claim
-	// Blank says that the device was proved to hold nothing, so that reads of it find blocks that nobody wrote.
+	// Blank means that the device was proved to hold nothing, so that reads of it find blocks that were never written.
 	Blank bool
 	// MaxWrites ends the run when the disks under test have been written more bytes than this; 0 is no limit.
 	MaxWrites int64
@@ -202,17 +202,17 @@ func (o *Outcome) warnOnce(w lab.Warning) {
 
 // Progress is one piece of progress.
 type Progress struct {
-	// Doing is what goes on: a cell's title, "laying out 1 GiB".
+	// Doing is what happens now: a cell's title, "laying out 1 GiB".
 	Doing string
 	// Begins is set by the first event of something.
 	Begins bool
 	// Profiling is set by the first event of a profiled load, which is no repetition and has no Cell here.
 	Profiling bool
-	// Cell whose load it is; nil while something else goes on.
+	// Cell whose load it is; nil during anything else.
 	Cell *Cell
 	// Ended is the repetition that ended just now; nil otherwise.
 	Ended *lab.Repetition
-	// Left until what goes on now has ended; 0 when unknown.
+	// Left until Doing has ended; 0 when unknown.
 	Left time.Duration
 	// IOPS and Bandwidth at this moment, reads and writes together; 0 when not known yet.
 	IOPS, Bandwidth float64

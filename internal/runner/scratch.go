@@ -25,7 +25,7 @@ type heldScratch struct {
 
 func (h *heldScratch) close() error { return errors.Join(h.file.Close(), h.folder.Close()) }
 
-// inPlace says whether the file still has its name.
+// inPlace reports whether the file still has its name.
 func (h *heldScratch) inPlace(name string) bool { return h.folder.Holds(filepath.Base(name), h.info) }
 
 // scratchFile is the file that the loads of a directory work on. One without a path is never made.
@@ -34,7 +34,7 @@ type scratchFile struct {
 	dir    string
 	path   string
 	size   int64
-	// shared means that it is there already and that somebody else removes it.
+	// shared means that another session has laid it out, and removes it.
 	shared bool
 	// access is what other users can do in the directory.
 	access workspace.Access
@@ -118,8 +118,8 @@ func (s *scratchFile) cantMake(err error) error {
 	return e
 }
 
-// makeScript makes a file of a size, for which nobody has taken the name. A POSIX shell makes it with O_EXCL
-// (noclobber), and dd is on every machine that has one.
+// makeScript makes a file of a size, unless its name is taken. A POSIX shell makes it with O_EXCL (noclobber), and dd
+// is on every machine that has one.
 const makeScript = `umask 077; set -C; : >"$1" && exec dd if=/dev/null of="$1" bs=1 count=0 seek="$2"`
 
 // makeRemotely makes the scratch file on another machine.
@@ -144,8 +144,7 @@ func (s *scratchFile) reset(ctx context.Context) error {
 	return err
 }
 
-// remove deletes the scratch file. The space of one that is held is free afterwards, wherever its name
-// is.
+// remove deletes the scratch file. The space of one that is held is free afterwards, wherever its name is.
 func (s *scratchFile) remove(ctx context.Context) error {
 	if s.held == nil || s.shared {
 		err := s.release()
@@ -205,8 +204,8 @@ func (s *scratchFile) release() error {
 	return h.close()
 }
 
-// checkSame refuses to go on where somebody has put something else under the name of a scratch file that is
-// held. The load would not follow it, but what it leads to is nothing that was measured.
+// checkSame fails where another user has put something else under the name of a scratch file that is held. Loads would
+// still work on the held file, but it is no longer in the place under test.
 func (s *scratchFile) checkSame() error {
 	if s.held == nil || s.held.inPlace(s.path) {
 		return nil

@@ -29,7 +29,7 @@ type Server struct {
 	Port    int
 	// Assigned says that the address was assigned to the target, and not named by the user: a replacement has another.
 	Assigned bool
-	// Role is that of the server in its run, and ClientRole that of the other end.
+	// Role is the server's role in its run, and ClientRole the role of the other end.
 	Role, ClientRole string
 }
 
@@ -84,7 +84,7 @@ func (n *networkTests) serverArgv(cell Cell, at served.End) []string {
 	return slices.Concat(cell.Placement[ServerEnd], g.Server(cell.Params, at, served.Longest(cell.Expected)))
 }
 
-// The ends of a network's test, by which a cell says where their processes run.
+// The ends of a network's test, by which a cell places their processes.
 const (
 	ClientEnd = "client"
 	ServerEnd = "server"
@@ -170,7 +170,7 @@ func (n *networkTests) listen(ctx context.Context, cell Cell) error {
 	}
 }
 
-// addOutput adds what the server printed to the reason why a test has no result: it is kept nowhere else.
+// addOutput adds the server's output to the reason why a test has no result: it is kept nowhere else.
 func (n *networkTests) addOutput(ctx context.Context, warnings []lab.Warning) {
 	if n.job == nil {
 		return
@@ -264,7 +264,7 @@ const maxMissed = 3
 // errMissed is why a repetition is repeated: it measured nothing, and the target is not at fault.
 var errMissed = errors.New("perftest's client came before its server listened again")
 
-// missed says whether perftest's client came before its server listened again.
+// missed reports whether perftest's client came before its server listened again.
 func (a *attempt) missed() bool {
 	return a.failed && a.cell.Engine == lab.EnginePerftest && perftest.Missed(a.done.Messages)
 }

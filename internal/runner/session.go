@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// Session is an experiment while it goes on. Whoever opened it says what to repeat, one after the other, and closes it
-// whatever happens: only then is the place as it was. Two sessions may take turns, on two places or with two savers.
+// Session is an experiment in progress. Its caller names one repetition after the other, and closes it whatever
+// happens, which restores the place. Two sessions may take turns, on two places or with two savers.
 type Session struct {
 	Measurement
 	saver    Saver
@@ -79,11 +79,11 @@ func Open(ctx context.Context, e Measurement, saver Saver) (*Session, error) {
 }
 
 // Repeat carries out one repetition of a cell and saves it. A load that fails is a result too: what it printed is kept,
-// with a warning that says so. An error says that going on is pointless, or that ctx was cancelled; the repetition is
-// not kept then.
+// with a warning. An error means that the rest is pointless, or that ctx was cancelled; the repetition is not kept
+// then.
 //
-// A repetition whose target was lost meanwhile, and of which another can be had, is carried out again on that one. So
-// is one whose client missed its server.
+// A repetition whose target was lost meanwhile is carried out again on another one, if there is one. So is one whose
+// client missed its server.
 //
 // Where it has peers, they carry it out at the same moment, and again together. Where loads are profiled, those that go
 // with it follow.
@@ -121,7 +121,7 @@ func (s *Session) Close() (Outcome, error) {
 	return *s.outcome, err
 }
 
-// cleanUp leaves the place as it was found. It goes on after an error and reports all of them.
+// cleanUp restores the place. It continues after an error and returns all of them.
 func (s *Session) cleanUp() error {
 	if s.outcome.Aborted {
 		return nil // a load that could not be killed has files open; the next start looks again
@@ -133,12 +133,12 @@ func (s *Session) cleanUp() error {
 	return errors.Join(s.storage.scratch.remove(context.Background()), s.commands.remove(context.Background()))
 }
 
-// LaidOut is the scratch file of the session, and what it holds.
+// LaidOut returns the scratch file of the session, and what it holds.
 func (s *Session) LaidOut() SharedScratch {
 	return SharedScratch{filepath.Base(s.storage.scratch.path), s.storage.layout}
 }
 
-// Done is what plans look at: all repetitions that have ended, kept ones included, in their order.
+// Done returns what plans look at: all repetitions that have ended, kept ones included, in their order.
 func (s *Session) Done() []plan.Done { return s.results.done }
 
 // Add has the cells repeated, too, that were added to an experiment since it was opened, and to its peers.

@@ -157,7 +157,7 @@ func timing(at []clock.Timestamp, attempts []*attempt) map[string]float64 {
 	firstDone, lastDone := math.Inf(1), 0.0
 	for i, a := range attempts {
 		if a.failed {
-			continue // nobody knows how long it really ran
+			continue // how long it really ran is unknown
 		}
 		done := at[i].Sub(first.Time).Seconds() + engine.Ramp(a.cell.Cell).Seconds() + a.rep.Seconds
 		firstDone, lastDone = min(firstDone, done), max(lastDone, done)

@@ -22,7 +22,7 @@ func commonSeconds(starts []clock.Timestamp, lengths []int, interval time.Durati
 		late, left := 0.0, float64(lengths[i])
 		for j, o := range starts {
 			if j == i {
-				continue // whenever it began, it ran for all of its own seconds
+				continue // whenever it began, it ran for all of its seconds
 			}
 			distance, uncertainty := float64(o.Sub(s.Time))/float64(interval),
 				float64(o.Spread+s.Spread)/float64(interval)

@@ -12,9 +12,9 @@ import (
 type ArmEntry struct {
 	// Did has a line for each step, as a dry run lists them.
 	Did []string
-	// Booted says that the machine was started again, so that it has other counters and perhaps another scratch file.
+	// Booted means that the machine was started again, so that it has other counters and perhaps another scratch file.
 	Booted bool
-	// Mounted says that the place was mounted again, so that it is looked for what was laid out.
+	// Mounted means that the place was mounted again, so that it is looked for what was laid out.
 	Mounted bool
 }
 
@@ -25,8 +25,7 @@ type visitID struct {
 	block int
 }
 
-// enter makes the arm of a repetition effective, unless it is that of the repetition before it. It returns what was
-// done.
+// enter makes the arm of a repetition effective, unless the repetition before had the same. It returns what was done.
 func (s *Session) enter(ctx context.Context, cell lab.Cell, next plan.Repetition) ([]string, error) {
 	visit := visitID{cell.Arm, next.Block}
 	if s.Enter == nil || s.visit == visit {
