@@ -145,39 +145,31 @@ func (e *Unprepared) Unwrap() error { return e.fault }
 
 // prepare makes the folder of a cell and carries out the steps before its command, which it returns. Without them the
 // command would measure something else, so their failure ends the run.
-func (c *commands) prepare(ctx context.Context, cell Cell) (preparation, error) {
-	did, err := c.begin(ctx, cell)
-	if err != nil {
-		c.end(context.WithoutCancel(ctx), cell)
-	}
-	return preparation{did: did}, err
-}
-
-func (c *commands) begin(ctx context.Context, cell Cell) (did []string, err error) {
+func (c *commands) prepare(ctx context.Context, cell Cell) (p preparation, err error) {
 	c.begun = cell.ID
 	filled, err := c.filled(ctx, cell)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	if folder := c.folderOf(cell); folder != "" {
 		if err := c.makeFolder(ctx, folder, filled.User); err != nil {
-			return nil, err
+			return p, err
 		}
 	}
 	for _, argv := range filled.Prepare {
 		done, err := c.run(ctx, cell, filled, argv, "preparing "+cell.Title+": "+argv[0])
 		if err != nil {
-			return nil, err
+			return p, err
 		}
 		if done != nil {
-			return nil, &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed",
+			return p, &Unprepared{&lab.Error{What: "preparing " + cell.Title + " failed",
 				Target:  host.RemoteName(c.target),
 				Command: argv, Output: done.Error(),
 				Hints: []string{"headroom suites show prints all its command lines, to try by hand"}}}
 		}
-		did = append(did, lab.ShellQuote(c.job(cell, filled, argv).argv))
+		p.did = append(p.did, lab.ShellQuote(c.job(cell, filled, argv).argv))
 	}
-	return did, nil
+	return p, nil
 }
 
 // run runs a step before or after a measurement. The first error is how the command failed, the second that it could

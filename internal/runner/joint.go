@@ -125,9 +125,9 @@ func (j *jointRepetition) replace(ctx context.Context) (again bool, err error) {
 }
 
 func (j *jointRepetition) cleanupAll(ctx context.Context) {
-	for i, a := range j.attempts {
+	for _, a := range j.attempts {
 		if a != nil {
-			j.sessions[i].workload(a.cell).end(context.WithoutCancel(ctx), a.cell)
+			a.workload.end(context.WithoutCancel(ctx), a.cell)
 			a.cleanup(ctx)
 		}
 	}

@@ -41,7 +41,8 @@ type workload interface {
 	prepare(ctx context.Context, cell Cell) (preparation, error)
 	// load returns the load of a cell, whose output an engine reads.
 	load(ctx context.Context, cell Cell, e engine.Engine) (load, error)
-	// end ends what a repetition runs beside its load, and carries out what comes after it. It does so once.
+	// end ends what runs beside the load, and carries out what comes after it, also where prepare failed. It does so
+	// once.
 	end(ctx context.Context, cell Cell) []lab.Warning
 }
 

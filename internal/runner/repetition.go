@@ -15,10 +15,11 @@ import (
 
 // attempt is one attempt at a repetition: prepared, carried out, recorded.
 type attempt struct {
-	cell   Cell
-	rep    lab.Repetition
-	engine engine.Engine
-	load   load
+	cell     Cell
+	workload workload
+	rep      lab.Repetition
+	engine   engine.Engine
+	load     load
 	// began is when its preparation did.
 	began time.Time
 	// shared is the part of its preparation that later repetitions find done.
@@ -69,7 +70,7 @@ func (s *Session) enterArm(ctx context.Context, next plan.Repetition) (*attempt,
 	if err != nil {
 		return nil, err
 	}
-	return &attempt{cell: cell, began: began, rep: lab.Repetition{
+	return &attempt{cell: cell, workload: s.workload(cell), began: began, rep: lab.Repetition{
 		Cell: cell.ID, Number: next.Number, Boot: s.machines.boot, Block: next.Block, Position: next.Position,
 		Confirms: next.Confirms, After: s.previous, Did: did,
 	}}, nil
@@ -77,7 +78,10 @@ func (s *Session) enterArm(ctx context.Context, next plan.Repetition) (*attempt,
 
 // prepareStorage has the place hold what the load of a repetition is to find there.
 func (s *Session) prepareStorage(ctx context.Context, a *attempt) error {
-	p, err := s.workload(a.cell).prepare(ctx, a.cell)
+	p, err := a.workload.prepare(ctx, a.cell)
+	if err != nil {
+		a.workload.end(context.WithoutCancel(ctx), a.cell)
+	}
 	a.rep.Did, a.rep.Layout, a.shared = append(a.rep.Did, p.did...), s.storage.layout, p.shared
 	return err
 }
@@ -88,7 +92,7 @@ func (s *Session) prepareLoad(ctx context.Context, a *attempt) error {
 	if a.engine, err = engine.Of(a.cell.Cell, s.events.rateStep()); err != nil {
 		return err
 	}
-	if a.load, err = s.workload(a.cell).load(ctx, a.cell, a.engine); err != nil {
+	if a.load, err = a.workload.load(ctx, a.cell, a.engine); err != nil {
 		return err
 	}
 	a.counted, err = s.machines.countBefore(ctx)
@@ -137,7 +141,7 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 	if a.pathEnds = s.machines.pathEnds(evidence.Reported, a.counted); !s.joint {
 		checkPorts([]*attempt{a})
 	}
-	a.rep.Warnings = append(a.rep.Warnings, s.workload(a.cell).end(ctx, a.cell)...)
+	a.rep.Warnings = append(a.rep.Warnings, a.workload.end(ctx, a.cell)...)
 	lab.Brief(a.rep.Warnings)
 	a.rep.Took = (time.Since(a.began) - a.shared).Seconds()
 	return nil
@@ -146,7 +150,7 @@ func (s *Session) readResult(ctx context.Context, a *attempt, done finished) err
 // runAndSave runs the load of a repetition that is prepared, and saves it: not one that missed its server, while there
 // may be another.
 func (s *Session) runAndSave(ctx context.Context, a *attempt, another bool) error {
-	defer s.workload(a.cell).end(context.WithoutCancel(ctx), a.cell)
+	defer a.workload.end(context.WithoutCancel(ctx), a.cell)
 	if err := s.prepareLoad(ctx, a); err != nil {
 		return err
 	}

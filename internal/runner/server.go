@@ -95,11 +95,7 @@ const listenTimeout = 10 * time.Second
 
 // prepare starts the server of a test and waits until it listens.
 func (n *networkTests) prepare(ctx context.Context, cell Cell) (preparation, error) {
-	err := n.listen(ctx, cell)
-	if err != nil {
-		n.end(context.WithoutCancel(ctx), cell)
-	}
-	return preparation{}, err
+	return preparation{}, n.listen(ctx, cell)
 }
 
 func (n *networkTests) listen(ctx context.Context, cell Cell) error {
