@@ -19,7 +19,7 @@ type Timestamp struct {
 	Spread time.Duration
 }
 
-// Offset is how far a target's clock is ahead of this machine's. Known says whether that could be found out.
+// Offset is how far a target's clock is ahead of this machine's. Known is false where that could not be found out.
 type Offset struct {
 	Offset, Uncertainty time.Duration
 	Known               bool

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// Exec runs any command, in a folder of its own.
+// Exec runs any command, in a separate folder.
 type Exec struct{}
 
 func (Exec) Raw() (output, messages string) { return "stdout", "stderr" }

@@ -22,8 +22,8 @@ import (
 type Engine interface {
 	// Collect fetches what a job that has ended has printed.
 	Collect(ctx context.Context, job host.Job) (Printed, error)
-	// Read takes from what was printed the values of the repetition and the evidence for the checks. It says whether
-	// the load failed.
+	// Read takes the values of the repetition and the evidence for the checks from the output. It reports whether the
+	// load failed.
 	Read(ctx context.Context, done Ended, rep *lab.Repetition, evidence *validity.Evidence) bool
 	// Raw names the two files that are kept of what was printed.
 	Raw() (output, messages string)
@@ -45,7 +45,7 @@ type ProgressReader interface {
 	Progress(text []byte) (Status, bool)
 }
 
-// Status is how a load is getting on: reads and writes together, and how long it goes on where that is known.
+// Status is the progress of a load: reads and writes together, and the time left where it is known.
 type Status struct {
 	IOPS, Bandwidth float64
 	Left            time.Duration
@@ -127,8 +127,8 @@ type Ended struct {
 	Flood int64
 }
 
-// Floods says whether the job has printed more than it may by now. A target that can't tell is one whose job ends soon,
-// or whose counters can't be read any more either.
+// Floods reports whether the job has printed more than it may by now. Where a target can't tell, its job ends soon, or
+// its counters can't be read any more either.
 func (e *Ended) Floods(ctx context.Context) bool {
 	if n, err := e.Job.Size(ctx, "stdout", "stderr", FioOutput); err == nil && n > maxPrinted {
 		e.Flood = n

@@ -101,8 +101,8 @@ func (f Fio) series(ctx context.Context, job host.Job, p *Printed) []lab.Series 
 	return all
 }
 
-// Rate is that of all operations. fio writes no samples while nothing is done, so that one that did nothing any more
-// ends with the load.
+// Rate returns the rate of all operations. fio writes no samples while nothing is done: those that are missing at the
+// end are 0.
 func (f Fio) Rate(ctx context.Context, done Ended, seconds float64, ahead clock.Offset) (lab.Series, clock.Timestamp,
 	bool) {
 	data, err := done.Job.Fetch(ctx, FioLogs+"_iops.log")

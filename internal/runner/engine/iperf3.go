@@ -42,8 +42,9 @@ func (Iperf3) Read(_ context.Context, done Ended, rep *lab.Repetition, evidence 
 	return r.Failed != "" || len(rep.Values) == 0
 }
 
-// Rate is that of both directions. iperf3 does not tell exactly when the time that counts began. It did after the
-// process was there and its connection was made, and so long before the process ended that the test fits in between.
+// Rate returns the rate of both directions. iperf3 does not tell exactly when the time that counts began. It did after
+// the process was there and its connection was made, and so long before the process ended that the test fits in
+// between.
 func (Iperf3) Rate(_ context.Context, done Ended, _ float64, ahead clock.Offset) (lab.Series, clock.Timestamp, bool) {
 	r, err := iperf3.Parse(done.Output)
 	if err != nil {

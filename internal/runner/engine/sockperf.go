@@ -58,7 +58,7 @@ func (e *Sockperf) Read(_ context.Context, done Ended, rep *lab.Repetition, evid
 	return r.Failed != "" || len(rep.Values) == 0
 }
 
-// Rate is that of the answers, from the first request that counts on.
+// Rate returns the rate of the answers, from the first request that counts on.
 func (e *Sockperf) Rate(_ context.Context, done Ended, _ float64, _ clock.Offset) (lab.Series, clock.Timestamp,
 	bool) {
 	if len(e.log) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// deviceNumbers are those of the block devices under a place, from the top down, as far as they can be found:
+// deviceNumbers returns the numbers of the block devices under a place, from the top down, as far as they can be found:
 // partitions are part of their disks.
 func deviceNumbers(ctx context.Context, t host.Target, place lab.Place) []string {
 	var files []string

@@ -1,5 +1,5 @@
-// Package recorder has what the kernel does during a load written down by a job of its own on the target: it is started
-// before the load, and read after it.
+// Package recorder records what the kernel does during a load, by a separate job on the target that is started before
+// the load, and read after it.
 package recorder
 
 import (
@@ -26,7 +26,7 @@ const (
 // File is the name of the recorder's program where it is copied to a target.
 const File = "headroom"
 
-// arguments are those of the command that records.
+// arguments returns the arguments of the command that records.
 func arguments(program string) []string { return []string{program, "profile", "record"} }
 
 // CleanUp are the arguments of the command that removes what recorders have left whose owners begin so.
@@ -46,8 +46,7 @@ type Recorder struct {
 	window  Window
 }
 
-// Spec is what is to be recorded, by a job with an ID and a program on the target, of the load that is the job with
-// another.
+// Spec describes a recording: the ID of the job that records, its program on the target, and the ID of the load's job.
 type Spec struct {
 	Target   host.Target
 	Program  string
@@ -59,8 +58,8 @@ type Spec struct {
 	Trims    bool // the load discards
 }
 
-// Start starts a recorder and waits until it is ready for its load. Where one is returned it is to be ended, also after
-// an error.
+// Start starts a recorder and waits until it is ready for its load. A recorder that is returned must be ended, also
+// after an error.
 func Start(ctx context.Context, s Spec) (*Recorder, error) {
 	w := s.Window
 	r := &Recorder{target: s.Target, program: s.Program, owner: ownerOf(s.ID), window: w}
@@ -105,7 +104,7 @@ func (r *Recorder) awaitReady(ctx context.Context) error {
 	}
 }
 
-// says whether the recorder has printed a line to its standard error.
+// says reports whether the recorder has printed a line to its standard error.
 func (r *Recorder) says(ctx context.Context, line string) bool {
 	said, err := r.job.Tail(ctx, "stderr", maxSaid)
 	if err != nil {
@@ -119,7 +118,7 @@ func (r *Recorder) says(ctx context.Context, line string) bool {
 	return false
 }
 
-// ended is why a recorder has ended that was to go on, or that ended in another way than it should.
+// ended returns why a recorder has ended too early, or in another way than it should.
 func (r *Recorder) ended(ctx context.Context) error {
 	said, _ := r.job.Tail(context.WithoutCancel(ctx), "stderr", maxSaid)
 	var lines []string
@@ -138,7 +137,7 @@ func (r *Recorder) ended(ctx context.Context) error {
 	return errors.New("the recorder has ended: " + lab.Shorten(strings.Join(lines, "; "), 300, 0))
 }
 
-// Done says whether nothing is recorded any more, so that the load may end.
+// Done reports whether the recording is complete, so that the load may end.
 func (r *Recorder) Done(ctx context.Context) bool { return r.says(ctx, profile.Done) }
 
 // Recording is what it has recorded, once its load has ended.
@@ -167,7 +166,7 @@ func (r *Recorder) Recording(ctx context.Context) (profile.Recording, error) {
 	return found, nil
 }
 
-// End ends the recorder and has what it has made removed, and its folder. An error says that it may go on.
+// End ends the recorder, and removes all that it has made and its folder. After an error it may still run.
 func (r *Recorder) End(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	state, err := r.job.Poll(ctx)

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// Around is what a recorder takes besides the load: to get ready, and to put names to what it has seen.
+// Around is the time that a recorder takes before and after the load: to get ready, and to find the names of functions.
 const Around = 3 * time.Second
 
 // The parts of a recorder's time. It waits until a load is under way, then samples and follows, or traces: in all
@@ -23,15 +23,15 @@ const (
 	reading = 2 * time.Second
 )
 
-// MaxProfiled is how long a load goes on that has a time of its own and whose recorder is not done: emulated machines
-// take many times what others do.
+// MaxProfiled is how long a load with a set time runs while its recorder is not done: emulated machines take many times
+// as long as others.
 const MaxProfiled = time.Minute
 
 // Window is what a recorder does of the time of a load.
 type Window struct{ Delay, Sample, Follow, Trace time.Duration }
 
 // Profiled is a load of fio's as it is profiled, by its parameters, with the time that it takes, ramp included, which
-// is 0 for one that ends by size. One that has a time of its own is ended when the recorder is done.
+// is 0 for one that ends by size. One with a set time is ended when the recorder is done.
 func Profiled(params map[string]string, part profile.Part) (profiled map[string]string, takes time.Duration, w Window) {
 	ramp := fio.Ramp(params)
 	w.Delay = ramp + settling

@@ -55,7 +55,7 @@ func ReadAccess(ctx context.Context, t host.Target, dir string) (Access, error) 
 
 // CheckPlace refuses a directory in which others could have root write to files of their choice: who may rename what
 // headroom has made there can put a link in its place. A scratch file on this machine is held open, which no other
-// machine does for us; and where commands write, nobody knows.
+// machine does for us; and where commands write is unknown.
 func CheckPlace(ctx context.Context, t host.Target, place lab.Place, cells []lab.Cell) error {
 	if place.Kind != lab.Directory {
 		return nil

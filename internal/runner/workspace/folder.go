@@ -16,8 +16,8 @@ import (
 	"github.com/headroom/headroom/internal/safepath"
 )
 
-// Folder is the path of the folder of a run's commands in a directory. The run's id is in the name, so that
-// nobody's folder is taken for it.
+// Folder is the path of the folder of a run's commands in a directory. The run's id is in the name, so that no other
+// folder is taken for it.
 func Folder(dir, runID string) string { return filepath.Join(dir, "headroom-"+runID+".work") }
 
 // environmentMark is the variable in the environment of everything that a command starts.
@@ -102,7 +102,7 @@ func StartedBy(ctx context.Context, t host.Target, cells []lab.Cell, owner, fold
 		if err != nil {
 			return of, err
 		}
-		if out.ExitCode == 0 { // nobody runs anything as a user who is not there
+		if out.ExitCode == 0 { // a user who is not there runs nothing
 			of.Users = append(of.Users, strings.TrimSpace(string(out.Stdout)))
 		}
 	}

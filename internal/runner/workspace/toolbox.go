@@ -133,7 +133,7 @@ func (b Toolbox) CommandPrefix(user string) []string {
 	return []string{"setpriv", "--reuid=" + ids[0], "--regid=" + ids[1], "--clear-groups", "--"}
 }
 
-// Number is that of a user whom commands run as; of an empty name, of none.
+// Number returns the number of a user whom commands run as; of an empty name, the number of no user.
 func (b Toolbox) Number(user string) (int, error) {
 	if user == "" {
 		return noUser, nil

@@ -1,4 +1,4 @@
-// Package workspace has what a run makes on a target besides its jobs: the scratch file, the folder of its commands,
+// Package workspace has what a run makes on a target beside its jobs: the scratch file, the folder of its commands,
 // and the processes that they start; how they are named, made where other users can't interfere, and removed.
 package workspace
 
@@ -26,7 +26,7 @@ func Owner(runID, role string) string {
 // BroughtJob is the folder of a run's among those of jobs that holds what was copied to a target.
 func BroughtJob(runID string) string { return runID + "-brought" }
 
-// ScratchFile is the path of a run's scratch file in a directory. The run's id is in the name, so that nobody's file is
+// ScratchFile is the path of a run's scratch file in a directory. The run's id is in the name, so that no other file is
 // taken for it.
 func ScratchFile(dir, runID string) string {
 	return filepath.Join(dir, "headroom-"+runID+".scratch")
