@@ -89,12 +89,14 @@ func (t *jointRun) loadFleet(ctx context.Context, j *jointRepetition) ([]error, 
 	if err != nil {
 		return nil, j.sessions[0].stoppedOr(ctx, err)
 	}
+	j.unattended = make([]*running, n)
 	begun := time.Now()
 	begin := begun.Add(t.lead)
-	err = Visits(ctx, n, func(ctx context.Context, i int) error {
+	err = Visits(ctx, n, func(ctx context.Context, i int) (err error) {
 		s := j.sessions[i]
 		j.offsets[i] = clock.ReadOffset(ctx, s.Target)
-		return errors.Join(s.startAt(ctx, j.attempts[i], begin), disconnect(s.Target))
+		j.unattended[i], err = s.startAt(ctx, j.attempts[i], begin)
+		return errors.Join(err, disconnect(s.Target))
 	})
 	if err != nil {
 		return nil, j.sessions[0].stoppedOr(ctx, err)
@@ -107,8 +109,9 @@ func (t *jointRun) loadFleet(ctx context.Context, j *jointRepetition) ([]error, 
 	}
 	errs := make([]error, n)
 	err = Visits(ctx, n, func(ctx context.Context, i int) error {
-		s := j.sessions[i]
-		errs[i] = errors.Join(s.collect(ctx, j.attempts[i]), disconnect(s.Target))
+		s, r := j.sessions[i], j.unattended[i]
+		j.unattended[i] = nil
+		errs[i] = errors.Join(s.collect(ctx, j.attempts[i], r), disconnect(s.Target))
 		return nil
 	})
 	return errs, err
@@ -127,43 +130,26 @@ func waitUntil(ctx context.Context, at time.Time) error {
 }
 
 // startAt starts the load of a repetition, which begins at a time.
-func (s *Session) startAt(ctx context.Context, a *attempt, begin time.Time) error {
+func (s *Session) startAt(ctx context.Context, a *attempt, begin time.Time) (*running, error) {
 	if err := s.prepareLoad(ctx, a); err != nil {
-		return err
+		return nil, err
 	}
 	a.load.spec.Unattended = &host.Unattended{Begin: begin}
 	a.rep.Start = begin
-	var err error
-	if a.running, err = s.loads.begin(ctx, a.load); err == nil {
-		a.running.eventRun.begin(ctx, a.load) // there are none
+	r, err := s.loads.begin(ctx, a.load)
+	if err == nil {
+		r.eventRun.begin(ctx, a.load) // there are none
 	}
-	return err
+	return r, err
 }
 
 // pollInterval is how often the state of a load is read that should have ended.
 const pollInterval = time.Second
 
 // collect reads the result of a load that was not followed, and saves what it has printed.
-func (s *Session) collect(ctx context.Context, a *attempt) error {
-	r, l := a.running, a.load
-	a.running = nil
-	var err error
-	r.Limit = s.loads.limit(l)
-	for end := a.rep.Start.Add(r.Limit); err == nil; {
-		var state host.JobState
-		if state, err = r.Job.Poll(ctx); err != nil || state.Done {
-			break
-		}
-		if r.Floods(ctx) {
-			break
-		}
-		if time.Now().After(end) {
-			r.TimedOut = true
-			break
-		}
-		err = waitUntil(ctx, time.Now().Add(pollInterval))
-	}
-	done, err := s.loads.finish(ctx, r, err)
+func (s *Session) collect(ctx context.Context, a *attempt, r *running) error {
+	r.Limit = s.loads.limit(a.load)
+	done, err := s.loads.finish(ctx, r, r.awaitEnd(ctx, a.rep.Start.Add(r.Limit)))
 	if err != nil {
 		return err
 	}
@@ -174,17 +160,34 @@ func (s *Session) collect(ctx context.Context, a *attempt) error {
 	return err
 }
 
+// awaitEnd returns when a load that is not followed has ended, or must be ended.
+func (r *running) awaitEnd(ctx context.Context, latest time.Time) error {
+	for {
+		state, err := r.Job.Poll(ctx)
+		if err != nil || state.Done || r.Floods(ctx) {
+			return err
+		}
+		if time.Now().After(latest) {
+			r.TimedOut = true
+			return nil
+		}
+		if err := waitUntil(ctx, time.Now().Add(pollInterval)); err != nil {
+			return err
+		}
+	}
+}
+
 // cleanupFleet ends the loads of a repetition that were not collected, and removes what they have left.
 func cleanupFleet(ctx context.Context, j *jointRepetition) {
 	after := context.WithoutCancel(ctx)
-	_ = Visits(after, len(j.sessions), func(ctx context.Context, i int) error {
-		a, s := j.attempts[i], j.sessions[i]
-		if a == nil || a.running == nil {
+	_ = Visits(after, len(j.unattended), func(ctx context.Context, i int) error {
+		s, r := j.sessions[i], j.unattended[i]
+		if r == nil {
 			return nil
 		}
 		// An error would end the visits, and all loads must end. One that can't be ended marks its session as stuck.
-		_, _ = s.loads.finish(ctx, a.running, cancelled(ctx))
-		a.running = nil
+		_, _ = s.loads.finish(ctx, r, cancelled(ctx))
+		j.unattended[i] = nil
 		_ = disconnect(s.Target)
 		return nil
 	})

@@ -15,6 +15,8 @@ type jointRepetition struct {
 	sessions []*Session
 	attempts []*attempt
 	offsets  []clock.Offset
+	// unattended are the loads of a fleet that were started and not collected yet.
+	unattended []*running
 	// repetitionOf is what the repetition is for one of them, and onStart is called when all are ready and none has
 	// begun.
 	repetitionOf func(s *Session) plan.Repetition

@@ -28,8 +28,6 @@ type attempt struct {
 	// pathEnds is what went through the ports of both ends of a network's test.
 	pathEnds []networkPathEnd
 	done     finished
-	// running is the load of a target of a fleet, until it is collected; nil where loads are followed.
-	running *running
 	// started is when the load generator says that it began, by the target's clock; zero where it does not say.
 	started time.Time
 	failed  bool
