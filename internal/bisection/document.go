@@ -235,7 +235,7 @@ func (p *Progress) Document() Document {
 		d.Metric, d.Unit, d.Better = p.metric, p.info.Unit, p.info.Better
 	}
 	d.Unmeasurable = p.unmeasurable()
-	a := s.Answer()
+	a, effects := s.Answer(), s.Effects()
 	switch {
 	case a.SameSpeed:
 		d.Outcome = NoDifference
@@ -252,15 +252,15 @@ func (p *Progress) Document() Document {
 				Among: p.among(first, last), Confidence: f.Probability,
 				Direction: directionOf(a.Roles[i]), Needed: a.Roles[i].Needed, Enough: a.Roles[i].Enough}
 			if e.Steps {
-				culprit.Effect = ratioOf(s.StepEffect(i))
+				culprit.Effect = ratioOf(effects.StepEffect(i))
 				space := search.Space{Candidates: len(probabilities)}
 				culprit.Evidence = p.evidence([][2]search.Subset{{space.First(first), space.First(last + 1)}})
 			}
 			if !e.Steps {
 				p.explain(&culprit, a.Culprits, c)
-				reverted, added := s.OwnProof(i)
+				reverted, added := effects.OwnProof(i)
 				culprit.Reverted, culprit.Applied = ratioOf(reverted), ratioOf(added)
-				culprit.Effect = ratioOf(s.Shown(i))
+				culprit.Effect = ratioOf(effects.Shown(i))
 			}
 			d.Culprits = append(d.Culprits, culprit)
 			for i := first; i <= last; i++ {
@@ -268,12 +268,12 @@ func (p *Progress) Document() Document {
 			}
 		}
 		if !e.Steps {
-			reverted, added := s.Proof()
+			reverted, added := effects.Proof()
 			d.Reverted, d.Applied = ratioOf(reverted), ratioOf(added)
 			d.Opposing = p.opposing(a, probabilities)
-			share, lo, hi := s.Explained()
+			share, lo, hi := effects.Explained()
 			d.Explained = &Share{share, lo, hi}
-			rest, whole := s.Rest(), math.Log(s.Loss().Ratio)
+			rest, whole := effects.Rest(), math.Log(effects.Loss().Ratio)
 			limits := []float64{math.Log(rest.Lo) / whole, math.Log(rest.Hi) / whole}
 			d.Rest = &Share{math.Log(rest.Ratio) / whole, slices.Min(limits), slices.Max(limits)}
 			d.Further = a.Further
@@ -285,11 +285,11 @@ func (p *Progress) Document() Document {
 	ends := s.Ends()
 	if len(p.Steps) > 0 && !math.IsNaN(ends.Difference) {
 		d.Spread = math.Expm1(s.Spread())
-		d.Loss = ratioOf(s.Loss())
-		if d.Outcome == Undecided && !s.Apart() {
-			d.Wanted = s.WantedAnchors()
+		d.Loss = ratioOf(effects.Loss())
+		if d.Outcome == Undecided && !ends.Apart() {
+			d.Wanted = ends.WantedAnchors()
 		}
-		if left := candidates(e) - len(p.failed); s.Apart() && left > 1 {
+		if left := candidates(e) - len(p.failed); ends.Apart() && left > 1 {
 			d.InformationLimit = search.Limit(left, math.Abs(ends.Difference)/s.Spread(), proofProbability)
 		}
 	}

@@ -18,11 +18,14 @@ const (
 
 // mostInformative of the bundles: the one that is expected to say most for its time, among the given ones, those that
 // were measured before, and those that the proof of a likely answer would need.
-func (s *Search) mostInformative(subsets []Subset) Question {
-	built, again := s.builtSubsets()
-	saved := s.proofSubsets()
+func (c chooser) mostInformative(subsets []Subset) Question {
+	built, again := c.measured.subsets(maxReplicates)
+	if c.space.left.Ordered {
+		again = built
+	}
+	saved := c.proofSubsets()
 	all := slices.Concat(subsets, again)
-	saved = slices.DeleteFunc(saved, func(p needed) bool { return s.isBroken(p.subset) })
+	saved = slices.DeleteFunc(saved, func(p needed) bool { return c.space.isBroken(p.subset) })
 	// again, too: they differ from an end by the culprits alone, so that nothing else can be in it
 	for _, p := range saved {
 		all = append(all, p.subset)
@@ -30,10 +33,10 @@ func (s *Search) mostInformative(subsets []Subset) Question {
 	var best Question
 	most := -1.
 	for _, b := range all {
-		bits := s.posterior.information(b)
+		bits := c.known.information(b)
 		worth, cost := bits, 1.
 		if !contains(built, b) {
-			cost += s.terms.Build
+			cost += c.build
 			for _, p := range saved {
 				if slices.Equal(p.subset, b) {
 					worth += savedBits * p.probability
@@ -56,24 +59,6 @@ func contains(list []Subset, b Subset) bool {
 // and so a part of the noise. States of a series have no such sums.
 const maxReplicates = 2
 
-// builtSubsets are the bundles that were measured before, and those of them that are worth measuring again.
-func (s *Search) builtSubsets() (all, again []Subset) {
-	var times []int
-	for _, q := range s.questions {
-		i := slices.IndexFunc(all, func(b Subset) bool { return slices.Equal(b, q.Subset) })
-		if i < 0 {
-			i, all, times = len(all), append(all, q.Subset), append(times, 0)
-		}
-		times[i]++
-	}
-	for i, b := range all {
-		if s.space.Ordered || times[i] < maxReplicates {
-			again = append(again, b)
-		}
-	}
-	return all, again
-}
-
 // needed is a bundle that a proof would need, with the probability that it will be that one.
 type needed struct {
 	subset      Subset
@@ -82,11 +67,11 @@ type needed struct {
 
 // proofSubsets are the bundles that the proofs of the likeliest answers would need: each with its culprits alone, and
 // without them.
-func (s *Search) proofSubsets() []needed {
-	if s.space.Ordered {
+func (c chooser) proofSubsets() []needed {
+	if c.space.left.Ordered {
 		return nil
 	}
-	p := s.posterior
+	p := c.known
 	var list []needed
 	add := func(b Subset, probability float64) {
 		if i := slices.IndexFunc(list, func(n needed) bool { return slices.Equal(n.subset, b) }); i >= 0 {
@@ -104,8 +89,8 @@ func (s *Search) proofSubsets() []needed {
 		}
 		for _, answer := range p.members(h) {
 			if answer.probability >= minProofProbability {
-				add(s.space.Only(answer.culprits...), answer.probability)
-				add(s.space.Without(answer.culprits...), answer.probability)
+				add(c.space.left.Only(answer.culprits...), answer.probability)
+				add(c.space.left.Without(answer.culprits...), answer.probability)
 			}
 		}
 	}

@@ -152,7 +152,8 @@ func TestAStepIsProvedByItsOwnMeasurements(t *testing.T) {
 			t.Errorf("seed %d: %+v", seed+1, a)
 			continue
 		}
-		if effect := s.StepEffect(0); effect.Measurements > s.Proofs() || len(s.Ends().Slow) < effect.Measurements/2+2 {
+		if effect := s.Effects().StepEffect(0); effect.Measurements > s.Proofs() ||
+			len(s.Ends().Slow) < effect.Measurements/2+2 {
 			t.Errorf("seed %d: %d measurements prove it, %d were made for that; the slow end was measured %d times",
 				seed+1, effect.Measurements, s.Proofs(), len(s.Ends().Slow))
 		}

@@ -10,13 +10,13 @@ import (
 
 // endsOf returns the ends of a machine with Gaussian noise, each measured n times. The slow end differs by a share, as
 // a logarithm.
-func endsOf(r *rand.Rand, n int, difference, noise, expected float64) Ends {
-	var e Ends
+func endsOf(r *rand.Rand, n int, difference, noise float64, of Ends) Ends {
+	e := of
 	for range n {
 		e.Fast = append(e.Fast, noise*r.NormFloat64())
 		e.Slow = append(e.Slow, difference+noise*r.NormFloat64())
 	}
-	return e.compared(expected)
+	return e.compared()
 }
 
 // TestWantedMeasurementsDecide simulates ends that are not decided, and the same ends with as many measurements as are
@@ -26,19 +26,19 @@ func TestWantedMeasurementsDecide(t *testing.T) {
 	trials := figure.Times(100, 4000)
 	allEnough, allAsked := 0, 0
 	for _, ordered := range []bool{false, true} {
-		errors := (&Search{space: Space{Ordered: ordered}}).errorsApart()
-		decided := func(e Ends) bool { return e.apart(errors, worth) || !ordered && e.sameSpeed(worth) }
+		terms := Ends{noise: 0.03, worth: worth, ordered: ordered}
+		decided := func(e Ends) bool { return e.Apart() || !ordered && e.sameSpeed() }
 		for _, n := range []int{2, 3, 5, 8} {
 			for _, noise := range []float64{0.03, 0.1} {
 				r, enough, asked := rand.New(rand.NewPCG(8, uint64(n))), 0, 0
 				for range trials {
-					e := endsOf(r, n, 0.2*r.Float64(), noise, 0.03)
-					wanted := e.wanted(errors, worth, !ordered)
+					e := endsOf(r, n, 0.2*r.Float64(), noise, terms)
+					wanted := e.WantedAnchors()
 					if decided(e) || wanted == 0 {
 						continue
 					}
 					asked++
-					if decided(endsOf(r, wanted, e.Difference, noise, 0.03)) {
+					if decided(endsOf(r, wanted, e.Difference, noise, terms)) {
 						enough++
 					}
 				}

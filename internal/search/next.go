@@ -39,12 +39,24 @@ func ParsePurpose(word string) (Purpose, error) {
 	return Distinguish, fmt.Errorf("no measurement has the purpose %q", word)
 }
 
+// chooser chooses what to measure next to tell the hypotheses apart.
+type chooser struct {
+	known    *posterior
+	space    measurable
+	measured record
+	// build is what a bundle costs that was never measured (Terms.Build).
+	build float64
+}
+
 // best of some bundles: the one that is expected to say the most.
-func (s *Search) best(subsets []Subset) Question {
+func (c chooser) best(subsets []Subset) Question {
+	if c.build > 0 {
+		return c.mostInformative(subsets)
+	}
 	var best Question
 	most := math.Inf(-1)
 	for _, b := range subsets {
-		if bits := s.posterior.information(b); bits > most {
+		if bits := c.known.information(b); bits > most {
 			most, best = bits, Question{Subset: b}
 		}
 	}
@@ -53,16 +65,16 @@ func (s *Search) best(subsets []Subset) Question {
 
 // steps are the states worth a look in an ordered search: between any two that were measured those that divide the
 // probability, and the measured ones again.
-func (s *Search) steps() []Subset {
-	at := map[int]bool{0: true, s.space.Candidates: true}
-	for _, c := range s.posterior.classes {
-		at[c.members[0]] = true
-		sum, next := 0.0, 0.125*c.mass
-		for _, m := range c.members {
-			sum += s.posterior.priors[m]
+func (c chooser) steps() []Subset {
+	at := map[int]bool{0: true, c.space.left.Candidates: true}
+	for _, class := range c.known.classes {
+		at[class.members[0]] = true
+		sum, next := 0.0, 0.125*class.mass
+		for _, m := range class.members {
+			sum += c.known.priors[m]
 			if sum >= next {
 				at[m+1] = true
-				next += 0.125 * c.mass
+				next += 0.125 * class.mass
 			}
 		}
 	}
@@ -73,14 +85,14 @@ func (s *Search) steps() []Subset {
 	slices.Sort(list)
 	var subsets []Subset
 	for _, n := range list {
-		subsets = append(subsets, s.space.First(n))
+		subsets = append(subsets, c.space.left.First(n))
 	}
 	return subsets
 }
 
 // halves are random bundles with about half of the probability in each, the likely candidates combined in all ways.
-func (s *Search) halves(r *rand.Rand) []Subset {
-	inclusion := s.posterior.inclusion()
+func (c chooser) halves(r *rand.Rand) []Subset {
+	inclusion := c.known.inclusion()
 	order := r.Perm(len(inclusion))
 	slices.SortStableFunc(order, func(a, b int) int {
 		switch {
@@ -93,7 +105,7 @@ func (s *Search) halves(r *rand.Rand) []Subset {
 	})
 	var subsets []Subset
 	for range proposals {
-		b := s.space.None()
+		b := c.space.left.None()
 		for i := 0; i < len(order); i++ {
 			first := order[i]
 			b[first] = r.IntN(2) == 0

@@ -133,33 +133,33 @@ func (p *proof) exclude(broken func(Subset) bool) {
 
 // reuse what was measured before and counts: the ends, and what was measured for another proof, but for trials that
 // failed there. If all else has led to the same answer again, chance may have failed them.
-func (p *proof) reuse(before *proof, asked []Question, logs []float64, spread float64) {
+func (p *proof) reuse(before *proof, measured record, spread float64) {
 	for _, t := range p.trials() {
 		failed := before != nil && slices.ContainsFunc(before.trials(), func(old *trial) bool {
 			return slices.Equal(t.more, old.more) && slices.Equal(t.fewer, old.fewer) && old.verdict(spread) == refuted
 		})
 		if p.ordered {
 			if !failed {
-				t.reuseStepTrials(asked, logs)
+				t.reuseStepTrials(measured)
 			}
 			continue
 		}
-		for j, q := range asked {
-			if q.Purpose == Anchor || q.Purpose == Proof && !failed {
-				t.add(q.Subset, logs[j])
+		for _, m := range measured {
+			if m.Purpose == Anchor || m.Purpose == Proof && !failed {
+				t.add(m.Subset, m.log)
 			}
 		}
 	}
 }
 
 // reuseStepTrials takes up what was measured for a proof of the same step: both its states, one right after the other.
-func (t *trial) reuseStepTrials(asked []Question, logs []float64) {
-	for j := 1; j < len(asked); j++ {
-		a, b := asked[j-1], asked[j]
+func (t *trial) reuseStepTrials(measured record) {
+	for j := 1; j < len(measured); j++ {
+		a, b := measured[j-1], measured[j]
 		if a.Purpose == Proof && b.Purpose == Proof && t.holds(a.Subset) && t.holds(b.Subset) &&
 			!slices.Equal(a.Subset, b.Subset) {
-			t.add(a.Subset, logs[j-1])
-			t.add(b.Subset, logs[j])
+			t.add(a.Subset, a.log)
+			t.add(b.Subset, b.log)
 			j++
 		}
 	}

@@ -1,9 +1,6 @@
 package search
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
 // Further says whether settings that were not found have a part in the difference of the ends.
 type Further string
@@ -31,23 +28,20 @@ const (
 
 // restOf returns what the settings of an answer leave of the difference of the ends, and the least effect of another
 // culprit.
-func (s *Search) restOf(a Answer) (rest estimate, least float64) {
-	rest = s.posterior.rest(a.inAll())
-	if s.Ends().Difference < 0 {
+func (j judgement) restOf(a Answer) (rest estimate, least float64) {
+	rest = j.known.rest(a.inAll())
+	if j.ends.Difference < 0 {
 		rest.effect = -rest.effect
 	}
-	for _, effect := range shapley(s.posterior.effects(a.Culprits)) {
+	for _, effect := range shapley(j.known.effects(a.Culprits)) {
 		least = max(least, smallEffectShare*math.Abs(effect))
 	}
 	return rest, least
 }
 
-// inAll returns the settings of an answer: its culprits, and what works against them.
-func (a Answer) inAll() []int { return slices.Concat(a.Culprits, a.Opposing) }
-
 // further returns what follows from the rest.
-func (s *Search) further(rest estimate, least float64) Further {
-	freedom := float64(max(1, len(s.questions)-maxColumns))
+func (j judgement) further(rest estimate, least float64) Further {
+	freedom := float64(max(1, len(j.measured)-maxColumns))
 	switch {
 	case rest.effect+quantile(errorsOfNoRest, freedom)*rest.standardError < least:
 		return No
@@ -69,50 +63,43 @@ func (p *posterior) rest(candidates []int) estimate {
 }
 
 // mixes reports whether another mixture takes no more than a measurement.
-func (s *Search) mixes() bool { return !s.space.Ordered && s.terms.Build == 0 }
+func (j judgement) mixes() bool { return !j.ordered && j.terms.Build == 0 }
 
 // searched reports whether it is time to prove an answer: another culprit would have been seen or has no room, and
 // mixtures show that each of several culprits has a part, or have been given up. A mixture measures all of its settings
 // at once. So it says more about several culprits than measurements of each of them, and finds others, too.
-func (s *Search) searched(a Answer) bool {
-	if !s.mixes() || s.spent() {
+func (j judgement) searched(a Answer) bool {
+	if !j.mixes() || j.spent() {
 		return true
 	}
-	smallest := s.smallest(a.Culprits)
-	if rest, least := s.restOf(a); rest.effect >= least && !s.seen(smallest, searchedTimes) {
+	smallest := j.smallest(a.Culprits)
+	if rest, least := j.restOf(a); rest.effect >= least && !j.seen(smallest, searchedTimes) {
 		return false
 	}
-	h, _ := s.posterior.likeliestOf(a.Culprits)
-	return len(a.Culprits) == 1 || h == nil || h.together || s.posterior.shown(a.Culprits) != nil ||
-		s.seen(smallest, shownTimes)
+	h, _ := j.known.likeliestOf(a.Culprits)
+	return len(a.Culprits) == 1 || h == nil || h.together || j.known.shown(a.Culprits) != nil ||
+		j.seen(smallest, shownTimes)
 }
 
 // seen reports whether there were times as many mixtures as show a culprit whose effect is d times the spread.
-func (s *Search) seen(d, times float64) bool {
-	tells, bits := 0, 0.
-	for _, q := range s.questions {
-		if q.Purpose == Distinguish {
-			tells++
-		}
-	}
-	for _, p := range s.posterior.priors {
+func (j judgement) seen(d, times float64) bool {
+	bits := 0.
+	for _, p := range j.known.priors {
 		bits -= p * math.Log2(p)
 	}
-	return float64(tells) >= times*bits/Capacity(d)
+	return float64(j.measured.count(Distinguish)) >= times*bits/Capacity(d)
 }
 
 // spent reports whether as much was measured as may be, proofs apart.
-func (s *Search) spent() bool {
-	return s.terms.MaxMeasurements > 0 && s.Measurements() >= s.terms.MaxMeasurements
-}
+func (j judgement) spent() bool { return j.terms.spent(j.measured.searching()) }
 
 // smallest returns the smallest effect of the culprits, in units of the spread. The effect of one is that alone or
 // that beside the others, whichever is larger.
-func (s *Search) smallest(culprits []int) float64 {
+func (j judgement) smallest(culprits []int) float64 {
 	least := math.Inf(1)
-	alone, last := s.posterior.effects(culprits)
+	alone, last := j.known.effects(culprits)
 	for i := range alone {
 		least = min(least, max(math.Abs(alone[i]), math.Abs(last[i])))
 	}
-	return least / s.posterior.spread()
+	return least / j.known.spread()
 }

@@ -29,46 +29,46 @@ type Terms struct {
 	Seed uint64
 }
 
+// spent reports whether so many measurements, proofs apart, are as many as there may be.
+func (t Terms) spent(measurements int) bool {
+	return t.MaxMeasurements > 0 && measurements >= t.MaxMeasurements
+}
+
 // Search goes on from one measurement to the next.
 type Search struct {
-	// whole is what is searched; of a series space has only the states that can be measured, which are those listed, or
-	// all where the list is nil.
-	whole, space Space
-	states       []int
-	// broken are the mixtures of settings that can't be measured.
-	broken []Subset
-
+	space     measurable
 	terms     Terms
 	posterior *posterior
-	questions []Question
+	measured  record
 	proof     *proof
 	answer    Answer
 }
 
 // New search, with nothing measured.
 func New(space Space, terms Terms) *Search {
-	return &Search{whole: space, space: space, terms: terms, posterior: newPosterior(space, terms.Noise)}
+	return &Search{space: measurable{whole: space, left: space}, terms: terms,
+		posterior: newPosterior(space, terms.Noise)}
 }
 
 // Add what was measured for a question: any positive figure of which more is better.
 func (s *Search) Add(q Question, value float64) error {
-	if err := s.whole.check(q.Subset); err != nil {
+	if err := s.space.whole.check(q.Subset); err != nil {
 		return err
 	}
-	if s.Skipped(q.Subset) {
+	if s.space.excluded(q.Subset) {
 		return fmt.Errorf("the state with %d of %d applied was measured, though it can't be", q.Subset.Count(),
 			len(q.Subset))
 	}
 	if !(value > 0) || math.IsInf(value, 1) {
 		return fmt.Errorf("%g was measured, which has no logarithm", value)
 	}
-	q.Subset = s.narrow(q.Subset)
+	q.Subset = s.space.narrow(q.Subset)
 	log := math.Log(value)
 	if s.proof != nil {
 		s.proof.add(q, log, s.posterior.spread())
 	}
 	s.posterior.add(q.Subset, log)
-	s.questions = append(s.questions, q)
+	s.measured = append(s.measured, measurement{q, log})
 	s.posterior.updateProbabilities()
 	s.updateAnswer()
 	return nil
@@ -76,7 +76,7 @@ func (s *Search) Add(q Question, value float64) error {
 
 // updateAnswer what is known now, and begin a proof where an answer is worth one.
 func (s *Search) updateAnswer() {
-	s.answer = s.likeliest()
+	s.answer = s.judgement().answer()
 	if s.proof != nil && s.proof.verdict(s.posterior.spread()) == open {
 		return
 	}
@@ -86,64 +86,71 @@ func (s *Search) updateAnswer() {
 		return
 	}
 	before := s.proof
-	s.proof = newProof(s.space, a.Culprits, s.posterior, s.terms.MinEffect, s.Measurements())
-	s.proof.exclude(s.isBroken)
-	s.proof.reuse(before, s.questions, s.posterior.logs, s.posterior.spread())
-	s.answer = s.likeliest() // the ends may have proved it already
+	s.proof = newProof(s.space.left, a.Culprits, s.posterior, s.terms.MinEffect, s.Measurements())
+	s.proof.exclude(s.space.isBroken)
+	s.proof.reuse(before, s.measured, s.posterior.spread())
+	s.answer = s.judgement().answer() // the ends may have proved it already
 }
 
 // Expect other candidates than before, as if it had been so from the beginning: something was learned that is no
 // measurement.
 func (s *Search) Expect(priors []float64) {
-	s.whole.Priors = priors
-	s.again(func() {
-		s.space = s.whole
-		if s.states != nil {
-			s.space = s.merged()
-		}
-	}, nil)
+	s.again(func() { s.space.expect(priors) }, nil)
 }
 
 // again is the search with what was measured so far, but for one bundle, after a change of what is searched.
 func (s *Search) again(change func(), without Subset) {
-	asked, logs := s.questions, s.posterior.logs
-	for i := range asked {
-		asked[i].Subset = s.widen(asked[i].Subset)
+	measured := s.measured
+	for i, m := range measured {
+		measured[i].Subset = s.space.widen(m.Subset)
 	}
 	change()
-	s.posterior = newPosterior(s.space, s.terms.Noise)
-	s.questions, s.proof = nil, nil
-	for i, q := range asked {
-		if slices.Equal(q.Subset, without) {
+	s.posterior = newPosterior(s.space.left, s.terms.Noise)
+	s.measured, s.proof = nil, nil
+	for _, m := range measured {
+		if slices.Equal(m.Subset, without) {
 			continue
 		}
-		q.Subset = s.narrow(q.Subset)
-		s.posterior.add(q.Subset, logs[i])
+		m.Subset = s.space.narrow(m.Subset)
+		s.posterior.add(m.Subset, m.log)
 		s.posterior.updateProbabilities()
-		s.questions = append(s.questions, q)
+		s.measured = append(s.measured, m)
 	}
 	s.answer = Answer{}
-	if len(s.questions) > 0 {
+	if len(s.measured) > 0 {
 		s.updateAnswer()
 	}
 }
 
 // Measurements so far, proofs apart.
-func (s *Search) Measurements() int { return len(s.questions) - s.Proofs() }
+func (s *Search) Measurements() int { return s.measured.searching() }
 
 // Proofs are the measurements that were made to prove an answer.
-func (s *Search) Proofs() int {
-	n := 0
-	for _, q := range s.questions {
-		if q.Purpose == Proof {
-			n++
-		}
-	}
-	return n
+func (s *Search) Proofs() int { return s.measured.count(Proof) }
+
+// Answer as it stands.
+func (s *Search) Answer() Answer { return s.space.widest(s.answer) }
+
+// judgement returns what is needed to draw an answer.
+func (s *Search) judgement() judgement {
+	return judgement{terms: s.terms, ordered: s.space.left.Ordered, known: s.posterior, measured: s.measured,
+		ends: s.Ends(), probes: s.probes(), proof: s.proof}
+}
+
+// Ends of what is searched.
+func (s *Search) Ends() Ends {
+	e := Ends{Fast: s.measured.logsWith(0), Slow: s.measured.logsWith(s.space.left.Candidates),
+		noise: s.terms.Noise, worth: s.terms.MinEffect, ordered: s.space.left.Ordered}
+	return e.compared()
+}
+
+// Effects returns what was measured of the ends and of the answer.
+func (s *Search) Effects() Effects {
+	return Effects{ends: s.Ends(), known: s.posterior, proof: s.proof, answer: s.answer, measurements: len(s.measured)}
 }
 
 // Probabilities of each candidate, of being a culprit.
-func (s *Search) Probabilities() []float64 { return s.spreadOut(s.posterior.inclusion()) }
+func (s *Search) Probabilities() []float64 { return s.space.spreadOut(s.posterior.inclusion()) }
 
 // Spread of one measurement, as the standard deviation of its logarithm.
 func (s *Search) Spread() float64 { return s.posterior.spread() }
@@ -152,14 +159,14 @@ func (s *Search) Spread() float64 { return s.posterior.spread() }
 func (s *Search) Next() (Question, bool) {
 	q, more := s.next()
 	if more {
-		q.Subset = s.widen(q.Subset)
+		q.Subset = s.space.widen(q.Subset)
 	}
 	return q, more
 }
 
 // random returns the source of random choices for the next question.
 func (s *Search) random() *rand.Rand {
-	return rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.questions)+len(s.broken))))
+	return rand.New(rand.NewPCG(s.terms.Seed, uint64(len(s.measured)+len(s.space.broken))))
 }
 
 func (s *Search) next() (Question, bool) {
@@ -168,25 +175,53 @@ func (s *Search) next() (Question, bool) {
 		return Question{}, false
 	case s.proof != nil && s.proof.verdict(s.posterior.spread()) == open:
 		return Question{Subset: s.proof.next(s.posterior.spread(), s.random()), Purpose: Proof}, true
-	case s.terms.MaxMeasurements > 0 && s.Measurements() >= s.terms.MaxMeasurements:
+	case s.terms.spent(s.Measurements()):
 		return Question{}, false
 	}
-	if b, wanted := s.probe(); wanted {
-		return Question{Subset: b, Purpose: Anchor}, true
+	if p := s.probes(); p.wanted(s.judgement().differs()) {
+		return Question{Subset: s.space.left.First(p.next(s.random())), Purpose: Anchor}, true
 	}
 	if b, wanted := s.anchor(); wanted {
 		return Question{Subset: b, Purpose: Anchor}, true
 	}
-	best := s.best
-	if s.terms.Build > 0 {
-		best = s.mostInformative
+	c := chooser{known: s.posterior, space: s.space, measured: s.measured, build: s.terms.Build}
+	if s.space.left.Ordered {
+		return c.best(c.steps()), true
 	}
-	if s.space.Ordered {
-		return best(s.steps()), true
-	}
-	halves := slices.DeleteFunc(s.halves(s.random()), s.isBroken)
+	halves := slices.DeleteFunc(c.halves(s.random()), s.space.isBroken)
 	if len(halves) == 0 {
 		return Question{}, false
 	}
-	return best(halves), true
+	return c.best(halves), true
+}
+
+// anchor returns the end to measure next, and false if none is needed. The slow end is first. Later the order within
+// each pair of measurements is random: on a machine that alternates between slow and fast, strict turns make the ends
+// differ.
+func (s *Search) anchor() (Subset, bool) {
+	e, space := s.Ends(), s.space.left
+	switch {
+	case len(e.Slow) < len(e.Fast):
+		return space.All(), true
+	case len(e.Fast) < len(e.Slow):
+		return space.None(), true
+	case (s.terms.Probes > 0 || e.Apart()) && s.measured.sinceEnd() < anchorsAgain:
+		return nil, false
+	case len(e.Slow) > 0 && s.random().IntN(2) == 0:
+		return space.None(), true
+	}
+	return space.All(), true
+}
+
+// probes of a series, none without Terms.Probes.
+func (s *Search) probes() probes {
+	p := probes{measured: s.measured}
+	if s.terms.Probes == 0 {
+		return p
+	}
+	for i := range s.terms.Probes + 2 {
+		p.states = append(p.states, s.space.nearest(i*s.space.whole.Candidates/(s.terms.Probes+1)))
+	}
+	p.states = slices.Compact(p.states)
+	return p
 }

@@ -193,7 +193,7 @@ func TestSeveralCulpritsTakeFewMeasurements(t *testing.T) {
 			} else {
 				t.Logf("%s, seed %d: %+v", name, seed, a)
 			}
-			if s.Shown(0).Hi < 1 {
+			if s.Effects().Shown(0).Hi < 1 {
 				shown++
 			}
 		}
@@ -209,7 +209,7 @@ func TestTheRestOfTheLoss(t *testing.T) {
 		s := search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 100,
 			Seed: seed})
 		finish(s, simulated(seed, planted(map[int]float64{5: -0.5})))
-		if rest := s.Rest(); s.Answer().Further != search.No || rest.Lo > 1 || rest.Hi < 1 {
+		if rest := s.Effects().Rest(); s.Answer().Further != search.No || rest.Lo > 1 || rest.Hi < 1 {
 			t.Errorf("one culprit, seed %d: %v, %+v", seed, s.Answer().Further, rest)
 		}
 		effects := map[int]float64{5: -0.5}
@@ -219,8 +219,8 @@ func TestTheRestOfTheLoss(t *testing.T) {
 		s = search.New(settings(24), search.Terms{Confidence: 0.8, Noise: 0.05, MinEffect: 0.05, MaxMeasurements: 100,
 			Seed: seed})
 		finish(s, simulated(seed, planted(effects)))
-		if a := s.Answer(); a.Proved && (a.Further != search.Yes || s.Rest().Hi > 0.8) {
-			t.Errorf("and ten small ones, seed %d: %+v, %+v", seed, a, s.Rest())
+		if a := s.Answer(); a.Proved && (a.Further != search.Yes || s.Effects().Rest().Hi > 0.8) {
+			t.Errorf("and ten small ones, seed %d: %+v, %+v", seed, a, s.Effects().Rest())
 		}
 	}
 }
@@ -245,7 +245,7 @@ func TestOppositeEffects(t *testing.T) {
 			t.Errorf("seed %d: %+v", seed, a)
 		}
 		// the slow state with it to without it alone: exp(-0.5) is 0.61
-		if reverted, _ := s.OwnProof(0); !(reverted.Hi < 0.8) {
+		if reverted, _ := s.Effects().OwnProof(0); !(reverted.Hi < 0.8) {
 			t.Errorf("seed %d: without the culprit %+v", seed, reverted)
 		}
 	}

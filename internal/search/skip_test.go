@@ -140,7 +140,7 @@ func TestNothingBetweenTheEndsCanBeMeasured(t *testing.T) {
 		if first, last := s.Range(0); !a.Finished() || !slices.Equal(a.Culprits, []int{0}) || first != 0 || last != 5 {
 			t.Errorf("%+v, steps %d to %d", a, first, last)
 		}
-		if e := s.StepEffect(0); e.Lo > 0.368 || e.Hi < 0.367 {
+		if e := s.Effects().StepEffect(0); e.Lo > 0.368 || e.Hi < 0.367 {
 			t.Errorf("%+v, planted 1/e", e)
 		}
 	}
@@ -295,7 +295,7 @@ func explained(s *search.Search, a search.Answer) (reverted, applied float64) {
 	if !a.Proved {
 		return math.NaN(), math.NaN()
 	}
-	r, e := s.Proof()
+	r, e := s.Effects().Proof()
 	return r.Ratio, e.Ratio
 }
 
