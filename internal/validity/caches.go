@@ -125,7 +125,7 @@ func neverWritten(e *Evidence) []lab.Warning {
 		return warn(metricsOf(lab.Read), "read from blocks that were discarded and not written since: the drive "+
 			"answers those without reading its flash; "+
 			"fill the device before read tests (step fill)")
-	case e.isOn("create_on_open"):
+	case e.options().isOn("create_on_open"):
 		return warn(metricsOf(lab.Read), "create_on_open=1 makes an empty file, so reads found holes, which cost no "+
 			"I/O; lay the file out first")
 	case layout.Kind == "file" || layout.Kind == "fill":
@@ -137,9 +137,10 @@ func neverWritten(e *Evidence) []lab.Warning {
 		}
 		return nil
 	}
-	direct, _ := e.direct()
+	direct, _ := e.options().direct()
 	share, ok := e.reached(lab.Read)
-	if ok && direct && share < reachedShare && e.Place.Kind == lab.Directory && !e.compresses() && !e.inMemory() {
+	b := e.backing()
+	if ok && direct && share < reachedShare && e.Place.Kind == lab.Directory && !b.compresses() && !b.inMemory() {
 		return warn(metricsOf(lab.Read), "fio read %s past the page cache, but the disk itself read %s of that: the "+
 			"file has holes or space that was reserved and never written; "+
 			"write the file in full before reading it",
@@ -149,24 +150,25 @@ func neverWritten(e *Evidence) []lab.Warning {
 }
 
 func pageCache(e *Evidence) []lab.Warning {
-	direct, known := e.direct()
+	direct, known := e.options().direct()
 	share, ok := e.reached(lab.Read)
-	if !known || direct || !ok || share >= reachedShare || e.compresses() || e.inMemory() {
+	if !known || direct || !ok || share >= reachedShare || e.backing().compresses() || e.backing().inMemory() {
 		return nil
 	}
 	read := float64(e.traffic(lab.Read).bytes)
 	return warn(metricsOf(lab.Read), "%s of what fio read came from this machine's memory: fio read %s, %s only "+
 		"%s; add direct=1, or take a file of at least %d times the memory",
-		unit.Percent(1-share), unit.Bytes(read), e.storage(), unit.Bytes(share*read), memoryFactor)
+		unit.Percent(1-share), unit.Bytes(read), e.counted().storage(), unit.Bytes(share*read), memoryFactor)
 }
 
 // directNotHonoured looks at files only: a block device opened with O_DIRECT always gets what is asked of it. Holes
 // look the same, so it speaks only of files whose laying out is known; neverWritten takes the others.
 func directNotHonoured(e *Evidence) []lab.Warning {
-	if direct, _ := e.direct(); !direct || e.Place.Kind != lab.Directory || e.compresses() || e.inMemory() {
+	b := e.backing()
+	if direct, _ := e.options().direct(); !direct || e.Place.Kind != lab.Directory || b.compresses() || b.inMemory() {
 		return nil
 	}
-	if _, counted := e.disks(); !counted && e.filesystem() == "zfs" {
+	if _, counted := e.counted().disks(); !counted && e.backing().filesystem == "zfs" {
 		return warn(metricsOf(e.directions()...), "direct=1 on ZFS: before OpenZFS 2.3 it is accepted and ignored, so "+
 			"the numbers may be those of its cache; "+
 			"check zfs version and the property direct, or take a file of at least %d times the memory", memoryFactor)
@@ -181,16 +183,16 @@ func directNotHonoured(e *Evidence) []lab.Warning {
 		all = append(all, warn(metricsOf(d), "direct=1 was asked for, but %s %s %s of the %s that fio %s: the "+
 			"file system, or a loop device below it, buffers it all the same; "+
 			"measure on a file system that honours O_DIRECT, or the device itself",
-			e.storage(), done, portion(share), unit.Bytes(float64(e.traffic(d).bytes)), done)...)
+			e.counted().storage(), done, portion(share), unit.Bytes(float64(e.traffic(d).bytes)), done)...)
 	}
 	return all
 }
 
 func memoryBacked(e *Evidence) []lab.Warning {
-	if !e.inMemory() {
+	if !e.backing().inMemory() {
 		return nil
 	}
-	what := e.filesystem()
+	what := e.backing().filesystem
 	if what == "" && len(e.Place.Disks) > 0 {
 		what = e.Place.Disks[0]
 	}
@@ -201,21 +203,21 @@ func memoryBacked(e *Evidence) []lab.Warning {
 // serverCache takes this machine's memory as the yardstick where the server's is not known; servers rarely have less.
 func serverCache(e *Evidence) []lab.Warning {
 	size, memory := e.Place.Size, e.Machine.MemoryBytes
-	if !e.onNetwork() || !e.did(lab.Read) || size <= 0 || memory <= 0 || size >= memoryFactor*memory {
+	if !e.backing().onNetwork() || !e.did(lab.Read) || size <= 0 || memory <= 0 || size >= memoryFactor*memory {
 		return nil
 	}
 	return warn(metricsOf(lab.Read), "the %s of data on %s fit into the memory of any server with as much as this "+
 		"machine (%s), and direct=1 does not pass the server's cache; "+
 		"use more data than %d times the server's memory, or call it a test of the network",
-		unit.Bytes(float64(size)), e.filesystem(), unit.Bytes(float64(memory)), memoryFactor)
+		unit.Bytes(float64(size)), e.backing().filesystem, unit.Bytes(float64(memory)), memoryFactor)
 }
 
 // smallFile is the warning for buffered I/O where the counters do not say what was cached, or say that something was.
 func smallFile(e *Evidence) []lab.Warning {
-	direct, known := e.direct()
+	direct, known := e.options().direct()
 	size, memory := e.Place.Size, e.Machine.MemoryBytes
 	fits := size > 0 && memory > 0 && size < memoryFactor*memory
-	if !known || direct || !fits || e.inMemory() || e.engine() == "null" {
+	if !known || direct || !fits || e.backing().inMemory() || e.options().engine() == "null" {
 		return nil
 	}
 	var cached []string
@@ -236,24 +238,24 @@ func smallFile(e *Evidence) []lab.Warning {
 // latencies longer, so that the limits of depth 1 hold for all. Persistent memory and engines without a device are left
 // out; what is known to be buffered is memory's by its nature.
 func implausiblyFast(e *Evidence) []lab.Warning {
-	if e.inMemory() || e.pastTheKernel() {
+	if e.backing().inMemory() || e.pastTheKernel() {
 		return nil
 	}
-	direct, known := e.direct()
+	direct, known := e.options().direct()
 	buffered := known && !direct
 	// Reports show a code once, so that all directions are in one warning of each kind.
 	var inside, fast, insideOf, fastOf []string
 	for _, d := range e.directions() {
 		latency, what := e.typical(d)
-		fastest := float64(e.blockSizes()[d]) / fastestLink
+		fastest := float64(e.options().blockSizes()[d]) / fastestLink
 		switch {
 		case buffered:
-		case d == lab.Read && e.random():
+		case d == lab.Read && e.options().random():
 			fastest = max(fastest, fastestRead)
-			if e.isOn("hipri") {
+			if e.options().isOn("hipri") {
 				fastest = fastestPolledRead
 			}
-		case d == lab.Write && (e.syncsAsItWrites() || e.syncs() > 0): // the flush has the drive's time
+		case d == lab.Write && (e.options().syncsAsItWrites() || e.syncs() > 0): // the flush has the drive's time
 		case d == lab.Write || d == lab.Trim:
 			fastest = max(fastest, fastestCommand)
 		}
@@ -302,6 +304,8 @@ func (e *Evidence) total(direction string) float64 {
 // pastTheKernel says whether the load's engine reaches no device through the kernel, or the place is persistent memory.
 func (e *Evidence) pastTheKernel() bool {
 	engines := []string{"null", "mmap", "libpmem", "dev-dax", "cpuio", "spdk", "libblkio", "xnvme", "external"}
-	return slices.Contains(engines, e.engine()) || slices.ContainsFunc(append(e.Place.Disks, path.Base(e.Place.Path)),
-		func(disk string) bool { return strings.HasPrefix(disk, "pmem") || strings.HasPrefix(disk, "nullb") })
+	return slices.Contains(engines, e.options().engine()) ||
+		slices.ContainsFunc(append(e.Place.Disks, path.Base(e.Place.Path)), func(disk string) bool {
+			return strings.HasPrefix(disk, "pmem") || strings.HasPrefix(disk, "nullb")
+		})
 }

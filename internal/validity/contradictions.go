@@ -71,7 +71,7 @@ const (
 // disagrees compares bandwidth with IOPS times block size, in both directions.
 func disagrees(e *Evidence) []lab.Warning {
 	var all []lab.Warning
-	sizes, least := e.blockSizes(), leftOver
+	sizes, least := e.options().blockSizes(), leftOver
 	most, _ := e.limit()
 	if e.Document.Partial {
 		least = leftOverOfText
@@ -121,7 +121,8 @@ func aboveDepth(e *Evidence) []lab.Warning {
 	limit, known := e.limit()
 	inFlight := 0.0
 	// fio reads to verify when the writes have ended.
-	apart := e.isOn("verify") || slices.ContainsFunc(e.directions(), func(d string) bool { return !e.asksFor(d) })
+	o := e.options()
+	apart := o.isOn("verify") || slices.ContainsFunc(e.directions(), func(d string) bool { return !o.asksFor(d) })
 	for _, d := range e.directions() {
 		if n := e.traffic(d).inAll; apart {
 			inFlight = max(inFlight, n)
@@ -140,7 +141,7 @@ func aboveDepth(e *Evidence) []lab.Warning {
 // clockJumped looks for latencies of zero: where time went back between two readings, fio takes 0 for the difference.
 // Before fio 3 a zero is less than a microsecond.
 func clockJumped(e *Evidence) []lab.Warning {
-	if len(e.Group.Jobs) == 0 || e.Document.Version == "" || e.before(3, 0) || e.engine() == "null" {
+	if len(e.Group.Jobs) == 0 || e.Document.Version == "" || e.olderThan(3, 0) || e.options().engine() == "null" {
 		return nil
 	}
 	var all []lab.Warning

@@ -7,11 +7,12 @@ import (
 	"strconv"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/unit"
 )
 
 func syncEngine(e *Evidence) []lab.Warning {
-	engine, depth := e.engine(), e.depth()
+	engine, depth := e.options().engine(), e.options().depth()
 	if !slices.Contains(synchronousEngines(), engine) || depth <= 1 {
 		return nil
 	}
@@ -20,8 +21,8 @@ func syncEngine(e *Evidence) []lab.Warning {
 }
 
 // searchedDepth is the depth that fio found for a latency_target, at which it ran in the end; 0 where it searched none.
-func (e *Evidence) searchedDepth() (found int64) {
-	for _, j := range e.Group.Jobs {
+func searchedDepth(jobs []fio.Job) (found int64) {
+	for _, j := range jobs {
 		if j.LatencyTarget > 0 {
 			found = max(found, j.LatencyDepth)
 		}
@@ -30,36 +31,36 @@ func (e *Evidence) searchedDepth() (found int64) {
 }
 
 func latencyTarget(e *Evidence) []lab.Warning {
-	found := e.searchedDepth()
-	if found == 0 || float64(found) == e.depth() {
+	found := searchedDepth(e.Group.Jobs)
+	if found == 0 || float64(found) == e.options().depth() {
 		return nil
 	}
 	return warn(allMetrics(), "fio searched the depth that keeps the latency below latency_target, and found %d: this is "+
 		"no result at iodepth=%.0f, and it includes I/Os at other depths; measure again at the one found", found,
-		e.depth())
+		e.options().depth())
 }
 
 func bufferedAsync(e *Evidence) []lab.Warning {
-	direct, known := e.direct()
-	if e.engine() != "libaio" || !known || direct || e.depth() <= 1 {
+	direct, known := e.options().direct()
+	if e.options().engine() != "libaio" || !known || direct || e.options().depth() <= 1 {
 		return nil
 	}
 	return warn(allMetrics(), "libaio without direct=1 does buffered I/O one after the other inside io_submit, so "+
 		"iodepth=%.0f was not reached, whatever fio's depth table shows; "+
-		"add direct=1, or use ioengine=io_uring", e.depth())
+		"add direct=1, or use ioengine=io_uring", e.options().depth())
 }
 
 // depthNotReached compares what was asked with what was in flight by Little's law (rate times latency), because fio's
 // own table of depths counts what it submitted, which may wait anywhere. The table is the fallback
 // where no latency was measured.
 func depthNotReached(e *Evidence) []lab.Warning {
-	direct, known := e.direct()
-	engine := e.engine()
-	_, said := e.param("iodepth")
+	direct, known := e.options().direct()
+	engine := e.options().engine()
+	_, said := e.options().param("iodepth")
 	// fio at depth 1 is as fast as its job's core, and its flushes are timed apart.
-	shallow := e.depth() <= 1 && (len(e.Group.Jobs) > 0 || !said)
+	shallow := e.options().depth() <= 1 && (len(e.Group.Jobs) > 0 || !said)
 	if shallow || engine == "null" || slices.Contains(synchronousEngines(), engine) || e.throttledByDesign() ||
-		e.syncsAtTheEnd() || e.batches() || engine == "libaio" && known && !direct {
+		e.options().syncsAtTheEnd() || e.options().batches() || engine == "libaio" && known && !direct {
 		return nil
 	}
 	var all traffic
@@ -68,12 +69,12 @@ func depthNotReached(e *Evidence) []lab.Warning {
 		all.inFlight += t.inFlight
 		all.inSubmission += t.inSubmission
 	}
-	asked := e.depth() * e.allJobs()
+	asked := e.options().depth() * e.allJobs()
 	taints := metricsOf(e.directions()...)
 	switch share := e.shallowShare(); {
 	case len(taints) == 0:
 		return nil
-	case all.inSubmission/e.jobs() >= blockedShare && e.cpu() < all.inSubmission/e.jobs()/2:
+	case all.inSubmission/e.jobs() >= blockedShare && busiestCPU(e.Group.Jobs) < all.inSubmission/e.jobs()/2:
 		return warn(taints, "fio spent %s of its time blocked in calls that submit I/O and should return at once, "+
 			"so the queue of %.0f was not kept full; "+
 			"the file may have been growing (lay it out first), or the file system or engine does this I/O "+
@@ -84,20 +85,20 @@ func depthNotReached(e *Evidence) []lab.Warning {
 			whole, found = "1 I/O was", fmt.Sprintf("%.2g", all.inFlight)
 		}
 		return warn(taints, "%s asked to be in flight (iodepth %.0f times numjobs %.0f) and on average %s were; %s",
-			whole, e.depth(), e.allJobs(), found, e.whyShallow())
+			whole, e.options().depth(), e.allJobs(), found, e.whyShallow())
 	case math.IsNaN(all.inFlight) && share > depthShare:
 		return warn(taints, "iodepth=%.0f was asked for, and fio had less than half of that in flight %s of the "+
 			"time; %s",
-			e.depth(), unit.Percent(share), e.whyShallow())
+			e.options().depth(), unit.Percent(share), e.whyShallow())
 	}
 	return nil
 }
 
 func (e *Evidence) whyShallow() string {
 	switch {
-	case e.syncsAsItWrites():
+	case e.options().syncsAsItWrites():
 		return "each fsync waits until the queue is empty: compare with depth 1, or use more jobs"
-	case e.cpu() >= fullCore:
+	case busiestCPU(e.Group.Jobs) >= fullCore:
 		return "the job's core is full: use more jobs"
 	case len(e.Group.Jobs) == 0:
 		return "the rest of the time went elsewhere: a flush at the end, a limit below, or passes that were averaged"
@@ -107,17 +108,6 @@ func (e *Evidence) whyShallow() string {
 	}
 }
 
-// batches says whether the load waits for several completions at a time, so that the queue drains by design.
-func (e *Evidence) batches() bool {
-	for _, name := range []string{"iodepth_low", "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete",
-		"iodepth_batch_complete_min", "serialize_overlap"} {
-		if _, ok := e.param(name); ok {
-			return true
-		}
-	}
-	return false
-}
-
 // shallowShare is the part of fio's table of depths that lies wholly below half the asked depth. Each level goes from
 // its name up to the next: "4" counts 4 to 7.
 func (e *Evidence) shallowShare() float64 {
@@ -125,7 +115,7 @@ func (e *Evidence) shallowShare() float64 {
 	for _, j := range e.Group.Jobs {
 		for level, share := range j.Depth {
 			all += share
-			if from, err := strconv.Atoi(level); err == nil && float64(2*from-1) < depthShare*e.depth() {
+			if from, err := strconv.Atoi(level); err == nil && float64(2*from-1) < depthShare*e.options().depth() {
 				shallow += share
 			}
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
-	"github.com/headroom/headroom/internal/unit"
 )
 
 // value is a figure of the repetition by its metric, whoever measured it.
@@ -59,7 +58,7 @@ func (e *Evidence) traffic(direction string) traffic {
 func (e *Evidence) trafficOfValues(direction string) traffic {
 	bandwidth, _ := e.value(lab.Bandwidth(direction))
 	iops, ok := e.value(lab.IOPS(direction))
-	if block := e.blockSizes()[direction]; !ok && block > 0 {
+	if block := e.options().blockSizes()[direction]; !ok && block > 0 {
 		iops = bandwidth / float64(block)
 	}
 	t := traffic{bytes: int64(bandwidth * e.ran()), ios: int64(iops * e.ran()), iops: iops, inFlight: math.NaN()}
@@ -115,50 +114,16 @@ func plural(direction string) string {
 	return direction + "s"
 }
 
-// blockSizes are how many bytes an operation has, by direction; fio's bs is "4k" for all, or "4k,8k" for reads and
-// writes (and trims). Nil where they are not known, or differ: a range, a split.
-func (e *Evidence) blockSizes() map[string]int64 {
-	text, ok := e.param("bs")
-	if !ok {
-		text, ok = e.param("blocksize")
-	}
-	// kb_base changes how much a k is.
-	for _, option := range []string{"bssplit", "bsrange", "blocksize_range", "kb_base"} {
-		_, differ := e.param(option)
-		ok = ok && !differ
-	}
-	if !ok {
-		return nil
-	}
-	sizes := map[string]int64{}
-	last := int64(0)
-	parts := splitList(text)
-	for i, d := range []string{lab.Read, lab.Write, lab.Trim} {
-		if i < len(parts) && parts[i] != "" {
-			n, err := unit.ParseBytes(parts[i])
-			if err != nil {
-				return nil
-			}
-			last = n
-		}
-		sizes[d] = last
-	}
-	if sizes[lab.Read] == sizes[lab.Write] {
-		sizes[lab.Mixed] = sizes[lab.Read]
-	}
-	return sizes
-}
-
 // limit is how many operations may be in flight, all jobs together, by what the load says; false where it does not say
 // all of that. An entry of fio's output may stand for several jobs.
 func (e *Evidence) limit() (operations float64, known bool) {
-	_, depth := e.param("iodepth")
-	_, jobs := e.param("numjobs")
-	whole := e.paramsComplete()
+	_, depth := e.options().param("iodepth")
+	_, jobs := e.options().param("numjobs")
+	whole := e.options().complete()
 	jobs = jobs || whole || len(e.Group.Jobs) > 0 // whose text names the jobs of an entry
 	jobs = jobs && (depth || whole)
-	operations = e.depth() * e.allJobs()
-	if !e.isOn("group_reporting") {
+	operations = e.options().depth() * e.allJobs()
+	if !e.options().isOn("group_reporting") {
 		return operations, jobs
 	}
 	members, timed := 0.0, e.Document.Partial
@@ -167,7 +132,7 @@ func (e *Evidence) limit() (operations float64, known bool) {
 			members, timed = members+math.Ceil(j.RunSeconds/j.Seconds-0.1), true
 		}
 	}
-	return max(operations, e.depth()*members), jobs && (timed || len(e.Group.Jobs) == 0)
+	return max(operations, e.options().depth()*members), jobs && (timed || len(e.Group.Jobs) == 0)
 }
 
 // allJobs is the number of jobs of a load that runs at several hosts or workers, each with all of its jobs.
@@ -176,5 +141,5 @@ func (e *Evidence) allJobs() float64 {
 	for _, j := range e.Group.Jobs {
 		hosts[j.Host] = true
 	}
-	return max(e.jobs(), float64(e.amount("numjobs", 1)*int64(max(1, e.Workers, len(hosts)))))
+	return max(e.jobs(), float64(e.options().amount("numjobs", 1)*int64(max(1, e.Workers, len(hosts)))))
 }

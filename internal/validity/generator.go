@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -187,10 +188,10 @@ const (
 	lastBin = 17.0
 )
 
-// cpu is the busiest job's use of a core.
-func (e *Evidence) cpu() float64 {
+// busiestCPU returns the busiest job's use of a core.
+func busiestCPU(jobs []fio.Job) float64 {
 	busiest := 0.0
-	for _, j := range e.Group.Jobs {
+	for _, j := range jobs {
 		busiest = max(busiest, jobCPU(j))
 	}
 	return busiest
@@ -198,7 +199,8 @@ func (e *Evidence) cpu() float64 {
 
 func generatorBound(e *Evidence) []lab.Warning {
 	taints := metricsOf(e.directions()...)
-	if len(taints) == 0 || e.isOn("hipri") || e.isOn("thinktime_spin") || e.throttledByDesign() {
+	o := e.options()
+	if len(taints) == 0 || o.isOn("hipri") || o.isOn("thinktime_spin") || e.throttledByDesign() {
 		return nil // polling uses all of a core by design, as does fio's waiting for its rate
 	}
 	full := 0
@@ -210,9 +212,9 @@ func generatorBound(e *Evidence) []lab.Warning {
 	if full > 0 {
 		advice := "use more jobs, or larger blocks"
 		switch {
-		case e.isOn("verify"):
+		case o.isOn("verify"):
 			advice = "verify= checks each block on that core: measure without it"
-		case e.isOn("refill_buffers"), e.isOn("buffer_compress_percentage"), e.isOn("dedupe_percentage"):
+		case o.isOn("refill_buffers"), o.isOn("buffer_compress_percentage"), o.isOn("dedupe_percentage"):
 			advice = "fio makes new data for each write on that core: leave out refill_buffers and its like, or " +
 				"use more jobs"
 		}
@@ -223,10 +225,10 @@ func generatorBound(e *Evidence) []lab.Warning {
 			who = fmt.Sprintf("each of the %.0f fio jobs used, on average,", e.jobs())
 		}
 		return warn(taints, "%s %s of a core (user %s, system %s): this is the speed of a core, not of the "+
-			"storage; %s", who, unit.Percent(e.cpu()),
+			"storage; %s", who, unit.Percent(busiestCPU(e.Group.Jobs)),
 			unit.Percent(e.Group.Jobs[0].UserCPU), unit.Percent(e.Group.Jobs[0].SystemCPU), advice)
 	}
-	if busy, _, ok := e.machineCPU(); ok && busy >= fullMachine {
+	if busy, _, ok := e.counted().cpu(); ok && busy >= fullMachine {
 		advice := "this is the speed of its CPUs, not of the storage; fewer jobs may be as fast"
 		if own := e.ownCPU(); own < othersShare*busy {
 			advice = fmt.Sprintf("fio itself used %s, other programs or the kernel's work behind this I/O the "+
@@ -246,7 +248,7 @@ func (e *Evidence) ownCPU() float64 {
 }
 
 func gtodReduce(e *Evidence) []lab.Warning {
-	if !e.isOn("gtod_reduce") {
+	if !e.options().isOn("gtod_reduce") {
 		return nil
 	}
 	return warn(latencyMetrics(e.directions()...),
@@ -257,17 +259,17 @@ func gtodReduce(e *Evidence) []lab.Warning {
 func fioVersion(e *Evidence) []lab.Warning {
 	var all []lab.Warning
 	for _, d := range e.directions() {
-		if p50, ok := e.Group.Values[lab.Latency(d, "p50")]; ok && e.before(3, 0) && p50 < wholeMicroseconds {
+		if p50, ok := e.Group.Values[lab.Latency(d, "p50")]; ok && e.olderThan(3, 0) && p50 < wholeMicroseconds {
 			all = append(all, warn(latencyMetrics(d), "%s counts latency in whole microseconds, which is coarse for a "+
 				"median of %s; use fio 3", e.Document.Version, unit.Latency(p50))...)
 		}
 	}
-	if e.isOn("lat_percentiles") && e.before(3, 18) {
+	if e.options().isOn("lat_percentiles") && e.olderThan(3, 18) {
 		all = append(all, warn(latencyMetrics(e.directions()...), "%s with lat_percentiles=1 may print percentiles of "+
 			"another latency (completion or total) than it says; leave that out, or use fio 3.18",
 			e.Document.Version)...)
 	}
-	if v, _ := e.param("unified_rw_reporting"); v == "both" && e.before(3, 39) {
+	if v, _ := e.options().param("unified_rw_reporting"); v == "both" && e.olderThan(3, 39) {
 		all = append(all, warn(metricsOf(lab.Mixed), "%s prints zeros for the sum with unified_rw_reporting=both (fio "+
 			"#1882); use the directions one by one, or fio 3.39", e.Document.Version)...)
 	}
@@ -275,9 +277,9 @@ func fioVersion(e *Evidence) []lab.Warning {
 }
 
 func rampOutlastsRun(e *Evidence) []lab.Warning {
-	ramp, run := e.seconds("ramp_time"), e.Wanted.Seconds()
+	ramp, run := e.options().seconds("ramp_time"), e.Wanted.Seconds()
 	if run == 0 {
-		run = e.seconds("runtime")
+		run = e.options().seconds("runtime")
 	}
 	if run == 0 || ramp <= run {
 		return nil
@@ -296,7 +298,7 @@ func latencyClipped(e *Evidence) []lab.Warning {
 		}
 		for _, q := range lab.Quantiles() {
 			name := lab.Latency(d, q.Name)
-			if v, ok := e.Group.Values[name]; ok && v >= lastBin && !e.before(3, 0) {
+			if v, ok := e.Group.Values[name]; ok && v >= lastBin && !e.olderThan(3, 0) {
 				taints = append(taints, name)
 				longest = max(longest, e.Group.Values[lab.Latency(d, "max")])
 			}
@@ -315,11 +317,12 @@ func sameBlocks(e *Evidence) []lab.Warning {
 	if e.Place.Members != nil {
 		return nil // a job for each device
 	}
-	file, named := e.param("filename")
+	o := e.options()
+	file, named := o.param("filename")
 	shared := named && !strings.Contains(file, ":") || // a colon separates several files
 		e.Place.Kind == lab.Device || e.Place.Kind == lab.Directory && e.Repetition.Layout.Kind == "file"
-	sequential := slices.Contains([]string{"read", "write", "rw", "readwrite", "trim", "trimwrite"}, e.pattern())
-	if !shared || !sequential || e.jobs() <= 1 || e.isOn("offset_increment") || e.engine() == "null" {
+	sequential := slices.Contains([]string{"read", "write", "rw", "readwrite", "trim", "trimwrite"}, o.pattern())
+	if !shared || !sequential || e.jobs() <= 1 || o.isOn("offset_increment") || o.engine() == "null" {
 		return nil
 	}
 	return warn(metricsOf(e.directions()...), "%.0f jobs go through the same blocks of one file in step, so all but "+
@@ -328,24 +331,21 @@ func sameBlocks(e *Evidence) []lab.Warning {
 
 // repeatedOffsets matters only where a cache can remember from one repetition to the next.
 func repeatedOffsets(e *Evidence) []lab.Warning {
-	direct, known := e.direct()
-	remembers := known && !direct || e.onNetwork()
-	_, seeded := e.param("randseed")
-	repeat, set := e.param("randrepeat")
-	repeats := set && repeat != "0" || !set && e.paramsComplete()
-	if !repeats || seeded || e.Repetition.Number < 2 || !e.random() || !e.did(lab.Read) || !remembers {
+	direct, known := e.options().direct()
+	remembers := known && !direct || e.backing().onNetwork()
+	_, seeded := e.options().param("randseed")
+	repeat, set := e.options().param("randrepeat")
+	repeats := set && repeat != "0" || !set && e.options().complete()
+	if !repeats || seeded || e.Repetition.Number < 2 || !e.options().random() || !e.did(lab.Read) || !remembers {
 		return nil
+	}
+	cache := "this machine's page cache"
+	if e.backing().onNetwork() {
+		cache = "the server's"
 	}
 	return warn(metricsOf(lab.Read),
 		"fio's default randrepeat=1 reads the same blocks in each repetition, and a cache "+
-			"(%s) may remember them from the last; add randrepeat=0", e.cacheName())
-}
-
-func (e *Evidence) cacheName() string {
-	if e.onNetwork() {
-		return "the server's"
-	}
-	return "this machine's page cache"
+			"(%s) may remember them from the last; add randrepeat=0", cache)
 }
 
 func clockSource(e *Evidence) []lab.Warning {

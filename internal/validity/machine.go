@@ -175,27 +175,14 @@ const (
 	hotCelsius = 75
 )
 
-// machineCPU is the part of all CPU time around the load that was busy, and that a hypervisor took away.
-func (e *Evidence) machineCPU() (busy, stolen float64, ok bool) {
-	a, b := e.Before.CPU, e.After.CPU
-	idle := b.Idle + b.IOWait - a.Idle - a.IOWait
-	stolen = b.Steal - a.Steal
-	busy = b.User + b.Nice + b.System + b.IRQ + b.SoftIRQ - a.User - a.Nice - a.System - a.IRQ - a.SoftIRQ
-	total := idle + stolen + busy
-	if a == (CPUTimes{}) || total <= 0 || idle < 0 || stolen < 0 {
-		return 0, 0, false
-	}
-	return busy / total, stolen / total, true
-}
-
 // otherLoad counts what the disk moved beyond fio's bytes. Where it can't tell another load from what a file system
 // or a mirror adds, it does not count: writes through a file system, and any writes over several disks.
 func otherLoad(e *Evidence) []lab.Warning {
-	d, ok := e.disks()
-	if !ok || e.inMemory() || e.Group.Seconds <= 0 {
+	d, ok := e.counted().disks()
+	if !ok || e.backing().inMemory() || e.Group.Seconds <= 0 {
 		return nil
 	}
-	direct, _ := e.direct()
+	direct, _ := e.options().direct()
 	reads, writes := float64(e.traffic(lab.Read).bytes)*e.rampFactor(),
 		float64(e.traffic(lab.Write).bytes)*e.rampFactor()
 	if e.did(lab.Mixed) && reads+writes == 0 {
@@ -224,7 +211,8 @@ func otherLoad(e *Evidence) []lab.Warning {
 func (e *Evidence) overwritesAlone() bool {
 	inPlace := slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, e.Machine.Filesystem) &&
 		!slices.Contains(e.Machine.MountOptions, "data=journal")
-	return inPlace && e.Repetition.Layout.Kind == "file" && e.syncs() == 0 && !e.syncsAsItWrites() && !e.syncsAtTheEnd()
+	o := e.options()
+	return inPlace && e.Repetition.Layout.Kind == "file" && e.syncs() == 0 && !o.syncsAsItWrites() && !o.syncsAtTheEnd()
 }
 
 func names(disks []string) string {
@@ -235,7 +223,7 @@ func names(disks []string) string {
 }
 
 func cpuSteal(e *Evidence) []lab.Warning {
-	_, stolen, ok := e.machineCPU()
+	_, stolen, ok := e.counted().cpu()
 	if !ok || stolen <= stealShare || e.After.CPU.Steal-e.Before.CPU.Steal < stealTime.Seconds() {
 		return nil
 	}
@@ -269,7 +257,7 @@ func cpuQuota(e *Evidence) []lab.Warning {
 }
 
 func cpuFrequency(e *Evidence) []lab.Warning {
-	busy, _, ok := e.machineCPU()
+	busy, _, ok := e.counted().cpu()
 	now, highest := e.During.MHz, e.During.MaxMHz
 	if !ok || busy < busyShare || e.During.Time.IsZero() || now <= 0 || highest <= 0 || now >= slowShare*highest {
 		return nil

@@ -236,7 +236,7 @@ func endedEarly(e *Evidence) []lab.Warning {
 		return nil
 	}
 	advice := "look at fio's messages"
-	if !e.isOn("time_based") {
+	if !e.options().isOn("time_based") {
 		advice = "it reached the end of its size: add time_based, or a larger size"
 	}
 	return warn(allMetrics(), "the load ran for %s of the %.0f s that were asked for; %s",
@@ -260,7 +260,7 @@ func noIO(e *Evidence) []lab.Warning {
 		return nil
 	}
 	var missing []string
-	for _, d := range e.expectedDirections() {
+	for _, d := range e.options().expectedDirections() {
 		if !e.did(d) {
 			missing = append(missing, d)
 		}
@@ -269,34 +269,7 @@ func noIO(e *Evidence) []lab.Warning {
 		return nil
 	}
 	return warn(metricsOf(missing...), "rw=%s was asked for, and fio did no I/O of this kind: %s; look at its "+
-		"messages, and at whether the file exists and has its size", e.pattern(), strings.Join(missing, ", "))
-}
-
-// expectedDirections are those in which the load must do something.
-func (e *Evidence) expectedDirections() []string {
-	if mixedAway(e, "rwmixread") || mixedAway(e, "rwmixwrite") {
-		return nil
-	}
-	return slices.DeleteFunc([]string{lab.Read, lab.Write, lab.Trim}, func(d string) bool { return !e.asksFor(d) })
-}
-
-// mixedAway says whether a share of 0 or 100 leaves one direction of a mixed load out.
-func mixedAway(e *Evidence, share string) bool {
-	v, ok := e.param(share)
-	return ok && (v == "0" || v == "100")
-}
-
-// asksFor says whether fio's rw contains a direction.
-func (e *Evidence) asksFor(direction string) bool {
-	p := strings.TrimPrefix(e.pattern(), "rand")
-	switch p {
-	case "rw", "readwrite":
-		return direction != lab.Trim
-	case "trimwrite":
-		return direction != lab.Read
-	default:
-		return p == direction
-	}
+		"messages, and at whether the file exists and has its size", e.options().pattern(), strings.Join(missing, ", "))
 }
 
 func unlikeJobs(e *Evidence) []lab.Warning {

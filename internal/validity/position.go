@@ -92,7 +92,7 @@ func positionEffect(h History) []Found {
 	titles, writes := map[string]string{}, map[string]bool{}
 	for _, c := range h.Run.Cells {
 		titles[c.ID] = title(c)
-		writes[c.ID] = lab.ByFio(c.Engine) && (&Evidence{Cell: c}).asksFor(lab.Write)
+		writes[c.ID] = lab.ByFio(c.Engine) && options{asked: c.Params}.asksFor(lab.Write)
 	}
 	var alone []question
 	for _, c := range h.Cells {
@@ -228,7 +228,7 @@ func freshLayout(h History) []Found {
 				n++
 			}
 		}
-		reads := lab.ByFio(c.Cell.Engine) && (&Evidence{Cell: c.Cell}).asksFor(lab.Read)
+		reads := lab.ByFio(c.Cell.Engine) && options{asked: c.Cell.Params}.asksFor(lab.Read)
 		switch {
 		case n == 0:
 		case n < len(c.Repetitions):

@@ -1,8 +1,6 @@
 package validity
 
 import (
-	"strings"
-
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -61,7 +59,7 @@ func (e *Evidence) rates() []rate {
 	}
 	var all []rate
 	for _, k := range kinds {
-		v, ok := e.param(k.param)
+		v, ok := e.options().param(k.param)
 		if !ok {
 			continue
 		}
@@ -79,12 +77,4 @@ func (e *Evidence) rates() []rate {
 		}
 	}
 	return all
-}
-
-func splitList(s string) []string {
-	parts := strings.Split(s, ",")
-	for i := range parts {
-		parts[i] = strings.TrimSpace(parts[i])
-	}
-	return parts
 }

@@ -85,10 +85,10 @@ const (
 // speeds are the series of operations a second by direction, or those of bandwidth where there are no others. The last
 // value is left out: fio closes it when the load ends, so it covers a part of a second or is printed twice (fio's
 // HOWTO, log_avg_msec).
-func (e *Evidence) speeds() map[string][]float64 {
+func speeds(all []lab.Series) map[string][]float64 {
 	series := map[string][]float64{}
 	for _, suffix := range []string{".bandwidth", ".iops"} {
-		for _, s := range e.Repetition.Series {
+		for _, s := range all {
 			if d, ok := strings.CutSuffix(s.Metric, suffix); ok && len(s.Values) > minSeries {
 				series[d] = s.Values[:len(s.Values)-1]
 			}
@@ -102,7 +102,7 @@ func (e *Evidence) eachSpeed(question func(direction string, values []float64) [
 	if e.throttledByDesign() {
 		return nil // what moves then is the setting
 	}
-	series := e.speeds()
+	series := speeds(e.Repetition.Series)
 	var all []lab.Warning
 	for _, d := range lab.Directions() {
 		if values, ok := series[d]; ok {
@@ -126,14 +126,16 @@ func warmUp(values []float64) (cut int, ratio float64, warming bool) {
 	return cut, ratio, math.Abs(ratio-1) > warmUpRise
 }
 
-func (e *Evidence) interval() float64 {
-	if len(e.Repetition.Series) > 0 && e.Repetition.Series[0].Interval > 0 {
-		return e.Repetition.Series[0].Interval
+// interval returns the seconds between two values of all series.
+func interval(all []lab.Series) float64 {
+	if len(all) > 0 && all[0].Interval > 0 {
+		return all[0].Interval
 	}
 	return 1
 }
 
 func warmingUp(e *Evidence) []lab.Warning {
+	seconds := interval(e.Repetition.Series)
 	return e.eachSpeed(func(d string, values []float64) []lab.Warning {
 		cut, ratio, warming := warmUp(values)
 		if !warming {
@@ -143,7 +145,7 @@ func warmingUp(e *Evidence) []lab.Warning {
 		return mostError(wrong,
 			warn(metricsOf(d), "the first %.0f s of %s ran at %s of the speed of the rest: a cache was filling or "+
 				"emptying; add ramp_time=%.0f or more, and run longer",
-				float64(cut)*e.interval(), plural(d), unit.Percent(ratio), math.Ceil(float64(cut)*e.interval())))
+				float64(cut)*seconds, plural(d), unit.Percent(ratio), math.Ceil(float64(cut)*seconds)))
 	})
 }
 
@@ -201,7 +203,7 @@ func stalls(e *Evidence) []lab.Warning {
 		s := stat.Stalls(values, stallBelow)
 		often := ""
 		if s.Period > 0 {
-			often = ", one every " + unit.Latency(s.Period*e.interval())
+			often = ", one every " + unit.Latency(s.Period*interval(e.Repetition.Series))
 		}
 		return mostError(s.Share,
 			warn(metricsOf(d), "%s stalled: %s of the time below half the usual speed, in %d stretches%s, the "+

@@ -121,25 +121,25 @@ const (
 // unsyncedWrites asks of buffered writes whether they arrived, and of direct ones only at depth 1, where people read
 // the latency as that of a durable write. At depth the drive's cache fills within seconds and hardly matters.
 func unsyncedWrites(e *Evidence) []lab.Warning {
-	direct, known := e.direct()
-	if !e.did(lab.Write) || !known || e.syncsAsItWrites() || e.inMemory() {
+	direct, known := e.options().direct()
+	if !e.did(lab.Write) || !known || e.options().syncsAsItWrites() || e.backing().inMemory() {
 		return nil
 	}
 	if !direct {
 		share, ok := e.reached(lab.Write)
-		if e.syncsAtTheEnd() || ok && share >= reachedShare {
+		if e.options().syncsAtTheEnd() || ok && share >= reachedShare {
 			return nil
 		}
 		if ok {
 			return warn(metricsOf(lab.Write), "buffered writes without fsync: of the %s that fio wrote %s had reached "+
 				"%s at the end; add direct=1, end_fsync=1 or fsync=N",
-				unit.Bytes(float64(e.traffic(lab.Write).bytes)), portion(share), e.storage())
+				unit.Bytes(float64(e.traffic(lab.Write).bytes)), portion(share), e.counted().storage())
 		}
 		return warn(metricsOf(lab.Write),
 			"buffered writes without fsync: the speed is that of the page cache until it "+
 				"fills; add direct=1, end_fsync=1 or fsync=N")
 	}
-	if e.depth()*e.jobs() > 1 || e.Machine.WriteCache != writeBack {
+	if e.options().depth()*e.jobs() > 1 || e.Machine.WriteCache != writeBack {
 		return nil
 	}
 	return warn(latencyMetrics(lab.Write), "the disk has a volatile write cache and nothing asked it to store what it "+
@@ -149,11 +149,11 @@ func unsyncedWrites(e *Evidence) []lab.Warning {
 
 func flushAbsorbed(e *Evidence) []lab.Warning {
 	syncs := float64(e.syncs())
-	if syncs < enoughSyncs || !e.did(lab.Write) || e.inMemory() {
+	if syncs < enoughSyncs || !e.did(lab.Write) || e.backing().inMemory() {
 		return nil
 	}
 	taints := metricsOf(lab.Write, lab.Sync)
-	d, counted := e.disks()
+	d, counted := e.counted().disks()
 	if counted && float64(d.FlushIOs) < flushesSeen*syncs/e.jobs() {
 		switch {
 		case e.Machine.WriteCache == writeThrough:
@@ -161,7 +161,7 @@ func flushAbsorbed(e *Evidence) []lab.Warning {
 				"cache, so the kernel sends none; "+
 				"the numbers count if the drive has power-loss protection (the data sheet tells), and not if a "+
 				"hypervisor or controller only claims it", syncs, d.FlushIOs)
-		case e.countsFlushes():
+		case e.counted().countsFlushes():
 			return warn(taints, "fio asked for %.0f flushes and the disk got %d: a layer in between joined or "+
 				"dropped them; look for nobarrier among the mount options "+
 				"and for write caches set to unsafe", syncs, d.FlushIOs)
@@ -182,7 +182,7 @@ func flushApart(e *Evidence) []lab.Warning {
 	_, timed := e.value(lab.Latency(lab.Sync, "mean"))
 	latency, ok := e.value(lab.Latency(lab.Write, "mean"))
 	apart := slices.ContainsFunc([]string{"fsync", "fdatasync", "sync_file_range"}, func(option string) bool {
-		v, ok := e.param(option)
+		v, ok := e.options().param(option)
 		return ok && v != "0"
 	})
 	write := e.traffic(lab.Write)
@@ -198,24 +198,14 @@ func flushApart(e *Evidence) []lab.Warning {
 		"these are not latencies of durable writes%s; use fio 3.4 or newer, and keep its sync lines", cycle)
 }
 
-// countsFlushes says whether the kernel counts flushes at all (since 5.5): one that ever saw one does.
-func (e *Evidence) countsFlushes() bool {
-	for _, name := range e.Place.Disks {
-		if e.After.Disks[name].FlushIOs > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // fsyncDominated finds the time of the flush at the end, which fio counts as run time, as what the I/Os leave of it.
 func fsyncDominated(e *Evidence) []lab.Warning {
-	if !e.syncsAtTheEnd() || !e.did(lab.Write) || e.throttledByDesign() {
+	if !e.options().syncsAtTheEnd() || !e.did(lab.Write) || e.throttledByDesign() {
 		return nil
 	}
 	busy := e.traffic(lab.Read).inAll + e.traffic(lab.Write).inAll
 	// A job that waits for nothing has all its depth in flight; NaN (no latency) compares false.
-	if rest := 1 - busy/(e.depth()*e.jobs()); rest > flushDominates {
+	if rest := 1 - busy/(e.options().depth()*e.jobs()); rest > flushDominates {
 		return warn(speedMetrics(lab.Write), "the flush at the end took about %s of the %.1f s: the rate mixes a fast "+
 			"part into memory with a wait; "+
 			"write more, or longer, or use direct=1", unit.Percent(rest), e.Group.Seconds)
@@ -245,26 +235,27 @@ func compressible(e *Evidence) []lab.Warning {
 	reason := ""
 	for _, name := range []string{"zero_buffers", "buffer_pattern", "buffer_compress_percentage",
 		"dedupe_percentage"} {
-		if v, ok := e.param(name); ok && v != "0" {
+		if v, ok := e.options().param(name); ok && v != "0" {
 			reason = name
 			break
 		}
 	}
 	if reason != "" && e.did(lab.Write) {
 		where := "storage that compresses, removes duplicates or detects zeros stores less than was sent"
-		if e.compresses() {
-			where = e.filesystem() + " compresses what is written here"
+		if e.backing().compresses() {
+			where = e.backing().filesystem + " compresses what is written here"
 		}
 		return warn(metricsOf(lab.Write), "%s makes the data compressible or repeating, and %s; leave it out, so that "+
 			"fio writes random data", reason, where)
 	}
-	if !e.compresses() {
+	if !e.backing().compresses() {
 		return nil
 	}
+	o := e.options()
 	var all []lab.Warning
 	for _, d := range []string{lab.Read, lab.Write} {
-		direct, known := e.direct()
-		if honest := known && direct || d == lab.Write && (e.syncsAsItWrites() || e.syncsAtTheEnd()); !honest {
+		direct, known := o.direct()
+		if honest := known && direct || d == lab.Write && (o.syncsAsItWrites() || o.syncsAtTheEnd()); !honest {
 			continue // pageCache and unsyncedWrites say what there is to say
 		}
 		if share, ok := e.reached(d); ok && share < reachedShare {
@@ -272,20 +263,20 @@ func compressible(e *Evidence) []lab.Warning {
 				warn(metricsOf(d), "%s compresses, and the disk moved %s of the %s that fio counted: the "+
 					"data compresses or came from memory; "+
 					"use random data (no zero_buffers, a file laid out by headroom) or mount without compression",
-					e.filesystem(), portion(share), unit.Bytes(float64(e.traffic(d).bytes)))...)
+					e.backing().filesystem, portion(share), unit.Bytes(float64(e.traffic(d).bytes)))...)
 		}
 	}
 	return all
 }
 
 func blockBelowSector(e *Evidence) []lab.Warning {
-	sizes := e.blockSizes()
+	sizes := e.options().blockSizes()
 	var all []lab.Warning
 	for _, d := range []string{lab.Read, lab.Write} {
 		bs := sizes[d]
 		logical, physical := e.Machine.LogicalBlock, e.Machine.PhysicalBlock
 		switch {
-		case bs <= 0 || !e.did(d) && !(e.asksFor(d) && len(e.Group.Errors) > 0): // refused blocks did nothing
+		case bs <= 0 || !e.did(d) && !(e.options().asksFor(d) && len(e.Group.Errors) > 0): // refused blocks did nothing
 		case logical > 0 && bs%logical != 0:
 			all = append(all, warn(metricsOf(d), "%s of %s are no whole number of the device's sectors (%s), which "+
 				"O_DIRECT refuses and the page cache rounds up; use bs=%d or a multiple",
