@@ -6,44 +6,35 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/bisection"
-	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/report"
-	"github.com/headroom/headroom/internal/summary"
-	"github.com/headroom/headroom/internal/unit"
 )
 
-// bisectionText is a search for culprits in words.
-type bisectionText struct {
-	bisection.Document
-	marks []report.Mark
+// candidateNames names the candidates of a search, and its states, in words.
+type candidateNames struct {
+	candidates []bisection.Candidate
+	series     bool
 	// short names of kernels that are given by their paths.
 	short map[string]string
 }
 
-func newBisectionText(d bisection.Document) bisectionText {
-	t := bisectionText{Document: d, short: map[string]string{}}
+func namesOf(d bisection.Document) candidateNames {
+	n := candidateNames{candidates: d.Candidates, series: d.Series, short: map[string]string{}}
 	if d.Series && len(d.Candidates) > 0 {
 		levels := []string{d.Candidates[0].Good}
 		for _, c := range d.Candidates {
 			levels = append(levels, c.Bad)
 		}
 		for i, name := range bisection.LevelNames(d.Candidates[0].Factor, levels) {
-			t.short[levels[i]] = name
+			n.short[levels[i]] = name
 		}
 	}
-	for _, w := range d.Warnings {
-		t.marks = report.AddMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N},
-			"the whole run")
-	}
-	return t
+	return n
 }
 
 // name of a candidate at the slow state's level, without its scheme where all have the same.
-func (t bisectionText) name(factor, level string) string {
+func (t candidateNames) name(factor, level string) string {
 	scheme, _, _ := strings.Cut(factor, ":")
-	same := !slices.ContainsFunc(t.Candidates, func(c bisection.Candidate) bool {
+	same := !slices.ContainsFunc(t.candidates, func(c bisection.Candidate) bool {
 		return !strings.HasPrefix(c.Factor, scheme+":")
 	})
 	if same {
@@ -61,7 +52,7 @@ func (t bisectionText) name(factor, level string) string {
 }
 
 // level as people tell it from others.
-func (t bisectionText) level(level string) string {
+func (t candidateNames) level(level string) string {
 	if name, ok := t.short[level]; ok {
 		return name
 	}
@@ -69,103 +60,53 @@ func (t bisectionText) level(level string) string {
 }
 
 // step of a series, in words.
-func (t bisectionText) step(good, bad string) string {
+func (t candidateNames) step(good, bad string) string {
 	return "from " + t.level(good) + " to " + t.level(bad)
 }
 
-func (t bisectionText) culprits() string {
+// culprits are all culprits of an answer.
+func (t candidateNames) culprits(all []bisection.Culprit) string {
 	var names []string
-	for _, c := range t.Culprits {
+	for _, c := range all {
 		names = append(names, t.name(c.Factor, c.Bad))
 	}
 	return prose.List(names)
 }
 
-// titled is a state with what it is called: a commit with its subject.
-func titled(level, title string) string {
-	if title == "" {
-		return level
+// state of a series after so many steps.
+func (t candidateNames) state(steps int) string {
+	if steps == 0 {
+		return t.level(t.candidates[0].Good)
 	}
-	return level + " (" + title + ")"
-}
-
-// maxNamed is how many of those that nothing tells apart are named in the answer; the others are among what can't be
-// measured.
-const maxNamed = 3
-
-// oneOf is a culprit that is one of several.
-func (t bisectionText) oneOf(c bisection.Culprit) string {
-	if len(c.Among) > maxNamed {
-		return fmt.Sprintf("one of the %d commits after %s up to %s", len(c.Among), c.Good, c.Bad)
-	}
-	var names []string
-	for _, s := range c.Among {
-		names = append(names, titled(s.Level, s.Title))
-	}
-	last := len(names) - 1
-	return "commit " + strings.Join(names[:last], ", ") + " or " + names[last]
+	return t.level(t.candidates[steps-1].Bad)
 }
 
 // states are how many there are of a series.
-func (t bisectionText) states(n int) string {
-	if t.Candidates[0].Title != "" {
+func (t candidateNames) states(n int) string {
+	if t.candidates[0].Title != "" {
 		return prose.Count(n, "commit")
 	}
 	return prose.Count(n, "state")
 }
 
 // between which two states it looked.
-func (t bisectionText) between() string {
-	if t.Series {
-		return t.state(0) + " to " + t.state(len(t.Candidates))
+func (t candidateNames) between() string {
+	if t.series {
+		return t.state(0) + " to " + t.state(len(t.candidates))
 	}
 	return "the fast state to the slow one"
 }
 
-// state of a series after so many steps.
-func (t bisectionText) state(steps int) string {
-	if steps == 0 {
-		return t.level(t.Candidates[0].Good)
+// differing is how many candidates there are.
+func (t candidateNames) differing() string {
+	if t.series {
+		return prose.Count(len(t.candidates), "step")
 	}
-	return t.level(t.Candidates[steps-1].Bad)
+	return prose.Count(len(t.candidates), "differing setting")
 }
 
-func (t bisectionText) valueTitle() string {
-	if t.Metric == "" {
-		return "result"
-	}
-	return report.MetricTitle(t.Metric, false)
-}
-
-func (t bisectionText) value(v float64) string { return unit.Value(t.unit(), v) }
-
-func (t bisectionText) unit() lab.Unit {
-	if t.Metric == "" {
-		return lab.Count
-	}
-	return t.Unit
-}
-
-// tried is a bundle in words: by what is applied, or by what is left out, whichever is shorter.
-func (t bisectionText) tried(s bisection.StepResult) string {
-	text := t.mixture(s.Applied)
-	if t.Series {
-		text = t.state(len(s.Applied))
-	}
-	if s.Purpose == "proof" {
-		text = "proof: " + text
-	}
-	return text
-}
-
-// The ends of a search.
-const (
-	slowState = "slow"
-	fastState = "fast"
-)
-
-func (t bisectionText) mixture(applied []int) string {
-	switch n, all := len(applied), len(t.Candidates); {
+func (t candidateNames) mixture(applied []int) string {
+	switch n, all := len(applied), len(t.candidates); {
 	case n == all:
 		return slowState
 	case n == 0:
@@ -179,18 +120,18 @@ func (t bisectionText) mixture(applied []int) string {
 	}
 }
 
-func (t bisectionText) named(numbers []int) string {
+func (t candidateNames) named(numbers []int) string {
 	var names []string
 	for _, n := range numbers {
-		c := t.Candidates[n-1]
+		c := t.candidates[n-1]
 		names = append(names, t.name(c.Factor, c.Bad))
 	}
 	return prose.List(names)
 }
 
-func (t bisectionText) others(numbers []int) []int {
+func (t candidateNames) others(numbers []int) []int {
 	var rest []int
-	for i := range t.Candidates {
+	for i := range t.candidates {
 		if !slices.Contains(numbers, i+1) {
 			rest = append(rest, i+1)
 		}
@@ -198,20 +139,46 @@ func (t bisectionText) others(numbers []int) []int {
 	return rest
 }
 
-func (t bisectionText) likeliest(s bisection.StepResult, most int) []string {
+// tried is a bundle in words: by what is applied, or by what is left out, whichever is shorter.
+func (t candidateNames) tried(s bisection.StepResult) string {
+	text := t.mixture(s.Applied)
+	if t.series {
+		text = t.state(len(s.Applied))
+	}
+	if s.Purpose == "proof" {
+		text = "proof: " + text
+	}
+	return text
+}
+
+func (t candidateNames) likeliest(s bisection.StepResult, most int) []string {
 	var parts []string
 	for _, c := range s.Likeliest[:min(most, len(s.Likeliest))] {
 		name := t.name(c.Factor, c.Bad)
 		switch {
 		case c.Title != "":
 			name = c.Bad
-		case t.Series:
+		case t.series:
 			name = t.step(c.Good, c.Bad)
 		}
 		parts = append(parts, name+" "+probabilityText(c.Probability))
 	}
 	return parts
 }
+
+// titled is a state with what it is called: a commit with its subject.
+func titled(level, title string) string {
+	if title == "" {
+		return level
+	}
+	return level + " (" + title + ")"
+}
+
+// The ends of a search.
+const (
+	slowState = "slow"
+	fastState = "fast"
+)
 
 // probabilityText has a digit more where it is nearly sure: 61%, 99.2%.
 func probabilityText(p float64) string {

@@ -21,8 +21,8 @@ func counterTitles() map[string]string {
 	}
 }
 
-// evidence says what else changed with the result.
-func (t bisectionText) evidence(e *bisection.Evidence, culprits int) []string {
+// evidenceText says what else changed with the result.
+func evidenceText(e *bisection.Evidence, culprits int) []string {
 	if e == nil {
 		return nil
 	}

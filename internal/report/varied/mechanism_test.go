@@ -13,7 +13,7 @@ func TestMechanismsOfCulprits(t *testing.T) {
 	flush := diff.Mechanism{Evidence: diff.Moved, Functions: []diff.FunctionCalls{{Function: "qi_submit_sync", A: 0.02,
 		B: 1}}}
 	still := diff.Mechanism{Evidence: diff.Still}
-	text := bisectionText{Document: bisection.Document{Culprits: []bisection.Culprit{
+	text := proofText{Document: bisection.Document{Culprits: []bisection.Culprit{
 		{Factor: "cmdline:iommu.strict", Bad: "1", Mechanism: &flush}, {Factor: "cmdline:audit", Bad: "1",
 			Mechanism: &still}, {Factor: "cmdline:unknown", Bad: "1"}}}}
 	want := []string{
