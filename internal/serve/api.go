@@ -35,22 +35,30 @@ type apiDocument struct {
 	parameters []string
 }
 
-func (s *Server) apiDocuments() []apiDocument {
+// api answers programs.
+type api struct {
+	library   library
+	histories *histories
+	// light and heavy are the turns of the pages.
+	light, heavy turns
+}
+
+func (a api) documents() []apiDocument {
 	return []apiDocument{
-		{"runs", s.light, s.apiRuns, runParameters()},
-		{"runs/{run}", s.heavy, s.apiRun, nil},
-		{"runs/{run}/result", s.heavy, s.apiResult, nil},
-		{"runs/{run}/facts", s.heavy, s.apiFacts, []string{"role"}},
-		{"runs/{run}/doctor", s.heavy, s.apiDoctor, []string{"role"}},
-		{"runs/{run}/profile", s.heavy, s.apiProfile, nil},
-		{"compare", s.heavy, s.apiCompare, []string{"run", "margin", "anyway"}},
-		{"history/{suite}", s.heavy, s.apiHistory, []string{"cell", "metric", "since", "margin"}},
+		{"runs", a.light, a.runs, runParameters()},
+		{"runs/{run}", a.heavy, a.run, nil},
+		{"runs/{run}/result", a.heavy, a.result, nil},
+		{"runs/{run}/facts", a.heavy, a.facts, []string{"role"}},
+		{"runs/{run}/doctor", a.heavy, a.doctor, []string{"role"}},
+		{"runs/{run}/profile", a.heavy, a.profile, nil},
+		{"compare", a.heavy, a.comparison, []string{"run", "margin", "anyway"}},
+		{"history/{suite}", a.heavy, a.history, []string{"cell", "metric", "since", "margin"}},
 	}
 }
 
-// apiRoutes are what programs ask for.
-func (s *Server) apiRoutes(mux *http.ServeMux) {
-	for _, d := range s.apiDocuments() {
+// routes leads to what programs ask for.
+func (a api) routes(mux *http.ServeMux) {
+	for _, d := range a.documents() {
 		mux.HandleFunc("GET /api/v1/"+d.path, published(d.turns, func(h http.Header, r *http.Request) ([]byte, error) {
 			if err := d.refuse(r); err != nil {
 				return nil, err
@@ -62,7 +70,7 @@ func (s *Server) apiRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v1/schemas/{name}", func(w http.ResponseWriter, r *http.Request) {
 		fileOf(schemas.Files, "application/schema+json", r.PathValue("name"))(w, r)
 	})
-	mux.HandleFunc("GET /api/", published(s.light, func(http.Header, *http.Request) ([]byte, error) {
+	mux.HandleFunc("GET /api/", published(a.light, func(http.Header, *http.Request) ([]byte, error) {
 		return nil, notFound{"there is no such document", "/api/v1/openapi.yaml lists them"}
 	}))
 }
@@ -117,14 +125,14 @@ func encoded(v any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// apiRuns lists the runs that fit, a page of them; the header Link leads to the next.
-func (s *Server) apiRuns(h http.Header, r *http.Request) ([]byte, error) {
-	all, damaged := s.rows()
+// runs lists the runs that fit, a page of them; the header Link leads to the next.
+func (a api) runs(h http.Header, r *http.Request) ([]byte, error) {
+	all, damaged := a.library.rows()
 	if damaged != nil && len(all) == 0 {
 		return nil, damaged
 	}
 	f := readFilter(r.URL.Query())
-	rows, err := s.chosen(all, &f)
+	rows, err := a.library.chosen(all, &f)
 	if err != nil {
 		return nil, err
 	}
@@ -135,22 +143,22 @@ func (s *Server) apiRuns(h http.Header, r *http.Request) ([]byte, error) {
 	return encoded(app.RunsDocument{Schema: app.RunsSchema, Runs: append([]store.Row{}, f.shown(rows)...)})
 }
 
-func (s *Server) apiRun(_ http.Header, r *http.Request) ([]byte, error) {
-	b, err := s.find(r.PathValue("run"))
+func (a api) run(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := a.library.find(r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = results.WriteRuns(s.App, "json", []*store.Bundle{b}, &out, report.Options{})
+	err = results.WriteRuns(a.library.app, "json", []*store.Bundle{b}, &out, report.Options{})
 	return out.Bytes(), err
 }
 
-func (s *Server) apiResult(_ http.Header, r *http.Request) ([]byte, error) {
-	b, err := s.find(r.PathValue("run"))
+func (a api) result(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := a.library.find(r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
-	found, ok, err := results.Found(s.App, b)
+	found, ok, err := results.Found(a.library.app, b)
 	if err == nil && !ok {
 		err = notFound{"the result of run " + b.Run.ID + " are its cells", "/api/v1/runs/" + b.Run.ID + " has them"}
 	}
@@ -160,8 +168,8 @@ func (s *Server) apiResult(_ http.Header, r *http.Request) ([]byte, error) {
 	return hidden(found)
 }
 
-func (s *Server) apiFacts(_ http.Header, r *http.Request) ([]byte, error) {
-	b, err := s.find(r.PathValue("run"))
+func (a api) facts(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := a.library.find(r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
@@ -172,8 +180,8 @@ func (s *Server) apiFacts(_ http.Header, r *http.Request) ([]byte, error) {
 	return encoded(d)
 }
 
-func (s *Server) apiDoctor(_ http.Header, r *http.Request) ([]byte, error) {
-	b, err := s.find(r.PathValue("run"))
+func (a api) doctor(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := a.library.find(r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
@@ -192,8 +200,8 @@ func (s *Server) apiDoctor(_ http.Header, r *http.Request) ([]byte, error) {
 	return encoded(d)
 }
 
-func (s *Server) apiProfile(_ http.Header, r *http.Request) ([]byte, error) {
-	b, err := s.find(r.PathValue("run"))
+func (a api) profile(_ http.Header, r *http.Request) ([]byte, error) {
+	b, err := a.library.find(r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}
@@ -207,31 +215,31 @@ func (s *Server) apiProfile(_ http.Header, r *http.Request) ([]byte, error) {
 	return hidden(found)
 }
 
-func (s *Server) apiCompare(_ http.Header, r *http.Request) ([]byte, error) {
-	bundles, err := s.compared(r.URL.Query()["run"])
+func (a api) comparison(_ http.Header, r *http.Request) ([]byte, error) {
+	bundles, err := a.library.compared(r.URL.Query()["run"])
 	if err != nil {
 		return nil, err
 	}
 	q := r.URL.Query()
 	o := results.CompareOptions{Alpha: compare.DefaultAlpha, Margins: q["margin"], Anyway: q.Has("anyway")}
-	found, err := results.Comparison(s.App, idsOf(bundles), o, true)
+	found, err := results.Comparison(a.library.app, idsOf(bundles), o, true)
 	if err != nil {
 		return nil, err
 	}
 	return hidden(found)
 }
 
-func (s *Server) apiHistory(_ http.Header, r *http.Request) ([]byte, error) {
+func (a api) history(_ http.Header, r *http.Request) ([]byte, error) {
 	suite, q := r.PathValue("suite"), r.URL.Query()
-	if err := s.mayFollow(suite); err != nil {
+	if err := a.histories.mayFollow(suite); err != nil {
 		return nil, err
 	}
 	f := historyFilter{Cell: q.Get("cell"), Metric: q.Get("metric"), Since: q.Get("since"), Margin: q.Get("margin")}
-	o, err := f.options(s.Store)
+	o, err := f.options(a.library.store)
 	if err != nil {
 		return nil, err
 	}
-	of, err := s.historyOf(suite, f, o)
+	of, err := a.histories.of(suite, f, o)
 	if err != nil {
 		return nil, err
 	}

@@ -153,7 +153,7 @@ func TestAPIParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := described(t, at).Paths
-	for _, d := range s.apiDocuments() {
+	for _, d := range s.api.documents() {
 		var want []string
 		for _, p := range paths["/api/v1/"+d.path].Get.Parameters {
 			if p.In == "query" {

@@ -13,22 +13,32 @@ const (
 	quietAtMost = 15 * time.Second
 )
 
+// follower lets browsers follow runs.
+type follower struct {
+	library library
+	// watching bounds how many browsers do.
+	watching chan struct{}
+}
+
+// mostWatching is how many browsers follow runs.
+const mostWatching = 64
+
 // changes tells a browser, as server-sent events, that a run is no more what it was at the stamp that the browser has
 // seen: "changed" with the stamp of now, and "ended" when nobody carries it out any more.
 // Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
 //	event: changed
 //	data: 10 1795772503549560163 80808 1795772462633558956 2026-11-27T18:20:14.251Z
-func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
+func (f follower) changes(w http.ResponseWriter, r *http.Request) {
 	select {
-	case s.watching <- struct{}{}:
-		defer func() { <-s.watching }()
+	case f.watching <- struct{}{}:
+		defer func() { <-f.watching }()
 	default:
 		w.Header().Set("Retry-After", "60")
 		refuse(w, r, http.StatusServiceUnavailable, "too many browsers follow runs")
 		return
 	}
-	b, err := s.find(r.PathValue("run"))
+	b, err := f.library.find(r.PathValue("run"))
 	if err != nil {
 		refuse(w, r, statusOf(err), err.Error())
 		return
@@ -45,7 +55,7 @@ func (s *Server) changes(w http.ResponseWriter, r *http.Request) {
 	}
 	seen, spoke := r.URL.Query().Get("seen"), time.Now()
 	for {
-		stamp, err := s.stamp(b)
+		stamp, err := f.library.stamp(b)
 		switch {
 		case err != nil || !b.Whole().Active():
 			_ = say("event: ended\ndata: %s\n\n", stamp)

@@ -15,8 +15,17 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// gate lets requests in.
+type gate struct {
+	// token and hosts are those of Options. tls is set if connections are encrypted.
+	token string
+	hosts []string
+	tls   bool
+	open  *connections
+}
+
 // guard refuses what no reader's browser asks for, before anything else is done.
-func (s *Server) guard(next http.Handler) http.Handler {
+func (g gate) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
@@ -24,7 +33,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer") // labels and machines are nobody else's business
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if r.URL.Path == healthPath || s.open.crowded(r.RemoteAddr) {
+		if r.URL.Path == healthPath || g.open.crowded(r.RemoteAddr) {
 			h.Set("Connection", "close")
 		}
 		switch {
@@ -33,14 +42,14 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			refuse(w, r, http.StatusMethodNotAllowed, "headroom serve only reads")
 		case r.URL.Path == healthPath:
 			send(w, r, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
-		case s.Hosts != nil && !slices.Contains(s.Hosts, strings.ToLower(r.Host)):
-			refuse(w, r, http.StatusMisdirectedRequest, "this server is asked for as "+strings.Join(s.Hosts, " or "))
-		case !s.sameOrigin(r):
+		case g.hosts != nil && !slices.Contains(g.hosts, strings.ToLower(r.Host)):
+			refuse(w, r, http.StatusMisdirectedRequest, "this server is asked for as "+strings.Join(g.hosts, " or "))
+		case !g.sameOrigin(r):
 			refuse(w, r, http.StatusForbidden, "a page of another site asks for this")
-		case s.Token == "" || s.authorized(r):
+		case g.token == "" || g.authorized(r):
 			next.ServeHTTP(w, r)
-		case s.matches(r.URL.Query().Get(tokenName)):
-			s.remember(w, r)
+		case g.matches(r.URL.Query().Get(tokenName)):
+			g.remember(w, r)
 		default:
 			h.Set("WWW-Authenticate", `Bearer realm="headroom"`)
 			refuse(w, r, http.StatusUnauthorized,
@@ -68,9 +77,9 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 
 // sameOrigin says whether a request comes from a page of this server, from a program, or from somebody who follows a
 // link. Browsers say which: https://www.w3.org/TR/fetch-metadata/
-func (s *Server) sameOrigin(r *http.Request) bool {
+func (g gate) sameOrigin(r *http.Request) bool {
 	scheme := "http"
-	if s.TLS {
+	if g.tls {
 		scheme = "https"
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && origin != scheme+"://"+r.Host {
@@ -86,29 +95,29 @@ func (s *Server) sameOrigin(r *http.Request) bool {
 // tokenName is that of the parameter and of the cookie which have the token.
 const tokenName = "token"
 
-func (s *Server) authorized(r *http.Request) bool {
+func (g gate) authorized(r *http.Request) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return s.matches(token)
+		return g.matches(token)
 	}
-	c, err := r.Cookie(s.cookieName())
-	return err == nil && s.matches(c.Value)
+	c, err := r.Cookie(g.cookieName())
+	return err == nil && g.matches(c.Value)
 }
 
-func (s *Server) matches(token string) bool {
-	return subtle.ConstantTimeCompare([]byte(token), []byte(s.Token)) == 1
+func (g gate) matches(token string) bool {
+	return subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
 }
 
 // cookieName has a prefix by which a browser takes the cookie from an encrypted connection to this host alone.
-func (s *Server) cookieName() string {
-	if s.TLS {
+func (g gate) cookieName() string {
+	if g.tls {
 		return "__Host-headroom-" + tokenName
 	}
 	return "headroom-" + tokenName
 }
 
 // remember keeps the token of an address in a cookie, and leads to the address without it, which can be sent around.
-func (s *Server) remember(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, &http.Cookie{Name: s.cookieName(), Value: s.Token, Path: "/", HttpOnly: true, Secure: s.TLS,
+func (g gate) remember(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{Name: g.cookieName(), Value: g.token, Path: "/", HttpOnly: true, Secure: g.tls,
 		SameSite: http.SameSiteLaxMode})
 	query := r.URL.Query()
 	query.Del(tokenName)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,54 +14,18 @@ import (
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/history"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
-	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
 	"github.com/headroom/headroom/internal/visible"
 )
 
 // historyRoutes are the pages that follow suites over their runs.
-func (s *Server) historyRoutes(mux *http.ServeMux) {
+func (s *site) historyRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /history", s.page(s.light, s.suites))
 	mux.HandleFunc("GET /history/{suite}", s.page(s.heavy, s.history))
-}
-
-// followedSuite is a suite in the list of those that can be followed.
-type followedSuite struct {
-	Name, Address string
-	Runs          int
-	// Newest is when the newest run was made, which has the ID and a Short one.
-	Newest    time.Time
-	ID, Short string
-	Machines  []string
-}
-
-// followedSuites are the suites of which a run has ended. Damaged runs are named in the error, beside the others.
-func followedSuites(st *store.Store) (list []followedSuite, damaged error) {
-	rows, damaged := st.List()
-	shortID := st.ShortIDs()
-	for _, name := range results.SuitesIn(st) {
-		f := followedSuite{Name: visible.Line(name), Address: historyAddress(name)}
-		for _, r := range rows {
-			if !results.InHistory(r, name) {
-				continue
-			}
-			f.Runs++
-			f.Machines = append(f.Machines, visible.Line(r.Target))
-			if f.ID == "" || r.Created.After(f.Newest) {
-				f.Newest, f.ID, f.Short = r.Created, r.ID, shortID(r.ID)
-			}
-		}
-		if f.Runs > 0 {
-			f.Machines = distinct(f.Machines)
-			list = append(list, f)
-		}
-	}
-	return list, damaged
 }
 
 // historyAddress is where a suite is followed; empty for the two names that no address can have.
@@ -74,8 +37,8 @@ func historyAddress(suite string) string {
 }
 
 // suites is the page of all suites that can be followed.
-func (s *Server) suites(*http.Request) (page, error) {
-	list, damaged := followedSuites(s.Store)
+func (s *site) suites(*http.Request) (page, error) {
+	list, damaged := followedSuites(s.library.store)
 	if damaged != nil && len(list) == 0 {
 		return page{}, damaged
 	}
@@ -117,20 +80,20 @@ type historyPart struct {
 const mostOpenCharts = 24
 
 // history is the page of a suite: what headroom history shows, with charts that lead to the runs.
-func (s *Server) history(r *http.Request) (page, error) {
+func (s *site) history(r *http.Request) (page, error) {
 	suite := r.PathValue("suite")
-	if err := s.mayFollow(suite); err != nil {
+	if err := s.histories.mayFollow(suite); err != nil {
 		return page{}, err
 	}
 	q := r.URL.Query()
 	p := historyPage{historyFilter: historyFilter{Cell: q.Get("cell"), Metric: q.Get("metric"), Since: q.Get("since"),
 		Margin: q.Get("margin")}, Title: "History of " + visible.Line(suite), Address: historyAddress(suite)}
-	o, err := p.options(s.Store)
+	o, err := p.options(s.library.store)
 	if err != nil {
 		return page{}, err
 	}
 	shown := page{Title: p.Title, Template: "history", Section: "history"}
-	of, err := s.historyOf(suite, p.historyFilter, o)
+	of, err := s.histories.of(suite, p.historyFilter, o)
 	found := of.found
 	p.Damaged = textOf(of.damaged)
 	if said, ok := errors.AsType[*lab.Error](err); ok && said.Kind == lab.Usage {
@@ -142,63 +105,11 @@ func (s *Server) history(r *http.Request) (page, error) {
 		return page{}, err
 	}
 	followed := found.Published.(history.Document)
-	w := inWords{report.Options{ShortID: s.Store.ShortIDs()}, of.hide}
+	w := inWords{report.Options{ShortID: s.library.store.ShortIDs()}, of.hide}
 	p.suggest(followed, w)
 	p.Parts, err = w.historyParts(followed, found.Document(w.Options).Rewritten(w.hide))
 	shown.Data = p
 	return shown, err
-}
-
-// followedHistory is a history as it was found, without the runs that it was made of, which would take much memory: how
-// what they know of hardware is hidden is enough. Damaged says what is wrong with other runs.
-type followedHistory struct {
-	found   results.ResultDocument
-	hide    func(string) string
-	damaged error
-}
-
-// mostHistories is how many are cached.
-const mostHistories = 8
-
-// historyOf is the history of a suite by a filter and its options. To look for changes in hundreds of runs takes
-// seconds, and a page is asked for again and again until the next run.
-func (s *Server) historyOf(suite string, f historyFilter, o results.HistoryOptions) (followedHistory, error) {
-	rows, err := s.Store.List()
-	stamp := []string{textOf(err)}
-	for _, r := range rows {
-		if !results.InHistory(r, suite) {
-			continue
-		}
-		of, err := s.Store.Stamp(r.ID)
-		stamp = append(stamp, r.ID, of, textOf(err), strconv.FormatBool(r.Created.Before(o.Since)))
-	}
-	defer s.histories.keepMost(mostHistories)
-	name := strings.Join([]string{suite, f.Cell, f.Metric, f.Since, f.Margin}, "\x00")
-	return s.histories.get(name, strings.Join(stamp, " "), func() (h followedHistory, err error) {
-		h.found, h.damaged, err = results.History(s.App, suite, o)
-		h.hide, h.found.Runs = summary.Hiding(h.found.Runs...), nil
-		return h, err
-	})
-}
-
-// mayFollow says whether runs of a suite have ended.
-func (s *Server) mayFollow(suite string) error {
-	list, damaged := followedSuites(s.Store)
-	if slices.ContainsFunc(list, func(f followedSuite) bool { return f.Address == historyAddress(suite) }) {
-		return nil
-	}
-	if damaged != nil {
-		return damaged // there may well be some
-	}
-	hint := "headroom run measures one"
-	if len(list) > 0 {
-		var names []string
-		for _, f := range list {
-			names = append(names, f.Name)
-		}
-		hint = "there are runs of " + prose.List(names)
-	}
-	return notFound{"no run of a suite " + visible.Line(suite) + " has ended here", hint}
 }
 
 // options are those of the filter.

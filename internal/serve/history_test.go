@@ -246,18 +246,18 @@ func TestHistoryIsFoundOnce(t *testing.T) {
 		t.Helper()
 		o, err := f.options(s.Store)
 		if err == nil {
-			_, err = s.historyOf("nightly", f, o)
+			_, err = s.site.histories.of("nightly", f, o)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	found := func() *cached[followedHistory] { return s.histories.known["nightly\x00\x00\x00\x00"] }
+	found := func() *cached[followedHistory] { return s.site.histories.cache.known["nightly\x00\x00\x00\x00"] }
 	looked(historyFilter{})
 	first := found()
 	looked(historyFilter{Cell: "read"})
 	looked(historyFilter{})
-	if len(s.histories.known) != 2 || found() != first {
+	if len(s.site.histories.cache.known) != 2 || found() != first {
 		t.Error("it was found twice, or is that of another filter")
 	}
 	run, repetitions := summarytest.Run(t, "measured")
@@ -289,7 +289,7 @@ func TestHistoryIsFoundOnce(t *testing.T) {
 	for i := range 2 * mostHistories {
 		looked(historyFilter{Margin: fmt.Sprint(i+1, "%")})
 	}
-	if n := len(s.histories.known); n != mostHistories {
+	if n := len(s.site.histories.cache.known); n != mostHistories {
 		t.Errorf("%d are remembered", n)
 	}
 }

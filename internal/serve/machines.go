@@ -14,12 +14,11 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/report/machines"
 	"github.com/headroom/headroom/internal/results"
-	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/visible"
 )
 
 // machineRoutes are the pages of the machines that runs know something of.
-func (s *Server) machineRoutes(mux *http.ServeMux) {
+func (s *site) machineRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /machines", s.page(s.light, s.machines))
 	mux.HandleFunc("GET /machines/{run}", s.page(s.heavy, s.machine))
 	mux.HandleFunc("GET /machines/difference", s.page(s.heavy, s.machineDifferences))
@@ -33,12 +32,12 @@ type machineRow struct {
 }
 
 // machines is the page of all targets that runs were measured on.
-func (s *Server) machines(*http.Request) (page, error) {
-	rows, damaged := s.rows()
+func (s *site) machines(*http.Request) (page, error) {
+	rows, damaged := s.library.rows()
 	if damaged != nil && len(rows) == 0 {
 		return page{}, damaged
 	}
-	shortID := s.Store.ShortIDs()
+	shortID := s.library.store.ShortIDs()
 	byName := map[string]*machineRow{}
 	for _, r := range rows {
 		if r.Target == "" || r.Source == lab.Imported { // which knows next to nothing of its machine
@@ -72,8 +71,8 @@ func machineAddress(run, role string) string {
 }
 
 // machine is the page of a run's machine: findings, and below them its facts.
-func (s *Server) machine(r *http.Request) (page, error) {
-	b, err := s.find(r.PathValue("run"))
+func (s *site) machine(r *http.Request) (page, error) {
+	b, err := s.library.find(r.PathValue("run"))
 	if err != nil {
 		return page{}, err
 	}
@@ -132,42 +131,9 @@ func differenceAddress(runs []string, roles ...string) string {
 	return "/machines/difference?" + q.Encode()
 }
 
-// machineOfRun is one of the machines of a run. Role is empty where there is only one.
-type machineOfRun struct {
-	*store.Bundle
-	role string
-}
-
-// twoMachines are those of two runs, the older one first; or as they are asked for, with the role of each, where runs
-// are on several targets: &role=client&role=server.
-func (s *Server) twoMachines(q url.Values) (two []machineOfRun, err error) {
-	refs, roles := q["run"], q["role"]
-	if len(refs) != 2 || len(roles) != 0 && len(roles) != 2 {
-		return nil, app.Usage("it takes two machines", "tick two in the list of machines")
-	}
-	bundles, err := s.compared(refs)
-	if err != nil {
-		return nil, err
-	}
-	for i, b := range bundles {
-		m := machineOfRun{b, ""}
-		if len(roles) > 0 {
-			m.role = roles[i]
-			m.Bundle, err = s.find(refs[i])
-		} else if all := app.Machines(b); len(all) > 1 {
-			m.role = all[0]
-		}
-		if err != nil {
-			return nil, err
-		}
-		two = append(two, m)
-	}
-	return two, nil
-}
-
 // machineDifferences is the page of what two machines differ in: /machines/difference?run=7KQ4&run=9ZZZ.
-func (s *Server) machineDifferences(r *http.Request) (page, error) {
-	two, err := s.twoMachines(r.URL.Query())
+func (s *site) machineDifferences(r *http.Request) (page, error) {
+	two, err := s.library.twoMachines(r.URL.Query())
 	if err != nil {
 		return page{}, err
 	}

@@ -25,17 +25,25 @@ const (
 	textFormat      = "0.0.4"
 )
 
-// metrics answers Prometheus: the figures of the newest run of each suite, target and place, and of the store. What
+// exporter answers Prometheus.
+type exporter struct {
+	library library
+	turns   turns
+	// rendered are the samples of runs, by their IDs.
+	rendered cache[*runs.Families]
+}
+
+// answer answers Prometheus: the figures of the newest run of each suite, target and place, and of the store. What
 // went before is in Prometheus, which has asked before.
-func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
+func (e *exporter) answer(w http.ResponseWriter, r *http.Request) {
 	kind := textType + "; version=" + textFormat + "; charset=utf-8"
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if q := wanted(accept, openMetricsType, openMetrics); q > 0 && q >= wanted(accept, textType, textFormat) {
 		kind = openMetricsType + "; version=" + openMetrics + "; charset=utf-8"
 	}
-	s.scrapes.answer(w, r, content{kind, func() ([]byte, error) {
+	e.turns.answer(w, r, content{kind, func() ([]byte, error) {
 		var body bytes.Buffer
-		err := s.writeMetrics(&body)
+		err := e.write(&body)
 		return body.Bytes(), err
 	}, func(err error) []byte { return []byte(errorPage(err).Title + "\n") }})
 }
@@ -55,23 +63,23 @@ func wanted(accept, kind, version string) (most float64) {
 	return most
 }
 
-// writeMetrics writes what there is to say of the store, and the samples of its newest runs, as headroom export writes
+// write writes what there is to say of the store, and the samples of its newest runs, as headroom export writes
 // them. A run that can't be read costs its own samples alone, and is counted.
-func (s *Server) writeMetrics(w *bytes.Buffer) error {
-	rows, damaged := s.Store.List()
+func (e *exporter) write(w *bytes.Buffer) error {
+	rows, damaged := e.library.store.List()
 	if damaged != nil && len(rows) == 0 {
 		return damaged
 	}
-	bundles, unread := s.newest(rows)
+	bundles, unread := e.library.newest(rows)
 	samples := &runs.Families{}
 	read := slices.DeleteFunc(slices.Clone(bundles), func(b *store.Bundle) bool {
-		of, err := s.samples(b.Run.ID)
+		of, err := e.samples(b.Run.ID)
 		if err == nil {
 			samples.Append(of)
 		}
 		return err != nil
 	})
-	s.rendered.keep(func(id string) bool {
+	e.rendered.keep(func(id string) bool {
 		return slices.ContainsFunc(bundles, func(b *store.Bundle) bool { return b.Run.ID == id })
 	})
 	all := storeFamilies(rows, read, unread+len(bundles)-len(read)+countErrors(damaged))
@@ -81,48 +89,18 @@ func (s *Server) writeMetrics(w *bytes.Buffer) error {
 
 // samples are those of a run. Prometheus asks every minute for runs that do not change, and one of tens of thousands of
 // repetitions takes seconds to read.
-func (s *Server) samples(id string) (*runs.Families, error) {
-	stamp, err := s.Store.Stamp(id) // before it is read
+func (e *exporter) samples(id string) (*runs.Families, error) {
+	stamp, err := e.library.store.Stamp(id) // before it is read
 	if err != nil {
 		return nil, err
 	}
-	return s.rendered.get(id, stamp, func() (*runs.Families, error) {
-		b, err := s.Store.Find(id)
+	return e.rendered.get(id, stamp, func() (*runs.Families, error) {
+		b, err := e.library.store.Find(id)
 		if err != nil {
 			return nil, err
 		}
-		return results.RunSamples(s.App, b, report.Options{Names: true}) // as lists name them
+		return results.RunSamples(e.library.app, b, report.Options{Names: true}) // as lists name them
 	})
-}
-
-// inSeries says whether a run is one of a series: it is complete, and measured what its suite says, no experiment and
-// no part of one. The figures of an experiment are an answer for people, and would be a level of their own in a graph.
-func inSeries(r store.Row) bool {
-	return r.Status == lab.Complete && r.Experiment == "" && r.Pair == "" && !r.Design.HasParts()
-}
-
-// newest are the newest runs of each suite, target and place, the one that was measured last first. Unread is how many
-// of them can't be read.
-func (s *Server) newest(rows []store.Row) (bundles []*store.Bundle, unread int) {
-	type series struct{ suite, target, place string }
-	seen := map[series]bool{}
-	rows = slices.Clone(rows)
-	slices.SortStableFunc(rows, func(a, b store.Row) int { return b.Created.Compare(a.Created) })
-	for _, r := range rows {
-		of := series{results.SuiteOf(r), r.Target, r.Place}
-		if seen[of] || !inSeries(r) {
-			continue
-		}
-		seen[of] = true
-		b, err := s.Store.Find(r.ID)
-		switch {
-		case err == nil:
-			bundles = append(bundles, b)
-		case lab.KindOf(err) != lab.Usage: // which one is that was removed a moment ago
-			unread++
-		}
-	}
-	return bundles, unread
 }
 
 // storeFamilies are samples of the store as a whole. A status is there also when no run has it, or an alert on it would

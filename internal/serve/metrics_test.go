@@ -226,10 +226,10 @@ func TestMetricsReadARunOnce(t *testing.T) {
 	}
 	read := func() *cached[*runs.Families] {
 		t.Helper()
-		if err := s.writeMetrics(new(bytes.Buffer)); err != nil || len(s.rendered.known) != 1 {
-			t.Fatalf("%d runs are known, %v", len(s.rendered.known), err)
+		if err := s.exporter.write(new(bytes.Buffer)); err != nil || len(s.exporter.rendered.known) != 1 {
+			t.Fatalf("%d runs are known, %v", len(s.exporter.rendered.known), err)
 		}
-		return s.rendered.known[all[1].ID]
+		return s.exporter.rendered.known[all[1].ID]
 	}
 	first := read()
 	if first.value == nil || read().value != first.value {
@@ -248,8 +248,8 @@ func TestMetricsReadARunOnce(t *testing.T) {
 	if err := os.RemoveAll(b.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.writeMetrics(new(bytes.Buffer)); err != nil || s.rendered.known[all[1].ID] != nil ||
-		s.rendered.known[all[0].ID] == nil {
-		t.Errorf("%v: %d runs are known", err, len(s.rendered.known))
+	if err := s.exporter.write(new(bytes.Buffer)); err != nil || s.exporter.rendered.known[all[1].ID] != nil ||
+		s.exporter.rendered.known[all[0].ID] == nil {
+		t.Errorf("%v: %d runs are known", err, len(s.exporter.rendered.known))
 	}
 }

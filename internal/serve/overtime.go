@@ -47,16 +47,16 @@ func overTimeAddress(run, cell string) string {
 }
 
 // overTime is the page of a cell of a run.
-func (s *Server) overTime(r *http.Request) (page, error) {
-	b, err := s.find(r.PathValue("run"))
+func (s *site) overTime(r *http.Request) (page, error) {
+	b, err := s.library.find(r.PathValue("run"))
 	if err != nil {
 		return page{}, err
 	}
-	name, plots, err := results.OverTime(s.App, b, r.PathValue("cell"))
+	name, plots, err := results.OverTime(s.library.app, b, r.PathValue("cell"))
 	if err != nil {
 		return page{}, err
 	}
-	short := s.Store.ShortID(b.Run.ID)
+	short := s.library.store.ShortID(b.Run.ID)
 	if len(plots) == 0 {
 		return page{}, notFound{"run " + short + " has no " + visible.Line(r.PathValue("cell")) + " over time",
 			runAddress(b.Run.ID) + " has what there is"}

@@ -13,7 +13,7 @@ import (
 )
 
 // profileRoutes are the pages of what each I/O costs.
-func (s *Server) profileRoutes(mux *http.ServeMux) {
+func (s *site) profileRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /profiles/{run}", s.page(s.heavy, s.profile))
 	mux.HandleFunc("GET /profiles/difference", s.page(s.heavy, s.profileDifference))
 }
@@ -26,8 +26,8 @@ func profileDifferenceAddress(ids ...string) string {
 }
 
 // profile is the page of a run's profiled loads, with their flame graph.
-func (s *Server) profile(r *http.Request) (page, error) {
-	b, err := s.find(r.PathValue("run"))
+func (s *site) profile(r *http.Request) (page, error) {
+	b, err := s.library.find(r.PathValue("run"))
 	if err != nil {
 		return page{}, err
 	}
@@ -42,13 +42,13 @@ func (s *Server) profile(r *http.Request) (page, error) {
 	if len(b.Run.PartNames()) > 1 {
 		links = append(links, link{"by what its first arm and its last differ", profileDifferenceAddress(b.Run.ID)})
 	}
-	p, err := ofDocument(summary.WithoutSerials(found.Document(s.options()), found.Runs...), links...)
+	p, err := ofDocument(summary.WithoutSerials(found.Document(s.library.options()), found.Runs...), links...)
 	p.Section = "runs"
 	return p, err
 }
 
 // profileDifference is the page of by what two profiles differ: /profiles/difference?run=7KQ4&run=9ZZZ.
-func (s *Server) profileDifference(r *http.Request) (page, error) {
+func (s *site) profileDifference(r *http.Request) (page, error) {
 	refs := r.URL.Query()["run"]
 	const sides = 2
 	if len(refs) == 0 || len(refs) > sides {
@@ -57,20 +57,20 @@ func (s *Server) profileDifference(r *http.Request) (page, error) {
 	var bundles []*store.Bundle
 	var links []link
 	for _, ref := range refs {
-		b, err := s.find(ref)
+		b, err := s.library.find(ref)
 		if err != nil {
 			return page{}, err
 		}
 		bundles = append(bundles, b)
-		links = append(links, link{visible.Line(s.Store.ShortID(b.Run.ID)), runAddress(b.Run.ID)})
+		links = append(links, link{visible.Line(s.library.store.ShortID(b.Run.ID)), runAddress(b.Run.ID)})
 	}
 	o := results.ProfileDiffOptions{Alpha: results.ProfileAlpha}
 	o.Functions = profiled.ShownFunctions
-	found, err := results.ProfileDifference(s.Store, idsOf(bundles), o)
+	found, err := results.ProfileDifference(s.library.store, idsOf(bundles), o)
 	if err != nil {
 		return page{}, err
 	}
-	p, err := ofDocument(summary.WithoutSerials(found.Document(s.options()), found.Runs...), links...)
+	p, err := ofDocument(summary.WithoutSerials(found.Document(s.library.options()), found.Runs...), links...)
 	p.Section = "runs"
 	return p, err
 }

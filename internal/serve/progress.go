@@ -33,12 +33,3 @@ func progressOf(b *store.Bundle) *progressPart {
 	}
 	return part
 }
-
-// stamp changes whenever what the page of a run says does: with its bundle, and with what it says of its progress.
-func (s *Server) stamp(b *store.Bundle) (string, error) {
-	stamp, err := s.Store.Stamp(b.Whole().Run.ID)
-	if p, ok := b.Whole().Progress(); ok {
-		stamp += " " + p.At.Format(time.RFC3339Nano)
-	}
-	return stamp, err
-}

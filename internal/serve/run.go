@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/render"
-	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/summary"
@@ -41,22 +40,19 @@ func (p documentPage) of(d document.Document) (page, error) {
 	return page{Title: p.Title, Template: "document", Data: p}, err
 }
 
-// options of what is shown: without serial numbers, and with IDs as short as can be.
-func (s *Server) options() report.Options { return report.Options{ShortID: s.Store.ShortIDs()} }
-
 // run is the page of a run: today's report, which changes as long as the run goes on.
-func (s *Server) run(r *http.Request) (page, error) {
-	b, err := s.find(r.PathValue("run"))
+func (s *site) run(r *http.Request) (page, error) {
+	b, err := s.library.find(r.PathValue("run"))
 	if err != nil {
 		return page{}, err
 	}
-	stamp, err := s.stamp(b) // before it is read
+	stamp, err := s.library.stamp(b) // before it is read
 	if err != nil {
 		return page{}, err
 	}
-	o := s.options()
+	o := s.library.options()
 	o.CellAddress = func(cell string) string { return overTimeAddress(b.Run.ID, cell) }
-	d, err := results.RunDocument(s.App, b, o)
+	d, err := results.RunDocument(s.library.app, b, o)
 	if err != nil {
 		return page{}, err
 	}

@@ -133,35 +133,6 @@ type runRow struct {
 	Running                                bool
 }
 
-// rows are the runs of the store, without what names one piece of hardware.
-func (s *Server) rows() ([]store.Row, error) {
-	all, damaged := s.Store.List()
-	for i, row := range all {
-		all[i] = row.ForOthers()
-	}
-	return all, damaged
-}
-
-// chosen are those of the runs that a filter asks for, in its order. A page beyond the last becomes the last.
-func (s *Server) chosen(all []store.Row, f *runFilter) ([]store.Row, error) {
-	since := time.Time{}
-	if f.Since != "" {
-		var err error
-		if since, err = sinceOf(s.Store, f.Since); err != nil {
-			return nil, err
-		}
-	}
-	var rows []store.Row
-	for _, row := range all {
-		if f.fits(row, since) {
-			rows = append(rows, row)
-		}
-	}
-	f.sort(rows)
-	f.Page = min(f.Page, 1+max(0, len(rows)-1)/rowsPerPage)
-	return rows, nil
-}
-
 // shown are those of the page.
 func (f runFilter) shown(rows []store.Row) []store.Row {
 	first := (f.Page - 1) * rowsPerPage
@@ -169,17 +140,17 @@ func (f runFilter) shown(rows []store.Row) []store.Row {
 }
 
 // runs is the page of all runs.
-func (s *Server) runs(r *http.Request) (page, error) {
-	all, damaged := s.rows()
+func (s *site) runs(r *http.Request) (page, error) {
+	all, damaged := s.library.rows()
 	if damaged != nil && len(all) == 0 {
 		return page{}, damaged
 	}
 	f := readFilter(r.URL.Query())
-	rows, err := s.chosen(all, &f)
+	rows, err := s.library.chosen(all, &f)
 	if err != nil {
 		return page{}, err
 	}
-	list := runsPage{runFilter: f, Heads: f.heads(), Fitting: len(rows), All: len(all), Store: s.Store.Dir(),
+	list := runsPage{runFilter: f, Heads: f.heads(), Fitting: len(rows), All: len(all), Store: s.library.store.Dir(),
 		Damaged: textOf(damaged), Newer: f.at(f.Page-1, len(rows)), Older: f.at(f.Page+1, len(rows))}
 	for _, row := range all {
 		list.Suites, list.Machines = append(list.Suites, results.SuiteOf(row)), append(list.Machines, row.Target)
@@ -188,7 +159,7 @@ func (s *Server) runs(r *http.Request) (page, error) {
 	for _, names := range []*[]string{&list.Suites, &list.Machines, &list.Statuses, &list.Warnings} {
 		*names = distinct(*names)
 	}
-	shortID := s.Store.ShortIDs()
+	shortID := s.library.store.ShortIDs()
 	for _, row := range f.shown(rows) {
 		list.Rows = append(list.Rows, rowOf(row, shortID))
 	}

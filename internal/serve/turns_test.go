@@ -31,10 +31,10 @@ func occupied(t *testing.T) (*Server, []lab.Run) {
 		t.Fatal(err)
 	}
 	for range heavyWorkers {
-		s.heavy.working <- struct{}{}
+		s.site.heavy.working <- struct{}{}
 	}
 	for range heavyWorkers + heavyWaiting {
-		s.heavy.admitted <- struct{}{}
+		s.site.heavy.admitted <- struct{}{}
 	}
 	return s, all
 }
@@ -62,8 +62,8 @@ func TestLightPagesDoNotWaitForHeavyOnes(t *testing.T) {
 			t.Errorf("%s: %s, %v\n%s", path, got.Status, got.Header, body)
 		}
 	}
-	<-s.heavy.working
-	<-s.heavy.admitted
+	<-s.site.heavy.working
+	<-s.site.heavy.admitted
 	if got, body := answer(t, at, http.MethodGet, "/runs/"+id); got.StatusCode != http.StatusOK {
 		t.Errorf("with a turn: %s\n%s", got.Status, body)
 	}
@@ -127,10 +127,10 @@ func TestTurns(t *testing.T) {
 func TestAnswersThatAreNotReadTakeNoTurn(t *testing.T) {
 	s, all := occupied(t)
 	for range heavyWorkers + heavyWaiting {
-		<-s.heavy.admitted
+		<-s.site.heavy.admitted
 	}
 	for range heavyWorkers {
-		<-s.heavy.working
+		<-s.site.heavy.working
 	}
 	w := unread{http.Header{}, make(chan struct{}), make(chan struct{})}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/runs/"+all[0].ID, nil)
@@ -139,7 +139,7 @@ func TestAnswersThatAreNotReadTakeNoTurn(t *testing.T) {
 	}
 	go s.Handler().ServeHTTP(w, r)
 	<-w.writing
-	if working, admitted := len(s.heavy.working), len(s.heavy.admitted); working != 0 || admitted != 1 {
+	if working, admitted := len(s.site.heavy.working), len(s.site.heavy.admitted); working != 0 || admitted != 1 {
 		t.Errorf("%d turns and %d places are taken", working, admitted)
 	}
 	close(w.read)
