@@ -34,7 +34,7 @@ func (m *Machine) readSnapshot() {
 	}
 	for _, folder := range []string{"proc", "sys"} {
 		if n, err := k.tree.Folder(folder); err == nil {
-			m.put("/"+folder, n)
+			m.files.put("/"+folder, n)
 		}
 	}
 }
@@ -50,7 +50,7 @@ var kernelLine = regexp.MustCompile(`(?m)^Kernel release: (\d\S+)$`)
 func readSystemInfo(m *Machine, text string) bool {
 	f := kernelLine.FindStringSubmatch(text)
 	if f != nil {
-		m.file("/proc/sys/kernel/osrelease", f[1]+"\n")
+		m.files.file("/proc/sys/kernel/osrelease", f[1]+"\n")
 	}
 	return f != nil
 }

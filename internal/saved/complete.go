@@ -24,31 +24,16 @@ func (m *Machine) completeLinks() {
 				continue
 			}
 			if class[1] == "block" {
-				m.link("/sys/class/block/"+name, full)
+				m.files.link("/sys/class/block/"+name, full)
 			}
 			if device, ok := strings.CutSuffix(full, "/"+class[1]+"/"+name); ok && device != "/sys/devices/virtual" {
-				m.link(full+"/device", device)
+				m.files.link(full+"/device", device)
 			}
 			if class[1] == "block" && !r.Exists(full+"/device/driver") &&
 				!strings.HasPrefix(full, "/sys/devices/virtual/block/") {
-				m.diskDriver(name, full)
+				m.disks.diskDriver(name, full)
 			}
 		}
-	}
-}
-
-// diskDriver gives a disk the driver that its name is of, where the report has no link to it. Without one, a reader
-// takes the driver of the adapter that the disk hangs on, which is right for NVMe. Source: the kernel's
-// drivers/scsi/sd.c and drivers/block/virtio_blk.c.
-func (m *Machine) diskDriver(name, dir string) {
-	for prefix, driver := range map[string]string{"sd": "sd", "vd": "virtio_blk"} {
-		if strings.HasPrefix(name, prefix) {
-			m.driver(dir+"/device", driver)
-			return
-		}
-	}
-	if !strings.HasPrefix(name, "nvme") {
-		m.tell(name, collect.Unknown("disk.driver", dir+"/device/driver", notSaved))
 	}
 }
 
@@ -82,12 +67,12 @@ func (m *Machine) partitions() {
 				continue
 			}
 			full = disk + "/" + f[3]
-			m.file(full+"/partition", of[3]+"\n")
-			m.link("/sys/class/block/"+f[3], full)
+			m.files.file(full+"/partition", of[3]+"\n")
+			m.files.link("/sys/class/block/"+f[3], full)
 		}
-		m.file(full+"/size", strconv.FormatInt(2*size, 10)+"\n")
-		m.file(full+"/dev", f[0]+":"+f[1]+"\n")
-		m.link("/sys/dev/block/"+f[0]+":"+f[1], full)
+		m.files.file(full+"/size", strconv.FormatInt(2*size, 10)+"\n")
+		m.files.file(full+"/dev", f[0]+":"+f[1]+"\n")
+		m.files.link("/sys/dev/block/"+f[0]+":"+f[1], full)
 	}
 }
 
@@ -103,16 +88,16 @@ func (m *Machine) describeAdapters() {
 	for _, name := range r.Names(network.NetDir) {
 		dir := network.NetDir + "/" + name
 		if !r.Exists(dir + "/ifindex") {
-			m.tell(name, collect.Unknown("nic.master", dir+"/master", notSaved))
+			m.told.add(name, collect.Unknown("nic.master", dir+"/master", notSaved))
 		}
 		if _, err := r.ReadLink(dir + "/device/driver"); err == nil || !r.Exists(dir+"/device") {
 			continue
 		}
 		out, err := m.Run(context.Background(), "ethtool", "-i", name)
 		if f := driverLine.FindSubmatch(out.Stdout); err == nil && f != nil {
-			m.driver(dir+"/device", string(f[1]))
+			m.files.driver(dir+"/device", string(f[1]))
 			continue
 		}
-		m.tell(name, collect.Unknown("nic.kind", dir+"/device/driver", notSaved))
+		m.told.add(name, collect.Unknown("nic.kind", dir+"/device/driver", notSaved))
 	}
 }

@@ -26,7 +26,7 @@ func readCPUInfo(m *Machine, text string) bool {
 	if m.pasted && (first < 2 || int64(n) != first*int64(max(1, len(packages)))) {
 		text = processorLine.ReplaceAllString(text, "")
 	}
-	m.file("/proc/cpuinfo", text+"\n")
+	m.files.file("/proc/cpuinfo", text+"\n")
 	return true
 }
 
@@ -62,7 +62,7 @@ func readLSCPU(m *Machine, text string) bool {
 		values[name] = value
 		if flaw, ok := strings.CutPrefix(name, "Vulnerability "); ok && value != "" {
 			file := strings.ReplaceAll(strings.ToLower(flaw), " ", "_")
-			m.file("/sys/devices/system/cpu/vulnerabilities/"+file,
+			m.files.file("/sys/devices/system/cpu/vulnerabilities/"+file,
 				strings.Replace(value, "Mitigation; ", "Mitigation: ", 1)+"\n")
 		}
 	}
@@ -77,36 +77,36 @@ func readLSCPU(m *Machine, text string) bool {
 	arch := values["Architecture"]
 	if x86 := arch == "x86_64" || arch == "i686" || strings.Contains(values["Vendor ID"], "Intel") ||
 		strings.Contains(values["Vendor ID"], "AMD"); x86 && info != "" {
-		m.file("/proc/cpuinfo", info)
+		m.files.file("/proc/cpuinfo", info)
 	} else if values["Model name"] != "" {
-		m.tell("", collect.Known("cpu.model", values["Model name"], source))
+		m.told.add("", collect.Known("cpu.model", values["Model name"], source))
 	}
 	if arch != "" {
-		m.file("/proc/sys/kernel/arch", arch+"\n")
+		m.files.file("/proc/sys/kernel/arch", arch+"\n")
 	}
 	if set, err := hardware.ParseCPUList(values["On-line CPU(s) list"]); err == nil && set.Count() > 0 {
-		m.file(hardware.OnlineCPUsPath, set.String()+"\n")
-		m.tell("", collect.Whole("cpu.threads", int64(set.Count()), source))
+		m.files.file(hardware.OnlineCPUsPath, set.String()+"\n")
+		m.told.add("", collect.Whole("cpu.threads", int64(set.Count()), source))
 	}
 	sockets, per := collect.Integer(values["Socket(s)"]), collect.Integer(values["Core(s) per socket"])
 	if sockets > 0 {
-		m.tell("", collect.Whole("cpu.sockets", sockets, source))
+		m.told.add("", collect.Whole("cpu.sockets", sockets, source))
 	}
 	if sockets > 0 && per > 0 {
-		m.tell("", collect.Whole("cpu.cores", sockets*per, source))
+		m.told.add("", collect.Whole("cpu.cores", sockets*per, source))
 	}
 	if v := values["Hypervisor vendor"]; v != "" && strings.Contains(values["Flags"]+"hypervisor", "hypervisor") {
-		m.tell("", collect.Known("vm.hypervisor", strings.ToLower(v), source))
+		m.told.add("", collect.Known("vm.hypervisor", strings.ToLower(v), source))
 	}
 	if n := collect.Integer(values["NUMA node(s)"]); n > 0 {
-		m.tell("", collect.Whole("numa.nodes", n, source))
+		m.told.add("", collect.Whole("numa.nodes", n, source))
 		for i := range min(n, 1024) {
 			if list, ok := values[fmt.Sprintf("NUMA node%d CPU(s)", i)]; ok {
-				m.file(fmt.Sprintf("/sys/devices/system/node/node%d/cpulist", i), list+"\n")
+				m.files.file(fmt.Sprintf("/sys/devices/system/node/node%d/cpulist", i), list+"\n")
 			}
 		}
 	}
-	return info != "" || len(m.told) > 0
+	return info != "" || len(m.told.all) > 0
 }
 
 // readNUMA reads "numactl --hardware". Sizes are mebibytes; newer versions write ranges of CPUs. Source: numactl,
@@ -127,18 +127,18 @@ func readNUMA(m *Machine, text string) bool {
 			list, _, _ := strings.Cut(value, " (")
 			list = strings.Join(strings.Fields(strings.ReplaceAll(list, ",", " ")), ",")
 			if set, err := hardware.ParseCPUList(list); err == nil {
-				m.file(dir+"cpulist", set.String()+"\n")
+				m.files.file(dir+"cpulist", set.String()+"\n")
 			}
 		case "size":
 			if n, err := strconv.ParseInt(strings.TrimSuffix(value, " MB"), 10, 64); err == nil && n < 1<<40 {
-				m.file(dir+"meminfo", fmt.Sprintf("Node %s MemTotal: %d kB\n", f[1], n<<10))
+				m.files.file(dir+"meminfo", fmt.Sprintf("Node %s MemTotal: %d kB\n", f[1], n<<10))
 			}
 		}
 	}
 	for _, f := range distanceLine.FindAllStringSubmatch(text, -1) {
-		m.file("/sys/devices/system/node/node"+f[1]+"/distance", strings.Join(strings.Fields(f[2]), " ")+"\n")
+		m.files.file("/sys/devices/system/node/node"+f[1]+"/distance", strings.Join(strings.Fields(f[2]), " ")+"\n")
 	}
-	m.tell("", lab.Fact{Key: "numa.nodes", Value: available[1], Source: "numactl --hardware"})
+	m.told.add("", lab.Fact{Key: "numa.nodes", Value: available[1], Source: "numactl --hardware"})
 	return true
 }
 
@@ -188,12 +188,12 @@ func readLSCPUTable(m *Machine, text string) bool {
 	for _, f := range [][2]string{{"cpu.threads", "CPU"}, {"cpu.sockets", "SOCKET"}, {"cpu.cores", "CORE"},
 		{"numa.nodes", "NODE"}} {
 		if n := len(distinct[f[1]]); n > 0 && !distinct[f[1]]["-"] {
-			m.tell("", collect.Whole(f[0], int64(n), source))
+			m.told.add("", collect.Whole(f[0], int64(n), source))
 		}
 	}
 	for node, list := range nodes {
 		if set, err := hardware.ParseCPUList(strings.Join(list, ",")); err == nil {
-			m.file(fmt.Sprintf("/sys/devices/system/node/node%s/cpulist", node), set.String()+"\n")
+			m.files.file(fmt.Sprintf("/sys/devices/system/node/node%s/cpulist", node), set.String()+"\n")
 		}
 	}
 	return len(distinct) > 0
@@ -234,14 +234,14 @@ const (
 // sysstat keeps what a tool of sysstat said, "" where it did not. steal is in percent.
 func (m *Machine) sysstat(release, machine, steal string) bool {
 	if release != "" {
-		m.file(collect.ReleasePath, release+"\n")
+		m.files.file(collect.ReleasePath, release+"\n")
 	}
 	if machine != "" {
-		m.file("/proc/sys/kernel/arch", machine+"\n")
+		m.files.file("/proc/sys/kernel/arch", machine+"\n")
 	}
 	percent, ok := pasted.Number(steal)
 	if ok = ok && percent <= 100; ok {
-		m.tell("", collect.Known("load.steal", strconv.FormatFloat(percent/100, 'g', 4, 64), "iostat"))
+		m.told.add("", collect.Known("load.steal", strconv.FormatFloat(percent/100, 'g', 4, 64), "iostat"))
 	}
 	return release != "" || ok
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/storage"
-	"github.com/headroom/headroom/internal/lab"
 )
 
 var (
@@ -39,9 +38,9 @@ type ofDisk struct {
 }
 
 // typedDisk is the disk or the controller that the typed command names, if it names one and no other.
-func (m *Machine) typedDisk() string {
+func (b block) typedDisk() string {
 	found := ""
-	for _, word := range m.now.command {
+	for _, word := range b.command {
 		if physical.MatchString(word) {
 			return ""
 		}
@@ -62,52 +61,63 @@ func (m *Machine) typedDisk() string {
 // sat+megaraid,5. Source: smartctl(8).
 var physical = regexp.MustCompile(`^(?:-d|--device=)?[\w+]+,\d`)
 
+// blockDevices makes the files of block devices that texts name.
+type blockDevices struct {
+	files *fileTree
+	told  *statements
+	// made are the block devices, without partitions, that texts tell of and that the machine's files do not have;
+	// alone says that these files have none. later is what waits until all texts are read.
+	made  map[string]bool
+	alone bool
+	later []ofDisk
+}
+
 // about calls put with the name of a disk, which may be given by a partition or a controller. What is known of a
 // controller applies to its namespaces. Other texts may name them, so put is called once all texts were read. model is
 // what the text calls the disk.
-func (m *Machine) about(name, model string, put func(disk string)) {
+func (d *blockDevices) about(name, model string, put func(disk string)) {
 	if controllerName.MatchString(name) {
-		m.later = append(m.later, ofDisk{name, model, put})
+		d.later = append(d.later, ofDisk{name, model, put})
 		return
 	}
 	if disk := diskOf(name); disk != "" {
 		name = disk
 	}
-	m.block(name, "")
+	d.block(name, "")
 	put(name)
 }
 
 // block is the folder of a block device, which is made unless it is there. A partition lies in its disk's.
-func (m *Machine) block(name, disk string) string {
+func (d *blockDevices) block(name, disk string) string {
 	class := storage.Class(name)
-	r := collect.Reader{FS: m.files}
+	r := collect.Reader{FS: d.files}
 	if dir, err := r.Resolve(class); err == nil {
 		return dir
 	}
-	if m.made == nil {
-		m.made, m.alone = map[string]bool{}, !r.Exists(storage.Class(""))
+	if d.made == nil {
+		d.made, d.alone = map[string]bool{}, !r.Exists(storage.Class(""))
 	}
 	dir := "/sys/devices/block/" + name
 	switch {
 	case disk != "":
-		dir = m.block(disk, "") + "/" + name
+		dir = d.block(disk, "") + "/" + name
 		if f := partitionName.FindStringSubmatch(name); f != nil {
-			m.file(dir+"/partition", f[3]+"\n")
+			d.files.file(dir+"/partition", f[3]+"\n")
 		}
 	case storage.VirtualKind(name) != "disk":
 		dir = "/sys/devices/virtual/block/" + name
 	default:
-		m.folder(dir + "/device")
-		m.diskDriver(name, dir)
+		d.files.folder(dir + "/device")
+		d.diskDriver(name, dir)
 	}
-	m.folder(dir)
-	m.link(class, dir)
+	d.files.folder(dir)
+	d.files.link(class, dir)
 	if disk != "" {
 		return dir
 	}
-	m.made[name] = true
+	d.made[name] = true
 	if strings.HasPrefix(name, "nvme") {
-		m.tell(name, collect.Unknown("disk.nvme.paths", class, Unsaid))
+		d.told.add(name, collect.Unknown("disk.nvme.paths", class, Unsaid))
 	}
 	return dir
 }
@@ -116,34 +126,25 @@ func (m *Machine) block(name, disk string) string {
 //
 //	/sys/block/sda/queue/scheduler
 //	/sys/block/sda/sda1/start
-func (m *Machine) inDisk(file string) string {
+func (d *blockDevices) inDisk(file string) string {
 	f := diskFile.FindStringSubmatch(file)
 	if f == nil {
 		return file
 	}
-	dir := m.block(f[1], diskOf(f[1]))
+	dir := d.block(f[1], diskOf(f[1]))
 	if part, rest, ok := strings.Cut(f[2], "/"); ok && diskOf(part) == f[1] {
-		return m.block(part, f[1]) + "/" + rest
+		return d.block(part, f[1]) + "/" + rest
 	}
 	return dir + "/" + f[2]
 }
 
 var diskFile = regexp.MustCompile(`^/sys/(?:block|class/block)/([^/]+)/(.+)$`)
 
-// tellUnsaid tells that facts of a disk are unknown which no text says.
-func (m *Machine) tellUnsaid(disk string, keys ...string) {
-	for _, key := range keys {
-		if !slices.ContainsFunc(m.told, func(f lab.Fact) bool { return f.Key == key && f.About == disk }) {
-			m.tell(disk, collect.Unknown(key, storage.Class(disk), Unsaid))
-		}
-	}
-}
-
-// finishDisks gives what was said of controllers to their namespaces, or to the controller where no text names any, and
+// finish gives what was said of controllers to their namespaces, or to the controller where no text names any, and
 // lets the collectors see disks of unknown size.
-func (m *Machine) finishDisks() {
-	r := collect.Reader{FS: m.files}
-	for _, l := range m.later {
+func (d *blockDevices) finish(pasted bool) {
+	r := collect.Reader{FS: d.files}
+	for _, l := range d.later {
 		spaces := 0
 		for _, name := range r.Names(storage.Class("")) {
 			if l.controller == "" || !strings.HasPrefix(name, l.controller+"n") || diskOf(name) != "" {
@@ -156,21 +157,21 @@ func (m *Machine) finishDisks() {
 			}
 		}
 		if l.controller != "" && spaces == 0 {
-			m.block(l.controller, "")
+			d.block(l.controller, "")
 		}
 		if spaces == 0 {
 			l.put(l.controller)
 		}
 	}
-	m.later = nil
-	for _, name := range slices.Sorted(maps.Keys(m.made)) {
+	d.later = nil
+	for _, name := range slices.Sorted(maps.Keys(d.made)) {
 		size := storage.Class(name) + "/size"
 		if !r.Exists(size) {
-			m.file(size, "1\n")
-			m.tell(name, collect.Unknown(classOf(name)+".size", size, Unsaid))
+			d.files.file(size, "1\n")
+			d.told.add(name, collect.Unknown(classOf(name)+".size", size, Unsaid))
 		}
-		if classOf(name) == "disk" && !m.pasted {
-			m.tellUnsaid(name, "disk.pci.address", "disk.iommu.group_type", "disk.irq.cpus", "disk.queue.hardware",
+		if classOf(name) == "disk" && !pasted {
+			d.told.addUnsaid(name, "disk.pci.address", "disk.iommu.group_type", "disk.irq.cpus", "disk.queue.hardware",
 				"disk.transport")
 		}
 	}
@@ -217,26 +218,41 @@ func bytesOf(text string) (n int64, exact bool) {
 }
 
 // size gives a device its size, a rounded one only where no text has the exact one.
-func (m *Machine) size(name, text string) {
+func (d *blockDevices) size(name, text string) {
 	n, exact := bytesOf(text)
 	if n == 0 && !exact {
 		return
 	}
-	put := func(string) { m.file(storage.Class(name)+"/size", fmt.Sprintf("%d\n", n/storage.SectorSize)) }
+	put := func(string) { d.files.file(storage.Class(name)+"/size", fmt.Sprintf("%d\n", n/storage.SectorSize)) }
 	if exact {
 		put(name)
 	} else {
-		m.later = append(m.later, ofDisk{put: put})
+		d.later = append(d.later, ofDisk{put: put})
 	}
 }
 
 // transport gives an NVMe disk or controller the way to it, and its driver where that is PCIe.
-func (m *Machine) transport(name, word string) {
-	m.about(name, "", func(disk string) {
+func (d *blockDevices) transport(name, word string) {
+	d.about(name, "", func(disk string) {
 		device := storage.Class(disk) + "/device"
-		m.file(device+"/transport", word+"\n")
+		d.files.file(device+"/transport", word+"\n")
 		if word == "pcie" {
-			m.driver(device, "nvme")
+			d.files.driver(device, "nvme")
 		}
 	})
+}
+
+// diskDriver gives a disk the driver that its name is of, where the report has no link to it. Without one, a reader
+// takes the driver of the adapter that the disk hangs on, which is right for NVMe. Source: the kernel's
+// drivers/scsi/sd.c and drivers/block/virtio_blk.c.
+func (d *blockDevices) diskDriver(name, dir string) {
+	for prefix, driver := range map[string]string{"sd": "sd", "vd": "virtio_blk"} {
+		if strings.HasPrefix(name, prefix) {
+			d.files.driver(dir+"/device", driver)
+			return
+		}
+	}
+	if !strings.HasPrefix(name, "nvme") {
+		d.told.add(name, collect.Unknown("disk.driver", dir+"/device/driver", notSaved))
+	}
 }

@@ -50,7 +50,7 @@ func driveValues() []driveValue {
 }
 
 // drive reads what a tool says of a disk or a controller, by names, and reports whether there was anything.
-func (m *Machine) drive(name, source string, said map[string]string) bool {
+func (d *blockDevices) drive(name, source string, said map[string]string) bool {
 	read := false
 	for _, v := range driveValues() {
 		for _, n := range v.names {
@@ -63,11 +63,11 @@ func (m *Machine) drive(name, source string, said map[string]string) bool {
 				continue
 			}
 			read = true
-			m.about(name, said["mn"]+said["model_number"], func(disk string) {
+			d.about(name, said["mn"]+said["model_number"], func(disk string) {
 				if v.file != "" {
-					m.file(storage.Class(disk)+"/"+v.file, text+"\n")
+					d.files.file(storage.Class(disk)+"/"+v.file, text+"\n")
 				} else {
-					m.tell(disk, collect.Known(v.fact, text, source))
+					d.told.add(disk, collect.Known(v.fact, text, source))
 				}
 			})
 			break

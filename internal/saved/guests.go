@@ -24,8 +24,8 @@ func (m *Machine) guest(argv []string) bool {
 		}
 	}
 	dir := fmt.Sprintf("/proc/%d/", pid)
-	m.file(dir+"comm", "kvm\n")
-	m.file(dir+"cmdline", strings.Join(argv, "\x00")+"\x00")
+	m.files.file(dir+"comm", "kvm\n")
+	m.files.file(dir+"cmdline", strings.Join(argv, "\x00")+"\x00")
 	if m.now.part != nil {
 		m.saidBy[dir+"cmdline"] = m.now.part.name
 	}
@@ -141,15 +141,15 @@ func readConfig(m *Machine, config [][]string) bool {
 				about = "1/" + id
 			}
 			if p["aio"] == "" {
-				m.tell(about, collect.Unknown("drive.aio", "qm config", "Proxmox VE chooses it by the storage"))
+				m.told.add(about, collect.Unknown("drive.aio", "qm config", "Proxmox VE chooses it by the storage"))
 			}
 			if e := path.Ext(p["file"]); e != ".qcow2" && e != ".vmdk" && p["format"] == "" &&
 				strings.Contains(p["file"], ":") {
-				m.tell(about, collect.Unknown("drive.backend", "qm config",
+				m.told.add(about, collect.Unknown("drive.backend", "qm config",
 					"the kind of storage is in /etc/pve/storage.cfg"))
 			}
 			if p["cache"] == "" {
-				m.tell(about, collect.Unknown("drive.cache", "qm config", "Proxmox VE chooses none, but on btrfs"))
+				m.told.add(about, collect.Unknown("drive.cache", "qm config", "Proxmox VE chooses none, but on btrfs"))
 			}
 		}
 	}

@@ -34,12 +34,12 @@ func readJSON(m *Machine, text string) bool {
 		case has("smartctl"):
 			read = readSmartctlJSON(m, flat(doc)) || read
 		case has("lbafs"):
-			read = m.tellFormats(m.typedDisk(), "nvme id-ns", raw, true) || read
+			read = m.disks.tellFormats(m.now.typedDisk(), "nvme id-ns", raw, true) || read
 		case has("vwc"):
-			read = m.controller("nvme id-ctrl", flat(doc)) || read
+			read = m.disks.controller(m.now.typedDisk(), "nvme id-ctrl", flat(doc)) || read
 		case has("percent_used"):
-			name := m.typedDisk()
-			read = name != "" && m.drive(name, "nvme smart-log", flat(doc)) || read
+			name := m.now.typedDisk()
+			read = name != "" && m.disks.drive(name, "nvme smart-log", flat(doc)) || read
 		case has("sysstat"):
 			said := flat(doc)
 			const host = "sysstat.hosts.0."

@@ -187,7 +187,7 @@ func (k *kubeGuest) backing(d kubeDisk, v kubeVolume, to *disk) {
 		k.unknown(d.Name, "a device or a file: kubectl get pvc "+claim+" -o yaml says it (volumeMode)", "drive.backend")
 	}
 	if claim != "" {
-		k.m.tell(k.Name+"/"+d.Name, collect.Known("drive.source", "claim "+collect.OneLine(claim), kubeSource))
+		k.m.told.add(k.Name+"/"+d.Name, collect.Known("drive.source", "claim "+collect.OneLine(claim), kubeSource))
 	}
 	if t := k.Status.Tracking; t != nil && t.State != "" && t.State != "Disabled" {
 		k.unknown(d.Name, "changed blocks are tracked, of some volumes in a qcow2 file", "drive.backend")

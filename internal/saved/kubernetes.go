@@ -127,7 +127,7 @@ func (m *Machine) finishKubernetes() {
 			seen[key] = m.kubeVirt(v)
 		}
 	}
-	m.told = append(m.told, claim.OfList(m.volumes, kubeSource)...)
+	m.told.all = append(m.told.all, claim.OfList(m.volumes, kubeSource)...)
 }
 
 // readDescribedClass reads what kubectl describes of StorageClasses, one after the other. One that was cut off before

@@ -144,7 +144,7 @@ func (k *kubeGuest) unknown(disk, reason string, keys ...string) {
 		about += "/" + disk
 	}
 	for _, key := range keys {
-		k.m.tell(about, collect.Unknown(key, kubeSource, reason))
+		k.m.told.add(about, collect.Unknown(key, kubeSource, reason))
 	}
 }
 
@@ -201,7 +201,7 @@ func (k *kubeGuest) processor() {
 	}
 	k.unknown("", "kvm, unless the cluster allows emulation (useEmulation)", "guest.accelerator")
 	if d.CPU.Dedicated {
-		k.m.tell(k.Name, collect.OnOff("guest.pinned", true, kubeSource))
+		k.m.told.add(k.Name, collect.OnOff("guest.pinned", true, kubeSource))
 	}
 }
 

@@ -104,7 +104,8 @@ func readLibvirt(m *Machine, text string) bool {
 			about = "1"
 		}
 		if slices.ContainsFunc(d.Interfaces, func(n nic) bool { return n.Driver.Name != "vhost" }) {
-			m.tell(about, collect.Unknown("guest.vhost", "virsh dumpxml", "libvirt takes vhost where the host has it"))
+			m.told.add(about, collect.Unknown("guest.vhost", "virsh dumpxml",
+				"libvirt takes vhost where the host has it"))
 		}
 		read = m.guest(d.arguments()) || read
 	}

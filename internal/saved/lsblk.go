@@ -60,7 +60,7 @@ func readLSBLK(m *Machine, text string) bool {
 		}
 		if row := rowOf(columns, line); row != nil {
 			rows = append(rows, row)
-		} else if row := m.bareRow(line); columns == nil && row != nil {
+		} else if row := m.now.bareRow(line); columns == nil && row != nil {
 			rows = append(rows, row)
 		}
 	}
@@ -72,7 +72,7 @@ func readLSBLK(m *Machine, text string) bool {
 		}
 		above = append(above, row)
 	}
-	return m.devices(rows)
+	return m.disks.devices(rows, m.now.wholeTree())
 }
 
 // readLSBLKJSON reads "lsblk -J", where rows lie within each other. Flags are true and false, in older versions "1" and
@@ -113,7 +113,7 @@ func readLSBLKJSON(m *Machine, list any) bool {
 		}
 	}
 	walk(list, nil)
-	return m.devices(rows)
+	return m.disks.devices(rows, m.now.wholeTree())
 }
 
 // kernel is the kernel's name of a device; empty where the row does not tell it. lsblk names the devices of device
@@ -159,7 +159,8 @@ func (r *lsblkRow) findKernel() string {
 var plainName = regexp.MustCompile(`^[a-zA-Z][\w!]*$`)
 
 // devices makes the files of the devices that lsblk lists, and reports whether it lists any with more than its name.
-func (m *Machine) devices(rows []*lsblkRow) bool {
+// whole says that the list has all of the tree.
+func (d *blockDevices) devices(rows []*lsblkRow, whole bool) bool {
 	read := false
 	for _, row := range rows {
 		name := row.kernel()
@@ -178,14 +179,16 @@ func (m *Machine) devices(rows []*lsblkRow) bool {
 		if strings.HasPrefix(disk, "dm-") {
 			disk = ""
 		}
-		m.deviceOf(row, name, m.block(name, disk), disk != "")
+		d.deviceOf(row, name, d.block(name, disk), disk != "")
 	}
-	m.layers(rows)
+	if whole {
+		d.layers(rows)
+	}
 	return read
 }
 
 // deviceOf puts what a row says of a device. A partition has the queue of its disk.
-func (m *Machine) deviceOf(row *lsblkRow, name, dir string, isPart bool) {
+func (d *blockDevices) deviceOf(row *lsblkRow, name, dir string, isPart bool) {
 	for column, kind := range lsblkColumns() {
 		_, file, _ := strings.Cut(kind, " ")
 		value := row.cells[column]
@@ -203,52 +206,48 @@ func (m *Machine) deviceOf(row *lsblkRow, name, dir string, isPart bool) {
 			}
 			value = strconv.FormatInt(n, 10)
 		}
-		m.file(dir+"/"+file, value+"\n")
+		d.files.file(dir+"/"+file, value+"\n")
 	}
 	// A single queue stands for a disk without any, too.
 	if n := collect.Integer(strings.TrimSpace(row.cells["MQ"])); n > 1 && n <= 1<<12 && !isPart {
 		for i := range n {
-			m.folder(dir + "/mq/" + strconv.FormatInt(i, 10))
+			d.files.folder(dir + "/mq/" + strconv.FormatInt(i, 10))
 		}
 	}
 	if start := row.cells["START"]; start != "" && isPart {
-		m.file(dir+"/start", start+"\n")
+		d.files.file(dir+"/start", start+"\n")
 	}
 	if number := strings.TrimSpace(row.cells["MAJ:MIN"]); numberText.MatchString(number) {
-		m.file(dir+"/dev", number+"\n")
-		m.link("/sys/dev/block/"+number, dir)
+		d.files.file(dir+"/dev", number+"\n")
+		d.files.link("/sys/dev/block/"+number, dir)
 	}
-	m.size(name, row.cells["SIZE"])
+	d.size(name, row.cells["SIZE"])
 	// Of a host of kind sas lsblk says so whatever the disk is; the maker's name of SATA disks behind one is ATA.
 	word := row.cells["TRAN"]
 	if word == "sas" && row.cells["VENDOR"] == "ATA" {
 		word = "sata"
 	}
 	if slices.Contains([]string{"sata", "sas", "fc", "iscsi", "usb", "virtio", "mmc"}, word) && !isPart {
-		m.tell(name, collect.Known("disk.transport", word, "lsblk"))
+		d.told.add(name, collect.Known("disk.transport", word, "lsblk"))
 	}
 	switch kind := row.cells["TYPE"]; {
 	case strings.HasPrefix(name, "dm-") && kind != "":
 		mapped := collect.FirstWord(strings.TrimPrefix(row.cells["NAME"], "/dev/mapper/"))
 		if mapped != "" {
-			m.file(dir+"/dm/name", mapped+"\n")
+			d.files.file(dir+"/dm/name", mapped+"\n")
 		}
 		if kind != "dm" {
-			m.file(dir+"/dm/uuid", kind+"-\n") // its kind is the first part of it, and no more is said
+			d.files.file(dir+"/dm/uuid", kind+"-\n") // its kind is the first part of it, and no more is said
 		}
 	case strings.HasPrefix(kind, "raid"):
-		m.file(dir+"/md/level", kind+"\n")
+		d.files.file(dir+"/md/level", kind+"\n")
 	}
 }
 
 var numberText = regexp.MustCompile(`^\d{1,4}:\d{1,7}$`)
 
-// layers says what lies on what, where all of the tree is there: not of some devices, nor filtered. With "-s" a device
-// stands above those that it is made of.
-func (m *Machine) layers(rows []*lsblkRow) {
-	if m.now.filtered || slices.ContainsFunc(m.now.command, diskNode.MatchString) {
-		return
-	}
+// layers says what lies on what. With "-s" a device stands above those that it is made of.
+func (d *blockDevices) layers(rows []*lsblkRow) {
 	inverse := slices.ContainsFunc(rows, func(r *lsblkRow) bool {
 		return r.parent != nil && (diskOf(r.parent.kernel()) == r.kernel() && r.kernel() != "" ||
 			r.parent.cells["TYPE"] == "mpath" && r.cells["TYPE"] == "disk")
@@ -263,21 +262,27 @@ func (m *Machine) layers(rows []*lsblkRow) {
 			upper, lower = lower, upper
 		}
 		on, below := upper.kernel(), lower.kernel()
-		if on == "" || below == "" || diskOf(on) == below || m.made == nil || !m.made[on] {
+		if on == "" || below == "" || diskOf(on) == below || d.made == nil || !d.made[on] {
 			continue
 		}
-		m.folder(storage.Class(on) + "/slaves/" + below)
+		d.files.folder(storage.Class(on) + "/slaves/" + below)
 		if upper.cells["TYPE"] == "lvm" && lower.cells["TYPE"] == "lvm" {
 			mapped[on], mapped[below] = true, true
 		}
 		if storage.VirtualKind(below) == "loop" {
-			m.tell(on, collect.Unknown("volume.disks", "lsblk", "lsblk does not say where the file of "+below+" is"))
+			d.told.add(on, collect.Unknown("volume.disks", "lsblk",
+				"lsblk does not say where the file of "+below+" is"))
 		}
 	}
 	for _, row := range rows {
 		name := row.kernel()
 		if mapped[name] {
-			m.tell(name, collect.Unknown("volume.kind", "lsblk", "lsblk calls all parts of LVM lvm"))
+			d.told.add(name, collect.Unknown("volume.kind", "lsblk", "lsblk calls all parts of LVM lvm"))
 		}
 	}
+}
+
+// wholeTree reports whether lsblk listed all devices: not those that were named, nor lines that were filtered.
+func (b block) wholeTree() bool {
+	return !b.filtered && !slices.ContainsFunc(b.command, diskNode.MatchString)
 }

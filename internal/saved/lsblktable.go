@@ -145,11 +145,11 @@ var (
 
 // bareRow reads a line without headings by the columns that were typed. A line fits if it has a word for each, but for
 // where the device is mounted.
-func (m *Machine) bareRow(line string) *lsblkRow {
-	if len(m.now.command) == 0 || m.now.command[0] != "lsblk" {
+func (b block) bareRow(line string) *lsblkRow {
+	if len(b.command) == 0 || b.command[0] != "lsblk" {
 		return nil
 	}
-	names := typedColumns(m.now.command[1:])
+	names := typedColumns(b.command[1:])
 	fields := strings.Fields(strings.TrimLeft(line, treeMarks))
 	if len(names) == 0 || len(fields) != len(names) &&
 		!(len(fields) == len(names)-1 && strings.HasPrefix(names[len(fields)], "MOUNTPOINT")) {

@@ -23,25 +23,20 @@ import (
 // Machine is what is known of a machine from its files and from what commands printed there.
 type Machine struct {
 	name  string
-	files collect.Tree
+	files *fileTree
 	// outputs are files with what commands printed, by the names that sos gives them; printed is the same of pasted
 	// text, by the command.
 	outputs map[string]*collect.Node
 	printed map[string]string
-	// told are facts that a text says and no file holds, and facts that are unknown for a reason that no collector
-	// sees. In a paste they count more than a collector's; in a report the machine's files do.
-	told []lab.Fact
+	// told is what no file holds. In a paste it counts more than what a collector finds; in a report the machine's
+	// files do.
+	told *statements
 	// saidBy are the texts that files were made of, which are the sources of facts, by their paths.
 	saidBy map[string]string
-	// mounted is the table of mounts that texts make, where the machine's own is not there.
-	mounted *collect.Node
+	disks  *blockDevices
+	mounts mountTable
 	// now is the output that is being read.
 	now block
-	// made are the block devices, without partitions, that texts tell of and that the machine's files do not have;
-	// alone says that these files have none. later is what waits until all texts are read.
-	made  map[string]bool
-	alone bool
-	later []ofDisk
 	// machines of KubeVirt, and volumes, claims and classes of Kubernetes are what texts tell of. Facts are made of
 	// them when all texts are read.
 	machines []virtualMachine
@@ -55,15 +50,16 @@ type Machine struct {
 var _ host.Target = (*Machine)(nil)
 
 func newMachine(name string) *Machine {
-	return &Machine{name: name, files: collect.Tree{Root: &collect.Node{Names: map[string]*collect.Node{}}},
-		printed: map[string]string{}, saidBy: map[string]string{}}
+	files, told := &fileTree{collect.Tree{Root: &collect.Node{Names: map[string]*collect.Node{}}}}, &statements{}
+	return &Machine{name: name, files: files, told: told, disks: &blockDevices{files: files, told: told},
+		mounts: mountTable{files: files}, printed: map[string]string{}, saidBy: map[string]string{}}
 }
 
 // Name is what the user calls it.
 func (m *Machine) Name() string { return m.name }
 
 // FS is its files.
-func (m *Machine) FS() fs.FS { return m.files }
+func (m *Machine) FS() fs.FS { return m.files.Tree }
 
 // Refusal is the error of a command that needs a machine.
 func Refusal(name string) error {
@@ -111,7 +107,7 @@ func (m *Machine) Facts(ctx context.Context, limit time.Duration) (facts.Documen
 	type id struct{ key, about string }
 	known := map[id]bool{}
 	told, doubted := map[id]bool{}, map[id]bool{}
-	for _, f := range m.told {
+	for _, f := range m.told.all {
 		told[id{f.Key, f.About}] = true
 		doubted[id{f.Key, f.About}] = f.Unknown != ""
 	}
@@ -136,7 +132,7 @@ func (m *Machine) Facts(ctx context.Context, limit time.Duration) (facts.Documen
 		}
 		kept = append(kept, f)
 	}
-	for _, f := range m.told {
+	for _, f := range m.told.all {
 		if !known[id{f.Key, f.About}] {
 			known[id{f.Key, f.About}] = true
 			kept = append(kept, f)
@@ -162,7 +158,7 @@ func (m *Machine) unseen(known []lab.Fact) (all []lab.Fact) {
 		{"mount", collect.MountInfoPath}, {"port", "/sys/class/infiniband"}, {"iscsi", "/sys/class/iscsi_session"},
 		{"dimm", "/sys/firmware/dmi/tables"}, {"guest", "/proc/*/comm"}, {"drive", "/proc/*/comm"}} {
 		found, err := fs.Glob(m.files, collect.PathInFS(l[1]))
-		if seen[l[0]] || err == nil && len(found) > 0 && !(m.alone && l[1] == "/sys/class/block") {
+		if seen[l[0]] || err == nil && len(found) > 0 && !(m.disks.alone && l[1] == "/sys/class/block") {
 			continue
 		}
 		i := slices.IndexFunc(catalogue.All(), func(d catalogue.Definition) bool {
@@ -199,42 +195,6 @@ func (m *Machine) holds(f lab.Fact) bool {
 }
 
 func says(f lab.Fact, values ...string) bool { return slices.Contains(values, f.Value) }
-
-// put places a node unless the machine's own is there. Links on the way are followed.
-func (m *Machine) put(name string, n *collect.Node) {
-	if _, err := m.files.Lstat(collect.PathInFS(name)); err == nil {
-		return
-	}
-	r := collect.Reader{FS: m.files}
-	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
-		if full, err := r.Resolve(dir); err == nil {
-			name = full + strings.TrimPrefix(name, dir)
-			break
-		}
-	}
-	m.files.Put(name, n)
-}
-
-// file places a text below a path.
-func (m *Machine) file(name, text string) { m.put(name, &collect.Node{Data: text}) }
-
-// link places a symbolic link.
-func (m *Machine) link(name, to string) { m.put(name, collect.LinkTo(to)) }
-
-// folder places an empty folder.
-func (m *Machine) folder(name string) { m.put(name, &collect.Node{Names: map[string]*collect.Node{}}) }
-
-// driver gives a device its link to a driver. On which bus that is, the link's name does not say to any reader.
-func (m *Machine) driver(device, name string) {
-	to := "/sys/drivers/" + path.Base(name)
-	m.folder(to)
-	m.link(device+"/driver", to)
-}
-
-// tell adds facts that no file holds, about a thing or about the machine.
-func (m *Machine) tell(about string, all ...lab.Fact) {
-	m.told = append(m.told, collect.About(about, all...)...)
-}
 
 var (
 	systemFolder = regexp.MustCompile(`^/(usr/|)s?bin/`)

@@ -21,9 +21,9 @@ var (
 //	10.0.0.1:/export on /mnt/my share type nfs4 (rw,relatime,vers=4.2,rsize=1048576,addr=10.0.0.1)
 func readMount(m *Machine, text string) bool {
 	for _, f := range mountLine.FindAllStringSubmatch(text, -1) {
-		m.addMount(f[1], f[2], f[3], f[4])
+		m.mounts.add(f[1], f[2], f[3], f[4])
 	}
-	return m.mounted != nil
+	return m.mounts.made != nil
 }
 
 // readMounts reads /proc/mounts. Source: proc_pid_mounts(5).
@@ -33,10 +33,10 @@ func readMount(m *Machine, text string) bool {
 func readMounts(m *Machine, text string) bool {
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) == 6 && path.IsAbs(f[1]) {
-			m.addMount(collect.Unescape(f[0]), collect.Unescape(f[1]), f[2], f[3])
+			m.mounts.add(collect.Unescape(f[0]), collect.Unescape(f[1]), f[2], f[3])
 		}
 	}
-	return m.mounted != nil
+	return m.mounts.made != nil
 }
 
 // readNFS reads "nfsstat -m". Source: nfs-utils, utils/nfsstat/nfsstat.c (mounts).
@@ -49,23 +49,29 @@ func readNFS(m *Machine, text string) bool {
 		if strings.Contains(f[3], "vers=4") {
 			kind = "nfs4"
 		}
-		m.addMount(f[2], f[1], kind, f[3])
+		m.mounts.add(f[2], f[1], kind, f[3])
 	}
-	return m.mounted != nil
+	return m.mounts.made != nil
 }
 
-// addMount adds a line to the table of mounts, unless the machine's own is there. What no such text says is left out:
+// mountTable is the table of mounts that texts make, where the machine's own is not there.
+type mountTable struct {
+	files *fileTree
+	made  *collect.Node
+}
+
+// add adds a line to the table of mounts, unless the machine's own is there. What no such text says is left out:
 // the number of the device is one that no block device has.
-func (m *Machine) addMount(source, point, kind, options string) {
+func (t *mountTable) add(source, point, kind, options string) {
 	const table = "/proc/self/mountinfo"
-	if m.mounted == nil {
-		if _, err := m.files.Lstat(collect.PathInFS(table)); err == nil {
+	if t.made == nil {
+		if _, err := t.files.Lstat(collect.PathInFS(table)); err == nil {
 			return
 		}
-		m.mounted = &collect.Node{}
-		m.files.Put(table, m.mounted)
+		t.made = &collect.Node{}
+		t.files.Put(table, t.made)
 	}
-	lines := collect.ParseMounts([]byte(m.mounted.Data))
+	lines := collect.ParseMounts([]byte(t.made.Data))
 	if slices.ContainsFunc(lines, func(o collect.Mount) bool { return o.Point == point && o.Source == source }) ||
 		len(lines) > maxMounts {
 		return
@@ -89,7 +95,7 @@ func (m *Machine) addMount(source, point, kind, options string) {
 		}
 	}
 	escape := strings.NewReplacer(`\`, `\134`, " ", `\040`, "\t", `\011`, "\n", `\012`)
-	m.mounted.Data += fmt.Sprintf("%d %d 0:%d / %s %s - %s %s %s\n", 20+len(lines), parent, device,
+	t.made.Data += fmt.Sprintf("%d %d 0:%d / %s %s - %s %s %s\n", 20+len(lines), parent, device,
 		escape.Replace(point), escape.Replace(strings.Join(own, ",")), kind, escape.Replace(source),
 		escape.Replace(strings.Join(all, ",")))
 }

@@ -29,12 +29,12 @@ func readMultipath(m *Machine, text string) bool {
 	for _, part := range splitMaps(text) {
 		head := mapHead.FindStringSubmatch(part[0])
 		device := head[2]
-		dir := m.block(device, "")
+		dir := m.disks.block(device, "")
 		var members, policies []string
 		groups, working, inUse, used := 0, 0, false, false
 		for _, line := range part[1:] {
 			if f := mapSize.FindStringSubmatch(line); f != nil {
-				m.size(device, f[1])
+				m.disks.size(device, f[1])
 			}
 			if f := pathGroup.FindStringSubmatch(line); f != nil {
 				groups++
@@ -55,19 +55,19 @@ func readMultipath(m *Machine, text string) bool {
 			continue
 		}
 		read = true
-		m.file(dir+"/dm/name", head[1]+"\n")
-		m.file(dir+"/dm/uuid", "mpath-\n")
+		m.files.file(dir+"/dm/name", head[1]+"\n")
+		m.files.file(dir+"/dm/uuid", "mpath-\n")
 		for _, name := range members {
-			m.folder(fmt.Sprintf("%s/slaves/%s", dir, name))
+			m.files.folder(fmt.Sprintf("%s/slaves/%s", dir, name))
 		}
 		const source = "multipath -ll"
 		if m.now.filtered {
 			continue
 		}
-		m.tell(device, collect.Known("multipath.groups", strconv.Itoa(groups), source),
+		m.told.add(device, collect.Known("multipath.groups", strconv.Itoa(groups), source),
 			collect.ListOf("multipath.policy", policies, source))
 		if used {
-			m.tell(device, collect.Known("multipath.active", strconv.Itoa(working), source))
+			m.told.add(device, collect.Known("multipath.active", strconv.Itoa(working), source))
 		}
 	}
 	return read

@@ -44,22 +44,22 @@ func readEthtool(m *Machine, text string) bool {
 		return false
 	}
 	if err != nil {
-		m.folder(dir + "/device")
+		m.files.folder(dir + "/device")
 		kind := collect.Unknown("nic.kind", "ethtool", "ethtool does not say whether it is a virtual one")
 		// A VLAN shows the ports of the adapter below it; other virtual interfaces have none.
 		if ethtoolPorts.MatchString(text) && !strings.Contains(head[2], ".") && !strings.HasPrefix(head[2], "vlan") {
 			kind = collect.Known("nic.kind", "physical", "ethtool; Supported ports")
 		}
-		m.tell(head[2], kind, collect.Unknown("nic.master", "ethtool", "ethtool does not say"))
+		m.told.add(head[2], kind, collect.Unknown("nic.master", "ethtool", "ethtool does not say"))
 	}
 	if f := ethtoolSpeed.FindStringSubmatch(text); f != nil {
-		m.file(dir+"/speed", f[1]+"\n")
+		m.files.file(dir+"/speed", f[1]+"\n")
 	}
 	if f := ethtoolDuplex.FindStringSubmatch(text); f != nil {
-		m.file(dir+"/duplex", strings.ToLower(f[1])+"\n")
+		m.files.file(dir+"/duplex", strings.ToLower(f[1])+"\n")
 	}
 	if f := ethtoolLink.FindStringSubmatch(text); f != nil {
-		m.file(dir+"/carrier", map[string]string{"yes": "1", "no": "0"}[f[1]]+"\n")
+		m.files.file(dir+"/carrier", map[string]string{"yes": "1", "no": "0"}[f[1]]+"\n")
 	}
 	return true
 }

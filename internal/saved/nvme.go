@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/storage"
 )
 
@@ -36,27 +35,27 @@ func readNVMeList(m *Machine, text string) bool {
 	read := false
 	for _, f := range listedSpace.FindAllStringSubmatch(text, -1) {
 		read = true
-		m.block(f[1], "")
+		m.disks.block(f[1], "")
 		if f[2] != "" { // the list of "-v" has the controllers at the end
-			m.drive(f[1], "nvme list", map[string]string{"mn": f[2], "fr": f[6]})
+			m.disks.drive(f[1], "nvme list", map[string]string{"mn": f[2], "fr": f[6]})
 		}
-		m.formatInUse(f[1], f[3], f[4] == "K", f[5])
+		m.disks.formatInUse(f[1], f[3], f[4] == "K", f[5])
 	}
 	for _, f := range listedController.FindAllStringSubmatch(text, -1) {
 		read = true
-		m.transport(f[1], f[2])
+		m.disks.transport(f[1], f[2])
 	}
 	return read
 }
 
 // formatInUse puts the size of a namespace's blocks and of their metadata.
-func (m *Machine) formatInUse(disk, size string, kibi bool, metadata string) {
+func (d *blockDevices) formatInUse(disk, size string, kibi bool, metadata string) {
 	if n, err := strconv.Atoi(size); err == nil && n > 0 && n < 1<<30 {
 		if kibi {
 			n <<= 10
 		}
-		m.file(storage.Class(disk)+"/queue/logical_block_size", strconv.Itoa(n)+"\n")
-		m.file(storage.Class(disk)+"/metadata_bytes", metadata+"\n")
+		d.files.file(storage.Class(disk)+"/queue/logical_block_size", strconv.Itoa(n)+"\n")
+		d.files.file(storage.Class(disk)+"/metadata_bytes", metadata+"\n")
 	}
 }
 
@@ -71,21 +70,20 @@ func readController(m *Machine, text string) bool {
 	if f := cachePresent.FindStringSubmatch(text); f != nil && said["vwc"] == "" {
 		said["vwc"] = map[bool]string{true: "1", false: "0"}[f[1] == ""]
 	}
-	return m.controller("nvme id-ctrl", said)
+	return m.disks.controller(m.now.typedDisk(), "nvme id-ctrl", said)
 }
 
 // controller reads what a controller says of itself. Only one across a network tells the size of its capsules
 // (IOCCSZ), and only one on PCI its maker's number. Source: NVM Express Base Specification, Identify Controller.
-func (m *Machine) controller(source string, said map[string]string) bool {
-	name := m.typedDisk()
+func (d *blockDevices) controller(name, source string, said map[string]string) bool {
 	if name == "" {
 		return false
 	}
 	maker, err := strconv.ParseUint(said["vid"], 0, 32)
 	if said["ioccsz"] == "0" && err == nil && maker > 0 {
-		m.transport(name, "pcie")
+		d.transport(name, "pcie")
 	}
-	return m.drive(name, source, said)
+	return d.drive(name, source, said)
 }
 
 // readHealth reads "nvme smart-log", all of it or some lines. Source: nvme-cli, src/nvme-print-stdout.c
@@ -95,7 +93,7 @@ func (m *Machine) controller(source string, said map[string]string) bool {
 //	temperature                             : 38 °C (311 K)
 //	percentage_used                         : 3%
 func readHealth(m *Machine, text string) bool {
-	name := m.typedDisk()
+	name := m.now.typedDisk()
 	if f := smartHead.FindStringSubmatch(text); f != nil {
 		of := diskNode.FindStringSubmatch(f[1])
 		if of == nil {
@@ -103,7 +101,7 @@ func readHealth(m *Machine, text string) bool {
 		}
 		name = strings.Replace(of[1], "ng", "nvme", 1)
 	}
-	return name != "" && m.drive(name, "nvme smart-log", keyed(text))
+	return name != "" && m.disks.drive(name, "nvme smart-log", keyed(text))
 }
 
 // readNamespace reads the formats in "nvme id-ns", with -H or without. Source: nvme-cli, src/nvme-print-stdout.c
@@ -125,7 +123,7 @@ func readNamespace(m *Machine, text string) bool {
 	if f := lastFormat.FindStringSubmatch(text); f != nil {
 		all.last = f[1]
 	}
-	return m.formats(m.typedDisk(), "nvme id-ns", all)
+	return m.disks.formats(m.now.typedDisk(), "nvme id-ns", all, m.now.filtered)
 }
 
 // formats are lines about the formats of a namespace.
@@ -146,7 +144,7 @@ func (f *formats) add(number, metadata, power, performance string, used bool) {
 }
 
 // formats tells the formats of a namespace: the one in use, and the others where all are there.
-func (m *Machine) formats(name, source string, f formats) bool {
+func (d *blockDevices) formats(name, source string, f formats, filtered bool) bool {
 	if !f.found || name == "" || len(f.lines) > 64 {
 		return false
 	}
@@ -156,12 +154,12 @@ func (m *Machine) formats(name, source string, f formats) bool {
 		return false
 	}
 	all := !f.gap && (f.last == strconv.Itoa(len(f.lines)-1) ||
-		f.last == "" && (len(f.lines) > 1 || !m.now.filtered))
-	return m.tellFormats(name, source, data, all)
+		f.last == "" && (len(f.lines) > 1 || !filtered))
+	return d.tellFormats(name, source, data, all)
 }
 
 // tellFormats tells what follows from the JSON of "nvme id-ns": the format in use, and the others if all are there.
-func (m *Machine) tellFormats(name, source string, data []byte, all bool) bool {
+func (d *blockDevices) tellFormats(name, source string, data []byte, all bool) bool {
 	told, err := storage.FormatFacts(data, source)
 	if err != nil || name == "" {
 		return false
@@ -169,7 +167,7 @@ func (m *Machine) tellFormats(name, source string, data []byte, all bool) bool {
 	if !all {
 		told = told[:1]
 	}
-	m.about(name, "", func(disk string) { m.told = append(m.told, collect.About(disk, told...)...) })
+	d.about(name, "", func(disk string) { d.told.add(disk, told...) })
 	return true
 }
 
@@ -197,10 +195,10 @@ func readNVMeJSON(m *Machine, doc any) bool {
 		}
 		if of := diskNode.FindStringSubmatch(name); of != nil {
 			name, read = of[1], true
-			m.drive(name, "nvme list", map[string]string{"mn": said["ModelNumber"], "fr": said["Firmware"],
+			m.disks.drive(name, "nvme list", map[string]string{"mn": said["ModelNumber"], "fr": said["Firmware"],
 				"user_capacity.bytes": said["PhysicalSize"], "logical_block_size": said["SectorSize"]})
 			if said["Transport"] != "" {
-				m.transport(name, said["Transport"])
+				m.disks.transport(name, said["Transport"])
 			}
 		}
 		for _, key := range slices.Sorted(maps.Keys(v)) { // what is read first counts

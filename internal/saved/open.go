@@ -240,7 +240,7 @@ func (m *Machine) readReport() {
 			readMounts(m, string(text)) // where the better table is not there
 		}
 	}
-	m.finishDisks()
+	m.disks.finish(m.pasted)
 	m.finishKubernetes()
 	m.readTalosResources()
 	m.describeAdapters()

@@ -27,7 +27,7 @@ type part struct {
 // asFile reads a text that is a file as it stands.
 func asFile(name string) func(*Machine, string) bool {
 	return func(m *Machine, text string) bool {
-		m.file(name, text+"\n")
+		m.files.file(name, text+"\n")
 		return true
 	}
 }
@@ -139,7 +139,7 @@ func readSysctl(m *Machine, text string) bool {
 		values[key] = strings.TrimSpace(value)
 	}
 	for key, value := range values {
-		m.file("/proc/sys/"+swapDots(key), value+"\n")
+		m.files.file("/proc/sys/"+swapDots(key), value+"\n")
 	}
 	return len(values) > 0
 }
@@ -171,7 +171,7 @@ func readTuned(m *Machine, text string) bool {
 			if path.Base(name) == "enabled" {
 				value = "[" + value + "]"
 			}
-			m.file(name, value+"\n")
+			m.files.file(name, value+"\n")
 			read = true
 		}
 	}
@@ -187,9 +187,9 @@ func readUname(m *Machine, text string) bool {
 	if f == nil {
 		return false
 	}
-	m.file("/proc/sys/kernel/osrelease", f[1]+"\n")
-	m.file("/proc/sys/kernel/version", f[2]+"\n")
-	m.file("/proc/sys/kernel/arch", f[3]+"\n")
+	m.files.file("/proc/sys/kernel/osrelease", f[1]+"\n")
+	m.files.file("/proc/sys/kernel/version", f[2]+"\n")
+	m.files.file("/proc/sys/kernel/arch", f[3]+"\n")
 	return true
 }
 
@@ -216,7 +216,7 @@ func readKernelLog(m *Machine, text string) bool {
 	} {
 		// The last counts: a log can hold several boots.
 		if all := l.line.FindAllStringSubmatch(text, -1); len(all) > 0 {
-			m.file(l.name, strings.TrimSpace(all[len(all)-1][1])+"\n")
+			m.files.file(l.name, strings.TrimSpace(all[len(all)-1][1])+"\n")
 			read = true
 		}
 	}

@@ -37,11 +37,11 @@ func Paste(name, text string) (*Machine, error) {
 	}
 	m.completeLinks()
 	m.partitions()
-	m.finishDisks()
+	m.disks.finish(m.pasted)
 	m.finishKubernetes()
 	const roots = "/sys/devices/pci*"
 	if some, _ := fs.Glob(m.files, collect.PathInFS(roots)); len(some) > 0 && !slices.Contains(read, lspci) {
-		m.tell("", collect.Unknown("numa.pci_roots", roots, someFunctions)) // lspci has all of them, or says so
+		m.told.add("", collect.Unknown("numa.pci_roots", roots, someFunctions)) // lspci has all of them, or says so
 	}
 	m.Unread = append(m.Unread, unread...)
 	if len(read) > 0 {
@@ -317,7 +317,7 @@ func (m *Machine) take(text string, command []string) (read, unread []string) {
 			continue
 		}
 		if b.to != "" {
-			m.link(path.Clean(b.file), b.to)
+			m.files.link(path.Clean(b.file), b.to)
 			add(&read, b.file)
 			continue
 		}
@@ -330,7 +330,7 @@ func (m *Machine) take(text string, command []string) (read, unread []string) {
 			continue
 		}
 		if b.file != "" && (b.part == nil || !path.IsAbs(b.part.name)) {
-			m.file(m.inDisk(path.Clean(b.file)), body)
+			m.files.file(m.disks.inDisk(path.Clean(b.file)), body)
 			add(&read, b.file)
 			continue
 		}

@@ -72,28 +72,36 @@ func readPCI(m *Machine, text string) bool {
 		f.body += line + "\n"
 	}
 	if !host {
-		m.tell("", collect.Unknown("numa.pci_roots", "lspci", someFunctions))
+		m.told.add("", collect.Unknown("numa.pci_roots", "lspci", someFunctions))
 	}
-	read := false
+	bus, read := pciFunctions{files: m.files, told: m.told, above: above, host: host}, false
 	for _, f := range all {
-		if f.class != "" && m.putFunction(f, above, host) {
+		if f.class != "" && bus.put(f) {
 			read = true
 		}
 	}
 	return read
 }
 
-// putFunction makes the files of a function that are not there, and reports whether they say more than its class.
-func (m *Machine) putFunction(f pciText, above map[string]string, host bool) bool {
+// pciFunctions makes the files of functions. above has the bridge of each bus, and host says that there are all.
+type pciFunctions struct {
+	files *fileTree
+	told  *statements
+	above map[string]string
+	host  bool
+}
+
+// put makes the files of a function that are not there, and reports whether they say more than its class.
+func (p pciFunctions) put(f pciText) bool {
 	const devices = "/sys/bus/pci/devices/"
-	dir, err := collect.Reader{FS: m.files}.Resolve(devices + f.address)
+	dir, err := collect.Reader{FS: p.files}.Resolve(devices + f.address)
 	if err != nil {
-		dir = m.placeFunction(f, above, host)
-		m.link(devices+f.address, dir)
-		m.file(dir+"/class", "0x"+f.class+"00\n")
+		dir = p.folderOf(f)
+		p.files.link(devices+f.address, dir)
+		p.files.file(dir+"/class", "0x"+f.class+"00\n")
 		if id := pciID.FindAllStringSubmatch(f.head, -1); id != nil {
-			m.file(dir+"/vendor", "0x"+id[len(id)-1][1]+"\n")
-			m.file(dir+"/device", "0x"+id[len(id)-1][2]+"\n")
+			p.files.file(dir+"/vendor", "0x"+id[len(id)-1][1]+"\n")
+			p.files.file(dir+"/device", "0x"+id[len(id)-1][2]+"\n")
 		}
 	}
 	read := false
@@ -104,16 +112,16 @@ func (m *Machine) putFunction(f pciText, above map[string]string, host bool) boo
 			if !strings.Contains(l[2], ".") {
 				l[2] += ".0"
 			}
-			m.file(dir+"/"+kind+"_link_speed", l[2]+" GT/s PCIe\n")
-			m.file(dir+"/"+kind+"_link_width", l[3]+"\n")
+			p.files.file(dir+"/"+kind+"_link_speed", l[2]+" GT/s PCIe\n")
+			p.files.file(dir+"/"+kind+"_link_width", l[3]+"\n")
 			read = true
 		}
 		if n := pciNode.FindStringSubmatch(line); n != nil {
-			m.file(dir+"/numa_node", n[1]+"\n")
+			p.files.file(dir+"/numa_node", n[1]+"\n")
 			read = true
 		}
 		if d := pciDriver.FindStringSubmatch(line); d != nil {
-			m.driver(dir, d[1])
+			p.files.driver(dir, d[1])
 			read = true
 		}
 		if a := pciAspm.FindStringSubmatch(line); a != nil {
@@ -121,33 +129,34 @@ func (m *Machine) putFunction(f pciText, above map[string]string, host bool) boo
 			if state == "Disabled" {
 				state = catalogue.None
 			}
-			m.tell(f.address, collect.Known("pci.aspm", state, "lspci"))
+			p.told.add(f.address, collect.Known("pci.aspm", state, "lspci"))
 		}
-		if p := pciMost.FindStringSubmatch(line); p != nil {
-			m.tell(f.address, collect.Known("pci.payload.max", p[1], "lspci"))
+		if most := pciMost.FindStringSubmatch(line); most != nil {
+			p.told.add(f.address, collect.Known("pci.payload.max", most[1], "lspci"))
 		}
-		if p := pciNow.FindStringSubmatch(line); p != nil {
-			m.tell(f.address, collect.Known("pci.payload", p[1], "lspci"),
-				collect.Known("pci.read_request", p[2], "lspci"))
+		if now := pciNow.FindStringSubmatch(line); now != nil {
+			p.told.add(f.address, collect.Known("pci.payload", now[1], "lspci"),
+				collect.Known("pci.read_request", now[2], "lspci"))
 		}
 	}
 	return read
 }
 
-// placeFunction is the folder of a function below the bridges that are above it.
-func (m *Machine) placeFunction(f pciText, above map[string]string, host bool) string {
+// folderOf is the folder of a function below the bridges that are above it.
+func (p pciFunctions) folderOf(f pciText) string {
 	dir, at := f.address, f.bus
 	for range 32 {
-		parent, ok := above[at]
+		parent, ok := p.above[at]
 		if !ok {
 			break
 		}
 		dir = parent + "/" + dir
 		at = parent[:strings.LastIndexByte(parent, ':')]
 	}
-	if !host && !strings.HasSuffix(at, ":00") {
+	if !p.host && !strings.HasSuffix(at, ":00") {
 		const reason = "the bridge above it is not among the lines"
-		m.tell(f.address, collect.Unknown("pci.parent", "lspci", reason), collect.Unknown("pci.path", "lspci", reason))
+		p.told.add(f.address, collect.Unknown("pci.parent", "lspci", reason),
+			collect.Unknown("pci.path", "lspci", reason))
 	}
 	return "/sys/devices/pci" + at + "/" + dir
 }

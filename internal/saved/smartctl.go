@@ -21,7 +21,7 @@ var (
 //	SATA Version is:  SATA 3.2, 6.0 Gb/s (current: 3.0 Gb/s)
 //	Percentage Used:                    3%
 func readSmartctl(m *Machine, text string) bool {
-	name := m.typedDisk()
+	name := m.now.typedDisk()
 	if name == "" {
 		return false
 	}
@@ -36,8 +36,8 @@ func readSmartctl(m *Machine, text string) bool {
 			all.add(f[1], f[4], strconv.Itoa(bits.Len64(n)-1), f[5], f[2] == "+")
 		}
 	}
-	read := strings.HasPrefix(name, "nvme") && m.formats(name, "smartctl", all)
-	return m.drive(name, "smartctl", said) || read
+	read := strings.HasPrefix(name, "nvme") && m.disks.formats(name, "smartctl", all, m.now.filtered)
+	return m.disks.drive(name, "smartctl", said) || read
 }
 
 // readSmartctlJSON reads "smartctl -j". Source: smartmontools, the same files.
@@ -50,7 +50,7 @@ func readSmartctlJSON(m *Machine, said map[string]string) bool {
 	if f == nil || hiddenDrive.MatchString(said["device.info_name"]) || physical.MatchString(said["device.type"]) {
 		return false
 	}
-	read := m.drive(f[1], "smartctl", said)
+	read := m.disks.drive(f[1], "smartctl", said)
 	var all formats
 	for i := range 64 {
 		at := "nvme_namespaces.0.lba_formats." + strconv.Itoa(i) + "."
@@ -61,5 +61,5 @@ func readSmartctlJSON(m *Machine, said map[string]string) bool {
 		all.add(strconv.Itoa(i), said[at+"metadata_bytes"], strconv.Itoa(bits.Len64(n)-1),
 			said[at+"relative_performance"], said[at+"formatted"] == "true")
 	}
-	return m.formats(f[1], "smartctl", all) || read
+	return m.disks.formats(f[1], "smartctl", all, m.now.filtered) || read
 }

@@ -35,10 +35,10 @@ func readTalos(m *Machine, text string) bool {
 		return false
 	}
 	for key, value := range c.Machine.Sysctls {
-		m.file("/proc/sys/"+swapDots(key), value+"\n")
+		m.files.file("/proc/sys/"+swapDots(key), value+"\n")
 	}
 	for key, value := range c.Machine.Sysfs {
-		m.file("/sys/"+swapDots(key), value+"\n")
+		m.files.file("/sys/"+swapDots(key), value+"\n")
 	}
 	if len(c.Machine.Install.Arguments) > 0 {
 		m.Unread = append(m.Unread, "machine.install.extraKernelArgs, to which Talos adds others: talosctl read "+
@@ -77,9 +77,9 @@ func (m *Machine) readTalosResources() {
 			case kind == "linkstatuses":
 				m.talosLink(d.Metadata.ID, d.Spec)
 			case kind == "kernelcmdlines" && d.Spec.Cmdline != "":
-				m.file("/proc/cmdline", d.Spec.Cmdline+"\n")
+				m.files.file("/proc/cmdline", d.Spec.Cmdline+"\n")
 			case known && !d.Spec.Unsupported && d.Spec.Current != "":
-				m.file("/"+swapDots(d.Metadata.ID), d.Spec.Current+"\n")
+				m.files.file("/"+swapDots(d.Metadata.ID), d.Spec.Current+"\n")
 			}
 		}
 	}
@@ -104,19 +104,19 @@ func (m *Machine) talosLink(name string, s talosSpec) {
 		return
 	}
 	dir := network.NetDir + "/" + name
-	m.folder(dir + "/device")
-	m.driver(dir+"/device", s.Driver)
-	m.file(dir+"/mtu", fmt.Sprintf("%d\n", s.MTU))
-	m.file(dir+"/carrier", map[bool]string{true: "1\n", false: "0\n"}[s.LinkState])
+	m.files.folder(dir + "/device")
+	m.files.driver(dir+"/device", s.Driver)
+	m.files.file(dir+"/mtu", fmt.Sprintf("%d\n", s.MTU))
+	m.files.file(dir+"/carrier", map[bool]string{true: "1\n", false: "0\n"}[s.LinkState])
 	if s.Speed > 0 && s.Speed < 10_000_000 {
-		m.file(dir+"/speed", fmt.Sprintf("%d\n", s.Speed))
-		m.file(dir+"/duplex", strings.ToLower(s.Duplex)+"\n")
+		m.files.file(dir+"/speed", fmt.Sprintf("%d\n", s.Speed))
+		m.files.file(dir+"/duplex", strings.ToLower(s.Duplex)+"\n")
 	}
 	address := collect.Unknown("nic.pci.address", "LinkStatuses", notSaved)
 	if pciAddress.MatchString(s.BusPath) {
 		address = collect.Known("nic.pci.address", s.BusPath, "LinkStatuses")
 	}
-	m.tell(name, address, collect.Unknown("nic.master", "LinkStatuses", notSaved))
+	m.told.add(name, address, collect.Unknown("nic.master", "LinkStatuses", notSaved))
 }
 
 var pciAddress = regexp.MustCompile(`^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
