@@ -32,7 +32,7 @@ const (
 // needless are folders of reports that hold no facts and most of the bytes.
 var needless = regexp.MustCompile(`(^|/)(var/log|sos_logs|sos_reports|sos_strings|journal|namespaces|pods|lost\+found)/`)
 
-// tarHead is how much of a file says whether it is a tar archive.
+// tarHead is how much of a file is needed to recognise a tar archive.
 const tarHead = 512
 
 // isTar looks for the mark of a tar archive, which is not at the beginning. Source: POSIX, pax, ustar interchange

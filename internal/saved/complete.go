@@ -81,7 +81,7 @@ var partitionName = regexp.MustCompile(`^(?:([a-z]+)|(.*\d)p)(\d+)$`)
 
 var driverLine = regexp.MustCompile(`(?m)^driver: (\S+)$`)
 
-// describeAdapters takes the driver of an adapter, which says what kind it is, from "ethtool -i" where the report has
+// describeAdapters takes the driver of an adapter, which shows its kind, from "ethtool -i" where the report has
 // no link to it. A report with a part of the adapter's files does not say what it belongs to.
 func (m *Machine) describeAdapters() {
 	r := collect.Reader{FS: m.files}

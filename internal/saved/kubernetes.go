@@ -164,8 +164,8 @@ func readDescribedClass(m *Machine, text string) bool {
 	return len(objects) > 0
 }
 
-// readClassTable reads the table of StorageClasses, which does not show parameters. Older ones have no column that says
-// when volumes are made. Source: kubernetes, pkg/printers/internalversion/printers.go (printStorageClass).
+// readClassTable reads the table of StorageClasses, which does not show parameters. Older ones have no column for
+// the time when volumes are made. Source: kubernetes, pkg/printers/internalversion/printers.go (printStorageClass).
 //
 //	NAME             PROVISIONER              RECLAIMPOLICY   VOLUMEBINDINGMODE      ALLOWVOLUMEEXPANSION   AGE
 //	fast (default)   rbd.csi.ceph.com         Delete          WaitForFirstConsumer   true                   41d

@@ -20,7 +20,7 @@ var (
 	hardwareName = regexp.MustCompile(`^(en|eth|em|ib)[a-z]*\d|^p\d+p\d`)
 )
 
-// readEthtool reads what ethtool prints of an adapter. What it is, and what it hangs on, is not said there. Source:
+// readEthtool reads what ethtool prints of an adapter. Its kind and its place are not said there. Source:
 // ethtool, ethtool.c and netlink/settings.c.
 //
 //	Settings for eno1:

@@ -158,7 +158,7 @@ func (d *blockDevices) formats(name, source string, f formats, filtered bool) bo
 	return d.tellFormats(name, source, data, all)
 }
 
-// tellFormats tells what follows from the JSON of "nvme id-ns": the format in use, and the others if all are there.
+// tellFormats adds the facts in the JSON of "nvme id-ns": the format in use, and the others if all are there.
 func (d *blockDevices) tellFormats(name, source string, data []byte, all bool) bool {
 	told, err := storage.FormatFacts(data, source)
 	if err != nil || name == "" {

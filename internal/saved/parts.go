@@ -149,7 +149,7 @@ func swapDots(key string) string {
 	return strings.NewReplacer(".", "/", "/", ".").Replace(key)
 }
 
-// readTuned reads what a profile of tuned sets for CPUs and memory; its sysctls are read as what they are. Source:
+// readTuned reads what a profile of tuned sets for CPUs and memory; its sysctls are read as sysctls. Source:
 // tuned, tuned/plugins/plugin_cpu.py and plugin_vm.py.
 //
 //	[cpu]

@@ -15,7 +15,7 @@ import (
 )
 
 // Paste reads what a person has copied from a terminal: the output of one command or of several, with prompts between
-// them or without. The error says what was recognised where nothing could be read.
+// them or without. The error names what was recognised if nothing could be read.
 func Paste(name, text string) (*Machine, error) {
 	if hosts := machinesIn(text); len(hosts) > 1 {
 		return nil, &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s has lines of several machines: %s and %s",
@@ -299,8 +299,8 @@ func typedBlock(words []string) block {
 	return block{command: words}
 }
 
-// take reads a text into the machine, and says what was read of it and what was not. command printed its beginning,
-// where that is known.
+// take reads a text into the machine, and returns the names of what was read of it and of what was not. command printed
+// its beginning, where that is known.
 func (m *Machine) take(text string, command []string) (read, unread []string) {
 	add := func(list *[]string, what string) {
 		if !slices.Contains(*list, what) && len(*list) < 20 {

@@ -17,7 +17,7 @@ type Answer struct {
 	Proved bool
 	// Unprovable: it is likely, and what a proof would take can't be measured.
 	Unprovable bool
-	// Further says whether something else has a part in the difference; empty before it is proved, and for steps.
+	// Further reports whether something else has a part in the difference; empty before it is proved, and for steps.
 	Further Further
 	// Roles of the culprits, in the same order, once proved.
 	Roles []Role

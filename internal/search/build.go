@@ -5,8 +5,8 @@ import "slices"
 // A bundle that was measured before is there to be measured again; one that was not may have to be built first, which
 // takes longer than the measurement (Terms.Build). Then what counts is what is learnt in the time that it takes.
 
-// savedBits is what it is worth to have a bundle already that the proof of the answer needs: no bundle says more than
-// one bit about which of two levels it has, so that one fewer to build is one bit more that can be afforded.
+// savedBits is the worth of a bundle that is there already and that the proof of the answer needs: no bundle says more
+// than one bit about which of two levels it has, so that one fewer to build is one bit more that can be afforded.
 const savedBits = 1
 
 const (
@@ -54,9 +54,9 @@ func contains(list []Subset, b Subset) bool {
 	return slices.ContainsFunc(list, func(other Subset) bool { return slices.Equal(other, b) })
 }
 
-// maxReplicates is how often a mixture is measured to tell hypotheses apart. What it has of its own, a sum of effects
-// too small to look for, does not become less with repetitions, but looks ever surer; in another mixture it is another,
-// and so a part of the noise. States of a series have no such sums.
+// maxReplicates is how often a mixture is measured to tell hypotheses apart. Each mixture has another sum of effects
+// that are too small to look for. Repetitions of one mixture do not lessen its sum, but make it look surer. Over
+// several mixtures it is a part of the noise. States of a series have no such sums.
 const maxReplicates = 2
 
 // needed is a bundle that a proof would need, with the probability that it will be that one.

@@ -1,6 +1,7 @@
 // Package search finds, among candidates that differ between a fast and a slow state, the one or the few that make it
-// slow, with as few measurements as it can. It is pure: it says which candidates to apply next, takes what was
-// measured then, and says how likely each candidate is a culprit. It never measures, and runs unchanged on a simulator.
+// slow, with as few measurements as it can. It is pure: it names the candidates to apply next, takes what was measured
+// then, and returns the probability of each candidate to be a culprit. It never measures, and runs unchanged on a
+// simulator.
 //
 // A measurement is a number, and stays one: it is never reduced to "fast" or "slow". Each hypothesis ("these are the
 // culprits") is a regression of all measurements on its candidates, and its evidence follows from how well that fits

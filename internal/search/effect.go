@@ -35,7 +35,7 @@ func (e Effects) Proof() (reverted, applied Effect) {
 	return e.effect(on.logsFewer, on.logsMore), e.effect(below.logsFewer, below.logsMore)
 }
 
-// OwnProof is what was measured to prove that a culprit, by its place in the answer, has a part of its own: it alone
+// OwnProof is what was measured to prove that a culprit, by its place in the answer, has a separate part: it alone
 // taken out of the slow state, and it alone put into the fast one. Of a single culprit that is the whole proof. NaN is
 // what was not measured, or can't be.
 func (e Effects) OwnProof(i int) (reverted, applied Effect) {
@@ -47,7 +47,7 @@ func (e Effects) OwnProof(i int) (reverted, applied Effect) {
 }
 
 // Shown returns what the culprit at place i of the answer does, by mixtures. It is NaN if the culprit was proved by
-// measurements of its own.
+// separate measurements.
 func (e Effects) Shown(i int) Effect {
 	if e.proof.shown == nil {
 		return Effect{math.NaN(), math.NaN(), math.NaN(), 0}

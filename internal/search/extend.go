@@ -76,7 +76,7 @@ func (p *posterior) extend(culprits int) {
 		*h = *p.weighed(h.classes, p.fit(applied, h.sloped, nil, 5))
 		h.log += sums
 		// Of two steps of a series the later one is never there without the earlier, so that both together are the
-		// later one again; as a column of its own it would only share out an effect that is larger than the prior takes
+		// later one again; as a separate column it would only share out an effect that is larger than the prior takes
 		// for likely.
 		if pair := h.set(); culprits == 1 && !p.ordered && i < interacting && !together[pair.classes] {
 			together[pair.classes] = true

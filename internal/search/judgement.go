@@ -16,9 +16,9 @@ type judgement struct {
 	proof    *proof // the last one that was begun
 }
 
-// furtherCulpritEvidence is the evidence from which on a further culprit is looked for. One that nobody has looked for
-// stays about as likely as it was at first, since small effects can't be seen; that is no reason to go on. At 1, one
-// search in ten goes on where small effects are all there is; at 2, the second of two culprits is missed in one of
+// furtherCulpritEvidence is the evidence from which on a further culprit is looked for. One that was not looked for
+// stays about as likely as at first, since small effects can't be seen; that is no reason to look for it. At 1, one
+// search in ten continues though there are only small effects; at 2, the second of two culprits is missed in one of
 // twenty.
 const furtherCulpritEvidence = 1.4
 
@@ -87,15 +87,15 @@ func (j judgement) differs() bool { return j.known.none() < 1-j.terms.Confidence
 // smallestCulprit is the share of the loss that a candidate must do, for "many small effects" to be wrong.
 const smallestCulprit = 1. / 6
 
-// wouldHaveBeenSeen says whether a further culprit would have been seen, one that does this share of what the culprits
-// so far leave unexplained. That may be many small effects, but not before as many measurements as it takes to find
-// one, so many times over.
+// wouldHaveBeenSeen reports whether a further culprit would have been seen, one that does this share of what the
+// culprits so far leave unexplained. That may be many small effects, but not before as many measurements as it takes to
+// find one, so many times over.
 func (j judgement) wouldHaveBeenSeen(share, times float64) bool {
 	probability, d := j.known.unexplained()
 	return probability < 0.5 || j.seen(share*d, times)
 }
 
-// smallEffectShare is the share of the largest effect below which a candidate is no culprit of its own, though it has
+// smallEffectShare is the share of the largest effect below which a candidate is no further culprit, though it has
 // an effect.
 const smallEffectShare = 0.4
 

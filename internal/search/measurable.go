@@ -116,8 +116,8 @@ func (m *measurable) widest(a Answer) Answer {
 	return a
 }
 
-// spreadOut are probabilities of all steps by those of the steps that are left: what is one now is divided as it was
-// before.
+// spreadOut returns probabilities of all steps. The probability of a step that is left is divided among the steps that
+// it holds, in proportion to their priors.
 func (m *measurable) spreadOut(left []float64) []float64 {
 	if m.states == nil {
 		return left

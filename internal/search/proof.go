@@ -39,7 +39,7 @@ type proof struct {
 	// redundant culprits do little where the others are applied, as far as is known before the proof. What each of
 	// them does alone is tried first.
 	redundant []bool
-	// shown has the effect of each of several culprits if mixtures have shown it. They need no trials of their own.
+	// shown has the effect of each of several culprits if mixtures have shown it. They need no separate trials.
 	shown []estimate
 	// begun after so many measurements of the search.
 	begun int
@@ -49,7 +49,7 @@ type proof struct {
 type trial struct {
 	fewer, more Subset
 	effect      float64
-	// least that it must be, by so many standard errors above it: what is worth a search, or a culprit of its own
+	// least that it must be, by so many standard errors above it: what is worth a search, or a separate culprit
 	// beside larger ones.
 	least, above        float64
 	logsFewer, logsMore []float64

@@ -2,7 +2,7 @@ package search
 
 import "math"
 
-// Further says whether settings that were not found have a part in the difference of the ends.
+// Further reports whether settings that were not found have a part in the difference of the ends.
 type Further string
 
 // The answers. The rest of the difference is what the settings of an answer leave of it.

@@ -34,7 +34,7 @@ func (t Terms) spent(measurements int) bool {
 	return t.MaxMeasurements > 0 && measurements >= t.MaxMeasurements
 }
 
-// Search goes on from one measurement to the next.
+// Search finds culprits, one measurement after the other.
 type Search struct {
 	space     measurable
 	terms     Terms

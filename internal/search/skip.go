@@ -9,7 +9,7 @@ var ErrEnd = errors.New("an end can't be measured")
 // don't go together. What was measured of the state before counts no longer: it does not always work.
 //
 // In a series nothing tells the step to it from the step after it any more, so that the two become one step that holds
-// both; the search goes on among those that are left. A mixture of settings is not asked for again, and others tell
+// both; the search continues among those that are left. A mixture of settings is not asked for again, and others tell
 // what it would have told.
 func (s *Search) Skip(b Subset) error {
 	if err := s.space.whole.check(b); err != nil {

@@ -41,7 +41,7 @@ func (c *cache[V]) get(name, stamp string, value func() (V, error)) (V, error) {
 	return m.value, m.err
 }
 
-// look is what is known by a name, or is to be made now by whoever asks.
+// look returns the value that is known by a name, or a new one that whoever asks must make now.
 func (c *cache[V]) look(name, stamp string) (m *cached[V], known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

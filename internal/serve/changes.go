@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// How often a run that goes on is looked at, and how long nothing is said at most: what is between forgets connections
-// that are silent.
+// How often a run that has not ended is looked at, and how long nothing is said at most: what is between forgets
+// connections that are silent.
 const (
 	lookEvery   = time.Second
 	quietAtMost = 15 * time.Second
@@ -23,8 +23,8 @@ type follower struct {
 // mostWatching is how many browsers follow runs.
 const mostWatching = 64
 
-// changes tells a browser, as server-sent events, that a run is no more what it was at the stamp that the browser has
-// seen: "changed" with the stamp of now, and "ended" when nobody carries it out any more.
+// changes tells a browser, as server-sent events, that a run has changed since the stamp that the browser has seen:
+// "changed" with the stamp of now, and "ended" when no process carries it out any more.
 // Source: https://html.spec.whatwg.org/multipage/server-sent-events.html
 //
 //	event: changed

@@ -19,7 +19,7 @@ const (
 // programs share its address, a proxy among them, and have no such bound.
 const mostOfAddress = 256
 
-// While more than half of these are open, a connection is closed after its answer, which is to be read in hurriedLimit.
+// While more than half of these are open, a connection is closed after its answer, which must be read in hurriedLimit.
 // So idle connections and slow readers never have all.
 const (
 	crowd          = mostConnections / 2

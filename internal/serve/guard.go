@@ -17,7 +17,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 
 // gate lets requests in.
 type gate struct {
-	// token and hosts are those of Options. tls is set if connections are encrypted.
+	// token and hosts are as in Options. tls is set if connections are encrypted.
 	token string
 	hosts []string
 	tls   bool
@@ -30,7 +30,7 @@ func (g gate) guard(next http.Handler) http.Handler {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer") // labels and machines are nobody else's business
+		h.Set("Referrer-Policy", "no-referrer") // labels and machines are private
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		if r.URL.Path == healthPath || g.open.crowded(r.RemoteAddr) {
@@ -75,7 +75,7 @@ func refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	http.Error(w, why, status)
 }
 
-// sameOrigin says whether a request comes from a page of this server, from a program, or from somebody who follows a
+// sameOrigin reports whether a request comes from a page of this server, from a program, or from a reader who follows a
 // link. Browsers say which: https://www.w3.org/TR/fetch-metadata/
 func (g gate) sameOrigin(r *http.Request) bool {
 	scheme := "http"
@@ -92,7 +92,7 @@ func (g gate) sameOrigin(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// tokenName is that of the parameter and of the cookie which have the token.
+// tokenName is the name of the parameter and of the cookie which have the token.
 const tokenName = "token"
 
 func (g gate) authorized(r *http.Request) bool {

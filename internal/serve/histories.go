@@ -54,8 +54,8 @@ type histories struct {
 	cache cache[followedHistory]
 }
 
-// followedHistory is a history as it was found, without the runs that it was made of, which would take much memory: how
-// what they know of hardware is hidden is enough. Damaged says what is wrong with other runs.
+// followedHistory is a history without the runs that it was made of, which would take much memory. hide hides the names
+// of their hardware. damaged has the faults of other runs.
 type followedHistory struct {
 	found   results.ResultDocument
 	hide    func(string) string
@@ -86,7 +86,7 @@ func (c *histories) of(suite string, f historyFilter, o results.HistoryOptions) 
 	})
 }
 
-// mayFollow says whether runs of a suite have ended.
+// mayFollow reports whether runs of a suite have ended.
 func (c *histories) mayFollow(suite string) error {
 	list, damaged := followedSuites(c.library.store)
 	if slices.ContainsFunc(list, func(f followedSuite) bool { return f.Address == historyAddress(suite) }) {

@@ -112,7 +112,7 @@ func (s *site) history(r *http.Request) (page, error) {
 	return shown, err
 }
 
-// options are those of the filter.
+// options returns the options that the filter asks for.
 func (f historyFilter) options(st *store.Store) (o results.HistoryOptions, err error) {
 	o.Options = history.Options{Cell: f.Cell, Metric: f.Metric, Alpha: history.DefaultAlpha,
 		Margin: history.DefaultMargin}
@@ -136,7 +136,7 @@ func sinceOf(st *store.Store, text string) (time.Time, error) {
 	return results.ParseSince(st, text, time.Now())
 }
 
-// suggest gathers what can be asked for, but for names that nobody can type or is to read.
+// suggest gathers what can be asked for, but for names that can't be typed or must not be read.
 func (p *historyPage) suggest(d history.Document, w inWords) {
 	for _, s := range d.Series {
 		for _, t := range s.Cells {

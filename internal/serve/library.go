@@ -95,7 +95,7 @@ func (l library) rows() ([]store.Row, error) {
 	return all, damaged
 }
 
-// chosen are those of the runs that a filter asks for, in its order. A page beyond the last becomes the last.
+// chosen returns the runs that a filter asks for, in its order. A page beyond the last becomes the last.
 func (l library) chosen(all []store.Row, f *runFilter) ([]store.Row, error) {
 	since := time.Time{}
 	if f.Since != "" {
@@ -121,8 +121,8 @@ type machineOfRun struct {
 	role string
 }
 
-// twoMachines are those of two runs, the older one first; or as they are asked for, with the role of each, where runs
-// are on several targets: &role=client&role=server.
+// twoMachines returns the machines of two runs, the older one first; or as they are asked for, with the role of each,
+// where runs are on several targets: &role=client&role=server.
 func (l library) twoMachines(q url.Values) (two []machineOfRun, err error) {
 	refs, roles := q["run"], q["role"]
 	if len(refs) != 2 || len(roles) != 0 && len(roles) != 2 {
@@ -160,8 +160,8 @@ func (l library) stamp(b *store.Bundle) (string, error) {
 	return stamp, err
 }
 
-// inSeries says whether a run is one of a series: it is complete, and measured what its suite says, no experiment and
-// no part of one. The figures of an experiment are an answer for people, and would be a level of their own in a graph.
+// inSeries reports whether a run is one of a series: it is complete, and measured what its suite says, no experiment
+// and no part of one. The figures of an experiment are an answer for people, and would be a separate level in a graph.
 func inSeries(r store.Row) bool {
 	return r.Status == lab.Complete && r.Experiment == "" && r.Pair == "" && !r.Design.HasParts()
 }

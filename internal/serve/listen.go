@@ -46,7 +46,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, certificate, key str
 	return nil
 }
 
-// NewToken makes one that nobody guesses.
+// NewToken returns a token that can't be guessed.
 func NewToken() string { return rand.Text() }
 
 // LoopbackHosts are the names of an address of this machine alone; nil for one that others reach.

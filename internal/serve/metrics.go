@@ -87,8 +87,8 @@ func (e *exporter) write(w *bytes.Buffer) error {
 	return all.Write(w)
 }
 
-// samples are those of a run. Prometheus asks every minute for runs that do not change, and one of tens of thousands of
-// repetitions takes seconds to read.
+// samples returns the samples of a run. Prometheus asks every minute for runs that do not change, and one of tens of
+// thousands of repetitions takes seconds to read.
 func (e *exporter) samples(id string) (*runs.Families, error) {
 	stamp, err := e.library.store.Stamp(id) // before it is read
 	if err != nil {

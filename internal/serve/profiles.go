@@ -20,7 +20,7 @@ func (s *site) profileRoutes(mux *http.ServeMux) {
 
 func profileAddress(id string) string { return "/profiles/" + url.PathEscape(id) }
 
-// profileDifferenceAddress is that of two runs, or of one whose first arm and last are meant.
+// profileDifferenceAddress is the address for two runs, or for one whose first arm and last are meant.
 func profileDifferenceAddress(ids ...string) string {
 	return "/profiles/difference?" + url.Values{"run": ids}.Encode()
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// progressPart says how far a run has come. Share of the time that has passed, of 1; 0 where nobody knows.
+// progressPart is the progress of a run. Share of the time that has passed, of 1; 0 if that is not known.
 type progressPart struct {
 	Count, Doing, Elapsed, Left string
 	Share                       float64
 	At                          time.Time
 }
 
-// progressOf is nil of a run that does not go on, or does not say how far it is.
+// progressOf returns nil of a run that has ended, or that does not write its progress.
 func progressOf(b *store.Bundle) *progressPart {
 	p, ok := b.Whole().Progress()
 	if !ok {

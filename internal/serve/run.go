@@ -21,7 +21,7 @@ type documentPage struct {
 	Title string
 	Body  template.HTML
 	Links []link
-	// Progress of a run that goes on; nil of what has ended.
+	// Progress of a run that has not ended, else nil.
 	Progress *progressPart
 }
 
@@ -40,7 +40,7 @@ func (p documentPage) of(d document.Document) (page, error) {
 	return page{Title: p.Title, Template: "document", Data: p}, err
 }
 
-// run is the page of a run: today's report, which changes as long as the run goes on.
+// run is the page of a run: today's report, which changes until the run ends.
 func (s *site) run(r *http.Request) (page, error) {
 	b, err := s.library.find(r.PathValue("run"))
 	if err != nil {

@@ -26,7 +26,7 @@ type runFilter struct {
 	Page                                                int
 }
 
-// sorts are the orders of the list, by the parameter; the first is that of an address without it. A minus in front
+// sorts are the orders of the list, by the parameter; the first is for an address without it. A minus in front
 // turns it round.
 func sorts() []sortOrder {
 	by := func(of func(store.Row) string) func(a, b store.Row) int {
@@ -60,7 +60,7 @@ func runParameters() []string {
 	return []string{"q", "label", "suite", "machine", "status", "warning", "since", "sort", "page"}
 }
 
-// address is that of the list with a filter.
+// address returns the address of the list with a filter.
 func (f runFilter) address() string {
 	q := url.Values{}
 	for name, value := range map[string]string{"q": f.Text, "label": f.Label, "suite": f.Suite, "machine": f.Machine,
@@ -78,7 +78,7 @@ func (f runFilter) address() string {
 	return "/?" + q.Encode()
 }
 
-// fits says whether a run is asked for.
+// fits reports whether a run is asked for.
 func (f runFilter) fits(r store.Row, since time.Time) bool {
 	if f.Suite != "" && results.SuiteOf(r) != f.Suite || f.Machine != "" && r.Target != f.Machine ||
 		f.Status != "" && string(r.Status) != f.Status || r.Created.Before(since) ||
@@ -133,7 +133,7 @@ type runRow struct {
 	Running                                bool
 }
 
-// shown are those of the page.
+// shown returns the runs of the page.
 func (f runFilter) shown(rows []store.Row) []store.Row {
 	first := (f.Page - 1) * rowsPerPage
 	return rows[first:min(first+rowsPerPage, len(rows))]

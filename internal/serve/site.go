@@ -43,7 +43,7 @@ type page struct {
 	Section string
 }
 
-// page answers with a page that is made for a request, or with one that says what is wrong.
+// page answers with a page that is made for a request, or with one about an error.
 func (s *site) page(t turns, of func(*http.Request) (page, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		t.answer(w, r, content{"text/html; charset=utf-8", func() ([]byte, error) {

@@ -9,8 +9,8 @@ import (
 )
 
 // How many pages of a kind are made at the same time, and how many requests wait for their turn. A heavy page reads
-// repetitions, facts or profiles of runs. A light one, a list, has what the index knows. Prometheus has a turn of its
-// own, so that readers cost it no sample.
+// repetitions, facts or profiles of runs. A light one, a list, has what the index knows. Prometheus has a separate
+// turn, so that readers cost it no sample.
 const (
 	heavyWorkers, heavyWaiting   = 2, 16
 	lightWorkers, lightWaiting   = 4, 256

@@ -96,7 +96,7 @@ func acrossChecks() []Check {
 
 const (
 	// enoughRepetitions is the number from which a spread can be estimated at all: of two values one may be a stray and
-	// nobody knows which.
+	// it is not known which.
 	enoughRepetitions = 3
 	// wideInterval is the half-width of an interval, as a share of its centre, from which it says little.
 	wideInterval = 0.10
@@ -168,7 +168,7 @@ func fewRepetitions(h History) []Found {
 		fewest = min(fewest, n)
 		found = append(found, Found{c.Cell.ID, few(n, h.Run.Anytime)})
 	}
-	// Who printed one number for several passes has said so in a warning of its own.
+	// Who printed one number for several passes has said so in a separate warning.
 	one := slices.ContainsFunc(h.Run.Warnings, func(w lab.Warning) bool { return w.Code == "import-best-of" })
 	if cells == 0 || one {
 		return nil

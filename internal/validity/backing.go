@@ -18,7 +18,7 @@ func (e *Evidence) backing() backing {
 		mountOptions: e.Machine.MountOptions}
 }
 
-// inMemory says whether the place is kept in memory. null_blk keeps nothing at all, which is no better.
+// inMemory reports whether the place is kept in memory. null_blk keeps nothing at all, which is no better.
 func (b backing) inMemory() bool {
 	if slices.Contains([]string{"tmpfs", "ramfs", "hugetlbfs"}, b.filesystem) {
 		return true
@@ -33,7 +33,7 @@ func (b backing) inMemory() bool {
 	return len(b.disks) > 0 && !slices.ContainsFunc(b.disks, func(d string) bool { return !memory(d) })
 }
 
-// onNetwork says whether another machine (or the host of this one) keeps the files, and may keep them in its memory.
+// onNetwork reports whether another machine (or the host of this one) keeps the files, and may keep them in its memory.
 func (b backing) onNetwork() bool {
 	return slices.Contains([]string{"nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "virtiofs", "lustre", "afs", "gfs2",
 		"ocfs2"}, b.filesystem) ||
@@ -41,7 +41,7 @@ func (b backing) onNetwork() bool {
 			b.filesystem)
 }
 
-// compresses says whether the file system compresses what is written, where its mount options tell. ZFS keeps
+// compresses reports whether the file system compresses what is written, where its mount options tell. ZFS keeps
 // that in properties, which they do not show.
 func (b backing) compresses() bool {
 	for _, o := range b.mountOptions {

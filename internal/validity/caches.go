@@ -301,7 +301,8 @@ func (e *Evidence) total(direction string) float64 {
 	return 0
 }
 
-// pastTheKernel says whether the load's engine reaches no device through the kernel, or the place is persistent memory.
+// pastTheKernel reports whether the load's engine reaches no device through the kernel, or the place is persistent
+// memory.
 func (e *Evidence) pastTheKernel() bool {
 	engines := []string{"null", "mmap", "libpmem", "dev-dax", "cpuio", "spdk", "libblkio", "xnvme", "external"}
 	return slices.Contains(engines, e.options().engine()) ||

@@ -15,7 +15,7 @@ func StoreOnDevice(store, disk string) lab.Warning {
 			"loads only, but that is what the next load finds; use --store on another disk"}
 }
 
-// ProgramsHidden is the warning that nobody could see whether a program outside of this container has the device under
+// ProgramsHidden is the warning that it can't be seen whether a program outside of this container has the device under
 // test open.
 func ProgramsHidden(device string) lab.Warning {
 	return lab.Warning{Code: "programs-hidden", Taints: []string{},

@@ -35,7 +35,7 @@ func (c counted) disks() (DiskCounters, bool) {
 // is not known.
 func (c counted) moved(direction string) (bytes int64, ok bool) {
 	before, after := c.before.Server, c.after.Server
-	if before == nil || after == nil { // else the disks are those of a guest, whose data the server has
+	if before == nil || after == nil { // else they are a guest's disks, whose data the server has
 		d, known := c.disks()
 		return map[bool]int64{true: d.ReadBytes, false: d.WriteBytes}[direction == lab.Read], known
 	}
@@ -54,7 +54,7 @@ func (c counted) storage() string {
 	return "the disk"
 }
 
-// countsFlushes says whether the kernel counts flushes at all (since 5.5): one that ever saw one does.
+// countsFlushes reports whether the kernel counts flushes at all (since 5.5): one that ever saw one does.
 func (c counted) countsFlushes() bool {
 	for _, name := range c.names {
 		if c.after.Disks[name].FlushIOs > 0 {

@@ -13,7 +13,7 @@ func (e *Evidence) jobs() float64 {
 	return float64(max(1, e.options().amount("numjobs", 1), int64(len(e.Group.Jobs))))
 }
 
-// throttledByDesign says whether the load was told to hold itself back, so that neither the depth nor the
+// throttledByDesign reports whether the load was told to hold itself back, so that neither the depth nor the
 // speed show what the device can do.
 func (e *Evidence) throttledByDesign() bool {
 	for _, name := range []string{"rate", "rate_iops", "thinktime", "latency_target", "flow"} {
@@ -46,8 +46,8 @@ func (e *Evidence) syncs() uint64 {
 const minTraffic = 4 << 20
 
 // reached is the share of what fio moved in a direction that the disks, or the server, moved as well. fio leaves its
-// ramp out of its figures and the disks do not, so fio's are scaled up by it; after all, a share above 1 is somebody
-// else's load.
+// ramp out of its figures and the disks do not, so fio's are scaled up by it; after all, a share above 1 is another
+// load.
 func (e *Evidence) reached(direction string) (share float64, ok bool) {
 	moved := float64(e.traffic(direction).bytes) * e.rampFactor()
 	below, known := e.counted().moved(direction)

@@ -84,7 +84,7 @@ func meanOrZero(l *fio.Latency) float64 {
 	return l.Mean
 }
 
-// did says whether anything was done in a direction.
+// did reports whether anything was done in a direction.
 func (e *Evidence) did(direction string) bool {
 	if len(e.Group.Jobs) == 0 && direction != lab.Sync {
 		iops, _ := e.value(lab.IOPS(direction))

@@ -205,9 +205,9 @@ func otherLoad(e *Evidence) []lab.Warning {
 			unit.Bytes(extra), names(e.Place.Disks), unit.Bytes(reads+writes)))
 }
 
-// overwritesAlone says whether direct writes through the file system are all that reaches the disk: ext4 and XFS write
-// over a file that was laid out where it lies, and little else. What is flushed writes to the journal, too, and file
-// systems that copy on write also write where that is.
+// overwritesAlone reports whether direct writes through the file system are all that reaches the disk: ext4 and XFS
+// write over a file that was laid out where it lies, and little else. What is flushed writes to the journal, too, and
+// file systems that copy on write also write where that is.
 func (e *Evidence) overwritesAlone() bool {
 	inPlace := slices.Contains([]string{"ext2", "ext3", "ext4", "xfs"}, e.Machine.Filesystem) &&
 		!slices.Contains(e.Machine.MountOptions, "data=journal")

@@ -98,16 +98,16 @@ func networkChecks() []Check {
 	}
 }
 
-// ServerCounters are those of the server of a network's test, around the load. Its clock need not be that of this
-// machine.
+// ServerCounters are the counters of the server of a network's test, around the load. Its clock need not agree with
+// this machine's.
 type ServerCounters struct {
 	Before, After Counters
 	// Same says that the server runs on the client's machine.
 	Same bool
 }
 
-// EndCounters are those of another machine that took part in a load, around it. Its clock need not be that of this
-// machine.
+// EndCounters are the counters of another machine that took part in a load, around it. Its clock need not agree with
+// this machine's.
 type EndCounters struct {
 	Name          string
 	Before, After Counters

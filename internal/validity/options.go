@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// options are those of the load.
+// options are the options of fio for the load.
 type options struct {
 	// repeated are the options as fio repeats them in its output, asked those that it was given.
 	repeated, asked map[string]string
@@ -25,7 +25,7 @@ func (e *Evidence) options() options {
 		partial: e.Document.Partial, command: e.Repetition.Command}
 }
 
-// param is a parameter of the load: as fio repeats it in its output, else as it was asked for.
+// param returns a parameter of the load: as fio repeats it in its output, else as the cell has it.
 func (o options) param(name string) (string, bool) {
 	if v, ok := o.repeated[name]; ok {
 		return v, true
@@ -72,7 +72,7 @@ func (o options) seconds(name string) float64 {
 	return d.Seconds()
 }
 
-// direct says whether O_DIRECT was asked for, and whether that is known. fio's default is buffered.
+// direct reports whether O_DIRECT was asked for, and whether that is known. fio's default is buffered.
 func (o options) direct() (on, known bool) {
 	if v, ok := o.param("direct"); ok {
 		return v != "0", true
@@ -105,7 +105,7 @@ func synchronousEngines() []string {
 // depth is what one job may have in flight; 1 when not asked for.
 func (o options) depth() float64 { return float64(max(1, o.amount("iodepth", 1))) }
 
-// syncsAsItWrites says whether writes are made durable while the load goes on.
+// syncsAsItWrites reports whether writes are made durable while the load runs.
 func (o options) syncsAsItWrites() bool {
 	for _, name := range []string{"fsync", "fdatasync", "sync", "sync_file_range"} {
 		if v, ok := o.param(name); ok && v != "0" && v != "none" {
@@ -115,7 +115,7 @@ func (o options) syncsAsItWrites() bool {
 	return false
 }
 
-// syncsAtTheEnd says whether the measured time contains a flush of all that was written.
+// syncsAtTheEnd reports whether the measured time contains a flush of all that was written.
 func (o options) syncsAtTheEnd() bool { return o.isOn("end_fsync") || o.isOn("fsync_on_close") }
 
 // pattern is fio's rw without its modifiers: "randread", "readwrite".
@@ -167,7 +167,7 @@ func (o options) blockSizes() map[string]int64 {
 	return sizes
 }
 
-// batches says whether the load waits for several completions at a time, so that the queue drains by design.
+// batches reports whether the load waits for several completions at a time, so that the queue drains by design.
 func (o options) batches() bool {
 	for _, name := range []string{"iodepth_low", "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete",
 		"iodepth_batch_complete_min", "serialize_overlap"} {
@@ -186,13 +186,13 @@ func (o options) expectedDirections() []string {
 	return slices.DeleteFunc([]string{lab.Read, lab.Write, lab.Trim}, func(d string) bool { return !o.asksFor(d) })
 }
 
-// mixedAway says whether a share of 0 or 100 leaves one direction of a mixed load out.
+// mixedAway reports whether a share of 0 or 100 leaves one direction of a mixed load out.
 func (o options) mixedAway(share string) bool {
 	v, ok := o.param(share)
 	return ok && (v == "0" || v == "100")
 }
 
-// asksFor says whether fio's rw contains a direction.
+// asksFor reports whether fio's rw contains a direction.
 func (o options) asksFor(direction string) bool {
 	p := strings.TrimPrefix(o.pattern(), "rand")
 	switch p {

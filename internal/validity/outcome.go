@@ -192,7 +192,7 @@ const (
 	shortRun = 2.0
 )
 
-// failed gathers every way in which fio says that something went wrong: a job's errno, errors it went on after, its
+// failed gathers every way in which fio says that something went wrong: a job's errno, errors that did not end it, its
 // exit status, and I/Os that came back short. Exit status 0 proves nothing, and a whole document may come with 1.
 func failed(e *Evidence) []lab.Warning {
 	printed := append([]string(nil), e.Group.Errors...)

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// PortCounters are those of a port since it appeared.
+// PortCounters are the counters of a port since it appeared.
 type PortCounters struct{ Received, Sent lab.PortFlow }
 
 // NetworkPath is what the ports of both ends counted around a test of a network, or around several at the same time,
@@ -150,8 +150,8 @@ func (f flow) expected() (sum lab.PortFlow, known bool) {
 // ports are the names of those that were meant.
 func (f flow) ports() string { return strings.Join(f.end.Expected, " and ") }
 
-// carriers are the ports besides those that were meant which carried a good part of the traffic, those that carried
-// most first. Of ports that lie on each other only the uppermost counts.
+// carriers are the ports, other than those that were meant, which carried a good part of the traffic, those that
+// carried most first. Of ports that lie on each other only the uppermost counts.
 func (f flow) carriers() []string {
 	var names []string
 	bytes := map[string]int64{}
@@ -170,7 +170,7 @@ func (f flow) carriers() []string {
 	return names
 }
 
-// isExpected says whether a port was meant, or lies below one that was.
+// isExpected reports whether a port was meant, or lies below one that was.
 func (f flow) isExpected(port string) bool {
 	return slices.ContainsFunc(f.end.Expected, func(meant string) bool {
 		return port == meant || slices.Contains(f.end.Over[port], meant)
@@ -353,7 +353,7 @@ func (p NetworkPath) Traffic() []lab.PortTraffic {
 	return all
 }
 
-// Ports checks what the ports of both ends counted around tests that went on at the same time, of which none by itself
+// Ports checks what the ports of both ends counted around tests that ran at the same time, of which none by itself
 // tells.
 func Ports(e Evidence) []lab.Warning {
 	var all []lab.Warning

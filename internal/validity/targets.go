@@ -102,7 +102,7 @@ func targetChecks() []Check {
 const skewShare = 0.05
 
 // StartSkew are the warnings that loads of several targets, the shortest of which took so long, did not start together,
-// or that nobody knows whether they did.
+// or that it is not known whether they did.
 func StartSkew(skew, uncertainty, shortest time.Duration) []lab.Warning {
 	most := time.Duration(skewShare * float64(shortest))
 	switch {
@@ -128,8 +128,8 @@ func startSkew(skew, uncertainty, shortest time.Duration) lab.Warning {
 // brief prints a time that may be far below a second.
 func brief(d time.Duration) string { return unit.Latency(d.Seconds()) }
 
-// ClocksUnknown is the warning that nobody knows whether loads of several targets ran at the same time; why begins the
-// sentence.
+// ClocksUnknown is the warning that it is not known whether loads of several targets ran at the same time; why begins
+// the sentence.
 func ClocksUnknown(why string) lab.Warning {
 	return lab.Warning{Code: "clocks-unknown", Taints: allMetrics(),
 		Text: why + ": whether the loads ran at the same time is not known; run longer, or over a connection that " +

@@ -1,6 +1,6 @@
-// Package validity says which numbers not to trust. Its checks look at one repetition, or at all repetitions
-// of a run, beside what the machine's own counters say, and answer with warnings. The checks are values in one
-// list; docs/reference/warnings.md, which is written from that list, describes each.
+// Package validity warns of numbers that deserve no trust. Its checks look at one repetition, or at all
+// repetitions of a run, beside what the machine's own counters say, and answer with warnings. The checks are values in
+// one list; docs/reference/warnings.md, which is written from that list, describes each.
 //
 // Two rules hold for every check. It says nothing when what it needs is missing: an import has no counters, and silence
 // is better than a guess. And it stays silent on a healthy run: a warning that is always there is not read.
@@ -42,9 +42,9 @@ type Evidence struct {
 	Backends []EndCounters
 	// Reported are what the load generator says went through a network, by direction; nil where it measures none.
 	Reported map[string]ReportedTraffic
-	// NetworkPath is what the ports of both ends counted; nil where nobody looked.
+	// NetworkPath is what the ports of both ends counted; nil if they were not read.
 	NetworkPath *NetworkPath
-	// Machine is what does not change while a run goes on.
+	// Machine is what does not change during a run.
 	Machine Machine
 }
 
@@ -143,13 +143,13 @@ type Machine struct {
 type Check struct {
 	// Code is stable and names the warning.
 	Code string
-	// Weight says what it does to the numbers that it taints.
+	// Weight is its effect on the numbers that it taints.
 	Weight Weight
 	// Title is a line for docs and lists.
 	Title string
-	// When says what makes it fire, with the threshold; Do what to do about it; Taints which metrics it concerns.
+	// When is the condition, with the threshold; Do is the advice; Taints are the metrics that it concerns.
 	When, Do, Taints string
-	// Source says where the knowledge comes from.
+	// Source is the origin of the knowledge.
 	Source string
 	// Repetition looks at one repetition, Run at all of them; at most one of the two is set. Neither is set for a
 	// warning that another part of headroom gives, because only it can know; By then names that part. The evidence is
@@ -160,7 +160,7 @@ type Check struct {
 	// AnyLoad says that the check looks at the machine alone, so that it holds for a command as for fio. The other
 	// checks of repetitions read what fio says and was asked for, of which a command has nothing.
 	AnyLoad bool
-	// OfPorts says that the check looks at the passage alone, which is known of tests together where they go on at the
+	// OfPorts says that the check looks at the passage alone, which is known of tests together if they run at the
 	// same time.
 	OfPorts bool
 }

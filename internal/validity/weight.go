@@ -7,20 +7,20 @@ type Weight string
 
 // The weights, the heaviest first.
 const (
-	// Spoils: the number is not what it is called, so that nothing can be compared with it.
+	// Spoils: the number does not have the meaning of its name, so that nothing can be compared with it.
 	Spoils Weight = "spoils"
 	// Slows: the number is what the load did, and could only have been better without what the warning tells of.
 	Slows Weight = "slows"
 	// Moves: the same, but it could have been better or worse.
 	Moves Weight = "moves"
-	// Widens: it tells how far repetitions differ, which their interval tells as well.
+	// Widens: it is about the distance between repetitions, which their interval shows as well.
 	Widens Weight = "widens"
 	// Note: worth knowing; the number stands.
 	Note Weight = "note"
 )
 
-// Weights are those of all checks by their codes. A code that is not among them, of an earlier version or of another
-// program, spoils what it taints.
+// Weights returns the weights of all checks by their codes. A code that is not among them, of an earlier version or of
+// another program, spoils what it taints.
 func Weights() map[string]Weight {
 	all := map[string]Weight{}
 	for _, c := range Checks() {
