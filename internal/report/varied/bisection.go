@@ -33,6 +33,6 @@ func Search(d bisection.Document, o report.Options) document.Document {
 	return out
 }
 
-// searchReading says how to read the figures.
+// searchReading explains the figures.
 const searchReading = "Intervals hold with 95%. A percentage next to a setting is the probability that it is a " +
 	"culprit, after all measurements up to there; an answer that is likely is proved by measurements of its own."

@@ -164,7 +164,7 @@ func (t proofText) notCleared() []string {
 		verb(len(names), "was", "were") + " in effect."}
 }
 
-// toldBy says whether the sentence about a mechanism names all of some functions.
+// toldBy reports whether the sentence about a mechanism names all of some functions.
 func toldBy(m *diff.Mechanism, list []difference.CellFunctions) bool {
 	for _, c := range list {
 		if c.Account.Clear() {
