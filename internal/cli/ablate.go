@@ -5,11 +5,10 @@ import (
 
 	"github.com/headroom/headroom/internal/ablation"
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment/vary"
 )
 
-func (p *program) ablateCommand() *cobra.Command {
-	var o vary.Options
+func newAblateCommand(a *app.App) *cobra.Command {
+	v := &variation{app: a, kind: app.AblateKind}
 	c := &cobra.Command{
 		Use:   "ablate SUITE [DEVICE or DIR] --setting FACTOR=LEVEL... | ablate FILE.yaml",
 		Short: "Measure what each setting costs or gains, alone and within the whole set",
@@ -26,23 +25,19 @@ crash. Settings that take effect at boot are varied by rebooting.`,
   headroom ablate network --on server=ssh://db1 --setting bundle:esnet=100g --setting qdisc:under-test=fq --setting client:nic:eth0/mtu=9000
   headroom ablate arguments.yaml --on qemu:guest.yaml -o arguments.html`,
 		Args:              argumentCount(0, 2, "a suite and a directory or device, or an experiment's file"),
-		ValidArgsFunction: p.completeSuites(0),
+		ValidArgsFunction: completion{a}.suites(0),
 		Annotations:       suiteAt(0),
-		RunE:              func(c *cobra.Command, args []string) error { return p.ablateRun(c, o, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return v.measure(c, args, func(id string) error { return v.report(c.Context(), id) })
+		},
 	}
-	f := c.Flags()
-	f.StringArrayVar(&o.Factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
-	f.BoolVar(&o.Alone, "alone", false, "only add each setting to the machine as found: half the time, but nothing "+
+	f := flagsOf(a, c)
+	f.StringArrayVar(&v.o.Factors, "setting", nil, "a setting to price: FACTOR=LEVEL; may be repeated")
+	f.BoolVar(&v.o.Alone, "alone", false, "only add each setting to the machine as found: half the time, but nothing "+
 		"about how settings act together")
-	f.IntVar(&o.Pairs, "pairs", ablation.MaxPairs,
+	f.IntVar(&v.o.Pairs, "pairs", ablation.MaxPairs,
 		"most pairs of settings to measure where effects don't add up; 0 for none")
-	experimentFlags(&o, p, c)
-	p.jsonFlag(c)
+	v.blockFlags(f)
+	f.json()
 	return c
-}
-
-func (p *program) ablateRun(c *cobra.Command, o vary.Options, args []string) error {
-	return p.experimentRun(c, app.AblateKind, o, args, func(id string) error {
-		return p.reportExperiment(c.Context(), id, app.AblateKind, o)
-	})
 }

@@ -1,13 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/bisection"
-	"github.com/headroom/headroom/internal/experiment/vary"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
@@ -15,8 +15,20 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) bisectCommand() *cobra.Command {
-	var o vary.Options
+// search is a command that looks for the culprits among differences.
+type search struct{ variation }
+
+func newSearch(a *app.App) *search { return &search{variation{app: a, kind: app.BisectKind}} }
+
+// newStepsSearch returns a search among levels that have an order.
+func newStepsSearch(a *app.App) *search {
+	s := newSearch(a)
+	s.o.Steps = true
+	return s
+}
+
+func newBisectCommand(a *app.App) *cobra.Command {
+	s := newSearch(a)
 	c := &cobra.Command{
 		Use: "bisect args|sysctl|settings|facts|kconfig|kernels|steps|commits|check ... | bisect --resume RUN | " +
 			"bisect --show RUN",
@@ -34,26 +46,27 @@ finds several culprits, and ones that only act together.`,
   headroom bisect --show last -o culprit.html`,
 		Args: argumentCount(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.Resume == "" && o.Show == "" {
+			if s.o.Resume == "" && s.o.Show == "" {
 				return app.Usage("headroom bisect needs to know what differs", "headroom bisect kernels: a series of "+
 					"kernels", "headroom bisect commits: the commits of a git tree",
 					"headroom bisect args: kernel arguments",
 					"headroom bisect sysctl: sysctls", "headroom bisect settings: anything that headroom can set",
 					"headroom bisect facts: two machines", "headroom bisect kconfig: two kernels' builds")
 			}
-			return p.bisectRun(c, o, args)
+			return s.run(c, args)
 		},
 	}
-	bisectFlags(&o, p, c)
-	p.jsonFlag(c)
-	c.AddCommand(p.bisectArgsCommand(), p.bisectSysctlCommand(), p.bisectSettingsCommand(), p.bisectFactsCommand(),
-		p.bisectKernelsCommand(), p.bisectStepsCommand(),
-		p.bisectCommitsCommand(), p.bisectCheckCommand(), p.bisectKconfigCommand())
+	f := flagsOf(a, c)
+	s.searchFlags(f)
+	f.json()
+	c.AddCommand(newBisectArgsCommand(a), newBisectSysctlCommand(a), newBisectSettingsCommand(a),
+		newBisectFactsCommand(a), newBisectKernelsCommand(a), newBisectStepsCommand(a),
+		newBisectCommitsCommand(a), newBisectCheckCommand(a), newBisectKconfigCommand(a))
 	return c
 }
 
-func (p *program) bisectArgsCommand() *cobra.Command {
-	var o vary.Options
+func newBisectArgsCommand(a *app.App) *cobra.Command {
+	s := newSearch(a)
 	var good, bad string
 	c := &cobra.Command{
 		Use:   "args SUITE [DEVICE or DIR] --bad ARGUMENTS [--good ARGUMENTS] --on TARGET",
@@ -66,14 +79,14 @@ machine: a guest (qemu:FILE), or a real machine that --reboot names.`,
 		Example: `  headroom bisect args read.yaml /dev/nvme0n1 --on qemu:guest.yaml --bad "slub_debug=FZPU audit=0 quiet"
   headroom bisect args read.yaml /dev/nvme0n1 --on ssh://root@a --reboot ssh://root@a --good "$(cat fast)" --bad "$(cat slow)"`,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&good, "good", "", "the fast state's kernel arguments (default: none of those in --bad)")
 	f.StringVar(&bad, "bad", "", "the slow state's kernel arguments")
-	return p.completeBisectCommand(c, &o, func() ([]string, error) { return factor.DifferingArguments(good, bad) })
+	return s.complete(c, func() ([]string, error) { return factor.DifferingArguments(good, bad) })
 }
 
-func (p *program) bisectSysctlCommand() *cobra.Command {
-	var o vary.Options
+func newBisectSysctlCommand(a *app.App) *cobra.Command {
+	s := newSearch(a)
 	var good, bad string
 	c := &cobra.Command{
 		Use:   "sysctl SUITE [DEVICE or DIR] --good FILE --bad FILE",
@@ -84,14 +97,14 @@ the end.`,
 		Example: `  headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf
   headroom bisect sysctl quick /srv --good fast.conf --bad slow.conf --on ssh://root@a`,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&good, "good", "", "a file with the fast state's sysctls")
 	f.StringVar(&bad, "bad", "", "a file with the slow state's sysctls")
-	return p.completeBisectCommand(c, &o, func() ([]string, error) { return differingSysctls(good, bad) })
+	return s.complete(c, func() ([]string, error) { return differingSysctls(good, bad) })
 }
 
-func (p *program) bisectSettingsCommand() *cobra.Command {
-	var o vary.Options
+func newBisectSettingsCommand(a *app.App) *cobra.Command {
+	s := newSearch(a)
 	c := &cobra.Command{
 		Use:   "settings SUITE [DEVICE or DIR] --setting FACTOR=FAST,SLOW...",
 		Short: "Which setting makes it slow, of any kind that headroom can change",
@@ -100,12 +113,12 @@ that of the slow one. headroom factors lists what can be set.`,
 		Example: `  headroom bisect settings quick /srv --setting queue:scheduler=none,bfq --setting sysctl:vm.dirty_ratio=20,2
   headroom bisect settings read.yaml /dev/nvme0n1 --on qemu:guest.yaml --setting guest:iommu=none,intel --setting cmdline:quiet=absent,`,
 	}
-	c.Flags().StringArrayVar(&o.Factors, "setting", nil, "a setting that differs: FACTOR=FAST,SLOW; may be repeated")
-	return p.completeBisectCommand(c, &o, func() ([]string, error) { return o.Factors, nil })
+	c.Flags().StringArrayVar(&s.o.Factors, "setting", nil, "a setting that differs: FACTOR=FAST,SLOW; may be repeated")
+	return s.complete(c, func() ([]string, error) { return s.o.Factors, nil })
 }
 
-func (p *program) bisectKernelsCommand() *cobra.Command {
-	o := vary.Options{Steps: true}
+func newBisectKernelsCommand(a *app.App) *cobra.Command {
+	s := newStepsSearch(a)
 	var kernels []string
 	c := &cobra.Command{
 		Use:   "kernels SUITE [DEVICE or DIR] --kernel KERNEL --kernel KERNEL... --on TARGET",
@@ -116,7 +129,7 @@ Several changes are found, too, in either direction.`,
 		Example: `  headroom bisect kernels read.yaml /dev/nvme0n1 --on qemu:guest.yaml --kernel 6.1.0-28-amd64 --kernel linux-image-6.6.deb --kernel bzImage-6.11`,
 	}
 	c.Flags().StringArrayVar(&kernels, "kernel", nil, "a kernel of the series, in its order; may be repeated")
-	return p.completeBisectCommand(c, &o, func() ([]string, error) {
+	return s.complete(c, func() ([]string, error) {
 		if len(kernels) == 0 {
 			return nil, nil
 		}
@@ -124,34 +137,70 @@ Several changes are found, too, in either direction.`,
 	})
 }
 
-func (p *program) bisectStepsCommand() *cobra.Command {
-	o := vary.Options{Steps: true}
+func newBisectStepsCommand(a *app.App) *cobra.Command {
+	s := newStepsSearch(a)
 	c := &cobra.Command{
 		Use:     "steps SUITE [DEVICE or DIR] --setting FACTOR=LEVEL,LEVEL,LEVEL...",
 		Short:   "Between which levels of one factor it became slow",
 		Long:    `Finds the neighbouring levels of one factor between which the performance changes.`,
 		Example: `  headroom bisect steps quick /srv --setting queue:nr_requests=1024,512,256,128,64,32,16,8`,
 	}
-	c.Flags().StringArrayVar(&o.Factors, "setting", nil, "the factor with its levels in their order")
-	return p.completeBisectCommand(c, &o, func() ([]string, error) { return o.Factors, nil })
+	c.Flags().StringArrayVar(&s.o.Factors, "setting", nil, "the factor with its levels in their order")
+	return s.complete(c, func() ([]string, error) { return s.o.Factors, nil })
 }
 
-// completeBisectCommand completes the command of one kind of search, which knows what differs between its two states.
-func (p *program) completeBisectCommand(c *cobra.Command, o *vary.Options,
-	differences func() ([]string, error)) *cobra.Command {
-	c.Args, c.ValidArgsFunction = argumentCount(0, 2, "a suite and a directory or device"), p.completeSuites(0)
+// searchFlags adds the flags of a search.
+func (s *search) searchFlags(f flags) {
+	o := &s.o
+	f.count(&o.Repeat, "repeat", "repetitions of every cell in a measurement (default 1)")
+	f.count(&o.Blocks, "max-boots", "most measurements, not counting the proof (default 150)")
+	f.DurationVar(&o.Budget, "budget", 0, "time limit, like 30m: no measurement starts later")
+	f.StringVar(&o.Margin, "margin", "", "ends that differ by less are the same (default 5%)")
+	if !o.Steps { // of which nothing is known
+		f.BoolVar(&o.NoPriors, "no-priors", false, "ignore what is known about settings: all start equally likely")
+	}
+	s.flags(f)
+}
+
+// complete completes the command of one kind of search, which knows what differs between its two states.
+func (s *search) complete(c *cobra.Command, differences func() ([]string, error)) *cobra.Command {
+	c.Args, c.ValidArgsFunction = argumentCount(0, 2, "a suite and a directory or device"), completion{s.app}.suites(0)
 	c.Annotations = suiteAt(0)
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
-		if o.Resume == "" && o.Show == "" {
-			if o.Factors, err = differences(); err != nil {
+		if s.o.Resume == "" && s.o.Show == "" {
+			if s.o.Factors, err = differences(); err != nil {
 				return err
 			}
 		}
-		return p.bisectRun(c, *o, args)
+		return s.run(c, args)
 	}
-	bisectFlags(o, p, c)
-	p.jsonFlag(c)
+	f := flagsOf(s.app, c)
+	s.searchFlags(f)
+	f.json()
 	return c
+}
+
+// run searches and reports; a search that came to no answer ends with an exit code of its own.
+func (s *search) run(c *cobra.Command, args []string) error {
+	return s.measure(c, args, func(id string) error { return s.answer(c.Context(), id) })
+}
+
+// answer shows a search.
+func (s *search) answer(ctx context.Context, id string) error {
+	if err := s.report(ctx, id); err != nil || s.o.Show != "" {
+		return err
+	}
+	b, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	d, err := results.BisectionOf(b, report.Options{Serials: true})
+	if err != nil || d.Outcome != bisection.Undecided {
+		return err
+	}
+	return &lab.Error{Kind: lab.Undecided,
+		What:  fmt.Sprintf("no culprit was found in %s", prose.Count(d.Measurements, "measurement")),
+		Hints: []string{"more of them may: --max-boots, --budget", "a longer load, or --repeat 2, is less noisy"}}
 }
 
 func differingSysctls(good, bad string) ([]string, error) {
@@ -168,27 +217,4 @@ func differingSysctls(good, bad string) ([]string, error) {
 		texts[i] = string(data)
 	}
 	return factor.DifferingSysctls(texts[0], texts[1])
-}
-
-// bisectRun searches and reports; a search that came to no answer ends with an exit code of its own.
-func (p *program) bisectRun(c *cobra.Command, o vary.Options, args []string) error {
-	return p.experimentRun(c, app.BisectKind, o, args, func(id string) error { return p.bisectReport(c, o, id) })
-}
-
-// bisectReport shows a search.
-func (p *program) bisectReport(c *cobra.Command, o vary.Options, id string) error {
-	if err := p.reportExperiment(c.Context(), id, app.BisectKind, o); err != nil || o.Show != "" {
-		return err
-	}
-	b, err := p.findExperiment(id, app.BisectKind)
-	if err != nil {
-		return err
-	}
-	d, err := results.BisectionOf(b, report.Options{Serials: true})
-	if err != nil || d.Outcome != bisection.Undecided {
-		return err
-	}
-	return &lab.Error{Kind: lab.Undecided,
-		What:  fmt.Sprintf("no culprit was found in %s", prose.Count(d.Measurements, "measurement")),
-		Hints: []string{"more of them may: --max-boots, --budget", "a longer load, or --repeat 2, is less noisy"}}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/experiment/single"
 )
 
-func (p *program) bisectCheckCommand() *cobra.Command {
+func newBisectCheckCommand(a *app.App) *cobra.Command {
 	var good, bad, build, label string
 	var set []string
 	most := 20
@@ -34,7 +34,7 @@ headroom bisect commits does the whole search itself, and needs fewer measuremen
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return app.StopBisect(app.Usage(err.Error(), c.CommandPath()+" --help lists the flags"))
 	})
-	c.ValidArgsFunction, c.Annotations = p.completeSuites(0), suiteAt(0)
+	c.ValidArgsFunction, c.Annotations = completion{a}.suites(0), suiteAt(0)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if good == "" || bad == "" || most < 2 {
 			return app.StopBisect(
@@ -42,11 +42,11 @@ headroom bisect commits does the whole search itself, and needs fewer measuremen
 					"--good RUN --bad RUN; headroom list names them"))
 		}
 		return app.StopBisect(
-			single.Check(c.Context(), p.App, single.CheckTerms{Good: good, Bad: bad, Build: build, Most: most,
+			single.Check(c.Context(), a, single.CheckTerms{Good: good, Bad: bad, Build: build, Most: most,
 				Options: experiment.RunOptions{Label: label, Set: set}},
 				args))
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&good, "good", "", "a saved run of the good state")
 	f.StringVar(&bad, "bad", "", "a saved run of the bad state")
 	f.StringVar(&build, "build", "", "the command that builds the checkout; split into words, not run by a shell")
@@ -54,7 +54,7 @@ headroom bisect commits does the whole search itself, and needs fewer measuremen
 	f.StringVar(&label, "label", "", "a name for the run")
 	f.StringArrayVar(&set, "set", nil, "a parameter for every job; may be repeated")
 	for _, name := range []string{"good", "bad"} {
-		p.complete(c, name, p.completeRuns)
+		f.offer(name, completion{a}.runs)
 	}
 	return c
 }

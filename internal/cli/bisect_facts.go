@@ -10,17 +10,16 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/diff"
-	"github.com/headroom/headroom/internal/experiment/vary"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/profile/difference"
 	"github.com/headroom/headroom/internal/prose"
 )
 
-func (p *program) bisectFactsCommand() *cobra.Command {
-	o := vary.Options{SettableOnly: true}
+func newBisectFactsCommand(a *app.App) *cobra.Command {
+	s := newSearch(a)
+	s.o.SettableOnly = true
 	c := &cobra.Command{
 		Use:   "facts FAST SLOW SUITE [DEVICE or DIR]",
 		Short: "Which difference between two machines makes one slow, of those that can be set here",
@@ -33,58 +32,44 @@ were profiled, settings are likelier at first whose functions of the kernel ran 
   headroom bisect facts ssh://node6 local quick /srv --keep "sysctl:net.*"
   headroom bisect facts fast.json slow.json read.yaml /dev/nvme0n1 --on qemu:guest.yaml`,
 		Args: func(c *cobra.Command, args []string) error {
-			if o.Resume != "" || o.Show != "" {
+			if s.o.Resume != "" || s.o.Show != "" {
 				return argumentCount(0, 0, "no argument")(c, args)
 			}
 			return argumentCount(3, 4, "two machines, a suite and a directory or device")(c, args)
 		},
-		ValidArgsFunction: p.completeSubjects(2),
+		ValidArgsFunction: completion{a}.subjects(2),
 		Annotations:       namedArguments(argumentsAreFacts),
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if o.Resume != "" || o.Show != "" {
-				return p.bisectRun(c, o, args)
+			if s.o.Resume != "" || s.o.Show != "" {
+				return s.run(c, args)
 			}
-			if o.Factors, o.Excluded, err = p.differingFactors(c.Context(), args[0], args[1], o); err != nil {
+			if s.o.Factors, s.o.Excluded, err = s.differingFactors(c.Context(), args[0], args[1]); err != nil {
 				return err
 			}
-			if o.Profiles, err = p.profilesBeside(args[0], args[1]); err != nil {
+			if s.o.Profiles, err = profilesBeside(a, args[0], args[1]); err != nil {
 				return err
 			}
-			return p.bisectRun(c, o, args[2:])
+			return s.run(c, args[2:])
 		},
 	}
-	bisectFlags(&o, p, c)
-	p.jsonFlag(c)
+	f := flagsOf(a, c)
+	s.searchFlags(f)
+	f.json()
 	return c
 }
 
-// profilesBeside are the profiles of two subjects side by side, where both are runs that were profiled.
-func (p *program) profilesBeside(a, b string) (difference.Document, error) {
-	_, costsA, err := p.costsOf(a)
-	if err != nil || len(costsA) == 0 {
-		return difference.Document{}, err
-	}
-	_, costsB, err := p.costsOf(b)
-	if err != nil {
-		return difference.Document{}, err
-	}
-	return difference.Of(costsA, costsB, difference.Options{A: a, B: b})
-}
-
 // differingFactors are the settings that differ between two machines, and the rest of what differs.
-func (p *program) differingFactors(ctx context.Context, fast, slow string, o vary.Options) ([]string,
-	*lab.Excluded,
-	error) {
-	a, err := p.App.Subjects().Facts(ctx, fast, facts.SnapshotLimit)
+func (s *search) differingFactors(ctx context.Context, fast, slow string) ([]string, *lab.Excluded, error) {
+	a, err := s.app.Subjects().Facts(ctx, fast, facts.SnapshotLimit)
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := p.App.Subjects().Facts(ctx, slow, facts.SnapshotLimit)
+	b, err := s.app.Subjects().Facts(ctx, slow, facts.SnapshotLimit)
 	if err != nil {
 		return nil, nil, err
 	}
 	choices := factor.DifferingFactors(settingsOf(a.Facts), settingsOf(b.Facts))
-	if o.Reboot != "" || o.BootOn != "" || slices.ContainsFunc(o.Ends, p.bootsFreely) {
+	if s.o.Reboot != "" || s.o.BootOn != "" || slices.ContainsFunc(s.o.Ends, s.bootsFreely) {
 		// Where the lines do not differ, or can't be taken apart, their arguments are among the rest.
 		if arguments, err := factor.DifferingArguments(valueOf(a.Facts, "kernel.cmdline"),
 			valueOf(b.Facts, "kernel.cmdline")); err == nil {
@@ -95,7 +80,7 @@ func (p *program) differingFactors(ctx context.Context, fast, slow string, o var
 	choices = slices.DeleteFunc(choices, func(choice string) bool {
 		name, _, _ := strings.Cut(choice, "=")
 		chosen[name] = true
-		return factor.IsKept(o.Keep, name)
+		return factor.IsKept(s.o.Keep, name)
 	})
 	if len(choices) < 2 {
 		return nil, nil, app.Usage(fmt.Sprintf("%s and %s differ in %s that can be set", fast, slow,
@@ -106,6 +91,9 @@ func (p *program) differingFactors(ctx context.Context, fast, slow string, o var
 	rest, err := differencesWithout(chosen, a, b)
 	return choices, excludedDifferences(rest), err
 }
+
+// bootsFreely says whether a target is booted in any way that an experiment varies, without permission.
+func (s *search) bootsFreely(name string) bool { return s.app.Traits(name).OwnBoot }
 
 // differencesWithout are the differences between two machines that none of some factors stands for: no factor does,
 // disks of one machine differ in it, or it is a kernel argument and nothing may be started again.

@@ -13,9 +13,15 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-func (p *program) bisectKconfigCommand() *cobra.Command {
-	var o vary.Options
-	var k lab.Kernels
+// kernelSearch is a search among what two kernels' builds differ in.
+type kernelSearch struct {
+	*search
+	kernels lab.Kernels
+}
+
+func newBisectKconfigCommand(a *app.App) *cobra.Command {
+	s := &kernelSearch{search: newSearch(a)}
+	k := &s.kernels
 	c := &cobra.Command{
 		Use:   "kconfig SUITE [DEVICE or DIR] --good CONFIG --bad CONFIG --on TARGET [--tree DIR]",
 		Short: "Which build option of two kernels makes it slow",
@@ -35,17 +41,17 @@ independently stay together. Built kernels are kept in the user's cache.
   headroom bisect kconfig read.yaml /dev/nvme0n1 --on ssh://root@a --reboot ssh://root@a --good fast.config --bad slow.config
   headroom bisect kconfig read.yaml /dev/nvme0n1 --on qemu:guest.yaml --good fast.config --bad slow.config --tree ~/src/linux`,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&k.Good, "good", "", "the fast kernel's configuration")
 	f.StringVar(&k.Bad, "bad", "", "the slow kernel's configuration")
 	f.StringVar(&k.Tree, "tree", "", "a kernel source tree, to build options that no boot argument sets")
 	f.StringArrayVar(&k.Make, "make", nil, "a variable for the kernel's make, like CC=gcc-12; may be repeated")
-	p.completeBisectCommand(c, &o, func() (list []string, err error) {
+	s.complete(c, func() (list []string, err error) {
 		if k.Tree != "" {
-			o.Kernels, err = p.kernelsBetween(c.Context(), k)
+			s.o.Kernels, err = s.between(c.Context())
 			return nil, err
 		}
-		list, o.Excluded, err = differingBuilds(k.Good, k.Bad)
+		list, s.o.Excluded, err = differingBuilds(k.Good, k.Bad)
 		return list, err
 	})
 	if err := c.MarkFlagDirname("tree"); err != nil {

@@ -15,9 +15,10 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// kernelsBetween asks a tree which options lie between two configurations, and which of them can be switched one
+// between asks a tree which options lie between two configurations, and which of them can be switched one
 // without the other.
-func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*vary.KernelSeries, error) {
+func (s *kernelSearch) between(ctx context.Context) (*vary.KernelSeries, error) {
+	k := s.kernels
 	var texts [2][]byte
 	for i, name := range []*string{&k.Good, &k.Bad} {
 		if *name == "" {
@@ -36,19 +37,19 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*vary.Kern
 	if err != nil {
 		return nil, err
 	}
-	tree, err := vary.OpenTree(ctx, k, kbuild.Terms{Target: p.App.Local(), Waiting: func(folder string) {
-		vary.WarnBuildBusy(p.App, folder)
+	tree, err := vary.OpenTree(ctx, k, kbuild.Terms{Target: s.app.Local(), Waiting: func(folder string) {
+		vary.WarnBuildBusy(s.app, folder)
 	}})
 	if err != nil {
 		return nil, err
 	}
 	k.Tree, k.Release = tree.Dir, tree.Release
 	if boots > 1 {
-		p.App.Print("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
+		s.app.Print("", fmt.Sprintf("a boot argument stands for %d of the differences: without --tree these are searched, "+
 			"and no kernel is built", boots))
 	}
-	p.App.Print("", "asking "+k.Tree+" which options can be switched one without the other")
-	between, err := tree.Between(ctx, texts[0], texts[1], known, p.reportTenths("asked about"))
+	s.app.Print("", "asking "+k.Tree+" which options can be switched one without the other")
+	between, err := tree.Between(ctx, texts[0], texts[1], known, printTenths(s.app, "asked about"))
 	if err != nil {
 		return nil, err
 	}
@@ -58,11 +59,11 @@ func (p *program) kernelsBetween(ctx context.Context, k lab.Kernels) (*vary.Kern
 			prose.Count(len(k.Groups), "thing")),
 			"what a single difference costs: build both kernels, and headroom sweep --factor kernel:=GOOD,BAD")
 	}
-	s := &vary.KernelSeries{Kernels: k}
+	series := &vary.KernelSeries{Kernels: k}
 	for _, g := range k.Groups {
-		s.Levels = append(s.Levels, []string{optionValue(between.Good, g[0]), optionValue(between.Bad, g[0])})
+		series.Levels = append(series.Levels, []string{optionValue(between.Good, g[0]), optionValue(between.Bad, g[0])})
 	}
-	return s, nil
+	return series, nil
 }
 
 func optionValue(c kconfig.Config, option string) string {
@@ -100,13 +101,13 @@ func knownOf(k lab.Kernels, texts [2][]byte) (groups [][]string, boots int, err 
 	return groups, len(byBoots), nil
 }
 
-// reportTenths tells how far something has come, at every tenth of it.
-func (p *program) reportTenths(did string) func(done, of int) {
+// printTenths prints how far something has come, at every tenth of it.
+func printTenths(a *app.App, did string) func(done, of int) {
 	printed := 0
 	return func(done, of int) {
 		if tenth := 10 * done / max(1, of); tenth > printed {
 			printed = tenth
-			p.App.Print("  ", fmt.Sprintf("%s %d of %d", did, done, of))
+			a.Print("  ", fmt.Sprintf("%s %d of %d", did, done, of))
 		}
 	}
 }

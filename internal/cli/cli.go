@@ -20,26 +20,26 @@ import (
 // Run carries out a command line and returns the exit code.
 func Run(ctx context.Context, s app.Environment) int {
 	s.Footprint.ReleaseProgramPages() // libraries that most commands never use set themselves up when a program starts
-	p := &program{app.New(s)}
-	out, printed := p.App.Key.Writer(s.Stdout), p.App.Key.Writer(s.Stderr)
-	p.App.Stdout, p.App.Stderr = app.WithDescriptor(out, s.Stdout), app.WithDescriptor(printed, s.Stderr)
-	root := p.rootCommand()
+	a := app.New(s)
+	out, printed := a.Key.Writer(s.Stdout), a.Key.Writer(s.Stderr)
+	a.Stdout, a.Stderr = app.WithDescriptor(out, s.Stdout), app.WithDescriptor(printed, s.Stderr)
+	root := newRootCommand(a)
 	if s.AsPlugin() {
-		p.App.Naming = pluginNaming(root)
-		renameTree(p.App.Naming, root)
+		a.Naming = pluginNaming(root)
+		renameTree(a.Naming, root)
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: app.PluginWords}
 		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
-		p.App.Stderr = p.App.Naming.Writer(p.App.Stderr)
+		a.Stderr = a.Naming.Writer(a.Stderr)
 	}
 	root.SetArgs(commandWords(s))
 	root.SetIn(s.Stdin)
-	root.SetOut(p.App.Stdout)
-	root.SetErr(p.App.Stderr)
-	ctx, ended := p.App.HandleSignals(ctx)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	ctx, ended := a.HandleSignals(ctx)
 	defer ended()
 	err := root.ExecuteContext(ctx)
 	if err != nil && err.Error() != "" && !app.IsBrokenPipe(err) {
-		p.App.PrintError(err)
+		a.PrintError(err)
 	}
 	if flushed := errors.Join(out.Flush(), printed.Flush()); err == nil {
 		err = flushed
@@ -47,7 +47,7 @@ func Run(ctx context.Context, s app.Environment) int {
 	return app.ExitCode(err)
 }
 
-func (p *program) rootCommand() *cobra.Command {
+func newRootCommand(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "headroom",
 		Short: "Measure the I/O of Linux machines, and say which numbers to trust",
@@ -58,7 +58,7 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		Example: `  headroom run quick /srv            a minute on a scratch file in /srv
   headroom run nvme /dev/nvme1n1     the whole suite on an empty drive
   headroom report last -o page.html  the last run as a page`,
-		Version:           p.App.Version,
+		Version:           a.Version,
 		Args:              cobra.ArbitraryArgs, // so that noCommand gets to see them
 		RunE:              noCommand,
 		SilenceErrors:     true,
@@ -68,53 +68,55 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 		SuggestionsMinimumDistance: 2,
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().StringVar(&p.App.StoreDir, "store", "",
+	root.PersistentFlags().StringVar(&a.StoreDir, "store", "",
 		"folder of saved runs (default $HEADROOM_STORE, else $XDG_DATA_HOME/headroom)")
-	root.PersistentFlags().StringVar(&p.App.ConfigFile, "config", "",
+	root.PersistentFlags().StringVar(&a.ConfigFile, "config", "",
 		"configuration file, or none (default $HEADROOM_CONFIG, else ~/.config/headroom/config.yaml)")
-	root.PersistentPreRunE = p.applyConfig
-	p.addReadOnly(root,
-		p.suitesCommand(),
-		p.listCommand(),
-		p.showCommand(),
-		p.reportCommand(),
-		p.historyCommand(),
-		p.stagesCommand(),
-		p.exportCommand(),
-		p.rulesCommand(),
-		p.explainCommand(),
-		p.factorsCommand(),
-		p.referencesCommand(),
-		p.configCommand(),
-	)
+	root.PersistentPreRunE = configured{a}.apply
+	readOnly := []*cobra.Command{
+		newSuitesCommand(a),
+		newListCommand(a),
+		newShowCommand(a),
+		newReportCommand(a),
+		newHistoryCommand(a),
+		newStagesCommand(a),
+		newExportCommand(a),
+		newRulesCommand(a),
+		newExplainCommand(a),
+		newFactorsCommand(a),
+		newReferencesCommand(a),
+		newConfigCommand(a),
+	}
+	exitOnInterrupt(a, readOnly...)
+	root.AddCommand(readOnly...)
 	root.AddCommand(
-		p.runCommand(),
-		p.serveCommand(),
-		p.soakCommand(),
-		p.netCommand(),
-		p.nfsCommand(),
-		p.doctorCommand(),
-		p.factsCommand(),
-		p.compareCommand(),
-		p.sweepCommand(),
-		p.ablateCommand(),
-		p.bisectCommand(),
-		p.ladderCommand(),
-		p.profileCommand(),
-		p.importCommand(),
-		p.labelCommand(),
-		p.rmCommand(),
-		p.restoreCommand(),
-		p.versionCommand(),
-		p.manCommand(),
+		newRunCommand(a),
+		newServeCommand(a),
+		newSoakCommand(a),
+		newNetCommand(a),
+		newNFSCommand(a),
+		newDoctorCommand(a),
+		newFactsCommand(a),
+		newCompareCommand(a),
+		newSweepCommand(a),
+		newAblateCommand(a),
+		newBisectCommand(a),
+		newLadderCommand(a),
+		newProfileCommand(a),
+		newImportCommand(a),
+		newLabelCommand(a),
+		newRmCommand(a),
+		newRestoreCommand(a),
+		newVersionCommand(a),
+		newManCommand(a),
 	)
-	p.waitForSettings(root.Commands()...)
+	waitForSettings(a, root.Commands()...)
 	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
 	groupCommands(root)
-	if p.completes() {
-		p.completeSharedFlags(root)
+	if completes(a.Environment) {
+		completion{a}.sharedFlags(root)
 	}
-	p.fitHelp(root)
+	fitHelp(root, a.Stdout)
 	return root
 }
 
@@ -143,7 +145,3 @@ func argumentCount(least, most int, names string) cobra.PositionalArgs {
 
 // unlimited is no limit on arguments.
 const unlimited = 1 << 20
-
-func (p *program) jsonFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&p.App.JSON, "json", false, "print JSON")
-}

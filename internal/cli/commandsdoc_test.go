@@ -21,9 +21,9 @@ func TestCommandsDoc(t *testing.T) {
 
 // documentedRoot is the tree of commands as users see it, with the one that cobra adds.
 func documentedRoot() *cobra.Command {
-	p := &program{app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard,
-		Env: func(string) string { return "" }})}
-	root := p.rootCommand()
+	a := app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard,
+		Env: func(string) string { return "" }})
+	root := newRootCommand(a)
 	root.InitDefaultCompletionCmd()
 	return root
 }

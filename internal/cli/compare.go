@@ -3,15 +3,23 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/compare"
 	"github.com/headroom/headroom/internal/experiment/ladderrun"
 	"github.com/headroom/headroom/internal/experiment/paired"
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) compareCommand() *cobra.Command {
-	o := results.CompareOptions{Alpha: compare.DefaultAlpha}
-	var live paired.LiveOptions
+// compareCommand compares saved runs, or measures what it compares.
+type compareCommand struct {
+	app  *app.App
+	o    results.CompareOptions
+	live paired.LiveOptions
+}
+
+func newCompareCommand(a *app.App) *cobra.Command {
+	r := &compareCommand{app: a}
+	o := &r.o
 	c := &cobra.Command{
 		Use:   "compare BASE NEW...",
 		Short: "Compare runs: do they differ, by how much, how sure is that, and what else differs",
@@ -41,48 +49,55 @@ of storage adds, on one target or several.`,
   headroom compare --live --suite nvme 'kube:pod?class=fast&mode=block' 'kube:pod?class=slow&mode=block'
   headroom compare --layers /dev/sdb /dev/vg/data /srv
   headroom compare --layers raw='kube:pod?node=w1&privileged' /dev/nvme0n1 pod='kube:pod?class=fast&node=w1'`,
-		Args: func(c *cobra.Command, args []string) error {
-			if live.Live || live.Layers {
-				return nil
-			}
-			return argumentCount(2, unlimited, "a base and one run or more")(c, args)
-		},
-		ValidArgsFunction: p.completeComparable,
+		Args:              r.checkArgs,
+		ValidArgsFunction: completion{a}.comparable,
 		Annotations:       namedArguments(argumentsAreSides),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := checkLiveOptions(&live, c); err != nil {
-				return err
-			}
-			if live.Layers {
-				layers := ladderrun.LayerOptions{Suite: live.Suite, Set: live.Set, Size: live.Size, Label: live.Label,
-					Seed: live.Seed, MaxWrites: live.Writes, Passes: live.Pairs, Budget: live.Budget,
-					Resume: live.Resume, DryRun: live.DryRun,
-					Result: o.Result}
-				return ladderrun.CompareLayers(c.Context(), p.App, layers, args)
-			}
-			if live.Live {
-				return paired.CompareLive(c.Context(), p.App, live, o, args)
-			}
-			return p.interruptible(c.Context(), func() error { return results.CompareRuns(p.App, args, o) })
-		},
+		RunE:              r.run,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringArrayVar(&o.Margins, "margin", nil,
 		"largest difference that counts as no change: 3%, or for one metric read.latency.p99=10% (default 3%)")
-	f.Float64Var(&o.Alpha, "alpha", o.Alpha, "probability that any verdict of the table is wrong")
+	f.Float64Var(&o.Alpha, "alpha", compare.DefaultAlpha, "probability that any verdict of the table is wrong")
 	f.StringSliceVar(&o.Metrics, "metrics", nil,
 		"metrics to compare, named as in JSON; a trailing * matches all that begin so")
 	f.BoolVar(&o.All, "all", false, "compare all metrics that both sides have")
 	f.BoolVar(&o.Anyway, "anyway", false, "compare also what is incomparable")
-	p.documentFlags(&o.Result, c)
+	f.document(&o.Result)
 	rawCellsFlag(c, &o.Result.Report.RawCells)
 	f.StringVar(&o.FailOn, "fail-on", "",
 		"exit with 3 if something is slower (or different), with 5 if that is undecided")
 	f.BoolVar(&o.Result.Report.Serials, "serials", false, "show serial numbers, also in files")
 	warningsFlag(c, &o.Result.Report.Warnings)
-	liveFlags(&live, p, c)
-	p.jsonFlag(c)
-	p.completeFlag(c, "fail-on", results.FailOns)
-	p.completeFlag(c, "metrics", results.CommonMetrics)
+	r.liveFlags(f)
+	f.json()
+	f.values("fail-on", results.FailOns)
+	f.values("metrics", results.CommonMetrics)
 	return c
+}
+
+// checkArgs demands a base and a run, unless both are measured.
+func (r *compareCommand) checkArgs(c *cobra.Command, args []string) error {
+	if r.live.Live || r.live.Layers {
+		return nil
+	}
+	return argumentCount(2, unlimited, "a base and one run or more")(c, args)
+}
+
+func (r *compareCommand) run(c *cobra.Command, args []string) error {
+	if err := r.checkLive(c); err != nil {
+		return err
+	}
+	live := r.live
+	if live.Layers {
+		layers := ladderrun.LayerOptions{Suite: live.Suite, Set: live.Set, Size: live.Size, Label: live.Label,
+			Seed: live.Seed, MaxWrites: live.Writes, Passes: live.Pairs, Budget: live.Budget,
+			Resume: live.Resume, DryRun: live.DryRun, Result: r.o.Result}
+		return ladderrun.CompareLayers(c.Context(), r.app, layers, args)
+	}
+	if live.Live {
+		return paired.CompareLive(c.Context(), r.app, live, r.o, args)
+	}
+	return interruptible(c.Context(), &r.app.UnfinishedWork, func() error {
+		return results.CompareRuns(r.app, args, r.o)
+	})
 }

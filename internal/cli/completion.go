@@ -13,9 +13,12 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// completeRuns offers the runs of the store to the shell: by their ids and by their labels.
-func (p *program) completeRuns(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	s, err := p.App.OpenStore()
+// completion offers words to the shell, as arguments and as the values of flags.
+type completion struct{ app *app.App }
+
+// runs offers the runs of the store: by their ids and by their labels.
+func (o completion) runs(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	s, err := o.app.OpenStore()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -50,13 +53,12 @@ func armNames(s *store.Store, run string) []string {
 	return names
 }
 
-// completeComparable offers the runs of the store, then published results; targets where they are measured now.
-func (p *program) completeComparable(c *cobra.Command, args []string, word string) ([]string,
-	cobra.ShellCompDirective) {
+// comparable offers the runs of the store, then published results; targets where they are measured now.
+func (o completion) comparable(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if c.Flags().Changed("live") || c.Flags().Changed("layers") {
-		return p.targetNames(), cobra.ShellCompDirectiveDefault
+		return o.targetNames(), cobra.ShellCompDirectiveDefault
 	}
-	names, directive := p.completeRuns(c, args, word)
+	names, directive := o.runs(c, args, word)
 	published, _ := completeReferences(c, args, word)
 	for _, name := range published {
 		names = append(names, reference.Prefix+name)
@@ -64,62 +66,52 @@ func (p *program) completeComparable(c *cobra.Command, args []string, word strin
 	return names, directive
 }
 
-// completeSubjects offers this machine, the runs of the store and files, for a number of arguments.
-func (p *program) completeSubjects(most int) cobra.CompletionFunc {
+// subjects offers this machine, the runs of the store and files, for a number of arguments.
+func (o completion) subjects(most int) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		runs, _ := p.completeRuns(c, args, word)
-		return append(p.targetNames(), runs...), cobra.ShellCompDirectiveDefault
+		runs, _ := o.runs(c, args, word)
+		return append(o.targetNames(), runs...), cobra.ShellCompDirectiveDefault
 	}
 }
 
-// completeTargets offers targets for the values of flags, also behind a role.
-func (p *program) completeTargets(c *cobra.Command, flags ...string) {
-	offer := func(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-		names := p.targetNames()
-		if role, _ := app.RoleOf(word); role != "" {
-			for i := range names {
-				names[i] = role + "=" + names[i]
-			}
+// targets offers targets, also behind a role.
+func (o completion) targets(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	names := o.targetNames()
+	if role, _ := app.RoleOf(word); role != "" {
+		for i := range names {
+			names[i] = role + "=" + names[i]
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, flag := range flags {
-		p.complete(c, flag, offer)
-	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFlag offers the values of a flag.
-func (p *program) completeFlag(c *cobra.Command, flag string, values func() []string) {
-	p.complete(c, flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return values(), cobra.ShellCompDirectiveNoFileComp
-	})
-}
-
-// complete has the shell ask for the values of a flag. cobra keeps what is registered in a table of the process, with
-// the whole command line behind it: in tests, of thousands of commands.
-func (p *program) complete(c *cobra.Command, flag string, values cobra.CompletionFunc) {
-	if !p.completes() {
-		return
+// targetNames are the names that the configuration has for targets, and the beginnings of others.
+func (o completion) targetNames() []string {
+	var names []string
+	settings, _, _ := o.app.Config() // a file that can't be read has no settings
+	for _, name := range settings.TargetNames() {
+		names = append(names, name+"\t"+settings.Targets[name].Text)
 	}
-	if err := c.RegisterFlagCompletionFunc(flag, values); err != nil {
-		panic(err) // the flag is not there: an error of the program
+	for _, k := range o.app.AllKinds() {
+		names = append(names, k.Completions...)
 	}
+	return names
 }
 
 // completes says whether the shell asks how a command line goes on.
-func (p *program) completes() bool {
-	if len(p.App.Args) == 0 {
+func completes(e app.Environment) bool {
+	if len(e.Args) == 0 {
 		return false
 	}
-	words := commandWords(p.App.Environment)
+	words := commandWords(e)
 	return len(words) > 0 && strings.HasPrefix(words[0], cobra.ShellCompRequestCmd)
 }
 
-// completeSharedFlags offers values for the flags that several commands have, where a command does not say otherwise.
-func (p *program) completeSharedFlags(c *cobra.Command) {
+// sharedFlags offers values for the flags that several commands have, where a command does not say otherwise.
+func (o completion) sharedFlags(c *cobra.Command) {
 	factors := func(c *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		return completeFactors(c, nil, word)
 	}
@@ -128,16 +120,16 @@ func (p *program) completeSharedFlags(c *cobra.Command) {
 	}
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"factor": factors, "setting": factors, "keep": factors,
-		"resume": p.completeRuns, "show": p.completeRuns,
+		"resume": o.runs, "show": o.runs,
 		"order":     words(string(suite.Interleaved), string(suite.Shuffled), string(suite.Sequential)),
 		"transport": words("tcp", "rdma"), "direction": words("send", "receive", "both"),
 	} {
 		if _, has := c.GetFlagCompletionFunc(flag); !has && c.Flags().Lookup(flag) != nil {
-			p.complete(c, flag, complete)
+			flagsOf(o.app, c).offer(flag, complete)
 		}
 	}
 	for _, below := range c.Commands() {
-		p.completeSharedFlags(below)
+		o.sharedFlags(below)
 	}
 }
 
@@ -155,8 +147,8 @@ func factAreas() []string {
 	return areas
 }
 
-// completeSuites offers suites for the argument at a position, then files.
-func (p *program) completeSuites(position int) cobra.CompletionFunc {
+// suites offers suites for the argument at a position, then files.
+func (o completion) suites(position int) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		switch {
 		case len(args) < position:
@@ -164,9 +156,11 @@ func (p *program) completeSuites(position int) cobra.CompletionFunc {
 		case len(args) > position:
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return p.suiteNames(), cobra.ShellCompDirectiveDefault
+		return o.suiteNames(), cobra.ShellCompDirectiveDefault
 	}
 }
 
 // suiteNames are built-in suites, then those of the configured folder.
-func (p *program) suiteNames() []string { return append(suite.Builtin(), p.App.ConfiguredSuites()...) }
+func (o completion) suiteNames() []string {
+	return append(suite.Builtin(), o.app.ConfiguredSuites()...)
+}

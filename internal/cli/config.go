@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/config"
 	"github.com/headroom/headroom/internal/visible"
 )
@@ -42,7 +43,10 @@ type configSetting struct {
 	shown, at string
 }
 
-func (p *program) configCommand() *cobra.Command {
+// configCommand shows the settings.
+type configCommand struct{ app *app.App }
+
+func newConfigCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Show the settings of configuration files and the environment",
@@ -75,22 +79,22 @@ A file that another user could have written is refused.`,
 		Short:   "Show each setting, and where its value comes from",
 		Example: "  headroom config show\n  headroom config show --json",
 		Args:    argumentCount(0, 0, "no argument"),
-		RunE:    func(*cobra.Command, []string) error { return p.showConfig() },
+		RunE:    func(*cobra.Command, []string) error { return configCommand{a}.show() },
 	}
-	p.jsonFlag(show)
+	flagsOf(a, show).json()
 	c.AddCommand(show)
 	return c
 }
 
-func (p *program) showConfig() error {
-	d, err := p.configDocument()
+func (c configCommand) show() error {
+	d, err := c.document()
 	if err != nil {
 		return err
 	}
-	if p.App.JSON {
-		return p.App.PrintJSON(d)
+	if c.app.JSON {
+		return c.app.PrintJSON(d)
 	}
-	w := tabwriter.NewWriter(p.App.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(c.app.Stdout, 0, 0, 2, ' ', 0)
 	for _, s := range d.Settings {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, visible.Line(s.shown), visible.Line(s.at))
 	}
@@ -105,13 +109,13 @@ func (p *program) showConfig() error {
 		if f.Read {
 			state = "read"
 		}
-		fmt.Fprintf(p.App.Stderr, "%s's file: %s (%s)\n", f.Origin, visible.Line(f.File), state)
+		fmt.Fprintf(c.app.Stderr, "%s's file: %s (%s)\n", f.Origin, visible.Line(f.File), state)
 	}
 	return nil
 }
 
-func (p *program) configDocument() (configDocument, error) {
-	settings, files, err := p.App.Config()
+func (c configCommand) document() (configDocument, error) {
+	settings, files, err := c.app.Config()
 	d := configDocument{Schema: configSchema, Files: []configFile{}, Targets: []configSetting{}}
 	if err != nil {
 		return d, err
@@ -119,8 +123,8 @@ func (p *program) configDocument() (configDocument, error) {
 	for _, f := range files {
 		d.Files = append(d.Files, configFile{f.Name, f.Place, f.Read})
 	}
-	if p.App.StoreDir != "" {
-		settings.Values[config.Store] = config.Value{Text: p.App.StoreDir, Origin: config.Origin{Place: config.Flag,
+	if c.app.StoreDir != "" {
+		settings.Values[config.Store] = config.Value{Text: c.app.StoreDir, Origin: config.Origin{Place: config.Flag,
 			Name: "--store"}}
 	}
 	for _, k := range config.Keys() {
@@ -128,7 +132,7 @@ func (p *program) configDocument() (configDocument, error) {
 		if !set {
 			v.Origin.Place = config.Default
 			if k.Name == config.Store {
-				v.Text = p.App.DefaultStore()
+				v.Text = c.app.DefaultStore()
 			}
 		}
 		s := settingOf(k.Name, v)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/config"
 	"github.com/headroom/headroom/internal/experiment/vary"
 	"github.com/headroom/headroom/internal/store"
@@ -39,9 +40,12 @@ func targetFlags() []string {
 	return []string{"on", "event-on", "boot-on", "reboot", "reference-on", "guest"}
 }
 
-// applyConfig puts what the configuration says into a command line: the addresses of targets and the files of suites in
-// the place of their names, and the defaults of flags. It needs none where nothing is measured or read.
-func (p *program) applyConfig(c *cobra.Command, args []string) error {
+// configured puts what the configuration says into a command line: the addresses of targets and the files of suites in
+// the place of their names, and the defaults of flags.
+type configured struct{ app *app.App }
+
+// apply changes the flags and arguments of a command. It needs no configuration where nothing is measured or read.
+func (s configured) apply(c *cobra.Command, args []string) error {
 	if c.Name() == "version" || c.Name() == "help" || strings.HasPrefix(c.Name(), "__") ||
 		c.HasParent() && c.Parent().Name() == "completion" {
 		return nil
@@ -51,16 +55,16 @@ func (p *program) applyConfig(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	settings, _, err := p.App.Config()
+	settings, _, err := s.app.Config()
 	if err != nil {
 		return err
 	}
-	if err := p.replaceNames(c, args); err != nil {
+	if err := s.replaceNames(c, args); err != nil {
 		return err
 	}
 	for _, k := range config.Keys() {
 		if v, set := settings.Values[k.Name]; set && k.OfFlags {
-			if err := p.applyDefault(c, args, k.Name, v); err != nil {
+			if err := s.applyDefault(c, args, k.Name, v); err != nil {
 				return err
 			}
 		}
@@ -69,16 +73,16 @@ func (p *program) applyConfig(c *cobra.Command, args []string) error {
 }
 
 // replaceNames puts addresses and files in the place of names. What was typed stays as the command of a run.
-func (p *program) replaceNames(c *cobra.Command, args []string) (err error) {
+func (s configured) replaceNames(c *cobra.Command, args []string) (err error) {
 	for _, name := range targetFlags() {
 		if f := c.Flags().Lookup(name); f != nil && f.Changed {
-			if err := replaceValues(f, p.App.NamedTarget); err != nil {
+			if err := replaceValues(f, s.app.NamedTarget); err != nil {
 				return err
 			}
 		}
 	}
 	if f := c.Flags().Lookup("suite"); f != nil && f.Changed {
-		file, err := p.App.SuiteFile(f.Value.String())
+		file, err := s.app.SuiteFile(f.Value.String())
 		if err != nil {
 			return err
 		}
@@ -90,26 +94,26 @@ func (p *program) replaceNames(c *cobra.Command, args []string) (err error) {
 	case "":
 	case argumentsAreSides:
 		if c.Flags().Changed("live") || c.Flags().Changed("layers") {
-			p.replaceTargets(args)
+			s.replaceTargets(args)
 		}
 	case argumentsAreTargets:
-		p.replaceTargets(args)
+		s.replaceTargets(args)
 	case argumentsAreFacts:
-		p.replaceTargets(args[:min(2, len(args))])
+		s.replaceTargets(args[:min(2, len(args))])
 		if len(args) > 2 {
-			args[2], err = p.App.SuiteFile(args[2])
+			args[2], err = s.app.SuiteFile(args[2])
 		}
 	default:
 		if i, _ := strconv.Atoi(names); i < len(args) {
-			args[i], err = p.App.SuiteFile(args[i])
+			args[i], err = s.app.SuiteFile(args[i])
 		}
 	}
 	return err
 }
 
-func (p *program) replaceTargets(args []string) {
+func (s configured) replaceTargets(args []string) {
 	for i, typed := range args {
-		args[i] = p.App.NamedTarget(typed)
+		args[i] = s.app.NamedTarget(typed)
 	}
 }
 
@@ -129,7 +133,7 @@ func replaceValues(f *pflag.Flag, change func(string) string) error {
 // applyDefault gives a flag the value that the configuration has for it, unless the command line or an experiment's
 // file says another, or a saved run has it. What decides a result is added to the command that a run keeps, so that it
 // gives the same result where the configuration is another.
-func (p *program) applyDefault(c *cobra.Command, args []string, name string, v config.Value) error {
+func (s configured) applyDefault(c *cobra.Command, args []string, name string, v config.Value) error {
 	f := c.Flags().Lookup(name)
 	if f == nil || settledOtherwise(c, args, name) {
 		return nil
@@ -154,7 +158,7 @@ func (p *program) applyDefault(c *cobra.Command, args []string, name string, v c
 		}
 	}
 	if decides(name) {
-		p.addToCommand("--" + name + "=" + text)
+		s.addToCommand("--" + name + "=" + text)
 	}
 	return nil
 }
@@ -179,10 +183,10 @@ func settledOtherwise(c *cobra.Command, args []string, name string) bool {
 }
 
 // addToCommand adds a word to the command line as runs keep it, before the command of others where there is one.
-func (p *program) addToCommand(word string) {
-	end := slices.Index(p.App.Args, "--")
+func (s configured) addToCommand(word string) {
+	end := slices.Index(s.app.Args, "--")
 	if end < 0 {
-		end = len(p.App.Args)
+		end = len(s.app.Args)
 	}
-	p.App.Args = slices.Insert(slices.Clone(p.App.Args), end, word)
+	s.app.Args = slices.Insert(slices.Clone(s.app.Args), end, word)
 }

@@ -3,9 +3,6 @@ package cli
 import (
 	"errors"
 	"strconv"
-	"time"
-
-	"github.com/spf13/pflag"
 )
 
 // countValue is the value of a flag that takes a number of times: at least 1. 0 stands for a flag that was not given,
@@ -27,15 +24,6 @@ func (n *countValue) Set(text string) error {
 	return err
 }
 
-// countVar defines a flag that takes a number of times.
-func countVar(f *pflag.FlagSet, to *int, name, usage string) { f.Var((*countValue)(to), name, usage) }
-
-// budgetVar defines the flag that limits the time of a number of passes.
-func budgetVar(f *pflag.FlagSet, to *time.Duration) {
-	f.DurationVar(to, "budget", 0,
-		"time limit, like 10m: no pass starts that would end later; with --resume it counts from now")
-}
-
 // seedValue is the value of a flag that takes the seed of a random order. 0 stands for a flag that was not given, so a
 // 0 that was typed would be a random seed.
 type seedValue uint64
@@ -54,6 +42,3 @@ func (n *seedValue) Set(text string) error {
 	*n = seedValue(v)
 	return err
 }
-
-// seedVar defines the flag that gives a random order again.
-func seedVar(f *pflag.FlagSet, to *uint64, usage string) { f.Var((*seedValue)(to), "seed", usage) }

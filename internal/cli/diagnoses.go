@@ -26,15 +26,15 @@ import (
 )
 
 // subjectsOn are what arguments or --on name, where that is more than one machine: a run may be of several.
-func (p *program) subjectsOn(args, on []string) ([]parallel.NamedTarget, error) {
-	if len(args) > 0 && len(on) > 0 {
+func (o *doctorCommand) subjectsOn(args []string) ([]parallel.NamedTarget, error) {
+	if len(args) > 0 && len(o.on) > 0 {
 		return nil, app.Usage(args[0]+" and --on name two things", "leave out one of them")
 	}
 	var all []parallel.NamedTarget
-	for _, typed := range slices.Concat(args, on) {
-		if members := p.targetsOfRun(typed); members != nil {
+	for _, typed := range slices.Concat(args, o.on) {
+		if members := o.targetsOfRun(typed); members != nil {
 			for _, m := range members {
-				if len(args)+len(on) > 1 {
+				if len(args)+len(o.on) > 1 {
 					m.Role = typed + ":" + m.Role
 				}
 				all = append(all, m)
@@ -42,18 +42,18 @@ func (p *program) subjectsOn(args, on []string) ([]parallel.NamedTarget, error) 
 			continue
 		}
 		n := parallel.NamedTarget{Role: typed, Name: typed, Numbered: true}
-		if role, name := app.RoleOf(typed); role != "" && p.App.AllKinds().Has(name) {
+		if role, name := app.RoleOf(typed); role != "" && o.app.AllKinds().Has(name) {
 			n = parallel.NamedTarget{Role: role, Name: name}
 		}
-		if slices.ContainsFunc(all, func(o parallel.NamedTarget) bool { return o.Role == n.Role }) {
-			if !p.App.Traits(n.Name).Scheduled { // two pods that are described alike may be on two nodes
+		if slices.ContainsFunc(all, func(t parallel.NamedTarget) bool { return t.Role == n.Role }) {
+			if !o.app.Traits(n.Name).Scheduled { // two pods that are described alike may be on two nodes
 				return nil, app.Usage(typed + " stands twice")
 			}
 			n.Role = fmt.Sprintf("%s (%d)", n.Role, len(all)+1)
 		}
 		all = append(all, n)
 	}
-	if len(all) == 1 && !p.App.Traits(all[0].Name).Several {
+	if len(all) == 1 && !o.app.Traits(all[0].Name).Several {
 		return nil, nil
 	}
 	return all, nil
@@ -66,7 +66,7 @@ type diagnosisTarget struct {
 }
 
 // diagnoseSeveral diagnoses several machines, some at a time. One that can't be reached is reported, and ends nothing.
-func (p *program) diagnoseSeveral(ctx context.Context, named []parallel.NamedTarget, o doctorOptions) error {
+func (o *doctorCommand) diagnoseSeveral(ctx context.Context, named []parallel.NamedTarget) error {
 	set, err := o.selectedRules()
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []parallel.NamedTar
 	if err != nil {
 		return err
 	}
-	wards, leftOut, closeAll, err := p.openDiagnosisTargets(ctx, named, o)
+	wards, leftOut, closeAll, err := o.openTargets(ctx, named)
 	defer closeAll()
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (p *program) diagnoseSeveral(ctx context.Context, named []parallel.NamedTar
 		}
 		return machines.Diagnoses(reported, o.shown())
 	}
-	err = results.ShowResult(p.App, nil, results.ResultDocument{Published: d, Document: of}, o.result)
+	err = results.ShowResult(o.app, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 	if err == nil {
 		err = gateOfSeveral(d, o.failOn)
 	}
@@ -134,27 +134,26 @@ func oneLineError(err error) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// openDiagnosisTargets opens those for which one name stands, and says how each is read. Others are opened when it is
+// openTargets opens those for which one name stands, and says how each is read. Others are opened when it is
 // their turn.
-func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.NamedTarget,
-	o doctorOptions) (all []diagnosisTarget, leftOut []string,
-	closeAll func(), err error) {
+func (o *doctorCommand) openTargets(ctx context.Context, named []parallel.NamedTarget) (all []diagnosisTarget,
+	leftOut []string, closeAll func(), err error) {
 	var sets []*app.TargetSet
 	closeAll = func() {
 		for _, s := range sets {
 			if err := s.Close(); err != nil {
-				p.App.PrintError(err)
+				o.app.PrintError(err)
 			}
 		}
 	}
 	for _, n := range named {
-		if !p.App.Traits(n.Name).Several {
+		if !o.app.Traits(n.Name).Several {
 			all = append(all, diagnosisTarget{n, func(ctx context.Context) (facts.Document, error) {
-				return p.App.Subjects().Facts(ctx, n.Name, o.timeout)
+				return o.app.Subjects().Facts(ctx, n.Name, o.timeout)
 			}})
 			continue
 		}
-		set, err := p.App.OpenSet(ctx, n.Name, nil)
+		set, err := o.app.OpenSet(ctx, n.Name, nil)
 		if err != nil {
 			if len(named) == 1 || ctx.Err() != nil {
 				return nil, nil, closeAll, err
@@ -166,7 +165,7 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.Nam
 		}
 		sets = append(sets, set)
 		leftOut = append(leftOut, set.LeftOut...)
-		for i, role := range parallel.RolesOfMembers(parallel.PrefixOfMembers(p.App, n), set.Members) {
+		for i, role := range parallel.RolesOfMembers(parallel.PrefixOfMembers(o.app, n), set.Members) {
 			if slices.ContainsFunc(all, func(w diagnosisTarget) bool { return w.Role == role }) { // of another cluster
 				role = fmt.Sprintf("%s (%d)", role, len(all)+1)
 			}
@@ -174,7 +173,7 @@ func (p *program) openDiagnosisTargets(ctx context.Context, named []parallel.Nam
 			all = append(all,
 				diagnosisTarget{parallel.NamedTarget{Role: role, Name: t.Name()},
 					func(ctx context.Context) (facts.Document, error) {
-						doc, err := p.App.Subjects().FactsOfTarget(ctx, t, o.timeout)
+						doc, err := o.app.Subjects().FactsOfTarget(ctx, t, o.timeout)
 						if f, ok := t.(host.FleetMember); ok {
 							err = cmp.Or(err, f.Disconnect())
 						}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +14,6 @@ import (
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/report/machines"
@@ -22,7 +21,9 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-type doctorOptions struct {
+// doctorCommand diagnoses machines.
+type doctorCommand struct {
+	app          *app.App
 	rules        string
 	failOn       string
 	all          bool
@@ -36,8 +37,8 @@ type doctorOptions struct {
 	result       results.DocumentOutput
 }
 
-func (p *program) doctorCommand() *cobra.Command {
-	var o doctorOptions
+func newDoctorCommand(a *app.App) *cobra.Command {
+	o := &doctorCommand{app: a}
 	c := &cobra.Command{
 		Use:   "doctor [TARGET | RUN[:ROLE] | FILE | -]...",
 		Short: "Report what limits the I/O of a machine, without any load",
@@ -65,27 +66,11 @@ also names facts in which a few machines differ from the others.`,
   ssh node7 headroom facts --json | headroom doctor -`,
 		Args: argumentCount(0, unlimited,
 			"nothing, or what to diagnose: targets, runs, files of facts, - for standard input"),
-		ValidArgsFunction: p.completeSubjects(unlimited),
+		ValidArgsFunction: completion{a}.subjects(unlimited),
 		Annotations:       namedArguments(argumentsAreTargets),
-		RunE: func(c *cobra.Command, args []string) error {
-			if _, _, err := o.result.Formats(p.App.JSON); err != nil {
-				return err
-			}
-			several, err := p.subjectsOn(args, o.on)
-			if err != nil {
-				return err
-			}
-			if len(several) > 0 {
-				return p.diagnoseSeveral(c.Context(), several, o)
-			}
-			name, err := subjectOn(args, o.on)
-			if err != nil {
-				return err
-			}
-			return p.diagnose(c, name, o)
-		},
+		RunE:              o.run,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringArrayVar(&o.keep, "keep", nil, "a setting that must stay, like cmdline:numa=off: no finding suggests to "+
 		"change it; may be repeated")
 	f.StringArrayVar(&o.systems, "for", nil, "write remedies for this system: "+strings.Join(rule.Systems(), ", "))
@@ -100,28 +85,46 @@ also names facts in which a few machines differ from the others.`,
 		"time limit; facts that are not read by then are unknown")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
 	f.StringArrayVar(&o.on, "on", nil, "a target to diagnose, the same as an argument; may be repeated")
-	p.documentFlags(&o.result, c)
-	p.jsonFlag(c)
-	p.completeTargets(c, "on")
-	p.completeFlag(c, "for", rule.Systems)
-	p.completeFlag(c, "fail-on", rule.Severities)
+	f.document(&o.result)
+	f.json()
+	f.targets("on")
+	f.values("for", rule.Systems)
+	f.values("fail-on", rule.Severities)
 	return c
 }
 
-func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error {
+func (o *doctorCommand) run(c *cobra.Command, args []string) error {
+	if _, _, err := o.result.Formats(o.app.JSON); err != nil {
+		return err
+	}
+	several, err := o.subjectsOn(args)
+	if err != nil {
+		return err
+	}
+	if len(several) > 0 {
+		return o.diagnoseSeveral(c.Context(), several)
+	}
+	name, err := subjectOn(args, o.on)
+	if err != nil {
+		return err
+	}
+	return o.diagnose(c.Context(), name)
+}
+
+func (o *doctorCommand) diagnose(ctx context.Context, name string) error {
 	set, err := o.selectedRules()
 	if err != nil {
 		return err
 	}
-	d, err := p.App.Subjects().Facts(c.Context(), name, o.timeout)
+	d, err := o.app.Subjects().Facts(ctx, name, o.timeout)
 	if err != nil {
 		return err
 	}
-	profiles, err := p.profileFacts(name)
+	profiles, err := o.profileFacts(name)
 	if err != nil {
 		return err
 	}
-	measured, err := p.App.Subjects().MeasuredOf(name)
+	measured, err := o.app.Subjects().MeasuredOf(name)
 	if err != nil {
 		return err
 	}
@@ -140,7 +143,7 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 		}
 		return machines.Diagnosis(reported, o.shown())
 	}
-	if err := results.ShowResult(p.App, nil, results.ResultDocument{Published: found, Document: of}, o.result); err !=
+	if err := results.ShowResult(o.app, nil, results.ResultDocument{Published: found, Document: of}, o.result); err !=
 		nil {
 		return err
 	}
@@ -148,24 +151,13 @@ func (p *program) diagnose(c *cobra.Command, name string, o doctorOptions) error
 }
 
 // profileFacts are what a run's profiles say of it; none where there are no profiles.
-func (p *program) profileFacts(name string) ([]lab.Fact, error) {
-	loads, costs, err := p.costsOf(name)
+func (o *doctorCommand) profileFacts(name string) ([]lab.Fact, error) {
+	loads, costs, err := costsOf(o.app, name)
 	return diagnosis.FactsOfProfiles(costs, loads), err
 }
 
-// costsOf are the profiled loads of a subject, and what an I/O costs in them; none where it is no run, or one that was
-// not profiled.
-func (p *program) costsOf(name string) ([]profile.Load, []cost.Profile, error) {
-	loads, err := p.App.Subjects().ProfilesOf(name)
-	if err != nil || len(loads) == 0 {
-		return nil, nil, err
-	}
-	costs, err := cost.Of(loads, cost.Options{})
-	return loads, costs, err
-}
-
 // selectedRules are the rules, when all that is asked for can be had.
-func (o doctorOptions) selectedRules() (*rule.Set, error) {
+func (o *doctorCommand) selectedRules() (*rule.Set, error) {
 	if o.failOn != "" && !slices.Contains(rule.Severities(), o.failOn) {
 		return nil, app.Usage("--fail-on "+o.failOn+" is no severity",
 			"severities are "+strings.Join(rule.Severities(), ", "))
@@ -185,12 +177,12 @@ func (o doctorOptions) selectedRules() (*rule.Set, error) {
 }
 
 // asked is how the rules are asked.
-func (o doctorOptions) asked() rule.Options {
+func (o *doctorCommand) asked() rule.Options {
 	return rule.Options{Keep: o.keep, Systems: o.systems, Unquantified: o.unquantified, Risks: o.risks, All: o.all}
 }
 
 // shown is how much of the answers is shown.
-func (o doctorOptions) shown() machines.DiagnosisOptions {
+func (o *doctorCommand) shown() machines.DiagnosisOptions {
 	return machines.DiagnosisOptions{Full: o.all || len(o.systems) > 0, All: o.all}
 }
 

@@ -49,7 +49,7 @@ type metricRow struct {
 	Combined string     `json:"combined"`
 }
 
-func (p *program) explainCommand() *cobra.Command {
+func newExplainCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain [WARNING, RULE or METRIC]",
 		Short: "Explain a warning, a doctor rule or a metric: what it means and what to do",
@@ -70,16 +70,16 @@ Case does not matter. Without a name it lists all of them.`,
 				return err
 			}
 			if len(args) == 0 {
-				return p.listExplained(all)
+				return all.list(a)
 			}
 			found := all.named(args[0])
 			if len(found.names()) == 0 {
 				return noExplanation(args[0], all.names())
 			}
-			return p.printExplained(found)
+			return found.print(a)
 		},
 	}
-	p.jsonFlag(c)
+	flagsOf(a, c).json()
 	return c
 }
 
@@ -135,12 +135,12 @@ func noExplanation(name string, known []string) error {
 	return app.Usage(fmt.Sprintf("there is no warning, rule or metric %q", name), hints...)
 }
 
-// listExplained lists names alone: there are hundreds.
-func (p *program) listExplained(e explained) error {
-	if p.App.JSON {
-		return p.printExplained(e)
+// list lists names alone: there are hundreds.
+func (e explained) list(a *app.App) error {
+	if a.JSON {
+		return e.print(a)
 	}
-	w := &app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}
+	w := &app.Wrapper{Out: a.Stdout, Width: app.Columns(a.Stdout)}
 	for _, kind := range []struct {
 		what string
 		list []string
@@ -158,8 +158,9 @@ func (p *program) listExplained(e explained) error {
 	return nil
 }
 
-func (p *program) printExplained(e explained) error {
-	if p.App.JSON {
+// print prints all that is known of each.
+func (e explained) print(a *app.App) error {
+	if a.JSON {
 		d := explainedDocument{"headroom/explain/v1", []warningRow{}, []ruleRow{}, []metricRow{}}
 		for _, c := range e.checks {
 			d.Warnings = append(d.Warnings, warningRow{c.Code, c.Title, c.When, c.Do, c.Taints, c.Source})
@@ -171,9 +172,9 @@ func (p *program) printExplained(e explained) error {
 			d.Metrics = append(d.Metrics, metricRow{m.Name, m.What, m.Names(), m.Info().Unit, m.Info().Better,
 				m.Combined()})
 		}
-		return p.App.PrintJSON(d)
+		return a.PrintJSON(d)
 	}
-	w := &app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}
+	w := &app.Wrapper{Out: a.Stdout, Width: app.Columns(a.Stdout)}
 	printed := 0
 	title := func(kind, name, text string) {
 		if printed++; printed > 1 {

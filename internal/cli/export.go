@@ -14,9 +14,15 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-func (p *program) exportCommand() *cobra.Command {
-	var format, output string
-	var o report.Options
+// exportCommand writes runs for other programs.
+type exportCommand struct {
+	app            *app.App
+	format, output string
+	o              report.Options
+}
+
+func newExportCommand(a *app.App) *cobra.Command {
+	e := &exportCommand{app: a}
 	c := &cobra.Command{
 		Use:   "export RUN...",
 		Short: "Write runs for other programs: csv, sheet, json, markdown, openmetrics, or the whole run",
@@ -31,35 +37,18 @@ numbers, addresses, host and user names are hidden, also in the raw output of lo
   headroom export last --format openmetrics -o /var/lib/node_exporter/headroom.prom
   headroom export 7KQ4 --format run -o for-a-colleague.headroom`,
 		Args:              argumentCount(1, unlimited, "one run or more"),
-		ValidArgsFunction: p.completeRuns,
-		RunE: func(c *cobra.Command, args []string) error {
-			flag := ""
-			if c.Flags().Changed("format") {
-				flag = "--format " + format
-			}
-			format, err := results.FormatFor(output, flag, format, "json", results.ExportFormats())
-			if err != nil {
-				return err
-			}
-			bundles, err := results.FindAll(p.App, args)
-			if err != nil {
-				return err
-			}
-			if format == "run" {
-				return p.exportRun(c.Context(), bundles, output, o.Serials)
-			}
-			return p.writeTo(output, format, results.WriteForPeople, bundles, o)
-		},
+		ValidArgsFunction: completion{a}.runs,
+		RunE:              e.write,
 	}
-	f := c.Flags()
-	f.StringVar(&format, "format", "json",
+	f := flagsOf(a, c)
+	f.StringVar(&e.format, "format", "json",
 		strings.Join(results.FormatNames(results.ExportFormats()), ", ")+"; without it the suffix "+
 			"of --output decides")
-	f.StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
-	f.BoolVar(&o.DecimalComma, "decimal-comma", false, "write 1,5 and semicolons in csv and sheet")
-	rawCellsFlag(c, &o.RawCells)
-	f.BoolVar(&o.NoHeader, "no-header", false, "leave out the header line of csv and sheet")
-	f.BoolVar(&o.Serials, "serials", false, "show serial numbers, addresses, host and user names")
+	f.StringVarP(&e.output, "output", "o", "", "file to write (default: standard output)")
+	f.BoolVar(&e.o.DecimalComma, "decimal-comma", false, "write 1,5 and semicolons in csv and sheet")
+	rawCellsFlag(c, &e.o.RawCells)
+	f.BoolVar(&e.o.NoHeader, "no-header", false, "leave out the header line of csv and sheet")
+	f.BoolVar(&e.o.Serials, "serials", false, "show serial numbers, addresses, host and user names")
 	return c
 }
 
@@ -72,7 +61,27 @@ func formatHelp() string {
 	return b.String()
 }
 
-func (p *program) exportRun(ctx context.Context, bundles []*store.Bundle, output string, serials bool) error {
+func (e *exportCommand) write(c *cobra.Command, args []string) error {
+	flag := ""
+	if c.Flags().Changed("format") {
+		flag = "--format " + e.format
+	}
+	format, err := results.FormatFor(e.output, flag, e.format, "json", results.ExportFormats())
+	if err != nil {
+		return err
+	}
+	bundles, err := results.FindAll(e.app, args)
+	if err != nil {
+		return err
+	}
+	if format == "run" {
+		return e.writeBundle(c.Context(), bundles)
+	}
+	return writeTo(e.app, e.output, format, results.WriteForPeople, bundles, e.o)
+}
+
+// writeBundle writes a whole run as one file.
+func (e *exportCommand) writeBundle(ctx context.Context, bundles []*store.Bundle) error {
 	if len(bundles) != 1 {
 		return app.Usage("one run a file with --format run")
 	}
@@ -80,14 +89,14 @@ func (p *program) exportRun(ctx context.Context, bundles []*store.Bundle, output
 		return app.Usage("only a whole run is exported with --format run", "name it: "+b.Whole().Run.ID)
 	}
 	write := bundles[0].ExportRedacted
-	if serials {
+	if e.o.Serials {
 		write = bundles[0].Export
 	}
-	if app.OwnOutput(output) {
-		if app.Columns(p.App.Stdout) > 0 {
+	if app.OwnOutput(e.output) {
+		if app.Columns(e.app.Stdout) > 0 {
 			return app.Usage("a run is not for a terminal", "name a file: -o FILE.headroom")
 		}
-		return write(p.App.RawStdout)
+		return write(e.app.RawStdout)
 	}
-	return p.App.WriteOutput(ctx, output, write)
+	return e.app.WriteOutput(ctx, e.output, write)
 }

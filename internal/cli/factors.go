@@ -45,8 +45,14 @@ type factorRow struct {
 	Lacks []string `json:"lacks,omitempty"`
 }
 
-func (p *program) factorsCommand() *cobra.Command {
-	var on string
+// factorsCommand lists factors, or reads one on a target.
+type factorsCommand struct {
+	app *app.App
+	on  string
+}
+
+func newFactorsCommand(a *app.App) *cobra.Command {
+	r := &factorsCommand{app: a}
 	c := &cobra.Command{
 		Use:   "factors [NAME [DEVICE or DIR]]",
 		Short: "List what can be varied, or show the current level of one factor",
@@ -61,13 +67,14 @@ a place, which must be named, too. Nothing is changed.`,
 		ValidArgsFunction: completeFactors,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return p.listFactors(factor.Schemes())
+				return r.list(factor.Schemes())
 			}
-			return p.showFactor(c.Context(), on, args)
+			return r.show(c.Context(), args)
 		},
 	}
-	c.Flags().StringVar(&on, "on", app.LocalTarget, "target to read the factor on")
-	p.jsonFlag(c)
+	f := flagsOf(a, c)
+	f.StringVar(&r.on, "on", app.LocalTarget, "target to read the factor on")
+	f.json()
 	return c
 }
 
@@ -90,13 +97,13 @@ func rowOfScheme(s scheme.Scheme) factorRow {
 		Examples: s.Examples}
 }
 
-func (p *program) listFactors(schemes []scheme.Scheme) error {
-	if p.App.JSON {
+func (r *factorsCommand) list(schemes []scheme.Scheme) error {
+	if r.app.JSON {
 		doc := factorsDocument{Schema: factorsSchema}
 		for _, s := range schemes {
 			doc.Factors = append(doc.Factors, rowOfScheme(s))
 		}
-		return p.App.PrintJSON(doc)
+		return r.app.PrintJSON(doc)
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
@@ -107,10 +114,10 @@ func (p *program) listFactors(schemes []scheme.Scheme) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(p.App.Stdout, app.CutLines(table.String(), app.Columns(p.App.Stdout))); err != nil {
+	if _, err := io.WriteString(r.app.Stdout, app.CutLines(table.String(), app.Columns(r.app.Stdout))); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.App.Stdout, "\nheadroom factors NAME shows one: its form and levels, or what is in effect here")
+	fmt.Fprintln(r.app.Stdout, "\nheadroom factors NAME shows one: its form and levels, or what is in effect here")
 	return nil
 }
 
@@ -119,8 +126,8 @@ func classWord(c scheme.Class) string {
 	return map[scheme.Class]string{scheme.OfLoad: "load", scheme.Live: "running machine", scheme.OfBoot: "boot"}[c]
 }
 
-// showFactor shows a kind of factors, or one factor on a target.
-func (p *program) showFactor(ctx context.Context, on string, args []string) error {
+// show shows a kind of factors, or one factor on a target.
+func (r *factorsCommand) show(ctx context.Context, args []string) error {
 	name := args[0]
 	if !strings.Contains(name, ":") {
 		name += ":"
@@ -131,7 +138,7 @@ func (p *program) showFactor(ctx context.Context, on string, args []string) erro
 	}
 	row := rowOfScheme(kind)
 	if kind.Class == scheme.Live && rest != "" {
-		if row, err = p.readFactor(ctx, on, name, args[1:], row); err != nil {
+		if row, err = r.read(ctx, name, args[1:], row); err != nil {
 			return err
 		}
 	} else if rest != "" {
@@ -139,20 +146,20 @@ func (p *program) showFactor(ctx context.Context, on string, args []string) erro
 			return err
 		}
 	}
-	if p.App.JSON {
-		return p.App.PrintJSON(factorsDocument{Schema: factorsSchema, Factors: []factorRow{row}})
+	if r.app.JSON {
+		return r.app.PrintJSON(factorsDocument{Schema: factorsSchema, Factors: []factorRow{row}})
 	}
-	p.printFactor(row)
+	r.print(row)
 	return nil
 }
 
-// readFactor reads the level of a factor on a target.
-func (p *program) readFactor(ctx context.Context, on, name string, places []string, row factorRow) (factorRow, error) {
-	t, err := p.App.OpenTarget(ctx, on)
+// read reads the level of a factor on a target.
+func (r *factorsCommand) read(ctx context.Context, name string, places []string, row factorRow) (factorRow, error) {
+	t, err := r.app.OpenTarget(ctx, r.on)
 	if err != nil {
 		return row, err
 	}
-	defer p.App.CloseTarget(t)
+	defer r.app.CloseTarget(t)
 	where := scheme.Scope{Target: t}
 	if len(places) > 0 {
 		if where.Place, err = undertest.Resolve(ctx, t, places[0]); err != nil {
@@ -174,8 +181,8 @@ func (p *program) readFactor(ctx context.Context, on, name string, places []stri
 	return row, nil
 }
 
-func (p *program) printFactor(row factorRow) {
-	w := &app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}
+func (r *factorsCommand) print(row factorRow) {
+	w := &app.Wrapper{Out: r.app.Stdout, Width: app.Columns(r.app.Stdout)}
 	line := func(name, text string) {
 		if text != "" {
 			w.Line(fmt.Sprintf("  %-10s", name), text)

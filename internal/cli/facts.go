@@ -18,7 +18,9 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-type factsOptions struct {
+// factsCommand shows what is known of a machine.
+type factsCommand struct {
+	app     *app.App
 	only    []string
 	all     bool
 	sources bool
@@ -27,8 +29,8 @@ type factsOptions struct {
 	on      []string
 }
 
-func (p *program) factsCommand() *cobra.Command {
-	var o factsOptions
+func newFactsCommand(a *app.App) *cobra.Command {
+	o := &factsCommand{app: a}
 	c := &cobra.Command{
 		Use:   "facts [TARGET | RUN | FILE | -]",
 		Short: "Show the facts of a machine or of a saved run",
@@ -47,36 +49,37 @@ options, sysctls and module parameters are only counted; --all lists them. The J
   headroom facts diff node6.json node7.json`,
 		Args: argumentCount(0, 1, "nothing, or what to show the facts of: a target, a run, a file, - for "+
 			"standard input"),
-		ValidArgsFunction: p.completeSubjects(1),
+		ValidArgsFunction: completion{a}.subjects(1),
 		Annotations:       namedArguments(argumentsAreTargets),
 		RunE: func(c *cobra.Command, args []string) error {
 			name, err := subjectOn(args, o.on)
 			if err != nil {
 				return err
 			}
-			d, err := p.App.Subjects().Facts(c.Context(), name, o.timeout)
+			d, err := a.Subjects().Facts(c.Context(), name, o.timeout)
 			if err != nil {
 				return err
 			}
-			return p.printFacts(d, o)
+			return o.print(d)
 		},
 	}
-	c.Flags().StringArrayVar(&o.only, "only", nil,
+	f := flagsOf(a, c)
+	f.StringArrayVar(&o.only, "only", nil,
 		"only facts whose name begins with this: disk, nic.ring, sysctl.net; may be repeated")
-	c.Flags().BoolVar(&o.all, "all", false, "list build options, sysctls and module parameters, too")
-	c.Flags().BoolVar(&o.sources, "sources", false, "show where each fact was read")
-	c.Flags().BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
-	c.Flags().DurationVar(&o.timeout, "timeout", facts.SnapshotLimit,
+	f.BoolVar(&o.all, "all", false, "list build options, sysctls and module parameters, too")
+	f.BoolVar(&o.sources, "sources", false, "show where each fact was read")
+	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
+	f.DurationVar(&o.timeout, "timeout", facts.SnapshotLimit,
 		"time limit; facts that are not read by then are unknown")
-	c.Flags().StringArrayVar(&o.on, "on", nil, "the target to read, the same as the argument")
-	p.jsonFlag(c)
-	p.completeTargets(c, "on")
-	p.completeFlag(c, "only", factAreas)
-	c.AddCommand(p.factsDiffCommand())
+	f.StringArrayVar(&o.on, "on", nil, "the target to read, the same as the argument")
+	f.json()
+	f.targets("on")
+	f.values("only", factAreas)
+	c.AddCommand(newFactsDiffCommand(a))
 	return c
 }
 
-func (p *program) printFacts(d facts.Document, o factsOptions) error {
+func (o *factsCommand) print(d facts.Document) error {
 	if o.redact {
 		d = d.Redacted()
 	}
@@ -86,8 +89,8 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 			"headroom facts lists what there is, --all more; a name ends at a dot or an underscore: disk, "+
 				"disk.queue, nic.ring.rx")
 	}
-	if p.App.JSON {
-		return p.App.PrintJSON(d)
+	if o.app.JSON {
+		return o.app.PrintJSON(d)
 	}
 	shown := d.Facts
 	if len(o.only) == 0 && !o.all {
@@ -100,10 +103,10 @@ func (p *program) printFacts(d facts.Document, o factsOptions) error {
 			shown = brief
 		}
 	}
-	(&app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}).Line("", factsTitle(d, len(shown)))
+	(&app.Wrapper{Out: o.app.Stdout, Width: app.Columns(o.app.Stdout)}).Line("", factsTitle(d, len(shown)))
 	for _, s := range facts.Sections(shown) {
-		fmt.Fprintf(p.App.Stdout, "\n%s\n", s.Title)
-		writeRows(p.App.Stdout, s.Rows, o, app.Columns(p.App.Stdout))
+		fmt.Fprintf(o.app.Stdout, "\n%s\n", s.Title)
+		o.writeRows(o.app.Stdout, s.Rows, app.Columns(o.app.Stdout))
 	}
 	return nil
 }
@@ -158,7 +161,7 @@ func factsTitle(d facts.Document, shown int) string {
 
 // writeRows prints facts with aligned values; on a terminal no line is longer than it is wide.
 // What is too long is cut, so that a fact is a line; who asks for some facts only sees them whole.
-func writeRows(w io.Writer, rows []facts.Row, o factsOptions, width int) {
+func (o *factsCommand) writeRows(w io.Writer, rows []facts.Row, width int) {
 	const widest = 40 // cpu's vulnerability.indirect_target_selection
 	longest := 0
 	for _, r := range rows {

@@ -21,15 +21,17 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-type factsDiffOptions struct {
+// factsDiffCommand compares two machines.
+type factsDiffCommand struct {
+	app    *app.App
 	result results.DocumentOutput
 	top    int
 	all    bool
 	redact bool
 }
 
-func (p *program) factsDiffCommand() *cobra.Command {
-	var o factsDiffOptions
+func newFactsDiffCommand(a *app.App) *cobra.Command {
+	o := &factsDiffCommand{app: a}
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two machines; differences most likely to matter for I/O come first",
@@ -46,43 +48,45 @@ profiled, what each difference is known to make the kernel do is looked up in th
   headroom facts diff node6.json node7.json -o differences.html
   headroom facts diff old.config new.config --format diffconfig`,
 		Args:              argumentCount(2, 2, "two things to compare: targets, runs, files, - for standard input"),
-		ValidArgsFunction: p.completeSubjects(2),
+		ValidArgsFunction: completion{a}.subjects(2),
 		Annotations:       namedArguments(argumentsAreTargets),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.check(p.App.JSON); err != nil {
-				return err
-			}
-			if args[0] == app.StandardInput && args[1] == app.StandardInput {
-				return app.Usage("standard input can be one of the two only", "name the other by its file")
-			}
-			a, err := p.App.Subjects().Facts(c.Context(), args[0], facts.SnapshotLimit)
-			if err != nil {
-				return err
-			}
-			b, err := p.App.Subjects().Facts(c.Context(), args[1], facts.SnapshotLimit)
-			if err != nil {
-				return err
-			}
-			for _, d := range []*facts.Document{&a, &b} {
-				if brief := facts.Brief(d.Facts); onlySysctls(brief) { // they are called by their own names
-					d.Facts = slices.DeleteFunc(d.Facts, func(f lab.Fact) bool { return !catalogue.Bulk(f.Key) })
-				}
-			}
-			profiles, err := p.profilesBeside(args[0], args[1])
-			if err != nil {
-				return err
-			}
-			return p.compareFacts(a, b, profiles, o)
-		},
+		RunE:              o.run,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	o.result.More = []results.OutputFormat{diffconfigFormat()}
-	p.documentFlags(&o.result, c)
+	f.document(&o.result)
 	f.IntVar(&o.top, "top", machines.ShownDifferences, "how many differences to list")
 	f.BoolVar(&o.all, "all", false, "list all differences, and what can't be compared")
 	f.BoolVar(&o.redact, "redact", false, "hide serial numbers, addresses, host and user names")
-	p.jsonFlag(c)
+	f.json()
 	return c
+}
+
+func (o *factsDiffCommand) run(c *cobra.Command, args []string) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	if args[0] == app.StandardInput && args[1] == app.StandardInput {
+		return app.Usage("standard input can be one of the two only", "name the other by its file")
+	}
+	a, err := o.app.Subjects().Facts(c.Context(), args[0], facts.SnapshotLimit)
+	if err != nil {
+		return err
+	}
+	b, err := o.app.Subjects().Facts(c.Context(), args[1], facts.SnapshotLimit)
+	if err != nil {
+		return err
+	}
+	for _, d := range []*facts.Document{&a, &b} {
+		if brief := facts.Brief(d.Facts); onlySysctls(brief) { // they are called by their own names
+			d.Facts = slices.DeleteFunc(d.Facts, func(f lab.Fact) bool { return !catalogue.Bulk(f.Key) })
+		}
+	}
+	profiles, err := profilesBeside(o.app, args[0], args[1])
+	if err != nil {
+		return err
+	}
+	return o.compare(a, b, profiles)
 }
 
 // diffconfigFormat is that of the kernel's scripts/diffconfig.
@@ -90,8 +94,8 @@ func diffconfigFormat() results.OutputFormat {
 	return results.OutputFormat{Name: "diffconfig", Suffix: ".diffconfig"}
 }
 
-func (o factsDiffOptions) check(json bool) error {
-	if _, _, err := o.result.Formats(json); err != nil {
+func (o *factsDiffCommand) check() error {
+	if _, _, err := o.result.Formats(o.app.JSON); err != nil {
 		return err
 	}
 	if o.top < 0 {
@@ -101,13 +105,13 @@ func (o factsDiffOptions) check(json bool) error {
 	return nil
 }
 
-func (p *program) compareFacts(a, b facts.Document, profiles difference.Document, o factsDiffOptions) error {
-	file, printed, err := o.result.Formats(p.App.JSON)
+func (o *factsDiffCommand) compare(a, b facts.Document, profiles difference.Document) error {
+	file, printed, err := o.result.Formats(o.app.JSON)
 	if err != nil {
 		return err
 	}
 	if diffconfig := diffconfigFormat().Name; file == diffconfig || printed == diffconfig {
-		return p.diffconfig(a, b, o.result)
+		return o.diffconfig(a, b)
 	}
 	if !inCommon(a, b) {
 		return app.Usage(a.Target+" and "+b.Target+" have nothing in common that could be compared",
@@ -127,25 +131,25 @@ func (p *program) compareFacts(a, b facts.Document, profiles difference.Document
 		}
 		return machines.Differences(reported, machines.DifferenceOptions{Top: o.top, All: o.all})
 	}
-	return results.ShowResult(p.App, nil, results.ResultDocument{Published: d, Document: of}, o.result)
+	return results.ShowResult(o.app, nil, results.ResultDocument{Published: d, Document: of}, o.result)
 }
 
 // diffconfig prints the build options that differ as scripts/diffconfig does, or writes them into a file.
-func (p *program) diffconfig(a, b facts.Document, o results.DocumentOutput) error {
+func (o *factsDiffCommand) diffconfig(a, b facts.Document) error {
 	for _, d := range []facts.Document{a, b} {
 		if len(configOf(d)) == 0 {
 			return app.Usage("no build option of "+d.Target+" is known", "kernels with CONFIG_IKCONFIG_PROC show "+
 				"theirs in /proc/config.gz, distributions in /boot/config-$(uname -r)")
 		}
 	}
-	if app.OwnOutput(o.Output) {
-		return kconfig.Diffconfig(p.App.Stdout, configOf(a), configOf(b), false)
+	if app.OwnOutput(o.result.Output) {
+		return kconfig.Diffconfig(o.app.Stdout, configOf(a), configOf(b), false)
 	}
 	var out bytes.Buffer
 	if err := kconfig.Diffconfig(&out, configOf(a), configOf(b), false); err != nil {
 		return err
 	}
-	return results.WriteFile(p.App, o.Output, out.Bytes())
+	return results.WriteFile(o.app, o.result.Output, out.Bytes())
 }
 
 // inCommon says whether there is a key that both sides know something of.

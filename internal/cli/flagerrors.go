@@ -119,3 +119,17 @@ func exclusive(c *cobra.Command, a, b string) error {
 	}
 	return app.Usage("--"+a+" and --"+b+" exclude each other", "leave out one of them")
 }
+
+// refuseSettled refuses flags with --resume that say what was settled when the run began.
+func refuseSettled(c *cobra.Command, names ...string) error {
+	if !c.Flags().Changed("resume") {
+		return nil
+	}
+	for _, name := range names {
+		if c.Flags().Changed(name) {
+			return app.Usage("--"+name+" can't be changed when a run is resumed",
+				"leave it out: the run says what was settled")
+		}
+	}
+	return nil
+}

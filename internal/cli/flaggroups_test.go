@@ -91,7 +91,7 @@ func flagLines(help string) []string {
 
 // commandsWithMany are the commands whose help lists flags under headings.
 func commandsWithMany() []*cobra.Command {
-	p := &program{app.New(app.Environment{Env: func(string) string { return "" }})}
+	a := app.New(app.Environment{Env: func(string) string { return "" }})
 	var found []*cobra.Command
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {
@@ -103,6 +103,6 @@ func commandsWithMany() []*cobra.Command {
 			look(below)
 		}
 	}
-	look(p.rootCommand())
+	look(newRootCommand(a))
 	return found
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 
@@ -47,12 +48,12 @@ const (
 	maxHelpWidth = 100
 )
 
-// fitHelp has the help of all commands fit the terminal.
-func (p *program) fitHelp(root *cobra.Command) {
+// fitHelp has the help of all commands fit the terminal that it goes to.
+func fitHelp(root *cobra.Command, terminal io.Writer) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		width := helpWidth
-		if n := app.Columns(p.App.Stdout); n > 0 {
+		if n := app.Columns(terminal); n > 0 {
 			width = min(n, maxHelpWidth)
 		}
 		var text strings.Builder

@@ -3,11 +3,12 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/history"
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) historyCommand() *cobra.Command {
+func newHistoryCommand(a *app.App) *cobra.Command {
 	var o results.HistoryOptions
 	c := &cobra.Command{
 		Use:   "history SUITE",
@@ -36,18 +37,18 @@ have no suite: those with the same label form a history.
   headroom history nvme --format markdown`,
 		Args: argumentCount(1, 1,
 			"the name of a suite, or the label of imports, as headroom list shows it"),
-		ValidArgsFunction: p.completeMeasuredSuites,
+		ValidArgsFunction: completion{a}.measuredSuites,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := o.Check(); err != nil {
 				return err
 			}
-			if _, _, err := o.Result.Formats(p.App.JSON); err != nil {
+			if _, _, err := o.Result.Formats(a.JSON); err != nil {
 				return err
 			}
-			return results.ShowHistory(p.App, args[0], o)
+			return results.ShowHistory(a, args[0], o)
 		},
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&o.Cell, "cell", "", "only cells with this text in their name, as the table shows it")
 	f.StringVar(&o.Metric, "metric", "", "metric, named as in JSON (default: IOPS; for loads at a fixed rate, the "+
 		"mean latency)")
@@ -57,18 +58,19 @@ have no suite: those with the same label form a history.
 	f.Float64Var(&o.Alpha, "alpha", history.DefaultAlpha,
 		"probability of a false alarm each time; 0.01 for a gate that runs every week")
 	f.StringVar(&o.FailOn, "fail-on", "", "regression: exit with 3 if there is one, with 5 if that is undecided")
-	p.documentFlags(&o.Result, c)
-	p.jsonFlag(c)
-	p.completeFlag(c, "fail-on", func() []string { return []string{results.FailOnRegression} })
+	f.document(&o.Result)
+	f.json()
+	f.values("fail-on", func() []string { return []string{results.FailOnRegression} })
 	return c
 }
 
-func (p *program) completeMeasuredSuites(_ *cobra.Command, args []string, _ string) ([]string,
+// measuredSuites offers the suites of the runs in the store.
+func (o completion) measuredSuites(_ *cobra.Command, args []string, _ string) ([]string,
 	cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	s, err := p.App.OpenStore()
+	s, err := o.app.OpenStore()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

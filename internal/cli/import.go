@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/recovery"
 )
 
-func (p *program) importCommand() *cobra.Command {
+func newImportCommand(a *app.App) *cobra.Command {
 	var label, snapshot string
 	var g importer.StageArguments
 	c := &cobra.Command{
@@ -43,33 +43,34 @@ report of it (dir:sosreport.tar.xz) or a saved run. Ceilings, headroom doctor RU
 			if err != nil {
 				return err
 			}
-			s, err := p.App.OpenStore()
+			s, err := a.OpenStore()
 			if err != nil {
 				return err
 			}
-			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, nil, app.LocalTarget); err != nil {
+			if err := recovery.RecoverLeftovers(c.Context(), a, s, nil, app.LocalTarget); err != nil {
 				return err
 			}
-			defer p.App.Footprint.WithRareGC(importer.MemoryFor(sources))()
-			return p.interruptible(c.Context(), func() error {
-				known, err := importer.ImportFacts(c.Context(), p.App, snapshot)
+			defer a.Footprint.WithRareGC(importer.MemoryFor(sources))()
+			return interruptible(c.Context(), &a.UnfinishedWork, func() error {
+				known, err := importer.ImportFacts(c.Context(), a, snapshot)
 				if err != nil {
 					return err
 				}
-				b, err := importer.ImportFiles(c.Context(), p.App, s, sources, order, label, known)
+				b, err := importer.ImportFiles(c.Context(), a, s, sources, order, label, known)
 				if err != nil {
 					return err
 				}
-				return importer.PrintImported(p.App, s, b)
+				return importer.PrintImported(a, s, b)
 			})
 		},
 	}
-	c.Flags().StringVar(&label, "label", "", "a name for the run")
-	c.Flags().StringVar(&snapshot, "facts", "",
+	f := flagsOf(a, c)
+	f.StringVar(&label, "label", "", "a name for the run")
+	f.StringVar(&snapshot, "facts", "",
 		"facts of the machine that was measured: a snapshot as headroom facts --json prints it, or a saved run")
-	c.Flags().StringArrayVar(&g.Named, "stage", nil,
+	f.StringArrayVar(&g.Named, "stage", nil,
 		"a stage and its results: NAME=FILE or NAME=FILE:FIRST-LAST (lines); may be repeated")
-	c.Flags().StringVar(&g.Order, "stages", "", "the stages of one pasted page, in order: NAME,NAME,…")
-	p.jsonFlag(c)
+	f.StringVar(&g.Order, "stages", "", "the stages of one pasted page, in order: NAME,NAME,…")
+	f.json()
 	return c
 }

@@ -2,17 +2,19 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/headroom/headroom/internal/app"
 )
 
-func (p *program) labelCommand() *cobra.Command {
+func newLabelCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "label RUN TEXT",
 		Short:             "Change the label of a run",
 		Example:           "  headroom label last 'before tuning'",
 		Args:              argumentCount(2, 2, "a run and a text"),
-		ValidArgsFunction: p.completeRuns,
+		ValidArgsFunction: completion{a}.runs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := p.App.OpenStore()
+			s, err := a.OpenStore()
 			if err != nil {
 				return err
 			}

@@ -16,7 +16,7 @@ import (
 // loads vary by 2%.
 const defaultPasses = 6
 
-func (p *program) ladderCommand() *cobra.Command {
+func newLadderCommand(a *app.App) *cobra.Command {
 	o := ladderrun.Options{Alpha: ladder.DefaultAlpha}
 	c := &cobra.Command{
 		Use: "ladder [PLACE...]",
@@ -66,17 +66,17 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 					"a network: headroom ladder --on server=ssh://db1",
 					"headroom ladder --dry-run prints every command for the working directory")
 			}
-			return ladderrun.Run(c.Context(), p.App, o, args)
+			return ladderrun.Run(c.Context(), a, o, args)
 		},
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&o.Suite, "suite", "ladder", "suite to measure with; only its reading loads are used")
 	f.StringArrayVar(&o.Set, "set", nil, "a fio parameter for every job, like runtime=5s; may be repeated")
 	f.StringVar(&o.Size, "size", "", "how much each job reads, like 4g (default: as the suite says)")
 	f.StringVar(&o.Label, "label", "", "a name for the runs; the number of the rung is added")
-	seedVar(f, &o.Seed, "seed of the random order (default: random)")
+	f.seed(&o.Seed, "seed of the random order (default: random)")
 	f.IntVar(&o.Passes, "passes", defaultPasses, "how often each rung is measured")
-	budgetVar(f, &o.Budget)
+	f.budget(&o.Budget)
 	f.StringVar(&o.Margin, "margin", fmt.Sprintf("%g%%", 100*ladder.DefaultMargin),
 		"how far a rung may stay below its expected rate")
 	f.Float64Var(&o.Alpha, "alpha", o.Alpha, "probability that any verdict is wrong")
@@ -87,7 +87,7 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	f.StringArrayVar(&o.Groups, "group", nil, "NAME=ADDRESS,ADDRESS...: ports that together are a rung")
 	f.IntVar(&o.Pairs, "pairs", 1, "pairs of processes for each address")
 	f.IntVar(&o.Port, "port", iperf3.Port, "port of the first server process; each further pair takes the next")
-	p.completeTargets(c, "on")
+	f.targets("on")
 	f.StringArrayVar(&o.Guests, "guest", nil, "a guest whose disks are rungs, too: qemu:FILE; may be repeated")
 	f.StringVar(&o.Direction, "direction", ladders.BothDirections,
 		"of a network: send, receive or both, as the clients see it")
@@ -96,10 +96,10 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	f.StringArrayVar(&o.Beside, "beside", nil,
 		"of a network: show a saved ladder of the same ports, measured with something changed, next to it; may be "+
 			"repeated")
-	p.resumeFlag(c, &o.Resume, "continue an interrupted ladder, named by one of its runs, or show a complete one again")
-	p.documentFlags(&o.Result, c)
-	p.dryRunFlag(c, &o.DryRun, "print the rungs, their loads and how long they take, and do nothing"+app.EveryCommand)
-	p.jsonFlag(c)
-	p.completeFlag(c, "suite", p.suiteNames)
+	f.resume(&o.Resume, "continue an interrupted ladder, named by one of its runs, or show a complete one again")
+	f.document(&o.Result)
+	f.dryRun(&o.DryRun, "print the rungs, their loads and how long they take, and do nothing"+app.EveryCommand)
+	f.json()
+	f.values("suite", completion{a}.suiteNames)
 	return c
 }

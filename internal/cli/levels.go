@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment/vary"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
@@ -25,7 +24,8 @@ func hasLevels(run results.StagedRun) bool {
 }
 
 // showLevels writes the figures of merit of a run that has levels.
-func showLevels(p *program, run results.StagedRun, o vary.Options) error {
+func (s *sweepCommand) showLevels(run results.StagedRun) error {
+	o := &s.o
 	by := sweep.By{Baseline: o.Baseline, Reference: o.Reference}
 	switch len(o.Factors) {
 	case 0:
@@ -50,11 +50,11 @@ func showLevels(p *program, run results.StagedRun, o vary.Options) error {
 	if err != nil {
 		return err
 	}
-	s, err := p.App.OpenStore()
+	saved, err := s.app.OpenStore()
 	if err != nil {
 		return err
 	}
-	return results.ShowResult(p.App, s, results.SweepResult(d, report.Options{Scores: scores}), o.Result)
+	return results.ShowResult(s.app, saved, results.SweepResult(d, report.Options{Scores: scores}), o.Result)
 }
 
 // refuseLevelFlags says that what a sweep varies is settled.

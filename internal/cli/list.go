@@ -16,8 +16,14 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-func (p *program) listCommand() *cobra.Command {
-	var l listFilter
+// listCommand lists saved runs.
+type listCommand struct {
+	app    *app.App
+	filter listFilter
+}
+
+func newListCommand(a *app.App) *cobra.Command {
+	l := &listCommand{app: a}
 	c := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
@@ -27,49 +33,52 @@ func (p *program) listCommand() *cobra.Command {
   headroom list --on ssh://db1 --status interrupted
   headroom list --limit 10 --json`,
 		Args: argumentCount(0, 0, "no argument"),
-		RunE: func(*cobra.Command, []string) error {
-			s, err := p.App.OpenStore()
-			if err != nil {
-				return err
-			}
-			all, err := s.List()
-			rows, more, wrong := l.of(s, all)
-			if wrong != nil {
-				return wrong
-			}
-			if p.App.JSON {
-				if rows == nil {
-					rows = []store.Row{}
-				}
-				return errors.Join(p.App.PrintJSON(app.RunsDocument{Schema: app.RunsSchema, Runs: rows}), err)
-			}
-			if len(rows) == 0 && err != nil { // there may well be some
-				return err
-			}
-			if len(rows) == 0 && len(all) > 0 {
-				fmt.Fprintf(p.App.Stdout, "none of %s fits; headroom list shows all\n", prose.Count(len(all), "run"))
-				return err
-			}
-			if failed := p.printRows(s, rows); failed != nil {
-				return errors.Join(failed, err)
-			}
-			if more > 0 {
-				fmt.Fprintf(p.App.Stderr, "%d more fit; --limit %d lists them too\n", more, len(rows)+more)
-			}
-			return err
-		},
+		RunE: func(*cobra.Command, []string) error { return l.list() },
 	}
-	l.flags(p, c)
-	p.jsonFlag(c)
+	f := flagsOf(a, c)
+	l.filter.flags(f)
+	f.json()
 	return c
 }
 
-func (p *program) printRows(s *store.Store, rows []store.Row) error {
+func (l *listCommand) list() error {
+	s, err := l.app.OpenStore()
+	if err != nil {
+		return err
+	}
+	all, err := s.List()
+	rows, more, wrong := l.filter.of(s, all)
+	if wrong != nil {
+		return wrong
+	}
+	if l.app.JSON {
+		if rows == nil {
+			rows = []store.Row{}
+		}
+		return errors.Join(l.app.PrintJSON(app.RunsDocument{Schema: app.RunsSchema, Runs: rows}), err)
+	}
+	if len(rows) == 0 && err != nil { // there may well be some
+		return err
+	}
+	if len(rows) == 0 && len(all) > 0 {
+		fmt.Fprintf(l.app.Stdout, "none of %s fits; headroom list shows all\n", prose.Count(len(all), "run"))
+		return err
+	}
+	if failed := l.printRows(s, rows); failed != nil {
+		return errors.Join(failed, err)
+	}
+	if more > 0 {
+		fmt.Fprintf(l.app.Stderr, "%d more fit; --limit %d lists them too\n", more, len(rows)+more)
+	}
+	return err
+}
+
+func (l *listCommand) printRows(s *store.Store, rows []store.Row) error {
 	if len(rows) == 0 {
-		fmt.Fprintln(p.App.Stdout, "no runs yet; measure one: headroom run quick DIR")
+		fmt.Fprintln(l.app.Stdout, "no runs yet; measure one: headroom run quick DIR")
 		return nil
 	}
-	w := tabwriter.NewWriter(p.App.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(l.app.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tLABEL\tSUITE\tWHERE\tCREATED\tCELLS\tREPETITIONS\tSTATUS")
 	shortID := s.ShortIDs()
 	for _, r := range rows {

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/results"
@@ -21,22 +19,21 @@ type listFilter struct {
 }
 
 // flags adds those that narrow a list.
-func (l *listFilter) flags(p *program, c *cobra.Command) {
-	f := c.Flags()
+func (l *listFilter) flags(f flags) {
 	f.StringVar(&l.suite, "suite", "", "only runs of this suite; for imports, with this label")
 	f.StringVar(&l.label, "label", "", "only runs with this text in their label")
 	f.StringVar(&l.on, "on", "", "only runs with this text in their target or place")
 	f.StringVar(&l.status, "status", "", "only runs that are "+strings.Join(statusNames(), ", "))
 	f.StringVar(&l.since, "since", "", "only runs since: 90d, 12w, a date such as 2026-10-03, or a run")
-	countVar(f, &l.limit, "limit", "most runs to list (default: all)")
-	p.completeFlag(c, "suite", func() []string {
-		s, err := p.App.OpenStore()
+	f.count(&l.limit, "limit", "most runs to list (default: all)")
+	f.values("suite", func() []string {
+		s, err := f.app.OpenStore()
 		if err != nil {
 			return nil
 		}
 		return results.SuitesIn(s)
 	})
-	p.completeFlag(c, "status", statusNames)
+	f.values("status", statusNames)
 }
 
 func statusNames() []string {

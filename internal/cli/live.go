@@ -9,9 +9,9 @@ import (
 	"github.com/headroom/headroom/internal/experiment/paired"
 )
 
-// flags adds them to the command.
-func liveFlags(o *paired.LiveOptions, p *program, c *cobra.Command) {
-	f := c.Flags()
+// liveFlags adds the flags of comparisons that are measured.
+func (r *compareCommand) liveFlags(f flags) {
+	o := &r.live
 	f.BoolVar(&o.Live, "live", false, "measure both sides now, in turns, until there is a verdict")
 	f.BoolVar(&o.Layers, "layers", false, "measure the layers of a host's storage, from the bottom up, and what each "+
 		"adds")
@@ -24,7 +24,7 @@ func liveFlags(o *paired.LiveOptions, p *program, c *cobra.Command) {
 		"with --live, --layers: size of each scratch file, like 4g (default: as the suite says)")
 	f.StringVar(&o.Label, "label", "", "with --live, --layers: a name for the runs; base and new, or the number of "+
 		"the layer, is added")
-	seedVar(f, &o.Seed, "with --live, --layers: seed of the random order (default: random)")
+	f.seed(&o.Seed, "with --live, --layers: seed of the random order (default: random)")
 	f.StringArrayVar(&o.Destroy, "destroy", nil, "with --live: allow destroying the data of a device, named by its "+
 		"serial number or size; for the base, then for the new side")
 	f.StringArrayVar(&o.Sampled, "sampled", nil, "with --live: prove a device empty by a sample instead of reading "+
@@ -37,15 +37,16 @@ func liveFlags(o *paired.LiveOptions, p *program, c *cobra.Command) {
 		"with --live: more pairs after a verdict, for an estimate that stopping early does not bias; 0 for none")
 	f.DurationVar(&o.Budget, "budget", 0, "with --live, --layers: time limit, like 10m; with --resume it counts from "+
 		"now")
-	profileFlag(&o.Profile, c, "with --live: ")
-	p.dryRunFlag(c, &o.DryRun,
+	f.profile(&o.Profile, "with --live: ")
+	f.dryRun(&o.DryRun,
 		"with --live, --layers: print the loads and how long they take, and do nothing"+app.EveryCommand)
-	p.resumeFlag(c, &o.Resume, "with --live, --layers: continue an interrupted comparison, named by one of its runs; "+
+	f.resume(&o.Resume, "with --live, --layers: continue an interrupted comparison, named by one of its runs; "+
 		"with --live and --budget or --pairs also one that ended undecided")
 }
 
-// check refuses flags that would do nothing.
-func checkLiveOptions(o *paired.LiveOptions, c *cobra.Command) error {
+// checkLive refuses flags that would do nothing.
+func (r *compareCommand) checkLive(c *cobra.Command) error {
+	o := &r.live
 	measuring := []string{"suite", "set", "size", "label", "seed", "max-writes", "pairs", "budget", "resume", "dry-run"}
 	onlyLive := append(profileFlagNames(), "set-base", "set-new", "destroy", "sampled", "confirm", "recorder")
 	comparing := []string{"margin", "alpha", "metrics", "all", "anyway", "output", "format", "fail-on",

@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/headroom/headroom/internal/app"
 )
 
 // manCommand writes the manual pages that packages install. It is hidden: who has a package has the pages.
-func (p *program) manCommand() *cobra.Command {
+func newManCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIR",
 		Short:   "Write the manual pages of all commands into a folder",
@@ -22,21 +24,21 @@ func (p *program) manCommand() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			return p.writeManuals(c.Root(), args[0])
+			return writeManuals(c.Root(), args[0], versionOf(a.Environment))
 		},
 	}
 }
 
 // writeManuals writes the page of a command and those of the commands below it.
-func (p *program) writeManuals(c *cobra.Command, dir string) error {
+func writeManuals(c *cobra.Command, dir string, build versionDocument) error {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
-	text := manualPage(c, p.App.Version, p.buildDocument().Date)
+	text := manualPage(c, build.Version, build.Date)
 	if err := os.WriteFile(filepath.Join(dir, pageName(c)+".1"), []byte(text), 0o644); err != nil {
 		return err
 	}
 	for _, sub := range manualCommands(c) {
-		if err := p.writeManuals(sub, dir); err != nil {
+		if err := writeManuals(sub, dir, build); err != nil {
 			return err
 		}
 	}

@@ -16,9 +16,9 @@ import (
 // TestManualPages looks for each command's page, and on it for the words of its help. Only macros that are meant begin
 // a line: whatever else did would be swallowed.
 func TestManualPages(t *testing.T) {
-	p := &program{app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard, Version: "v1.2.3", Commit: "c0ffee",
-		CommitDate: "2026-11-26T10:00:00Z", Env: func(string) string { return "" }})}
-	root, dir := p.rootCommand(), t.TempDir()
+	a := app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard, Version: "v1.2.3", Commit: "c0ffee",
+		CommitDate: "2026-11-26T10:00:00Z", Env: func(string) string { return "" }})
+	root, dir := newRootCommand(a), t.TempDir()
 	root.SetArgs([]string{"man", dir})
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)

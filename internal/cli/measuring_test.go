@@ -132,10 +132,10 @@ func wrongNetwork(args []string) []string {
 
 // bare is the command line without anything that would be carried out.
 func bare() *cobra.Command {
-	p := &program{app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
+	a := app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
 		return ""
-	}})}
-	return p.rootCommand()
+	}})
+	return newRootCommand(a)
 }
 
 // wrongEnds checks the ends of a network whose ladder is climbed.

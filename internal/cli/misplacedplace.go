@@ -13,8 +13,8 @@ import (
 
 // refusePlaceFirst refuses a command line whose first word is a place where the suite should be, with the line that was
 // meant: headroom run /srv, headroom run /srv quick. Elsewhere says that the place is on another machine, where nothing
-// is looked up.
-func (p *program) refusePlaceFirst(args []string, elsewhere bool) error {
+// is looked up; typed is the whole command line.
+func refusePlaceFirst(typed, args []string, elsewhere bool) error {
 	if len(args) == 0 || experiment.IsSuite(args[0]) {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (p *program) refusePlaceFirst(args []string, elsewhere bool) error {
 		return nil
 	}
 	suite := "quick"
-	words := slices.Clone(p.App.Args[1:])
+	words := slices.Clone(typed[1:])
 	if i := slices.IndexFunc(args[1:], experiment.IsSuite); i >= 0 {
 		suite = args[1+i]
 		at := slices.Index(words, suite)

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
 	"github.com/headroom/headroom/internal/app"
@@ -12,8 +10,15 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) netCommand() *cobra.Command {
-	var o network.Options
+// netCommand measures a network.
+type netCommand struct {
+	app *app.App
+	o   network.Options
+}
+
+func newNetCommand(a *app.App) *cobra.Command {
+	n := &netCommand{app: a}
+	o := &n.o
 	c := &cobra.Command{
 		Use:   "net [SUITE]",
 		Short: "Measure a network between clients and servers",
@@ -45,53 +50,51 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
   headroom net --on server=ssh://db1 --set time=60s --event '20s: ip link set eth1 down' --undo 'ip link set eth1 up' --event-on client
   headroom net --resume last`,
 		Args:              argumentCount(0, 1, "a suite"),
-		ValidArgsFunction: p.completeSuites(0),
+		ValidArgsFunction: completion{a}.suites(0),
 		Annotations:       suiteAt(0),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := refuseSettled(c, append(experiment.EventFlags(), "label", "repeat", "order", "seed", "set", "on",
-				"address", "port", "pairs")...); err != nil {
-				return err
-			}
-			if len(args) == 0 && !c.Flags().Changed("resume") && len(o.On)+len(o.Addresses) == 0 && !o.DryRun.Asked() {
-				return app.Usage("measure which network? without --on both ends are this machine, "+
-					"and its own loopback is measured",
-					"for example: headroom net --on server=ssh://db1", "the loopback: headroom net --on server=local",
-					"headroom net --dry-run prints the commands")
-			}
-			return p.net(c.Context(), o, args)
-		},
+		RunE:              n.run,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringArrayVar(&o.On, "on", nil,
-		"where: client=TARGET or server=TARGET, a target is "+p.App.AllKinds().Forms()+" (default local)")
+		"where: client=TARGET or server=TARGET, a target is "+a.AllKinds().Forms()+" (default local)")
 	f.StringArrayVar(&o.Addresses, "address", nil,
 		"address of the server to test; once for each server, or several of one server, which pairs take in turn")
 	f.IntVar(&o.Port, "port", served.Port, "port of the first server; each further pair takes the next")
 	f.IntVar(&o.Pairs, "pairs", 0, "how many pairs measure at the same time (default: one for each client, server or "+
 		"address)")
 	f.StringVar(&o.Label, "label", "", "a name for the run")
-	budgetVar(f, &o.Within)
-	countVar(f, &o.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
+	f.budget(&o.Within)
+	f.count(&o.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	seedVar(f, &o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
+	f.seed(&o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
 	f.StringArrayVar(&o.Set, "set", nil,
 		"an option of the load generator for every job, like time=30s or parallel=4; may be repeated")
-	p.resumeFlag(c, &o.Resume, "continue an interrupted run")
-	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
-	eventFlagsOf(&o.Events, f, "where events happen: client, server or a target; once for all events, or once for each")
-	waitFlag(c)
-	p.completeTargets(c, "on", "event-on")
-	p.completeFlag(c, "event", experiment.EventNames)
-	p.jsonFlag(c)
-	c.AddCommand(p.interferenceCommand())
+	f.resume(&o.Resume, "continue an interrupted run")
+	f.dryRun(&o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	f.events(&o.Events, "where events happen: client, server or a target; once for all events, or once for each")
+	f.wait()
+	f.targets("on", "event-on")
+	f.json()
+	c.AddCommand(newInterferenceCommand(a))
 	return c
 }
 
-func (p *program) net(ctx context.Context, o network.Options, args []string) error {
-	s, err := p.App.OpenStoreFor(o.Resume)
+func (n *netCommand) run(c *cobra.Command, args []string) error {
+	if err := refuseSettled(c, append(experiment.EventFlags(), "label", "repeat", "order", "seed", "set", "on",
+		"address", "port", "pairs")...); err != nil {
+		return err
+	}
+	o := &n.o
+	if len(args) == 0 && !c.Flags().Changed("resume") && len(o.On)+len(o.Addresses) == 0 && !o.DryRun.Asked() {
+		return app.Usage("measure which network? without --on both ends are this machine, "+
+			"and its own loopback is measured",
+			"for example: headroom net --on server=ssh://db1", "the loopback: headroom net --on server=local",
+			"headroom net --dry-run prints the commands")
+	}
+	s, err := n.app.OpenStoreFor(o.Resume)
 	if err != nil {
 		return err
 	}
-	o.Report = results.ShowMeasured(p.App, s, o.Format)
-	return network.Run(ctx, p.App, s, o, args)
+	o.Report = results.ShowMeasured(n.app, s, o.Format)
+	return network.Run(c.Context(), n.app, s, *o, args)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/load/iperf3"
 )
 
-func (p *program) interferenceCommand() *cobra.Command {
+func newInterferenceCommand(a *app.App) *cobra.Command {
 	o := network.InterferenceOptions{Alpha: interference.DefaultAlpha}
 	c := &cobra.Command{
 		Use:   "interference",
@@ -33,17 +33,17 @@ The clients send to the server; --set reverse=1 makes the server send.`,
 				"pairs", "margin", "alpha", "dry-run"); err != nil {
 				return err
 			}
-			return network.RunInterference(c.Context(), p.App, o)
+			return network.RunInterference(c.Context(), a, o)
 		},
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringArrayVar(&o.Groups, "group", nil,
 		"NAME=ADDRESS[,ADDRESS...] or NAME=/PATH: a load and the ports or the storage that it uses; twice or more")
 	f.StringArrayVar(&o.On, "on", nil,
-		"where: client=TARGET or server=TARGET, a target is "+p.App.AllKinds().Forms()+" (default local)")
+		"where: client=TARGET or server=TARGET, a target is "+a.AllKinds().Forms()+" (default local)")
 	f.IntVar(&o.Port, "port", iperf3.Port, "port of the first server process; each further pair takes the next")
 	f.IntVar(&o.Pairs, "pairs", 1, "pairs of processes for each address")
-	budgetVar(f, &o.Within)
+	f.budget(&o.Within)
 	f.IntVar(&o.Passes, "passes", defaultPasses, "how often each combination is measured")
 	f.StringVar(&o.Margin, "margin", fmt.Sprintf("%g%%", 100*interference.DefaultMargin),
 		"largest loss that counts as none")
@@ -52,11 +52,11 @@ The clients send to the server; --set reverse=1 makes the server send.`,
 	f.StringArrayVar(&o.SetFio, "set-fio", nil, "a parameter of fio, like bs=64k or rw=randread; may be repeated")
 	f.StringVar(&o.Size, "size", "", "size of the scratch file in a directory, like 4g")
 	f.StringVar(&o.Label, "label", "", "a name for the run")
-	seedVar(f, &o.Seed, "seed of the random order (default: random)")
-	p.resumeFlag(c, &o.Resume, "continue an interrupted run, or show a complete one again")
-	p.documentFlags(&o.Result, c)
-	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
-	p.completeTargets(c, "on")
-	p.jsonFlag(c)
+	f.seed(&o.Seed, "seed of the random order (default: random)")
+	f.resume(&o.Resume, "continue an interrupted run, or show a complete one again")
+	f.document(&o.Result)
+	f.dryRun(&o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	f.targets("on")
+	f.json()
 	return c
 }

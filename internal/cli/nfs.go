@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/nfs"
 )
@@ -12,8 +11,15 @@ import (
 // defaultRDMAPort is the one that is registered for NFS over RDMA (RFC 8267).
 const defaultRDMAPort = 20049
 
-func (p *program) nfsCommand() *cobra.Command {
-	var o nfs.Options
+// nfsCommand measures an NFS server from a client.
+type nfsCommand struct {
+	app *app.App
+	o   nfs.Options
+}
+
+func newNFSCommand(a *app.App) *cobra.Command {
+	n := &nfsCommand{app: a}
+	o := &n.o
 	c := &cobra.Command{
 		Use:   "nfs [SUITE] --on client=TARGET {--export DIR --address ADDRESS | --mounted DIR}",
 		Short: "Measure an NFS server from a client: over TCP and RDMA, over one path and several",
@@ -48,20 +54,13 @@ Loads on the server's own storage have no events.`,
   headroom nfs --address 10.0.1.1 --export /srv --set runtime=5 --set size=64m --set offset_increment=64m --size 512m
   headroom nfs --on client=ssh://pve1 --address 10.0.1.1 --address 10.0.2.1 --export /srv --set runtime=60s --event '20s: ip link set eth2 down' --undo 'ip link set eth2 up' --event-left 50%`,
 		Args:              argumentCount(0, 1, "a suite"),
-		ValidArgsFunction: p.completeSuites(0),
+		ValidArgsFunction: completion{a}.suites(0),
 		Annotations:       suiteAt(0),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := refuseSettled(c, append(experiment.EventFlags(), "on", "export", "path", "address", "nfs-version",
-				"options", "transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
-				"seed", "size", "set", "as-published")...); err != nil {
-				return err
-			}
-			return p.nfs(c.Context(), o, args)
-		},
+		RunE:              n.run,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringArrayVar(&o.On, "on", nil,
-		"where: client=TARGET (default local) or server=TARGET, a target is "+p.App.AllKinds().Forms())
+		"where: client=TARGET (default local) or server=TARGET, a target is "+a.AllKinds().Forms())
 	f.StringVar(&o.Export, "export", "", "the exported directory on the server")
 	f.StringVar(&o.Path, "path", "", "its path as clients mount it (default: the same)")
 	f.StringArrayVar(&o.Addresses, "address", nil,
@@ -73,33 +72,37 @@ Loads on the server's own storage have no events.`,
 	f.IntVar(&o.RDMAPort, "rdma-port", defaultRDMAPort, "port of the server for RDMA")
 	f.StringVar(&o.Mounted, "mounted", "", "measure this existing mount of the client instead of mounting")
 	f.StringVar(&o.Guest, "guest", "",
-		"a virtual machine whose disk lies on the mount of --mounted: "+p.App.AllKinds().Forms())
+		"a virtual machine whose disk lies on the mount of --mounted: "+a.AllKinds().Forms())
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device to measure in the guest")
-	p.resumeFlag(c, &o.Resume, "continue an interrupted experiment, or show a complete one again")
+	f.resume(&o.Resume, "continue an interrupted experiment, or show a complete one again")
 	f.StringVar(&o.Label, "label", "", "a name for the runs")
-	budgetVar(f, &o.Within)
-	countVar(f, &o.NFS.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
+	f.budget(&o.Within)
+	f.count(&o.NFS.Repeat, "repeat", "repetitions of every cell (default: as the suite says)")
 	f.StringVar(&o.NFS.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	seedVar(f, &o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
+	f.seed(&o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
 	f.StringVar(&o.NFS.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.NFS.Set, "set", nil, "a fio parameter for every job, like runtime=10s; may be repeated")
 	f.BoolVar(&o.AsPublished, "as-published", false,
 		"measure exactly as the suite's source did, including its mistakes: through the client's cache")
-	eventFlagsOf(&o.RunOptions.Events, f, "where events happen: client (default), server or a target; once for all "+
+	f.events(&o.RunOptions.Events, "where events happen: client (default), server or a target; once for all "+
 		"events, or once for each")
-	p.documentFlags(&o.Result, c)
-	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing")
-	waitFlag(c)
-	p.completeTargets(c, "on", "guest", "event-on")
-	p.completeFlag(c, "event", experiment.EventNames)
-	p.jsonFlag(c)
+	f.document(&o.Result)
+	f.dryRun(&o.DryRun, "print what would be done, and do nothing")
+	f.wait()
+	f.targets("on", "guest", "event-on")
+	f.json()
 	return c
 }
 
-func (p *program) nfs(ctx context.Context, o nfs.Options, args []string) error {
-	s, err := p.App.OpenStoreFor(o.Resume)
+func (n *nfsCommand) run(c *cobra.Command, args []string) error {
+	if err := refuseSettled(c, append(experiment.EventFlags(), "on", "export", "path", "address", "nfs-version",
+		"options", "transport", "rdma-port", "mounted", "guest", "guest-place", "label", "repeat", "order",
+		"seed", "size", "set", "as-published")...); err != nil {
+		return err
+	}
+	s, err := n.app.OpenStoreFor(n.o.Resume)
 	if err != nil {
 		return err
 	}
-	return nfs.Run(ctx, p.App, s, o, args)
+	return nfs.Run(c.Context(), n.app, s, n.o, args)
 }

@@ -244,17 +244,17 @@ END
 // inner runs a command in the machine.
 func (p nfsPair) inner(sshConfig, command string) {
 	p.t.Helper()
-	t, err := (&program{app.New(app.Environment{Env: func(name string) string {
+	t, err := app.New(app.Environment{Env: func(name string) string {
 		if name == config.Variable(config.SSHConfig) {
 			return sshConfig
 		}
 		return os.Getenv(name)
-	}})}).App.OpenTarget(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
+	}}).OpenTarget(context.WithoutCancel(p.t.Context()), "ssh://nfs-inner")
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.run(t, command)
-	(&program{app.New(app.Environment{Stderr: os.Stderr})}).App.CloseTarget(t)
+	app.New(app.Environment{Stderr: os.Stderr}).CloseTarget(t)
 }
 
 // freeTCPPort is one on which nobody listens now.

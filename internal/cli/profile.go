@@ -9,7 +9,7 @@ import (
 )
 
 // profileCommand measures loads to profile them, and holds the commands of saved profiles.
-func (p *program) profileCommand() *cobra.Command {
+func newProfileCommand(a *app.App) *cobra.Command {
 	var o single.ProfileOptions
 	c := &cobra.Command{
 		Use:   "profile SUITE [DEVICE or DIR]",
@@ -30,41 +30,34 @@ compare --live, sweep, ablate and bisect have that flag.`,
   headroom profile quick /srv --on ssh://root@db1
   headroom profile --resume last`,
 		Args:              argumentCount(0, 2, "a suite and a directory or device"),
-		ValidArgsFunction: p.completeSuites(0),
+		ValidArgsFunction: completion{a}.suites(0),
 		Annotations:       suiteAt(0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := refuseSettled(c, "label", "order", "seed", "size", "set", "job", "loads", "profile-hz"); err !=
 				nil {
 				return err
 			}
-			if err := p.refusePlaceFirst(args, len(o.On) > 0); err != nil {
+			if err := refusePlaceFirst(a.Args, args, len(o.On) > 0); err != nil {
 				return err
 			}
-			s, err := p.App.OpenStoreFor(o.Resume)
+			s, err := a.OpenStoreFor(o.Resume)
 			if err != nil {
 				return err
 			}
-			o.Report = results.ShowMeasured(p.App, s, o.Format)
-			return single.Profile(c.Context(), p.App, s, o, args)
+			o.Report = results.ShowMeasured(a, s, o.Format)
+			return single.Profile(c.Context(), a, s, o, args)
 		},
 	}
-	p.profileFlags(&o, c)
-	c.AddCommand(p.profileRecordCommand(), p.profileShowCommand(), p.profileDiffCommand())
-	return c
-}
-
-// profileFlags adds those of the loads that are measured.
-func (p *program) profileFlags(o *single.ProfileOptions, c *cobra.Command) {
-	f := c.Flags()
-	countVar(f, &o.RunOptions.Profile.Loads, "loads",
+	f := flagsOf(a, c)
+	f.count(&o.RunOptions.Profile.Loads, "loads",
 		"how many loads to profile of each job, and how often to measure "+
 			"it beside them (default 5)")
 	o.RunOptions.Profile.Loads = single.DefaultProfiled
 	f.StringArrayVar(&o.Jobs, "job", nil, "a job of the suite to profile; may be repeated (default: all)")
-	recorderFlags(&o.RunOptions.Profile, c, "")
+	f.recorder(&o.RunOptions.Profile, "")
 	f.StringVar(&o.Label, "label", "", "a name for the run")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	seedVar(f, &o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
+	f.seed(&o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
 	f.StringVar(&o.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.Set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may "+
 		"be repeated")
@@ -73,11 +66,13 @@ func (p *program) profileFlags(o *single.ProfileOptions, c *cobra.Command) {
 	f.StringVar(&o.Sampled, "sampled", "",
 		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
 	f.StringVar(&o.MaxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+p.App.AllKinds().Forms()+" (default local)")
+	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+a.AllKinds().Forms()+" (default local)")
 	f.StringVar(&o.BringFio, "bring-fio", "", "copy this static fio to the target, and use it for the run")
-	p.completeTargets(c, "on")
-	p.resumeFlag(c, &o.Resume, "continue an interrupted profile, or show a complete one again")
-	p.documentFlags(&o.Result, c)
-	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
-	p.jsonFlag(c)
+	f.targets("on")
+	f.resume(&o.Resume, "continue an interrupted profile, or show a complete one again")
+	f.document(&o.Result)
+	f.dryRun(&o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	f.json()
+	c.AddCommand(newProfileRecordCommand(a), newProfileShowCommand(a), newProfileDiffCommand(a))
+	return c
 }

@@ -3,11 +3,12 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/report/profiled"
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) profileDiffCommand() *cobra.Command {
+func newProfileDiffCommand(a *app.App) *cobra.Command {
 	o := results.ProfileDiffOptions{Alpha: results.ProfileAlpha}
 	o.Functions = profiled.ShownFunctions
 	c := &cobra.Command{
@@ -27,16 +28,18 @@ rates say nothing. With one argument, the first and the last arm of a run are co
   headroom profile diff fast slow -o difference.html
   headroom profile diff fast slow --json`,
 		Args:              argumentCount(1, 2, "two runs, or arms of them; or one run with arms"),
-		ValidArgsFunction: p.completeRuns,
+		ValidArgsFunction: completion{a}.runs,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.interruptible(c.Context(), func() error { return results.CompareProfiles(p.App, args, o) })
+			return interruptible(c.Context(), &a.UnfinishedWork, func() error {
+				return results.CompareProfiles(a, args, o)
+			})
 		},
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringArrayVar(&o.Cells, "cell", nil, "only loads whose name has this in it, like randread; may be repeated")
 	f.Var(functionCount{&o.Functions}, "functions", "how many functions to list of each load, or all")
 	f.Float64Var(&o.Alpha, "alpha", o.Alpha, "probability that any named change is wrong")
-	p.documentFlags(&o.Result, c)
-	p.jsonFlag(c)
+	f.document(&o.Result)
+	f.json()
 	return c
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
 	"github.com/headroom/headroom/internal/profile/record"
@@ -12,7 +13,7 @@ import (
 
 // profileRecordCommand is the recorder, which headroom starts on the machine under test. It is hidden: what it is asked
 // is no interface for people.
-func (p *program) profileRecordCommand() *cobra.Command {
+func newProfileRecordCommand(a *app.App) *cobra.Command {
 	var clean, guard string
 	c := &cobra.Command{
 		Use:    "record",
@@ -22,18 +23,19 @@ func (p *program) profileRecordCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case guard != "":
-				return record.Guard(p.App.Stdin, guard)
+				return record.Guard(a.Stdin, guard)
 			case clean != "":
 				return record.RemoveInstances(clean)
 			}
 			var r profile.Request
-			if err := json.NewDecoder(p.App.Stdin).Decode(&r); err != nil {
+			if err := json.NewDecoder(a.Stdin).Decode(&r); err != nil {
 				return &lab.Error{What: "can't read the request to record on standard input", Err: err}
 			}
-			return record.Run(c.Context(), r, p.App.Stdout, p.App.Stderr)
+			return record.Run(c.Context(), r, a.Stdout, a.Stderr)
 		},
 	}
-	c.Flags().StringVar(&clean, "clean", "", "remove the tracer's instances whose names begin so, and end")
-	c.Flags().StringVar(&guard, "guard", "", "remove an instance of the tracer once standard input ends")
+	f := flagsOf(a, c)
+	f.StringVar(&clean, "clean", "", "remove the tracer's instances whose names begin so, and end")
+	f.StringVar(&guard, "guard", "", "remove an instance of the tracer once standard input ends")
 	return c
 }

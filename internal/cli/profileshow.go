@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) profileShowCommand() *cobra.Command {
+func newProfileShowCommand(a *app.App) *cobra.Command {
 	o := results.ProfileOptions{Functions: profiled.ShownFunctions}
 	c := &cobra.Command{
 		Use:   "show RUN[:ARM]",
@@ -30,17 +30,19 @@ and pprof have whole numbers: nanoseconds of CPU time per thousand I/Os.`,
   headroom profile show last -o profile.pb.gz
   headroom profile show last --format folded --cell randread`,
 		Args:              argumentCount(1, 1, "one run, or an arm of one"),
-		ValidArgsFunction: p.completeRuns,
+		ValidArgsFunction: completion{a}.runs,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.interruptible(c.Context(), func() error { return results.ShowProfiles(p.App, args[0], o) })
+			return interruptible(c.Context(), &a.UnfinishedWork, func() error {
+				return results.ShowProfiles(a, args[0], o)
+			})
 		},
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringArrayVar(&o.Cells, "cell", nil, "only loads whose name has this in it, like randread; may be repeated")
 	f.Var(functionCount{&o.Functions}, "functions", "how many functions to list of each load, or all")
 	o.Result.More = results.StackFormats()
-	p.documentFlags(&o.Result, c)
-	p.jsonFlag(c)
+	f.document(&o.Result)
+	f.json()
 	return c
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/recovery"
 )
 
-func (p *program) restoreCommand() *cobra.Command {
+func newRestoreCommand(a *app.App) *cobra.Command {
 	var anyway, accept bool
 	var reboot []string
 	c := &cobra.Command{
@@ -34,22 +34,23 @@ test, only a reboot ends that, which --reboot must allow by name.`,
 			case accept:
 				external = journal.Accept
 			}
-			s, err := p.App.OpenStore()
+			s, err := a.OpenStore()
 			if err != nil {
 				return err
 			}
-			n, err := recovery.RecoverRuns(c.Context(), p.App, s, func(string) bool { return true }, reboot, external)
+			n, err := recovery.RecoverRuns(c.Context(), a, s, func(string) bool { return true }, reboot, external)
 			if err == nil && n == 0 {
-				fmt.Fprintln(p.App.Stdout, "nothing was left behind")
+				fmt.Fprintln(a.Stdout, "nothing was left behind")
 			}
 			return err
 		},
 	}
-	c.Flags().BoolVar(&anyway, "anyway", false,
+	f := flagsOf(a, c)
+	f.BoolVar(&anyway, "anyway", false,
 		"put settings back even if somebody else has changed them since")
-	c.Flags().StringArrayVar(&reboot, "reboot", nil,
+	f.StringArrayVar(&reboot, "reboot", nil,
 		"allow rebooting this machine if it still runs with kernel arguments of a test; may be repeated")
-	c.Flags().BoolVar(&accept, "accept", false,
+	f.BoolVar(&accept, "accept", false,
 		"keep settings that can't be put back, or that somebody else has changed, and delete their records")
 	return c
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/reference"
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) referencesCommand() *cobra.Command {
+func newReferencesCommand(a *app.App) *cobra.Command {
 	var o results.DocumentOutput
 	c := &cobra.Command{
 		Use:   "references",
@@ -21,12 +22,13 @@ reference:NAME in place of a run.`,
 			"for last\n  headroom compare reference:kbench/samsung-850-pro last",
 		Args: argumentCount(0, 0, "no argument, show NAME or for RUN"),
 		RunE: func(*cobra.Command, []string) error {
-			return results.ListReferences(p.App, o)
+			return results.ListReferences(a, o)
 		},
 	}
-	p.documentFlags(&o, c)
-	p.jsonFlag(c)
-	c.AddCommand(p.referencesShowCommand(), p.referencesForCommand())
+	f := flagsOf(a, c)
+	f.document(&o)
+	f.json()
+	c.AddCommand(newReferencesShowCommand(a), newReferencesForCommand(a))
 	return c
 }
 
@@ -42,7 +44,7 @@ func completeReferences(*cobra.Command, []string, string) ([]string, cobra.Shell
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (p *program) referencesShowCommand() *cobra.Command {
+func newReferencesShowCommand(a *app.App) *cobra.Command {
 	var o results.DocumentOutput
 	c := &cobra.Command{
 		Use:               "show NAME",
@@ -55,15 +57,16 @@ func (p *program) referencesShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return results.ShowReference(p.App, r, o)
+			return results.ShowReference(a, r, o)
 		},
 	}
-	p.documentFlags(&o, c)
-	p.jsonFlag(c)
+	f := flagsOf(a, c)
+	f.document(&o)
+	f.json()
 	return c
 }
 
-func (p *program) referencesForCommand() *cobra.Command {
+func newReferencesForCommand(a *app.App) *cobra.Command {
 	var o results.DocumentOutput
 	var all bool
 	c := &cobra.Command{
@@ -74,9 +77,9 @@ conditions", "close" (the same load on the same model of drive), or "only the or
 factor of two means nothing. Conditions that differ or are unknown are listed.`,
 		Example:           "  headroom references for last\n  headroom references for 7KQ4 --all --json",
 		Args:              argumentCount(1, 1, "a run"),
-		ValidArgsFunction: p.completeRuns,
+		ValidArgsFunction: completion{a}.runs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, err := p.App.OpenStore()
+			s, err := a.OpenStore()
 			if err != nil {
 				return err
 			}
@@ -84,11 +87,12 @@ factor of two means nothing. Conditions that differ or are unknown are listed.`,
 			if err != nil {
 				return err
 			}
-			return results.ShowStandings(p.App, s, b, all, o)
+			return results.ShowStandings(a, s, b, all, o)
 		},
 	}
-	c.Flags().BoolVar(&all, "all", false, "all that is published of a load, not the three most comparable")
-	p.documentFlags(&o, c)
-	p.jsonFlag(c)
+	f := flagsOf(a, c)
+	f.BoolVar(&all, "all", false, "all that is published of a load, not the three most comparable")
+	f.document(&o)
+	f.json()
 	return c
 }

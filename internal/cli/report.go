@@ -12,10 +12,16 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-func (p *program) reportCommand() *cobra.Command {
-	var output, asked string
-	var cells bool
-	var o report.Options
+// reportCommand writes runs as a page, or in another format for people.
+type reportCommand struct {
+	app           *app.App
+	output, asked string
+	cells         bool
+	o             report.Options
+}
+
+func newReportCommand(a *app.App) *cobra.Command {
+	r := &reportCommand{app: a}
 	c := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Write a run as a self-contained HTML page, or print its table",
@@ -29,36 +35,40 @@ result as its command shows it; --cells writes each load in each arm instead. CS
   headroom report 7KQ4 --output page.html --serials
   headroom report last --warnings`,
 		Args:              argumentCount(1, unlimited, "one run or more"),
-		ValidArgsFunction: p.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
-			flag, named := results.JSONTyped(p.App.JSON)
-			format, err := results.FormatFor(output, flag, named, "html", results.ReportFormats())
-			if asked != "" {
-				format, err = results.ChosenFormat(output, asked, p.App.JSON, results.ReportFormats())
-			}
-			if err != nil {
-				return err
-			}
-			if !p.App.JSON && asked == "" && (o.Warnings || output == "" && app.Columns(p.App.Stdout) > 0) {
-				format, o.Names = "table", true // a page is for a browser
-			}
-			bundles, err := results.FindAll(p.App, args)
-			if err != nil {
-				return err
-			}
-			return p.writeTo(output, format, presenter(cells), bundles, o)
-		},
+		ValidArgsFunction: completion{a}.runs,
+		RunE:              func(_ *cobra.Command, args []string) error { return r.write(args) },
 	}
-	c.Flags().StringVarP(&output, "output", "o", "", "file to write (default: standard output)")
-	p.formatFlag(c, &asked, results.ReportFormats())
-	cellsFlag(c, &cells)
-	c.Flags().BoolVar(&o.Serials, "serials", false, "show serial numbers")
-	c.Flags().BoolVar(&o.NoFacts, "no-facts", false, "leave the facts of the machine out")
-	warningsFlag(c, &o.Warnings)
-	p.jsonFlag(c)
+	f := flagsOf(a, c)
+	f.StringVarP(&r.output, "output", "o", "", "file to write (default: standard output)")
+	f.format(&r.asked, results.ReportFormats())
+	cellsFlag(c, &r.cells)
+	f.BoolVar(&r.o.Serials, "serials", false, "show serial numbers")
+	f.BoolVar(&r.o.NoFacts, "no-facts", false, "leave the facts of the machine out")
+	warningsFlag(c, &r.o.Warnings)
+	f.json()
 	c.MarkFlagsMutuallyExclusive("warnings", "output")
 	c.MarkFlagsMutuallyExclusive("warnings", "json")
 	return c
+}
+
+func (r *reportCommand) write(runs []string) error {
+	flag, named := results.JSONTyped(r.app.JSON)
+	format, err := results.FormatFor(r.output, flag, named, "html", results.ReportFormats())
+	if r.asked != "" {
+		format, err = results.ChosenFormat(r.output, r.asked, r.app.JSON, results.ReportFormats())
+	}
+	if err != nil {
+		return err
+	}
+	onTerminal := r.output == "" && app.Columns(r.app.Stdout) > 0
+	if !r.app.JSON && r.asked == "" && (r.o.Warnings || onTerminal) {
+		format, r.o.Names = "table", true // a page is for a browser
+	}
+	bundles, err := results.FindAll(r.app, runs)
+	if err != nil {
+		return err
+	}
+	return writeTo(r.app, r.output, format, presenter(r.cells), bundles, r.o)
 }
 
 // writer is WriteRuns or WriteForPeople.
@@ -86,21 +96,16 @@ func rawCellsFlag(c *cobra.Command, raw *bool) {
 }
 
 // writeTo writes runs to a file, which appears whole or not at all, or to standard output.
-func (p *program) writeTo(output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
-	if app.OwnOutput(output) && format == "html" && app.Columns(p.App.Stdout) > 0 {
-		return app.Usage("a page is not for a terminal", "name a file: -o page.html")
-	}
-	return writeAtomically(p, output, func(w io.Writer) error { return write(p.App, format, bundles, w, o) })
-}
-
-// writeAtomically writes to a file, which appears whole or not at all, or to standard output.
-func writeAtomically(p *program, output string, write func(io.Writer) error) error {
+func writeTo(a *app.App, output, format string, write writer, bundles []*store.Bundle, o report.Options) error {
 	if app.OwnOutput(output) {
-		return write(p.App.Stdout)
+		if format == "html" && app.Columns(a.Stdout) > 0 {
+			return app.Usage("a page is not for a terminal", "name a file: -o page.html")
+		}
+		return write(a, format, bundles, a.Stdout, o)
 	}
 	var page bytes.Buffer
-	if err := write(&page); err != nil {
+	if err := write(a, format, bundles, &page, o); err != nil {
 		return err
 	}
-	return results.WriteFile(p.App, output, page.Bytes())
+	return results.WriteFile(a, output, page.Bytes())
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-func (p *program) rmCommand() *cobra.Command {
+func newRmCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "rm RUN...",
 		Short:             "Delete runs",
 		Example:           "  headroom rm 7KQ4\n  headroom rm last",
 		Args:              argumentCount(1, unlimited, "one run or more"),
-		ValidArgsFunction: p.completeRuns,
+		ValidArgsFunction: completion{a}.runs,
 		RunE: func(c *cobra.Command, args []string) error {
-			s, err := p.App.OpenStore()
+			s, err := a.OpenStore()
 			if err != nil {
 				return err
 			}
 			// a killed run is the only record of what it left
-			if err := recovery.RecoverLeftovers(c.Context(), p.App, s, nil, ""); err != nil {
+			if err := recovery.RecoverLeftovers(c.Context(), a, s, nil, ""); err != nil {
 				return err
 			}
 			// All names are looked up before any run is deleted: with "last" twice, the second is the same run.
@@ -55,9 +55,9 @@ func (p *program) rmCommand() *cobra.Command {
 				if err := s.Remove(b.Run.ID); err != nil {
 					return err
 				}
-				fmt.Fprintf(p.App.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
+				fmt.Fprintf(a.Stdout, "deleted %s %s\n", b.Run.ID, b.Run.Label)
 			}
-			_, err = recovery.RecoverBuilds(c.Context(), p.App, s)
+			_, err = recovery.RecoverBuilds(c.Context(), a, s)
 			return err
 		},
 	}

@@ -57,7 +57,10 @@ type ruleFix struct {
 	Cost     string `json:"cost"`
 }
 
-func (p *program) rulesCommand() *cobra.Command {
+// rulesCommand lists rules, or shows one.
+type rulesCommand struct{ app *app.App }
+
+func newRulesCommand(a *app.App) *cobra.Command {
 	var file string
 	c := &cobra.Command{
 		Use:   "rules",
@@ -71,23 +74,23 @@ of your own. docs/howto/doctor.md shows how to write one.`,
 			if err != nil {
 				return err
 			}
-			return p.listRules(set.Rules())
+			return rulesCommand{a}.list(set.Rules())
 		},
 	}
 	c.PersistentFlags().StringVar(&file, "rules", "",
 		"a file of your own rules, listed together with the built-in ones")
-	p.jsonFlag(c)
-	c.AddCommand(p.rulesShowCommand(&file))
+	flagsOf(a, c).json()
+	c.AddCommand(newRulesShowCommand(a, &file))
 	return c
 }
 
-func (p *program) listRules(rules []rule.Rule) error {
-	if p.App.JSON {
+func (l rulesCommand) list(rules []rule.Rule) error {
+	if l.app.JSON {
 		var rows []ruleRow
 		for _, r := range rules {
 			rows = append(rows, rowOf(r))
 		}
-		return p.App.PrintJSON(struct {
+		return l.app.PrintJSON(struct {
 			Schema string    `json:"schema"`
 			Rules  []ruleRow `json:"rules"`
 		}{"headroom/rules/v1", rows})
@@ -106,7 +109,7 @@ func (p *program) listRules(rules []rule.Rule) error {
 		return err
 	}
 	// a rule is a line; show tells the rest
-	_, err := io.WriteString(p.App.Stdout, app.CutLines(table.String(), app.Columns(p.App.Stdout)))
+	_, err := io.WriteString(l.app.Stdout, app.CutLines(table.String(), app.Columns(l.app.Stdout)))
 	return err
 }
 
@@ -127,7 +130,7 @@ func rowOf(r rule.Rule) ruleRow {
 	return row
 }
 
-func (p *program) rulesShowCommand(file *string) *cobra.Command {
+func newRulesShowCommand(a *app.App, file *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a rule: its condition, effect, sources and remedies",
@@ -151,13 +154,13 @@ func (p *program) rulesShowCommand(file *string) *cobra.Command {
 			}
 			for _, r := range set.Rules() {
 				if r.ID == args[0] {
-					return p.showRule(r)
+					return rulesCommand{a}.show(r)
 				}
 			}
 			return noRule(args[0], set.Rules())
 		},
 	}
-	p.jsonFlag(c)
+	flagsOf(a, c).json()
 	return c
 }
 
@@ -180,14 +183,14 @@ func similarNames(name string, known []string) (near []string) {
 	return near
 }
 
-func (p *program) showRule(r rule.Rule) error {
-	if p.App.JSON {
-		return p.App.PrintJSON(struct {
+func (l rulesCommand) show(r rule.Rule) error {
+	if l.app.JSON {
+		return l.app.PrintJSON(struct {
 			Schema string    `json:"schema"`
 			Rules  []ruleRow `json:"rules"`
 		}{"headroom/rules/v1", []ruleRow{rowOf(r)}})
 	}
-	w := &app.Wrapper{Out: p.App.Stdout, Width: app.Columns(p.App.Stdout)}
+	w := &app.Wrapper{Out: l.app.Stdout, Width: app.Columns(l.app.Stdout)}
 	w.Line("", r.ID+": "+r.Title)
 	printRule(w, r)
 	return nil

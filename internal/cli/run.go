@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +13,15 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) runCommand() *cobra.Command {
-	var o experiment.RunOptions
+// runCommand measures a suite on one target, or on several at the same time.
+type runCommand struct {
+	app *app.App
+	o   experiment.RunOptions
+}
+
+func newRunCommand(a *app.App) *cobra.Command {
+	r := &runCommand{app: a}
+	o := &r.o
 	c := &cobra.Command{
 		Use:   "run SUITE [DEVICE or DIR]",
 		Short: "Measure a directory or an empty device",
@@ -66,43 +72,20 @@ or --budget, --resume continues a finished run, too; the budget then counts from
   headroom run ./vm.fio /srv --event '30s: qm-migrate 100 pve2' --event-on ssh://root@pve1
   headroom run --resume last
   headroom run --resume last --budget 10m`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(o.On) > 1 {
-				return argumentCount(0, 1+len(o.On), "a suite and a directory or device, or one for each target")(c,
-					args)
-			}
-			return argumentCount(0, 2, "a suite and a directory or device")(c, args)
-		},
-		ValidArgsFunction: p.completeSuites(0),
+		Args:              r.checkArgs,
+		ValidArgsFunction: completion{a}.suites(0),
 		Annotations:       suiteAt(0),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := exclusive(c, "format", "json"); err != nil {
-				return err
-			}
-			if err := refuseSettled(c, slices.Concat(experiment.EventFlags(), profileFlagNames(),
-				[]string{"label", "repeat",
-					"at-once", "order", "seed", "size", "set", "as-published"})...); err != nil {
-				return err
-			}
-			if known := results.FormatNames(results.ReportFormats()); !slices.Contains(known, o.Format) {
-				return app.Usage(fmt.Sprintf("there is no format %q", o.Format),
-					"the formats are "+strings.Join(known, ", "))
-			}
-			if err := p.refusePlaceFirst(args, len(o.On) > 0); err != nil {
-				return err
-			}
-			return p.run(c.Context(), o, args)
-		},
+		RunE:              r.run,
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&o.Label, "label", "", "a name for the run")
-	countVar(f, &o.Repeat, "repeat", "repetitions of every cell; with --precision the minimum (default: as the suite "+
+	f.count(&o.Repeat, "repeat", "repetitions of every cell; with --precision the minimum (default: as the suite "+
 		"says)")
 	f.StringVar(&o.Precision, "precision", "", "repeat until every number is known this precisely, like 3%")
 	f.StringVar(&o.Budget, "budget", "", "time limit for all repetitions, like 10m; repetitions go where intervals "+
 		"are widest")
 	f.StringVar(&o.Order, "order", "", "interleaved, shuffled or sequential (default: as the suite says)")
-	seedVar(f, &o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
+	f.seed(&o.Seed, "seed of the random order; the same seed gives the same order (default: random)")
 	f.StringVar(&o.Size, "size", "", "size of the scratch file, like 4g (default: as the suite says)")
 	f.StringArrayVar(&o.Set, "set", nil, "a parameter for every job, fio's or the suite's own, like runtime=10s; may "+
 		"be repeated")
@@ -113,35 +96,61 @@ or --budget, --resume continues a finished run, too; the budget then counts from
 	f.StringVar(&o.Sampled, "sampled", "",
 		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
 	f.StringVar(&o.MaxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	p.resumeFlag(c, &o.Resume, "continue an interrupted run, or a finished one with a higher --precision or more "+
+	f.resume(&o.Resume, "continue an interrupted run, or a finished one with a higher --precision or more "+
 		"--budget")
 	f.StringArrayVar(&o.On, "on", nil,
-		"where to measure: [ROLE=]TARGET, a target is "+p.App.AllKinds().Forms()+" (default "+
+		"where to measure: [ROLE=]TARGET, a target is "+a.AllKinds().Forms()+" (default "+
 			"local)")
 	f.IntVar(&o.AtOnce, "at-once", 0, "with several targets: how many to load at the same time; 1 is one after "+
 		"another (default: all)")
 	f.StringVar(&o.BringFio, "bring-fio", "", "copy this static fio to the target, and use it for the run")
-	eventFlagsOf(&o.Events, f,
+	f.events(&o.Events,
 		"where events happen: a target or its role (default: the target under test); once for all events, or once "+
 			"for each")
-	profileFlag(&o.Profile, c, "")
-	waitFlag(c)
-	p.completeTargets(c, "on", "event-on")
-	p.completeFlag(c, "event", experiment.EventNames)
-	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	f.profile(&o.Profile, "")
+	f.wait()
+	f.targets("on", "event-on")
+	f.dryRun(&o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	f.StringVar(&o.Format, "format", "table",
 		"how to print the result: "+strings.Join(results.FormatNames(results.ReportFormats()),
 			", "))
-	p.completeFlag(c, "format", func() []string { return results.FormatNames(results.ReportFormats()) })
-	p.jsonFlag(c)
+	f.values("format", func() []string { return results.FormatNames(results.ReportFormats()) })
+	f.json()
 	return c
 }
 
-func (p *program) run(ctx context.Context, o experiment.RunOptions, args []string) error {
-	s, err := p.App.OpenStoreFor(o.Resume)
+// checkArgs demands a suite and a place, or a place for each target.
+func (r *runCommand) checkArgs(c *cobra.Command, args []string) error {
+	if targets := len(r.o.On); targets > 1 {
+		return argumentCount(0, 1+targets, "a suite and a directory or device, or one for each target")(c, args)
+	}
+	return argumentCount(0, 2, "a suite and a directory or device")(c, args)
+}
+
+func (r *runCommand) run(c *cobra.Command, args []string) error {
+	if err := r.check(c, args); err != nil {
+		return err
+	}
+	s, err := r.app.OpenStoreFor(r.o.Resume)
 	if err != nil {
 		return err
 	}
-	o.Report = results.ShowMeasured(p.App, s, o.Format)
-	return parallel.Run(ctx, p.App, s, o, args)
+	r.o.Report = results.ShowMeasured(r.app, s, r.o.Format)
+	return parallel.Run(c.Context(), r.app, s, r.o, args)
+}
+
+// check refuses what can't be carried out before anything is opened.
+func (r *runCommand) check(c *cobra.Command, args []string) error {
+	if err := exclusive(c, "format", "json"); err != nil {
+		return err
+	}
+	if err := refuseSettled(c, slices.Concat(experiment.EventFlags(), profileFlagNames(),
+		[]string{"label", "repeat", "at-once", "order", "seed", "size", "set", "as-published"})...); err != nil {
+		return err
+	}
+	if known := results.FormatNames(results.ReportFormats()); !slices.Contains(known, r.o.Format) {
+		return app.Usage(fmt.Sprintf("there is no format %q", r.o.Format),
+			"the formats are "+strings.Join(known, ", "))
+	}
+	return refusePlaceFirst(r.app.Args, args, len(r.o.On) > 0)
 }

@@ -15,10 +15,14 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-type serveOptions struct{ listen, token, tokenFile, certificate, key string }
+// serveCommand serves the store over HTTP.
+type serveCommand struct {
+	app                                        *app.App
+	listen, token, tokenFile, certificate, key string
+}
 
-func (p *program) serveCommand() *cobra.Command {
-	var o serveOptions
+func newServeCommand(a *app.App) *cobra.Command {
+	o := &serveCommand{app: a}
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Show the saved runs in a browser, and to programs over HTTP",
@@ -33,9 +37,9 @@ Without --cert and --key what is sent is not encrypted.`,
   headroom serve --listen :8765 --cert server.pem --key server.key
   curl -H 'Authorization: Bearer TOKEN' http://host:8765/api/v1/runs`,
 		Args: argumentCount(0, 0, "no argument"),
-		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), o) },
+		RunE: func(c *cobra.Command, _ []string) error { return o.serve(c.Context()) },
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8765", "address and port; :8765 is all addresses")
 	f.StringVar(&o.token, "token", "", "what whoever asks must know; every user of this machine sees it in the list of "+
 		"processes")
@@ -47,13 +51,13 @@ Without --cert and --key what is sent is not encrypted.`,
 	return c
 }
 
-func (p *program) serve(ctx context.Context, o serveOptions) error {
+func (o *serveCommand) serve(ctx context.Context) error {
 	token, err := o.secret()
 	if err != nil {
 		return err
 	}
-	p.App.Index = new(store.Memory)
-	st, err := p.App.OpenStore()
+	o.app.Index = new(store.Memory)
+	st, err := o.app.OpenStore()
 	if err != nil {
 		return err
 	}
@@ -71,16 +75,16 @@ func (p *program) serve(ctx context.Context, o serveOptions) error {
 	if hosts == nil && token == "" {
 		token = serve.NewToken()
 	}
-	server, err := serve.New(serve.Options{App: p.App, Store: st, Token: token, Hosts: hosts, TLS: o.certificate != ""})
+	server, err := serve.New(serve.Options{App: o.app, Store: st, Token: token, Hosts: hosts, TLS: o.certificate != ""})
 	if err != nil {
 		return err
 	}
-	p.sayServed(o, l.Addr(), token, runs, st.Dir())
+	o.sayServed(l.Addr(), token, runs, st.Dir())
 	return server.Serve(ctx, l, o.certificate, o.key)
 }
 
 // secret is the token that was given; empty for none.
-func (o serveOptions) secret() (string, error) {
+func (o *serveCommand) secret() (string, error) {
 	if o.tokenFile == "" {
 		return o.token, nil
 	}
@@ -96,7 +100,7 @@ func (o serveOptions) secret() (string, error) {
 }
 
 // sayServed says what is served, to whom, and how it ends.
-func (p *program) sayServed(o serveOptions, a net.Addr, token string, runs int, dir string) {
+func (o *serveCommand) sayServed(a net.Addr, token string, runs int, dir string) {
 	scheme, address := "http", a.String()
 	if o.certificate != "" {
 		scheme = "https"
@@ -111,7 +115,7 @@ func (p *program) sayServed(o serveOptions, a net.Addr, token string, runs int, 
 	if token != "" && o.token == "" && o.tokenFile == "" {
 		page += "?token=" + token
 	}
-	fmt.Fprintf(p.App.Stdout, "%s\n", page)
+	fmt.Fprintf(o.app.Stdout, "%s\n", page)
 	who := "only this machine reaches it"
 	switch {
 	case !loopback && scheme == "http":
@@ -121,5 +125,5 @@ func (p *program) sayServed(o serveOptions, a net.Addr, token string, runs int, 
 	case token != "":
 		who += ", with the token"
 	}
-	fmt.Fprintf(p.App.Stderr, "%d runs of %s, to be read only; %s. Ctrl-C ends it.\n", runs, dir, who)
+	fmt.Fprintf(o.app.Stderr, "%d runs of %s, to be read only; %s. Ctrl-C ends it.\n", runs, dir, who)
 }

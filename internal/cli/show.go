@@ -13,8 +13,14 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-func (p *program) showCommand() *cobra.Command {
-	var raw, cells, warnings bool
+// showCommand shows runs as tables.
+type showCommand struct {
+	app                  *app.App
+	raw, cells, warnings bool
+}
+
+func newShowCommand(a *app.App) *cobra.Command {
+	s := &showCommand{app: a}
 	c := &cobra.Command{
 		Use:   "show RUN...",
 		Short: "Show runs as a table",
@@ -29,39 +35,42 @@ A table has the most important warnings in a line each and names the others; --w
   headroom show 7KQ4 --raw
   headroom show 7KQ4 --cells`,
 		Args:              argumentCount(1, unlimited, "one run or more"),
-		ValidArgsFunction: p.completeRuns,
-		RunE: func(_ *cobra.Command, args []string) error {
-			bundles, err := results.FindAll(p.App, args)
-			if err != nil {
-				return err
-			}
-			if raw {
-				return p.printRaw(bundles)
-			}
-			format := "table"
-			if p.App.JSON {
-				format = "json"
-			}
-			return presenter(cells)(p.App, format, bundles, p.App.Stdout,
-				report.Options{Names: format == "table", Options: render.Options{Warnings: warnings}})
-		},
+		ValidArgsFunction: completion{a}.runs,
+		RunE:              func(_ *cobra.Command, args []string) error { return s.show(args) },
 	}
-	c.Flags().BoolVar(&raw, "raw", false, "print the load generator's raw output; a terminal gets control characters "+
+	f := flagsOf(a, c)
+	f.BoolVar(&s.raw, "raw", false, "print the load generator's raw output; a terminal gets control characters "+
 		"as \\u001b")
-	cellsFlag(c, &cells)
-	warningsFlag(c, &warnings)
-	p.jsonFlag(c)
+	cellsFlag(c, &s.cells)
+	warningsFlag(c, &s.warnings)
+	f.json()
 	c.MarkFlagsMutuallyExclusive("warnings", "raw")
 	c.MarkFlagsMutuallyExclusive("warnings", "json")
 	return c
 }
 
+func (s *showCommand) show(runs []string) error {
+	bundles, err := results.FindAll(s.app, runs)
+	if err != nil {
+		return err
+	}
+	if s.raw {
+		return s.printRaw(bundles)
+	}
+	format := "table"
+	if s.app.JSON {
+		format = "json"
+	}
+	return presenter(s.cells)(s.app, format, bundles, s.app.Stdout,
+		report.Options{Names: format == "table", Options: render.Options{Warnings: s.warnings}})
+}
+
 // printRaw prints what load generators printed: to the byte, but for a terminal, which would carry out the control
 // characters in it.
-func (p *program) printRaw(bundles []*store.Bundle) error {
-	w := p.App.RawStdout
+func (s *showCommand) printRaw(bundles []*store.Bundle) error {
+	w := s.app.RawStdout
 	if app.Columns(w) > 0 {
-		w = p.App.Stdout
+		w = s.app.Stdout
 	}
 	for _, b := range bundles {
 		for f, err := range b.Raw() {

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/experiment/single"
 )
 
-func (p *program) soakCommand() *cobra.Command {
+func newSoakCommand(a *app.App) *cobra.Command {
 	var o single.SoakOptions
 	c := &cobra.Command{
 		Use:   "soak SUITE [DEVICE or DIR]",
@@ -29,23 +29,23 @@ a device is filled first.`,
   headroom soak ./my.fio /srv --on ssh://db1 --for 24h --max-writes 20t
   headroom soak --resume last`,
 		Args:              argumentCount(0, 2, "a suite and a directory or device"),
-		ValidArgsFunction: p.completeSuites(0),
+		ValidArgsFunction: completion{a}.suites(0),
 		Annotations:       suiteAt(0),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := refuseSettled(c, "label", "size", "set", "job", "for", "round"); err != nil {
 				return err
 			}
-			if err := p.refusePlaceFirst(args, len(o.On) > 0); err != nil {
+			if err := refusePlaceFirst(a.Args, args, len(o.On) > 0); err != nil {
 				return err
 			}
-			s, err := p.App.OpenStoreFor(o.Resume)
+			s, err := a.OpenStoreFor(o.Resume)
 			if err != nil {
 				return err
 			}
-			return single.Soak(c.Context(), p.App, s, o, args)
+			return single.Soak(c.Context(), a, s, o, args)
 		},
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringVar(&o.Job, "job", "", "the job of the suite to measure, where it has several")
 	f.DurationVar(&o.For, "for", time.Hour, "how long to measure, like 4h")
 	f.DurationVar(&o.Round, "round", time.Minute, "length of a round, which is what Ctrl-C or a crash can cost")
@@ -57,11 +57,11 @@ a device is filled first.`,
 	f.StringVar(&o.Sampled, "sampled", "",
 		"prove a device empty by a sample instead of reading all of it; named by its serial number or size in bytes")
 	f.StringVar(&o.MaxWrites, "max-writes", "", "refuse to write more than this to a device, like 500g")
-	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+p.App.AllKinds().Forms()+" (default local)")
-	p.completeTargets(c, "on")
-	p.resumeFlag(c, &o.Resume, "continue an interrupted soak, or show a complete one again")
-	p.documentFlags(&o.Result, c)
-	p.dryRunFlag(c, &o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
-	p.jsonFlag(c)
+	f.StringArrayVar(&o.On, "on", nil, "where to measure: "+a.AllKinds().Forms()+" (default local)")
+	f.targets("on")
+	f.resume(&o.Resume, "continue an interrupted soak, or show a complete one again")
+	f.document(&o.Result)
+	f.dryRun(&o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
+	f.json()
 	return c
 }

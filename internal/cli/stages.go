@@ -3,11 +3,12 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/reference"
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) stagesCommand() *cobra.Command {
+func newStagesCommand(a *app.App) *cobra.Command {
 	var o results.StagesOptions
 	c := &cobra.Command{
 		Use:   "stages RUN",
@@ -29,34 +30,34 @@ all of them.`,
   headroom stages last --published table.csv
   headroom stages last --published reference:nfs-rdma-report`,
 		Args:              argumentCount(1, 1, "one run"),
-		ValidArgsFunction: p.completeRuns,
+		ValidArgsFunction: completion{a}.runs,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if _, _, err := o.Result.Formats(p.App.JSON); err != nil {
+			if _, _, err := o.Result.Formats(a.JSON); err != nil {
 				return err
 			}
-			bundles, err := results.FindAll(p.App, args)
+			bundles, err := results.FindAll(a, args)
 			if err != nil {
 				return err
 			}
-			d, runs, err := results.StagesDocument(p.App, bundles[0], o)
+			d, runs, err := results.StagesDocument(a, bundles[0], o)
 			if err != nil {
 				return err
 			}
-			s, err := p.App.OpenStore()
+			s, err := a.OpenStore()
 			if err != nil {
 				return err
 			}
-			return results.ShowResult(p.App, s, results.StagesResult(d, runs), o.Result)
+			return results.ShowResult(a, s, results.StagesResult(d, runs), o.Result)
 		},
 	}
-	f := c.Flags()
+	f := flagsOf(a, c)
 	f.StringArrayVar(&o.Of, "of", nil, "compare a stage with another: STAGE/OTHER; may be repeated (default: each "+
 		"with the one before it; for NFS, more paths\nwith one, and RDMA with TCP)")
 	f.StringArrayVar(&o.Links, "link", nil, "links that a stage uses: STAGE=[Nx]RATE, like 'two paths=2x32Gbit/s', "+
 		"rdma=2xQDR or 'rdma=PCIe 3.0 x8'; without STAGE, of all other stages;\nRATE none for no link")
-	p.documentFlags(&o.Result, c)
+	f.document(&o.Result)
 	f.StringVar(&o.Published, "published", "", "compare with a published table: FILE or reference:NAME")
-	p.jsonFlag(c)
-	p.completeFlag(c, "published", func() []string { return results.PublishedNames(reference.TableNames) })
+	f.json()
+	f.values("published", func() []string { return results.PublishedNames(reference.TableNames) })
 	return c
 }

@@ -10,12 +10,12 @@ import (
 
 // targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,
 // or for one machine.
-func (p *program) targetsOfRun(name string) []parallel.NamedTarget {
-	if _, err := os.Stat(name); p.App.AllKinds().Has(name) || name == app.StandardInput || name == "" ||
+func (o *doctorCommand) targetsOfRun(name string) []parallel.NamedTarget {
+	if _, err := os.Stat(name); o.app.AllKinds().Has(name) || name == app.StandardInput || name == "" ||
 		err == nil && !app.IsFolder(name) {
 		return nil
 	}
-	b, role, err := p.App.Subjects().RunOf(name)
+	b, role, err := o.app.Subjects().RunOf(name)
 	if err != nil || role != "" {
 		return nil // what is wrong is said when it is read
 	}

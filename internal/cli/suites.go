@@ -27,7 +27,11 @@ type suiteRow struct {
 	Seconds     float64 `json:"seconds,omitempty"`
 }
 
-func (p *program) suitesCommand() *cobra.Command {
+// suitesCommand lists suites, or prints one.
+type suitesCommand struct{ app *app.App }
+
+func newSuitesCommand(a *app.App) *cobra.Command {
+	s := suitesCommand{a}
 	c := &cobra.Command{
 		Use:     "suites",
 		Short:   "List the suites, or show one",
@@ -36,40 +40,40 @@ func (p *program) suitesCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
-				return p.listSuites()
-			case p.App.JSON:
+				return s.list()
+			case a.JSON:
 				return app.Usage("--json is for the list of suites", "headroom suites --json",
 					"headroom suites show "+lab.ShellQuote(args))
 			}
-			return p.showSuite(args[0], false, false)
+			return s.show(args[0], false, false)
 		},
 	}
-	p.jsonFlag(c)
-	c.AddCommand(p.suitesShowCommand())
+	flagsOf(a, c).json()
+	c.AddCommand(newSuitesShowCommand(a))
 	return c
 }
 
-func (p *program) listSuites() error {
+func (s suitesCommand) list() error {
 	var rows []suiteRow
-	for _, name := range p.suiteNames() {
-		row, err := p.suiteRow(name)
+	for _, name := range (completion{s.app}).suiteNames() {
+		row, err := s.row(name)
 		switch {
 		case err == nil:
 			rows = append(rows, row)
 		case slices.Contains(suite.Builtin(), name):
 			return err
-		case p.isExperiment(name):
+		case s.isExperiment(name):
 		default: // one file of many that is wrong hides no other
-			fmt.Fprintf(p.App.Stderr, "%s is left out: %v\n", name, err)
+			fmt.Fprintf(s.app.Stderr, "%s is left out: %v\n", name, err)
 		}
 	}
-	if p.App.JSON {
-		return p.App.PrintJSON(struct {
+	if s.app.JSON {
+		return s.app.PrintJSON(struct {
 			Schema string     `json:"schema"`
 			Suites []suiteRow `json:"suites"`
 		}{"headroom/suites/v1", rows})
 	}
-	w := tabwriter.NewWriter(p.App.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.app.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tON\tCELLS\tREPETITIONS\tTAKES\tWHAT")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.Name, r.Place, r.Cells, r.Repetitions, duration(r.Seconds),
@@ -79,8 +83,8 @@ func (p *program) listSuites() error {
 }
 
 // isExperiment says whether a file of the suites' folder is for sweep or ablate.
-func (p *program) isExperiment(name string) bool {
-	file, err := p.App.SuiteFile(name)
+func (s suitesCommand) isExperiment(name string) bool {
+	file, err := s.app.SuiteFile(name)
 	if err != nil {
 		return false
 	}
@@ -88,24 +92,25 @@ func (p *program) isExperiment(name string) bool {
 	return err == nil && suite.IsExperiment(data)
 }
 
-func (p *program) suiteRow(name string) (suiteRow, error) {
-	file, err := p.App.SuiteFile(name)
+func (s suitesCommand) row(name string) (suiteRow, error) {
+	file, err := s.app.SuiteFile(name)
 	if err != nil {
 		return suiteRow{}, err
 	}
-	s, err := experiment.LoadSuite(file)
+	loaded, err := experiment.LoadSuite(file)
 	if err != nil {
 		return suiteRow{}, err
 	}
-	cells, err := s.Cells(kindFor(s), false)
+	cells, err := loaded.Cells(kindFor(loaded), false)
 	if err != nil {
 		return suiteRow{}, err
 	}
 	if file == name {
 		file = ""
 	}
-	return suiteRow{Name: name, Title: s.Title, Source: s.Source, File: file, Place: placeWord(s.Place),
-		Cells: len(cells), Repetitions: s.Repetitions, Seconds: suite.EstimateTime(cells, s.Interval).Seconds()}, nil
+	return suiteRow{Name: name, Title: loaded.Title, Source: loaded.Source, File: file, Place: placeWord(loaded.Place),
+		Cells: len(cells), Repetitions: loaded.Repetitions,
+		Seconds: suite.EstimateTime(cells, loaded.Interval).Seconds()}, nil
 }
 
 // placeWord is what a suite is pointed at, as the list says it.
@@ -127,7 +132,7 @@ func kindFor(s suite.Suite) lab.PlaceKind {
 	return lab.Directory
 }
 
-func (p *program) suitesShowCommand() *cobra.Command {
+func newSuitesShowCommand(a *app.App) *cobra.Command {
 	var file, asPublished bool
 	c := &cobra.Command{
 		Use:   "show NAME",
@@ -137,33 +142,34 @@ func (p *program) suitesShowCommand() *cobra.Command {
   headroom suites show nvme --as-published
   headroom suites show quick --file > my.yaml`,
 		Args:              argumentCount(1, 1, "the name of a suite or a suite file"),
-		ValidArgsFunction: p.completeSuites(0),
+		ValidArgsFunction: completion{a}.suites(0),
 		Annotations:       suiteAt(0),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return p.showSuite(args[0], file, asPublished)
+			return suitesCommand{a}.show(args[0], file, asPublished)
 		},
 	}
-	c.Flags().BoolVar(&file, "file", false, "print the suite file itself, as a start for your own")
-	c.Flags().BoolVar(&asPublished, "as-published", false, "show what the suite's source did, including its mistakes")
+	f := flagsOf(a, c)
+	f.BoolVar(&file, "file", false, "print the suite file itself, as a start for your own")
+	f.BoolVar(&asPublished, "as-published", false, "show what the suite's source did, including its mistakes")
 	return c
 }
 
-// showSuite prints the command lines behind a suite, or its file.
-func (p *program) showSuite(name string, file, asPublished bool) error {
-	s, err := experiment.LoadSuite(name)
+// show prints the command lines behind a suite, or its file.
+func (s suitesCommand) show(name string, file, asPublished bool) error {
+	loaded, err := experiment.LoadSuite(name)
 	if err != nil {
 		return err
 	}
 	if file {
-		fmt.Fprint(p.App.Stdout, s.Text)
+		fmt.Fprint(s.app.Stdout, loaded.Text)
 		return nil
 	}
-	lines, err := s.Commands(kindFor(s), asPublished)
+	lines, err := loaded.Commands(kindFor(loaded), asPublished)
 	if err != nil {
 		return err
 	}
 	for _, l := range lines {
-		fmt.Fprintln(p.App.Stdout, l)
+		fmt.Fprintln(s.app.Stdout, l)
 	}
 	return nil
 }

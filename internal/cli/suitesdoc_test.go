@@ -14,11 +14,11 @@ import (
 
 // TestBuiltinSuitesDoc keeps the page of the built-in suites the same as their files.
 func TestBuiltinSuitesDoc(t *testing.T) {
-	p := &program{app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard,
+	c := suitesCommand{app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard,
 		Env: func(string) string { return "" }})}
 	var list, sections strings.Builder
 	for _, name := range suite.Builtin() {
-		row, err := p.suiteRow(name)
+		row, err := c.row(name)
 		if err != nil {
 			t.Fatal(err)
 		}

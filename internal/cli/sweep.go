@@ -4,13 +4,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment/vary"
 	"github.com/headroom/headroom/internal/reference"
 	"github.com/headroom/headroom/internal/results"
 )
 
-func (p *program) sweepCommand() *cobra.Command {
-	var o vary.Options
+// sweepCommand varies one setting, and shows what has levels in another way.
+type sweepCommand struct{ variation }
+
+func newSweepCommand(a *app.App) *cobra.Command {
+	s := &sweepCommand{variation{app: a, kind: app.SweepKind}}
 	c := &cobra.Command{
 		Use:   "sweep SUITE [DEVICE or DIR] --factor FACTOR=LEVEL,LEVEL... | sweep FILE.yaml",
 		Short: "Vary one setting: which level is best, and which is good enough",
@@ -40,79 +42,58 @@ not levels of it.`,
   headroom sweep --show last --published reference:iothreads-report
   headroom sweep --show last --factor guest:iothreads --reference kube:runtime_class=runc`,
 		Args:              argumentCount(0, 2, "a suite and a directory or device, or an experiment's file"),
-		ValidArgsFunction: p.completeSuites(0),
+		ValidArgsFunction: completion{a}.suites(0),
 		Annotations:       suiteAt(0),
-		RunE:              func(c *cobra.Command, args []string) error { return p.sweepRun(c, o, args) },
+		RunE:              s.run,
 	}
-	f := c.Flags()
-	f.StringArrayVar(&o.Factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
-	f.StringVar(&o.Baseline, "baseline", "", "the level that the others are compared with (default: the first)")
-	f.StringVar(&o.Reference, "reference", "", "also measure this directory or device and compare the levels with "+
+	f := flagsOf(a, c)
+	f.StringArrayVar(&s.o.Factors, "factor", nil, "what to vary: FACTOR=LEVEL,LEVEL")
+	f.StringVar(&s.o.Baseline, "baseline", "", "the level that the others are compared with (default: the first)")
+	f.StringVar(&s.o.Reference, "reference", "", "also measure this directory or device and compare the levels with "+
 		"it, such as the host's disk below a guest's; or a target that is created with one: kube:pod?…")
-	f.StringVar(&o.ReferenceOn, "reference-on", "", "the target that has the reference (default local)")
-	p.completeTargets(c, "reference-on")
-	f.StringVar(&o.Share, "share", "", "share of the best level's result that is enough (default 90%)")
-	f.StringVar(&o.Limit, "limit", "", "latency limit, like 2ms (p99) or p99.9=5ms: report how much load stays "+
+	f.StringVar(&s.o.ReferenceOn, "reference-on", "", "the target that has the reference (default local)")
+	f.targets("reference-on")
+	f.StringVar(&s.o.Share, "share", "", "share of the best level's result that is enough (default 90%)")
+	f.StringVar(&s.o.Limit, "limit", "", "latency limit, like 2ms (p99) or p99.9=5ms: report how much load stays "+
 		"within it")
-	f.StringVar(&o.Published, "published", "",
+	f.StringVar(&s.o.Published, "published", "",
 		"show published figures of merit next to those of the same loads: FILE or reference:NAME")
-	experimentFlags(&o, p, c)
-	p.completeFlag(c, "published", func() []string { return results.PublishedNames(reference.ScoreNames) })
-	p.jsonFlag(c)
+	s.blockFlags(f)
+	f.values("published", func() []string { return results.PublishedNames(reference.ScoreNames) })
+	f.json()
 	return c
 }
 
-func (p *program) sweepRun(c *cobra.Command, o vary.Options, args []string) error {
-	return p.experimentRun(c, app.SweepKind, o, args, func(id string) error {
-		if o.Show != "" {
-			return p.interruptible(c.Context(), func() error { return p.showSweep(c, o) })
+// run measures, or shows what was measured.
+func (s *sweepCommand) run(c *cobra.Command, args []string) error {
+	return s.measure(c, args, func(id string) error {
+		if s.o.Show != "" {
+			return interruptible(c.Context(), &s.app.UnfinishedWork, func() error { return s.showSaved(c) })
 		}
-		return p.reportExperiment(c.Context(), id, app.SweepKind, o)
+		return s.report(c.Context(), id)
 	})
 }
 
-// showSweep shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels
+// showSaved shows a saved run over the levels of a factor: a sweep, or one whose loads were measured at several levels
 // in another way.
-func (p *program) showSweep(c *cobra.Command, o vary.Options) error {
-	found, err := results.FindAll(p.App, []string{o.Show})
+func (s *sweepCommand) showSaved(c *cobra.Command) error {
+	found, err := results.FindAll(s.app, []string{s.o.Show})
 	if err != nil {
 		return err
 	}
-	run, err := results.StagedRunOf(p.App, found[0])
+	run, err := results.StagedRunOf(s.app, found[0])
 	if err != nil {
 		return err
 	}
 	if hasLevels(run) {
-		return showLevels(p, run, o)
+		return s.showLevels(run)
 	}
-	b, err := p.findExperiment(o.Show, app.SweepKind)
+	b, err := s.find(s.o.Show)
 	if err != nil {
 		return err
 	}
 	if err := refuseLevelFlags(c, b); err != nil {
 		return err
 	}
-	return p.showExperiment(b, o)
-}
-
-// experimentRun measures, unless a saved run is to be shown, and reports it by its ID.
-func (p *program) experimentRun(c *cobra.Command, kind string, o vary.Options, args []string,
-	show func(id string) error) error {
-	if err := checkExperimentOptions(&o, c, kind); err != nil {
-		return err
-	}
-	if _, _, err := o.Result.Formats(p.App.JSON); err != nil {
-		return err // rather now than after the measuring
-	}
-	if _, err := o.PublishedScores(); err != nil {
-		return err
-	}
-	if o.Show != "" {
-		return show(o.Show)
-	}
-	if err := p.refusePlaceFirst(args, len(o.Ends) > 0); err != nil {
-		return err
-	}
-	o.Report = show
-	return vary.RunExperiment(c.Context(), p.App, kind, o, args)
+	return s.show(b)
 }

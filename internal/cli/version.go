@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/headroom/headroom/internal/app"
 )
 
 // versionSchema names the published JSON document of version.
@@ -28,21 +30,21 @@ type versionDocument struct {
 	Platform string `json:"platform"`
 }
 
-func (p *program) versionCommand() *cobra.Command {
+func newVersionCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",
 		Short:   "Print the version, the commit and the Go version",
 		Example: "  headroom version\n  headroom version --json",
 		Args:    argumentCount(0, 0, "no argument"),
-		RunE:    func(*cobra.Command, []string) error { return p.printVersion() },
+		RunE:    func(*cobra.Command, []string) error { return printVersion(a) },
 	}
-	p.jsonFlag(c)
+	flagsOf(a, c).json()
 	return c
 }
 
-// buildDocument is what the linker was told, else what Go recorded of the version control system.
-func (p *program) buildDocument() versionDocument {
-	d := versionDocument{Schema: versionSchema, Version: p.App.Version, Commit: p.App.Commit, Date: p.App.CommitDate,
+// versionOf returns what the linker was told, else what Go recorded of the version control system.
+func versionOf(e app.Environment) versionDocument {
+	d := versionDocument{Schema: versionSchema, Version: e.Version, Commit: e.Commit, Date: e.CommitDate,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	build, ok := debug.ReadBuildInfo()
 	if !ok || d.Commit != "" {
@@ -62,10 +64,10 @@ func (p *program) buildDocument() versionDocument {
 	return d
 }
 
-func (p *program) printVersion() error {
-	d := p.buildDocument()
-	if p.App.JSON {
-		return p.App.PrintJSON(d)
+func printVersion(a *app.App) error {
+	d := versionOf(a.Environment)
+	if a.JSON {
+		return a.PrintJSON(d)
 	}
 	var parts []string
 	if d.Commit != "" {
@@ -79,6 +81,6 @@ func (p *program) printVersion() error {
 		parts = append(parts, d.Date)
 	}
 	parts = append(parts, d.Go, d.Platform)
-	_, err := fmt.Fprintf(p.App.Stdout, "headroom %s (%s)\n", d.Version, strings.Join(parts, ", "))
+	_, err := fmt.Fprintf(a.Stdout, "headroom %s (%s)\n", d.Version, strings.Join(parts, ", "))
 	return err
 }

@@ -5,17 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/factor/journal"
 )
 
-// waitFlag adds --wait to a command that changes settings.
-func waitFlag(c *cobra.Command) {
-	c.Flags().Bool("wait", false, "if another run is changing one of the settings, wait until it has ended")
-}
-
 // waitForSettings makes commands with --wait start again once the run that holds one of their settings has ended. They
 // start from the beginning because facts read earlier include that run's changes.
-func (p *program) waitForSettings(commands ...*cobra.Command) {
+func waitForSettings(a *app.App, commands ...*cobra.Command) {
 	for _, c := range commands {
 		if wait := c.Flags().Lookup("wait"); wait != nil {
 			run := c.RunE
@@ -26,12 +22,12 @@ func (p *program) waitForSettings(commands ...*cobra.Command) {
 					if !isHeld || wait.Value.String() != "true" || held.Dead {
 						return err
 					}
-					if err := p.App.WaitForSetting(c.Context(), held); err != nil {
+					if err := a.WaitForSetting(c.Context(), held); err != nil {
 						return err
 					}
 				}
 			}
 		}
-		p.waitForSettings(c.Commands()...)
+		waitForSettings(a, c.Commands()...)
 	}
 }

@@ -29,7 +29,7 @@ func usersOfKinds() map[string]string {
 		"internal/recovery/podleftovers.go":   "records of what was made in a cluster, which restore removes",
 		"internal/recovery/bootleftovers.go":  "records of what was put on a host for a boot, which restore undoes",
 		"internal/experiment/vary/booting.go": "a host is recorded before it is booted",
-		"internal/cli/experimentoptions.go":   "the help of --boot-way names the ways",
+		"internal/cli/variation.go":           "the help of --boot-way names the ways",
 	}
 }
 
