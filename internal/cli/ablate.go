@@ -10,8 +10,7 @@ import (
 func newAblateCommand(a *app.App) *cobra.Command {
 	v := &variation{app: a, kind: app.AblateKind}
 	c := &cobra.Command{
-		Use:   "ablate SUITE [DEVICE or DIR] --setting FACTOR=LEVEL... | ablate FILE.yaml",
-		Short: "Measure what each setting costs or gains, alone and within the whole set",
+		Use: "ablate SUITE [DEVICE or DIR] --setting FACTOR=LEVEL... | ablate FILE.yaml",
 		Long: `Measures a suite with each setting alone added to the machine as found, with all of them, and with each one
 removed from all of them; and says what each costs or gains, as far as the measurements show.
 

@@ -32,7 +32,6 @@ func newBisectCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "bisect args|sysctl|settings|facts|kconfig|kernels|steps|commits|check ... | bisect --resume RUN | " +
 			"bisect --show RUN",
-		Short: "Find the culprit: which of the differences between a fast and a slow state make it slow",
 		Long: `A fast state and a slow one differ in many ways. headroom measures mixtures of the two, each chosen to narrow
 the search the most, until it is clear which differences cost the performance. It proves the answer by removing
 them from the slow state and adding them to the fast one.
@@ -59,9 +58,6 @@ finds several culprits, and ones that only act together.`,
 	f := flagsOf(a, c)
 	s.searchFlags(f)
 	f.json()
-	c.AddCommand(newBisectArgsCommand(a), newBisectSysctlCommand(a), newBisectSettingsCommand(a),
-		newBisectFactsCommand(a), newBisectKernelsCommand(a), newBisectStepsCommand(a),
-		newBisectCommitsCommand(a), newBisectCheckCommand(a), newBisectKconfigCommand(a))
 	return c
 }
 
@@ -69,8 +65,7 @@ func newBisectArgsCommand(a *app.App) *cobra.Command {
 	s := newSearch(a)
 	var good, bad string
 	c := &cobra.Command{
-		Use:   "args SUITE [DEVICE or DIR] --bad ARGUMENTS [--good ARGUMENTS] --on TARGET",
-		Short: "Which kernel argument makes it slow: every measurement is a boot",
+		Use: "args SUITE [DEVICE or DIR] --bad ARGUMENTS [--good ARGUMENTS] --on TARGET",
 		Long: `Finds which of the kernel arguments that differ between two command lines cost the performance.
 
 --good and --bad are whole command lines, as in /proc/cmdline. Arguments that are the same in both are left alone,
@@ -89,8 +84,7 @@ func newBisectSysctlCommand(a *app.App) *cobra.Command {
 	s := newSearch(a)
 	var good, bad string
 	c := &cobra.Command{
-		Use:   "sysctl SUITE [DEVICE or DIR] --good FILE --bad FILE",
-		Short: "Which sysctl makes it slow, without rebooting",
+		Use: "sysctl SUITE [DEVICE or DIR] --good FILE --bad FILE",
 		Long: `Finds which of the sysctls that differ between two states cost the performance. --good and --bad are files as
 "sysctl -a" prints them or as in /etc/sysctl.d. Every value is recorded before it is changed, and put back at
 the end.`,
@@ -106,8 +100,7 @@ the end.`,
 func newBisectSettingsCommand(a *app.App) *cobra.Command {
 	s := newSearch(a)
 	c := &cobra.Command{
-		Use:   "settings SUITE [DEVICE or DIR] --setting FACTOR=FAST,SLOW...",
-		Short: "Which setting makes it slow, of any kind that headroom can change",
+		Use: "settings SUITE [DEVICE or DIR] --setting FACTOR=FAST,SLOW...",
 		Long: `Finds which of several settings cost the performance. Each has two levels: first that of the fast state, then
 that of the slow one. headroom factors lists what can be set.`,
 		Example: `  headroom bisect settings quick /srv --setting queue:scheduler=none,bfq --setting sysctl:vm.dirty_ratio=20,2
@@ -121,8 +114,7 @@ func newBisectKernelsCommand(a *app.App) *cobra.Command {
 	s := newStepsSearch(a)
 	var kernels []string
 	c := &cobra.Command{
-		Use:   "kernels SUITE [DEVICE or DIR] --kernel KERNEL --kernel KERNEL... --on TARGET",
-		Short: "Between which kernels it became slow: every measurement is a boot",
+		Use: "kernels SUITE [DEVICE or DIR] --kernel KERNEL --kernel KERNEL... --on TARGET",
 		Long: `Finds where in a series of kernels, given from oldest to newest, the performance changed. Some kernels of the
 series are measured first, because performance may go up and down: releases that lack a fix can be faster.
 Several changes are found, too, in either direction.`,
@@ -141,7 +133,6 @@ func newBisectStepsCommand(a *app.App) *cobra.Command {
 	s := newStepsSearch(a)
 	c := &cobra.Command{
 		Use:     "steps SUITE [DEVICE or DIR] --setting FACTOR=LEVEL,LEVEL,LEVEL...",
-		Short:   "Between which levels of one factor it became slow",
 		Long:    `Finds the neighbouring levels of one factor between which the performance changes.`,
 		Example: `  headroom bisect steps quick /srv --setting queue:nr_requests=1024,512,256,128,64,32,16,8`,
 	}

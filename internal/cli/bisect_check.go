@@ -13,8 +13,7 @@ func newBisectCheckCommand(a *app.App) *cobra.Command {
 	var set []string
 	most := 20
 	c := &cobra.Command{
-		Use:   "check SUITE [DIR] --good RUN --bad RUN",
-		Short: "For git bisect run: is the checkout as fast as a good run, or as slow as a bad one?",
+		Use: "check SUITE [DIR] --good RUN --bad RUN",
 		Long: `Measures the current checkout, in the current folder, until it is clear whether it performs like the good run
 or like the bad one. Both are saved runs of the same suite, with several repetitions each. {tree} in the suite's
 commands stands for the current folder.

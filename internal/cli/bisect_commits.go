@@ -25,8 +25,7 @@ type commitSearch struct {
 func newBisectCommitsCommand(a *app.App) *cobra.Command {
 	s := &commitSearch{search: newStepsSearch(a)}
 	c := &cobra.Command{
-		Use:   "commits GOOD..BAD SUITE [DEVICE or DIR] [--tree DIR] [--build COMMAND]",
-		Short: "Which commit made it slow: builds and measures commits of a git tree",
+		Use: "commits GOOD..BAD SUITE [DEVICE or DIR] [--tree DIR] [--build COMMAND]",
 		Long: `Finds the commits of a git tree that changed the performance, between GOOD and BAD as in a git range (BAD is
 HEAD if left out), along first parents: a merge counts as one step.
 

@@ -21,8 +21,7 @@ func newBisectFactsCommand(a *app.App) *cobra.Command {
 	s := newSearch(a)
 	s.o.SettableOnly = true
 	c := &cobra.Command{
-		Use:   "facts FAST SLOW SUITE [DEVICE or DIR]",
-		Short: "Which difference between two machines makes one slow, of those that can be set here",
+		Use: "facts FAST SLOW SUITE [DEVICE or DIR]",
 		Long: `Finds which differences between a fast machine and a slow one cost the performance. FAST and SLOW are subjects of
 "headroom facts diff": targets, saved runs, snapshots. Every difference that can be set on the target of the
 search is set there: sysctls, module parameters, disk queues, governors, huge pages, and, if the target may be

@@ -23,8 +23,7 @@ func newBisectKconfigCommand(a *app.App) *cobra.Command {
 	s := &kernelSearch{search: newSearch(a)}
 	k := &s.kernels
 	c := &cobra.Command{
-		Use:   "kconfig SUITE [DEVICE or DIR] --good CONFIG --bad CONFIG --on TARGET [--tree DIR]",
-		Short: "Which build option of two kernels makes it slow",
+		Use: "kconfig SUITE [DEVICE or DIR] --good CONFIG --bad CONFIG --on TARGET [--tree DIR]",
 		Long: `Finds which options that differ between two kernel builds cost the performance.
 
 Without --tree it tests the options that have an equivalent boot argument: IOMMU_DEFAULT_DMA_STRICT is

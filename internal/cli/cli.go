@@ -23,15 +23,17 @@ func Run(ctx context.Context, s app.Environment) int {
 	a := app.New(s)
 	out, printed := a.Key.Writer(s.Stdout), a.Key.Writer(s.Stderr)
 	a.Stdout, a.Stderr = app.WithDescriptor(out, s.Stdout), app.WithDescriptor(printed, s.Stderr)
-	root := newRootCommand(a)
 	if s.AsPlugin() {
-		a.Naming = pluginNaming(root)
-		renameTree(a.Naming, root)
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: app.PluginWords}
-		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
+		a.Naming = pluginNaming(commands())
 		a.Stderr = a.Naming.Writer(a.Stderr)
 	}
-	root.SetArgs(commandWords(s))
+	words, tree := commandWords(s), newCommandTree(a)
+	tree.buildNamed(words)
+	root := tree.root
+	if completes(s) {
+		completion{a}.sharedFlags(root)
+	}
+	root.SetArgs(words)
 	root.SetIn(s.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
@@ -73,48 +75,10 @@ A run is named by its id or the start of it, its label, "last", or the path of i
 	root.PersistentFlags().StringVar(&a.ConfigFile, "config", "",
 		"configuration file, or none (default $HEADROOM_CONFIG, else ~/.config/headroom/config.yaml)")
 	root.PersistentPreRunE = configured{a}.apply
-	readOnly := []*cobra.Command{
-		newSuitesCommand(a),
-		newListCommand(a),
-		newShowCommand(a),
-		newReportCommand(a),
-		newHistoryCommand(a),
-		newStagesCommand(a),
-		newExportCommand(a),
-		newRulesCommand(a),
-		newExplainCommand(a),
-		newFactorsCommand(a),
-		newReferencesCommand(a),
-		newConfigCommand(a),
-	}
-	exitOnInterrupt(a, readOnly...)
-	root.AddCommand(readOnly...)
-	root.AddCommand(
-		newRunCommand(a),
-		newServeCommand(a),
-		newSoakCommand(a),
-		newNetCommand(a),
-		newNFSCommand(a),
-		newDoctorCommand(a),
-		newFactsCommand(a),
-		newCompareCommand(a),
-		newSweepCommand(a),
-		newAblateCommand(a),
-		newBisectCommand(a),
-		newLadderCommand(a),
-		newProfileCommand(a),
-		newImportCommand(a),
-		newLabelCommand(a),
-		newRmCommand(a),
-		newRestoreCommand(a),
-		newVersionCommand(a),
-		newManCommand(a),
-	)
-	waitForSettings(a, root.Commands()...)
-	root.SetHelpTemplate(root.HelpTemplate() + exitCodeHelp(root))
-	groupCommands(root)
-	if completes(a.Environment) {
-		completion{a}.sharedFlags(root)
+	if a.Naming.Commands != nil {
+		root.Long, root.Example = a.Naming.Text(root.Long), a.Naming.Text(root.Example)
+		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: app.PluginWords}
+		root.CompletionOptions.DisableDefaultCmd = true // kubectl completes by another way
 	}
 	fitHelp(root, a.Stdout)
 	return root

@@ -23,9 +23,16 @@ func TestCommandsDoc(t *testing.T) {
 func documentedRoot() *cobra.Command {
 	a := app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard,
 		Env: func(string) string { return "" }})
-	root := newRootCommand(a)
+	root := wholeTree(a)
 	root.InitDefaultCompletionCmd()
 	return root
+}
+
+// wholeTree is the tree with all commands built.
+func wholeTree(a *app.App) *cobra.Command {
+	t := newCommandTree(a)
+	t.buildAll(t.root)
+	return t.root
 }
 
 // leastShared is in how many commands a flag means the same to be described once for all of them.

@@ -21,8 +21,7 @@ func newCompareCommand(a *app.App) *cobra.Command {
 	r := &compareCommand{app: a}
 	o := &r.o
 	c := &cobra.Command{
-		Use:   "compare BASE NEW...",
-		Short: "Compare runs: do they differ, by how much, how sure is that, and what else differs",
+		Use: "compare BASE NEW...",
 		Long: `Compares runs with a base, load by load. "same", "faster" and "slower" are each proved: the interval of
 the change lies within the margin, or excludes no change. Everything else is undecided, with the smallest
 difference that would have been detected and how many more repetitions it takes. All verdicts of a table

@@ -156,11 +156,9 @@ func (o completion) suites(position int) cobra.CompletionFunc {
 		case len(args) > position:
 			return nil, cobra.ShellCompDirectiveDefault
 		}
-		return o.suiteNames(), cobra.ShellCompDirectiveDefault
+		return suiteNames(o.app), cobra.ShellCompDirectiveDefault
 	}
 }
 
 // suiteNames are built-in suites, then those of the configured folder.
-func (o completion) suiteNames() []string {
-	return append(suite.Builtin(), o.app.ConfiguredSuites()...)
-}
+func suiteNames(a *app.App) []string { return append(suite.Builtin(), a.ConfiguredSuites()...) }

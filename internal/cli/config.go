@@ -46,10 +46,9 @@ type configSetting struct {
 // configCommand shows the settings.
 type configCommand struct{ app *app.App }
 
-func newConfigCommand(a *app.App) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "config",
-		Short: "Show the settings of configuration files and the environment",
+func newConfigCommand(*app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "config",
 		Long: `Settings are read from ~/.config/headroom/config.yaml ($XDG_CONFIG_HOME) and from
 /etc/headroom/config.yaml. Everything in a file is optional:
 
@@ -74,15 +73,16 @@ A file that another user could have written is refused.`,
 		Args:    argumentCount(0, 0, "no argument, or show"),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	show := &cobra.Command{
+}
+
+func newConfigShowCommand(a *app.App) *cobra.Command {
+	c := &cobra.Command{
 		Use:     "show",
-		Short:   "Show each setting, and where its value comes from",
 		Example: "  headroom config show\n  headroom config show --json",
 		Args:    argumentCount(0, 0, "no argument"),
 		RunE:    func(*cobra.Command, []string) error { return configCommand{a}.show() },
 	}
-	flagsOf(a, show).json()
-	c.AddCommand(show)
+	flagsOf(a, c).json()
 	return c
 }
 

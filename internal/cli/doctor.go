@@ -40,8 +40,7 @@ type doctorCommand struct {
 func newDoctorCommand(a *app.App) *cobra.Command {
 	o := &doctorCommand{app: a}
 	c := &cobra.Command{
-		Use:   "doctor [TARGET | RUN[:ROLE] | FILE | -]...",
-		Short: "Report what limits the I/O of a machine, without any load",
+		Use: "doctor [TARGET | RUN[:ROLE] | FILE | -]...",
 		Long: `Checks some two hundred rules against the facts of this machine, of another one (ssh://host), of a saved run, or
 of files (a sosreport, a folder with /proc and /sys, text that commands printed), in about a second: without load, network traffic or changes, as any user. Each finding says what was read, which
 effect others measured and where, what to change, what that costs, and how to measure it here; those of low

@@ -51,8 +51,7 @@ type metricRow struct {
 
 func newExplainCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "explain [WARNING, RULE or METRIC]",
-		Short: "Explain a warning, a doctor rule or a metric: what it means and what to do",
+		Use: "explain [WARNING, RULE or METRIC]",
 		Long: `Explains a name that headroom prints: the code of a warning, the id of a doctor rule, or a metric. For a warning it
 says when it fires, what to do and which numbers it affects; for a rule its condition, published effect, remedies
 with their cost, and sources; for a metric its unit, which direction is better, and how repetitions are combined.

@@ -24,8 +24,7 @@ type exportCommand struct {
 func newExportCommand(a *app.App) *cobra.Command {
 	e := &exportCommand{app: a}
 	c := &cobra.Command{
-		Use:   "export RUN...",
-		Short: "Write runs for other programs: csv, sheet, json, markdown, openmetrics, or the whole run",
+		Use: "export RUN...",
 		Long: `Writes runs in a format for other programs. Without --format, the suffix of the file decides: -o values.csv.
 
 ` + formatHelp() + `

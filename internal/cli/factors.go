@@ -54,8 +54,7 @@ type factorsCommand struct {
 func newFactorsCommand(a *app.App) *cobra.Command {
 	r := &factorsCommand{app: a}
 	c := &cobra.Command{
-		Use:   "factors [NAME [DEVICE or DIR]]",
-		Short: "List what can be varied, or show the current level of one factor",
+		Use: "factors [NAME [DEVICE or DIR]]",
 		Long: `Lists the kinds of settings that an experiment can vary: what they are, what it takes to change them, and where the
 effective level is read. With a name it reads that factor, and lists the possible levels. queue: and mount: belong to
 a place, which must be named, too. Nothing is changed.`,

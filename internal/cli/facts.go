@@ -32,8 +32,7 @@ type factsCommand struct {
 func newFactsCommand(a *app.App) *cobra.Command {
 	o := &factsCommand{app: a}
 	c := &cobra.Command{
-		Use:   "facts [TARGET | RUN | FILE | -]",
-		Short: "Show the facts of a machine or of a saved run",
+		Use: "facts [TARGET | RUN | FILE | -]",
 		Long: `Shows what the kernel, the firmware and the devices report about this machine, another one (ssh://host) or one
 whose files were saved (a sosreport, a folder with its /proc and /sys, text that commands printed): in about a
 second, as any user, without changes. Facts that can't be read are unknown, with the reason. Build
@@ -75,7 +74,6 @@ options, sysctls and module parameters are only counted; --all lists them. The J
 	f.json()
 	f.targets("on")
 	f.values("only", factAreas)
-	c.AddCommand(newFactsDiffCommand(a))
 	return c
 }
 

@@ -33,8 +33,7 @@ type factsDiffCommand struct {
 func newFactsDiffCommand(a *app.App) *cobra.Command {
 	o := &factsDiffCommand{app: a}
 	c := &cobra.Command{
-		Use:   "diff A B",
-		Short: "Compare two machines; differences most likely to matter for I/O come first",
+		Use: "diff A B",
 		Long: `Compares the facts of two machines: targets ("local", "ssh://host"), saved runs, snapshots, kernel
 configurations, files of a machine (a sosreport, what commands printed); - is standard input. Differences are ranked by their likely effect on
 I/O, with the reason. Devices are paired by serial number, slot and model, not by name. The ranking comes from

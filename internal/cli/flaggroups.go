@@ -105,8 +105,8 @@ func nameSwitchesAlone(flags *pflag.FlagSet) {
 	})
 }
 
-// beginsFlag is how a line begins that names a flag, as pflag prints it: "  -o, --output string", "      --json".
-var beginsFlag = regexp.MustCompile(`(?m)^  (?:-., |    )--`)
+// beginsFlag returns how a line begins that names a flag, as pflag prints it: "  -o, --output string", "      --json".
+func beginsFlag() *regexp.Regexp { return regexp.MustCompile(`(?m)^  (?:-., |    )--`) }
 
 // flagsUnderHeadings lists the flags of a command by group. All descriptions begin in one column.
 func flagsUnderHeadings(c *cobra.Command) string {
@@ -120,7 +120,7 @@ func flagsUnderHeadings(c *cobra.Command) string {
 	}
 	usages := inOrder.FlagUsages()
 	// Not by its lines: a description may have several.
-	begins := append(beginsFlag.FindAllStringIndex(usages, -1), []int{len(usages)})
+	begins := append(beginsFlag().FindAllStringIndex(usages, -1), []int{len(usages)})
 	var blocks []string
 	for _, g := range groups {
 		block := usages[begins[0][0]:begins[len(g.flags)][0]]

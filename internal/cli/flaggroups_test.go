@@ -81,7 +81,7 @@ func TestHelpUnderHeadingsListsEachFlagOnce(t *testing.T) {
 func flagLines(help string) []string {
 	var found []string
 	for line := range strings.Lines(help) {
-		if beginsFlag.MatchString(line) {
+		if beginsFlag().MatchString(line) {
 			found = append(found, strings.TrimSpace(line))
 		}
 	}
@@ -103,6 +103,6 @@ func commandsWithMany() []*cobra.Command {
 			look(below)
 		}
 	}
-	look(newRootCommand(a))
+	look(wholeTree(a))
 	return found
 }

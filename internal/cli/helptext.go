@@ -12,35 +12,6 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// commandGroups are the headings under which help lists the commands, in this order, with the commands below them.
-func commandGroups() []struct {
-	title    string
-	commands []string
-} {
-	return []struct {
-		title    string
-		commands []string
-	}{
-		{"Measure:", []string{"run", "net", "nfs", "ladder"}},
-		{"Compare:", []string{"compare", "sweep", "ablate", "stages", "history"}},
-		{"Find:", []string{"doctor", "profile", "bisect", "facts", "rules", "references"}},
-		{"Look at:", []string{"list", "show", "report", "explain", "suites", "factors", "config"}},
-		{"Keep:", []string{"label", "export", "import", "rm", "restore"}},
-	}
-}
-
-// groupCommands puts the commands under their headings.
-func groupCommands(root *cobra.Command) {
-	for _, g := range commandGroups() {
-		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
-		for _, name := range g.commands {
-			if c, _, err := root.Find([]string{name}); err == nil && c != root {
-				c.GroupID = g.title
-			}
-		}
-	}
-}
-
 // helpWidth is that of help where its output is no terminal, and maxHelpWidth is as wide as lines may be to be read
 // with ease.
 const (
@@ -63,6 +34,9 @@ func fitHelp(root *cobra.Command, terminal io.Writer) {
 		nameSwitchesAlone(c.LocalFlags())
 		nameSwitchesAlone(c.InheritedFlags())
 		help(c, args)
+		if !c.HasParent() {
+			text.WriteString(exitCodeHelp())
+		}
 		c.SetOut(out)
 		examples := false
 		for line := range strings.Lines(groupFlags(c, text.String())) {

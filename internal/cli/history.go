@@ -11,8 +11,7 @@ import (
 func newHistoryCommand(a *app.App) *cobra.Command {
 	var o results.HistoryOptions
 	c := &cobra.Command{
-		Use:   "history SUITE",
-		Short: "Follow a suite over time: when did its numbers change, and what changed on the machine",
+		Use: "history SUITE",
 		Long: `Sorts the runs of a suite by time, for each machine and place, and finds where the level of a cell changed: over
 all cells of a machine, at most one history in 20 shows a change where there was none. At each change it
 compares the facts of the machine before and after. The newest run is compared with those before it.

@@ -12,8 +12,7 @@ func newImportCommand(a *app.App) *cobra.Command {
 	var label, snapshot string
 	var g importer.StageArguments
 	c := &cobra.Command{
-		Use:   "import [FILE...]",
-		Short: "Import other tools' results, or an exported run",
+		Use: "import [FILE...]",
 		Long: "Makes one run from the given files. A cell that appears again is another repetition.\n\nIt reads:\n" +
 			importer.ImportHelp() +
 			`  a run that headroom exported (--format run), or its folder

@@ -7,23 +7,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
 )
 
 // interruptGrace is how long a command that was interrupted may take to end by itself.
 const interruptGrace = 300 * time.Millisecond
 
-// exitOnInterrupt makes commands that measure nothing and change nothing end at the first signal wherever they are,
-// because they hold nothing that must be put back, and may be in the midst of a file of any size.
-func exitOnInterrupt(a *app.App, commands ...*cobra.Command) {
-	for _, c := range commands {
-		if run := c.RunE; run != nil {
-			c.RunE = func(c *cobra.Command, args []string) error {
-				return interruptible(c.Context(), &a.UnfinishedWork, func() error { return run(c, args) })
-			}
-		}
-		exitOnInterrupt(a, c.Commands()...)
+// exitOnInterrupt makes a command that measures nothing and changes nothing end at the first signal wherever it is,
+// because it holds nothing that must be put back, and may be in the midst of a file of any size.
+func exitOnInterrupt(c *cobra.Command, unfinished *sync.WaitGroup) {
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return interruptible(c.Context(), unfinished, func() error { return run(c, args) })
 	}
 }
 

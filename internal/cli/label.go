@@ -9,7 +9,6 @@ import (
 func newLabelCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "label RUN TEXT",
-		Short:             "Change the label of a run",
 		Example:           "  headroom label last 'before tuning'",
 		Args:              argumentCount(2, 2, "a run and a text"),
 		ValidArgsFunction: completion{a}.runs,

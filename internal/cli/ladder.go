@@ -20,8 +20,6 @@ func newLadderCommand(a *app.App) *cobra.Command {
 	o := ladderrun.Options{Alpha: ladder.DefaultAlpha}
 	c := &cobra.Command{
 		Use: "ladder [PLACE...]",
-		Short: "Measure from one drive up to the whole storage, or from one flow up to all ports: which step falls " +
-			"short first",
 		Long: `Measures the storage under a directory or device rung by rung: memory, a null device, each drive alone,
 pairs of drives, all drives together, then what is built from them (md, LVM, dm-crypt), then the file
 system. The report shows each rung with its ceiling and with what the rungs below it promise. The first
@@ -100,6 +98,6 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	f.document(&o.Result)
 	f.dryRun(&o.DryRun, "print the rungs, their loads and how long they take, and do nothing"+app.EveryCommand)
 	f.json()
-	f.values("suite", completion{a}.suiteNames)
+	f.values("suite", func() []string { return suiteNames(a) })
 	return c
 }

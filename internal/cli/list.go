@@ -25,9 +25,7 @@ type listCommand struct {
 func newListCommand(a *app.App) *cobra.Command {
 	l := &listCommand{app: a}
 	c := &cobra.Command{
-		Use:     "list",
-		Aliases: []string{"ls"},
-		Short:   "List saved runs, the newest first",
+		Use: "list",
 		Example: `  headroom list
   headroom list --suite quick --since 7d
   headroom list --on ssh://db1 --status interrupted

@@ -11,13 +11,11 @@ import (
 	"github.com/headroom/headroom/internal/app"
 )
 
-// manCommand writes the manual pages that packages install. It is hidden: who has a package has the pages.
+// newManCommand returns the command that writes the manual pages, which packages install.
 func newManCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "man DIR",
-		Short:   "Write the manual pages of all commands into a folder",
 		Example: "  headroom man /usr/local/share/man/man1",
-		Hidden:  true,
 		Args:    argumentCount(1, 1, "a folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			c.Root().InitDefaultCompletionCmd()

@@ -18,7 +18,7 @@ import (
 func TestManualPages(t *testing.T) {
 	a := app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard, Version: "v1.2.3", Commit: "c0ffee",
 		CommitDate: "2026-11-26T10:00:00Z", Env: func(string) string { return "" }})
-	root, dir := newRootCommand(a), t.TempDir()
+	root, dir := wholeTree(a), t.TempDir()
 	root.SetArgs([]string{"man", dir})
 	if err := root.Execute(); err != nil {
 		t.Fatal(err)

@@ -158,7 +158,7 @@ func (m *manual) options(c *cobra.Command) {
 }
 
 // flagUsage takes apart how pflag prints a flag: "  -o, --output FILE   write it to a file".
-var flagUsage = regexp.MustCompile(`(?s)^ *(-.*?)   +(.*)$`)
+func flagUsage() *regexp.Regexp { return regexp.MustCompile(`(?s)^ *(-.*?)   +(.*)$`) }
 
 // flag writes a flag with its value, its description and its default, as help prints them.
 func (m *manual) flag(f *pflag.Flag) {
@@ -166,7 +166,7 @@ func (m *manual) flag(f *pflag.Flag) {
 	alone.AddFlag(f)
 	nameSwitchesAlone(alone)
 	usage := strings.TrimSpace(alone.FlagUsages())
-	if parts := flagUsage.FindStringSubmatch(usage); parts != nil {
+	if parts := flagUsage().FindStringSubmatch(usage); parts != nil {
 		m.item(parts[1], strings.Join(strings.Fields(parts[2]), " "))
 		return
 	}

@@ -135,7 +135,7 @@ func bare() *cobra.Command {
 	a := app.New(app.Environment{Stdout: io.Discard, Stderr: io.Discard, Env: func(string) string {
 		return ""
 	}})
-	return newRootCommand(a)
+	return wholeTree(a)
 }
 
 // wrongEnds checks the ends of a network whose ladder is climbed.

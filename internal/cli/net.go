@@ -20,8 +20,7 @@ func newNetCommand(a *app.App) *cobra.Command {
 	n := &netCommand{app: a}
 	o := &n.o
 	c := &cobra.Command{
-		Use:   "net [SUITE]",
-		Short: "Measure a network between clients and servers",
+		Use: "net [SUITE]",
 		Long: `Measures a network between clients and servers: throughput, with iperf3 and the built-in suite network;
 requests per second and response times, with sockperf and the built-in suite requests; RDMA, with perftest
 and the built-in suite rdma; or a suite of your own.
@@ -75,7 +74,6 @@ Ctrl-C stops cleanly: finished repetitions are kept, and --resume continues.`,
 	f.wait()
 	f.targets("on", "event-on")
 	f.json()
-	c.AddCommand(newInterferenceCommand(a))
 	return c
 }
 

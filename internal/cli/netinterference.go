@@ -14,8 +14,7 @@ import (
 func newInterferenceCommand(a *app.App) *cobra.Command {
 	o := network.InterferenceOptions{Alpha: interference.DefaultAlpha}
 	c := &cobra.Command{
-		Use:   "interference",
-		Short: "Measure what loads take from each other: each alone, in pairs, and all together",
+		Use: "interference",
 		Long: `Measures groups of loads in turns: each alone, every two together, and all together. The report says what
 share of its own rate each group keeps next to the others, and whether groups share one ceiling.
 

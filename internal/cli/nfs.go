@@ -21,8 +21,7 @@ func newNFSCommand(a *app.App) *cobra.Command {
 	n := &nfsCommand{app: a}
 	o := &n.o
 	c := &cobra.Command{
-		Use:   "nfs [SUITE] --on client=TARGET {--export DIR --address ADDRESS | --mounted DIR}",
-		Short: "Measure an NFS server from a client: over TCP and RDMA, over one path and several",
+		Use: "nfs [SUITE] --on client=TARGET {--export DIR --address ADDRESS | --mounted DIR}",
 		Long: `Measures a suite on an NFS server's export in stages: on the server itself, then from a client over TCP with
 one address, over TCP with all addresses, and the same over RDMA if both ends have it. headroom mounts the
 export for each stage, checks the kernel's mount options against the requested ones, measures, and unmounts.

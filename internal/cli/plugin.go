@@ -18,22 +18,13 @@ func commandWords(s app.Environment) []string {
 	return s.Args[1:]
 }
 
-// pluginNaming knows the commands below root.
-func pluginNaming(root *cobra.Command) app.Naming {
+// pluginNaming knows the commands below the program's own.
+func pluginNaming(below []listed) app.Naming {
 	names := []string{"--help"}
-	for _, c := range root.Commands() {
-		names = append(names, regexp.QuoteMeta(c.Name()))
+	for _, l := range below {
+		names = append(names, regexp.QuoteMeta(l.name))
 	}
 	// Not the end of a path; and with the word before it, what was turned already stays as it is.
 	return app.Naming{Commands: regexp.MustCompile(`(^|[^-./\w])(?:kubectl )?headroom(\s+(?:` +
 		strings.Join(names, "|") + `)\b)`)}
-}
-
-// rewriteHelp turns the help of a command and of all below it. Error messages and usage lines begin with the name that
-// the root shows.
-func renameTree(n app.Naming, c *cobra.Command) {
-	c.Short, c.Long, c.Example = n.Text(c.Short), n.Text(c.Long), n.Text(c.Example)
-	for _, below := range c.Commands() {
-		renameTree(n, below)
-	}
 }

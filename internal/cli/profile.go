@@ -12,8 +12,7 @@ import (
 func newProfileCommand(a *app.App) *cobra.Command {
 	var o single.ProfileOptions
 	c := &cobra.Command{
-		Use:   "profile SUITE [DEVICE or DIR]",
-		Short: "Say what each I/O costs in the kernel, by function and by layer",
+		Use: "profile SUITE [DEVICE or DIR]",
 		Long: `Profiles the loads of a suite: where CPU time goes and which kernel functions are called for each I/O, how long
 requests are queued, in the scheduler and in the device, and where the load's threads wait.
 
@@ -73,6 +72,5 @@ compare --live, sweep, ablate and bisect have that flag.`,
 	f.document(&o.Result)
 	f.dryRun(&o.DryRun, "print what would be done, and do nothing"+app.EveryCommand)
 	f.json()
-	c.AddCommand(newProfileRecordCommand(a), newProfileShowCommand(a), newProfileDiffCommand(a))
 	return c
 }

@@ -12,8 +12,7 @@ func newProfileDiffCommand(a *app.App) *cobra.Command {
 	o := results.ProfileDiffOptions{Alpha: results.ProfileAlpha}
 	o.Functions = profiled.ShownFunctions
 	c := &cobra.Command{
-		Use:   "diff A B",
-		Short: "Compare two profiles: which layers and kernel functions cost more, and which appeared",
+		Use: "diff A B",
 		Long: `Compares the profiled loads of two runs, or of two arms of a run (RUN:ARM): calls of kernel functions and CPU
 time per I/O. Where an I/O clearly takes longer on one side, an account of that time comes first: how much everything
 takes longer, what each layer that differs takes, what is waiting, and what no layer explains. Then come the layers that

@@ -11,15 +11,12 @@ import (
 	"github.com/headroom/headroom/internal/profile/record"
 )
 
-// profileRecordCommand is the recorder, which headroom starts on the machine under test. It is hidden: what it is asked
-// is no interface for people.
+// newProfileRecordCommand returns the recorder, which headroom starts on the machine under test.
 func newProfileRecordCommand(a *app.App) *cobra.Command {
 	var clean, guard string
 	c := &cobra.Command{
-		Use:    "record",
-		Short:  "Record what the kernel does for a load: a request on standard input, a recording on standard output",
-		Hidden: true,
-		Args:   argumentCount(0, 0, "no argument"),
+		Use:  "record",
+		Args: argumentCount(0, 0, "no argument"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case guard != "":

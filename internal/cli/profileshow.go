@@ -14,8 +14,7 @@ import (
 func newProfileShowCommand(a *app.App) *cobra.Command {
 	o := results.ProfileOptions{Functions: profiled.ShownFunctions}
 	c := &cobra.Command{
-		Use:   "show RUN[:ARM]",
-		Short: "Show what each I/O of a run costs: CPU time and calls by layer and function, stages, waits",
+		Use: "show RUN[:ARM]",
 		Long: `Shows the profiled loads of a run: what an I/O costs in CPU time and in calls of kernel functions, by layer and
 by function; how long requests are queued, in the scheduler and in the device; and where the load's threads
 wait. A page (-o FILE.html) has a flame graph, too.

@@ -14,8 +14,7 @@ func newRestoreCommand(a *app.App) *cobra.Command {
 	var anyway, accept bool
 	var reboot []string
 	c := &cobra.Command{
-		Use:   "restore",
-		Short: "Undo what a killed or crashed run left: settings, loads, scratch files, here and on targets",
+		Use: "restore",
 		Long: `Ends the loads, removes the scratch files and puts back the settings that a killed run left on the machine that it
 measured. The next run there does the same before it starts. A setting that somebody else has changed since is left
 alone and reported; --anyway and --accept decide about it.

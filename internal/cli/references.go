@@ -13,8 +13,7 @@ import (
 func newReferencesCommand(a *app.App) *cobra.Command {
 	var o results.DocumentOutput
 	c := &cobra.Command{
-		Use:   "references",
-		Short: "List published results, or compare a run with them",
+		Use: "references",
 		Long: `Lists the published results that come with headroom. A published figure is a single number without a spread, from
 another machine: "references for RUN" says how comparable each is before it shows it. headroom compare accepts
 reference:NAME in place of a run.`,
@@ -28,7 +27,6 @@ reference:NAME in place of a run.`,
 	f := flagsOf(a, c)
 	f.document(&o)
 	f.json()
-	c.AddCommand(newReferencesShowCommand(a), newReferencesForCommand(a))
 	return c
 }
 
@@ -48,7 +46,6 @@ func newReferencesShowCommand(a *app.App) *cobra.Command {
 	var o results.DocumentOutput
 	c := &cobra.Command{
 		Use:               "show NAME",
-		Short:             "Show published results with their conditions, and what the source leaves out",
 		Args:              argumentCount(1, 1, "the name of a reference"),
 		ValidArgsFunction: completeReferences,
 		Example:           "  headroom references show nfs-rdma-report/rdma-multipath",
@@ -70,8 +67,7 @@ func newReferencesForCommand(a *app.App) *cobra.Command {
 	var o results.DocumentOutput
 	var all bool
 	c := &cobra.Command{
-		Use:   "for RUN",
-		Short: "Compare a run with published results, each graded by how comparable it is",
+		Use: "for RUN",
 		Long: `Shows each load of a run next to published results of its kind. The grade comes before the ratio: "same
 conditions", "close" (the same load on the same model of drive), or "only the order of magnitude", where even a
 factor of two means nothing. Conditions that differ or are unknown are listed.`,

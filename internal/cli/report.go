@@ -23,8 +23,7 @@ type reportCommand struct {
 func newReportCommand(a *app.App) *cobra.Command {
 	r := &reportCommand{app: a}
 	c := &cobra.Command{
-		Use:   "report RUN...",
-		Short: "Write a run as a self-contained HTML page, or print its table",
+		Use: "report RUN...",
 		Long: `Writes a run as one HTML page that needs no other file, to open, print or mail. The suffix of the file selects
 another format: .md, .csv, .json, .txt or .prom. On a terminal, without -o, it prints the table of headroom show;
 --warnings adds all warnings in full. Serial numbers are left out unless --serials is given.

@@ -15,7 +15,6 @@ import (
 func newRmCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "rm RUN...",
-		Short:             "Delete runs",
 		Example:           "  headroom rm 7KQ4\n  headroom rm last",
 		Args:              argumentCount(1, unlimited, "one run or more"),
 		ValidArgsFunction: completion{a}.runs,

@@ -63,8 +63,7 @@ type rulesCommand struct{ app *app.App }
 func newRulesCommand(a *app.App) *cobra.Command {
 	var file string
 	c := &cobra.Command{
-		Use:   "rules",
-		Short: "List the diagnosis rules, or show one",
+		Use: "rules",
 		Long: `Lists the rules that doctor checks. A rule is data: a condition over facts, with its source. --rules checks a file
 of your own. docs/howto/doctor.md shows how to write one.`,
 		Example: "  headroom rules\n  headroom rules show iommu-strict\n  headroom rules --rules mine.yaml",
@@ -80,7 +79,6 @@ of your own. docs/howto/doctor.md shows how to write one.`,
 	c.PersistentFlags().StringVar(&file, "rules", "",
 		"a file of your own rules, listed together with the built-in ones")
 	flagsOf(a, c).json()
-	c.AddCommand(newRulesShowCommand(a, &file))
 	return c
 }
 
@@ -130,11 +128,10 @@ func rowOf(r rule.Rule) ruleRow {
 	return row
 }
 
-func newRulesShowCommand(a *app.App, file *string) *cobra.Command {
+func newRulesShowCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "show ID",
-		Short: "Show a rule: its condition, effect, sources and remedies",
-		Args:  argumentCount(1, 1, "the id of a rule"),
+		Use:  "show ID",
+		Args: argumentCount(1, 1, "the id of a rule"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			set, err := results.LoadRules("")
 			if err != nil {
@@ -147,8 +144,8 @@ func newRulesShowCommand(a *app.App, file *string) *cobra.Command {
 			return ids, cobra.ShellCompDirectiveNoFileComp
 		},
 		Example: "  headroom rules show iommu-strict",
-		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := results.LoadRules(*file)
+		RunE: func(c *cobra.Command, args []string) error {
+			set, err := results.LoadRules(c.Flag("rules").Value.String())
 			if err != nil {
 				return err
 			}

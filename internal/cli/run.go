@@ -23,8 +23,7 @@ func newRunCommand(a *app.App) *cobra.Command {
 	r := &runCommand{app: a}
 	o := &r.o
 	c := &cobra.Command{
-		Use:   "run SUITE [DEVICE or DIR]",
-		Short: "Measure a directory or an empty device",
+		Use: "run SUITE [DEVICE or DIR]",
 		Long: `Measures with a built-in suite (headroom suites lists them), a suite file (.yaml) or a plain fio
 job file (.fio).
 

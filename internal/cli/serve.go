@@ -24,8 +24,7 @@ type serveCommand struct {
 func newServeCommand(a *app.App) *cobra.Command {
 	o := &serveCommand{app: a}
 	c := &cobra.Command{
-		Use:   "serve",
-		Short: "Show the saved runs in a browser, and to programs over HTTP",
+		Use: "serve",
 		Long: `Serves the runs of the store: all of them, to be searched, compared and followed over time, and those that are
 going on. It only reads: nothing can be started, changed or deleted through it, and serial numbers are left out.
 No page needs anything from elsewhere.

@@ -22,8 +22,7 @@ type showCommand struct {
 func newShowCommand(a *app.App) *cobra.Command {
 	s := &showCommand{app: a}
 	c := &cobra.Command{
-		Use:   "show RUN...",
-		Short: "Show runs as a table",
+		Use: "show RUN...",
 		Long: `Shows runs as tables. An experiment with several arms, like a sweep, a ladder or a live comparison, is shown as its
 command showed it; --cells shows each load in each arm. So does --json: its command prints the result as JSON, for
 example headroom sweep --show RUN --json or headroom ladder --resume RUN --json.

@@ -12,8 +12,7 @@ import (
 func newSoakCommand(a *app.App) *cobra.Command {
 	var o single.SoakOptions
 	c := &cobra.Command{
-		Use:   "soak SUITE [DEVICE or DIR]",
-		Short: "Measure one load for hours: does its rate hold?",
+		Use: "soak SUITE [DEVICE or DIR]",
 		Long: `Measures one load of a suite for a long time, in rounds without a pause between them, and says
 whether its rate holds: what a write cache, burst credits, heat or garbage collection leave of it, since
 when it is steady, and at what rate.

@@ -11,8 +11,7 @@ import (
 func newStagesCommand(a *app.App) *cobra.Command {
 	var o results.StagesOptions
 	c := &cobra.Command{
-		Use:   "stages RUN",
-		Short: "Compare the stages of a run side by side, load by load, and check the table for mistakes",
+		Use: "stages RUN",
 		Long: `Prints IOPS, MiB/s and Gbit/s of each load in each stage, and what share of another stage it reaches. Each row
 is labelled with the command line that ran. It says which pairs are not comparable, and with --link which
 figures are more than the links can carry and which sit at the ceiling of a single link.

@@ -34,7 +34,6 @@ func newSuitesCommand(a *app.App) *cobra.Command {
 	s := suitesCommand{a}
 	c := &cobra.Command{
 		Use:     "suites",
-		Short:   "List the suites, or show one",
 		Example: "  headroom suites\n  headroom suites show nvme",
 		Args:    argumentCount(0, 1, "no argument, or show NAME"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -49,13 +48,12 @@ func newSuitesCommand(a *app.App) *cobra.Command {
 		},
 	}
 	flagsOf(a, c).json()
-	c.AddCommand(newSuitesShowCommand(a))
 	return c
 }
 
 func (s suitesCommand) list() error {
 	var rows []suiteRow
-	for _, name := range (completion{s.app}).suiteNames() {
+	for _, name := range suiteNames(s.app) {
 		row, err := s.row(name)
 		switch {
 		case err == nil:
@@ -135,9 +133,8 @@ func kindFor(s suite.Suite) lab.PlaceKind {
 func newSuitesShowCommand(a *app.App) *cobra.Command {
 	var file, asPublished bool
 	c := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Print the plain command lines of a suite",
-		Long:  `Prints the plain command lines of a built-in suite or a suite file, step by step.`,
+		Use:  "show NAME",
+		Long: `Prints the plain command lines of a built-in suite or a suite file, step by step.`,
 		Example: `  headroom suites show nvme
   headroom suites show nvme --as-published
   headroom suites show quick --file > my.yaml`,

@@ -14,8 +14,7 @@ type sweepCommand struct{ variation }
 func newSweepCommand(a *app.App) *cobra.Command {
 	s := &sweepCommand{variation{app: a, kind: app.SweepKind}}
 	c := &cobra.Command{
-		Use:   "sweep SUITE [DEVICE or DIR] --factor FACTOR=LEVEL,LEVEL... | sweep FILE.yaml",
-		Short: "Vary one setting: which level is best, and which is good enough",
+		Use: "sweep SUITE [DEVICE or DIR] --factor FACTOR=LEVEL,LEVEL... | sweep FILE.yaml",
 		Long: `Measures a suite at each level of a factor. For each load it says which level is best, which is the smallest
 that reaches 90% of the best, and what the best gains over the baseline.
 

@@ -33,7 +33,6 @@ type versionDocument struct {
 func newVersionCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, the commit and the Go version",
 		Example: "  headroom version\n  headroom version --json",
 		Args:    argumentCount(0, 0, "no argument"),
 		RunE:    func(*cobra.Command, []string) error { return printVersion(a) },

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/headroom/headroom/internal/app"
+)
+
+// commandTree is the root command with those below it. Each is an outline at first, enough to be found and listed:
+// commands with all their flags are built only when a command line names them.
+type commandTree struct {
+	app      *app.App
+	root     *cobra.Command
+	outlines map[*cobra.Command]listed
+}
+
+func newCommandTree(a *app.App) *commandTree {
+	t := &commandTree{a, newRootCommand(a), map[*cobra.Command]listed{}}
+	for _, title := range commandGroups() {
+		t.root.AddGroup(&cobra.Group{ID: title, Title: title})
+	}
+	t.outline(t.root, commands())
+	return t
+}
+
+// outline adds outlines of commands below another.
+func (t *commandTree) outline(above *cobra.Command, all []listed) {
+	for _, l := range all {
+		// Help lists what can be run.
+		c := &cobra.Command{Use: l.name, RunE: func(*cobra.Command, []string) error { return nil }}
+		t.describe(c, l)
+		t.outlines[c] = l
+		above.AddCommand(c)
+	}
+}
+
+// describe gives a command what the list has of it.
+func (t *commandTree) describe(c *cobra.Command, l listed) {
+	c.Short, c.GroupID, c.Hidden = t.app.Naming.Text(l.short), l.group, l.hidden
+	if l.alias != "" {
+		c.Aliases = []string{l.alias}
+	}
+}
+
+// build puts a command in the place of its outline, with outlines of those below it.
+func (t *commandTree) build(outline *cobra.Command) *cobra.Command {
+	l, above := t.outlines[outline], outline.Parent()
+	delete(t.outlines, outline)
+	c := l.new(t.app)
+	t.describe(c, l)
+	c.Long, c.Example = t.app.Naming.Text(c.Long), t.app.Naming.Text(c.Example)
+	if l.readOnly {
+		exitOnInterrupt(c, &t.app.UnfinishedWork)
+		for i := range l.below {
+			l.below[i].readOnly = true
+		}
+	}
+	waitForSettings(c, t.app.WaitForSetting)
+	t.outline(c, l.below)
+	above.RemoveCommand(outline)
+	above.AddCommand(c)
+	return c
+}
+
+// buildNamed builds the command that words name, and those above it; all of them for a command that reads others.
+func (t *commandTree) buildNamed(words []string) {
+	for {
+		c, _, _ := t.root.Find(words) // what is wrong with the words is said when they are carried out
+		l, isOutline := t.outlines[c]
+		if isOutline {
+			t.build(c)
+		}
+		if l.readsAll || c == t.root && slices.ContainsFunc(words, readsCommands) {
+			t.buildAll(t.root)
+		}
+		if !isOutline {
+			return
+		}
+	}
+}
+
+// readsCommands reports whether a word may name one of cobra's own commands that read all others.
+func readsCommands(word string) bool {
+	return word == "help" || strings.HasPrefix(word, cobra.ShellCompRequestCmd)
+}
+
+// buildAll builds all commands below another.
+func (t *commandTree) buildAll(above *cobra.Command) {
+	for _, c := range slices.Clone(above.Commands()) {
+		if _, isOutline := t.outlines[c]; isOutline {
+			c = t.build(c)
+		}
+		t.buildAll(c)
+	}
+}
