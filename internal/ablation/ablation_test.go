@@ -382,7 +382,7 @@ func TestFromRun(t *testing.T) {
 	if !strings.HasPrefix(free.Cost, "Without it: Security: freed data") || !strings.Contains(off.Cost, "mitigations") {
 		t.Errorf("costs %q and %q", free.Cost, off.Cost)
 	}
-	var busy Warning
+	var busy ArmWarning
 	for _, w := range doc.Warnings {
 		if w.Code == "busy-cpu" {
 			busy = w

@@ -44,7 +44,7 @@ type Document struct {
 	Outages []Outage `json:"outages,omitempty"`
 	// PerVisit is how many repetitions a visit is worth; absent where visits have one.
 	PerVisit *plan.PerVisit `json:"per_visit,omitempty"`
-	Warnings []Warning      `json:"warnings"`
+	Warnings []ArmWarning   `json:"warnings"`
 }
 
 // Verdict is the answer for a setting.

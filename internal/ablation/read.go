@@ -14,7 +14,7 @@ import (
 // Read takes a saved run apart: its design, the values of the deciding metrics, and the warnings that weaken them.
 // Repetitions that failed are left out, and so are all of an arm in which a metric was 0 (Design.Outages). The arms of
 // the run are named as in this package, the cells "CELL@ARM".
-func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured, []Warning, error) {
+func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured, []ArmWarning, error) {
 	d, err := designOf(run)
 	if err != nil {
 		return d, nil, nil, err

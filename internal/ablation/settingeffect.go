@@ -41,7 +41,7 @@ func Compute(d Design, measured []Measured, t Terms, cost func(setting string) r
 		Cells: d.Cells, Outages: d.Outages,
 		Settings: []SettingEffect{}, Interactions: []Interaction{}, Unexplained: []Unexplained{}, Controls: []Control{},
 		Suspects: [][2]int{},
-		Warnings: []Warning{}}
+		Warnings: []ArmWarning{}}
 	visits := map[Measured]bool{}
 	for _, m := range measured {
 		out.Blocks = max(out.Blocks, m.Block)

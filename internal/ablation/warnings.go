@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Warning is a reason to distrust what was measured.
-type Warning struct {
+// ArmWarning is a reason to distrust what was measured.
+type ArmWarning struct {
 	lab.Warning
 	// Cell that it is about; empty for the whole run. Arms are those that it was seen in.
 	Cell string   `json:"cell,omitempty"`
@@ -20,7 +20,7 @@ type Warning struct {
 
 // warnings collects those of one kind about one cell into one, with the text that came first.
 type warnings struct {
-	all    []Warning
+	all    []ArmWarning
 	counts map[[2]string]int
 }
 
@@ -32,10 +32,10 @@ func (w *warnings) count(cell, arm string) {
 }
 
 func (w *warnings) add(warning lab.Warning, cell, arm string, ofRepetition bool) {
-	i := slices.IndexFunc(w.all, func(x Warning) bool { return x.Code == warning.Code && x.Cell == cell })
+	i := slices.IndexFunc(w.all, func(x ArmWarning) bool { return x.Code == warning.Code && x.Cell == cell })
 	if i < 0 {
 		i = len(w.all)
-		w.all = append(w.all, Warning{Warning: warning, Cell: cell})
+		w.all = append(w.all, ArmWarning{Warning: warning, Cell: cell})
 	}
 	if arm != "" && !slices.Contains(w.all[i].Arms, arm) {
 		w.all[i].Arms = append(w.all[i].Arms, arm)
@@ -45,7 +45,7 @@ func (w *warnings) add(warning lab.Warning, cell, arm string, ofRepetition bool)
 	}
 }
 
-func (w *warnings) list() []Warning {
+func (w *warnings) list() []ArmWarning {
 	for i, x := range w.all {
 		for _, arm := range x.Arms {
 			if x.Repetitions > 0 {
@@ -53,6 +53,6 @@ func (w *warnings) list() []Warning {
 			}
 		}
 	}
-	slices.SortStableFunc(w.all, func(a, b Warning) int { return cmp.Compare(a.Cell, b.Cell) })
+	slices.SortStableFunc(w.all, func(a, b ArmWarning) int { return cmp.Compare(a.Cell, b.Cell) })
 	return w.all
 }

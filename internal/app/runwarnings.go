@@ -6,26 +6,19 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// ShownWarning is a warning that a report of one of the runs would show.
-type ShownWarning struct {
-	lab.Warning
-	Cell           string
-	Repetitions, N int
-}
-
 // WarningsOf are all that a report of a run would show, those of the whole run first.
-func WarningsOf(b *store.Bundle) ([]ShownWarning, error) {
+func WarningsOf(b *store.Bundle) ([]lab.CellWarning, error) {
 	s, err := summary.Of(b.Run, b.Repetitions())
 	if err != nil {
 		return nil, err
 	}
-	var list []ShownWarning
+	var list []lab.CellWarning
 	for _, w := range s.Warnings {
-		list = append(list, ShownWarning{Warning: w.Warning})
+		list = append(list, w.In("", 0, 0))
 	}
 	for _, c := range s.Cells {
 		for _, w := range c.Warnings {
-			list = append(list, ShownWarning{Warning: w.Warning, Cell: c.ID, Repetitions: w.Repetitions, N: c.N})
+			list = append(list, w.In(c.ID, w.Repetitions, c.N))
 		}
 	}
 	return list, nil

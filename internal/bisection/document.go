@@ -75,9 +75,10 @@ type Document struct {
 	Unit     lab.Unit      `json:"unit,omitempty"`
 	// Better says whether more or less of the metric is; ratios are those of rates in either case. Absent as the metric
 	// is.
-	Better   lab.Better   `json:"better,omitempty"`
-	Steps    []StepResult `json:"steps"`
-	Warnings []Warning    `json:"warnings"`
+	Better lab.Better   `json:"better,omitempty"`
+	Steps  []StepResult `json:"steps"`
+	// Warnings with how many of all measurements have them.
+	Warnings []lab.CountedWarning `json:"warnings"`
 }
 
 // Outcome of a search.

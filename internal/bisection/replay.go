@@ -37,7 +37,7 @@ type Progress struct {
 	info    lab.MetricInfo
 	several bool
 	// warningCounts of repetitions, each code with the first text that it had.
-	warningCounts []Warning
+	warningCounts []lab.RepeatedWarning
 	measured      int
 	// Costs are the profiles of the run; the caller sets them, of a run that was profiled.
 	Costs []cost.Profile
@@ -326,22 +326,14 @@ func (p *Progress) metricsOf(c lab.Cell, r lab.Repetition) []string {
 	return p.deciding[id]
 }
 
-// Warning is a reason to distrust the numbers; Repetitions of all N measured have it, or the whole run where they are
-// 0.
-type Warning struct {
-	lab.Warning
-	Repetitions int `json:"repetitions,omitempty"`
-	N           int `json:"n,omitempty"`
-}
-
 func (p *Progress) countWarnings(repetitions []lab.Repetition) {
 	for _, r := range repetitions {
 		p.measured++
 		for _, w := range r.Warnings {
-			i := slices.IndexFunc(p.warningCounts, func(other Warning) bool { return other.Code == w.Code })
+			i := slices.IndexFunc(p.warningCounts, func(other lab.RepeatedWarning) bool { return other.Code == w.Code })
 			if i < 0 {
 				i = len(p.warningCounts)
-				p.warningCounts = append(p.warningCounts, Warning{Warning: w})
+				p.warningCounts = append(p.warningCounts, lab.RepeatedWarning{Warning: w})
 			}
 			p.warningCounts[i].Repetitions++
 		}
@@ -349,14 +341,13 @@ func (p *Progress) countWarnings(repetitions []lab.Repetition) {
 }
 
 // warnings of the run, and of its measurements.
-func (p *Progress) warnings() []Warning {
-	list := []Warning{}
+func (p *Progress) warnings() []lab.CountedWarning {
+	list := []lab.CountedWarning{}
 	for _, w := range p.Run.Warnings {
-		list = append(list, Warning{Warning: w})
+		list = append(list, w.In("", 0, 0).CountedWarning)
 	}
 	for _, w := range p.warningCounts {
-		w.N = p.measured
-		list = append(list, w)
+		list = append(list, lab.CountedWarning{RepeatedWarning: w, N: p.measured})
 	}
 	return list
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/bisection"
+	"github.com/headroom/headroom/internal/lab"
 )
 
 // Two snapshots of this machine, of which the second has some sysctls otherwise: what can be set is searched, the rest
@@ -63,7 +64,7 @@ jobs:
 	if len(d.Candidates) != 3 {
 		t.Errorf("candidates: %+v", d.Candidates)
 	}
-	i := slices.IndexFunc(d.Warnings, func(w bisection.Warning) bool { return w.Code == "not-settable" })
+	i := slices.IndexFunc(d.Warnings, func(w lab.CountedWarning) bool { return w.Code == "not-settable" })
 	if i < 0 || !strings.Contains(d.Warnings[i].Text, "kernel.osrelease") ||
 		!strings.Contains(d.Warnings[i].Text, "kernel.core_pattern") {
 		t.Errorf("warnings: %+v", d.Warnings)

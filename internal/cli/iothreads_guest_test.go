@@ -88,7 +88,7 @@ func iothreadsAgainstTheHost(t *testing.T, levelsOf map[string]string) map[strin
 				t.Errorf("%s, %s threads: %+v", disk, p.Level, p)
 			}
 		}
-		if !slices.ContainsFunc(d.Warnings, func(w sweep.Warning) bool { return w.Code == "emulated-guest" }) {
+		if !slices.ContainsFunc(d.Warnings, func(w sweep.LevelWarning) bool { return w.Code == "emulated-guest" }) {
 			t.Errorf("%s: nobody is told that the guest is emulated: %v", disk, d.Warnings)
 		}
 		if (reference != "") != (c.Reference != nil && c.ToReference != nil) {

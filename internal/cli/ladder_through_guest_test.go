@@ -123,7 +123,7 @@ func TestLadderClimbsThroughAGuest(t *testing.T) {
 		t.Error("the file of the user's was written to")
 	}
 	g.filled(d.Rungs)
-	if !slices.ContainsFunc(d.Warnings, func(w ladder.Warning) bool {
+	if !slices.ContainsFunc(d.Warnings, func(w ladder.RungWarning) bool {
 		return w.Code == "emulated-guest" && d.Rungs[w.Rung].Kind == ladder.Guest
 	}) {
 		t.Errorf("nothing says that the guest is emulated: %+v", d.Warnings)

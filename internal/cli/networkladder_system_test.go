@@ -132,7 +132,7 @@ func TestALadderOfANetworkStopped(t *testing.T) {
 
 // notSummed reports whether a rung says that its loads were not added up.
 func notSummed(d ladder.Document, name string) bool {
-	return slices.ContainsFunc(d.Warnings, func(w ladder.Warning) bool {
+	return slices.ContainsFunc(d.Warnings, func(w ladder.RungWarning) bool {
 		return w.Code == "no-sum" && strings.HasPrefix(d.Rungs[w.Rung].Name, name)
 	})
 }

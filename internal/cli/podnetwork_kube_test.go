@@ -118,7 +118,7 @@ func TestALadderBetweenPodsWithoutHostNetwork(t *testing.T) {
 	r.kubectl("label", "namespace", r.namespace, "pod-security.kubernetes.io/enforce=baseline")
 	g := r.start(r.ladderArguments("--passes", "2", "--set", "time=1s", "--json")...)
 	d := g.ladder()
-	i := slices.IndexFunc(d.Warnings, func(w ladder.Warning) bool { return w.Code == "target-left-out" })
+	i := slices.IndexFunc(d.Warnings, func(w ladder.RungWarning) bool { return w.Code == "target-left-out" })
 	if i < 0 || !strings.Contains(d.Warnings[i].Text, `violates PodSecurity "baseline`) ||
 		!strings.Contains(d.Warnings[i].Text, "namespace=NAME") {
 		t.Errorf("%+v", d.Warnings)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
@@ -66,17 +67,36 @@ This page and the files are written from the types in internal.
 `+list.String())
 }
 
-// schemas makes JSON schemas of types. Those of structs are definitions, by the name of their package and their own.
-type schemas map[string]any
+// definitionNames are the definitions, by document and type, that keep the name of a type that is now called otherwise
+// or is shared: other programs have code that is generated from them.
+func definitionNames() map[string]map[string]string {
+	return map[string]map[string]string{
+		ablation.Schema:     {"ablation.ArmWarning": "ablation.Warning"},
+		bisection.Schema:    {"lab.CountedWarning": "bisection.Warning"},
+		interference.Schema: {"interference.GroupWarning": "interference.Warning"},
+		ladder.Schema:       {"ladder.RungWarning": "ladder.Warning"},
+		layers.Schema:       {"layers.LayerWarning": "layers.Warning"},
+		soak.Schema:         {"lab.CountedWarning": "soak.Warning"},
+		summary.Schema:      {"lab.RepeatedWarning": "summary.Warning"},
+		sweep.Schema:        {"sweep.LevelWarning": "sweep.Warning"},
+	}
+}
+
+// schemas makes JSON schemas of types. Those of structs are definitions, by the name of their package and their own,
+// but for those in names.
+type schemas struct {
+	definitions map[string]any
+	names       map[string]string
+}
 
 // jsonSchema is the schema of a document, with each definition in a line.
 func jsonSchema(t *testing.T, name string, document any) string {
 	t.Helper()
-	defs := schemas{}
+	defs := schemas{map[string]any{}, definitionNames()[name]}
 	root := defs.of(reflect.TypeOf(document).Elem())
 	var lines []string
-	for _, def := range slices.Sorted(maps.Keys(defs)) {
-		text, err := json.Marshal(defs[def])
+	for _, def := range slices.Sorted(maps.Keys(defs.definitions)) {
+		text, err := json.Marshal(defs.definitions[def])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,9 +148,10 @@ func (s schemas) define(t reflect.Type) map[string]any {
 	if t.Name() == "" {
 		return s.object(t)
 	}
-	if s[name] == nil {
-		s[name] = true // it may refer to itself
-		s[name] = s.object(t)
+	name = cmp.Or(s.names[name], name)
+	if s.definitions[name] == nil {
+		s.definitions[name] = true // it may refer to itself
+		s.definitions[name] = s.object(t)
 	}
 	return map[string]any{"$ref": "#/$defs/" + name}
 }

@@ -294,7 +294,7 @@ func TestScriptedBisectFacts(t *testing.T) {
 			!slices.Equal(names, []string{"sysctl:vm.swappiness", "sysctl:vm.vfs_cache_pressure"}) {
 			t.Errorf("%s: %v of %v", d.Outcome, culprits(d), names)
 		}
-		if i := slices.IndexFunc(d.Warnings, func(w bisection.Warning) bool { return w.Code == "not-settable" }); i <
+		if i := slices.IndexFunc(d.Warnings, func(w lab.CountedWarning) bool { return w.Code == "not-settable" }); i <
 			0 || !strings.Contains(d.Warnings[i].Text, "osrelease") {
 			t.Errorf("warnings: %+v", d.Warnings)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner"
-	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
@@ -27,7 +26,8 @@ func TestScriptedReplaced(t *testing.T) {
 		l.run("run", l.file("suite.yaml", scriptedSuite), "/srv", "--on", "scripted://db1").ends(0).says(
 			"waiting for another target in place of one that is gone")
 		d := l.saved("last")
-		if i := slices.IndexFunc(d.Warnings, func(w summary.Warning) bool { return w.Code == "target-lost" }); i < 0 ||
+		lost := func(w lab.RepeatedWarning) bool { return w.Code == "target-lost" }
+		if i := slices.IndexFunc(d.Warnings, lost); i < 0 ||
 			!strings.HasPrefix(d.Warnings[i].Text, "repetition 2 of reads") || !strings.HasSuffix(d.Warnings[i].Text,
 			"was lost and repeated: the pod was evicted") || d.Status != lab.Complete {
 			t.Errorf("the run is %s, with the warnings %q", d.Status, codes(d))

@@ -246,7 +246,7 @@ func TestIncomparable(t *testing.T) {
 	values := []float64{100, 101, 99, 100}
 	base := func(load string) Run { return run("BASE", load, values...) }
 	next := func(load string) Run { return run("NEXT", load, values...) }
-	warned := func(r Run, w Warning) Run { r.Cells[0].Warnings = append(r.Cells[0].Warnings, w); return r }
+	warned := func(r Run, w lab.RepeatedWarning) Run { r.Cells[0].Warnings = append(r.Cells[0].Warnings, w); return r }
 	with := func(r Run, facts ...string) Run {
 		for _, f := range facts {
 			key, value, _ := strings.Cut(f, "=")
@@ -255,10 +255,10 @@ func TestIncomparable(t *testing.T) {
 		return r
 	}
 	buffered := "rw=randread bs=4k direct=0 size=16g"
-	tainted := Warning{Warning: lab.Warning{Code: "page-cache", Text: "half came from memory",
+	tainted := lab.RepeatedWarning{Warning: lab.Warning{Code: "page-cache", Text: "half came from memory",
 		Taints: []string{"read.*"}}}
-	harmless := Warning{Warning: lab.Warning{Code: "store-on-device", Text: "the store is on it", Taints: nil}}
-	few := Warning{Warning: lab.Warning{Code: "few-repetitions", Text: "too few", Taints: []string{"*"}}}
+	harmless := lab.RepeatedWarning{Warning: lab.Warning{Code: "store-on-device", Text: "the store is on it"}}
+	few := lab.RepeatedWarning{Warning: lab.Warning{Code: "few-repetitions", Text: "too few", Taints: []string{"*"}}}
 	rare, often := tainted, tainted
 	rare.Repetitions, often.Repetitions = 1, 2
 	for _, c := range []struct {

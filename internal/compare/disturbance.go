@@ -49,7 +49,7 @@ func disturbances(weights map[string]validity.Weight, reasons []Reason, base, ne
 func mostError(weights map[string]validity.Weight, run Run, cell Cell, code, metric string) float64 {
 	most := 0.0
 	for _, w := range warningsOf(run, cell) {
-		if w.Code != code || !w.taints(weights, metric, cell.N) {
+		if w.Code != code || !taints(w, weights, metric, cell.N) {
 			continue
 		}
 		if w.MostError == 0 {

@@ -12,39 +12,42 @@ import (
 // A warning that could have turned the verdict makes a row incomparable, and says what it would be; a smaller one is a
 // caveat with its size.
 func TestDisturbancesAreWeighed(t *testing.T) {
-	warned := func(code string, most float64) Warning {
-		return Warning{Warning: lab.Warning{Code: code, Text: code, Taints: []string{"*"}, MostError: most},
+	warned := func(code string, most float64) lab.RepeatedWarning {
+		return lab.RepeatedWarning{Warning: lab.Warning{Code: code, Text: code, Taints: []string{"*"}, MostError: most},
 			Repetitions: 6}
 	}
 	// The two are 20% apart, and boots tell how far each scatters.
 	base, slower := bootsOf("BASE", 100, 101, 102, 99, 98, 100), bootsOf("NEXT", 80, 81, 82, 79, 78, 80)
 	for _, c := range []struct {
 		name      string
-		ofBase    []Warning
-		ofNext    []Warning
+		ofBase    []lab.RepeatedWarning
+		ofNext    []lab.RepeatedWarning
 		load      string
 		want      Verdict
 		caveats   int
 		mostError float64
 	}{
 		{name: "nothing", want: Slower},
-		{name: "others took 5% of what the slower one did", ofNext: []Warning{warned("other-load", 0.05)}, want: Slower,
+		{name: "others took 5% of what the slower one did", ofNext: []lab.RepeatedWarning{warned("other-load", 0.05)},
+			want:    Slower,
 			caveats: 1, mostError: 0.05},
-		{name: "others took 30%", ofNext: []Warning{warned("other-load", 0.3)}, want: Incomparable},
+		{name: "others took 30%", ofNext: []lab.RepeatedWarning{warned("other-load", 0.3)}, want: Incomparable},
 		{name: "others took 30% of the faster one: it would be faster still",
-			ofBase: []Warning{warned("other-load", 0.3)}, want: Slower, caveats: 1, mostError: 0.3},
-		{name: "nobody knows how much", ofNext: []Warning{warned("other-load", 0)}, want: Incomparable},
-		{name: "nobody knows how much, on the faster side", ofBase: []Warning{warned("generator-bound", 0)},
+			ofBase: []lab.RepeatedWarning{warned("other-load", 0.3)}, want: Slower, caveats: 1, mostError: 0.3},
+		{name: "nobody knows how much", ofNext: []lab.RepeatedWarning{warned("other-load", 0)}, want: Incomparable},
+		{name: "nobody knows how much, on the faster side", ofBase: []lab.RepeatedWarning{warned("generator-bound", 0)},
 			want: Slower, caveats: 1},
-		{name: "a trend either way on the faster side", ofBase: []Warning{warned("drifting", 0.3)}, want: Incomparable},
-		{name: "the same on both sides", ofBase: []Warning{warned("generator-bound", 0)},
-			ofNext: []Warning{warned("generator-bound", 0)}, want: Slower, caveats: 1},
-		{name: "two that add up", ofNext: []Warning{warned("other-load", 0.1), warned("cpu-steal", 0.12)},
+		{name: "a trend either way on the faster side", ofBase: []lab.RepeatedWarning{warned("drifting", 0.3)},
 			want: Incomparable},
-		{name: "no number of the storage", ofNext: []Warning{warned("page-cache", 0)}, want: Incomparable},
-		{name: "of the spread", ofNext: []Warning{warned("wide-interval", 0)}, want: Slower},
-		{name: "worth knowing", ofNext: []Warning{warned("busy-before", 0)}, want: Slower},
-		{name: "a code that nobody knows", ofNext: []Warning{warned("from-elsewhere", 0)}, want: Incomparable},
+		{name: "the same on both sides", ofBase: []lab.RepeatedWarning{warned("generator-bound", 0)},
+			ofNext: []lab.RepeatedWarning{warned("generator-bound", 0)}, want: Slower, caveats: 1},
+		{name: "two that add up", ofNext: []lab.RepeatedWarning{warned("other-load", 0.1), warned("cpu-steal", 0.12)},
+			want: Incomparable},
+		{name: "no number of the storage", ofNext: []lab.RepeatedWarning{warned("page-cache", 0)}, want: Incomparable},
+		{name: "of the spread", ofNext: []lab.RepeatedWarning{warned("wide-interval", 0)}, want: Slower},
+		{name: "worth knowing", ofNext: []lab.RepeatedWarning{warned("busy-before", 0)}, want: Slower},
+		{name: "a code that nobody knows", ofNext: []lab.RepeatedWarning{warned("from-elsewhere", 0)},
+			want: Incomparable},
 	} {
 		a, b := base, slower
 		a.Cells, b.Cells = []Cell{base.Cells[0]}, []Cell{slower.Cells[0]}
@@ -76,7 +79,7 @@ func TestDisturbancesAreWeighed(t *testing.T) {
 // What others took makes rates lower and latencies higher, so that the other side of a latency's verdict is the one
 // that could turn.
 func TestDisturbedLatencies(t *testing.T) {
-	warned := []Warning{
+	warned := []lab.RepeatedWarning{
 		{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: 0.3}}}
 	base, next := bootsOf("BASE", 100, 101, 102, 99, 98, 100), bootsOf("NEXT", 80, 81, 82, 79, 78, 80)
 	for side, want := range []Verdict{Incomparable, Better} {
@@ -96,7 +99,7 @@ func TestDisturbedLatencies(t *testing.T) {
 // A caveat says of which side it can explain how much.
 func TestCaveatsSayHowMuch(t *testing.T) {
 	base, next := bootsOf("BASE", 100, 101, 102, 99, 98, 100), bootsOf("NEXT", 80, 81, 82, 79, 78, 80)
-	next.Cells[0].Warnings = []Warning{
+	next.Cells[0].Warnings = []lab.RepeatedWarning{
 		{Warning: lab.Warning{Code: "other-load", Text: "1 GiB of others", Taints: []string{"*"}, MostError: 0.05}}}
 	got := only(t, Compare(knowledge(t), base, []Run{next}, Options{}))
 	if text := got.Caveats[0].Text; !strings.Contains(text, "1 GiB of others") ||
@@ -159,7 +162,7 @@ func TestWhatOthersMovedIsInNoMean(t *testing.T) {
 		t.Fatalf("the mean is of %d", n)
 	}
 	for most, want := range map[float64]int{0.02: 2, 0.3: 1, 0: 1} {
-		moved.Cells[0].Warnings = []Warning{
+		moved.Cells[0].Warnings = []lab.RepeatedWarning{
 			{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: most}}}
 		if n := cells(); n != want {
 			t.Errorf("others took %g: the mean is of %d, want %d", most, n, want)

@@ -77,27 +77,27 @@ func sizeAndMemory(r Run, c Cell) (size, memory int64) {
 	return size, memory
 }
 
-// taints says whether the warning is a reason to look twice at a metric that n repetitions of the cell have. One that
+// taints says whether a warning is a reason to look twice at a metric that n repetitions of the cell have. One that
 // fewer than half of them have is none: what befell some of them is part of the spread that decides. Nor is one about
 // the spread.
-func (w Warning) taints(weights map[string]validity.Weight, metric string, n int) bool {
+func taints(w lab.RepeatedWarning, weights map[string]validity.Weight, metric string, n int) bool {
 	weight := weights[w.Code]
 	return w.Tainted(metric) && weight != validity.Widens && weight != validity.Note &&
 		(w.Repetitions == 0 || 2*w.Repetitions >= n)
 }
 
-// Spoils says whether the warning leaves the metric no number that anything can be compared with; the weights are those
+// Spoils says whether a warning leaves the metric no number that anything can be compared with; the weights are those
 // of all checks.
-func (w Warning) Spoils(weights map[string]validity.Weight, metric string, n int) bool {
+func Spoils(w lab.RepeatedWarning, weights map[string]validity.Weight, metric string, n int) bool {
 	weight := weights[w.Code]
-	return w.taints(weights, metric, n) && weight != validity.Slows && weight != validity.Moves
+	return taints(w, weights, metric, n) && weight != validity.Slows && weight != validity.Moves
 }
 
 // warningsOf are those of the run as a whole and of a cell.
-func warningsOf(run Run, cell Cell) []Warning {
-	all := make([]Warning, 0, len(run.Warnings)+len(cell.Warnings))
+func warningsOf(run Run, cell Cell) []lab.RepeatedWarning {
+	all := make([]lab.RepeatedWarning, 0, len(run.Warnings)+len(cell.Warnings))
 	for _, w := range run.Warnings {
-		all = append(all, Warning{Warning: w})
+		all = append(all, lab.RepeatedWarning{Warning: w})
 	}
 	return append(all, cell.Warnings...)
 }
@@ -111,7 +111,7 @@ func warningReasons(weights map[string]validity.Weight, base, next Run, m match,
 		cell Cell
 	}{{"base", base, m.base}, {"new", next, m.next}} {
 		for _, w := range warningsOf(side.run, side.cell) {
-			if !w.taints(weights, metric, side.cell.N) {
+			if !taints(w, weights, metric, side.cell.N) {
 				continue
 			}
 			printed := func(r Reason) bool { return r.Items[0].Name == w.Code }

@@ -34,7 +34,7 @@ func stopMetrics(base Run, m match) []string {
 func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]Reason, []string) {
 	has := func(run Run, cell Cell, code string) bool {
 		return slices.ContainsFunc(run.Warnings, func(w lab.Warning) bool { return w.Code == code }) ||
-			slices.ContainsFunc(cell.Warnings, func(w Warning) bool { return w.Code == code })
+			slices.ContainsFunc(cell.Warnings, func(w lab.RepeatedWarning) bool { return w.Code == code })
 	}
 	var left []Reason
 	var shared []string

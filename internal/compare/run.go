@@ -37,7 +37,7 @@ type Cell struct {
 	// Values by metric, in the order in which they were measured.
 	Values map[string][]Value
 	// Warnings of the cell and of its repetitions.
-	Warnings []Warning
+	Warnings []lab.RepeatedWarning
 }
 
 // Value is one metric of one repetition.
@@ -52,13 +52,6 @@ type Value struct {
 	Start time.Time
 	// Confirms is set for what came after the verdict of a live comparison.
 	Confirms bool
-}
-
-// Warning is a reason to distrust a cell; Repetitions is how many of the cell's had it, 0 when it is about the cell as
-// a whole.
-type Warning struct {
-	lab.Warning
-	Repetitions int
 }
 
 // fact is the value of a fact of the machine as a whole; empty when it is not known.

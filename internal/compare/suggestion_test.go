@@ -94,7 +94,7 @@ func TestWhatSuggestsNothing(t *testing.T) {
 	if c := only(t, Compare(knowledge(t), base, []Run{disturbed}, others(100, 4))); c.Suggests == nil {
 		t.Fatalf("%s suggests nothing", c.Verdict)
 	}
-	disturbed.Cells[0].Warnings = []Warning{
+	disturbed.Cells[0].Warnings = []lab.RepeatedWarning{
 		{Warning: lab.Warning{Code: "other-load", Text: "others", Taints: []string{"*"}, MostError: 0.4}}}
 	if c := only(t, Compare(knowledge(t), base, []Run{disturbed}, others(100, 4))); c.Suggests != nil {
 		t.Errorf("others could explain it: %s suggests %+v", c.Verdict, c.Suggests)

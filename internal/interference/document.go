@@ -25,9 +25,9 @@ type Document struct {
 	// Passes over all combinations.
 	Passes int `json:"passes"`
 	// Run is the ID of the run that holds what was measured.
-	Run      string    `json:"run"`
-	Warnings []Warning `json:"warnings"`
-	Notes    []string  `json:"notes"`
+	Run      string         `json:"run"`
+	Warnings []GroupWarning `json:"warnings"`
+	Notes    []string       `json:"notes"`
 }
 
 // Group is one load.
@@ -108,14 +108,11 @@ type Answer struct {
 	Text    string  `json:"text"`
 }
 
-// Warning is a reason to distrust what was measured of some groups together.
-type Warning struct {
+// GroupWarning is a reason to distrust what was measured of some groups together.
+type GroupWarning struct {
 	// Groups that were loaded, by their place from 0; empty for the run as a whole.
 	Groups []int `json:"groups"`
 	// About is the group whose load it is about; -1 for all of them.
 	About int `json:"about"`
-	lab.Warning
-	// Repetitions that have it, of N that were measured; 0 for what was seen of all of them together.
-	Repetitions int `json:"repetitions,omitempty"`
-	N           int `json:"n,omitempty"`
+	lab.CountedWarning
 }

@@ -108,12 +108,12 @@ func (r record) alone(groups []int) map[int]float64 {
 }
 
 // Analyse makes the document.
-func Analyse(groups []Group, measured []Measured, warnings []Warning, notes []string, terms Terms) Document {
+func Analyse(groups []Group, measured []Measured, warnings []GroupWarning, notes []string, terms Terms) Document {
 	r := recordOf(measured)
 	d := Document{Schema: Schema, Groups: slices.Clone(groups), Combinations: []CombinationResult{},
 		Shared: []SharedCeiling{},
 		Margin: terms.Margin, Alpha: terms.Alpha, Passes: terms.Passes,
-		Warnings: append([]Warning{}, warnings...), Notes: append([]string{}, notes...)}
+		Warnings: append([]GroupWarning{}, warnings...), Notes: append([]string{}, notes...)}
 	combinations := Combinations(len(groups))
 	for _, c := range combinations {
 		if len(c) > 1 {

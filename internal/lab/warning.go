@@ -1,8 +1,6 @@
 package lab
 
-import (
-	"slices"
-)
+import "slices"
 
 // AddRunWarnings adds what checks of the whole run found: by cell ID, with "" for the run.
 func (r *Run) AddRunWarnings(found map[string][]Warning) {
@@ -47,4 +45,30 @@ func (w Warning) Tainted(metric string) bool {
 		}
 	}
 	return false
+}
+
+// RepeatedWarning is a warning with how many repetitions of a cell have it; 0 for one about the cell, or the run, as a
+// whole.
+type RepeatedWarning struct {
+	Warning
+	Repetitions int `json:"repetitions,omitempty"`
+}
+
+// CountedWarning is a warning that so many of N repetitions have, failed ones included; of 0 where it is about all of
+// them together.
+type CountedWarning struct {
+	RepeatedWarning
+	N int `json:"n,omitempty"`
+}
+
+// CellWarning is a warning with the cell that it is about; empty for the whole run.
+type CellWarning struct {
+	Cell string `json:"cell,omitempty"`
+	CountedWarning
+}
+
+// In returns the warning as one that so many of n repetitions of a cell have. An empty cell and zeros are of the whole
+// run.
+func (w Warning) In(cell string, repetitions, n int) CellWarning {
+	return CellWarning{cell, CountedWarning{RepeatedWarning{w, repetitions}, n}}
 }

@@ -82,7 +82,7 @@ type analysis struct {
 }
 
 // Analyze makes the document.
-func Analyze(steps []Step, loads []Load, measured []Measured, warnings []Warning, notes []string,
+func Analyze(steps []Step, loads []Load, measured []Measured, warnings []RungWarning, notes []string,
 	terms Terms) Document {
 	c := &analysis{steps: steps, terms: terms,
 		values: make([]map[string]map[int]map[string]float64, len(steps))}
@@ -96,7 +96,7 @@ func Analyze(steps []Step, loads []Load, measured []Measured, warnings []Warning
 		c.values[m.Rung][m.Cell][m.Block] = m.Values
 	}
 	d := Document{Schema: Schema, Rungs: []Rung{}, Margin: terms.Margin, Alpha: terms.Alpha, Passes: terms.Passes,
-		Warnings: append([]Warning{}, warnings...), Notes: append([]string{}, notes...)}
+		Warnings: append([]RungWarning{}, warnings...), Notes: append([]string{}, notes...)}
 	var logs [][][]float64 // by rung and load
 	for i, s := range steps {
 		rung := s.Rung
@@ -129,7 +129,7 @@ func Analyze(steps []Step, loads []Load, measured []Measured, warnings []Warning
 }
 
 // tainting are the codes of the warnings that cast doubt on a metric of a cell at a rung.
-func tainting(warnings []Warning, rung int, cell, metric string) []string {
+func tainting(warnings []RungWarning, rung int, cell, metric string) []string {
 	var codes []string
 	for _, w := range warnings {
 		if w.Rung == rung && (w.Cell == "" || w.Cell == cell) && w.Tainted(metric) && !slices.Contains(codes, w.Code) {

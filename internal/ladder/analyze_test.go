@@ -253,7 +253,7 @@ func TestLoadsThatFailedPromiseNothing(t *testing.T) {
 		}
 	}
 	d := Analyze(m.steps, []Load{read1m()}, measured,
-		[]Warning{{Rung: 9, Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"}}}}, nil,
+		[]RungWarning{{9, lab.Warning{Code: "page-cache", Taints: []string{"read.*"}}.In("", 0, 0)}}, nil,
 		Terms{Margin: 0.05, Alpha: 0.05, Passes: 4})
 	for i, want := range map[int]bool{3: false, 6: false, 7: false, 8: false, 9: false} {
 		if got := d.Rungs[i].Cells[0].Expected != nil; got != want {

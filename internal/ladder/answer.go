@@ -136,7 +136,7 @@ func highest(d *Document, cell string) (*Rung, *Cell) {
 // port's equals, which it is compared with, it is not what sets the port apart.
 func fullCores(d *Document, r *Rung, c *Cell) []string {
 	ofEquals := func(code string) bool {
-		return slices.ContainsFunc(d.Warnings, func(o Warning) bool {
+		return slices.ContainsFunc(d.Warnings, func(o RungWarning) bool {
 			return o.Code == code && o.Cell == c.Cell && r.Kind == Port && d.Rungs[o.Rung].Kind == Port &&
 				slices.Contains(c.Expected.Rungs, o.Rung)
 		})

@@ -29,8 +29,8 @@ type Document struct {
 	Alpha  float64 `json:"alpha"`
 	Claims int     `json:"claims"`
 	// Passes over all rungs.
-	Passes   int       `json:"passes"`
-	Warnings []Warning `json:"warnings"`
+	Passes   int           `json:"passes"`
+	Warnings []RungWarning `json:"warnings"`
 	// Notes say what was left out, and what is in doubt.
 	Notes []string `json:"notes"`
 }
@@ -176,15 +176,9 @@ type Answer struct {
 	Text    string  `json:"text"`
 }
 
-// Warning is a reason to distrust what was measured at a rung.
-type Warning struct {
+// RungWarning is a reason to distrust what was measured at a rung, in a cell or, where that is empty, in all of them.
+type RungWarning struct {
 	// Rung by its place, from 0.
 	Rung int `json:"rung"`
-	// Cell that it is about; empty for all of them.
-	Cell string `json:"cell,omitempty"`
-	lab.Warning
-	// Repetitions that have it, of N that were measured, failed ones included; 0 for what was seen of all of them
-	// together.
-	Repetitions int `json:"repetitions,omitempty"`
-	N           int `json:"n,omitempty"`
+	lab.CellWarning
 }

@@ -23,7 +23,7 @@ func healthyPorts() ports {
 		all: 96e9, either: 96e9}
 }
 
-func (p ports) analyze(r *rand.Rand, warnings ...Warning) Document {
+func (p ports) analyze(r *rand.Rand, warnings ...RungWarning) Document {
 	var steps []Step
 	var rates []float64
 	add := func(kind Kind, rate float64, places ...string) *Step {
@@ -101,15 +101,16 @@ func TestTheFirstRungOfANetworkThatFallsShort(t *testing.T) {
 func TestAFullCoreIsNamedWhereItSetsThePortApart(t *testing.T) {
 	p := healthyPorts()
 	p.loopback, p.alone[2], p.all, p.either = 150e9, 10e9, 82e9, 82e9
-	full := func(rung int) Warning {
-		return Warning{Rung: rung, Cell: "send",
-			Warning: lab.Warning{Code: "core-full", Text: "CPU 3 of the server was full", Taints: []string{}}}
+	full := func(rung int) RungWarning {
+		return RungWarning{rung, lab.Warning{Code: "core-full", Text: "CPU 3 of the server was full",
+			Taints: []string{}}.In("send", 0, 0)}
 	}
 	const short, equal = 4, 2 // the loopback and the flow are below the ports
 	for _, c := range []struct {
-		at    []Warning
+		at    []RungWarning
 		named bool
-	}{{[]Warning{full(short)}, true}, {[]Warning{full(short), full(equal)}, false}, {[]Warning{full(equal)}, false}} {
+	}{{[]RungWarning{full(short)}, true}, {[]RungWarning{full(short), full(equal)}, false},
+		{[]RungWarning{full(equal)}, false}} {
 		d := p.analyze(rand.New(rand.NewPCG(7, 1)), c.at...)
 		if d.Answer.Rung == nil || *d.Answer.Rung != short || strings.Contains(d.Answer.Text, "CPU 3") != c.named {
 			t.Errorf("%d warnings: %s", len(c.at), d.Answer.Text)

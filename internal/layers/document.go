@@ -20,7 +20,7 @@ type Document struct {
 	Steps      []Step  `json:"steps"`
 	Sums       []Sum   `json:"sums"`
 	// Warnings of all layers, from the bottom up.
-	Warnings []Warning `json:"warnings"`
+	Warnings []LayerWarning `json:"warnings"`
 	// Notes say what was left out, and what is in doubt about the stack.
 	Notes []string `json:"notes"`
 }
@@ -34,20 +34,14 @@ func NotStacked(upper, lower string) lab.Warning {
 
 // Stacked says that no layer is known to lie elsewhere than on the one below.
 func (d *Document) Stacked() bool {
-	return !slices.ContainsFunc(d.Warnings, func(w Warning) bool { return w.Code == "not-stacked" })
+	return !slices.ContainsFunc(d.Warnings, func(w LayerWarning) bool { return w.Code == "not-stacked" })
 }
 
-// Warning is a reason to distrust what was measured at a layer.
-type Warning struct {
+// LayerWarning is a reason to distrust what was measured at a layer, in a cell or, where that is empty, in all of them.
+type LayerWarning struct {
 	// Layer by its place in Layers, from 0.
 	Layer int `json:"layer"`
-	// Cell that it is about; empty for all of them.
-	Cell string `json:"cell,omitempty"`
-	lab.Warning
-	// Repetitions that have it, of N that were measured, failed ones included; 0 for what was seen of all of them
-	// together.
-	Repetitions int `json:"repetitions,omitempty"`
-	N           int `json:"n,omitempty"`
+	lab.CellWarning
 }
 
 // Layer is one place that was measured.

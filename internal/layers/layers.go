@@ -27,9 +27,9 @@ type Cell struct {
 const confidence = 0.95
 
 // Compare makes the document. Cells are those that all layers were measured with.
-func Compare(list []Layer, cells []Cell, measured []Measured, warnings []Warning, notes []string) Document {
+func Compare(list []Layer, cells []Cell, measured []Measured, warnings []LayerWarning, notes []string) Document {
 	d := Document{Schema: Schema, Layers: list, Confidence: confidence, Steps: []Step{}, Sums: []Sum{},
-		Warnings: append([]Warning{}, warnings...), Notes: append([]string{}, notes...)}
+		Warnings: append([]LayerWarning{}, warnings...), Notes: append([]string{}, notes...)}
 	for _, cell := range cells {
 		v := byLayer(len(list), cell.ID, measured)
 		for _, metric := range metricsOf(cell) {
@@ -50,7 +50,7 @@ func Compare(list []Layer, cells []Cell, measured []Measured, warnings []Warning
 }
 
 // tainting are the codes of the warnings that cast doubt on a metric of a cell at a layer.
-func tainting(warnings []Warning, layer int, cell, metric string) []string {
+func tainting(warnings []LayerWarning, layer int, cell, metric string) []string {
 	var codes []string
 	for _, w := range warnings {
 		about := w.Layer == layer && (w.Cell == "" || w.Cell == cell)

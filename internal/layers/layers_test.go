@@ -130,12 +130,11 @@ func TestRatiosAgreeWithTheMeansBesideThem(t *testing.T) {
 }
 
 func TestAWarningTaintsItsOwnLayerAndMetrics(t *testing.T) {
-	warnings := []Warning{
-		{Layer: 1, Cell: "randread", Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"}},
-			Repetitions: 2, N: 4},
-		{Layer: 2, Warning: lab.Warning{Code: "memory-backed", Taints: []string{"*"}}},
-		{Layer: 2, Cell: "another", Warning: lab.Warning{Code: "errors", Taints: []string{"*"}}},
-		{Layer: 3, Warning: NotStacked("files", "crypt")},
+	warnings := []LayerWarning{
+		{Layer: 1, CellWarning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"}}.In("randread", 2, 4)},
+		{Layer: 2, CellWarning: lab.Warning{Code: "memory-backed", Taints: []string{"*"}}.In("", 0, 0)},
+		{Layer: 2, CellWarning: lab.Warning{Code: "errors", Taints: []string{"*"}}.In("another", 0, 0)},
+		{Layer: 3, CellWarning: NotStacked("files", "crypt").In("", 0, 0)},
 	}
 	d := Compare(stack(), []Cell{oneAtATime()}, measure(rand.New(rand.NewPCG(4, 4)), []float64{0, 1e-6, 1e-6, 1e-6}, 4),
 		warnings, nil)

@@ -16,8 +16,8 @@ func WarningBlocks(all []Mark) []document.Block {
 	for _, m := range all {
 		w := document.Warning{Sign: m.Sign(), Code: m.Code, Explained: Explained(m.Code)}
 		for _, t := range m.Texts {
-			w.Texts = append(w.Texts, document.WarningText{Text: t.Text, About: t.about(most),
-				All: t.about(len(t.cells))})
+			w.Texts = append(w.Texts, document.WarningText{Text: t.Text, About: t.aboutText(most),
+				All: t.aboutText(len(t.about))})
 		}
 		blocks = append(blocks, w)
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/validity"
 )
 
@@ -22,20 +22,23 @@ type Mark struct {
 	Texts []MarkedText
 }
 
-// MarkedText is one sentence with the cells that it was said of; none for a warning about the run.
+// MarkedText is one sentence with what it was said of; nothing for a warning about the run.
 type MarkedText struct {
 	Text  string
-	cells []*summary.Cell
-	// names of the cells, with parameters where the run has several cells of the job.
-	names []string
-	// repetitions of each of the cells that it occurred in.
-	repetitions []int
+	about []about
+}
+
+// about is what a warning is about, with how many of its n repetitions have it. The name of a cell has parameters where
+// the run has several cells of the job.
+type about struct {
+	name           string
+	repetitions, n int
 }
 
 func (m Mark) Sign() string { return "!" + strconv.Itoa(m.Number) }
 
-// AddMark adds a warning about a cell that is called by a name, nil for one about the whole run.
-func AddMark(all []Mark, w summary.Warning, c *summary.Cell, name string) []Mark {
+// AddMark adds a warning about what is called by a name; empty for the whole run.
+func AddMark(all []Mark, w lab.CountedWarning, name string) []Mark {
 	i := slices.IndexFunc(all, func(m Mark) bool { return m.Code == w.Code })
 	if i < 0 {
 		i = len(all)
@@ -52,28 +55,27 @@ func AddMark(all []Mark, w summary.Warning, c *summary.Cell, name string) []Mark
 		j = len(*texts)
 		*texts = append(*texts, MarkedText{Text: w.Text})
 	}
-	if t := &(*texts)[j]; c != nil {
-		t.cells, t.names, t.repetitions = append(t.cells, c), append(t.names, name),
-			append(t.repetitions, w.Repetitions)
+	if t := &(*texts)[j]; name != "" {
+		t.about = append(t.about, about{name, w.Repetitions, w.N})
 	}
 	return all
 }
 
-// about names the cells of a text: "randread, randwrite and 4 more", with how many of their repetitions had it when it
-// was not all of them.
-func (t MarkedText) about(most int) string {
-	if len(t.cells) == 0 {
+// aboutText names the cells of a text: "randread, randwrite and 4 more", with how many of their repetitions had it when
+// it was not all of them.
+func (t MarkedText) aboutText(most int) string {
+	if len(t.about) == 0 {
 		return "the whole run"
 	}
 	var names []string
-	for i, c := range t.cells {
-		if i == most && len(t.cells) > most+1 {
-			names = append(names, strconv.Itoa(len(t.cells)-most)+" more")
+	for i, a := range t.about {
+		if i == most && len(t.about) > most+1 {
+			names = append(names, strconv.Itoa(len(t.about)-most)+" more")
 			break
 		}
-		name := t.names[i]
-		if t.repetitions[i] > 0 && t.repetitions[i] < c.N {
-			name += " (" + strconv.Itoa(t.repetitions[i]) + " of " + prose.Count(c.N, "repetition") + ")"
+		name := a.name
+		if a.repetitions > 0 && a.repetitions < a.n {
+			name += " (" + strconv.Itoa(a.repetitions) + " of " + prose.Count(a.n, "repetition") + ")"
 		}
 		names = append(names, name)
 	}
@@ -107,13 +109,13 @@ func CheckTitle(code string) string {
 	return ""
 }
 
-// Names of the cells that a mark is about and that are kept, each once.
-func (m Mark) Names(keep func(*summary.Cell) bool) []string {
+// Names of what a mark is about, each once.
+func (m Mark) Names() []string {
 	var all []string
 	for _, t := range m.Texts {
-		for i, name := range t.names {
-			if !slices.Contains(all, name) && keep(t.cells[i]) {
-				all = append(all, name)
+		for _, a := range t.about {
+			if !slices.Contains(all, a.name) {
+				all = append(all, a.name)
 			}
 		}
 	}

@@ -78,18 +78,18 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 	if err != nil {
 		return interference.Document{}, err
 	}
-	var warnings []interference.Warning
+	var warnings []interference.GroupWarning
 	for _, w := range found {
 		if !ofRates(w.Warning) {
 			continue
 		}
 		i := strings.LastIndex(w.Cell, "@")
-		about := -1
+		groups, about := append([]int{}, combinations[w.Cell[:max(i, 0)]]...), -1
 		if g, ok := place[w.Cell[i+1:]]; ok && i >= 0 {
 			about = g
 		}
-		warnings = append(warnings, interference.Warning{Groups: append([]int{}, combinations[w.Cell[:max(i, 0)]]...),
-			About: about, Warning: w.Warning, Repetitions: w.Repetitions, N: w.N})
+		warnings = append(warnings, interference.GroupWarning{Groups: groups, About: about,
+			CountedWarning: w.CountedWarning})
 	}
 	d := interference.Analyse(groups, measured, warnings, nil, terms)
 	d.Run = b.Run.ID

@@ -48,17 +48,17 @@ func otherSessions(p *app.App, compared []compare.Run, anyway bool) func(of comp
 // Spoiled says whether warnings of the load keep a metric of the cell from being compared; those of the whole run are
 // not asked.
 func Spoiled(weights map[string]validity.Weight, c history.Cell, metric string) bool {
-	warnings := make([]compare.Warning, 0, len(c.Warnings)+len(c.OfRepetitions))
+	warnings := make([]lab.RepeatedWarning, 0, len(c.Warnings)+len(c.OfRepetitions))
 	for _, w := range c.Warnings {
-		warnings = append(warnings, compare.Warning{Warning: w})
+		warnings = append(warnings, lab.RepeatedWarning{Warning: w})
 	}
 	had := map[string]int{}
 	for _, w := range c.OfRepetitions {
 		had[w.Code]++
-		warnings = append(warnings, compare.Warning{Warning: w, Repetitions: had[w.Code]})
+		warnings = append(warnings, lab.RepeatedWarning{Warning: w, Repetitions: had[w.Code]})
 	}
-	return slices.ContainsFunc(warnings, func(w compare.Warning) bool {
-		return w.Spoils(weights, metric, len(c.Values[metric]))
+	return slices.ContainsFunc(warnings, func(w lab.RepeatedWarning) bool {
+		return compare.Spoils(w, weights, metric, len(c.Values[metric]))
 	})
 }
 

@@ -20,9 +20,9 @@ func soakResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, 
 		all = append(all, r)
 	}
 	found, err := app.WarningsOf(b)
-	warnings := []soak.Warning{}
+	warnings := []lab.CountedWarning{}
 	for _, w := range found {
-		warnings = append(warnings, soak.Warning{Warning: w.Warning, Repetitions: w.Repetitions, N: w.N})
+		warnings = append(warnings, w.CountedWarning)
 	}
 	d := soak.Analyse(b.Run, all, warnings)
 	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {

@@ -17,7 +17,7 @@ import (
 type StagedRun struct {
 	lab.Run
 	Measured iter.Seq2[lab.Repetition, error]
-	warnings []stages.Warning
+	warnings []lab.CellWarning
 	// parts are the runs that it is made of.
 	parts []lab.Run
 }
@@ -68,8 +68,8 @@ func StagedRunOf(p *app.App, b *store.Bundle) (StagedRun, error) {
 
 // warningsOfParts are those of all stages, each a run of its own. What is about one of these runs as a whole is about
 // all of its cells; what all say alike is about everything.
-func warningsOfParts(parts []*store.Bundle) ([]stages.Warning, error) {
-	var all [][]stages.Warning
+func warningsOfParts(parts []*store.Bundle) ([]lab.CellWarning, error) {
+	var all [][]lab.CellWarning
 	for i, part := range parts {
 		found, err := stageWarnings(part, func(cell string) string { return app.PartCell(i, cell) })
 		if err != nil {
@@ -77,14 +77,14 @@ func warningsOfParts(parts []*store.Bundle) ([]stages.Warning, error) {
 		}
 		all = append(all, found)
 	}
-	var list []stages.Warning
+	var list []lab.CellWarning
 	for i, found := range all {
 		for _, w := range found {
-			same := func(o stages.Warning) bool { return o.Cell == "" && o.Code == w.Code && o.Text == w.Text }
+			same := func(o lab.CellWarning) bool { return o.Cell == "" && o.Code == w.Code && o.Text == w.Text }
 			switch {
 			case w.Cell != "":
 				list = append(list, w)
-			case !slices.ContainsFunc(all, func(of []stages.Warning) bool { return !slices.ContainsFunc(of, same) }):
+			case !slices.ContainsFunc(all, func(of []lab.CellWarning) bool { return !slices.ContainsFunc(of, same) }):
 				if !slices.ContainsFunc(list, same) {
 					list = append(list, w)
 				}
@@ -99,13 +99,12 @@ func warningsOfParts(parts []*store.Bundle) ([]stages.Warning, error) {
 	return list, nil
 }
 
-func stageWarnings(b *store.Bundle, named func(cell string) string) ([]stages.Warning, error) {
+func stageWarnings(b *store.Bundle, named func(cell string) string) ([]lab.CellWarning, error) {
 	known, err := app.WarningsOf(b)
-	var all []stages.Warning
-	for _, w := range known {
-		all = append(all, stages.Warning{Cell: named(w.Cell), Warning: w.Warning, Repetitions: w.Repetitions, N: w.N})
+	for i := range known {
+		known[i].Cell = named(known[i].Cell)
 	}
-	return all, err
+	return known, err
 }
 
 // againstFewer holds each stage of an NFS server against the one with less of one thing: more paths against one, RDMA

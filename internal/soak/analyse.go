@@ -11,7 +11,7 @@ import (
 )
 
 // Analyse makes the document of a run of one cell from its repetitions, in any order.
-func Analyse(run lab.Run, repetitions []lab.Repetition, warnings []Warning) Document {
+func Analyse(run lab.Run, repetitions []lab.Repetition, warnings []lab.CountedWarning) Document {
 	cell := run.Cells[0]
 	d := Document{Schema: Schema, Run: run.ID, Job: cell.Job, Params: cell.Params, Target: run.Targets[0].Target,
 		Place: run.Targets[0].Place, Planned: cell.Repetitions, Seconds: fio.WantedRuntime(cell.Params).Seconds(),

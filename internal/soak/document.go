@@ -27,18 +27,11 @@ type Document struct {
 	Seconds float64 `json:"seconds"`
 	Failed  int     `json:"failed"`
 	// Metrics are what was followed: the rate of each direction, or the latency where the load sets its rate.
-	Metrics  []Metric  `json:"metrics"`
-	Margin   float64   `json:"margin"`
-	Alpha    float64   `json:"alpha"`
-	Warnings []Warning `json:"warnings"`
-}
-
-// Warning is a reason to distrust the result.
-type Warning struct {
-	lab.Warning
-	// Repetitions are the rounds that have it, of N that were measured; both 0 for what is about the run.
-	Repetitions int `json:"repetitions,omitempty"`
-	N           int `json:"n,omitempty"`
+	Metrics []Metric `json:"metrics"`
+	Margin  float64  `json:"margin"`
+	Alpha   float64  `json:"alpha"`
+	// Warnings with how many of the rounds have them.
+	Warnings []lab.CountedWarning `json:"warnings"`
 }
 
 // Metric is one quantity over the rounds.

@@ -20,7 +20,7 @@ type Options struct {
 	// Published tables to compare with what was measured.
 	Published []reference.Table
 	// Warnings that the run has already.
-	Warnings []Warning
+	Warnings []lab.CellWarning
 }
 
 // confidence of the interval of an efficiency, each by itself.

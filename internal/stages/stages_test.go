@@ -224,14 +224,13 @@ func TestWarningsGoAlong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Make(run, sequence(reps, nil), Options{Links: map[string]ceiling.Links{"a": l}, Warnings: []Warning{
-		{Cell: "a-0", Warning: lab.Warning{Code: "stalls", Text: "it stood still", Taints: []string{"*"}},
-			Repetitions: 1, N: 2},
-		{Cell: "a-0", Warning: lab.Warning{Code: "latency-clipped", Text: "too high",
-			Taints: []string{"write.latency.*"}}},
-		{Cell: "a-0", Warning: lab.Warning{Code: "at-one-of-several", Text: "of the facts", Taints: []string{}},
-			Repetitions: 2, N: 2},
-		{Warning: lab.Warning{Code: "few-repetitions", Text: "too few", Taints: []string{"*"}}},
+	links := map[string]ceiling.Links{"a": l}
+	d, err := Make(run, sequence(reps, nil), Options{Links: links, Warnings: []lab.CellWarning{
+		lab.Warning{Code: "stalls", Text: "it stood still", Taints: []string{"*"}}.In("a-0", 1, 2),
+		lab.Warning{Code: "latency-clipped", Text: "too high",
+			Taints: []string{"write.latency.*"}}.In("a-0", 0, 0),
+		lab.Warning{Code: "at-one-of-several", Text: "of the facts", Taints: []string{}}.In("a-0", 2, 2),
+		lab.Warning{Code: "few-repetitions", Text: "too few", Taints: []string{"*"}}.In("", 0, 0),
 	}})
 	if err != nil {
 		t.Fatal(err)

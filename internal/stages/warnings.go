@@ -11,15 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Warning is one that a run has, about a cell or, where that is empty, about all of it.
-type Warning struct {
-	Cell string
-	lab.Warning
-	Repetitions, N int
-}
-
 // addWarnings takes over what the run was known to have, unless it taints other numbers only.
-func (d *Document) addWarnings(known []Warning) {
+func (d *Document) addWarnings(known []lab.CellWarning) {
 	for _, w := range known {
 		f := Finding{Warning: w.Warning, Repetitions: w.Repetitions, N: w.N}
 		for i, r := range d.Rows {

@@ -41,9 +41,7 @@ func Comparable(s Run, run lab.Run, name string, all []lab.Fact, hide bool) comp
 					Repetition: v.Repetition, Boot: v.Boot, Block: v.Block, Start: v.Start, Confirms: v.Confirms})
 			}
 		}
-		for _, w := range c.Warnings {
-			cell.Warnings = append(cell.Warnings, compare.Warning{Warning: w.Warning, Repetitions: w.Repetitions})
-		}
+		cell.Warnings = append(cell.Warnings, c.Warnings...)
 		if s.Experiment == nil {
 			out.Cells = append(out.Cells, cell)
 		} else {
@@ -79,7 +77,7 @@ func addCell(cells []compare.Cell, c compare.Cell) []compare.Cell {
 		cells[i].Values[metric] = append(cells[i].Values[metric], values...)
 	}
 	for _, w := range c.Warnings {
-		if !slices.ContainsFunc(cells[i].Warnings, func(o compare.Warning) bool { return o.Code == w.Code }) {
+		if !slices.ContainsFunc(cells[i].Warnings, func(o lab.RepeatedWarning) bool { return o.Code == w.Code }) {
 			cells[i].Warnings = append(cells[i].Warnings, w)
 		}
 	}

@@ -64,7 +64,7 @@ func assemble(run lab.Run, gathered map[string]*gathering) Run {
 		Design:   run.MadeBy(),
 		Targets:  slices.Clone(run.Targets),
 		Cells:    make([]Cell, 0, len(run.Cells)),
-		Warnings: []Warning{},
+		Warnings: []lab.RepeatedWarning{},
 	}
 	if len(run.Events) > 0 {
 		s.Events = &Events{Schema: EventSchema, Events: run.Events, Loads: []EventLoad{}}
@@ -74,7 +74,7 @@ func assemble(run lab.Run, gathered map[string]*gathering) Run {
 	}
 	for _, w := range run.Warnings {
 		// Warnings about the run are kept apart when their texts differ: one code can be about several cells.
-		if !slices.ContainsFunc(s.Warnings, func(have Warning) bool {
+		if !slices.ContainsFunc(s.Warnings, func(have lab.RepeatedWarning) bool {
 			return have.Code == w.Code && have.Text == w.Text
 		}) {
 			s.Warnings = append(s.Warnings, firstOf(w))
@@ -115,14 +115,14 @@ type gathering struct {
 	calls      []TransportCalls
 	paths      paths.Counted
 	command    []string
-	warnings   []Warning
+	warnings   []lab.RepeatedWarning
 	ceilings   []ceiling.Ceiling
 	eventLoads []EventLoad
 }
 
 func newGathering(ceilings []ceiling.Ceiling) *gathering {
 	return &gathering{ceilings: ceilings, values: map[string][]Value{}, latency: map[string]lab.Histogram{},
-		warnings: []Warning{}}
+		warnings: []lab.RepeatedWarning{}}
 }
 
 func (g *gathering) add(rep lab.Repetition) error {
@@ -191,14 +191,14 @@ func (g *gathering) addWarnings(warnings []lab.Warning) {
 			continue
 		}
 		counted = append(counted, w.Code)
-		i := slices.IndexFunc(g.warnings, func(have Warning) bool { return have.Code == w.Code })
+		i := slices.IndexFunc(g.warnings, func(have lab.RepeatedWarning) bool { return have.Code == w.Code })
 		g.warnings[i].Repetitions++
 	}
 }
 
 // addWarning keeps the first text of a code and all metrics that any of the same code taint.
-func addWarning(warnings []Warning, w lab.Warning) []Warning {
-	i := slices.IndexFunc(warnings, func(have Warning) bool { return have.Code == w.Code })
+func addWarning(warnings []lab.RepeatedWarning, w lab.Warning) []lab.RepeatedWarning {
+	i := slices.IndexFunc(warnings, func(have lab.RepeatedWarning) bool { return have.Code == w.Code })
 	if i < 0 {
 		return append(warnings, firstOf(w))
 	}
@@ -211,9 +211,9 @@ func addWarning(warnings []Warning, w lab.Warning) []Warning {
 }
 
 // firstOf is a warning that nothing was added to yet; its taints are its own, and never null in JSON.
-func firstOf(w lab.Warning) Warning {
+func firstOf(w lab.Warning) lab.RepeatedWarning {
 	w.Taints = append([]string{}, w.Taints...)
-	return Warning{Warning: w}
+	return lab.RepeatedWarning{Warning: w}
 }
 
 func (g *gathering) cell(cell lab.Cell, arm lab.Arm, run lab.Run) Cell {

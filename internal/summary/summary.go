@@ -66,7 +66,7 @@ type Run struct {
 	// Plateaus are cells that agree at the top although their loads differ.
 	Plateaus []Plateau `json:"plateaus,omitempty"`
 	// Warnings about the run as a whole; those about one cell are with the cell.
-	Warnings []Warning `json:"warnings"`
+	Warnings []lab.RepeatedWarning `json:"warnings"`
 }
 
 // Cell is one job at one combination of parameters and levels, over all its repetitions.
@@ -99,8 +99,8 @@ type Cell struct {
 	Transports []TransportCalls `json:"transports,omitempty"`
 	Paths      []paths.Share    `json:"paths,omitempty"`
 	// Command of the first repetition. Later ones differ in file names only.
-	Command  []string  `json:"command,omitempty"`
-	Warnings []Warning `json:"warnings"`
+	Command  []string              `json:"command,omitempty"`
+	Warnings []lab.RepeatedWarning `json:"warnings"`
 }
 
 // PortTraffic is what went through a port during a repetition.
@@ -181,13 +181,6 @@ type Value struct {
 type Series struct {
 	Repetition int `json:"repetition"`
 	lab.Series
-}
-
-// Warning is a reason to distrust a cell or the run. Repetitions is how many of the cell's repetitions it occurred
-// in; 0 for a warning about the run.
-type Warning struct {
-	lab.Warning
-	Repetitions int `json:"repetitions,omitempty"`
 }
 
 // Shown is the number that reports print.

@@ -20,7 +20,7 @@ func Analyze(in Input) Document {
 	d := Document{Schema: Schema, Run: in.Run, Factor: in.Factor, Levels: []Level{}, Share: s.Share, Margin: s.Margin,
 		Alpha:     s.Alpha,
 		MeansOnly: s.MeansOnly, PerVisit: in.PerVisit, Cells: []Cell{}, Groups: []Group{}, Totals: []Group{},
-		Warnings: []Warning{}, Notes: append([]string{}, in.Notes...)}
+		Warnings: []LevelWarning{}, Notes: append([]string{}, in.Notes...)}
 	for _, l := range in.Levels {
 		d.Levels = append(d.Levels, Level{Name: l.Name, Arm: l.ID, Number: numberOf(l.Name),
 			NotVerified: l.NotVerified})
@@ -39,8 +39,7 @@ func Analyze(in Input) Document {
 	}
 	d.Blocks = len(blocks)
 	for _, w := range in.Warnings {
-		d.Warnings = append(d.Warnings, Warning{Level: in.name(w.Level), Cell: w.Cell, Warning: w.Warning,
-			Repetitions: w.Repetitions, N: w.N})
+		d.Warnings = append(d.Warnings, LevelWarning{in.name(w.Level), w.CellWarning})
 	}
 	d.Curves = curves(&in)
 	if isRate(in.Factor) {

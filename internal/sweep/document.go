@@ -57,7 +57,7 @@ type Document struct {
 	// PerVisit is how many repetitions a visit is worth; absent where visits have one.
 	PerVisit *plan.PerVisit `json:"per_visit,omitempty"`
 	// Warnings, those of the whole run first.
-	Warnings []Warning `json:"warnings"`
+	Warnings []LevelWarning `json:"warnings"`
 	// Notes say what was left out.
 	Notes []string `json:"notes"`
 }
@@ -250,12 +250,8 @@ type Group struct {
 	Recommended *Recommended `json:"recommended,omitempty"`
 }
 
-// Warning is a reason to distrust what was measured.
-type Warning struct {
-	// Level and Cell that it is about; both empty for the whole run.
+// LevelWarning is a reason to distrust what was measured at a level in a cell; both are empty for the whole run.
+type LevelWarning struct {
 	Level string `json:"level,omitempty"`
-	Cell  string `json:"cell,omitempty"`
-	lab.Warning
-	Repetitions int `json:"repetitions,omitempty"`
-	N           int `json:"n,omitempty"`
+	lab.CellWarning
 }

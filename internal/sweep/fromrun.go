@@ -230,7 +230,7 @@ func (w *warningCounts) add(at place, warnings []lab.Warning) {
 		i := slices.IndexFunc(w.list[at], func(have WarningInput) bool { return have.Code == one.Code })
 		if i < 0 {
 			i = len(w.list[at])
-			w.list[at] = append(w.list[at], WarningInput{Level: at.level, Cell: at.cell, Warning: one})
+			w.list[at] = append(w.list[at], WarningInput{Level: at.level, CellWarning: one.In(at.cell, 0, 0)})
 		}
 		w.list[at][i].Repetitions++
 	}
@@ -239,13 +239,13 @@ func (w *warningCounts) add(at place, warnings []lab.Warning) {
 // addWarnings lists those of the run, of its cells, and of its repetitions.
 func (in *Input) addWarnings(run lab.Run, cells map[string]place, counts *warningCounts) {
 	for _, w := range run.Warnings {
-		in.Warnings = append(in.Warnings, WarningInput{Level: -1, Warning: w})
+		in.Warnings = append(in.Warnings, WarningInput{Level: -1, CellWarning: w.In("", 0, 0)})
 	}
 	for _, c := range run.Cells {
 		at, ok := cells[c.ID]
 		for _, w := range c.Warnings {
 			if ok {
-				in.Warnings = append(in.Warnings, WarningInput{Level: at.level, Cell: at.cell, Warning: w})
+				in.Warnings = append(in.Warnings, WarningInput{Level: at.level, CellWarning: w.In(at.cell, 0, 0)})
 			}
 		}
 	}

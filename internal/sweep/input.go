@@ -76,12 +76,9 @@ type Measured struct {
 
 // WarningInput is a reason to distrust a cell at a level.
 type WarningInput struct {
+	// Level is -1 where it is about the whole run. Cell is empty then, and where it is about all cells of the level.
 	Level int
-	// Cell is empty where it is about all cells of the level; Level is then -1 where it is about the whole run.
-	Cell string
-	lab.Warning
-	// Repetitions that have it, of N that were measured; 0 for what was seen of all of them together.
-	Repetitions, N int
+	lab.CellWarning
 }
 
 // Settings of the analysis. The zero value has the defaults.

@@ -77,7 +77,7 @@ func TestFasterForLackOfAFix(t *testing.T) {
 			{Name: "6.1.0-28-amd64", Facts: kernelFacts(fixed, "#1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)")},
 			{Name: "6.1.20", Facts: kernelFacts("Vulnerable: Microcode, no safe RET", "")},
 		}, Warnings: []WarningInput{
-			{Level: 1, Cell: "randread", Warning: lab.Warning{Code: "short-run", Taints: []string{"*"}}}}}
+			{Level: 1, CellWarning: lab.Warning{Code: "short-run", Taints: []string{"*"}}.In("randread", 0, 0)}}}
 	in.Measured = noisy(r, "randread", "read.iops", 10, 0.005, 100, 200, 200, 100, 100, 200, 150)
 	d := Analyze(in)
 	var names []string

@@ -123,11 +123,11 @@ func (r *row) allowFor(c stat.Change, i, j int, unseen *jumps) stat.Change {
 }
 
 // rhythmWarning returns the warning that the rhythm leaves levels undecided.
-func (r *row) rhythmWarning() Warning {
-	return Warning{Cell: r.cell.ID, Warning: lab.Warning{Code: "rhythm", Taints: []string{},
+func (r *row) rhythmWarning() LevelWarning {
+	return LevelWarning{CellWarning: lab.Warning{Code: "rhythm", Taints: []string{},
 		Text: fmt.Sprintf("the machine is slow and fast in a rhythm of %.1f visits, and the order of the levels "+
 			"resembles it, so differences of %s that the rhythm may have caused are undecided; let each visit take longer than the "+
-			"rhythm, or sweep again in another random order", r.rhythm.Period, r.metric)}}
+			"rhythm, or sweep again in another random order", r.rhythm.Period, r.metric)}.In(r.cell.ID, 0, 0)}
 }
 
 // turns returns the values as goodness, each with its level and the number of its visit.

@@ -58,17 +58,17 @@ type comparedJob struct {
 	name, params string
 	levels       map[string]float64
 	noise        float64
-	warnings     []compare.Warning
+	warnings     []lab.RepeatedWarning
 }
 
 // comparison is one of a base with two others, in which every verdict occurs.
 func comparison(t testing.TB) compare.Document {
 	t.Helper()
 	reads := func(iops float64) map[string]float64 { return map[string]float64{"read.iops": iops} }
-	cached := compare.Warning{Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"},
+	cached := lab.RepeatedWarning{Warning: lab.Warning{Code: "page-cache", Taints: []string{"read.*"},
 		Text: "40% of what fio read came from this machine's memory: fio read 10.0 GiB, the disk only 6.00 GiB; add " +
 			"direct=1"}, Repetitions: 8}
-	busy := compare.Warning{Warning: lab.Warning{Code: "other-load", Taints: []string{"*"},
+	busy := lab.RepeatedWarning{Warning: lab.Warning{Code: "other-load", Taints: []string{"*"},
 		Text: "1.20 GiB passed through nvme0n1 beside the 4.50 GiB that fio moved; stop that, or read these numbers " +
 			"as shared", MostError: 0.21}, Repetitions: 8}
 	debian := []comparedJob{
@@ -95,8 +95,8 @@ func comparison(t testing.TB) compare.Document {
 		{"paced", "rw=randread bs=4k iodepth=1 rate_iops=500",
 			map[string]float64{"read.latency.mean": 120e-6, "read.latency.p99": 290e-6}, 0.01, nil},
 		{"seqread-1m", "rw=read bs=1m iodepth=1", reads(2500), 0.003, nil},
-		{"cached", "rw=read bs=4k iodepth=1", reads(90e3), 0.01, []compare.Warning{cached}},
-		{"busy", "rw=randread bs=16k iodepth=4", reads(95e3), 0.01, []compare.Warning{busy}},
+		{"cached", "rw=read bs=4k iodepth=1", reads(90e3), 0.01, []lab.RepeatedWarning{cached}},
+		{"busy", "rw=randread bs=16k iodepth=4", reads(95e3), 0.01, []lab.RepeatedWarning{busy}},
 	}
 	flatcar := debian[:2]
 	facts := map[string]string{"kernel.release": "6.12.9", "kernel.cmdline": "quiet",

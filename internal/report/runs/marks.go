@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/summary"
 )
@@ -15,12 +16,12 @@ func marks(s *summary.Run) []report.Mark {
 	var out []report.Mark
 	names := summary.CellNames(s)
 	for _, w := range s.Warnings {
-		out = report.AddMark(out, w, nil, "")
+		out = report.AddMark(out, lab.CountedWarning{RepeatedWarning: w}, "")
 	}
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		for _, w := range c.Warnings {
-			out = report.AddMark(out, w, c, names[c.ID])
+			out = report.AddMark(out, lab.CountedWarning{RepeatedWarning: w, N: c.N}, names[c.ID])
 		}
 	}
 	return out
@@ -44,7 +45,7 @@ func signsText(all []report.Mark) string {
 }
 
 // ofCell are the marks of those warnings of a cell that are kept.
-func ofCell(all []report.Mark, c *summary.Cell, keep func(report.Mark, summary.Warning) bool) []report.Mark {
+func ofCell(all []report.Mark, c *summary.Cell, keep func(report.Mark, lab.RepeatedWarning) bool) []report.Mark {
 	var found []report.Mark
 	for _, m := range all {
 		for _, w := range c.Warnings {
@@ -58,7 +59,7 @@ func ofCell(all []report.Mark, c *summary.Cell, keep func(report.Mark, summary.W
 
 // signsFor are the signs of a cell's warnings that taint a metric: "!1 !3".
 func signsFor(all []report.Mark, c *summary.Cell, metric string) string {
-	return signsText(ofCell(all, c, func(_ report.Mark, w summary.Warning) bool { return w.Tainted(metric) }))
+	return signsText(ofCell(all, c, func(_ report.Mark, w lab.RepeatedWarning) bool { return w.Tainted(metric) }))
 }
 
 // measured are the metrics of a row that are there.
@@ -70,11 +71,11 @@ func (r row) measured() []string {
 // gives the signs of one metric.
 func rowSigns(all []report.Mark, r row) (whole string, of func(metric string) string) {
 	names := r.measured()
-	everywhere := func(_ report.Mark, w summary.Warning) bool {
+	everywhere := func(_ report.Mark, w lab.RepeatedWarning) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return !w.Tainted(name) })
 	}
 	return signsText(ofCell(all, r.cell, everywhere)), func(metric string) string {
-		return signsText(ofCell(all, r.cell, func(m report.Mark, w summary.Warning) bool {
+		return signsText(ofCell(all, r.cell, func(m report.Mark, w lab.RepeatedWarning) bool {
 			return w.Tainted(metric) && !everywhere(m, w)
 		}))
 	}

@@ -67,7 +67,7 @@ func TestPolicyInChromium(t *testing.T) {
 		for j := range named[i].Cells {
 			named[i].Cells[j].Job = attack
 			named[i].Cells[j].Warnings = append(named[i].Cells[j].Warnings,
-				summary.Warning{Warning: lab.Warning{Code: attack, Text: attack, Taints: []string{"*"}}})
+				lab.RepeatedWarning{Warning: lab.Warning{Code: attack, Text: attack, Taints: []string{"*"}}})
 		}
 	}
 	kinds["attack by name"] = written(t, "html", named, report.Options{})

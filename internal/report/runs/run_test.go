@@ -40,7 +40,7 @@ func oddRun(t *testing.T) summary.Run {
 	near.Latency = map[string]lab.Histogram{lab.Read: {Nanoseconds: []int64{100_000}, Counts: []uint64{7}}}
 	near.Series = []summary.Series{{Repetition: 1, Series: lab.Series{Metric: "read.bandwidth", Interval: 1,
 		Values: []float64{0, 1 << 40, 1}}}}
-	near.Warnings = []summary.Warning{{Warning: warning("stalls", "*"), Repetitions: 1}}
+	near.Warnings = []lab.RepeatedWarning{{Warning: warning("stalls", "*"), Repetitions: 1}}
 	return s
 }
 

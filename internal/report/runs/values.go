@@ -58,7 +58,7 @@ func cellValues(s *summary.Run, c *summary.Cell, params []paramColumn, yield fun
 }
 
 // codesFor are the codes of the warnings that taint a metric.
-func codesFor(warnings []summary.Warning, metric string) []string {
+func codesFor(warnings []lab.RepeatedWarning, metric string) []string {
 	var codes []string
 	for _, w := range warnings {
 		if w.Tainted(metric) && !slices.Contains(codes, w.Code) {

@@ -171,7 +171,7 @@ func (r runText) trust() string {
 	}
 	ofRun := 0
 	for _, w := range r.Warnings {
-		if r.doubts("", []summary.Warning{w}, "") {
+		if r.doubts("", []lab.RepeatedWarning{w}, "") {
 			ofRun++
 		}
 	}

@@ -39,23 +39,29 @@ func (r runText) briefText(m report.Mark) string {
 // briefAbout names the cells of a mark in a few words.
 func (r runText) briefAbout(m report.Mark) string {
 	const few = 2
-	names := m.Names(func(c *summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.Code) })
+	names, doubted := summary.CellNames(r.Run), map[string]bool{}
+	for _, c := range r.Cells {
+		if r.doubts(c.ID, c.Warnings, m.Code) {
+			doubted[names[c.ID]] = true
+		}
+	}
+	about := slices.DeleteFunc(m.Names(), func(name string) bool { return !doubted[name] })
 	switch {
 	case warns(r.Run, m.Code):
 		return "the whole run"
-	case len(names) == len(r.Cells) && len(names) > 1:
+	case len(about) == len(r.Cells) && len(about) > 1:
 		return "all"
-	case len(names) <= few:
-		return prose.List(names)
+	case len(about) <= few:
+		return prose.List(about)
 	}
-	return strconv.Itoa(len(names)) + " of " + strconv.Itoa(len(r.Cells))
+	return strconv.Itoa(len(about)) + " of " + strconv.Itoa(len(r.Cells))
 }
 
 // doubts says whether some warnings of a cell, or with no ID of the run, have a code, or any, and are a reason to
 // distrust what the table shows. That is not so of results that are kept on the disk under test, as they must be on a
 // machine with one disk, and of percentiles that stand nowhere.
-func (r runText) doubts(cell string, all []summary.Warning, code string) bool {
-	return slices.ContainsFunc(all, func(w summary.Warning) bool {
+func (r runText) doubts(cell string, all []lab.RepeatedWarning, code string) bool {
+	return slices.ContainsFunc(all, func(w lab.RepeatedWarning) bool {
 		switch {
 		case code != "" && w.Code != code || w.Code == "store-on-device":
 			return false
@@ -68,7 +74,7 @@ func (r runText) doubts(cell string, all []summary.Warning, code string) bool {
 
 // warns says whether a run as a whole has a warning.
 func warns(s *summary.Run, code string) bool {
-	return slices.ContainsFunc(s.Warnings, func(w summary.Warning) bool { return w.Code == code })
+	return slices.ContainsFunc(s.Warnings, func(w lab.RepeatedWarning) bool { return w.Code == code })
 }
 
 // rankMarks numbers the warnings in the order of their importance: what is only a note is last.
@@ -76,7 +82,7 @@ func (r *runText) rankMarks() {
 	r.marks, r.shown = marks(r.Run), shownMetrics(r.rows)
 	weights, ranks := validity.Weights(), map[string][3]int{}
 	for _, m := range r.marks {
-		rank := [3]int{r.rank(m.Code), 1, -len(m.Names(func(*summary.Cell) bool { return true }))}
+		rank := [3]int{r.rank(m.Code), 1, -len(m.Names())}
 		if !r.doubts("", r.Warnings, m.Code) &&
 			!slices.ContainsFunc(r.Cells, func(c summary.Cell) bool { return r.doubts(c.ID, c.Warnings, m.Code) }) {
 			r.notes, rank[0] = append(r.notes, m.Code), noteRank
@@ -118,7 +124,7 @@ func shownMetrics(lines []row) map[string][]string {
 // number of the table; 4 for the others.
 func (r runText) rank(code string) int {
 	tainted := func(c *summary.Cell, names []string) bool {
-		return slices.ContainsFunc(slices.Concat(r.Warnings, c.Warnings), func(w summary.Warning) bool {
+		return slices.ContainsFunc(slices.Concat(r.Warnings, c.Warnings), func(w lab.RepeatedWarning) bool {
 			return w.Code == code && slices.ContainsFunc(names, w.Tainted)
 		})
 	}
@@ -134,7 +140,7 @@ func (r runText) rank(code string) int {
 	lowest := 4
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		if len(r.shown[c.ID]) == 0 && slices.ContainsFunc(c.Warnings, func(w summary.Warning) bool {
+		if len(r.shown[c.ID]) == 0 && slices.ContainsFunc(c.Warnings, func(w lab.RepeatedWarning) bool {
 			return w.Code == code && len(w.Taints) > 0
 		}) {
 			return 0
@@ -187,7 +193,7 @@ func (r runText) answerSigns() string {
 	var signs []string
 	for _, m := range r.marks {
 		of := func(c *summary.Cell, metric string) bool {
-			return slices.ContainsFunc(c.Warnings, func(w summary.Warning) bool {
+			return slices.ContainsFunc(c.Warnings, func(w lab.RepeatedWarning) bool {
 				return w.Code == m.Code && w.Tainted(metric)
 			})
 		}

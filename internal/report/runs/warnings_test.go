@@ -17,7 +17,7 @@ import (
 func warned(ofRun []string, ofCells map[string][]lab.Warning) summary.Run {
 	s := summary.Run{ID: "7KQ4M2ZD9A", Suite: "quick", Status: lab.Complete}
 	for _, code := range ofRun {
-		s.Warnings = append(s.Warnings, summary.Warning{Warning: warning(code)})
+		s.Warnings = append(s.Warnings, lab.RepeatedWarning{Warning: warning(code)})
 	}
 	for i, job := range []string{"slow", "middle", "fast", "failed"} {
 		c := summary.Cell{ID: fmt.Sprint("c", i), Job: job, N: 3, Metrics: map[string]summary.Metric{},
@@ -30,7 +30,7 @@ func warned(ofRun []string, ofCells map[string][]lab.Warning) summary.Run {
 			}
 		}
 		for _, w := range ofCells[job] {
-			c.Warnings = append(c.Warnings, summary.Warning{Warning: w, Repetitions: 3})
+			c.Warnings = append(c.Warnings, lab.RepeatedWarning{Warning: w, Repetitions: 3})
 		}
 		s.Cells = append(s.Cells, c)
 	}

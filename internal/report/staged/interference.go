@@ -9,7 +9,6 @@ import (
 	"github.com/headroom/headroom/internal/interference"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
-	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -39,17 +38,11 @@ func Interference(d interference.Document, o report.Options) document.Document {
 func interferenceMarks(d *interference.Document) []report.Mark {
 	var all []report.Mark
 	for _, w := range d.Warnings {
-		if len(w.Groups) == 0 {
-			all = report.AddMark(all, summary.Warning{Warning: w.Warning}, nil, "")
-			continue
-		}
 		about := groupNames(d, w.Groups)
 		if w.About >= 0 && len(w.Groups) > 1 {
 			about = d.Groups[w.About].Name + " in " + about
 		}
-		all = report.AddMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N},
-			about)
+		all = report.AddMark(all, w.CountedWarning, about)
 	}
 	return all
 }

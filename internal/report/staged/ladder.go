@@ -9,7 +9,6 @@ import (
 	"github.com/headroom/headroom/internal/ladder"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
-	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -84,15 +83,13 @@ func ladderMarks(d *ladder.Document) []report.Mark {
 		if w.Cell != "" {
 			about = titles[w.Cell] + " on " + about
 		}
-		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N},
-			about)
+		out = report.AddMark(out, w.CountedWarning, about)
 	}
 	return out
 }
 
 // taintsShown says whether a warning is about a number that the tables show, or about a run as a whole.
-func taintsShown(d *ladder.Document, w ladder.Warning) bool {
+func taintsShown(d *ladder.Document, w ladder.RungWarning) bool {
 	if w.Cell == "" {
 		return true
 	}

@@ -54,8 +54,8 @@ func sharedLink() ladder.Document {
 	}
 	load := ladder.Load{Title: "read 1m q8",
 		Cell: lab.Cell{ID: "read", Params: map[string]string{"rw": "read", "bs": "1m"}}}
-	warnings := []ladder.Warning{{Rung: 5, Cell: "read", Warning: lab.Warning{Code: "busy",
-		Text: "something else used the disks", Taints: []string{"read.*"}}, Repetitions: 1, N: 6}}
+	warnings := []ladder.RungWarning{{Rung: 5, CellWarning: lab.Warning{Code: "busy",
+		Text: "something else used the disks", Taints: []string{"read.*"}}.In("read", 1, 6)}}
 	return ladder.Analyze(steps, []ladder.Load{load}, measured, warnings, []string{"memory was measured with one job"},
 		ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: 6})
 }
@@ -116,7 +116,8 @@ func throughGuest() ladder.Document {
 		{Title: "read 1m q8", Cell: lab.Cell{ID: "read", Params: map[string]string{"rw": "read", "bs": "1m"}}},
 		{Title: "randread 4k q1",
 			Cell: lab.Cell{ID: "randread", Params: map[string]string{"rw": "randread", "bs": "4k"}}}}
-	warnings := []ladder.Warning{{Rung: 2, Warning: lab.Warning{Code: "emulated-guest", Text: "the guest is emulated"}}}
+	warnings := []ladder.RungWarning{{Rung: 2,
+		CellWarning: lab.Warning{Code: "emulated-guest", Text: "the guest is emulated"}.In("", 0, 0)}}
 	return ladder.Analyze(steps, loads, measured, warnings, nil,
 		ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: 6})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/headroom/headroom/internal/layers"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
-	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -122,9 +121,7 @@ func layersMarks(d *layers.Document) []report.Mark {
 			}
 			about = title + " on " + about
 		}
-		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N},
-			about)
+		out = report.AddMark(out, w.CountedWarning, about)
 	}
 	return out
 }

@@ -69,18 +69,18 @@ func TestWarningsOfLayersAreMarked(t *testing.T) {
 	}
 	cached := lab.Warning{Code: "page-cache", Text: "memory answered 99% of the reads", Taints: []string{"read.*"}}
 	for _, c := range []struct {
-		warnings       []layers.Warning
+		warnings       []layers.LayerWarning
 		want, unwanted []string
 	}{
-		{[]layers.Warning{{Layer: 0, Cell: "r", Warning: cached, Repetitions: 2, N: 6}},
+		{[]layers.LayerWarning{{Layer: 0, CellWarning: cached.In("r", 2, 6)}},
 			[]string{"on average !1", "/dev/loop0 7.50 µs !1", "!1 page-cache: memory answered 99% of the reads " +
 				"[randread 4k q1 on /dev/loop0 (2 of 6 repetitions)]", "added"},
 			[]string{"2.00 µs !1", "30.5 µs !1", "differs"}},
-		{[]layers.Warning{{Layer: 0, Cell: "r", Warning: cached, Repetitions: 6, N: 6},
-			{Layer: 1, Cell: "r", Warning: cached, Repetitions: 6, N: 6}},
+		{[]layers.LayerWarning{{Layer: 0, CellWarning: cached.In("r", 6, 6)},
+			{Layer: 1, CellWarning: cached.In("r", 6, 6)}},
 			[]string{"read latency mean !1 layer", "[randread 4k q1 on /dev/loop0 and randread 4k q1 on /srv]"},
 			[]string{"!2", "µs !1"}},
-		{[]layers.Warning{{Layer: 1, Warning: layers.NotStacked("/srv", "/dev/loop0")}},
+		{[]layers.LayerWarning{{Layer: 1, CellWarning: layers.NotStacked("/srv", "/dev/loop0").In("", 0, 0)}},
 			[]string{"/srv differs from /dev/loop0 by +23.0 µs on average",
 				"!1 not-stacked: /srv does not lie on /dev/loop0, so", "mean differs"},
 			[]string{"average !1", "added", "µs !1"}},

@@ -12,7 +12,6 @@ import (
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/soak"
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -27,13 +26,11 @@ func Soak(d soak.Document, o report.Options) document.Document {
 	add(document.Sentence{Role: document.Subject, Text: soakSubject(&d, where)})
 	var all []report.Mark
 	for _, w := range d.Warnings {
+		about := "the rounds"
 		if w.N == 0 {
-			all = report.AddMark(all, summary.Warning{Warning: w.Warning}, nil, "")
-			continue
+			about = ""
 		}
-		all = report.AddMark(all, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N},
-			"the rounds")
+		all = report.AddMark(all, w, about)
 	}
 	for i := range d.Metrics {
 		add(document.Sentence{Role: document.Answer, Text: soakAnswer(&d.Metrics[i])})

@@ -23,10 +23,10 @@ func soaked(rounds int, reads, writes func(i int) float64) soak.Document {
 		}
 		all = append(all, lab.Repetition{Start: time.Unix(int64(60*i), 0), Values: values})
 	}
-	return soak.Analyse(run, all, []soak.Warning{{Warning: lab.Warning{Code: "store-on-device",
-		Text: "the results are on the same disk", Taints: []string{}}},
-		{Warning: lab.Warning{Code: "generator-bound", Text: "fio had no CPU left", Taints: []string{"write.iops"}},
-			Repetitions: 2, N: rounds}})
+	return soak.Analyse(run, all, []lab.CountedWarning{lab.Warning{Code: "store-on-device",
+		Text: "the results are on the same disk", Taints: []string{}}.In("", 0, 0).CountedWarning,
+		lab.Warning{Code: "generator-bound", Text: "fio had no CPU left",
+			Taints: []string{"write.iops"}}.In("", 2, rounds).CountedWarning})
 }
 
 func fullCache() soak.Document {

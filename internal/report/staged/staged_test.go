@@ -28,9 +28,9 @@ func stackedLayers() layers.Document {
 				Values: map[string]float64{"read.latency.mean": mean + 1e-6*float64((block+layer)%3)}})
 		}
 	}
-	cached := layers.Warning{Layer: 2, Cell: "r", Repetitions: 2, N: 6,
-		Warning: lab.Warning{Code: "page-cache", Text: "memory answered 9% of the reads", Taints: []string{"read.*"}}}
-	return layers.Compare(stack, []layers.Cell{cell}, measured, []layers.Warning{cached},
+	cached := layers.LayerWarning{Layer: 2, CellWarning: lab.Warning{Code: "page-cache",
+		Text: "memory answered 9% of the reads", Taints: []string{"read.*"}}.In("r", 2, 6)}
+	return layers.Compare(stack, []layers.Cell{cell}, measured, []layers.LayerWarning{cached},
 		[]string{"2 cells that write were left out"})
 }
 
@@ -51,10 +51,9 @@ func sharedCeiling() interference.Document {
 			measured = append(measured, m)
 		}
 	}
-	lossy := interference.Warning{Groups: []int{0, 1}, About: 0, Repetitions: 3, N: 8,
-		Warning: lab.Warning{Code: "retransmits", Text: "0.2% of the segments were sent again",
-			Taints: []string{"send.*"}}}
-	d := interference.Analyse(groups, measured, []interference.Warning{lossy}, nil,
+	lossy := interference.GroupWarning{Groups: []int{0, 1}, About: 0, CountedWarning: lab.Warning{Code: "retransmits",
+		Text: "0.2% of the segments were sent again", Taints: []string{"send.*"}}.In("", 3, 8).CountedWarning}
+	d := interference.Analyse(groups, measured, []interference.GroupWarning{lossy}, nil,
 		interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha, Passes: 8})
 	d.Run = "7KQ4M2X9TD"
 	return d

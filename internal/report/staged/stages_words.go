@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/stages"
-	"github.com/headroom/headroom/internal/summary"
 )
 
 // stagesHeadline counts what weakens the table.
@@ -113,16 +112,16 @@ func stagesOfAll(d *stages.Document) []string {
 func stagesMarks(d *stages.Document) []report.Mark {
 	var out []report.Mark
 	for _, f := range d.Findings {
-		w := summary.Warning{Warning: f.Warning, Repetitions: f.Repetitions}
+		w := f.In("", f.Repetitions, f.N).CountedWarning
 		switch {
 		case len(f.Published) > 0:
-			out = report.AddMark(out, w, &summary.Cell{N: f.N}, publishedIn(d, f))
+			out = report.AddMark(out, w, publishedIn(d, f))
 		case len(f.Rows) == 0:
-			out = report.AddMark(out, w, nil, "")
+			out = report.AddMark(out, w, "")
 		}
 		for _, i := range f.Rows {
 			if len(f.Published) == 0 {
-				out = report.AddMark(out, w, &summary.Cell{N: f.N}, d.Rows[i].Title+" in "+d.Rows[i].Stage)
+				out = report.AddMark(out, w, d.Rows[i].Title+" in "+d.Rows[i].Stage)
 			}
 		}
 	}

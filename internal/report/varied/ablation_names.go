@@ -31,8 +31,7 @@ func newAblationText(d ablation.Document) ablationText {
 		t.jobs[c.ID], t.loads[c.ID] = names[i], prose.Join(c.Job, params[i])
 	}
 	for _, w := range d.Warnings {
-		t.marks = report.AddMark(t.marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N},
+		t.marks = report.AddMark(t.marks, w.In("", w.Repetitions, w.N).CountedWarning,
 			cmp.Or(t.jobs[w.Cell], w.Cell, "the whole run"))
 	}
 	return t

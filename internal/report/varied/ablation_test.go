@@ -61,7 +61,7 @@ func hardened(cells []ablation.Cell,
 	cost := func(setting string) rule.Cost { return costs[setting] }
 	d := ablation.Compute(design, measured, ablation.Terms{Margin: 0.03, Alpha: 0.05, Blocks: 8, MinBlocks: 3}, cost)
 	d.Run = "7KQ4M2X9TD"
-	d.Warnings = append(d.Warnings, ablation.Warning{Cell: "randread", Warning: lab.Warning{Code: "emulated",
+	d.Warnings = append(d.Warnings, ablation.ArmWarning{Cell: "randread", Warning: lab.Warning{Code: "emulated",
 		Text: "the guest was emulated, not virtualised", Taints: []string{"*"}}, Repetitions: 76, N: 76})
 	return d
 }

@@ -4,7 +4,6 @@ import (
 	"github.com/headroom/headroom/internal/bisection"
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/report"
-	"github.com/headroom/headroom/internal/summary"
 )
 
 // Search says which settings or steps make the slow state slow: the answer, a picture and a table of every
@@ -23,8 +22,7 @@ func Search(d bisection.Document, o report.Options) document.Document {
 	add(report.Sentences(document.Detail, proofText{d, names, metric}.left())...)
 	var marks []report.Mark
 	for _, w := range d.Warnings {
-		marks = report.AddMark(marks, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N}, "the whole run")
+		marks = report.AddMark(marks, w, "the whole run")
 	}
 	add(report.WarningBlocks(marks)...)
 	add(document.Folded{Title: "All that differs", Blocks: []document.Block{tables.differences()}},

@@ -53,10 +53,9 @@ func bisectionDocument() bisection.Document {
 			{Number: 5, Arm: "mix3", Purpose: "proof", Applied: []int{1, 2, 4}, Value: 6200,
 				Likeliest: []bisection.Candidate{with(2, 0.9992)}},
 		},
-		Warnings: []bisection.Warning{
-			{Warning: lab.Warning{Code: "emulated-guest", Text: "qemu:guest.yaml is emulated"}},
-			{Warning: lab.Warning{Code: "generator-bound", Text: "the fio job used 95% of a core"}, Repetitions: 2,
-				N: 9}},
+		Warnings: []lab.CountedWarning{
+			lab.Warning{Code: "emulated-guest", Text: "qemu:guest.yaml is emulated"}.In("", 0, 0).CountedWarning,
+			lab.Warning{Code: "generator-bound", Text: "the fio job used 95% of a core"}.In("", 2, 9).CountedWarning},
 	}
 }
 

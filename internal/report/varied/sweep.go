@@ -1,12 +1,12 @@
 package varied
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
-	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/sweep"
 )
 
@@ -65,20 +65,11 @@ func sweepMarks(d *sweep.Document) []report.Mark {
 	}
 	var out []report.Mark
 	for _, w := range d.Warnings {
-		title := titles[w.Cell]
-		if title == "" {
-			title = w.Cell
-		}
-		if w.Level == "" && w.Cell == "" {
-			out = report.AddMark(out, summary.Warning{Warning: w.Warning}, nil, "")
-			continue
-		}
-		where := title
+		where := cmp.Or(titles[w.Cell], w.Cell)
 		if w.Level != "" {
-			where = prose.Join(title, "at "+w.Level)
+			where = prose.Join(where, "at "+w.Level)
 		}
-		out = report.AddMark(out, summary.Warning{Warning: w.Warning, Repetitions: w.Repetitions},
-			&summary.Cell{N: w.N}, where)
+		out = report.AddMark(out, w.CountedWarning, where)
 	}
 	return out
 }

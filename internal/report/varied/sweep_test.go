@@ -48,8 +48,8 @@ func bySuite(blocks int, sizes ...string) sweep.Document {
 			}
 		}
 	}
-	in.Warnings = []sweep.WarningInput{{Level: 2, Cell: in.Cells[3].ID, Warning: lab.Warning{Code: "cpu-bound",
-		Text: "the fio process used 99% of a core", Taints: []string{"*"}}, Repetitions: 3, N: blocks}}
+	in.Warnings = []sweep.WarningInput{{Level: 2, CellWarning: lab.Warning{Code: "cpu-bound",
+		Text: "the fio process used 99% of a core", Taints: []string{"*"}}.In(in.Cells[3].ID, 3, blocks)}}
 	return sweep.Analyze(in)
 }
 
@@ -335,8 +335,8 @@ func oddSweep(loads int) sweep.Document {
 				Values: map[string]float64{"read.iops": rate, lab.CPUPerIO: rate}})
 		}
 	}
-	in.Warnings = []sweep.WarningInput{{Level: 1, Cell: in.Cells[0].ID, Repetitions: 1, N: 1, Warning: lab.Warning{
-		Code: "cpu-bound", Text: "the process " + long + " used 99% of a core", Taints: []string{"*"}}}}
+	in.Warnings = []sweep.WarningInput{{Level: 1, CellWarning: lab.Warning{Code: "cpu-bound",
+		Text: "the process " + long + " used 99% of a core", Taints: []string{"*"}}.In(in.Cells[0].ID, 1, 1)}}
 	return sweep.Analyze(in)
 }
 

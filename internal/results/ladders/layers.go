@@ -3,7 +3,6 @@ package ladders
 import (
 	"strings"
 
-	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/layers"
 	"github.com/headroom/headroom/internal/store"
@@ -14,8 +13,8 @@ import (
 func Layers(parts []*store.Bundle) (layers.Document, error) {
 	var list []layers.Layer
 	var measured []layers.Measured
-	var warnings []layers.Warning
-	err := eachPart(parts, func(i int, run lab.Run, repetitions []lab.Repetition, found []app.ShownWarning) {
+	var warnings []layers.LayerWarning
+	err := eachPart(parts, func(i int, run lab.Run, repetitions []lab.Repetition, found []lab.CellWarning) {
 		place := run.Targets[0].Place
 		list = append(list, layers.Layer{Name: LayerName(run), Kind: place.Kind, Filesystem: place.Filesystem,
 			Run: run.ID})
@@ -23,8 +22,7 @@ func Layers(parts []*store.Bundle) (layers.Document, error) {
 			measured = append(measured, layers.Measured{Layer: i, Cell: r.Cell, Block: r.Block, Values: r.Values})
 		}
 		for _, w := range found {
-			warnings = append(warnings, layers.Warning{Layer: i, Cell: w.Cell, Warning: w.Warning,
-				Repetitions: w.Repetitions, N: w.N})
+			warnings = append(warnings, layers.LayerWarning{Layer: i, CellWarning: w})
 		}
 	})
 	if err != nil {

@@ -64,21 +64,21 @@ func networkRates(b *store.Bundle) (ladder.Document, error) {
 	if err != nil {
 		return ladder.Document{}, err
 	}
-	var warnings []ladder.Warning
+	var warnings []ladder.RungWarning
 	for _, w := range found {
 		id, _, _ := strings.Cut(w.Cell, "@")
 		v, about := visits[id]
 		if !about {
-			warnings = append(warnings, ladder.Warning{Warning: w.Warning})
+			warnings = append(warnings, ladder.RungWarning{CellWarning: w.In("", 0, 0)})
 			continue
 		}
 		for _, direction := range v.directions {
-			printed := func(o ladder.Warning) bool {
+			printed := func(o ladder.RungWarning) bool {
 				return o.Rung == v.rung && o.Cell == direction && o.Code == w.Code
 			}
 			if !slices.ContainsFunc(warnings, printed) { // many pairs of a rung say the same
-				warnings = append(warnings, ladder.Warning{Rung: v.rung, Cell: direction, Warning: w.Warning,
-					Repetitions: w.Repetitions, N: w.N})
+				w.Cell = direction
+				warnings = append(warnings, ladder.RungWarning{Rung: v.rung, CellWarning: w})
 			}
 		}
 	}

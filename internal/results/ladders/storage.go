@@ -13,7 +13,7 @@ import (
 
 // eachPart reads what was saved of each place, from the bottom up: its repetitions that did not fail, and its warnings.
 func eachPart(parts []*store.Bundle, place func(i int, run lab.Run, repetitions []lab.Repetition,
-	warnings []app.ShownWarning)) error {
+	warnings []lab.CellWarning)) error {
 	for i, b := range parts {
 		var repetitions []lab.Repetition
 		for r, err := range b.Repetitions() {
@@ -37,10 +37,10 @@ func eachPart(parts []*store.Bundle, place func(i int, run lab.Run, repetitions 
 func Storage(parts []*store.Bundle) (ladder.Document, error) {
 	var steps []ladder.Step
 	var measured []ladder.Measured
-	var warnings []ladder.Warning
+	var warnings []ladder.RungWarning
 	first := parts[0].Run
 	terms, notes := termsOf(first), slices.Clip(first.Notes)
-	err := eachPart(parts, func(i int, run lab.Run, repetitions []lab.Repetition, found []app.ShownWarning) {
+	err := eachPart(parts, func(i int, run lab.Run, repetitions []lab.Repetition, found []lab.CellWarning) {
 		step := stepOf(run)
 		steps = append(steps, step)
 		if step.Kind != ladder.Guest {
@@ -57,8 +57,7 @@ func Storage(parts []*store.Bundle) (ladder.Document, error) {
 			return // what a check has to say is that no disk answered, which is what they are for
 		}
 		for _, w := range found {
-			warnings = append(warnings, ladder.Warning{Rung: i, Cell: w.Cell, Warning: w.Warning,
-				Repetitions: w.Repetitions, N: w.N})
+			warnings = append(warnings, ladder.RungWarning{Rung: i, CellWarning: w})
 		}
 	})
 	return ladder.Analyze(steps, loads(parts), measured, warnings, notes, terms), err
