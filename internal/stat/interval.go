@@ -8,15 +8,18 @@ import (
 )
 
 // Interval is an estimate with how sure it is. Center, Lo and Hi have the unit of the values. Lo and Hi are NaN
-// where one value alone says nothing of the spread; Confidence is the one really reached, not the one asked for.
+// where one value alone says nothing of the spread; Confidence is the one really reached, not the one asked for. A
+// published document has Center and Estimator in fields of its own.
 type Interval struct {
-	Center, Lo, Hi float64
-	Confidence     float64
+	Center     float64 `json:"-"`
+	Lo         float64 `json:"lo"`
+	Hi         float64 `json:"hi"`
+	Confidence float64 `json:"confidence"`
 	// Estimator names what Center is: "median".
-	Estimator string
+	Estimator string `json:"-"`
 	// Widened is how many times wider the interval is than for values that don't depend on their neighbours; 1 where
 	// too few values show it. Of medians only.
-	Widened float64
+	Widened float64 `json:"widened,omitempty"`
 }
 
 // Known says whether there is an interval at all; with fewer than two values there is none.

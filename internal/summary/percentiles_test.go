@@ -167,7 +167,7 @@ func TestPercentilesThatRestOnOneRepetition(t *testing.T) {
 		"no distribution was kept": {nil, values(0.001, 0.0012, 0.05), 0},
 		"measured once":            {merged(0.04), values(0.04), 0},
 	} {
-		m := Metric{Interval: &Interval{Lo: 0.001, Hi: 0.05}, Merged: c.merged, Values: c.values}
+		m := Metric{Interval: &stat.Interval{Lo: 0.001, Hi: 0.05}, Merged: c.merged, Values: c.values}
 		on := m.RestsOn()
 		if (on == nil) != (c.on == 0) || on != nil && on.Repetition != c.on ||
 			(m.ShownInterval() == nil) != (on != nil) {

@@ -279,9 +279,8 @@ func summarizeMetric(info lab.MetricInfo, values []Value, estimator func([]float
 	m := Metric{Center: estimate.Center, Estimator: estimate.Estimator, Unit: info.Unit, Better: info.Better,
 		Decides: info.Decides, Values: values}
 	if estimate.Known() {
-		m.Interval = &Interval{Lo: estimate.Lo, Hi: estimate.Hi, Confidence: estimate.Confidence}
-		if estimate.Widened > 1 {
-			m.Interval.Widened = estimate.Widened
+		if m.Interval = &estimate; estimate.Widened <= 1 {
+			m.Widened = 0
 		}
 	}
 	return m

@@ -8,6 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/outliers"
 	"github.com/headroom/headroom/internal/paths"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -120,8 +121,9 @@ type TransportCalls struct {
 type Metric struct {
 	// Center of the values by the estimator: their median.
 	Center float64 `json:"center"`
-	// Interval around Center; nil when there are fewer than two values, which say nothing of the spread.
-	*Interval
+	// Interval around Center, which covers the true median with the confidence given: 0.75 for three values. It is nil
+	// when there are fewer than two values, which say nothing of the spread. Widened is absent where it is not wider.
+	*stat.Interval
 	Estimator string     `json:"estimator"`
 	Unit      lab.Unit   `json:"unit"`
 	Better    lab.Better `json:"better"`
@@ -133,15 +135,6 @@ type Metric struct {
 	Ceiling  *Ceiling `json:"ceiling,omitempty"`
 	Headroom *float64 `json:"headroom,omitempty"`
 	Values   []Value  `json:"values"`
-}
-
-// Interval covers the true median with the confidence given, which is the one really reached: 0.75 for three values.
-type Interval struct {
-	Lo         float64 `json:"lo"`
-	Hi         float64 `json:"hi"`
-	Confidence float64 `json:"confidence"`
-	// Widened is how many times wider it is because neighbouring repetitions are alike; absent where it is not.
-	Widened float64 `json:"widened,omitempty"`
 }
 
 // Ceiling bounds a metric. Headroom is the share of it that was not reached.
@@ -210,7 +203,7 @@ func (m Metric) RestsOn() *Value {
 }
 
 // ShownInterval returns the interval of the number that reports print; nil if none is known.
-func (m Metric) ShownInterval() *Interval {
+func (m Metric) ShownInterval() *stat.Interval {
 	if m.RestsOn() != nil {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -133,7 +134,7 @@ func briefTitle(title string) string {
 func sideCell(u lab.Unit, f compare.Figures) document.Cell {
 	m := summary.Metric{Center: f.Center, Unit: u}
 	if f.Known() {
-		m.Interval = &summary.Interval{Lo: *f.Lo, Hi: *f.Hi, Confidence: f.Confidence}
+		m.Interval = &stat.Interval{Lo: *f.Lo, Hi: *f.Hi, Confidence: f.Confidence}
 	}
 	return document.Cell{Text: unit.Value(u, f.Center), Interval: report.SpreadText(&m), Value: &f.Center, Lo: f.Lo,
 		Hi:   f.Hi,

@@ -20,7 +20,7 @@ func oddRun(t *testing.T) summary.Run {
 	s := eventRun(t)
 	s.ID, s.Suite, s.Events.Events[0].Command = "0DD0DD0DD0", strings.Repeat("suite ", 40), []string{
 		strings.Repeat("cut-the-link ", 20)}
-	add := func(job, metric string, center float64, i *summary.Interval) *summary.Cell {
+	add := func(job, metric string, center float64, i *stat.Interval) *summary.Cell {
 		s.Cells = append(s.Cells, summary.Cell{ID: fmt.Sprint("odd", len(s.Cells)), Job: job, N: 1,
 			Engine: lab.EngineFio,
 			Params: map[string]string{"rw": "randread", "bs": "4k", "iodepth": "1"},
@@ -28,11 +28,11 @@ func oddRun(t *testing.T) summary.Run {
 				Better: lab.Metric(metric).Better, Values: []summary.Value{{Value: center, Repetition: 1}}}}})
 		return &s.Cells[len(s.Cells)-1]
 	}
-	add(strings.Repeat("long-name-", 20), "read.iops", 800, &summary.Interval{Lo: 16, Hi: 41600, Confidence: 0.5})
-	add("zero", "write.iops", 0, &summary.Interval{Lo: 0, Hi: 0, Confidence: 0.95})
+	add(strings.Repeat("long-name-", 20), "read.iops", 800, &stat.Interval{Lo: 16, Hi: 41600, Confidence: 0.5})
+	add("zero", "write.iops", 0, &stat.Interval{Lo: 0, Hi: 0, Confidence: 0.95})
 	add("huge", "write.iops", 8e8, nil)
 	add("nothing", "cpu.user", 0, nil)
-	near := add("near", "read.bandwidth", 1<<30, &summary.Interval{Lo: 1 << 29, Hi: 3 << 29, Confidence: 0.75})
+	near := add("near", "read.bandwidth", 1<<30, &stat.Interval{Lo: 1 << 29, Hi: 3 << 29, Confidence: 0.75})
 	m := near.Metrics["read.bandwidth"]
 	m.Ceiling = &summary.Ceiling{Value: 5 << 28, Limiter: strings.Repeat("a link ", 30)}
 	near.Metrics["read.bandwidth"] = m

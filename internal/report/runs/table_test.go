@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/summary"
 )
 
@@ -15,11 +16,11 @@ func TestSpread(t *testing.T) {
 		want string
 	}{
 		{summary.Metric{Center: 100}, ""},
-		{summary.Metric{Center: 100, Interval: &summary.Interval{Lo: 99, Hi: 100.5}}, "±1.0%"},
-		{summary.Metric{Center: 100, Interval: &summary.Interval{Lo: 100, Hi: 100}}, "±0%"},
-		{summary.Metric{Center: 0, Interval: &summary.Interval{Lo: 0, Hi: 1}}, ""},
-		{summary.Metric{Center: 5, Interval: &summary.Interval{Lo: 4, Hi: 6}, Merged: &merged}, "±50%"},
-		{summary.Metric{Center: 1, Interval: &summary.Interval{Lo: 1, Hi: 14}}, "±13x"},
+		{summary.Metric{Center: 100, Interval: &stat.Interval{Lo: 99, Hi: 100.5}}, "±1.0%"},
+		{summary.Metric{Center: 100, Interval: &stat.Interval{Lo: 100, Hi: 100}}, "±0%"},
+		{summary.Metric{Center: 0, Interval: &stat.Interval{Lo: 0, Hi: 1}}, ""},
+		{summary.Metric{Center: 5, Interval: &stat.Interval{Lo: 4, Hi: 6}, Merged: &merged}, "±50%"},
+		{summary.Metric{Center: 1, Interval: &stat.Interval{Lo: 1, Hi: 14}}, "±13x"},
 	} {
 		if got := report.SpreadText(&test.m); got != test.want {
 			t.Errorf("spread of %+v is %q, want %q", test.m, got, test.want)

@@ -8,6 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/sweep"
 	"github.com/headroom/headroom/internal/unit"
@@ -89,7 +90,7 @@ func estimatedCell(u lab.Unit, e *sweep.Estimated) document.Cell {
 	}
 	m := summary.Metric{Center: e.Value, Unit: u}
 	if e.Known() {
-		m.Interval = &summary.Interval{Lo: *e.Lo, Hi: *e.Hi}
+		m.Interval = &stat.Interval{Lo: *e.Lo, Hi: *e.Hi}
 	}
 	return document.Cell{Text: unit.Value(u, e.Value), Interval: report.SpreadText(&m)}
 }
