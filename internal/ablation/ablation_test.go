@@ -44,7 +44,7 @@ func TestTheExpensiveOneIsNamed(t *testing.T) {
 		want := Undecided
 		if s.Number == 5 {
 			want = Slower
-			for _, e := range []*Estimate{s.Alone, s.Removed} {
+			for _, e := range []*Effect{s.Alone, s.Removed} {
 				if !e.Known() || *e.Lo > 0.6 || *e.Hi < 0.6 || e.Verdict != Slower {
 					t.Errorf("setting 5: %+v", e)
 				}

@@ -71,8 +71,8 @@ type SettingEffect struct {
 	Number int `json:"number"`
 	// Alone is the setting on the baseline, Removed the tuned set against the tuned set without it: both are what
 	// having the setting does. They are those of the first number in Cells; absent where nothing was measured.
-	Alone   *Estimate `json:"alone,omitempty"`
-	Removed *Estimate `json:"removed,omitempty"`
+	Alone   *Effect `json:"alone,omitempty"`
+	Removed *Effect `json:"removed,omitempty"`
 	// Verdict on all cells.
 	Verdict Verdict `json:"verdict"`
 	// NotVerified is why nothing shows whether the setting was in effect at all; empty where something does, and a
@@ -92,17 +92,14 @@ type CellEffect struct {
 	Metric  string     `json:"metric"`
 	Unit    lab.Unit   `json:"unit"`
 	Better  lab.Better `json:"better"`
-	Alone   *Estimate  `json:"alone,omitempty"`
-	Removed *Estimate  `json:"removed,omitempty"`
+	Alone   *Effect    `json:"alone,omitempty"`
+	Removed *Effect    `json:"removed,omitempty"`
 	Verdict Verdict    `json:"verdict"`
 }
 
-// Estimate is a ratio with the interval that decides; without Lo and Hi where so few blocks say nothing.
-type Estimate struct {
-	Ratio      float64  `json:"ratio"`
-	Lo         *float64 `json:"lo,omitempty"`
-	Hi         *float64 `json:"hi,omitempty"`
-	Confidence float64  `json:"confidence,omitempty"`
+// Effect is a ratio with the interval that decides; without Lo and Hi where so few blocks say nothing.
+type Effect struct {
+	stat.RatioEstimate
 	// Blocks that it rests on.
 	Blocks  int     `json:"blocks"`
 	Verdict Verdict `json:"verdict"`
@@ -113,7 +110,7 @@ type Estimate struct {
 }
 
 // Known says whether there is an interval.
-func (e *Estimate) Known() bool { return e != nil && e.Lo != nil && e.Hi != nil }
+func (e *Effect) Known() bool { return e != nil && e.RatioEstimate.Known() }
 
 // Interaction is how many times as much settings do together as effects that multiply, add to the rate or add to the
 // time come to. The ratio is against the nearest of the three; it is 1 between them.
@@ -122,7 +119,7 @@ type Interaction struct {
 	Settings []int  `json:"settings"`
 	Cell     string `json:"cell"`
 	Metric   string `json:"metric"`
-	Estimate
+	Effect
 }
 
 // Unexplained compares all settings together with each alone.
@@ -130,13 +127,13 @@ type Unexplained struct {
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`
 	// Together is the tuned set against the baseline.
-	Together Estimate `json:"together"`
+	Together Effect `json:"together"`
 	// All is Together against all settings alone, multiplied or added, whose noise adds up. Seen is the same with those
 	// settings only that were seen to do something alone, named in Settings: as sharp as one ratio where that is one
 	// setting.
-	All      Estimate `json:"all"`
-	Seen     Estimate `json:"seen"`
-	Settings []int    `json:"settings"`
+	All      Effect `json:"all"`
+	Seen     Effect `json:"seen"`
+	Settings []int  `json:"settings"`
 }
 
 // Control is the baseline against itself. A verdict other than same or undecided means that the order or the place of a
@@ -144,22 +141,21 @@ type Unexplained struct {
 type Control struct {
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`
-	Estimate
+	Effect
 }
 
 // Different says that the baseline was seen to differ from itself.
 func (c Control) Different() bool { return c.Verdict == Faster || c.Verdict == Slower }
 
 // estimate is a change as it is published; nil where there is none.
-func (a *analysis) estimate(c stat.BlockedChange, better lab.Better) *Estimate {
+func (a *analysis) estimate(c stat.BlockedChange, better lab.Better) *Effect {
 	if math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) {
 		return nil
 	}
-	out := &Estimate{Ratio: c.Ratio, Blocks: c.N, Verdict: Undecided}
-	if !c.Known() || math.IsInf(c.Hi, 0) {
+	out := &Effect{RatioEstimate: c.Estimate(), Blocks: c.N, Verdict: Undecided}
+	if !out.Known() {
 		return out
 	}
-	out.Lo, out.Hi, out.Confidence = &c.Lo, &c.Hi, c.Confidence
 	out.Verdict = verdictOf(c.Decide(a.Margin), better)
 	blocks := c.N
 	if c.Futile(a.Margin, a.Blocks) {

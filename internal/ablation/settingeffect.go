@@ -83,7 +83,7 @@ func (a *analysis) settingEffect(n int, s Setting) SettingEffect {
 			Alone:   a.estimate(alone, m.Better),
 			Removed: a.estimate(removed, m.Better)}
 		var both []Verdict
-		for _, x := range []*Estimate{c.Alone, c.Removed} {
+		for _, x := range []*Effect{c.Alone, c.Removed} {
 			if x != nil {
 				both = append(both, x.Verdict)
 			}
@@ -120,7 +120,7 @@ func (p *SettingEffect) withhold(all []lab.Unverified) {
 	for i := range p.Cells {
 		c := &p.Cells[i]
 		verdicts = append(verdicts, &c.Verdict)
-		for _, e := range []*Estimate{c.Alone, c.Removed} {
+		for _, e := range []*Effect{c.Alone, c.Removed} {
 			if e != nil {
 				verdicts = append(verdicts, &e.Verdict)
 			}

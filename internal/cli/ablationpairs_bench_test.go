@@ -20,7 +20,7 @@ func TestAblationOverEightPairsPrecisely(t *testing.T) {
 	d := documentOf[ablation.Document](h, h.command("ablate", "--show", "last", "--json"))
 	want := (goodputOf(40) + goodputOf(10)) / (2 * goodputOf(40))
 	for i, s := range d.Settings {
-		for which, e := range map[string]*ablation.Estimate{"alone": s.Alone, "removed": s.Removed} {
+		for which, e := range map[string]*ablation.Effect{"alone": s.Alone, "removed": s.Removed} {
 			if !e.Known() {
 				t.Errorf("%s, %s, was not measured", s.Factor, which)
 				continue

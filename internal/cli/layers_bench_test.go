@@ -5,7 +5,7 @@ package cli
 import (
 	"testing"
 
-	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
@@ -13,7 +13,7 @@ import (
 func TestLayersFindHowLongADelayIs(t *testing.T) {
 	_, d := delayedLayer(t)
 	device, files := added(t, d, "randread-q1", layersMetric, 1), added(t, d, "randread-q1", layersMetric, 2)
-	for name, i := range map[string]layers.Interval{"where": device, "above": files} {
+	for name, i := range map[string]stat.Estimate{"where": device, "above": files} {
 		figure.Record(t, figure.Figure{Name: "layers/delay/" + name, Unit: "s", Center: i.Value, Lo: *i.Lo, Hi: *i.Hi,
 			Confidence: d.Confidence, N: 4,
 			Text: "found of a delay of 50 ms at the second of three layers, there and above it"})

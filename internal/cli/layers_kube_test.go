@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // A waterfall over targets: a bare volume of the class "fast", and a file system on one of "slow", where each read
@@ -17,7 +18,7 @@ func TestLayersOfPods(t *testing.T) {
 }
 
 // layersOfPods is by how much longer a read of the second takes, and how sure each interval is.
-func layersOfPods(t *testing.T) (delay layers.Interval, confidence float64) {
+func layersOfPods(t *testing.T) (delay stat.Estimate, confidence float64) {
 	t.Helper()
 	r := newClassRun(t)
 	raw, files := r.class("fast")+"&mode=block", r.class("slow")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/layers"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/store"
 )
 
@@ -84,7 +85,7 @@ func (p layersFixture) layersOfCommand(cmd *exec.Cmd) layers.Document {
 	return d
 }
 
-func added(t *testing.T, d layers.Document, cell, metric string, layer int) layers.Interval {
+func added(t *testing.T, d layers.Document, cell, metric string, layer int) stat.Estimate {
 	t.Helper()
 	for _, s := range d.Steps {
 		if s.Cell == cell && s.Metric == metric && s.Layer == layer && s.Added != nil && s.Added.Lo != nil {
@@ -92,7 +93,7 @@ func added(t *testing.T, d layers.Document, cell, metric string, layer int) laye
 		}
 	}
 	t.Fatalf("nothing is said of %s of %s at layer %d: %+v", metric, cell, layer, d.Steps)
-	return layers.Interval{}
+	return stat.Estimate{}
 }
 
 // layersDelay are the metric that a delay of a layer is seen in, and that delay in seconds.
@@ -226,7 +227,7 @@ func TestLayersOfDeviceMapper(t *testing.T) {
 }
 
 // mappedDelay is what is found of a delay of 100 ms by device mapper.
-func mappedDelay(t *testing.T) (layersFixture, layers.Interval) {
+func mappedDelay(t *testing.T) (layersFixture, stat.Estimate) {
 	t.Helper()
 	if out, err := exec.Command("dmsetup", "targets").CombinedOutput(); err != nil {
 		t.Skip("this kernel has no device mapper: " + strings.SplitN(string(out), "\n", 2)[0])

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
@@ -60,7 +61,7 @@ func TestQuickPairsPrecisely(t *testing.T) {
 			if c.Job != "read" {
 				continue
 			}
-			slower, interval := c.Verdict == compare.Slower, compare.Bounds{}
+			slower, interval := c.Verdict == compare.Slower, stat.Bounds{}
 			if c.Change != nil {
 				interval = c.Change.Bounds
 			}

@@ -71,12 +71,13 @@ This page and the files are written from the types in internal.
 // or is shared: other programs have code that is generated from them.
 func definitionNames() map[string]map[string]string {
 	return map[string]map[string]string{
-		ablation.Schema:     {"ablation.ArmWarning": "ablation.Warning"},
+		ablation.Schema:     {"ablation.ArmWarning": "ablation.Warning", "ablation.Effect": "ablation.Estimate"},
+		history.Schema:      {"stat.RatioEstimate": "history.Estimate"},
 		bisection.Schema:    {"lab.CountedWarning": "bisection.Warning"},
 		interference.Schema: {"interference.GroupWarning": "interference.Warning"},
-		ladder.Schema:       {"ladder.RungWarning": "ladder.Warning"},
-		layers.Schema:       {"layers.LayerWarning": "layers.Warning"},
-		soak.Schema:         {"lab.CountedWarning": "soak.Warning"},
+		ladder.Schema:       {"ladder.RungWarning": "ladder.Warning", "stat.Estimate": "ladder.Interval"},
+		layers.Schema:       {"layers.LayerWarning": "layers.Warning", "stat.Estimate": "layers.Interval"},
+		soak.Schema:         {"lab.CountedWarning": "soak.Warning", "stat.Estimate": "soak.Level"},
 		summary.Schema:      {"lab.RepeatedWarning": "summary.Warning"},
 		sweep.Schema:        {"sweep.LevelWarning": "sweep.Warning"},
 	}

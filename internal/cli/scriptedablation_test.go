@@ -143,7 +143,7 @@ func TestScriptedAblation(t *testing.T) {
 				t.Errorf("%s=%s is %s", s.Factor, s.Level, s.Verdict)
 			}
 			ratio := map[ablation.Verdict]float64{ablation.Same: 1, ablation.Slower: 0.6}[want[i]]
-			for which, e := range map[string]*ablation.Estimate{"alone": s.Alone, "removed": s.Removed} {
+			for which, e := range map[string]*ablation.Effect{"alone": s.Alone, "removed": s.Removed} {
 				if !e.Known() || math.Abs(e.Ratio-ratio) > 0.01 || *e.Lo > ratio+0.001 || *e.Hi < ratio-0.001 {
 					t.Errorf("%s=%s, %s: %+v", s.Factor, s.Level, which, e)
 				}

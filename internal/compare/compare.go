@@ -260,8 +260,7 @@ func means(list []pending, confidence float64) []Mean {
 			continue
 		}
 		if m := meanChange(kind.samples, confidence); !math.IsNaN(m.Ratio) {
-			out = append(out, Mean{Of: kind.of, Cells: len(kind.samples), Ratio: m.Ratio,
-				Bounds: bounds(m.Lo, m.Hi, m.Confidence)})
+			out = append(out, Mean{Of: kind.of, Cells: len(kind.samples), RatioEstimate: m.Estimate()})
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -86,21 +87,10 @@ type DifferenceCounts struct {
 // Mean is the geometric mean of the ratios of all comparable cells whose metric is of one kind.
 type Mean struct {
 	// Of is "speed" or "latency": they improve in opposite directions.
-	Of    string  `json:"of"`
-	Cells int     `json:"cells"`
-	Ratio float64 `json:"ratio"`
-	Bounds
+	Of    string `json:"of"`
+	Cells int    `json:"cells"`
+	stat.RatioEstimate
 }
-
-// Bounds of an interval; both are absent where nothing is known of the spread.
-type Bounds struct {
-	Lo         *float64 `json:"lo,omitempty"`
-	Hi         *float64 `json:"hi,omitempty"`
-	Confidence float64  `json:"confidence,omitempty"`
-}
-
-// Known says whether there is an interval.
-func (b Bounds) Known() bool { return b.Lo != nil && b.Hi != nil }
 
 // Verdict is the answer for one number.
 type Verdict string
@@ -188,15 +178,15 @@ type Advice struct {
 // its side of the pairs, with its interval; Values are all repetitions.
 type Figures struct {
 	Center float64 `json:"center"`
-	Bounds
-	N      int       `json:"n"`
-	Values []float64 `json:"values"`
+	stat.Bounds
+	Confidence float64   `json:"confidence,omitempty"`
+	N          int       `json:"n"`
+	Values     []float64 `json:"values"`
 }
 
 // Change is the ratio of the two centers with the interval that decides.
 type Change struct {
-	Ratio float64 `json:"ratio"`
-	Bounds
+	stat.RatioEstimate
 	Estimator string `json:"estimator"`
 	// Per is what counts as one value: repetition, boot or pair; N how many there are on the side that has fewer.
 	Per string `json:"per"`
@@ -213,8 +203,7 @@ type Suggestion struct {
 	// Verdict that it comes to: faster, slower, better or worse.
 	Verdict Verdict `json:"verdict"`
 	// Ratio is that of the two centers, with the interval of the model.
-	Ratio float64 `json:"ratio"`
-	Bounds
+	stat.RatioEstimate
 	// Chance is the probability, by the model, that the change has this sign.
 	Chance float64 `json:"chance"`
 	Model  string  `json:"model"`

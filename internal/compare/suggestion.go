@@ -31,8 +31,9 @@ func (p *pending) suggestion(change stat.Change) *Suggestion {
 	if len(p.disturbed) > 0 && undisturbed(seen, c.Better, p.disturbed).Decide(0) == stat.Undecided {
 		return nil
 	}
-	s := &Suggestion{Verdict: c.verdictOf(stat.Above), Ratio: ratio, Bounds: bounds(lo, hi, shownConfidence),
-		Chance: by.Chance, Model: "Student's t of logarithms", Sessions: sessions}
+	s := &Suggestion{Verdict: c.verdictOf(stat.Above),
+		RatioEstimate: stat.Change{Ratio: ratio, Lo: lo, Hi: hi, Confidence: shownConfidence}.Estimate(),
+		Chance:        by.Chance, Model: "Student's t of logarithms", Sessions: sessions}
 	if ratio < 1 {
 		s.Verdict = c.verdictOf(stat.Below)
 	}

@@ -19,10 +19,16 @@ func figures(values []Value) Figures {
 	for i, v := range values {
 		f.Values[i] = v.Value
 	}
-	e := stat.MedianInterval(f.Values, shownConfidence)
-	f.Center = e.Center
-	f.Bounds = bounds(e.Lo, e.Hi, e.Confidence)
+	f.estimate(stat.MedianInterval(f.Values, shownConfidence))
 	return f
+}
+
+// estimate sets the center with its interval.
+func (f *Figures) estimate(i stat.Interval) {
+	f.Center, f.Bounds, f.Confidence = i.Center, stat.BoundsOf(i.Lo, i.Hi), 0
+	if f.Known() {
+		f.Confidence = i.Confidence
+	}
 }
 
 // figures are those of both sides by the values that decide, so that the change is that of the two: boots count by
@@ -44,13 +50,12 @@ func (s sample) figures(base, next Figures) (Figures, Figures) {
 		values  []float64
 	}{{&base, s.base}, {&next, s.next}} {
 		if s.per == perPair {
-			e := stat.MeanInterval(logs(side.values), shownConfidence)
-			side.figures.Center, side.figures.Bounds = math.Exp(e.Center),
-				bounds(math.Exp(e.Lo), math.Exp(e.Hi), e.Confidence)
+			i := stat.MeanInterval(logs(side.values), shownConfidence)
+			i.Center, i.Lo, i.Hi = math.Exp(i.Center), math.Exp(i.Lo), math.Exp(i.Hi)
+			side.figures.estimate(i)
 			continue
 		}
-		e := stat.MedianInterval(side.values, shownConfidence)
-		side.figures.Center, side.figures.Bounds = e.Center, bounds(e.Lo, e.Hi, e.Confidence)
+		side.figures.estimate(stat.MedianInterval(side.values, shownConfidence))
 	}
 	return base, next
 }
@@ -61,14 +66,6 @@ func logs(values []float64) []float64 {
 		out[i] = math.Log(v)
 	}
 	return out
-}
-
-// bounds are absent where they are not known; infinity, which JSON has no word for, is not known either.
-func bounds(lo, hi, confidence float64) Bounds {
-	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
-		return Bounds{}
-	}
-	return Bounds{Lo: &lo, Hi: &hi, Confidence: confidence}
 }
 
 // decide fills in the change, the verdict and why. It returns the change that decides.
@@ -85,8 +82,7 @@ func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 	}
 	c.Change = newChange(s, change)
 	if once := stat.PairedOnce(s.confirmed, shownConfidence); once.N > 0 {
-		c.Confirmed = &Change{Ratio: once.Ratio, Bounds: bounds(once.Lo, once.Hi, once.Confidence),
-			Estimator: once.Estimator, Per: s.per, N: once.N}
+		c.Confirmed = &Change{RatioEstimate: once.Estimate(), Estimator: once.Estimator, Per: s.per, N: once.N}
 	}
 	if s.per != perPair {
 		c.Change.PValues = pValues(stat.ClassicPValues(s.base, s.next))
@@ -149,8 +145,7 @@ func (c *ComparedMetric) decide(s sample, p *power) stat.Change {
 }
 
 func newChange(s sample, change stat.Change) *Change {
-	c := &Change{Ratio: change.Ratio, Bounds: bounds(change.Lo, change.Hi, change.Confidence),
-		Estimator: change.Estimator, Per: s.per, N: change.N}
+	c := &Change{RatioEstimate: change.Estimate(), Estimator: change.Estimator, Per: s.per, N: change.N}
 	if !math.IsNaN(change.Spread) {
 		c.Spread = &change.Spread
 	}

@@ -99,13 +99,13 @@ func newSeries(runs []Run, o Options) Series {
 		levels := search.Levels(t.centers())
 		t.Changes = changes(t, levels, o.Margin)
 		if c := levels.Slope; c != nil {
-			t.Slope = &Slope{estimate(*c), verdict(c.Decide(o.Margin), t.Better)}
+			t.Slope = &Slope{c.Estimate(), verdict(c.Decide(o.Margin), t.Better)}
 		}
 		if r := levels.Rhythm; r != nil {
 			t.Rhythm = &Rhythm{r.Period, r.Change.Ratio}
 		}
 		if m := levels.Modes; m != nil {
-			t.Modes = &Modes{estimate(m.Change), m.Upper, m.Switches}
+			t.Modes = &Modes{m.Change.Estimate(), m.Upper, m.Switches}
 		}
 		if t.Slope == nil && t.Modes == nil {
 			t.Lag1 = residualCorrelation(levels)
@@ -137,7 +137,7 @@ func changes(t *Track, levels changepoint.Levels, margin float64) []Change {
 		from, to := stat.Median(levels.Levelled[start:p.Index]), stat.Median(levels.Levelled[p.Index:end])
 		change := p.Change.Agreeing(from, to)
 		out = append(out, Change{Run: t.Points[p.Index].Run, Before: t.Points[p.Index-1].Run, Index: p.Index,
-			From: from, To: to, Estimate: estimate(change), P: p.P, Likely: p.Likely,
+			From: from, To: to, RatioEstimate: change.Estimate(), P: p.P, Likely: p.Likely,
 			Verdict: verdict(change.Decide(margin), t.Better)})
 		start = p.Index
 	}
@@ -161,14 +161,6 @@ func verdict(d stat.Decision, good lab.Better) string {
 		return worse
 	}
 	return string(Undecided)
-}
-
-func estimate(c stat.Change) Estimate {
-	e := Estimate{Ratio: c.Ratio}
-	if c.Known() {
-		e.Lo, e.Hi, e.Confidence = &c.Lo, &c.Hi, c.Confidence
-	}
-	return e
 }
 
 // minForLag is how many runs it takes to say anything of neighbours: the estimate then strays by 0.3.

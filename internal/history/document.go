@@ -5,6 +5,7 @@ import (
 
 	"github.com/headroom/headroom/internal/diff"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -95,11 +96,10 @@ type Track struct {
 
 // Point is one run. Lo and Hi are the interval of its median by its own repetitions; absent with one.
 type Point struct {
-	Run    string   `json:"run"`
-	Center float64  `json:"center"`
-	Lo     *float64 `json:"lo,omitempty"`
-	Hi     *float64 `json:"hi,omitempty"`
-	N      int      `json:"n"`
+	Run    string  `json:"run"`
+	Center float64 `json:"center"`
+	stat.Bounds
+	N int `json:"n"`
 	// Failed is how many of the load's other repetitions measured nothing that counts, Zero how many of N measured 0.
 	Failed int `json:"failed,omitempty"`
 	Zero   int `json:"zero,omitempty"`
@@ -125,14 +125,6 @@ type Unmeasured struct {
 	Verdict Verdict `json:"verdict"`
 }
 
-// Estimate is how many times a level is the one before, with an interval; without one where too little is known.
-type Estimate struct {
-	Ratio      float64  `json:"ratio"`
-	Lo         *float64 `json:"lo,omitempty"`
-	Hi         *float64 `json:"hi,omitempty"`
-	Confidence float64  `json:"confidence,omitempty"`
-}
-
 // Change is where a level changed.
 type Change struct {
 	// Run is the first run at the new level, Index its place among the points.
@@ -140,10 +132,10 @@ type Change struct {
 	Before string `json:"before"`
 	Index  int    `json:"index"`
 	// From and To are the medians of the runs before and after it, up to the next changes, in the metric's unit;
-	// without the rhythm, and at the upper mode where there are two. Estimate is To over From.
+	// without the rhythm, and at the upper mode where there are two. The estimate is of To over From.
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
-	Estimate
+	stat.RatioEstimate
 	// P is how often all the series of this machine without any change would show as much anywhere, at most.
 	P float64 `json:"p"`
 	// Likely is set where a level that wanders from run to run explains the runs nearly as well: the change is not
@@ -155,7 +147,7 @@ type Change struct {
 
 // Slope is the ratio of the last run's level to the first run's, by a straight line fitted to the logarithms.
 type Slope struct {
-	Estimate
+	stat.RatioEstimate
 	// Verdict is better, worse, or same when the interval lies within the margin.
 	Verdict string `json:"verdict"`
 }
@@ -169,7 +161,7 @@ type Rhythm struct {
 // Modes are two levels between which runs switch again and again: the ratio of the lower one over the upper one, how
 // many runs are at the upper one, and how often neighbouring runs are at different ones.
 type Modes struct {
-	Estimate
+	stat.RatioEstimate
 	Upper    int `json:"upper"`
 	Switches int `json:"switches"`
 }
@@ -182,10 +174,10 @@ type Newest struct {
 	// Alarm is the change with an interval wide enough for all cells together: it decides whether the run is worse or
 	// better. Cleared is the same with 90%: with 95% the level has not fallen below its lower end. Both are absent when
 	// there is nothing to compare with.
-	Alarm   *Estimate `json:"alarm,omitempty"`
-	Cleared *Estimate `json:"cleared,omitempty"`
-	Verdict Verdict   `json:"verdict"`
-	Why     string    `json:"why"`
+	Alarm   *stat.RatioEstimate `json:"alarm,omitempty"`
+	Cleared *stat.RatioEstimate `json:"cleared,omitempty"`
+	Verdict Verdict             `json:"verdict"`
+	Why     string              `json:"why"`
 	// Margin is the smallest one at which it would have been decided: absent when none would do.
 	Margin *float64 `json:"margin,omitempty"`
 }

@@ -30,7 +30,7 @@ func (t *Track) judge(values []float64, all []RunInfo, fewestAfter int, alpha, m
 	alarm := changepoint.NextChange(base, values[last], 1-alpha)
 	clear := changepoint.NextChange(base, values[last], cleared)
 	if alarm.N > 0 {
-		wide, narrow := estimate(alarm), estimate(clear)
+		wide, narrow := alarm.Estimate(), clear.Estimate()
 		n.Alarm, n.Cleared = &wide, &narrow
 	}
 	n.Verdict, n.Why, n.Margin = t.newestVerdict(alarm, clear, margin)

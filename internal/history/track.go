@@ -93,10 +93,8 @@ func point(run string, c Cell, metric string) (Point, bool) {
 	if !(i.Center > 0) { // a level of zero has no ratio to any other
 		return Point{}, false
 	}
-	p := Point{Run: run, Center: i.Center, N: len(values), Failed: c.Failed, Zero: zeros(values)}
-	if i.Known() {
-		p.Lo, p.Hi = &i.Lo, &i.Hi
-	}
+	p := Point{Run: run, Center: i.Center, Bounds: stat.BoundsOf(i.Lo, i.Hi), N: len(values), Failed: c.Failed,
+		Zero: zeros(values)}
 	for _, w := range slices.Concat(c.Warnings, c.OfRepetitions) {
 		if w.Tainted(metric) && !slices.Contains(p.Warnings, w.Code) {
 			p.Warnings = append(p.Warnings, w.Code)

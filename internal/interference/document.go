@@ -1,6 +1,9 @@
 package interference
 
-import "github.com/headroom/headroom/internal/lab"
+import (
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+)
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/interference/v1"
@@ -45,9 +48,8 @@ type Group struct {
 // few. Value is absent where no load ended well.
 type Rate struct {
 	Value *float64 `json:"value,omitempty"`
-	Lo    *float64 `json:"lo,omitempty"`
-	Hi    *float64 `json:"hi,omitempty"`
-	N     int      `json:"n"`
+	stat.Bounds
+	N int `json:"n"`
 }
 
 // CombinationResult is a combination of groups.
@@ -66,10 +68,9 @@ type CombinationResult struct {
 // Kept is a rate as a share of another one in the same pass, with an interval that decides. Lo and Hi are absent where
 // the spread is not known, Value where nothing was measured.
 type Kept struct {
-	Value   *float64 `json:"value,omitempty"`
-	Lo      *float64 `json:"lo,omitempty"`
-	Hi      *float64 `json:"hi,omitempty"`
-	Verdict Verdict  `json:"verdict"`
+	Value *float64 `json:"value,omitempty"`
+	stat.Bounds
+	Verdict Verdict `json:"verdict"`
 }
 
 // Verdict on a rate beside others against the same one alone.

@@ -151,12 +151,9 @@ func meanOf(rates map[int]float64) stat.Change {
 
 func rateOf(rates map[int]float64) Rate {
 	mean := meanOf(rates)
-	r := Rate{N: mean.N}
+	r := Rate{N: mean.N, Bounds: stat.BoundsOf(mean.Lo, mean.Hi)}
 	if mean.N > 0 {
 		r.Value = &mean.Ratio
-	}
-	if mean.Known() {
-		r.Lo, r.Hi = &mean.Lo, &mean.Hi
 	}
 	return r
 }
@@ -177,14 +174,13 @@ func kept(of, to map[int]float64, margin, surely float64) Kept {
 		return k
 	}
 	change := stat.PairedOnce(ratios(of, to), surely).Agreeing(meanOf(to).Ratio, meanOf(of).Ratio)
-	k := Kept{Verdict: Undecided}
+	k := Kept{Verdict: Undecided, Bounds: stat.BoundsOf(change.Lo, change.Hi)}
 	if change.N > 0 {
 		k.Value = &change.Ratio
 	}
 	if !change.Known() {
 		return k
 	}
-	k.Lo, k.Hi = &change.Lo, &change.Hi
 	switch {
 	case change.Hi < 1-margin:
 		k.Verdict = Loses
@@ -212,7 +208,7 @@ func starved(of, to map[int]float64) (k Kept, yes bool) {
 	share := sum / base
 	k = Kept{Value: &share, Verdict: Undecided}
 	if zeros == n && n > 1 {
-		k.Lo, k.Hi, k.Verdict = &share, &share, Loses
+		k.Bounds, k.Verdict = stat.BoundsOf(share, share), Loses
 	}
 	return k, true
 }

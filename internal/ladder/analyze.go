@@ -222,12 +222,11 @@ func (c *Cell) decide(logs []float64, margin, confidence float64) {
 		return
 	}
 	change := stat.PairedOnce(logs, confidence).Agreeing(c.Expected.Value, *c.Center)
-	c.Reached = &Interval{Value: change.Ratio}
+	c.Reached = &stat.Estimate{Value: change.Ratio, Bounds: stat.BoundsOf(change.Lo, change.Hi)}
 	c.Verdict = Undecided
 	if !change.Known() {
 		return
 	}
-	c.Reached.Lo, c.Reached.Hi = &change.Lo, &change.Hi
 	switch {
 	case change.Hi < 1-margin:
 		c.Verdict = Short

@@ -63,7 +63,7 @@ func shortest(cells []Cell, with func(Verdict) bool) *Cell {
 
 // fallText says what a rung reaches of what, and what holds it.
 func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
-	text := fmt.Sprintf("%s: %s %s of %s (%s of %s)", c.Title, subject(r), c.Reached.percent(), c.Expected.From,
+	text := fmt.Sprintf("%s: %s %s of %s (%s of %s)", c.Title, subject(r), percent(c.Reached), c.Expected.From,
 		amount(c.Unit, *c.Center), amount(c.Unit, c.Expected.Value))
 	why := append(saturated(r, c, cpus), fullCores(d, r, c)...)
 	if r.Kind == Guest {
@@ -84,7 +84,7 @@ func fallText(d *Document, r *Rung, c *Cell, cpus int) string {
 	case r.Kind == Loopback:
 		why = append(why, "what a machine does not move within itself it won't move through its ports")
 		if top, of := highest(d, c.Cell); top != nil {
-			why = append(why, fmt.Sprintf("%s %s of %s (%s of %s)", subject(top), of.Reached.percent(),
+			why = append(why, fmt.Sprintf("%s %s of %s (%s of %s)", subject(top), percent(of.Reached),
 				of.Expected.From, amount(of.Unit, *of.Center), amount(of.Unit, of.Expected.Value)))
 		}
 		return text + "; " + strings.Join(why, "; ")
@@ -169,8 +169,8 @@ func eachAtItsCeiling(d *Document, c *Cell) bool {
 // openText says how much is known of what is undecided, and how many passes decide it in four of five cases, if what is
 // reached is what it seems to be.
 func openText(d *Document, r *Rung, c *Cell) string {
-	text := fmt.Sprintf("%s %s of %s in %s", subject(r), c.Reached.percent(), c.Expected.From, c.Title)
-	if !c.Reached.Bounded() {
+	text := fmt.Sprintf("%s %s of %s in %s", subject(r), percent(c.Reached), c.Expected.From, c.Title)
+	if !c.Reached.Narrow() {
 		return text + ", with too few passes for an interval"
 	}
 	const sensible = 200
@@ -182,7 +182,7 @@ func openText(d *Document, r *Rung, c *Cell) string {
 
 // passesToDecide returns how many passes decide in four of five cases whether the margin is reached, if n passes are
 // right about what is reached.
-func passesToDecide(reached *Interval, n int, margin, confidence float64) int {
+func passesToDecide(reached *stat.Estimate, n int, margin, confidence float64) int {
 	passes, tail := float64(n), 0.5+confidence/2
 	away := math.Abs(math.Log(reached.Value / (1 - margin)))
 	deviation := math.Log(*reached.Hi / *reached.Lo) / 2 / stat.StudentQuantile(tail, passes-1) * math.Sqrt(passes)
@@ -222,18 +222,12 @@ func subject(r *Rung) string {
 	return r.Name + " reaches"
 }
 
-// Bounded says whether there is an interval that says anything: one from two passes can reach to a thousand times.
-func (i *Interval) Bounded() bool {
-	const most = 10
-	return i.Lo != nil && *i.Hi < most
-}
-
 // percent is a share with its interval: "61% [58%, 64%]".
-func (i *Interval) percent() string {
-	if !i.Bounded() {
-		return unit.Percent(i.Value)
+func percent(e *stat.Estimate) string {
+	if !e.Narrow() {
+		return unit.Percent(e.Value)
 	}
-	return fmt.Sprintf("%s [%s, %s]", unit.Percent(i.Value), unit.Percent(*i.Lo), unit.Percent(*i.Hi))
+	return fmt.Sprintf("%s [%s, %s]", unit.Percent(e.Value), unit.Percent(*e.Lo), unit.Percent(*e.Hi))
 }
 
 func amount(u lab.Unit, v float64) string {

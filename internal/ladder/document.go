@@ -2,6 +2,7 @@ package ladder
 
 import (
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -107,17 +108,16 @@ type Cell struct {
 	// Center is the geometric mean of N repetitions; Lo and Hi hold it with 95% by itself, and are absent where there
 	// are too few. All are absent where no load ended well.
 	Center *float64 `json:"center,omitempty"`
-	Lo     *float64 `json:"lo,omitempty"`
-	Hi     *float64 `json:"hi,omitempty"`
-	N      int      `json:"n"`
+	stat.Bounds
+	N int `json:"n"`
 	// Ceiling is the tightest that is known, and Share how much of it was reached.
 	Ceiling *Ceiling `json:"ceiling,omitempty"`
 	Share   *float64 `json:"share,omitempty"`
 	// Expected is what the rungs below promise; absent where they promise nothing.
 	Expected *Expected `json:"expected,omitempty"`
 	// Reached is the rate as a share of what was expected in the same pass, with an interval that decides.
-	Reached *Interval `json:"reached,omitempty"`
-	Verdict Verdict   `json:"verdict"`
+	Reached *stat.Estimate `json:"reached,omitempty"`
+	Verdict Verdict        `json:"verdict"`
 	// Cause says what a guest's disk falls short by; empty for all others.
 	Cause Cause `json:"cause,omitempty"`
 	// CPU is how many processors the load's own processes took; what the kernel does in threads of its own is not in
@@ -141,13 +141,6 @@ type Expected struct {
 	From string `json:"from"`
 	// Rungs that it comes from, by their place from 0.
 	Rungs []int `json:"rungs"`
-}
-
-// Interval is an estimate with bounds, which are absent where the spread is not known.
-type Interval struct {
-	Value float64  `json:"value"`
-	Lo    *float64 `json:"lo,omitempty"`
-	Hi    *float64 `json:"hi,omitempty"`
 }
 
 // Verdict on a rate against what was expected of it.

@@ -130,13 +130,13 @@ func causeText(d *Document, r *Rung, c *Cell) string {
 	switch c.Cause {
 	case Storage:
 		return fmt.Sprintf("it is the storage behind it: %s is enough, for %s %s", itself, subject(bare),
-			other.Reached.percent())
+			percent(other.Reached))
 	case Emulation:
 		return fmt.Sprintf("it is %s: %s %s as well, with no storage behind it", itself, subject(bare),
-			other.Reached.percent())
+			percent(other.Reached))
 	case Both:
 		return fmt.Sprintf("it is %s (%s %s, with no storage behind it), and the storage behind it takes more", itself,
-			subject(bare), other.Reached.percent())
+			subject(bare), percent(other.Reached))
 	}
 	text := "whether it is " + itself + " or the storage behind it is undecided: "
 	switch {

@@ -1,6 +1,9 @@
 package ladder
 
-import "github.com/headroom/headroom/internal/lab"
+import (
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+)
 
 // fewestStanding is in how many passes a load stands still at least for its rung to be called short: once may be
 // chance.
@@ -27,7 +30,7 @@ func (a *analysis) standing(c Cell, rung int, cell string) Cell {
 	c.Center = &zero
 	if len(promised) >= fewestStanding {
 		c.Expected = &Expected{Value: average(promised).Ratio, From: from, Rungs: rungs}
-		c.Reached, c.Verdict = &Interval{Lo: &zero, Hi: &zero}, Short
+		c.Reached, c.Verdict = &stat.Estimate{Bounds: stat.BoundsOf(0, 0)}, Short
 	}
 	return c
 }

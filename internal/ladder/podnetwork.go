@@ -3,6 +3,7 @@ package ladder
 import (
 	"fmt"
 
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -24,8 +25,8 @@ type PodLoss struct {
 	Verdict Verdict `json:"verdict"`
 	// Cost is the share that is lost; below 0 where pods do more. Its bounds hold together with all others of the
 	// ladder.
-	Cost Interval `json:"cost"`
-	Text string   `json:"text"`
+	Cost stat.Estimate `json:"cost"`
+	Text string        `json:"text"`
 }
 
 // throughPodNetwork says whether a cell is compared with the same between the nodes.
@@ -34,13 +35,12 @@ func (r *Rung) throughPodNetwork(c *Cell) bool {
 }
 
 // cost is what is missing of what was expected.
-func (c *Cell) cost() Interval {
-	i := Interval{Value: 1 - c.Reached.Value}
-	if c.Reached.Lo != nil {
-		lo, hi := 1-*c.Reached.Hi, 1-*c.Reached.Lo
-		i.Lo, i.Hi = &lo, &hi
+func (c *Cell) cost() stat.Estimate {
+	e := stat.Estimate{Value: 1 - c.Reached.Value}
+	if c.Reached.Known() {
+		e.Bounds = stat.BoundsOf(1-*c.Reached.Hi, 1-*c.Reached.Lo)
 	}
-	return i
+	return e
 }
 
 // costText says what the pod network costs.
@@ -51,7 +51,7 @@ func (c *Cell) costText(r *Rung) string {
 	}
 	cost := c.cost()
 	text := name + " costs " + unit.Percent(cost.Value)
-	if c.Reached.Bounded() {
+	if c.Reached.Narrow() {
 		text += fmt.Sprintf(" [%s, %s]", unit.Percent(*cost.Lo), unit.Percent(*cost.Hi))
 	}
 	return text

@@ -1,5 +1,7 @@
 package ladder
 
+import "github.com/headroom/headroom/internal/stat"
+
 // Suspect is a finding of doctor's about an end of a network that may be why a rung falls short.
 type Suspect struct {
 	// Target that it is about, and the rule that found it.
@@ -24,11 +26,11 @@ type TuningRun struct {
 	Forbidden string `json:"forbidden,omitempty"`
 	// Name of the highest rung that both have, with what it does in the first load; Change is that as a ratio, which is
 	// no more than the two ladders' difference: nothing says that nobody changed anything else.
-	Name   string   `json:"name"`
-	Unit   string   `json:"unit"`
-	Before float64  `json:"before"`
-	After  float64  `json:"after"`
-	Change Interval `json:"change"`
+	Name   string        `json:"name"`
+	Unit   string        `json:"unit"`
+	Before float64       `json:"before"`
+	After  float64       `json:"after"`
+	Change stat.Estimate `json:"change"`
 }
 
 // Best of the trials that keep what must be kept, and of those that need not; -1 for none that gains for sure.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -70,17 +71,10 @@ type Step struct {
 	N     int     `json:"n"`
 	// Added is the difference to the mean of the layer below, in the metric's unit, and Ratio how many times that this
 	// one is. Intervals are of the differences within a block.
-	Added *Interval `json:"added,omitempty"`
-	Ratio *Interval `json:"ratio,omitempty"`
+	Added *stat.Estimate `json:"added,omitempty"`
+	Ratio *stat.Estimate `json:"ratio,omitempty"`
 	// Warnings are the codes of those that taint Value. What is added is tainted by those of the layer below as well.
 	Warnings []string `json:"warnings,omitempty"`
-}
-
-// Interval is an estimate with bounds, which are absent where the spread is not known.
-type Interval struct {
-	Value float64  `json:"value"`
-	Lo    *float64 `json:"lo,omitempty"`
-	Hi    *float64 `json:"hi,omitempty"`
 }
 
 // Sum holds what the layers add, one by one, against the whole of them. The parts come from the odd blocks and the
@@ -91,8 +85,8 @@ type Sum struct {
 	Job    string            `json:"job"`
 	Params map[string]string `json:"params"`
 	Metric string            `json:"metric"`
-	Parts  Interval          `json:"parts"`
-	Whole  Interval          `json:"whole"`
+	Parts  stat.Estimate     `json:"parts"`
+	Whole  stat.Estimate     `json:"whole"`
 	// Agree says that the two differ by no more than their spread explains.
 	Agree bool `json:"agree"`
 }

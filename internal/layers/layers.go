@@ -154,10 +154,11 @@ func (v values) step(cell Cell, metric string, layer int) Step {
 	}
 	// A layer that lacks a block has a mean of other blocks than its neighbours.
 	lower, _ := v.mean(layer-1, metric)
-	s.Added = intervalOf(stat.MeanInterval(differences(below, above), confidence).Agreeing(s.Value - lower))
+	added := stat.MeanInterval(differences(below, above), confidence).Agreeing(s.Value - lower).Estimate()
+	s.Added = &added
 	c := stat.RatioOfMeans(below, above, confidence).Agreeing(lower, s.Value)
 	if !math.IsNaN(c.Ratio) {
-		s.Ratio = intervalOf(stat.Interval{Center: c.Ratio, Lo: c.Lo, Hi: c.Hi})
+		s.Ratio = &stat.Estimate{Value: c.Ratio, Bounds: stat.BoundsOf(c.Lo, c.Hi)}
 	}
 	return s
 }
@@ -177,14 +178,6 @@ func differences(below, above []float64) []float64 {
 		d[i] = above[i] - below[i]
 	}
 	return d
-}
-
-func intervalOf(i stat.Interval) *Interval {
-	out := &Interval{Value: i.Center}
-	if i.Known() {
-		out.Lo, out.Hi = &i.Lo, &i.Hi
-	}
-	return out
 }
 
 // sum holds the parts of a mean latency against the whole. Percentiles do not add up, and rates are no sums.
@@ -211,6 +204,6 @@ func (v values) sum(cell Cell, metric string) (Sum, bool) {
 		variance += math.Pow((i.Hi-i.Lo)/2, 2)
 	}
 	return Sum{Cell: cell.ID, Title: cell.Title, Job: cell.Job, Params: cell.Params, Metric: metric,
-		Parts: *intervalOf(parts), Whole: *intervalOf(whole),
+		Parts: parts.Estimate(), Whole: whole.Estimate(),
 		Agree: math.Abs(parts.Center-whole.Center) <= math.Sqrt(variance)}, true
 }

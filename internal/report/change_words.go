@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // RatioDigits prints a ratio with the digits that tell it from one.
@@ -48,15 +48,15 @@ func SignedPercent(ratio float64, short bool) string {
 	return text
 }
 
-// ChangeBounds prints the interval that decides, in percent: "[-61, -59]"; as factors where the change is one.
-func ChangeBounds(c *compare.Change) string {
+// ChangeBounds prints the interval of a ratio, in percent: "[-61, -59]"; as factors where the change is one.
+func ChangeBounds(e stat.RatioEstimate) string {
 	switch {
-	case c == nil || !c.Known():
+	case !e.Known():
 		return ""
-	case c.Ratio >= 10 || c.Ratio <= 0.1 || *c.Hi >= 100:
-		return "[" + RatioDigits(*c.Lo) + ", " + RatioDigits(*c.Hi) + "]x"
+	case e.Ratio >= 10 || e.Ratio <= 0.1 || *e.Hi >= 100:
+		return "[" + RatioDigits(*e.Lo) + ", " + RatioDigits(*e.Hi) + "]x"
 	}
-	return "[" + SignedPercent(*c.Lo, true) + ", " + SignedPercent(*c.Hi, true) + "]"
+	return "[" + SignedPercent(*e.Lo, true) + ", " + SignedPercent(*e.Hi, true) + "]"
 }
 
 // Confidence keeps the digits that tell a high confidence from certainty: 95%, 99.4%, 99.97%.

@@ -136,7 +136,7 @@ const mostNamed = 3
 
 func (s seriesInCharts) change(cell int, c history.Change) chartChange {
 	shown := chartChange{Address: compareAddress(c.Before, c.Run), RunAddress: runAddress(c.Run),
-		Text: compared.StepText(c.Estimate), Verdict: c.Verdict, Short: s.ID(c.Run), Before: s.ID(c.Before),
+		Text: compared.StepText(c.RatioEstimate), Verdict: c.Verdict, Short: s.ID(c.Run), Before: s.ID(c.Before),
 		Created: s.Runs[s.number(c.Run)].Created.UTC()}
 	if c.Likely {
 		shown.Verdict += ", not proved"

@@ -106,11 +106,8 @@ func (m *Metric) settle(values []float64, from int) {
 		return
 	}
 	at := m.Rounds[from].At
-	i := stat.MedianInterval(values, 0.95)
-	m.SteadyFrom, m.Lasting = &at, &Level{Value: i.Center}
-	if i.Known() {
-		m.Lasting.Lo, m.Lasting.Hi = &i.Lo, &i.Hi
-	}
+	lasting := stat.MedianInterval(values, 0.95).Estimate()
+	m.SteadyFrom, m.Lasting = &at, &lasting
 }
 
 // between are the values of the rounds that began from one time on, and before another.
@@ -124,9 +121,5 @@ func (m *Metric) between(from, to float64) (values []float64) {
 }
 
 func changeOf(c stat.Change) Change {
-	out := Change{Ratio: c.Ratio}
-	if c.Known() {
-		out.Lo, out.Hi = &c.Lo, &c.Hi
-	}
-	return out
+	return Change{Ratio: c.Ratio, Bounds: stat.BoundsOf(c.Lo, c.Hi)}
 }

@@ -2,7 +2,10 @@
 // what it is in the end. It is pure: rounds in, a document out.
 package soak
 
-import "github.com/headroom/headroom/internal/lab"
+import (
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/stat"
+)
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
 const Schema = "headroom/soak/v1"
@@ -51,7 +54,7 @@ type Metric struct {
 	// SteadyFrom is since when the steady state lasts in which it ended; nil where it did not end in one.
 	SteadyFrom *float64 `json:"steady_from,omitempty"`
 	// Lasting is the median since then, with an interval of 95% by itself; nil without a steady state.
-	Lasting *Level `json:"lasting,omitempty"`
+	Lasting *stat.Estimate `json:"lasting,omitempty"`
 }
 
 // Round is the value of one round, at its beginning.
@@ -60,18 +63,10 @@ type Round struct {
 	Value float64 `json:"value"`
 }
 
-// Level is a value with its interval, which is absent where it is not known.
-type Level struct {
-	Value float64  `json:"value"`
-	Lo    *float64 `json:"lo,omitempty"`
-	Hi    *float64 `json:"hi,omitempty"`
-}
-
 // Change is a ratio with its interval, which is absent where it is not known.
 type Change struct {
-	Ratio float64  `json:"ratio"`
-	Lo    *float64 `json:"lo,omitempty"`
-	Hi    *float64 `json:"hi,omitempty"`
+	Ratio float64 `json:"ratio"`
+	stat.Bounds
 }
 
 // Step is a change from one round to the next.

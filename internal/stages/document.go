@@ -3,6 +3,7 @@ package stages
 import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/paths"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -75,10 +76,9 @@ type Efficiency struct {
 	// Metric that the ratio is of: bandwidth where both have it.
 	Metric string  `json:"metric"`
 	Ratio  float64 `json:"ratio"`
-	// Lo and Hi are bounds where both stages were measured in the same blocks; Pairs is in how many.
-	Lo    *float64 `json:"lo,omitempty"`
-	Hi    *float64 `json:"hi,omitempty"`
-	Pairs int      `json:"pairs,omitempty"`
+	// Bounds are known where both stages were measured in the same blocks; Pairs is in how many.
+	stat.Bounds
+	Pairs int `json:"pairs,omitempty"`
 	// Unlike are the parameters in which the two loads differ: where there are any, the ratio is not one of the stages
 	// alone.
 	Unlike []Difference `json:"unlike,omitempty"`

@@ -166,7 +166,7 @@ func (d *Document) efficiency(r *Row, of string) (Efficiency, bool) {
 		}
 	}
 	if c := stat.PairedOnce(logs, confidence).Agreeing(1, e.Ratio); len(logs) > 1 && c.Known() {
-		e.Lo, e.Hi, e.Pairs = &c.Lo, &c.Hi, c.N
+		e.Bounds, e.Pairs = stat.BoundsOf(c.Lo, c.Hi), c.N
 	}
 	return e, true
 }

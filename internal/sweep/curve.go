@@ -46,7 +46,7 @@ type CurvePoint struct {
 // Estimated is the geometric mean of N blocks with its interval.
 type Estimated struct {
 	Value float64 `json:"value"`
-	Bounds
+	stat.Bounds
 	N int `json:"n"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Schema names the published JSON document. Fields are added to it, never renamed and never removed.
@@ -86,20 +87,9 @@ const (
 	Undecided Verdict = "undecided"
 )
 
-// Bounds of an interval; both are absent where nothing is known of the spread.
-type Bounds struct {
-	Lo *float64 `json:"lo,omitempty"`
-	Hi *float64 `json:"hi,omitempty"`
-}
-
-// Known says whether there is an interval.
-func (b Bounds) Known() bool { return b.Lo != nil && b.Hi != nil }
-
 // Ratio is how many times a value is another.
 type Ratio struct {
-	Ratio float64 `json:"ratio"`
-	Bounds
-	Confidence float64 `json:"confidence,omitempty"`
+	stat.RatioEstimate
 	// N blocks in which both were measured.
 	N       int     `json:"n"`
 	Verdict Verdict `json:"verdict"`
@@ -171,7 +161,7 @@ type Point struct {
 	// Value is the geometric mean of N blocks; absent where nothing was measured. Its interval holds with 95% by
 	// itself.
 	Value *float64 `json:"value,omitempty"`
-	Bounds
+	stat.Bounds
 	N int `json:"n"`
 	// ToBaseline and ToTop hold it against the baseline and against the top level, within a block.
 	ToBaseline *Ratio `json:"to_baseline,omitempty"`
@@ -186,7 +176,7 @@ type Point struct {
 // themselves.
 type Cost struct {
 	Value float64 `json:"value"`
-	Bounds
+	stat.Bounds
 	ToBaseline *Ratio `json:"to_baseline,omitempty"`
 }
 
@@ -210,7 +200,7 @@ type Harm struct {
 type Loss struct {
 	Level string  `json:"level"`
 	Loss  float64 `json:"loss"`
-	Bounds
+	stat.Bounds
 	// Cell and Metric where it is so.
 	Cell   string `json:"cell"`
 	Metric string `json:"metric"`

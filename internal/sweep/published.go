@@ -5,6 +5,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -29,7 +30,7 @@ type PublishedLoad struct {
 	Measured *Ratio  `json:"here,omitempty"`
 	// Bounds of the gain here, as ratios, whichever level is really the best. They are absent where a level has no
 	// interval.
-	Bounds
+	stat.Bounds
 	// Agrees says how the gain there lies to these bounds: within, above or below; empty where there are none.
 	Agrees string `json:"agrees,omitempty"`
 	// Smallest level that is enough there and here, and the levels here between which it surely lies.
@@ -77,20 +78,20 @@ func (d *Document) AddPublished(m reference.Scores) {
 
 // gainOfAny bounds the gain of the level that is really the best, the baseline among them: it is no less than what any
 // level surely gains, and no more than the most that any may.
-func (c *Cell) gainOfAny(baseline string) Bounds {
+func (c *Cell) gainOfAny(baseline string) stat.Bounds {
 	lo, hi := 1.0, 1.0
 	for _, p := range c.Levels {
 		switch r := p.ToBaseline; {
 		case p.Level == baseline || p.Value == nil:
 		case r == nil || !r.Known():
-			return Bounds{}
+			return stat.Bounds{}
 		case c.Better == lab.Lower:
 			lo, hi = max(lo, 1 / *r.Hi), max(hi, 1 / *r.Lo)
 		default:
 			lo, hi = max(lo, *r.Lo), max(hi, *r.Hi)
 		}
 	}
-	return bounds(lo, hi)
+	return stat.BoundsOf(lo, hi)
 }
 
 // sameLoad compares what the source's tables tell apart; one job and a depth of one are fio's defaults.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // published are the tables of the IOThreads report: threads and gains in percent by size, operation, jobs and depth;
@@ -48,7 +49,8 @@ func TestTotalsOfTheIOThreadsReport(t *testing.T) {
 					key := fmt.Sprint([]string{size, op, jobs, depth})
 					cells = append(cells, Cell{Job: op, Params: map[string]string{"rw": op, "bs": size, "numjobs": jobs,
 						"iodepth": depth},
-						SmallestForShare: strconv.Itoa(int(smallest[key])), Gain: &Ratio{Ratio: 1 + gain[key]/100}})
+						SmallestForShare: strconv.Itoa(int(smallest[key])),
+						Gain:             &Ratio{RatioEstimate: stat.RatioEstimate{Ratio: 1 + gain[key]/100}}})
 				}
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/reference"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // Where the baseline has the best mean, how much another level may gain is bounded by what is known of the others: what
@@ -12,9 +13,9 @@ import (
 func TestBesideABaselineThatIsBest(t *testing.T) {
 	four, lo, hi := 0.97, 0.8, 1.3
 	d := Document{Baseline: "0", Cells: []Cell{{Cell: "c", Params: map[string]string{"rw": "read", "bs": "4k"},
-		Top: "0", Gain: &Ratio{Ratio: 1, Bounds: bounds(1, 1), N: 4},
-		Levels: []Point{{Level: "0", Value: &four, ToBaseline: &Ratio{Ratio: 1, Bounds: bounds(1, 1)}},
-			{Level: "4", Value: &four, ToBaseline: &Ratio{Ratio: four, Bounds: bounds(lo, hi)}}}}}}
+		Top: "0", Gain: ratio(1, 1, 1),
+		Levels: []Point{{Level: "0", Value: &four, ToBaseline: ratio(1, 1, 1)},
+			{Level: "4", Value: &four, ToBaseline: ratio(four, lo, hi)}}}}}
 	for percent, want := range map[string]string{"0": "within", "18": "within", "30": "within",
 		"33": "above", "-3": "below"} {
 		m, err := reference.ParseScores("theirs",
@@ -26,12 +27,16 @@ func TestBesideABaselineThatIsBest(t *testing.T) {
 			t.Errorf("%s%%: %+v, want %s", percent, d.Published.Loads[0], want)
 		}
 	}
-	d.Cells[0].Levels[1].ToBaseline.Bounds = Bounds{}
+	d.Cells[0].Levels[1].ToBaseline.Bounds = stat.Bounds{}
 	m, _ := reference.ParseScores("theirs",
 		strings.NewReader("bs,rw,gain %,smallest guest:iothreads for 90%\n4096,read,18,2\n"))
 	if d.AddPublished(m); d.Published.Loads[0].Agrees != "" || d.Published.Loads[0].Known() {
 		t.Errorf("nothing is known of level 4: %+v", d.Published.Loads[0])
 	}
+}
+
+func ratio(value, lo, hi float64) *Ratio {
+	return &Ratio{RatioEstimate: stat.RatioEstimate{Ratio: value, Bounds: stat.BoundsOf(lo, hi)}, N: 4}
 }
 
 // A published gain is compared with the interval here, within half a per cent, to which it was rounded.

@@ -70,7 +70,7 @@ func (in *Input) loss(level int, rows []*row) (Loss, bool) {
 			lo, hi = math.Max(lo, 1-c.Hi), math.Max(hi, 1-c.Lo) // NaN stays NaN
 		}
 	}
-	out.Bounds = bounds(lo, hi)
+	out.Bounds = stat.BoundsOf(lo, hi)
 	return out, out.Loss >= 0
 }
 

@@ -275,19 +275,7 @@ func (r *row) published(c stat.Change) *Ratio {
 	if r.better == lab.Lower {
 		c = inverse(c)
 	}
-	out := &Ratio{Ratio: c.Ratio, N: c.N, Verdict: verdict, Bounds: bounds(c.Lo, c.Hi)}
-	if out.Known() {
-		out.Confidence = c.Confidence
-	}
-	return out
-}
-
-// bounds are absent where they are not known; infinity, which JSON has no word for, is not known either.
-func bounds(lo, hi float64) Bounds {
-	if math.IsNaN(lo) || math.IsNaN(hi) || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
-		return Bounds{}
-	}
-	return Bounds{Lo: &lo, Hi: &hi}
+	return &Ratio{RatioEstimate: c.Estimate(), N: c.N, Verdict: verdict}
 }
 
 // logs are the logarithms of a level's values, in the order of the blocks.
@@ -299,13 +287,13 @@ func (r *row) logs(i int) (logs []float64) {
 }
 
 // level is the value at a level by itself, with Student's interval on logarithms.
-func (r *row) level(i int, confidence float64) (value float64, b Bounds) {
+func (r *row) level(i int, confidence float64) (value float64, b stat.Bounds) {
 	logs := r.logs(i)
 	e := stat.MeanInterval(logs, confidence)
 	if len(logs) < MinBlocks {
-		return math.Exp(e.Center), Bounds{}
+		return math.Exp(e.Center), stat.Bounds{}
 	}
-	return math.Exp(e.Center), bounds(math.Exp(e.Lo), math.Exp(e.Hi))
+	return math.Exp(e.Center), stat.BoundsOf(math.Exp(e.Lo), math.Exp(e.Hi))
 }
 
 // mean of the values; NaN for none.

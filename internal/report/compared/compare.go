@@ -102,7 +102,8 @@ func (t comparedText) confirmed() []document.Block {
 	for i, c := range t.rows {
 		if c.Confirmed != nil {
 			list.Items = append(list.Items, document.Item{Text: prose.Join(t.titles[i].name(), t.titles[i].metric) +
-				": " + prose.Join(report.ChangeText(c.Confirmed.Ratio), report.ChangeBounds(c.Confirmed), "in",
+				": " + prose.Join(report.ChangeText(c.Confirmed.Ratio),
+				report.ChangeBounds(c.Confirmed.RatioEstimate), "in",
 				prose.Count(c.Confirmed.N, "pair"))})
 		}
 	}

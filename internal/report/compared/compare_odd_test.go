@@ -7,6 +7,7 @@ import (
 
 	"github.com/headroom/headroom/internal/compare"
 	"github.com/headroom/headroom/internal/diff"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // longName is as long as nobody calls anything, and can be broken nowhere.
@@ -45,7 +46,8 @@ func oddComparison(t testing.TB) compare.Document {
 	}, func(i int) float64 { return []float64{0.98, 51, 0, 1.4, 1, 1.02}[i] })
 	once := comparedWith(t, "once", "again", []comparedJob{{"once", "rw=read bs=4k", read, 0, nil}},
 		func(int) float64 { return 3 }).Cells[0]
-	once.Run, once.Change = d.New[0].ID, &compare.Change{Ratio: 3, Per: "repetition", N: 1}
+	once.Run, once.Change = d.New[0].ID, &compare.Change{RatioEstimate: stat.RatioEstimate{Ratio: 3}, Per: "repetition",
+		N: 1}
 	once.Base, once.New = compare.Figures{Center: 1000, N: 1}, compare.Figures{Center: 3000, N: 1}
 	once.Verdict, once.Why = compare.Undecided, "one repetition says nothing of the spread"
 	d.Cells = append(d.Cells, once)

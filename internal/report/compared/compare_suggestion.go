@@ -29,7 +29,7 @@ func shownChange(c *compare.ComparedMetric) *compare.Change {
 		return c.Change
 	}
 	shown := *c.Change
-	shown.Ratio, shown.Bounds = c.Suggests.Ratio, c.Suggests.Bounds
+	shown.RatioEstimate = c.Suggests.RatioEstimate
 	return &shown
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/golden"
 	"github.com/headroom/headroom/internal/testing/rendertest"
 	"github.com/headroom/headroom/internal/visible"
@@ -223,7 +224,7 @@ func TestCompareColourIsASecondSignal(t *testing.T) {
 func TestTextForest(t *testing.T) {
 	ratio := func(lo, mid, hi float64) *compare.ComparedMetric {
 		return &compare.ComparedMetric{Margin: 0.03,
-			Change: &compare.Change{Ratio: mid, Bounds: compare.Bounds{Lo: &lo, Hi: &hi}}}
+			Change: &compare.Change{RatioEstimate: stat.RatioEstimate{Ratio: mid, Bounds: stat.BoundsOf(lo, hi)}}}
 	}
 	rows := []*compare.ComparedMetric{ratio(0.5, 0.6, 0.7), ratio(0.99, 1, 1.01), ratio(0.1, 1.2, 9),
 		ratio(math.Exp(-2), 0.15, 0.16)}
@@ -280,7 +281,7 @@ func TestAMeanWithoutAnIntervalIsNoAnswer(t *testing.T) {
 	if text := compareHeadline(&d, &n); !strings.Contains(text, "; mean latency 1.25x [") {
 		t.Error(text)
 	}
-	n.Means = []compare.Mean{{Of: "latency", Cells: 4, Ratio: 0.77}}
+	n.Means = []compare.Mean{{Of: "latency", Cells: 4, RatioEstimate: stat.RatioEstimate{Ratio: 0.77}}}
 	if text := compareHeadline(&d, &n); strings.Contains(text, "mean") {
 		t.Error(text)
 	}

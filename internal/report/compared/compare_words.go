@@ -109,12 +109,12 @@ func doubtfulText(n *compare.ComparedRun) string {
 func changeTexts(c *compare.ComparedMetric) (change, interval string) {
 	switch {
 	case c.Change != nil:
-		return report.ChangeText(c.Change.Ratio), report.ChangeBounds(shownChange(c))
+		return report.ChangeText(c.Change.Ratio), report.ChangeBounds(shownChange(c).RatioEstimate)
 	case c.Would != nil:
 		if r := c.Would.Ratio; r < 10 && r > 0.1 {
-			return "(" + report.SignedPercent(r, true) + "%)", report.ChangeBounds(c.Would)
+			return "(" + report.SignedPercent(r, true) + "%)", report.ChangeBounds(c.Would.RatioEstimate)
 		}
-		return "(" + report.ChangeText(c.Would.Ratio) + ")", report.ChangeBounds(c.Would)
+		return "(" + report.ChangeText(c.Would.Ratio) + ")", report.ChangeBounds(c.Would.RatioEstimate)
 	}
 	return "", ""
 }
@@ -242,7 +242,7 @@ func unmatchedText(d *compare.Document, n *compare.ComparedRun) []string {
 }
 
 // ratioText prints a ratio: "0.61x [0.59, 0.63]".
-func ratioText(ratio float64, b compare.Bounds) string {
+func ratioText(ratio float64, b stat.Bounds) string {
 	if !b.Known() {
 		return report.RatioDigits(ratio) + "x"
 	}

@@ -89,7 +89,7 @@ func (h historyText) row(t history.Track, room int) document.Row {
 	}
 	if n := len(t.Changes); n > 0 {
 		c := t.Changes[n-1]
-		change, since = changeCell(c.Estimate), document.Cell{Text: h.id(c.Run)}
+		change, since = changeCell(c.RatioEstimate), document.Cell{Text: h.id(c.Run)}
 	}
 	return document.Row{Cells: []document.Cell{{Text: t.Name},
 		{Text: sparkline(t, h.s.Runs, room, h.Margin)},
@@ -97,7 +97,7 @@ func (h historyText) row(t history.Track, room int) document.Row {
 }
 
 // changeCell is a ratio as a change, -7.1% [-8.0, -6.2]; its value is the ratio.
-func changeCell(e history.Estimate) document.Cell {
+func changeCell(e stat.RatioEstimate) document.Cell {
 	return document.Cell{Text: report.ChangeText(e.Ratio),
 		Interval: strings.TrimPrefix(StepText(e), report.ChangeText(e.Ratio)+" "),
 		Value:    &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
@@ -193,7 +193,7 @@ func (h historyText) event(e history.Event) []document.Block {
 			if c.Run != e.Run {
 				verdict += " at " + h.id(c.Run)
 			}
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: of.Name}, changeCell(c.Estimate),
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: of.Name}, changeCell(c.RatioEstimate),
 				{Text: verdict}, levelCell(of, c.From), levelCell(of, c.To),
 				{Text: atMost(c.P), Value: &c.P, Unit: "1"}}})
 		}

@@ -28,8 +28,8 @@ func (h historyText) slopes() []string {
 		if t.Slope.Ratio < 1 {
 			word = "Falls"
 		}
-		lines = append(lines, fmt.Sprintf("%s evenly: %s %s over %s, %s%s.", word, t.Name, StepText(t.Slope.Estimate),
-			prose.Count(len(t.Points), "run"), verdict, more))
+		lines = append(lines, fmt.Sprintf("%s evenly: %s %s over %s, %s%s.", word, t.Name,
+			StepText(t.Slope.RatioEstimate), prose.Count(len(t.Points), "run"), verdict, more))
 	}
 	return lines
 }
@@ -55,7 +55,7 @@ func (h historyText) patterns() []string {
 	})
 	if ok {
 		lines = append(lines, fmt.Sprintf("Switches between two levels %s: %s, %s in %d of %s%s.",
-			prose.Count(t.Modes.Switches, "time"), t.Name, StepText(t.Modes.Estimate), len(t.Points)-t.Modes.Upper,
+			prose.Count(t.Modes.Switches, "time"), t.Name, StepText(t.Modes.RatioEstimate), len(t.Points)-t.Modes.Upper,
 			prose.Count(len(t.Points), "run"), more))
 	}
 	return lines

@@ -13,6 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // updated is a history of a run a week, of which an update of the kernel has made random reads slower.
@@ -66,8 +67,8 @@ func oddHistory() history.Document {
 	points := func(values ...float64) []history.Point {
 		var out []history.Point
 		for i, v := range values {
-			lo, hi := 0.97*v, 1.04*v
-			out = append(out, history.Point{Run: runs[len(runs)-len(values)+i].ID, Center: v, Lo: &lo, Hi: &hi, N: 3})
+			out = append(out, history.Point{Run: runs[len(runs)-len(values)+i].ID, Center: v,
+				Bounds: stat.BoundsOf(0.97*v, 1.04*v), N: 3})
 		}
 		return out
 	}
@@ -78,7 +79,8 @@ func oddHistory() history.Document {
 	rise := track("rise 4k q1", "write.iops", lab.PerSecond, points(1000, 1010, 51000))
 	lo, hi := 48.0, 53.0
 	rise.Changes = []history.Change{{Run: "CCCC", Before: "BBBB", Index: 2, From: 1005, To: 51000, Verdict: "better",
-		P: 0.0001, Likely: true, Estimate: history.Estimate{Ratio: 51, Lo: &lo, Hi: &hi, Confidence: 0.95}}}
+		P: 0.0001, Likely: true,
+		RatioEstimate: stat.RatioEstimate{Ratio: 51, Bounds: stat.BoundsOf(lo, hi), Confidence: 0.95}}}
 	wide := track("wide 4k q1", "read.latency.mean", lab.Seconds, points(95e-6, 99e-6, 97e-6))
 	far, low := 0.9, 1e-6
 	wide.Points[1].Hi, wide.Points[1].Lo, wide.Points[1].Warnings = &far, &low, []string{"busy"}
@@ -88,7 +90,7 @@ func oddHistory() history.Document {
 	wide.Rhythm = &history.Rhythm{Period: 7, Ratio: 0.949}
 	lower, upper := 0.84, 0.86
 	wide.Modes = &history.Modes{Upper: 1, Switches: 2,
-		Estimate: history.Estimate{Ratio: 0.85, Lo: &lower, Hi: &upper, Confidence: 0.95}}
+		RatioEstimate: stat.RatioEstimate{Ratio: 0.85, Bounds: stat.BoundsOf(lower, upper), Confidence: 0.95}}
 	zero := track("zero 4k q1", "write.iops", lab.PerSecond, points(0, 0, 0))
 	one := track("randread 4k q32", "read.iops", lab.PerSecond, points(64.2e3))
 	one.Newest.Verdict, one.Newest.Why = history.Undecided, "no run before it at this level; it takes 3"

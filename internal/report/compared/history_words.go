@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headroom/headroom/internal/compare"
 	"github.com/headroom/headroom/internal/diff"
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/history"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/stat/changepoint"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -99,7 +99,7 @@ func (h historyText) answer() []string {
 func (h historyText) changeSentence(e history.Event) string {
 	track, c := h.largest(e)
 	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " +
-		StepText(c.Estimate) + ", " + c.Verdict
+		StepText(c.RatioEstimate) + ", " + c.Verdict
 	if more := len(e.Cells) - 1; more > 0 {
 		text += fmt.Sprintf(", and %d more of %s", more, prose.Count(len(h.s.Cells), "figure"))
 	}
@@ -154,9 +154,8 @@ func updateText(d diff.Difference) string {
 }
 
 // StepText is "-7.1% [-8.0, -6.2]".
-func StepText(e history.Estimate) string {
-	return strings.TrimRight(report.ChangeText(e.Ratio)+" "+report.ChangeBounds(&compare.Change{Ratio: e.Ratio,
-		Bounds: compare.Bounds{Lo: e.Lo, Hi: e.Hi}}), " ")
+func StepText(e stat.RatioEstimate) string {
+	return strings.TrimRight(report.ChangeText(e.Ratio)+" "+report.ChangeBounds(e), " ")
 }
 
 func (h historyText) newestSentence() string {

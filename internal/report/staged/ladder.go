@@ -9,6 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/ladder"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -187,7 +188,7 @@ func ladderTable(d *ladder.Document, load int, all []report.Mark) []document.Blo
 		if c.Reached != nil {
 			reached = document.Cell{Text: unit.Percent(c.Reached.Value), Value: &c.Reached.Value, Lo: c.Reached.Lo,
 				Hi: c.Reached.Hi, Unit: "1"}
-			if c.Reached.Bounded() {
+			if c.Reached.Narrow() {
 				reached.Interval = "[" + unit.Percent(*c.Reached.Lo) + ", " + unit.Percent(*c.Reached.Hi) + "]"
 			}
 		}
@@ -313,7 +314,7 @@ func bestTuningRun(d *ladder.Document) string {
 	return "The best of it is not allowed: " + name(any) + ". The best that is: " + name(kept) + "."
 }
 
-func shareOfChange(i ladder.Interval) string {
+func shareOfChange(i stat.Estimate) string {
 	if i.Lo == nil {
 		return fmt.Sprintf("%.2f times, with too few passes for an interval", i.Value)
 	}

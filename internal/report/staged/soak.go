@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headroom/headroom/internal/compare"
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
@@ -100,7 +99,7 @@ func soakChange(c *soak.Change) document.Cell {
 	}
 	cell := document.Cell{Text: report.ChangeText(c.Ratio), Value: &c.Ratio, Lo: c.Lo, Hi: c.Hi, Unit: "1"}
 	if c.Lo != nil {
-		cell.Interval = report.ChangeBounds(&compare.Change{Ratio: c.Ratio, Bounds: compare.Bounds{Lo: c.Lo, Hi: c.Hi}})
+		cell.Interval = report.ChangeBounds(stat.RatioEstimate{Ratio: c.Ratio, Bounds: c.Bounds})
 	}
 	return cell
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/stages"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
@@ -93,7 +94,7 @@ func oddStages() stages.Document {
 			row("disk", "flush", "sync", 2, 800, 0), row(long, "flush", "sync", 2, 15e3, 0),
 			row("disk", strings.Repeat("randread-of-a-long-name-", 8), "read", 3, 64e3, 64e3*4096),
 		}}
-	d.Rows[1].Efficiency = []stages.Efficiency{{Of: "disk", Ratio: share, Lo: &lo, Hi: &hi, Pairs: 6}}
+	d.Rows[1].Efficiency = []stages.Efficiency{{Of: "disk", Ratio: share, Bounds: stat.BoundsOf(lo, hi), Pairs: 6}}
 	d.Rows[1].Warnings = []string{"above-ceiling"}
 	d.Findings = []stages.Finding{{Warning: lab.Warning{Code: "above-ceiling", Text: "more than the link carries"},
 		Rows: []int{1}, N: 3, Repetitions: 1}}

@@ -72,9 +72,9 @@ func (t ablationText) plots() document.Plots {
 			better = p.Better
 			for _, side := range []struct {
 				name string
-				*ablation.Estimate
+				*ablation.Effect
 			}{{names[s.Number], p.Alone}, {"in the set", p.Removed}} {
-				if e := side.Estimate; e != nil {
+				if e := side.Effect; e != nil {
 					rows = append(rows, report.PlottedChange{Name: side.name, Of: names[s.Number], Ratio: e.Ratio,
 						Lo: e.Lo, Hi: e.Hi, Margin: t.Margin,
 						Decided: decided(e) || e.Verdict == ablation.Same, Text: joined(e)})
@@ -114,7 +114,7 @@ func (t ablationText) effects(n ablationNumber, o report.Options) document.Table
 	return table
 }
 
-func estimateCell(e *ablation.Estimate) document.Cell {
+func estimateCell(e *ablation.Effect) document.Cell {
 	change, bounds := estimateTexts(e)
 	return document.Cell{Text: change, Interval: bounds}
 }
@@ -177,7 +177,7 @@ func (t ablationText) costs() []document.Block {
 func (t ablationText) data() *document.Data {
 	var rows [][]document.Field
 	add := func(what string, settings []int, cell, metric string, unit lab.Unit, better lab.Better,
-		e *ablation.Estimate, cost string) {
+		e *ablation.Effect, cost string) {
 		if e == nil {
 			return
 		}
@@ -198,7 +198,7 @@ func (t ablationText) data() *document.Data {
 		}
 	}
 	for _, i := range t.Interactions {
-		add("interaction", i.Settings, i.Cell, i.Metric, "", "", &i.Estimate, "")
+		add("interaction", i.Settings, i.Cell, i.Metric, "", "", &i.Effect, "")
 	}
 	for _, u := range t.Unexplained {
 		add("together", nil, u.Cell, u.Metric, "", "", &u.Together, "")
@@ -206,7 +206,7 @@ func (t ablationText) data() *document.Data {
 		add("beyond seen", u.Settings, u.Cell, u.Metric, "", "", &u.Seen, "")
 	}
 	for _, c := range t.Controls {
-		add("control", nil, c.Cell, c.Metric, "", "", &c.Estimate, "")
+		add("control", nil, c.Cell, c.Metric, "", "", &c.Effect, "")
 	}
 	return &document.Data{Columns: []string{"what", "settings", "cell", "metric", "unit", "better", "ratio", "lo", "hi",
 		"confidence", "blocks", "verdict", "detectable", "cost"}, Rows: slices.Values(rows)}

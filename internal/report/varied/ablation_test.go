@@ -17,6 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/rule"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
@@ -295,11 +296,14 @@ func oddAblation() ablation.Document {
 	far, near, nothing := 1e9, 0.9, 0.0
 	s := &d.Settings[1]
 	s.Factor += long
-	s.Cells[0].Alone = &ablation.Estimate{Ratio: 51, Lo: &near, Hi: &far, Blocks: 3, Verdict: ablation.Faster}
-	s.Cells[0].Removed = &ablation.Estimate{Ratio: 7.89, Blocks: 1, Verdict: ablation.Undecided}
-	s.Cells[0].Verdict, s.Verdict = ablation.Faster, ablation.Faster
-	d.Settings[2].Cells[0].Alone = &ablation.Estimate{Ratio: 0, Lo: &nothing, Hi: &near, Blocks: 2,
+	s.Cells[0].Alone = &ablation.Effect{Blocks: 3, Verdict: ablation.Faster,
+		RatioEstimate: stat.RatioEstimate{Ratio: 51, Bounds: stat.BoundsOf(near, far)}}
+	s.Cells[0].Removed = &ablation.Effect{RatioEstimate: stat.RatioEstimate{Ratio: 7.89}, Blocks: 1,
 		Verdict: ablation.Undecided}
+	s.Cells[0].Verdict, s.Verdict = ablation.Faster, ablation.Faster
+	d.Settings[2].Cells[0].Alone = &ablation.Effect{Blocks: 2,
+		RatioEstimate: stat.RatioEstimate{Bounds: stat.BoundsOf(nothing, near)},
+		Verdict:       ablation.Undecided}
 	d.Settings[3].Cells[1].Alone, d.Settings[3].Cells[1].Removed = nil, nil
 	d.Settings[4].Cells = d.Settings[4].Cells[:1]
 	d.Cells[1].Job = long

@@ -128,12 +128,12 @@ func givenUp(s ablation.SettingEffect) string {
 	return ""
 }
 
-func decided(e *ablation.Estimate) bool {
+func decided(e *ablation.Effect) bool {
 	return e != nil && (e.Verdict == ablation.Faster || e.Verdict == ablation.Slower)
 }
 
 // effectText is a ratio in words. A rate falls by a share, a time grows by one.
-func effectText(e *ablation.Estimate, p *ablation.CellEffect, title string) string {
+func effectText(e *ablation.Effect, p *ablation.CellEffect, title string) string {
 	lo, hi := *e.Lo-1, *e.Hi-1
 	if e.Ratio < 1 {
 		lo, hi = 1-*e.Hi, 1-*e.Lo
@@ -167,26 +167,20 @@ func sharePercent(share float64) string {
 func percentShort(share float64) string { return sharePercent(share) + "%" }
 
 // estimateTexts are a change and its interval, as a table has them.
-func estimateTexts(e *ablation.Estimate) (change, bounds string) {
-	switch {
-	case e == nil:
+func estimateTexts(e *ablation.Effect) (change, bounds string) {
+	if e == nil {
 		return document.Absent, ""
-	case !e.Known():
-		return report.ChangeText(e.Ratio), ""
-	case e.Ratio >= 10 || e.Ratio <= 0.1 || *e.Hi >= 100:
-		return report.ChangeText(e.Ratio), "[" + report.RatioDigits(*e.Lo) + ", " + report.RatioDigits(*e.Hi) + "]x"
 	}
-	return report.ChangeText(e.Ratio), "[" + report.SignedPercent(*e.Lo, true) + ", " +
-		report.SignedPercent(*e.Hi, true) + "]"
+	return report.ChangeText(e.Ratio), report.ChangeBounds(e.RatioEstimate)
 }
 
-func joined(e *ablation.Estimate) string { return prose.Join(estimateTexts(e)) }
+func joined(e *ablation.Effect) string { return prose.Join(estimateTexts(e)) }
 
 // detectable is the smallest difference, as a share, that would have been seen of a setting about which nothing is
 // decided: alone or in the set, whichever shows it first. 0 where something is decided or nothing can be said.
 func detectable(p *ablation.CellEffect) float64 {
 	least := 0.0
-	for _, e := range []*ablation.Estimate{p.Alone, p.Removed} {
+	for _, e := range []*ablation.Effect{p.Alone, p.Removed} {
 		if p.Verdict == ablation.Undecided && e != nil && e.Detectable != nil && (least == 0 || *e.Detectable < least) {
 			least = *e.Detectable
 		}
@@ -238,21 +232,21 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 		p := t.effect(t.Settings[i.Settings[0]-1], ablationNumber{i.Cell, i.Metric})
 		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set. The set is %s times what "+
 			"effects that multiply or add come to.",
-			names[0], report.ChangeText(p.Alone.Ratio), report.ChangeText(p.Removed.Ratio), estimateRatio(i.Estimate))
+			names[0], report.ChangeText(p.Alone.Ratio), report.ChangeText(p.Removed.Ratio), estimateRatio(i.Effect))
 	}
 	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied or added", prose.List(names),
-		estimateRatio(i.Estimate))
+		estimateRatio(i.Effect))
 	switch i.Verdict {
 	case ablation.Same:
 		return text + ": they add up."
 	case ablation.Undecided:
-		return text + ": no interaction that could be seen" + visibleFrom(i.Estimate) + "."
+		return text + ": no interaction that could be seen" + visibleFrom(i.Effect) + "."
 	}
 	return text + ": they do not add up."
 }
 
 // estimateRatio is a ratio with its interval: "1.02 [0.94, 1.10]".
-func estimateRatio(e ablation.Estimate) string {
+func estimateRatio(e ablation.Effect) string {
 	if !e.Known() {
 		return report.RatioDigits(e.Ratio)
 	}
@@ -260,7 +254,7 @@ func estimateRatio(e ablation.Estimate) string {
 	return two(e.Ratio) + " [" + two(*e.Lo) + ", " + two(*e.Hi) + "]"
 }
 
-func visibleFrom(e ablation.Estimate) string {
+func visibleFrom(e ablation.Effect) string {
 	if e.Detectable == nil {
 		return ""
 	}
@@ -292,7 +286,7 @@ func (t ablationText) unexplained(u ablation.Unexplained) string {
 func (t ablationText) controls() (lines []string, broken bool) {
 	for _, c := range t.Controls {
 		text := "Control: the baseline's second visit of a block against its first, " +
-			t.title(ablationNumber{c.Cell, c.Metric}) + ": " + joined(&c.Estimate)
+			t.title(ablationNumber{c.Cell, c.Metric}) + ": " + joined(&c.Effect)
 		switch {
 		case c.Different():
 			broken = true

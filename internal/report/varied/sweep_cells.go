@@ -9,6 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/sweep"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -78,14 +79,16 @@ func metricsOf(d *sweep.Document) func(*sweep.Cell) string {
 }
 
 // gainOf is a ratio as a change with its interval: "+4.1% [+2.1, +9]".
-func gainOf(r *sweep.Ratio) string { return prose.Join(report.ChangeText(r.Ratio), ratioBounds(r)) }
+func gainOf(r *sweep.Ratio) string {
+	return prose.Join(report.ChangeText(r.Ratio), ratioBounds(r.RatioEstimate))
+}
 
 // ratioCell is a ratio as a change.
 func ratioCell(r *sweep.Ratio) document.Cell {
 	if r == nil {
 		return document.Cell{}
 	}
-	return document.Cell{Text: report.ChangeText(r.Ratio), Interval: ratioBounds(r)}
+	return document.Cell{Text: report.ChangeText(r.Ratio), Interval: ratioBounds(r.RatioEstimate)}
 }
 
 // Signs of levels.
@@ -176,14 +179,11 @@ func factorBounds(r *sweep.Ratio) string {
 func bare(share float64) string { return strings.TrimSuffix(unit.RoundPercent(share), "%") }
 
 // ratioBounds are "[+2.1, +9]" in percent.
-func ratioBounds(r *sweep.Ratio) string {
-	switch {
-	case r == nil || !r.Known() || *r.Lo == *r.Hi:
+func ratioBounds(e stat.RatioEstimate) string {
+	if e.Known() && *e.Lo == *e.Hi {
 		return ""
-	case r.Ratio >= 10 || r.Ratio <= 0.1 || *r.Hi >= 100:
-		return "[" + report.RatioDigits(*r.Lo) + ", " + report.RatioDigits(*r.Hi) + "]x"
 	}
-	return "[" + report.SignedPercent(*r.Lo, true) + ", " + report.SignedPercent(*r.Hi, true) + "]"
+	return report.ChangeBounds(e)
 }
 
 // tiedSign is the sign of a load whose levels are not distinguishable: "=" where that is proved; empty where one is.

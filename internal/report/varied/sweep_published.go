@@ -9,6 +9,7 @@ import (
 
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/sweep"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -77,7 +78,7 @@ func publishedLoads(d *sweep.Document) []document.Block {
 	for _, l := range loads {
 		i := slices.IndexFunc(d.Cells, func(c sweep.Cell) bool { return c.Cell == l.Cell && c.Gain == l.Measured })
 		t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: l.Title}, {Text: gainText(d, &d.Cells[i]),
-			Interval: ratioBounds(&sweep.Ratio{Ratio: l.Measured.Ratio, Bounds: l.Bounds})},
+			Interval: ratioBounds(stat.RatioEstimate{Ratio: l.Measured.Ratio, Bounds: l.Bounds})},
 			{Text: wholeChange(1 + l.Gain)}, {Text: enoughText(d, &d.Cells[i])}, {Text: l.Smallest}}})
 	}
 	if len(t.Rows) == 0 {

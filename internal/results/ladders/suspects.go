@@ -160,9 +160,9 @@ func otherLadders(st *store.Store, b *store.Bundle, keep, beside []string) ([]la
 		}
 		t.Before, t.After = stat.Median(before), stat.Median(after)
 		change := stat.UnpairedChange(before, after, 0.95).Agreeing(t.Before, t.After)
-		t.Change = ladder.Interval{Value: t.After / t.Before}
+		t.Change = stat.Estimate{Value: t.After / t.Before, Bounds: stat.BoundsOf(change.Lo, change.Hi)}
 		if change.Known() {
-			t.Change = ladder.Interval{Value: change.Ratio, Lo: &change.Lo, Hi: &change.Hi}
+			t.Change.Value = change.Ratio
 		}
 		differences := knowledge.Compare(diff.Side{Name: b.Run.ID, Facts: serverOf(b.Run).Facts},
 			diff.Side{Name: other.Run.ID, Facts: serverOf(other.Run).Facts}).Differences
