@@ -74,8 +74,8 @@ func (c plantedCause) profiles(t *testing.T) difference.Document {
 	if err != nil {
 		t.Fatal(err)
 	}
-	estimate := func(n float64) *cost.Estimate {
-		return &cost.Estimate{Mean: n, Values: slices.Repeat([]float64{n}, loads)}
+	estimate := func(n float64) *cost.LoadMean {
+		return &cost.LoadMean{Mean: n, Values: slices.Repeat([]float64{n}, loads)}
 	}
 	cell := difference.Cell{Cell: "rand-read"}
 	for _, p := range []*cost.Profile{&cell.A, &cell.B} {

@@ -24,13 +24,13 @@ func profiled(run lab.Run, flushes bool) []cost.Profile {
 	var all []cost.Profile
 	for _, a := range run.Arms {
 		p := cost.Profile{Cell: lab.CellIn("read", a.ID), Arm: a.ID, CallLoads: 2,
-			Functions: []cost.Function{{Name: "aio_read", Calls: &cost.Estimate{Mean: 1, Values: []float64{1, 1}}}}}
+			Functions: []cost.Function{{Name: "aio_read", Calls: &cost.LoadMean{Mean: 1, Values: []float64{1, 1}}}}}
 		n := 0.015
 		if flushes && a.Levels["cmdline:iommu.strict"] == "1" {
 			n = 1
 		}
 		p.Functions = append(p.Functions, cost.Function{Name: "qi_submit_sync",
-			Calls: &cost.Estimate{Mean: n, Values: []float64{n, n}}})
+			Calls: &cost.LoadMean{Mean: n, Values: []float64{n, n}}})
 		all = append(all, p)
 	}
 	return all

@@ -72,6 +72,8 @@ This page and the files are written from the types in internal.
 func definitionNames() map[string]map[string]string {
 	return map[string]map[string]string{
 		ablation.Schema:     {"ablation.ArmWarning": "ablation.Warning", "ablation.Effect": "ablation.Estimate"},
+		breakdown.Schema:    {"cost.LoadMean": "cost.Estimate"},
+		difference.Schema:   {"cost.LoadMean": "cost.Estimate"},
 		history.Schema:      {"stat.RatioEstimate": "history.Estimate"},
 		bisection.Schema:    {"lab.CountedWarning": "bisection.Warning"},
 		interference.Schema: {"interference.GroupWarning": "interference.Warning"},

@@ -143,7 +143,7 @@ func (p *profiled) why(what string) string {
 }
 
 // row adds what is known of a function or a layer.
-func (p *profiled) row(key string, calls, ns *cost.Estimate) {
+func (p *profiled) row(key string, calls, ns *cost.LoadMean) {
 	if calls != nil {
 		p.add(key+".calls", calls.Mean, p.CallLoads)
 	}

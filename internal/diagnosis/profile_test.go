@@ -13,8 +13,8 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-func estimate(mean float64) *cost.Estimate {
-	return &cost.Estimate{Mean: mean, Values: []float64{mean}}
+func estimate(mean float64) *cost.LoadMean {
+	return &cost.LoadMean{Mean: mean, Values: []float64{mean}}
 }
 
 // strict is what a guest with strict IOMMU domains and a slow clock costs, and lazy the same without the flushes.
@@ -192,7 +192,7 @@ func TestMitigationsComeLastUnlessMeasured(t *testing.T) {
 	// One thread does rate I/Os per second, of 20 microseconds of CPU time each: it is 80% busy at 40,000.
 	profiled := func(rate, share float64) []lab.Fact {
 		p := strict("rand-read", "", 0)
-		p.Rates = map[profile.Part]*cost.Estimate{profile.Time: estimate(rate)}
+		p.Rates = map[profile.Part]*cost.LoadMean{profile.Time: estimate(rate)}
 		p.Functions = append(p.Functions, cost.Function{Name: "srso_alias_safe_ret", Self: estimate(20000 * share),
 			Total: estimate(20000 * share)})
 		load := idle("")

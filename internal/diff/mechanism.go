@@ -71,12 +71,12 @@ const (
 
 // of is how often a function was called or waited in; nil where that was not recorded. A function without waits is one
 // in which no thread waited.
-func (m Measure) of(f cost.Function) *cost.Estimate {
+func (m Measure) of(f cost.Function) *cost.LoadMean {
 	switch {
 	case m != Waits:
 		return f.Calls
 	case f.Waits == nil:
-		return &cost.Estimate{Values: []float64{0}}
+		return &cost.LoadMean{Values: []float64{0}}
 	}
 	return f.Waits
 }

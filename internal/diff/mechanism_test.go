@@ -25,7 +25,7 @@ func profileOf(calls map[string]float64) cost.Profile {
 	return p
 }
 
-func mean(m float64) *cost.Estimate { return &cost.Estimate{Mean: m, Values: []float64{m, m, m}} }
+func mean(m float64) *cost.LoadMean { return &cost.LoadMean{Mean: m, Values: []float64{m, m, m}} }
 
 func lazy() cost.Profile {
 	return profileOf(map[string]float64{"qi_submit_sync": 0.015, "fq_ring_free": 1.03})

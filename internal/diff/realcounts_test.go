@@ -43,7 +43,7 @@ func realCounts(t *testing.T) map[string]cost.Profile {
 		p := cost.Profile{Cell: "rand-read", CallLoads: 1}
 		for function, n := range counts[name] {
 			if calls := n / counts[name]["aio_read"]; calls >= minCalls {
-				p.Functions = append(p.Functions, cost.Function{Name: function, Calls: &cost.Estimate{Mean: calls,
+				p.Functions = append(p.Functions, cost.Function{Name: function, Calls: &cost.LoadMean{Mean: calls,
 					Values: []float64{calls}}})
 			}
 		}

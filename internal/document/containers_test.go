@@ -11,7 +11,7 @@ func TestRewrittenContainers(t *testing.T) {
 	d := Document{Blocks: []Block{Section{Document{Title: "SERIAL", Blocks: serial}},
 		Folded{Title: "SERIAL", Open: true, Blocks: []Block{Terminal{serial}}},
 		Listing{"SERIAL", "SERIAL"}, Conditions{[]Condition{{Name: "disk", Text: "SERIAL"}}},
-		Warnings{List: []Warning{{Brief: WarningText{Text: "SERIAL"}}}}}}
+		Warnings{List: []WarningBlock{{Brief: WarningText{Text: "SERIAL"}}}}}}
 	hidden := d.Rewritten(func(text string) string { return strings.ReplaceAll(text, "SERIAL", "-") })
 	sentences := 0
 	for b := range All(hidden.Blocks) {

@@ -20,7 +20,7 @@ type Document struct {
 // Absent is what a person sees where nothing was measured.
 const Absent = "–"
 
-// Block is a Sentence, a Heading, a List, a Warning, Warnings, a Table, a Command, a Listing, Conditions, Entries,
+// Block is a Sentence, a Heading, a List, a WarningBlock, Warnings, a Table, a Command, a Listing, Conditions, Entries,
 // Plots or a Flame; or a Section, Folded or Terminal, which have blocks.
 type Block interface{ block() }
 
@@ -63,8 +63,8 @@ type Item struct {
 	Below []string
 }
 
-// Warning is a reason to distrust numbers, which have its sign beside them.
-type Warning struct {
+// WarningBlock is a reason to distrust numbers, which have its sign beside them.
+type WarningBlock struct {
 	// Sign is "!1"; empty where it is about everything. Code is empty where the text says all.
 	Sign, Code string
 	Texts      []WarningText
@@ -82,7 +82,7 @@ type WarningText struct{ Text, About, All string }
 
 // Warnings are those of a document, the most important first.
 type Warnings struct {
-	List []Warning
+	List []WarningBlock
 	// Brief is how many of them a terminal shows, in a line each: of the others it names the codes. All are shown in
 	// full where that is asked for; 0 is all.
 	Brief int
@@ -191,13 +191,13 @@ type Cell struct {
 	Tint float64
 }
 
-func (Sentence) block() {}
-func (Heading) block()  {}
-func (Warning) block()  {}
-func (Warnings) block() {}
-func (Command) block()  {}
-func (List) block()     {}
-func (Table) block()    {}
+func (Sentence) block()     {}
+func (Heading) block()      {}
+func (WarningBlock) block() {}
+func (Warnings) block()     {}
+func (Command) block()      {}
+func (List) block()         {}
+func (Table) block()        {}
 
 // Rewritten is the document with each text as rewrite makes it: without serial numbers, for others.
 func (d Document) Rewritten(rewrite func(string) string) Document {
@@ -229,10 +229,10 @@ func rewritten(b Block, rewrite func(string) string) Block {
 			items[i] = Item{rewrite(item.Text), rewrittenTexts(item.Below, rewrite)}
 		}
 		return List{items, b.Brief}
-	case Warning:
+	case WarningBlock:
 		return b.rewritten(rewrite)
 	case Warnings:
-		list := make([]Warning, len(b.List))
+		list := make([]WarningBlock, len(b.List))
 		for i, w := range b.List {
 			list[i] = w.rewritten(rewrite)
 		}
@@ -283,7 +283,7 @@ func rewrittenTexts(of []string, rewrite func(string) string) []string {
 	return out
 }
 
-func (w Warning) rewritten(rewrite func(string) string) Warning {
+func (w WarningBlock) rewritten(rewrite func(string) string) WarningBlock {
 	texts := make([]WarningText, len(w.Texts))
 	for i, t := range w.Texts {
 		texts[i] = WarningText{rewrite(t.Text), rewrite(t.About), rewrite(t.All)}

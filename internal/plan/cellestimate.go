@@ -14,13 +14,13 @@ type CellEstimate struct {
 	// N repetitions that have a value.
 	N int
 	// Metrics that steer the plan, by name.
-	Metrics []Estimate
+	Metrics []MetricEstimate
 	// unfinished says that the plan would repeat the cell, had it the time.
 	unfinished bool
 }
 
-// Estimate is how well one metric of a cell is known.
-type Estimate struct {
+// MetricEstimate is how well one metric of a cell is known.
+type MetricEstimate struct {
 	Metric string
 	stat.Interval
 	// Width of the interval; see Width.
@@ -67,7 +67,7 @@ func (p *Precision) cellEstimate(c Cell, mine []Done) CellEstimate {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		e := Estimate{Metric: name, Interval: stat.MedianSequence(values[name], confidence)}
+		e := MetricEstimate{Metric: name, Interval: stat.MedianSequence(values[name], confidence)}
 		e.Width = Width(e.Interval)
 		s.Metrics = append(s.Metrics, e)
 	}

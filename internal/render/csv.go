@@ -134,7 +134,7 @@ func codesBySign(d document.Document) func(text string) string {
 	codes := map[string]string{}
 	for b := range document.All(d.Blocks) {
 		switch b := b.(type) {
-		case document.Warning:
+		case document.WarningBlock:
 			codes[b.Sign] = b.Code
 		case document.Warnings:
 			for _, w := range b.List {

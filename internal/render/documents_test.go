@@ -14,7 +14,7 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 		document.Table{Name: "<i>", Columns: []document.Column{{Title: "<u>", Kind: document.Words}},
 			Rows: []document.Row{{Cells: []document.Cell{{Text: "<a href>", Signs: "!1"}}}}},
 		document.List{Items: []document.Item{{Text: "<li>", Below: []string{"<ul>"}}}},
-		document.Warning{Sign: "!1", Code: "<c>",
+		document.WarningBlock{Sign: "!1", Code: "<c>",
 			Texts: []document.WarningText{{Text: "<t>", About: "<a>", All: "<a>"}}},
 		document.Command{What: "<w>", Text: "rm <x>"},
 		document.Entries{List: []document.Entry{{Mark: "<m>", Title: "<h>", ID: "<d>",

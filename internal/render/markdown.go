@@ -73,7 +73,7 @@ func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 			}
 		case document.Command:
 			fmt.Fprintf(out, "%s:\n\n```sh\n%s\n```\n", EscapeMarkdown(b.What), b.Text)
-		case document.Warning:
+		case document.WarningBlock:
 			markdownWarning(out, b, prefix)
 		case document.Warnings:
 			for _, w := range b.List {
@@ -88,7 +88,7 @@ func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 }
 
 // markdownWarning is a footnote, or an item of a list where nothing has its sign.
-func markdownWarning(out *bufio.Writer, w document.Warning, prefix string) {
+func markdownWarning(out *bufio.Writer, w document.WarningBlock, prefix string) {
 	lead := "- "
 	if w.Sign != "" {
 		lead = fmt.Sprintf("[^%s%s]: ", prefix, strings.TrimPrefix(w.Sign, "!"))

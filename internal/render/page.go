@@ -64,7 +64,7 @@ type pageItem struct {
 }
 
 type pageWarning struct {
-	document.Warning
+	document.WarningBlock
 	ID string
 }
 
@@ -261,7 +261,7 @@ func (l warningLinks) block(b document.Block) pageBlock {
 		return pageBlock{Command: &b}
 	case document.Listing:
 		return pageBlock{Listing: &b}
-	case document.Warning:
+	case document.WarningBlock:
 		return pageBlock{Warnings: []pageWarning{l.warning(b)}}
 	case document.Warnings:
 		var list []pageWarning
@@ -279,7 +279,7 @@ func (l warningLinks) block(b document.Block) pageBlock {
 	return pageBlock{}
 }
 
-func (l warningLinks) warning(w document.Warning) pageWarning {
+func (l warningLinks) warning(w document.WarningBlock) pageWarning {
 	return pageWarning{w, string(l) + strings.TrimPrefix(w.Sign, "!")}
 }
 

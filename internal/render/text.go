@@ -62,7 +62,7 @@ func (t *textWriter) block(b document.Block) {
 			t.left = nil
 		}
 		t.sentence(b)
-	case document.Warning:
+	case document.WarningBlock:
 		t.warning(b)
 	case document.Warnings:
 		t.warnings(b)
@@ -94,7 +94,7 @@ func needsBlankLine(before, b document.Block) bool {
 		return !headed && len(b.List) > 0
 	case document.Table:
 		return !headed
-	case document.Warning:
+	case document.WarningBlock:
 		return listed
 	case document.Sentence:
 		return b.Role == document.More || b.Role == document.Subject || b.Role == document.Reading && listed
@@ -143,7 +143,7 @@ func (p *paragraphs) warnings(w document.Warnings) {
 		}
 		return
 	}
-	var printed []document.Warning
+	var printed []document.WarningBlock
 	var others []string
 	for _, one := range w.List {
 		switch {
@@ -159,7 +159,7 @@ func (p *paragraphs) warnings(w document.Warnings) {
 }
 
 // moreWarnings names the warnings without a line and the notes, and what to type to read more.
-func (p *paragraphs) moreWarnings(printed []document.Warning, others []string, w document.Warnings) {
+func (p *paragraphs) moreWarnings(printed []document.WarningBlock, others []string, w document.Warnings) {
 	const most = 6
 	noun := "more warning"
 	if len(printed) == 0 {
@@ -183,13 +183,13 @@ func (p *paragraphs) moreWarnings(printed []document.Warning, others []string, w
 	case what != "" && what != "in full":
 		p.wrapped(plain, what, 2)
 	}
-	if i := slices.IndexFunc(printed, func(w document.Warning) bool { return w.Explained }); i >= 0 {
+	if i := slices.IndexFunc(printed, func(w document.WarningBlock) bool { return w.Explained }); i >= 0 {
 		p.command("what it means and what to do: ", "headroom explain "+printed[i].Code)
 	}
 }
 
 // brief is a warning in a line.
-func (p *paragraphs) brief(w document.Warning) {
+func (p *paragraphs) brief(w document.WarningBlock) {
 	t := w.Brief
 	if t.Text == "" {
 		t = w.Texts[0]
@@ -202,7 +202,7 @@ func (p *paragraphs) brief(w document.Warning) {
 }
 
 // warning writes the first few sentences.
-func (p *paragraphs) warning(w document.Warning) {
+func (p *paragraphs) warning(w document.WarningBlock) {
 	const most = 3
 	lead := ""
 	if w.Code != "" {

@@ -14,7 +14,7 @@ func WarningBlocks(all []Mark) []document.Block {
 	const most = 3
 	var blocks []document.Block
 	for _, m := range all {
-		w := document.Warning{Sign: m.Sign(), Code: m.Code, Explained: Explained(m.Code)}
+		w := document.WarningBlock{Sign: m.Sign(), Code: m.Code, Explained: Explained(m.Code)}
 		for _, t := range m.Texts {
 			w.Texts = append(w.Texts, document.WarningText{Text: t.Text, About: t.aboutText(most),
 				All: t.aboutText(len(t.about))})

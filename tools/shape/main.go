@@ -113,7 +113,7 @@ func (t *tree) measures() []measure {
 	for _, v := range []struct {
 		name string
 		now  int
-	}{{"Interval", 2}, {"Estimate", 3}, {"Warning", 2}} {
+	}{{"Interval", 1}, {"Estimate", 1}, {"Warning", 1}} {
 		declared := t.declared(v.name)
 		all = append(all, measure{what: "types called " + v.name, value: len(declared), now: v.now, goal: 1,
 			detail: declared})

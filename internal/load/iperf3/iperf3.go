@@ -63,7 +63,7 @@ type Flow struct {
 	Lost, Packets int64
 	// Intervals of a second or so, as the receiver saw them where it told (--get-server-output); else of what the
 	// client sent, which is what it handed to the kernel: with buffers of megabytes that is ahead of what arrives.
-	Intervals []Interval
+	Intervals []ReportInterval
 }
 
 // Rate is the goodput in B/s; 0 where nothing was measured.
@@ -74,8 +74,8 @@ func (f *Flow) Rate() float64 {
 	return float64(f.Bytes) / f.Seconds
 }
 
-// Interval is a part of a test, in seconds from its start.
-type Interval struct {
+// ReportInterval is the part of a test that one line of a report is about, in seconds from its start.
+type ReportInterval struct {
 	From, To float64
 	Bytes    int64
 	// Omitted says that it was before the time that counts.
@@ -349,7 +349,7 @@ func meanRTT(streams []stream) float64 {
 }
 
 // counted returns the bytes of the intervals that count.
-func counted(of []Interval) (all int64) {
+func counted(of []ReportInterval) (all int64) {
 	for _, i := range of {
 		if !i.Omitted {
 			all += i.Bytes
@@ -387,11 +387,11 @@ func (d *document) omitted(forward bool, of func(interval) *sum) (handed, arrive
 	return max(client, server), client
 }
 
-func intervals(of []interval, sumOf func(interval) *sum) []Interval {
-	var all []Interval
+func intervals(of []interval, sumOf func(interval) *sum) []ReportInterval {
+	var all []ReportInterval
 	for _, i := range of {
 		if s := sumOf(i); s != nil && s.End > s.Start {
-			all = append(all, Interval{From: s.Start, To: s.End, Bytes: s.Bytes, Omitted: s.Omitted})
+			all = append(all, ReportInterval{From: s.Start, To: s.End, Bytes: s.Bytes, Omitted: s.Omitted})
 		}
 	}
 	return all

@@ -265,14 +265,15 @@ func (t *printed) total(forward bool, end string) (all row, found bool, fault st
 }
 
 // intervals of one direction, of all streams together.
-func (t *printed) intervals(forward bool) (list []Interval) {
+func (t *printed) intervals(forward bool) (list []ReportInterval) {
 	id := "SUM"
 	if streams := t.streamsOf(forward); len(streams) == 1 {
 		id = streams[0]
 	}
 	for _, r := range t.rows {
 		if r.id == id && r.end == "" && t.goes(r) == forward && r.to > r.from {
-			list = append(list, Interval{From: r.from, To: r.to, Bytes: int64(math.Round(r.rate * (r.to - r.from))),
+			list = append(list, ReportInterval{From: r.from, To: r.to,
+				Bytes:   int64(math.Round(r.rate * (r.to - r.from))),
 				Omitted: r.omitted})
 		}
 	}

@@ -94,8 +94,8 @@ func (r Result) Series() []lab.Series {
 // bitrates over the time that counts, in even steps of the usual interval: on a busy machine intervals are a little
 // longer or shorter, and there may be a very short one at either end. What arrived in an interval is taken to have done
 // so evenly.
-func bitrates(direction string, intervals []Interval) (lab.Series, bool) {
-	counted := slices.DeleteFunc(slices.Clone(intervals), func(in Interval) bool { return in.Omitted })
+func bitrates(direction string, intervals []ReportInterval) (lab.Series, bool) {
+	counted := slices.DeleteFunc(slices.Clone(intervals), func(in ReportInterval) bool { return in.Omitted })
 	step := stepOf(usual(counted))
 	if step <= 0 {
 		return lab.Series{}, false
@@ -128,7 +128,7 @@ func stepOf(usual float64) float64 {
 }
 
 // usual length of intervals: half of the time is in ones that are no longer.
-func usual(intervals []Interval) float64 {
+func usual(intervals []ReportInterval) float64 {
 	var lengths []float64
 	whole, sum := 0.0, 0.0
 	for _, in := range intervals {

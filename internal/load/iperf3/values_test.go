@@ -10,7 +10,7 @@ import (
 // Series are even, though intervals are not: what comes before the time that counts is left out, and stubs at the ends
 // cost no second.
 func TestSeriesAreEven(t *testing.T) {
-	r := Result{Forward: &Flow{Seconds: 3, Intervals: []Interval{
+	r := Result{Forward: &Flow{Seconds: 3, Intervals: []ReportInterval{
 		{From: 0, To: 1, Bytes: 900, Omitted: true},
 		{From: 0, To: 0.02, Bytes: 2}, {From: 0.02, To: 1.12, Bytes: 110}, {From: 1.12, To: 2.0, Bytes: 176},
 		{From: 2.0, To: 2.96, Bytes: 288}, {From: 2.96, To: 2.97, Bytes: 3},
@@ -25,7 +25,7 @@ func TestSeriesAreEven(t *testing.T) {
 		}
 	}
 	gap := Result{Forward: &Flow{Seconds: 4,
-		Intervals: []Interval{{From: 0, To: 1, Bytes: 1}, {From: 3, To: 4, Bytes: 1}}}}
+		Intervals: []ReportInterval{{From: 0, To: 1, Bytes: 1}, {From: 3, To: 4, Bytes: 1}}}}
 	if all := gap.Series(); len(all) != 0 {
 		t.Errorf("seconds that nobody saw: %+v", all)
 	}
@@ -37,7 +37,7 @@ func TestSeriesOfAStarvedClient(t *testing.T) {
 	late := func(every float64, n int) Result {
 		f := &Flow{}
 		for i := range n {
-			f.Intervals = append(f.Intervals, Interval{From: every * float64(i), To: every * float64(i+1),
+			f.Intervals = append(f.Intervals, ReportInterval{From: every * float64(i), To: every * float64(i+1),
 				Bytes: int64(every * 1000)})
 		}
 		return Result{Forward: f}

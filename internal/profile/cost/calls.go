@@ -139,14 +139,14 @@ func addCounts(to []float64, counts []uint64) []float64 {
 }
 
 // estimate is that of calls per I/O.
-func (c *counts) estimate(p perIO) *Estimate {
+func (c *counts) estimate(p perIO) *LoadMean {
 	e := estimate(p.calls)
 	e.Bursts = c.spread(p.bursts)
 	return e
 }
 
 // estimateOwn is that of a function's calls by threads of the load; nil where all calls are.
-func (c *counts) estimateOwn(f *called) *Estimate {
+func (c *counts) estimateOwn(f *called) *LoadMean {
 	if slices.Equal(f.all.calls, f.own.calls) {
 		return nil
 	}
@@ -180,7 +180,7 @@ func (c *counts) spread(calls [][]float64) *Spread {
 }
 
 // none is the estimate for a function that was never called.
-func (c *counts) none() *Estimate {
+func (c *counts) none() *LoadMean {
 	return c.estimate(newPerIO(c.loads))
 }
 

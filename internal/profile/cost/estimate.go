@@ -11,7 +11,7 @@ import (
 const confidence = 0.95
 
 // estimate is the mean of values, none of which can be below 0, with its interval.
-func estimate(values []float64) *Estimate {
+func estimate(values []float64) *LoadMean {
 	e := ofAnySign(values)
 	if e.Low != nil {
 		*e.Low = max(0, *e.Low)
@@ -20,9 +20,9 @@ func estimate(values []float64) *Estimate {
 }
 
 // ofAnySign is the mean of values with its interval.
-func ofAnySign(values []float64) *Estimate {
+func ofAnySign(values []float64) *LoadMean {
 	i := stat.MeanInterval(values, confidence)
-	e := &Estimate{Mean: i.Center, Values: values}
+	e := &LoadMean{Mean: i.Center, Values: values}
 	if !math.IsNaN(i.Lo) {
 		low, high := i.Lo, i.Hi
 		e.Low, e.High = &low, &high
@@ -30,7 +30,7 @@ func ofAnySign(values []float64) *Estimate {
 	return e
 }
 
-func mean(e *Estimate) float64 {
+func mean(e *LoadMean) float64 {
 	if e == nil {
 		return 0
 	}

@@ -113,7 +113,7 @@ func (w *work) note(m profile.Missing) {
 }
 
 func (w *work) rates() {
-	w.Rates = map[profile.Part]*Estimate{}
+	w.Rates = map[profile.Part]*LoadMean{}
 	for part, rates := range map[profile.Part][]float64{profile.Calls: w.calls.rates, profile.Time: w.time.rates} {
 		if len(rates) > 0 {
 			w.Rates[part] = estimate(rates)

@@ -47,8 +47,8 @@ func (o Options) metric(l profile.Load) string {
 }
 
 // exponential turns logarithms into ratios.
-func exponential(e Estimate) Estimate {
-	out := Estimate{Mean: math.Exp(e.Mean)}
+func exponential(e LoadMean) LoadMean {
+	out := LoadMean{Mean: math.Exp(e.Mean)}
 	if e.Low != nil {
 		low, high := math.Exp(*e.Low), math.Exp(*e.High)
 		out.Low, out.High = &low, &high

@@ -24,8 +24,8 @@ type Profile struct {
 	Lost    uint64            `json:"lost"`
 	// CPU is nanoseconds of CPU time per I/O, on all CPUs: of the load's threads, interrupts, softirqs and threads of
 	// the kernel. Others is what other programs took meanwhile. Both are nil where nothing was sampled.
-	CPU    *Estimate `json:"cpu_ns,omitempty"`
-	Others *Estimate `json:"others_ns,omitempty"`
+	CPU    *LoadMean `json:"cpu_ns,omitempty"`
+	Others *LoadMean `json:"others_ns,omitempty"`
 	// Event that was sampled by: "cycles", "cpu-clock".
 	Event string `json:"event,omitempty"`
 	// Operations are the functions whose calls were counted as I/Os: "aio_read". Where the load calls none, I/Os are
@@ -33,9 +33,9 @@ type Profile struct {
 	Operations []string `json:"operations,omitempty"`
 	// Rates are I/Os a second while a part was recorded. Functions that run once in a while, whatever the load does,
 	// have the more calls per I/O the fewer I/Os there are.
-	Rates map[profile.Part]*Estimate `json:"rates,omitempty"`
+	Rates map[profile.Part]*LoadMean `json:"rates,omitempty"`
 	// SpinLocks is the share of the CPU time in which CPUs waited for a spin lock of another; nil as CPU.
-	SpinLocks *Estimate `json:"spin_locks,omitempty"`
+	SpinLocks *LoadMean `json:"spin_locks,omitempty"`
 	// Layers and Functions, the costliest first. Functions with less than one call or wait in a hundred I/Os, and less
 	// than one in a hundred samples, are left out. What other programs did, and the kernel for them, is in none.
 	Layers    []Layer    `json:"layers"`
@@ -44,9 +44,9 @@ type Profile struct {
 	Overhead map[profile.Part]Overhead `json:"overhead,omitempty"`
 }
 
-// Estimate is a mean over profiled loads with its interval of 95%. With fewer than two loads there is no interval, and
+// LoadMean is a mean over profiled loads with its interval of 95%. With fewer than two loads there is no interval, and
 // Low and High are nil. Values are those of the loads, in their order.
-type Estimate struct {
+type LoadMean struct {
 	Mean   float64   `json:"mean"`
 	Low    *float64  `json:"low,omitempty"`
 	High   *float64  `json:"high,omitempty"`
@@ -67,8 +67,8 @@ type Layer struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	// NS are nanoseconds of CPU time per I/O, Calls are calls per I/O of its functions; nil where not recorded.
-	NS    *Estimate `json:"ns,omitempty"`
-	Calls *Estimate `json:"calls,omitempty"`
+	NS    *LoadMean `json:"ns,omitempty"`
+	Calls *LoadMean `json:"calls,omitempty"`
 }
 
 // Function is a function of the kernel, a static tracepoint ("block:block_rq_issue"), or one of a program
@@ -81,14 +81,14 @@ type Function struct {
 	Layer string `json:"layer"`
 	// Self are nanoseconds per I/O in it alone, Total with what it called; Calls are calls per I/O by threads of the
 	// load, interrupts, softirqs, kworkers and other threads of the kernel. They are nil where not recorded.
-	Self  *Estimate `json:"self_ns,omitempty"`
-	Total *Estimate `json:"total_ns,omitempty"`
-	Calls *Estimate `json:"calls,omitempty"`
+	Self  *LoadMean `json:"self_ns,omitempty"`
+	Total *LoadMean `json:"total_ns,omitempty"`
+	Calls *LoadMean `json:"calls,omitempty"`
 	// Own and OwnSelf are the Calls and the Self of threads of the load alone; nil where those are all there is.
-	Own     *Estimate `json:"own_calls,omitempty"`
-	OwnSelf *Estimate `json:"own_self_ns,omitempty"`
+	Own     *LoadMean `json:"own_calls,omitempty"`
+	OwnSelf *LoadMean `json:"own_self_ns,omitempty"`
 	// Waits are how often per I/O a thread of the load waits in it, off the CPU; nil where none does.
-	Waits *Estimate `json:"waits,omitempty"`
+	Waits *LoadMean `json:"waits,omitempty"`
 	// Contexts share out its calls per I/O, and have those of other processes and of the idle task beside.
 	Contexts map[profile.Context]float64 `json:"contexts,omitempty"`
 }
@@ -96,5 +96,5 @@ type Function struct {
 // Overhead is the value of a metric in profiled loads as a share of that in the measured ones beside them.
 type Overhead struct {
 	Metric string   `json:"metric"`
-	Ratio  Estimate `json:"ratio"`
+	Ratio  LoadMean `json:"ratio"`
 }

@@ -161,7 +161,7 @@ func (t *times) into(m map[string][]float64, name string, load int, ns float64) 
 }
 
 // estimateOwn is that of a function alone in threads of the load; nil where that is all of it.
-func (t *times) estimateOwn(name string) *Estimate {
+func (t *times) estimateOwn(name string) *LoadMean {
 	if slices.Equal(t.self[name], t.own[name]) {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (t *times) estimateOwn(name string) *Estimate {
 }
 
 // estimate is that of values, which are nil where no load had a sample.
-func (t *times) estimate(values []float64) *Estimate {
+func (t *times) estimate(values []float64) *LoadMean {
 	if values == nil {
 		values = make([]float64, t.loads)
 	}

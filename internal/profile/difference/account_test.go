@@ -25,8 +25,8 @@ type machine struct {
 // loads are three profiled loads of a machine, of which each differs from the others by some percent.
 func (m machine) loads() cost.Profile {
 	scale := []float64{0.98, 1, 1.02}
-	scaled := func(v float64) *cost.Estimate {
-		e := &cost.Estimate{Mean: v}
+	scaled := func(v float64) *cost.LoadMean {
+		e := &cost.LoadMean{Mean: v}
 		for _, s := range scale {
 			e.Values = append(e.Values, v*s)
 		}
@@ -48,11 +48,11 @@ func (m machine) loads() cost.Profile {
 		p.Functions = append(p.Functions, f)
 	}
 	p.CPU = scaled(all)
-	rate := &cost.Estimate{Mean: 1e9 / (all + m.waiting)}
+	rate := &cost.LoadMean{Mean: 1e9 / (all + m.waiting)}
 	for _, s := range scale {
 		rate.Values = append(rate.Values, 1e9/(s*(all+m.waiting)))
 	}
-	p.Rates = map[profile.Part]*cost.Estimate{profile.Time: rate, profile.Calls: {Mean: rate.Mean}}
+	p.Rates = map[profile.Part]*cost.LoadMean{profile.Time: rate, profile.Calls: {Mean: rate.Mean}}
 	return p
 }
 
@@ -221,14 +221,14 @@ func (m machine) scatteredLoads(r *rand.Rand, n int) cost.Profile {
 			values[i] = m.times[p.Layers[l].ID] * scale[i] * about(0.05)
 			cpu[i] += values[i]
 		}
-		p.Layers[l].NS = &cost.Estimate{Mean: mean(values), Values: values}
-		p.Functions[l].Self = &cost.Estimate{Mean: mean(values), Values: slices.Clone(values)}
+		p.Layers[l].NS = &cost.LoadMean{Mean: mean(values), Values: values}
+		p.Functions[l].Self = &cost.LoadMean{Mean: mean(values), Values: slices.Clone(values)}
 	}
 	for i := range rates {
 		rates[i] = 1e9 / (rates[i] + cpu[i])
 	}
-	p.CPU = &cost.Estimate{Mean: mean(cpu), Values: cpu}
-	p.Rates = map[profile.Part]*cost.Estimate{profile.Time: {Mean: mean(rates), Values: rates},
+	p.CPU = &cost.LoadMean{Mean: mean(cpu), Values: cpu}
+	p.Rates = map[profile.Part]*cost.LoadMean{profile.Time: {Mean: mean(rates), Values: rates},
 		profile.Calls: {Mean: mean(rates)}}
 	return p
 }

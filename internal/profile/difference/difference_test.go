@@ -13,7 +13,7 @@ import (
 // costs makes a profile of functions with their calls per I/O in each load, each in its layer.
 func costs(kernel string, functions ...cost.Function) cost.Profile {
 	p := cost.Profile{Cell: "randread", Kernel: kernel, Functions: functions,
-		Rates: map[profile.Part]*cost.Estimate{profile.Calls: {Mean: 1000}}}
+		Rates: map[profile.Part]*cost.LoadMean{profile.Calls: {Mean: 1000}}}
 	for _, f := range functions {
 		p.CallLoads = len(f.Calls.Values)
 		if !slices.ContainsFunc(p.Layers, func(l cost.Layer) bool { return l.ID == f.Layer }) {
@@ -24,7 +24,7 @@ func costs(kernel string, functions ...cost.Function) cost.Profile {
 }
 
 func calls(name, layer string, values ...float64) cost.Function {
-	return cost.Function{Name: name, Layer: layer, Calls: &cost.Estimate{Values: values}}
+	return cost.Function{Name: name, Layer: layer, Calls: &cost.LoadMean{Values: values}}
 }
 
 func changes(c Cell) map[string]Change {
@@ -72,7 +72,7 @@ func TestByChance(t *testing.T) {
 func TestWaiting(t *testing.T) {
 	waiting := func(name, layer string, values ...float64) cost.Function {
 		f := calls(name, layer, 1, 1, 1)
-		f.Waits = &cost.Estimate{Values: values}
+		f.Waits = &cost.LoadMean{Values: values}
 		return f
 	}
 	of := func(functions ...cost.Function) cost.Profile {
@@ -120,11 +120,11 @@ func TestMoreAndLess(t *testing.T) {
 func TestTicks(t *testing.T) {
 	a := costs("6.1", calls("scheduler_tick", "scheduling", 2.5, 2.6), calls("aio_read", "aio", 1, 1))
 	b := costs("6.1", calls("scheduler_tick", "scheduling", 0.05, 0.06), calls("aio_read", "aio", 1, 1))
-	b.Rates[profile.Calls] = &cost.Estimate{Mean: 45000}
+	b.Rates[profile.Calls] = &cost.LoadMean{Mean: 45000}
 	if got := changes(compared(t, a, b)); len(got) > 0 {
 		t.Errorf("%v", got)
 	}
-	b.Rates[profile.Calls] = &cost.Estimate{Mean: 1000}
+	b.Rates[profile.Calls] = &cost.LoadMean{Mean: 1000}
 	if got := changes(compared(t, a, b)); got["scheduler_tick"] != Vanished {
 		t.Errorf("%v", got)
 	}
@@ -209,11 +209,11 @@ func times(values []float64, factor float64) {
 // TestEmulatedTimes differ where there is ten times as much.
 func TestEmulatedTimes(t *testing.T) {
 	of := func(emulated bool, clear, driver float64) cost.Profile {
-		values := func(v float64) *cost.Estimate {
-			return &cost.Estimate{Mean: v, Values: []float64{0.97 * v, v, 1.03 * v}}
+		values := func(v float64) *cost.LoadMean {
+			return &cost.LoadMean{Mean: v, Values: []float64{0.97 * v, v, 1.03 * v}}
 		}
 		p := cost.Profile{Cell: "randread", Kernel: "6.1", TimeLoads: 3, Emulated: emulated, CPU: values(500_000),
-			Rates:  map[profile.Part]*cost.Estimate{profile.Time: {Mean: 1000}},
+			Rates:  map[profile.Part]*cost.LoadMean{profile.Time: {Mean: 1000}},
 			Layers: []cost.Layer{{ID: "driver", NS: values(driver)}, {ID: "debugging", NS: values(clear)}}}
 		worksFor := "debugging"
 		if clear == 0 {

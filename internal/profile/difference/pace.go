@@ -42,7 +42,7 @@ func (w *work) paceTests() (perIO, perSecond []test) {
 		max(a.Mean, b.Mean) <= (1+callsMargin)*min(a.Mean, b.Mean) {
 		return nil, nil
 	}
-	rates := [2]*cost.Estimate{a, b}
+	rates := [2]*cost.LoadMean{a, b}
 	for _, r := range w.functions() {
 		if r.calls[0] == nil || r.calls[1] == nil {
 			continue
@@ -67,7 +67,7 @@ func (w *work) paceTests() (perIO, perSecond []test) {
 }
 
 // rateOf is how many I/Os a second one load did.
-func rateOf(rates *cost.Estimate, load int) float64 {
+func rateOf(rates *cost.LoadMean, load int) float64 {
 	if load < len(rates.Values) {
 		return rates.Values[load]
 	}

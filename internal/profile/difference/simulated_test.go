@@ -37,7 +37,7 @@ func (w world) draw(n int) cost.Profile {
 	speed := math.Exp(0.5 * w.NormFloat64())
 	reads := 1000 * speed
 	p := cost.Profile{Cell: "randread", Kernel: "6.1.0", CallLoads: n, TimeLoads: n,
-		Rates: map[profile.Part]*cost.Estimate{profile.Calls: {Mean: reads / 0.6}, profile.Time: {Mean: reads}}}
+		Rates: map[profile.Part]*cost.LoadMean{profile.Calls: {Mean: reads / 0.6}, profile.Time: {Mean: reads}}}
 	layers := map[string]*cost.Layer{}
 	cpu, pace := make([]float64, n), make([]float64, n)
 	for i := range pace { // neighbours on the machine slow some loads down
@@ -46,7 +46,7 @@ func (w world) draw(n int) cost.Profile {
 	for _, name := range slices.Sorted(maps.Keys(w.counts)) {
 		count := w.counts[name]
 		perIO := count / w.counts["aio_read"]
-		f := cost.Function{Name: name, Layer: w.layers.Of(name, ""), Calls: &cost.Estimate{}, Self: &cost.Estimate{}}
+		f := cost.Function{Name: name, Layer: w.layers.Of(name, ""), Calls: &cost.LoadMean{}, Self: &cost.LoadMean{}}
 		boot, over := math.Exp(0.02*w.NormFloat64()), 1+6*w.ExpFloat64()
 		if perIO > 0.95 && math.Abs(perIO-math.Round(perIO)) < 0.03 {
 			over = 0.05 + 0.2*w.ExpFloat64()
@@ -64,7 +64,7 @@ func (w world) draw(n int) cost.Profile {
 		p.Functions = append(p.Functions, f)
 		l := layers[f.Layer]
 		if l == nil {
-			l = &cost.Layer{ID: f.Layer, NS: &cost.Estimate{Values: make([]float64, n)}}
+			l = &cost.Layer{ID: f.Layer, NS: &cost.LoadMean{Values: make([]float64, n)}}
 			layers[f.Layer] = l
 		}
 		for i := range n {
@@ -74,7 +74,7 @@ func (w world) draw(n int) cost.Profile {
 	for _, l := range layers {
 		p.Layers = append(p.Layers, *l)
 	}
-	p.CPU = &cost.Estimate{Mean: mean(cpu), Values: cpu}
+	p.CPU = &cost.LoadMean{Mean: mean(cpu), Values: cpu}
 	return p
 }
 
@@ -113,7 +113,7 @@ func TestTimeAlone(t *testing.T) {
 		found := 0
 		for range runs() {
 			a, b := w.draw(c.loads), w.draw(c.loads)
-			extra := &cost.Estimate{}
+			extra := &cost.LoadMean{}
 			for i := range c.loads {
 				extra.Values = append(extra.Values, 10*scattered(w.Rand, c.share*b.CPU.Values[i]/10, 4))
 			}

@@ -65,9 +65,9 @@ func (g grouped) about() (few, all string) {
 }
 
 // warning is one that says something of its jobs.
-func (g grouped) warning(code string) document.Warning {
+func (g grouped) warning(code string) document.WarningBlock {
 	few, all := g.about()
-	return document.Warning{Code: code, Explained: report.Explained(code),
+	return document.WarningBlock{Code: code, Explained: report.Explained(code),
 		Texts: []document.WarningText{{Text: g.text, About: few, All: all}}}
 }
 
@@ -141,11 +141,11 @@ func (t comparedText) warnings() document.Warnings {
 }
 
 // runWarnings are those about the whole comparison with the run.
-func (t comparedText) runWarnings() []document.Warning {
-	var list []document.Warning
+func (t comparedText) runWarnings() []document.WarningBlock {
+	var list []document.WarningBlock
 	for _, w := range t.d.Warnings {
 		if w.Run == t.n.ID {
-			list = append(list, document.Warning{Code: w.Code, Explained: report.Explained(w.Code),
+			list = append(list, document.WarningBlock{Code: w.Code, Explained: report.Explained(w.Code),
 				Texts: []document.WarningText{{Text: w.Text}}})
 		}
 	}
@@ -155,15 +155,15 @@ func (t comparedText) runWarnings() []document.Warning {
 // notesOf say how the loads were paired where that leaves a doubt, what had a hand in the numbers and turned no verdict
 // (each warning once, with the figures of the first row that has it), and what one side does not tell. Those that begin
 // alike up to a colon are one.
-func notesOf(rows []*compare.ComparedMetric) []document.Warning {
-	var out []document.Warning
+func notesOf(rows []*compare.ComparedMetric) []document.WarningBlock {
+	var out []document.WarningBlock
 	for _, g := range groupTexts(rows, func(c *compare.ComparedMetric) []string { return c.Notes }) {
 		code := "note"
 		if head, rest, cut := strings.Cut(g.text, ": "); cut {
 			code, g.text = prose.Capital(head), rest
 		}
 		w := g.warning(code)
-		i := slices.IndexFunc(out, func(o document.Warning) bool { return o.Code == code })
+		i := slices.IndexFunc(out, func(o document.WarningBlock) bool { return o.Code == code })
 		if i < 0 {
 			out = append(out, w)
 		} else {

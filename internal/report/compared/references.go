@@ -47,7 +47,7 @@ func Reference(r reference.Reference) document.Document {
 	}
 	var doubts document.Warnings
 	for _, w := range r.Warnings {
-		doubts.List = append(doubts.List, document.Warning{Code: w.Code, Explained: report.Explained(w.Code),
+		doubts.List = append(doubts.List, document.WarningBlock{Code: w.Code, Explained: report.Explained(w.Code),
 			Texts: []document.WarningText{{Text: w.Text, About: prose.Few(w.Taints, 4), All: prose.List(w.Taints)}}})
 	}
 	results := document.Entries{Name: "results"}

@@ -56,7 +56,7 @@ const (
 )
 
 // timeCell is a time per I/O, in seconds for other programs; an empty one where it was not recorded.
-func timeCell(e *cost.Estimate) document.Cell {
+func timeCell(e *cost.LoadMean) document.Cell {
 	if e == nil {
 		return document.Cell{}
 	}
@@ -71,7 +71,7 @@ func timeCell(e *cost.Estimate) document.Cell {
 	return c
 }
 
-func callsCell(e *cost.Estimate) document.Cell {
+func callsCell(e *cost.LoadMean) document.Cell {
 	if e == nil {
 		return document.Cell{}
 	}
@@ -80,14 +80,14 @@ func callsCell(e *cost.Estimate) document.Cell {
 	return c
 }
 
-func estimateCell(e *cost.Estimate, figure func(float64) string) document.Cell {
+func estimateCell(e *cost.LoadMean, figure func(float64) string) document.Cell {
 	text := figure(e.Mean)
 	return document.Cell{Text: text, Interval: between(text, e.Low, e.High, figure), Value: &e.Mean, Lo: e.Low,
 		Hi: e.High}
 }
 
 // withInterval is a figure with its interval, for sentences.
-func withInterval(e *cost.Estimate, figure func(float64) string) string {
+func withInterval(e *cost.LoadMean, figure func(float64) string) string {
 	c := estimateCell(e, figure)
 	if c.Interval == "" {
 		return c.Text

@@ -17,8 +17,8 @@ import (
 func p(v float64) *float64 { return &v }
 
 // about is an estimate of three loads that differ by a share.
-func about(mean, share float64) *cost.Estimate {
-	return &cost.Estimate{Mean: mean, Low: p(mean * (1 - 2*share)), High: p(mean * (1 + 2*share)),
+func about(mean, share float64) *cost.LoadMean {
+	return &cost.LoadMean{Mean: mean, Low: p(mean * (1 - 2*share)), High: p(mean * (1 + 2*share)),
 		Values: []float64{mean * (1 - share), mean, mean * (1 + share)}}
 }
 
@@ -113,9 +113,9 @@ func refusedProfile() breakdown.Document {
 					Hint: "boot without lockdown=integrity; static tracepoints are counted meanwhile"},
 				{What: "CPU samples", Why: "kernel.perf_event_paranoid is 3", Hint: "run as root"}},
 			Layers: []cost.Layer{{ID: "block", Title: "block layer",
-				Calls: &cost.Estimate{Mean: 4, Values: []float64{4}}}},
+				Calls: &cost.LoadMean{Mean: 4, Values: []float64{4}}}},
 			Functions: []cost.Function{{Name: "block:block_rq_issue", Layer: "block",
-				Calls: &cost.Estimate{Mean: 1, Values: []float64{1}}}}}},
+				Calls: &cost.LoadMean{Mean: 1, Values: []float64{1}}}}}},
 		{Profile: cost.Profile{Cell: "read 1m", Kernel: "6.18.0", Missing: []profile.Missing{{What: "samples",
 			Why: "fio: No space left on device"}}}},
 		{Profile: cost.Profile{Cell: "trim 1m", Kernel: "6.18.0"}}}}

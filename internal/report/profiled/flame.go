@@ -36,7 +36,7 @@ func (t text) flame(c breakdown.Cell) []document.Block {
 	least := pruned(root)
 	layers := newFlameLayers(t.Layers, c.Modules)
 	f.Layers = layers.list
-	callsOf := map[string]*cost.Estimate{}
+	callsOf := map[string]*cost.LoadMean{}
 	for _, fn := range c.Functions {
 		callsOf[fn.Name] = fn.Calls
 	}

@@ -85,7 +85,7 @@ func newText(all []lab.Warning, o Options) (text, []document.Block) {
 		}
 		sign := fmt.Sprintf("!%d", len(warnings)+1)
 		t.signs[w.Code] = sign
-		warnings = append(warnings, document.Warning{Sign: sign, Code: w.Code, Explained: report.Explained(w.Code),
+		warnings = append(warnings, document.WarningBlock{Sign: sign, Code: w.Code, Explained: report.Explained(w.Code),
 			Texts: []document.WarningText{{Text: w.Text}}})
 	}
 	return t, warnings

@@ -48,7 +48,7 @@ func (t text) layers(c breakdown.Cell, name string) document.Table {
 	return table
 }
 
-func meanOf(e *cost.Estimate) float64 {
+func meanOf(e *cost.LoadMean) float64 {
 	if e == nil {
 		return 0
 	}

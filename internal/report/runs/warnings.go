@@ -17,7 +17,7 @@ import (
 func (r runText) warnings() document.Warnings {
 	w := document.Warnings{Brief: report.MaxMarks, Notes: r.notes}
 	for i, b := range report.WarningBlocks(r.marks) {
-		one := b.(document.Warning)
+		one := b.(document.WarningBlock)
 		one.Brief = document.WarningText{Text: r.briefText(r.marks[i]), About: r.briefAbout(r.marks[i])}
 		w.List = append(w.List, one)
 	}

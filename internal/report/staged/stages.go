@@ -51,7 +51,7 @@ func stagesWarnings(all []report.Mark) []document.Block {
 		"samples-above-ceiling", "maxima-above-ceiling", "writes-by-cache"}
 	blocks := report.WarningBlocks(all)
 	for i, m := range all {
-		w := blocks[i].(document.Warning)
+		w := blocks[i].(document.WarningBlock)
 		if !slices.Contains(ours, m.Code) {
 			continue
 		}
