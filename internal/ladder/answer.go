@@ -143,8 +143,8 @@ func fullCores(d *Document, r *Rung, c *Cell) []string {
 	}
 	var texts []string
 	for _, w := range d.Warnings {
-		if &d.Rungs[w.Rung] == r && w.Cell == c.Cell && (w.Code == "core-full" || w.Code == "generator-bound") &&
-			len(texts) == 0 && !ofEquals(w.Code) {
+		if w.Rung != WholeRun && &d.Rungs[w.Rung] == r && w.Cell == c.Cell &&
+			(w.Code == "core-full" || w.Code == "generator-bound") && len(texts) == 0 && !ofEquals(w.Code) {
 			texts = append(texts, w.Text)
 		}
 	}

@@ -171,7 +171,10 @@ type Answer struct {
 
 // RungWarning is a reason to distrust what was measured at a rung, in a cell or, where that is empty, in all of them.
 type RungWarning struct {
-	// Rung by its place, from 0.
+	// Rung by its place, from 0; WholeRun for all of them.
 	Rung int `json:"rung"`
 	lab.CellWarning
 }
+
+// WholeRun is the rung of a warning that is about the run as a whole.
+const WholeRun = -1

@@ -80,7 +80,10 @@ func ladderMarks(d *ladder.Document) []report.Mark {
 		if !taintsShown(d, w) {
 			continue
 		}
-		about := d.Rungs[w.Rung].Name
+		about := ""
+		if w.Rung != ladder.WholeRun {
+			about = d.Rungs[w.Rung].Name
+		}
 		if w.Cell != "" {
 			about = titles[w.Cell] + " on " + about
 		}

@@ -122,6 +122,20 @@ func throughGuest() ladder.Document {
 		ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: 6})
 }
 
+// A warning about the run as a whole is said of no rung.
+func TestAWarningAboutAWholeLadderIsSaidOfNoRung(t *testing.T) {
+	d := sharedLink()
+	d.Warnings = append(d.Warnings, ladder.RungWarning{Rung: ladder.WholeRun,
+		CellWarning: lab.Warning{Code: "whole", Text: "of all that was measured", Taints: []string{"*"}}.In("", 0, 0)})
+	var b strings.Builder
+	if err := render.Text(&b, Ladder(d, report.Options{}), render.Options{Width: 160}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "whole: of all that was measured [the whole run]"; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, b.String())
+	}
+}
+
 // The rungs of a guest are told apart from the host's, each load has its cause, and nothing is said twice.
 func TestALadderThroughAGuestIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {

@@ -69,7 +69,7 @@ func networkRates(b *store.Bundle) (ladder.Document, error) {
 		id, _, _ := strings.Cut(w.Cell, "@")
 		v, about := visits[id]
 		if !about {
-			warnings = append(warnings, ladder.RungWarning{CellWarning: w.In("", 0, 0)})
+			warnings = append(warnings, ladder.RungWarning{Rung: ladder.WholeRun, CellWarning: w.In("", 0, 0)})
 			continue
 		}
 		for _, direction := range v.directions {
