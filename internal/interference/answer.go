@@ -141,12 +141,12 @@ func amount(r Rate) string {
 	return unit.Bitrate(*r.Value)
 }
 
-// share is what was kept with its interval: "61% [58%, 64%]".
+// share is what was kept with its interval, where that says anything: "61% [58%, 64%]".
 func share(k Kept) string {
 	if k.Value == nil {
 		return "an unknown share"
 	}
-	if k.Lo == nil {
+	if !k.Narrow() {
 		return unit.Percent(*k.Value)
 	}
 	return fmt.Sprintf("%s [%s, %s]", unit.Percent(*k.Value), unit.Percent(*k.Lo), unit.Percent(*k.Hi))

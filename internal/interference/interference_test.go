@@ -184,6 +184,21 @@ func TestNobodyIsAccusedForNothing(t *testing.T) {
 	}
 }
 
+// The interval of two passes that differ reaches so far that it says nothing.
+func TestAnIntervalThatSaysNothingIsNotTold(t *testing.T) {
+	var measured []Measured
+	for block, together := range []float64{0.9, 0.2} {
+		for _, rates := range []map[int]float64{{0: gigabit}, {1: gigabit},
+			{0: together * gigabit, 1: together * gigabit}} {
+			measured = append(measured, Measured{Block: block + 1, Rates: rates})
+		}
+	}
+	d := Analyse([]Group{{Name: "a"}, {Name: "b"}}, measured, nil, nil, Terms{Margin: 0.05, Alpha: 0.05, Passes: 2})
+	if !d.Combinations[0].Whole.Known() || strings.Contains(d.Answer.Text, "[") {
+		t.Errorf("%+v: %s", d.Combinations[0].Whole, d.Answer.Text)
+	}
+}
+
 // What lacks its evidence is not decided.
 func TestWhatCannotBeTold(t *testing.T) {
 	m := machine{alone: []float64{gigabit, gigabit}, links: []link{{[]int{0, 1}, gigabit}}}

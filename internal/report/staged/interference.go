@@ -147,13 +147,13 @@ func rateCell(r interference.Rate) document.Cell {
 	return document.Cell{Text: unit.Bitrate(*r.Value), Value: r.Value, Lo: r.Lo, Hi: r.Hi, Unit: "bit/s"}
 }
 
-// keptCell is a share and its interval.
+// keptCell is a share, and its interval where that says anything.
 func keptCell(k interference.Kept) document.Cell {
 	if k.Value == nil {
 		return document.Cell{Text: document.Absent}
 	}
 	c := document.Cell{Text: unit.Percent(*k.Value), Value: k.Value, Lo: k.Lo, Hi: k.Hi, Unit: "1"}
-	if k.Lo != nil {
+	if k.Narrow() {
 		c.Interval = "[" + unit.Percent(*k.Lo) + ", " + unit.Percent(*k.Hi) + "]"
 	}
 	return c

@@ -11,6 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/layers"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/testing/rendertest"
 )
@@ -121,6 +122,17 @@ func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
 			if strings.Contains(b.String(), "SERIAL") == hidden {
 				t.Errorf("%s, hidden %t:\n%s", f.Name, hidden, b.String())
 			}
+		}
+	}
+}
+
+// A table has no interval that says nothing; its data have it all the same.
+func TestAWideIntervalOfAShareIsLeftOut(t *testing.T) {
+	kept := 0.63
+	for hi, want := range map[float64]string{0.7: "[60%, 70%]", 386: ""} {
+		c := keptCell(interference.Kept{Value: &kept, Bounds: stat.BoundsOf(0.6, hi)})
+		if c.Interval != want || *c.Hi != hi {
+			t.Errorf("%q up to %g, want %q", c.Interval, *c.Hi, want)
 		}
 	}
 }
