@@ -53,10 +53,11 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 		block       int
 	}
 	rates := map[visit]map[int]float64{}
-	for rep, err := range b.Repetitions() {
-		if err != nil {
-			return interference.Document{}, err
-		}
+	repetitions, found, err := app.ReadMeasured(b)
+	if err != nil {
+		return interference.Document{}, err
+	}
+	for _, rep := range repetitions {
 		i := strings.LastIndex(rep.Cell, "@")
 		id, arm := rep.Cell[:max(i, 0)], rep.Cell[i+1:]
 		if !slices.ContainsFunc(design.Groups, func(g lab.DesignGroup) bool { return g.Name == arm }) {
@@ -73,10 +74,6 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 	var measured []interference.Measured
 	for at, of := range rates {
 		measured = append(measured, interference.Measured{Block: at.block, Rates: of})
-	}
-	found, err := app.WarningsOf(b)
-	if err != nil {
-		return interference.Document{}, err
 	}
 	var warnings []interference.GroupWarning
 	for _, w := range found {

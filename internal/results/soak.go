@@ -11,15 +11,10 @@ import (
 )
 
 func soakResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) {
-	var all []lab.Repetition
-	for r, err := range b.Repetitions() {
-		if err != nil {
-			return ResultDocument{}, err
-		}
-		r.Latency, r.Series = nil, nil
-		all = append(all, r)
+	all, found, err := app.ReadMeasured(b)
+	if err != nil {
+		return ResultDocument{}, err
 	}
-	found, err := app.WarningsOf(b)
 	warnings := []lab.CountedWarning{}
 	for _, w := range found {
 		warnings = append(warnings, w.CountedWarning)
@@ -27,5 +22,5 @@ func soakResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, 
 	d := soak.Analyse(b.Run, all, warnings)
 	return ResultDocument{Published: d, Runs: []lab.Run{b.Run}, Document: func(o report.Options) document.Document {
 		return staged.Soak(d, o)
-	}}, err
+	}}, nil
 }

@@ -42,11 +42,12 @@ func networkRates(b *store.Bundle) (ladder.Document, error) {
 			visits[o.ID] = combinationLoad{i, directions}
 		}
 	}
+	repetitions, found, err := app.ReadMeasured(b)
+	if err != nil {
+		return ladder.Document{}, err
+	}
 	var measured []ladder.Measured
-	for rep, err := range b.Repetitions() {
-		if err != nil {
-			return ladder.Document{}, err
-		}
+	for _, rep := range repetitions {
 		id, allTargets := strings.CutSuffix(rep.Cell, lab.CellIn("", runner.AllTargets))
 		if !allTargets || rep.Failed() {
 			continue
@@ -59,10 +60,6 @@ func networkRates(b *store.Bundle) (ladder.Document, error) {
 			measured = append(measured, ladder.Measured{Rung: visits[id].rung, Cell: direction, Block: rep.Block,
 				Values: values})
 		}
-	}
-	found, err := app.WarningsOf(b)
-	if err != nil {
-		return ladder.Document{}, err
 	}
 	var warnings []ladder.RungWarning
 	for _, w := range found {

@@ -15,20 +15,11 @@ import (
 func eachPart(parts []*store.Bundle, place func(i int, run lab.Run, repetitions []lab.Repetition,
 	warnings []lab.CellWarning)) error {
 	for i, b := range parts {
-		var repetitions []lab.Repetition
-		for r, err := range b.Repetitions() {
-			if err != nil {
-				return err
-			}
-			if r.Latency, r.Series = nil, nil; !r.Failed() {
-				repetitions = append(repetitions, r)
-			}
-		}
-		warnings, err := app.WarningsOf(b)
+		repetitions, warnings, err := app.ReadMeasured(b)
 		if err != nil {
 			return err
 		}
-		place(i, b.Run, repetitions, warnings)
+		place(i, b.Run, slices.DeleteFunc(repetitions, lab.Repetition.Failed), warnings)
 	}
 	return nil
 }

@@ -6,6 +6,19 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
+// ReadMeasured returns the repetitions of a run, without distributions and series, and WarningsOf the run.
+func ReadMeasured(b *store.Bundle) (repetitions []lab.Repetition, warnings []lab.CellWarning, err error) {
+	for r, err := range b.Repetitions() {
+		if err != nil {
+			return nil, nil, err
+		}
+		r.Latency, r.Series = nil, nil
+		repetitions = append(repetitions, r)
+	}
+	warnings, err = WarningsOf(b)
+	return repetitions, warnings, err
+}
+
 // WarningsOf are all that a report of a run would show, those of the whole run first.
 func WarningsOf(b *store.Bundle) ([]lab.CellWarning, error) {
 	s, err := summary.Of(b.Run, b.Repetitions())
