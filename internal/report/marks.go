@@ -22,13 +22,13 @@ type Mark struct {
 	Texts []MarkedText
 }
 
-// MarkedText is one sentence with what it was said of; nothing for a warning about the run.
+// MarkedText is one sentence with its subjects; none for a warning about the run.
 type MarkedText struct {
 	Text  string
 	about []about
 }
 
-// about is what a warning is about, with how many of its n repetitions have it. The name of a cell has parameters where
+// about is a subject of a warning, with how many of its n repetitions have it. The name of a cell has parameters where
 // the run has several cells of the job.
 type about struct {
 	name           string

@@ -9,7 +9,7 @@ import (
 
 // Interval is an estimate with how sure it is. Center, Lo and Hi have the unit of the values. Lo and Hi are NaN
 // where one value alone says nothing of the spread; Confidence is the one really reached, not the one asked for. A
-// published document has Center and Estimator in fields of its own.
+// published document has separate fields for Center and Estimator.
 type Interval struct {
 	Center     float64 `json:"-"`
 	Lo         float64 `json:"lo"`
