@@ -103,11 +103,12 @@ func (a *Active) FinishIn(ctx context.Context, failed error) (runner.Outcome, er
 
 // PlanAndSource are the plan of a run, and what knows how far it has come.
 func (m *Measurement) PlanAndSource() (plan.Plan, progress.Source) {
+	w, cells := m.Workload(), m.RunnerMeasurement().Cells
 	if m.Run.Anytime {
-		p := m.adaptivePlan()
-		return p, m.WithProfiles(progress.NewAdaptive(p, m.Run, m.RunnerMeasurement().Cells, m.Saved))
+		p := w.adaptivePlan()
+		return p, progress.WithProfiles(progress.NewAdaptive(p, m.Run, cells, m.Saved), w.profilesTime())
 	}
-	order, limit := m.Order(), m.Options.Within
-	clock := progress.NewOrderClock(m.RunnerMeasurement().Cells, NotSaved(order, m.Saved), m.Pause()).Within(limit)
-	return plan.Within(plan.Fixed(order), BudgetOf(limit, m)), m.WithProfiles(clock)
+	order, limit := w.Order(), m.Options.Within
+	clock := progress.NewOrderClock(cells, NotSaved(order, m.Saved), w.Pause()).Within(limit)
+	return plan.Within(plan.Fixed(order), BudgetOf(limit, m)), progress.WithProfiles(clock, w.profilesTime())
 }

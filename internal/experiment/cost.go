@@ -22,10 +22,10 @@ type Cost struct {
 func CostOf(times int, all ...*Measurement) Cost {
 	var c Cost
 	for _, m := range all {
-		cells := m.SuiteCells()
-		c.Time += time.Duration(times) * suite.EstimateTime(cells, m.Pause())
+		w := m.Workload()
+		c.Time += time.Duration(times) * w.Time()
 		if m.Place().Kind != lab.NoPlace {
-			c.Storage, c.Writes = true, c.Writes.And(m.Writes(cells).Times(times))
+			c.Storage, c.Writes = true, c.Writes.And(w.Writes(w.SuiteCells()).Times(times))
 		}
 	}
 	return c

@@ -95,25 +95,6 @@ func (m *Measurement) OnOneFilesystem(ctx context.Context, a, b lab.Place) (bool
 	return len(numbers) == 2 && numbers[0] == numbers[1], nil
 }
 
-// writeLimit reads --max-writes, and refuses at once what is known to go beyond it. The runner watches
-// how much a load writes in its time, which is unknown beforehand.
-func (m *Measurement) writeLimit(cells []suite.Cell, place lab.Place) (int64, error) {
-	if m.Options.MaxWrites == "" {
-		return 0, nil
-	}
-	limit, err := Size(m.Options.MaxWrites)
-	if err != nil || limit == 0 {
-		return 0, app.Usage("--max-writes "+m.Options.MaxWrites+" is not an amount", "write something like 500g")
-	}
-	writes := suite.EstimateWrites(cells, place.Size, m.bandwidth())
-	if known := writes.Total() - writes.InTime; known > float64(limit) {
-		return 0, &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("this would write %s, more than --max-writes %s",
-			unit.Capacity(known), unit.Capacity(float64(limit))),
-			Hints: []string{"raise the limit, or leave out the cells that fill the device"}}
-	}
-	return limit, nil
-}
-
 // securePlace makes sure that the place can be measured: room for a scratch file, a device that is free and not too
 // much to write.
 func (m *Measurement) securePlace(ctx context.Context) error {
@@ -143,7 +124,7 @@ func (m *Measurement) securePlace(ctx context.Context) error {
 	if _, err := workspace.FindTools(ctx, m.Target, m.Run.Cells); err != nil {
 		return err
 	}
-	m.maxWrites, err = m.writeLimit(m.SuiteCells(), m.Place())
+	m.maxWrites, err = m.Workload().writeLimit(m.Options.MaxWrites)
 	return err
 }
 

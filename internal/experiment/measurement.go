@@ -3,19 +3,15 @@ package experiment
 import (
 	"context"
 	"os"
-	"time"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/load/fio"
-	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
-	"github.com/headroom/headroom/internal/unit"
 	"github.com/headroom/headroom/internal/validity"
 )
 
@@ -88,7 +84,7 @@ func (m *Measurement) TargetRole() string { return m.Run.Targets[0].Role }
 func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	e := runner.Measurement{
 		RunID: m.Run.ID, Role: m.Role, Target: m.Target, Place: m.Place(),
-		Program: m.fio, Scratch: m.Place().Size, Saved: m.Saved, MaxWrites: m.maxWrites, Pause: m.Pause(),
+		Program: m.fio, Scratch: m.Place().Size, Saved: m.Saved, MaxWrites: m.maxWrites, Pause: m.Workload().Pause(),
 		Events: m.Events, Observer: m.Observer, Profile: m.profiling(),
 		Backends: m.Backends, Mounted: m.Mounted, SharedScratch: m.SharedScratch, Enter: m.Enter,
 		CountKernel: m.Run.Experiment != nil && m.Run.Experiment.Kind == app.BisectKind,
@@ -133,43 +129,6 @@ func (m *Measurement) CellToRun(c lab.Cell) runner.Cell {
 
 // Owner is in the names of all that is made on the target.
 func (m *Measurement) Owner() string { return workspace.Owner(m.Run.ID, m.Role) }
-
-// expectedTime of a load, ramp included; 0 when it ends by size, and if it is unknown, as of most commands.
-func expectedTime(c lab.Cell) time.Duration {
-	if c.Command != nil {
-		return unit.SecondsToDuration(c.Command.ExpectedSeconds)
-	}
-	if g, ok := served.Of(c.Engine); ok {
-		return g.TestTime(c.Params)
-	}
-	d := fio.WantedRuntime(c.Params)
-	if d > 0 {
-		d += fio.Ramp(c.Params)
-	}
-	return d
-}
-
-// suiteCell is a cell of the run as suites have them.
-func suiteCell(c lab.Cell) suite.Cell {
-	return suite.Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Command: c.Command, Metrics: c.Metrics, Params: c.Params,
-		Steps:       c.Steps,
-		Repetitions: c.Repetitions, Runtime: expectedTime(c)}
-}
-
-// Pause is the time between two loads, for a device to become idle.
-func (m *Measurement) Pause() time.Duration { return time.Duration(m.Run.Pause * float64(time.Second)) }
-
-// Planned is how many repetitions there will be; 0 where what is measured decides that.
-func (m *Measurement) Planned() int {
-	n := 0
-	if m.Run.Anytime {
-		return n
-	}
-	for _, c := range m.Run.Cells {
-		n += c.Repetitions
-	}
-	return n
-}
 
 // SavedID names what was saved of the measurement: a run, or an arm of one.
 func (m *Measurement) SavedID() string {

@@ -42,7 +42,7 @@ func (m *Measurement) readPrecision() error {
 	}
 	switch {
 	case m.Resumed == nil:
-		return m.checkBudget()
+		return m.Workload().checkBudget(m.Options.Budget)
 	case m.Run.Status == lab.Complete && m.Options.Budget == "":
 		m.Run.Budget = 0 // it was spent, or not needed
 	}
@@ -62,11 +62,10 @@ func (o RunOptions) TimeLimit() (time.Duration, error) {
 }
 
 // checkBudget refuses one that is known to be too short to measure everything once.
-func (m *Measurement) checkBudget() error {
-	if pass := m.adaptivePlan().Pass(); m.Run.Budget > 0 && m.Run.Budget < pass {
+func (w Workload) checkBudget(typed string) error {
+	if pass := w.adaptivePlan().Pass(); w.Run.Budget > 0 && w.Run.Budget < pass {
 		return app.Usage(fmt.Sprintf("--budget %s is shorter than one pass over %s, which takes about %s",
-			m.Options.Budget,
-			prose.Count(len(m.Run.Cells), "cell"), unit.Duration(unit.SecondsToDuration(math.Ceil(pass)))),
+			typed, prose.Count(len(w.Run.Cells), "cell"), unit.Duration(unit.SecondsToDuration(math.Ceil(pass)))),
 			fmt.Sprintf("an interval takes %d passes: --budget %s", plan.MinForQuantile,
 				unit.SecondsToDuration(math.Ceil(plan.MinForQuantile*pass))))
 	}
@@ -74,92 +73,92 @@ func (m *Measurement) checkBudget() error {
 }
 
 // adaptivePlan is the plan of a run that has a precision or a budget.
-func (m *Measurement) adaptivePlan() *plan.Precision {
-	goal := plan.Goal{Within: m.Run.Precision, Budget: m.Run.Budget, Most: m.mostRepetitions()}
-	return plan.ByPrecision(m.PlanCells(), orderOf(suite.Order(m.Run.Order)), m.Run.Seed, goal)
+func (w Workload) adaptivePlan() *plan.Precision {
+	goal := plan.Goal{Within: w.Run.Precision, Budget: w.Run.Budget, Most: w.mostRepetitions()}
+	return plan.ByPrecision(w.PlanCells(), orderOf(suite.Order(w.Run.Order)), w.Run.Seed, goal)
 }
 
-func (m *Measurement) mostRepetitions() int {
-	if m.Run.Budget > 0 {
+func (w Workload) mostRepetitions() int {
+	if w.Run.Budget > 0 {
 		return math.MaxInt
 	}
 	most := maxRepetitions
-	for _, c := range m.Run.Cells {
+	for _, c := range w.Run.Cells {
 		most = max(most, c.Repetitions)
 	}
 	return most
 }
 
 // adaptiveEstimate is what such a run takes at most: cells, loads, time.
-func (m *Measurement) adaptiveEstimate() []string {
-	cells := prose.Count(len(m.Run.Cells), "cell")
-	pass := m.adaptivePlan().Pass()
+func (w Workload) adaptiveEstimate() []string {
+	cells := prose.Count(len(w.Run.Cells), "cell")
+	pass := w.adaptivePlan().Pass()
 	if pass > 0 {
 		cells += fmt.Sprintf(", about %s a pass, %d passes (%s) for an interval",
 			unit.Duration(unit.SecondsToDuration(pass)), plan.MinForQuantile,
 			unit.Duration(unit.SecondsToDuration(plan.MinForQuantile*pass)))
 	}
-	most := "at most " + unit.Duration(m.budgetLeft())
-	if m.Run.Budget == 0 {
-		loads := len(m.Run.Cells)*m.mostRepetitions() - len(m.Saved)
+	most := "at most " + unit.Duration(w.budgetLeft())
+	if w.Run.Budget == 0 {
+		loads := len(w.Run.Cells)*w.mostRepetitions() - len(w.Saved)
 		most = "at most " + prose.Count(loads, "load")
 		if pass > 0 {
-			most += ", " + unit.Duration(unit.SecondsToDuration(pass*float64(loads)/float64(len(m.Run.Cells))))
+			most += ", " + unit.Duration(unit.SecondsToDuration(pass*float64(loads)/float64(len(w.Run.Cells))))
 		}
 	}
-	if m.Run.Precision > 0 {
-		most = "until ±" + unit.TypedPercent(m.Run.Precision) + ", " + most
+	if w.Run.Precision > 0 {
+		most = "until ±" + unit.TypedPercent(w.Run.Precision) + ", " + most
 	}
 	return []string{cells, most}
 }
 
 // adaptiveEnd says in a line when such a run ends.
-func (m *Measurement) adaptiveEnd() string {
+func (w Workload) adaptiveEnd() string {
 	var ends []string
-	if m.Run.Precision > 0 {
-		ends = append(ends, "each number is known to ±"+unit.TypedPercent(m.Run.Precision))
+	if w.Run.Precision > 0 {
+		ends = append(ends, "each number is known to ±"+unit.TypedPercent(w.Run.Precision))
 	}
-	if m.Run.Budget > 0 {
-		ends = append(ends, unit.Duration(m.budgetLeft())+" are spent")
+	if w.Run.Budget > 0 {
+		ends = append(ends, unit.Duration(w.budgetLeft())+" are spent")
 	} else {
-		ends = append(ends, fmt.Sprintf("each cell was repeated %d times", m.mostRepetitions()))
+		ends = append(ends, fmt.Sprintf("each cell was repeated %d times", w.mostRepetitions()))
 	}
 	return "repeats where the interval is widest, until " + strings.Join(ends, " or ")
 }
 
 // writesAtMost bounds what the remaining loads write, in addition to layout and fill: all the time that is left is
 // given to the cell that writes fastest.
-func (m *Measurement) writesAtMost(cells []suite.Cell) suite.Writes {
-	size, bandwidth := m.Place().Size, m.bandwidth()
+func (w Workload) writesAtMost(cells []suite.Cell) suite.Writes {
+	size, bandwidth := w.place().Size, w.bandwidth()
 	writes := suite.EstimateWrites(cells, size, bandwidth)
 	writes.Load = 0
 	once, fastest := 0.0, 0.0
-	for i, c := range m.PlanCells() {
+	for i, c := range w.PlanCells() {
 		cell := cells[i]
 		cell.Repetitions = 1
 		each := suite.EstimateWrites([]suite.Cell{cell}, size, bandwidth).Load
 		once += each
-		writes.Load += each * float64(m.mostRepetitions())
+		writes.Load += each * float64(w.mostRepetitions())
 		if c.Seconds > 0 {
 			fastest = max(fastest, each/c.Seconds)
 		}
 	}
-	if m.Run.Budget > 0 {
-		writes.Load = min(writes.Load, once+fastest*m.budgetLeft().Seconds())
+	if w.Run.Budget > 0 {
+		writes.Load = min(writes.Load, once+fastest*w.budgetLeft().Seconds())
 	}
 	return writes
 }
 
 // endedAfter is how far a run came that its budget has ended; empty for one that has all that it was to measure.
-func (m *Measurement) endedAfter(outcome runner.Outcome) string {
-	if m.Run.Budget == 0 {
+func (w Workload) endedAfter(outcome runner.Outcome) string {
+	if w.Run.Budget == 0 {
 		return ""
 	}
-	unlimited := *m
+	unlimited := w
 	unlimited.Run.Budget = 0
 	var done []plan.Done
 	for _, r := range outcome.Repetitions {
-		done = append(done, DoneIn(m.Run, r))
+		done = append(done, DoneIn(w.Run, r))
 	}
 	if _, more := unlimited.adaptivePlan().Next(done); !more {
 		return ""
@@ -174,8 +173,8 @@ func DoneIn(run lab.Run, r lab.Repetition) plan.Done {
 }
 
 // budgetLeft is what an earlier part of the run has left of the budget.
-func (m *Measurement) budgetLeft() time.Duration {
-	return max(0, unit.SecondsToDuration(m.Run.Budget-m.spent()))
+func (w Workload) budgetLeft() time.Duration {
+	return max(0, unit.SecondsToDuration(w.Run.Budget-w.spent()))
 }
 
 // BudgetOf is a length of time from now on as plans count it, which begin with the first load of all; 0 for none.
@@ -185,15 +184,15 @@ func BudgetOf(fromNow time.Duration, all ...*Measurement) float64 {
 	}
 	seconds := fromNow.Seconds()
 	for _, m := range all {
-		seconds += m.spent()
+		seconds += m.Workload().spent()
 	}
 	return seconds
 }
 
 // spent is how many seconds of a budget an earlier part of the run took.
-func (m *Measurement) spent() float64 {
+func (w Workload) spent() float64 {
 	s := 0.0
-	for _, r := range m.Saved {
+	for _, r := range w.Saved {
 		s += r.Took
 	}
 	return s

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
@@ -21,7 +20,6 @@ import (
 	"github.com/headroom/headroom/internal/runner/recorder"
 	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/store"
-	"github.com/headroom/headroom/internal/suite"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -101,11 +99,6 @@ func (m *Measurement) readProfiled(b *store.Bundle) error {
 	return nil
 }
 
-// WithProfiles has a source of progress know of the loads that are profiled.
-func (m *Measurement) WithProfiles(s progress.Source) progress.Source {
-	return progress.WithProfiles(s, ProfilesTime(m))
-}
-
 // ListProfiles lists in a dry run what is profiled, and how.
 func (m *Measurement) ListProfiles(l app.Listing) {
 	if m.Run.Profile == nil {
@@ -160,42 +153,16 @@ func howLong(d time.Duration) string {
 	return unit.Duration(d)
 }
 
-// profilesLeft is how many loads of a cell are still to be profiled. Where what is measured decides how often it is
-// repeated, it is often enough.
-func (m *Measurement) profilesLeft(c lab.Cell) int {
-	if m.Run.Profile == nil || !runner.CanProfile(c) {
-		return 0
-	}
-	each := m.Run.Profile.Loads
-	if n := m.mostOf(c); n > 0 {
-		each = min(each, n)
-	}
-	left := 0
-	for _, part := range profile.Parts() {
-		left += max(0, each-m.profiled[runner.ProfiledPart{Cell: c.ID, Part: part}])
-	}
-	return left
-}
-
-// mostOf is how many repetitions of a cell there can be; 0 where what is measured decides that.
-func (m *Measurement) mostOf(c lab.Cell) int {
-	switch {
-	case m.Run.Anytime:
-		return 0
-	case m.Run.Experiment != nil:
-		return c.Repetitions * m.Run.Experiment.Blocks
-	}
-	return c.Repetitions
-}
-
 // ProfilesText returns how many loads are profiled: "profiles 12 loads more"; empty for none.
 func ProfilesText(all ...*Measurement) string {
 	loads := 0
 	for _, m := range all {
-		for _, c := range m.Run.Cells {
-			loads += m.profilesLeft(c)
-		}
+		loads += m.Workload().profiles()
 	}
+	return profilesText(loads)
+}
+
+func profilesText(loads int) string {
 	if loads == 0 {
 		return ""
 	}
@@ -206,23 +173,9 @@ func ProfilesText(all ...*Measurement) string {
 func ProfilesTime(all ...*Measurement) time.Duration {
 	takes := time.Duration(0)
 	for _, m := range all {
-		for _, c := range m.Run.Cells {
-			if n := m.profilesLeft(c); n > 0 {
-				parts := time.Duration(len(profile.Parts()))
-				takes += time.Duration(n) * (runner.ProfiledTime(m.CellToRun(c))/parts + m.Pause())
-			}
-		}
+		takes += m.Workload().profilesTime()
 	}
 	return takes
-}
-
-// withProfiles are cells with what is profiled of them among their repetitions.
-func (m *Measurement) withProfiles(cells []suite.Cell) []suite.Cell {
-	cells = slices.Clone(cells)
-	for i, c := range m.Run.Cells {
-		cells[i].Repetitions += m.profilesLeft(c)
-	}
-	return cells
 }
 
 // bringRecorder has the program that records on the target, and returns its path there: this one, which is copied to

@@ -164,5 +164,6 @@ func (s *RunSchedule) Source() progress.Source {
 
 // Complete adds how much was planned, and where the budget has ended it.
 func (s *RunSchedule) Complete(m *Measured) {
-	m.Planned, m.EndedAfter = s.Measurement.Planned(), s.Measurement.endedAfter(m.Outcome)
+	w := s.Measurement.Workload()
+	m.Planned, m.EndedAfter = w.Planned(), w.endedAfter(m.Outcome)
 }

@@ -82,7 +82,7 @@ func (s *passes) setPlan() {
 	first := s.plan.First()
 	first.Run.Notes = s.notes
 	s.plan.Schedule = &rounds{passes: s, Plan: plan.Within(
-		plan.InRounds(first.PlanCells(), s.plan.Names, s.count, first.Run.Seed),
+		plan.InRounds(first.Workload().PlanCells(), s.plan.Names, s.count, first.Run.Seed),
 		experiment.BudgetOf(s.budget, s.plan.Measurements()...))}
 }
 

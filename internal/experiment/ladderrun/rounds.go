@@ -93,7 +93,7 @@ func (r *rounds) listOrder(l app.Listing) {
 func (r *rounds) Source() progress.Source {
 	first := r.passes.plan.First()
 	return progress.NewOrderClock(first.RunnerMeasurement().Cells, r.passes.plan.Remaining(),
-		first.Pause()).Within(r.budget)
+		first.Workload().Pause()).Within(r.budget)
 }
 
 // Doing returns the place of a part.
@@ -103,5 +103,5 @@ func (r *rounds) Doing(arm string, _ runner.Progress) string {
 
 // Complete says how much was planned.
 func (r *rounds) Complete(m *experiment.Measured) {
-	m.Planned = len(r.passes.plan.Names) * r.passes.plan.First().Planned()
+	m.Planned = len(r.passes.plan.Names) * r.passes.plan.First().Workload().Planned()
 }

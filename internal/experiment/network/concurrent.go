@@ -113,11 +113,11 @@ func (s *ConcurrentNetwork) TakeParts() *parallel.MultiTargetRun {
 // DurationText says how many passes there are, and the time that is left: "6 passes; about 4m".
 func (s *ConcurrentNetwork) DurationText() string {
 	t := s.Whole
-	all := experiment.Measurement{Run: t.Run, Saved: t.Saved}
+	all := experiment.Workload{Run: t.Run, Saved: t.Saved}
 	all.Run.Cells = slices.DeleteFunc(slices.Clone(t.Run.Cells), func(c lab.Cell) bool {
 		return c.Arm != runner.AllTargets
 	})
-	time := experiment.Cost{Time: suite.EstimateTime(all.SuiteCells(), all.Pause())}
+	time := experiment.Cost{Time: all.Time()}
 	return time.Text(fmt.Sprintf("%d passes", t.Run.Repetitions), "about %s", false)
 }
 

@@ -151,7 +151,7 @@ func (n *Network) planEvents() error {
 func (n *pairsRun) PrintSummary(context.Context) {
 	m := n.Parts[0]
 	n.PrintPairs(m.Run.Suite)
-	loads := m.Planned() - len(m.Saved)
+	loads := m.Workload().Planned() - len(m.Saved)
 	text := prose.Count(len(m.Run.Cells), "cell") + "; " + prose.Count(loads, "test")
 	if len(n.Pairs) > 1 {
 		text += " of each pair, all pairs at once"

@@ -122,7 +122,7 @@ func (x *Stages) PrintSummary(context.Context) {
 	for i, s := range x.stages {
 		if left, err := unmeasured(x.earlier[s.asked]); left || err != nil {
 			all = append(all, x.planned[i])
-			loads += x.planned[i].Planned()
+			loads += x.planned[i].Workload().Planned()
 		}
 	}
 	what := prose.Count(len(all), "stage") + "; " + prose.Count(loads, "load")

@@ -156,7 +156,7 @@ func (x *Stages) leave(ctx context.Context, run *stageRun, failed error) error {
 	}
 	outcome, err := x.finish(ctx, run, failed)
 	x.measured.Add(outcome)
-	x.measured.Planned += run.Measurement.Planned()
+	x.measured.Planned += run.Measurement.Workload().Planned()
 	return errors.Join(err, x.giveBack(ctx, run))
 }
 

@@ -197,11 +197,11 @@ func (c *pairedComparison) decidedMetrics(cell lab.Cell) int {
 func (c *pairedComparison) setPlan() {
 	stage := map[string]int{}
 	for _, m := range c.plan.Measurements() {
-		for _, cell := range m.PlanCells() {
+		for _, cell := range m.Workload().PlanCells() {
 			stage[cell.ID] = max(stage[cell.ID], cell.Stage)
 		}
 	}
-	cells := c.base().PlanCells()
+	cells := c.base().Workload().PlanCells()
 	for i := range cells {
 		cells[i].Stage = stage[cells[i].ID]
 	}

@@ -225,9 +225,9 @@ func (t *MultiTargetRun) fleetClock(j runner.JointMeasurement) *progress.OrderCl
 	for _, m := range t.Parts {
 		e := m.RunnerMeasurement()
 		cells = append(cells, e.Cells...)
-		left = append(left, experiment.NotSaved(m.Order(), m.Saved)...)
+		left = append(left, experiment.NotSaved(m.Workload().Order(), m.Saved)...)
 	}
-	c := progress.NewOrderClock(cells, left, t.Parts[0].Pause())
+	c := progress.NewOrderClock(cells, left, t.Parts[0].Workload().Pause())
 	c.LaterTime /= time.Duration(j.AtOnce)
 	return c
 }

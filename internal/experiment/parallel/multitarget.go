@@ -113,7 +113,7 @@ func (t *MultiTargetRun) Order() []plan.Repetition {
 	if t.sequential() {
 		of = t.Parts[0].Role // all have the same
 	}
-	all := experiment.Measurement{Run: t.Run}
+	all := experiment.Workload{Run: t.Run}
 	all.Run.Cells = nil
 	for _, c := range t.Run.Cells {
 		if c.Arm == of {
@@ -188,7 +188,7 @@ func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, fa
 	j.Progress = show.Print
 	outcome, runErr := runner.RunJoint(ctx, j, w)
 	show.End()
-	all := experiment.Measurement{Run: t.Run} // sums included
+	all := experiment.Workload{Run: t.Run} // sums included
 	return experiment.Measured{Outcome: outcome, Run: t.Run, Planned: all.Planned()},
 		errors.Join(runErr, t.end(ctx, w, outcome, runErr))
 }
@@ -202,7 +202,7 @@ func (t *MultiTargetRun) clock(j runner.JointMeasurement) progress.Source {
 	for i, r := range order {
 		order[i].Cell = lab.CellIn(r.Cell, runner.AllTargets)
 	}
-	clock := progress.NewOrderClock(j.Sums, experiment.NotSaved(order, t.Saved), t.Parts[0].Pause())
+	clock := progress.NewOrderClock(j.Sums, experiment.NotSaved(order, t.Saved), t.Parts[0].Workload().Pause())
 	return &sumClock{clock.Within(t.Options.Within)}
 }
 

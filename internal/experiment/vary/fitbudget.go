@@ -31,11 +31,12 @@ func (x *Experiment) fitBudget() {
 		hasCommands(x.under.Run.Cells) {
 		return
 	}
-	cells := x.under.SuiteCells()
+	work := x.under.Workload()
+	cells := work.SuiteCells()
 	for i := range cells {
 		cells[i].Repetitions = x.options.perVisit()
 	}
-	visit := suite.EstimateTime(cells, x.under.Pause())
+	visit := suite.EstimateTime(cells, work.Pause())
 	if visit <= 0 || len(cells) == 0 {
 		return // nobody knows how long it takes
 	}

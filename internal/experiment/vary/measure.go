@@ -42,7 +42,7 @@ func (v *visiting) List(ctx context.Context, l app.Listing) error { return v.x.l
 // Source follows the visits.
 func (v *visiting) Source() progress.Source {
 	v.x.clock = progress.NewVisitClock(v.x.visits, v.x.under.RunnerMeasurement().Cells, v.x.savedOfAll())
-	return v.x.under.WithProfiles(v.x.clock)
+	return progress.WithProfiles(v.x.clock, experiment.ProfilesTime(v.x.under))
 }
 
 // Complete adds how many blocks were measured if the budget has ended the run.

@@ -85,7 +85,7 @@ func settledArms(run lab.Run) func([]plan.Done) []string {
 // armCells are the arms with their cells, as the plan sees them.
 func (x *Experiment) armCells() []plan.VisitedArm {
 	var arms []plan.VisitedArm
-	cells := x.under.PlanCells()
+	cells := x.under.Workload().PlanCells()
 	for _, a := range x.under.Run.Arms {
 		arm := plan.VisitedArm{ID: a.ID}
 		for i, c := range x.under.Run.Cells {

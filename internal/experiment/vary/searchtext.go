@@ -15,7 +15,6 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report/varied"
 	"github.com/headroom/headroom/internal/runner"
-	"github.com/headroom/headroom/internal/suite"
 )
 
 // status is what is known after the last measurement.
@@ -151,7 +150,7 @@ func (s *searching) Summarize(context.Context) {
 			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
 	}
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
-	all := suite.EstimateTime(s.x.under.SuiteCells(), s.x.under.Pause())
+	all := s.x.under.Workload().Time()
 	one := experiment.Cost{Time: all / time.Duration(len(s.x.under.Run.Arms))}
 	s.x.under.App.Print("  ", one.Text(text, "one takes about %s besides changing settings", false))
 	if text := s.profilesText(); text != "" {

@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/rule"
-	"github.com/headroom/headroom/internal/suite"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -30,7 +29,7 @@ func (x *Experiment) printSummary() {
 	cells, arms := len(x.under.Run.Cells), len(x.under.Run.Arms)
 	what := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(cells/arms, "cell"), prose.Count(arms, "arm"),
 		prose.Count(e.Blocks, "time"))
-	block, about := suite.EstimateTime(x.under.SuiteCells(), x.under.Pause()), "about %s besides changing settings"
+	block, about := x.under.Workload().Time(), "about %s besides changing settings"
 	if x.options.Budget > 0 && block > 0 {
 		about += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.Budget),
 			prose.Count(max(1, min(e.Blocks, int(x.options.Budget/block))), "block"))
