@@ -14,7 +14,7 @@ func (m *Measurement) warnActiveRuns() {
 		return
 	}
 	for _, b := range m.App.Others.In(m.Store) {
-		shared := m.disksShared(b.Run)
+		shared := disksShared(b.Run, m.Target.Name(), m.Place().Disks)
 		if len(shared) == 0 || !m.App.Others.FirstTold(b.Run.ID) {
 			continue
 		}
@@ -24,12 +24,12 @@ func (m *Measurement) warnActiveRuns() {
 	}
 }
 
-// disksShared are the disks under the place that a run measures too.
-func (m *Measurement) disksShared(run lab.Run) []string {
+// disksShared returns which of some disks of a target a run measures too.
+func disksShared(run lab.Run, target string, disks []string) []string {
 	var shared []string
 	for _, t := range run.Targets {
 		for _, disk := range t.Place.Disks {
-			if t.Target == m.Target.Name() && slices.Contains(m.Place().Disks, disk) && !slices.Contains(shared, disk) {
+			if t.Target == target && slices.Contains(disks, disk) && !slices.Contains(shared, disk) {
 				shared = append(shared, disk)
 			}
 		}

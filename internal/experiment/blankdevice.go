@@ -23,31 +23,6 @@ type blankDevice struct {
 	path   string
 }
 
-// holdRemote sees to a device of another machine: the guard opens devices itself, so that it can only look at those of
-// this one. There, devices are only read, unless they were made for the target.
-func (m *Measurement) holdRemote(ctx context.Context, place lab.Place) error {
-	i := slices.IndexFunc(m.Run.Cells, writes)
-	if i < 0 {
-		return nil
-	}
-	b := &blankDevice{m.Target, place.Resolved}
-	err := b.mayWrite(ctx)
-	if err == nil {
-		err = b.look(ctx, m, place.Size)
-	}
-	if err == nil {
-		m.blank = b
-		return nil
-	}
-	if _, data := errors.AsType[*notBlank](err); data || lab.KindOf(err) != lab.Refused {
-		return err
-	}
-	return &lab.Error{Kind: lab.Refused, What: m.Run.Cells[i].ID + " writes to " + place.Path +
-		", and devices of another machine can't be proved to be empty", Target: m.Target.Name(),
-		Hints: []string{"measure a directory there, or take a suite whose jobs only read what is there (steps: [load])",
-			"or run headroom on that machine"}}
-}
-
 // notBlank is the refusal of a device that was made for the target and holds data all the same.
 type notBlank struct{ err error }
 
@@ -57,7 +32,7 @@ func (e *notBlank) Unwrap() error { return e.err }
 
 // look reads a device that others have made for the target, as the guard reads one of this machine: a class of
 // storage can hand out a volume that was used before.
-func (b *blankDevice) look(ctx context.Context, m *Measurement, size int64) error {
+func (b *blankDevice) look(ctx context.Context, r reading, size int64) error {
 	if d, ok := b.target.(host.Disposable); !ok || !d.Unseen() {
 		return nil
 	}
@@ -72,7 +47,7 @@ func (b *blankDevice) look(ctx context.Context, m *Measurement, size int64) erro
 	}
 	seen, err := guard.ReadSample(ctx, device, size)
 	if err == nil && !seen.Data && !seen.Whole {
-		_, err = m.whileRead(ctx, b.path, func(ctx context.Context, tell func(guard.Progress)) error {
+		_, err = r.while(ctx, b.path, func(ctx context.Context, tell func(guard.Progress)) error {
 			seen, err = b.readAll(ctx, device, size, tell)
 			return err
 		})
@@ -87,7 +62,7 @@ func (b *blankDevice) look(ctx context.Context, m *Measurement, size int64) erro
 	if seen.Data {
 		return &notBlank{
 			&lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s was made for this %s, and holds data at byte %d",
-				b.path, m.App.Traits(b.target.Name()).Noun, seen.DataAt), Target: b.target.Name(),
+				b.path, r.app.Traits(b.target.Name()).Noun, seen.DataAt), Target: b.target.Name(),
 				Hints: []string{"the provisioner hands out volumes that were used before, and does not wipe them: " +
 					"find out whose data that is"}}}
 	}

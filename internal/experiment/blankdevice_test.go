@@ -43,8 +43,8 @@ func TestAVolumeIsReadWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := providedDevice{host.NewLocal(t.TempDir())}
-	m := &Measurement{App: app.New(app.Environment{Stderr: io.Discard})}
-	look := func(on host.Target) error { return (&blankDevice{on, volume}).look(context.Background(), m, size) }
+	r := reading{app: app.New(app.Environment{Stderr: io.Discard})}
+	look := func(on host.Target) error { return (&blankDevice{on, volume}).look(context.Background(), r, size) }
 	if err := look(local); err != nil {
 		t.Errorf("a blank volume: %v", err)
 	}

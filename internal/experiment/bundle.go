@@ -106,10 +106,10 @@ func SetWarnings(r *lab.Run, known []lab.Warning, outcome runner.Outcome) {
 
 // CleanDevice cleans the device, also after an error or an interruption: what was measured is saved by now.
 func (m *Measurement) CleanDevice(ctx context.Context) error {
-	if m.device == nil {
+	if m.held.device == nil {
 		return nil
 	}
-	printed, err := m.device.leaveClean(context.WithoutCancel(ctx), m.Target)
+	printed, err := m.held.device.leaveClean(context.WithoutCancel(ctx), m.Target)
 	if printed != "" && err == nil {
 		fmt.Fprintln(m.App.Stderr, printed)
 	}

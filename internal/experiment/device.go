@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/guard"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/prose"
 )
 
@@ -24,72 +21,27 @@ type device struct {
 	owner *device
 }
 
-// claim takes the device, unless the measurement beside this one holds it, and has it judged for every step of every
-// cell.
-func (m *Measurement) claim(ctx context.Context, place lab.Place) (*device, error) {
-	d, err := m.hold(ctx, place)
-	if err != nil || d == nil {
-		return nil, err
-	}
-	// Loads are given the kernel's own name of what was inspected, which the claim watches; a link could lead elsewhere
-	// by then.
-	target := &m.Run.Targets[0].Place
-	target.Resolved, target.Size = d.claim.Identity().Device, d.claim.Identity().Size
-	return d, nil
+// held is what a measurement holds of its place.
+type held struct {
+	device *device // nil for a directory
+	// blank is a device that was made for the target; nil for all others.
+	blank *blankDevice
+	// members are the devices of a place that is several, which are only read.
+	members []*device
 }
 
-// hold is claim for a device of any number; nil for one of another machine, which is only read.
-func (m *Measurement) hold(ctx context.Context, place lab.Place) (*device, error) {
-	if !host.IsLocal(m.Target) {
-		return nil, m.holdRemote(ctx, place)
+// devices are all that are held.
+func (h held) devices() []*device {
+	if h.device == nil {
+		return h.members
 	}
-	if m.Options.Destroy != "" && m.Options.Sampled != "" {
-		return nil, app.Usage("--destroy and --sampled exclude each other",
-			"--destroy needs no look at the content at all")
-	}
-	d := m.heldByConcurrent(place)
-	if d == nil {
-		evidence, claim, err := guard.Inspect(ctx, m.Target, place.Path)
-		if err != nil {
-			return nil, err
-		}
-		d = &device{claim: claim, evidence: evidence}
-	}
-	var steps []lab.Step
-	onlyReads := true
-	for _, c := range m.Run.Cells {
-		steps = append(steps, c.Steps...)
-		onlyReads = onlyReads && fio.OnlyReads(c.Params)
-	}
-	slices.Sort(steps)
-	steps = slices.Compact(steps)
-	consent := guard.Consent{Destroy: guard.Override(m.Options.Destroy), Sampled: guard.Override(m.Options.Sampled)}
-	var err error
-	if guard.MustRead(d.evidence, steps, onlyReads, consent) {
-		consent.Later, err = m.readAll(ctx, d)
-	}
-	if err == nil {
-		d.verdict, err = guard.Judge(d.evidence, steps, onlyReads, consent)
-	}
-	if err != nil {
+	return append([]*device{h.device}, h.members...)
+}
+
+func (h held) release() {
+	for _, d := range h.devices() {
 		d.release()
-		return nil, err
 	}
-	m.warnOfSample(d)
-	return d, nil
-}
-
-// heldByConcurrent is the device if a measurement beside this one holds it; nil otherwise.
-func (m *Measurement) heldByConcurrent(place lab.Place) *device {
-	for other := m.Concurrent; other != nil; other = other.Concurrent {
-		for _, d := range append([]*device{other.device}, other.members...) {
-			if d != nil && d.owner == nil && d.claim.Identity().Device == place.Resolved &&
-				d.claim.StillTheSame() == nil {
-				return &device{claim: d.claim, evidence: d.evidence, owner: d}
-			}
-		}
-	}
-	return nil
 }
 
 // sameDrive refuses a drive with another serial number than the one that an interrupted run was on.

@@ -8,35 +8,34 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/suite"
 	"github.com/headroom/headroom/internal/unit"
-	"github.com/headroom/headroom/internal/validity"
 )
 
 // scratchSize is the size of the scratch file: as asked for, or as the suite needs; 0 for commands, which make their
 // own.
-func (m *Measurement) scratchSize(su suite.Suite, cells []suite.Cell) (int64, error) {
+func (o RunOptions) scratchSize(su suite.Suite, cells []suite.Cell) (int64, error) {
 	if !slices.ContainsFunc(cells, func(c suite.Cell) bool { return lab.ByFio(c.Engine) }) {
-		if m.Options.Size != "" {
+		if o.Size != "" {
 			return 0, app.Usage("--size is the size of the scratch file, and the suite " + su.Name + " needs none")
 		}
 		return 0, nil
 	}
-	if m.Options.Size == "" {
+	if o.Size == "" {
 		if size := su.ScratchSize(cells); size > 0 {
 			return size, nil
 		}
 		return DefaultScratch, nil
 	}
-	n, err := Size(m.Options.Size)
+	n, err := Size(o.Size)
 	if err == nil && n < (suite.Suite{}).ScratchSize(cells) {
-		return 0, app.Usage("--size "+m.Options.Size+" is less than what the jobs work on",
-			"change that too: --set size="+m.Options.Size)
+		return 0, app.Usage("--size "+o.Size+" is less than what the jobs work on",
+			"change that too: --set size="+o.Size)
 	}
 	if err != nil || n < 1<<20 {
-		return 0, app.Usage("--size "+m.Options.Size+" is not the size of a scratch file",
+		return 0, app.Usage("--size "+o.Size+" is not the size of a scratch file",
 			"write something like 4g; 1m is the least")
 	}
 	return n, nil
@@ -46,23 +45,20 @@ func (m *Measurement) scratchSize(su suite.Suite, cells []suite.Cell) (int64, er
 // others use it too.
 const Spare = 64 << 20
 
-// checkFreeSpace fails when the scratch file does not fit.
-func (m *Measurement) checkFreeSpace(ctx context.Context, place lab.Place) error {
-	space, err := storage.Free(ctx, m.Target, place.Path)
+// checkFreeSpace fails when the scratch file of a place does not fit beside those of others on the same target.
+func checkFreeSpace(ctx context.Context, t host.Target, place lab.Place, others []lab.Place) error {
+	space, err := storage.Free(ctx, t, place.Path)
 	if err != nil {
 		return err
 	}
 	need, what := place.Size, "a scratch file of "+unit.Bytes(float64(place.Size))
-	for other := m.Concurrent; other != nil; other = other.Concurrent {
-		if other.Target.Name() != m.Target.Name() {
-			continue
-		}
-		shared, err := m.OnOneFilesystem(ctx, place, other.Place())
+	for _, other := range others {
+		shared, err := OnOneFilesystem(ctx, t, place, other)
 		if err != nil {
 			return err
 		}
 		if shared {
-			need += other.Place().Size
+			need += other.Size
 			what = fmt.Sprintf("%s and those of the others (%s in all)", what, unit.Bytes(float64(need)))
 		}
 	}
@@ -78,12 +74,12 @@ func (m *Measurement) checkFreeSpace(ctx context.Context, place lab.Place) error
 }
 
 // OnOneFilesystem reports whether the scratch files of two places take room from the same file system.
-func (m *Measurement) OnOneFilesystem(ctx context.Context, a, b lab.Place) (bool, error) {
+func OnOneFilesystem(ctx context.Context, t host.Target, a, b lab.Place) (bool, error) {
 	if a.Kind != lab.Directory || b.Kind != lab.Directory {
 		return false, nil
 	}
 	argv := []string{"stat", "-c", "%d", "--", a.Path, b.Path}
-	out, err := m.Target.Run(ctx, argv...)
+	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't find out which file systems they are on", Command: argv,
 			Output: string(out.Stderr)}
@@ -93,58 +89,6 @@ func (m *Measurement) OnOneFilesystem(ctx context.Context, a, b lab.Place) (bool
 	}
 	numbers := strings.Fields(string(out.Stdout))
 	return len(numbers) == 2 && numbers[0] == numbers[1], nil
-}
-
-// securePlace makes sure that the place can be measured: room for a scratch file, a device that is free and not too
-// much to write.
-func (m *Measurement) securePlace(ctx context.Context) error {
-	m.warnActiveRuns() // before a device is read, which can take hours
-	var err error
-	switch m.Place().Kind {
-	case lab.Directory:
-		if m.SharedScratch == nil {
-			err = m.checkFreeSpace(ctx, m.Place())
-		}
-	case lab.Device:
-		if m.Place().Members != nil {
-			m.members, err = m.claimMembers(ctx)
-			m.warnOfHidden()
-		} else {
-			m.device, err = m.claim(ctx, m.Place())
-			m.warnOfHidden()
-		}
-	case lab.NoPlace:
-	}
-	if err == nil {
-		err = workspace.CheckPlace(ctx, m.Target, m.Place(), m.Run.Cells)
-	}
-	if err != nil {
-		return err
-	}
-	if _, err := workspace.FindTools(ctx, m.Target, m.Run.Cells); err != nil {
-		return err
-	}
-	m.maxWrites, err = m.Workload().writeLimit(m.Options.MaxWrites)
-	return err
-}
-
-// warnOfHidden warns if programs that have the device open could not be looked for.
-func (m *Measurement) warnOfHidden() {
-	for _, d := range append([]*device{m.device}, m.members...) {
-		var w lab.Warning
-		switch {
-		case d == nil || !d.evidence.ProgramsHidden && d.evidence.ProgramsUnread == 0:
-			continue
-		case d.evidence.ProgramsHidden:
-			w = validity.ProgramsHidden(m.Place().Path)
-		default:
-			w = validity.ProgramsUnread(m.Place().Path, d.evidence.ProgramsUnread)
-		}
-		// a resumed run has it
-		if !slices.ContainsFunc(m.Run.Warnings, func(o lab.Warning) bool { return o.Code == w.Code }) {
-			m.Run.Warnings = append(m.Run.Warnings, w)
-		}
-	}
 }
 
 // Size reads an amount that the user typed. It is fio's notation without its decimal Ki and Mi: here 4GiB is

@@ -32,11 +32,7 @@ type Measurement struct {
 	Before      facts.Document // the machine before the first load
 	// Machine is what checks look at of it; nil where the facts of the run have all of that.
 	Machine *validity.Machine
-	device  *device // nil for a directory
-	// blank is a device that was made for the target; nil for all others.
-	blank *blankDevice
-	// members are the devices of a place that is several, which are only read.
-	members []*device
+	held    held   // of the place
 	fio     string // the load generator's program on the target; empty for the one on its PATH
 	// MaxWrites in bytes; 0 is no limit.
 	maxWrites int64
@@ -103,11 +99,11 @@ func (m *Measurement) RunnerMeasurement() runner.Measurement {
 	if m.App.Traits(m.Target.Name()).HostedHere {
 		e.Host = m.App.Local()
 	}
-	if m.device != nil {
-		e.Claim, e.Blank = m.device, m.device.verdict.SeemsBlank()
+	if d := m.held.device; d != nil {
+		e.Claim, e.Blank = d, d.verdict.SeemsBlank()
 	}
-	if m.blank != nil {
-		e.Claim, e.Blank = m.blank, len(m.Saved) == 0
+	if m.held.blank != nil {
+		e.Claim, e.Blank = m.held.blank, len(m.Saved) == 0
 	}
 	for _, c := range m.Run.Cells {
 		e.Cells = append(e.Cells, m.CellToRun(c))
@@ -142,14 +138,7 @@ func (m *Measurement) SavedID() string {
 func (m *Measurement) Bundle() (*store.Bundle, error) { return m.Store.Find(m.SavedID()) }
 
 // Release gives up the device and what else is held for the measurement.
-func (m *Measurement) Release() {
-	if m.device != nil {
-		m.device.release()
-	}
-	for _, d := range m.members {
-		d.release()
-	}
-}
+func (m *Measurement) Release() { m.held.release() }
 
 // ShortPlace is the place of a measurement in a line of progress.
 func (m *Measurement) ShortPlace() string {

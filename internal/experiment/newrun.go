@@ -45,7 +45,7 @@ func (m *Measurement) NewHeader(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	place, err := m.ResolvePlace(ctx, su, args[1:])
+	place, err := ResolvePlace(ctx, m.Target, su, args[1:])
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (m *Measurement) NewHeader(ctx context.Context, args []string) error {
 
 // NewHeaderOn makes the header of a new run of a suite on a place.
 func (m *Measurement) NewHeaderOn(su suite.Suite, place lab.Place) error {
-	cells, err := m.Expand(&su, place)
+	cells, err := m.Options.Expand(&su, place)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (m *Measurement) NewHeaderOn(su suite.Suite, place lab.Place) error {
 		m.Run.Warnings = append(m.Run.Warnings, lab.Warning{Code: "read-otherwise", Text: note})
 	}
 	if place.Kind == lab.Directory {
-		if m.Run.Targets[0].Place.Size, err = m.scratchSize(su, cells); err != nil {
+		if m.Run.Targets[0].Place.Size, err = m.Options.scratchSize(su, cells); err != nil {
 			return err
 		}
 	}
@@ -109,10 +109,9 @@ func (m *Measurement) SecureAndSnapshot(ctx context.Context) error {
 	if m.Run.Targets[0].NotVerified, err = app.OwnArguments(ctx, m.Target); err != nil {
 		return err
 	}
-	if err := m.warnOfOtherLoad(ctx); err != nil {
-		return err
-	}
-	return m.warnOfStore(ctx)
+	warnings, err := warningsOfPlace(ctx, m.Target, m.Place(), m.Store.Dir())
+	m.Run.Warnings = append(m.Run.Warnings, warnings...)
+	return err
 }
 
 // LoadSuite finds a suite by its name or reads it from a file.
@@ -138,7 +137,7 @@ func IsSuite(arg string) bool {
 }
 
 // ResolvePlace finds out what to measure: what the command line says, or what a fio job file names.
-func (m *Measurement) ResolvePlace(ctx context.Context, su suite.Suite, args []string) (lab.Place, error) {
+func ResolvePlace(ctx context.Context, t host.Target, su suite.Suite, args []string) (lab.Place, error) {
 	typed := ""
 	if len(args) > 0 {
 		typed = args[0]
@@ -151,24 +150,24 @@ func (m *Measurement) ResolvePlace(ctx context.Context, su suite.Suite, args []s
 		if !su.TouchesStorage() {
 			return lab.Place{Kind: lab.NoPlace}, nil
 		}
-		if t, ok := m.Target.(host.HasTestPath); ok {
-			path = t.TestPath()
+		if has, ok := t.(host.HasTestPath); ok {
+			path = has.TestPath()
 		}
 	}
 	if path == "" {
 		return lab.Place{}, app.Usage("measure what? name a directory or a device",
 			fmt.Sprintf("for example: headroom run %s .", su.Name))
 	}
-	if !host.IsLocal(m.Target) && !filepath.IsAbs(path) {
+	if !host.IsLocal(t) && !filepath.IsAbs(path) {
 		return lab.Place{}, app.Usage(fmt.Sprintf("%s is on %s, where no working directory is known", path,
-			m.Target.Name()), "write the whole path: /srv")
+			t.Name()), "write the whole path: /srv")
 	}
-	return undertest.Resolve(ctx, m.Target, path)
+	return undertest.Resolve(ctx, t, path)
 }
 
 // Expand applies the command line to the suite and returns its cells.
-func (m *Measurement) Expand(su *suite.Suite, place lab.Place) ([]suite.Cell, error) {
-	if m.Options.AsPublished {
+func (o RunOptions) Expand(su *suite.Suite, place lab.Place) ([]suite.Cell, error) {
+	if o.AsPublished {
 		published, err := su.AsPublished()
 		if err != nil {
 			return nil, err
@@ -176,13 +175,13 @@ func (m *Measurement) Expand(su *suite.Suite, place lab.Place) ([]suite.Cell, er
 		*su = published
 		su.Notes = append(su.Notes, su.Published.Note)
 	}
-	if o := suite.Order(m.Options.Order); o != "" {
-		if !slices.Contains([]suite.Order{suite.Interleaved, suite.Shuffled, suite.Sequential}, o) {
-			return nil, app.Usage("there is no order "+m.Options.Order, "it is interleaved, shuffled or sequential")
+	if order := suite.Order(o.Order); order != "" {
+		if !slices.Contains([]suite.Order{suite.Interleaved, suite.Shuffled, suite.Sequential}, order) {
+			return nil, app.Usage("there is no order "+o.Order, "it is interleaved, shuffled or sequential")
 		}
-		su.Order = o
+		su.Order = order
 	}
-	changed, err := su.With(m.Options.Set)
+	changed, err := su.With(o.Set)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +194,8 @@ func (m *Measurement) Expand(su *suite.Suite, place lab.Place) ([]suite.Cell, er
 		return nil, err
 	}
 	for i := range cells {
-		if m.Options.Repeat > 0 {
-			cells[i].Repetitions = m.Options.Repeat
+		if o.Repeat > 0 {
+			cells[i].Repetitions = o.Repeat
 		}
 	}
 	return cells, nil
@@ -214,27 +213,25 @@ func RecordedCells(cells []suite.Cell) []lab.Cell {
 	return list
 }
 
-// warnOfOtherLoad warns if the disks are busy before anything was started.
-func (m *Measurement) warnOfOtherLoad(ctx context.Context) error {
-	if len(m.Place().Disks) == 0 {
-		return nil
+// warningsOfPlace warns if the disks of a place are busy before anything was started, and if the results, which are
+// kept in a folder, are written to them.
+func warningsOfPlace(ctx context.Context, t host.Target, place lab.Place, results string) ([]lab.Warning, error) {
+	var all []lab.Warning
+	if len(place.Disks) > 0 {
+		activity, err := counters.InUse(ctx, t, place.Disks)
+		if err != nil {
+			return nil, err
+		}
+		if activity.Disturbing() {
+			all = append(all, validity.BusyBefore(activity.String()))
+		}
 	}
-	activity, err := counters.InUse(ctx, m.Target, m.Place().Disks)
-	if err == nil && activity.Disturbing() {
-		m.Run.Warnings = append(m.Run.Warnings, validity.BusyBefore(activity.String()))
+	if !app.OnThisMachine(ctx, t) {
+		return all, nil
 	}
-	return err
-}
-
-// warnOfStore warns if the results are kept on the disk that is measured.
-func (m *Measurement) warnOfStore(ctx context.Context) error {
-	if !app.OnThisMachine(ctx, m.Target) {
-		return nil
+	same, err := undertest.SameDevice(ctx, t, place, results)
+	if same && err == nil {
+		all = append(all, validity.StoreOnDevice(results, strings.Join(place.Disks, ", ")))
 	}
-	same, err := undertest.SameDevice(ctx, m.Target, m.Place(), m.Store.Dir())
-	if err != nil || !same {
-		return err
-	}
-	m.Run.Warnings = append(m.Run.Warnings, validity.StoreOnDevice(m.Store.Dir(), strings.Join(m.Place().Disks, ", ")))
-	return nil
+	return all, err
 }

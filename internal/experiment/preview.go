@@ -42,15 +42,15 @@ func (m *Measurement) Where() string {
 			m.Server.Address, m.Server.Port)
 	case place.Kind == lab.Directory:
 		return fmt.Sprintf("%s in %s%s: %s", m.Run.Suite, place.Path, there, m.Workload().describeDirectory())
-	case place.Kind == lab.Device && m.device == nil:
+	case place.Kind == lab.Device && m.held.device == nil:
 		use := "which is only read"
-		if m.blank != nil {
+		if m.held.blank != nil {
 			use = "made for it and written to"
 		}
 		return fmt.Sprintf("%s on %s%s: %s, %s", m.Run.Suite, place.Path, there, unit.Capacity(float64(place.Size)),
 			use)
 	case place.Kind == lab.Device:
-		return fmt.Sprintf("%s on %s: %s", m.Run.Suite, place.Path, m.device.describe())
+		return fmt.Sprintf("%s on %s: %s", m.Run.Suite, place.Path, m.held.device.describe())
 	case there != "":
 		return m.Run.Suite + " on " + host.RemoteName(m.Target) + ", which touches no storage"
 	default:

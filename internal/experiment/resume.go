@@ -66,8 +66,8 @@ func (m *Measurement) FindPlaceAgain(ctx context.Context) error {
 	if err := m.securePlace(ctx); err != nil {
 		return err
 	}
-	if m.device != nil {
-		return m.device.sameDrive(m.Run)
+	if d := m.held.device; d != nil {
+		return d.sameDrive(m.Run)
 	}
 	return nil
 }

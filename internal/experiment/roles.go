@@ -39,30 +39,6 @@ func ResolveDevices(ctx context.Context, t host.Target, names string) (lab.Place
 	return all, nil
 }
 
-// claimMembers holds each of the devices that are loaded at the same time.
-func (m *Measurement) claimMembers(ctx context.Context) ([]*device, error) {
-	var held []*device
-	for i, path := range strings.Split(m.Place().Path, ",") {
-		place, err := undertest.Resolve(ctx, m.Target, path)
-		if err == nil {
-			var d *device
-			if d, err = m.hold(ctx, place); err == nil {
-				if d != nil { // not one of another machine
-					// As for one device: loads are given the kernel's own name of what was inspected.
-					m.Run.Targets[0].Place.Members[i] = d.claim.Identity().Device
-					held = append(held, d)
-				}
-				continue
-			}
-		}
-		for _, d := range held {
-			d.release()
-		}
-		return nil, err
-	}
-	return held, nil
-}
-
 // PrefixRole gives the cells of a draft the names that they have among those of other targets.
 func (m *Measurement) PrefixRole() {
 	m.Run.Targets[0].Role = m.Role
@@ -76,8 +52,8 @@ func (m *Measurement) PrefixRole() {
 type Location struct{ Machine, place string }
 
 // Locate returns where a place is, so that two names of one place are noticed.
-func (m *Measurement) Locate(ctx context.Context, place lab.Place) (Location, error) {
-	files, err := m.Target.ReadFiles(ctx, host.BootIDFile)
+func Locate(ctx context.Context, t host.Target, place lab.Place) (Location, error) {
+	files, err := t.ReadFiles(ctx, host.BootIDFile)
 	if err != nil {
 		return Location{}, err
 	}
@@ -90,10 +66,10 @@ func (m *Measurement) Locate(ctx context.Context, place lab.Place) (Location, er
 		format, path = "device %t %T", place.Resolved
 	}
 	argv := []string{"stat", "-L", "-c", format, "--", path}
-	out, err := m.Target.Run(ctx, argv...)
+	out, err := t.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
 		err = &lab.Error{What: "can't find out what " + path + " is",
-			Target: host.RemoteName(m.Target), Command: argv,
+			Target: host.RemoteName(t), Command: argv,
 			Output: string(out.Stderr)}
 	}
 	w.place = string(out.Stdout)

@@ -121,7 +121,7 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 		if !host.IsLocal(m.Target) {
 			continue
 		}
-		shared, err := m.OnOneFilesystem(ctx, images, m.Place())
+		shared, err := experiment.OnOneFilesystem(ctx, m.Target, images, m.Place())
 		if err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *host.Disk, host []rung
 		}
 		same := r.place.Kind == lab.Device && data.Kind == lab.Device && r.place.Resolved == data.Resolved
 		if !same {
-			if same, err = m.OnOneFilesystem(ctx, r.place, data); err != nil {
+			if same, err = experiment.OnOneFilesystem(ctx, m.Target, r.place, data); err != nil {
 				return 0, err
 			}
 		}

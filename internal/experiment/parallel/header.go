@@ -35,8 +35,8 @@ func (t *MultiTargetRun) New(ctx context.Context) error {
 		if len(at) > 1 {
 			at = at[i : i+1]
 		}
-		if places[i], err = m.ResolvePlace(ctx, su, at); err == nil {
-			m.Location, err = m.Locate(ctx, places[i])
+		if places[i], err = experiment.ResolvePlace(ctx, m.Target, su, at); err == nil {
+			m.Location, err = experiment.Locate(ctx, m.Target, places[i])
 		}
 		return err
 	})

@@ -74,7 +74,7 @@ func partOf(run lab.Run, m *experiment.Measurement) lab.Run {
 // CheckDistinct finds out where the places of all parts are, and refuses two names of one.
 func (t *MultiTargetRun) CheckDistinct(ctx context.Context) error {
 	err := t.forEachTarget(ctx, func(ctx context.Context, _ int, m *experiment.Measurement) (err error) {
-		m.Location, err = m.Locate(ctx, m.Place())
+		m.Location, err = experiment.Locate(ctx, m.Target, m.Place())
 		return err
 	})
 	if err != nil {

@@ -200,6 +200,6 @@ func (x *Experiment) cellsAt(levels map[string]string) ([]lab.Cell, error) {
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		x.under.Options.Set = append(slices.Clone(x.under.Options.Set), name+"="+params[name])
 	}
-	cells, err := x.under.Expand(&su, place)
+	cells, err := x.under.Options.Expand(&su, place)
 	return experiment.RecordedCells(cells), err
 }
