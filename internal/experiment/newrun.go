@@ -75,7 +75,8 @@ func (m *Measurement) NewHeaderOn(su suite.Suite, place lab.Place) error {
 		Cells:   RecordedCells(cells),
 		Targets: []lab.RunTarget{{Role: app.StorageRole, Target: m.Target.Name(), Place: place}},
 	}
-	if err := errors.Join(m.readPrecision(), m.planProfiles()); err != nil {
+	m.Run.Profile, err = m.Options.profileTerms()
+	if err := errors.Join(m.Options.setPrecision(&m.Run, m.Saved, m.Resumed != nil), err); err != nil {
 		return err
 	}
 	for _, note := range su.Notes {
@@ -94,7 +95,7 @@ func (m *Measurement) SecureAndSnapshot(ctx context.Context) error {
 	defer m.App.Footprint.WithLowMemory()()
 	var err error
 	if !m.Options.DryRun.Asked() {
-		err = m.requireFio(ctx)
+		err = m.programs().requireFio(ctx)
 	}
 	if err != nil {
 		return err

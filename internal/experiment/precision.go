@@ -21,30 +21,30 @@ import (
 // trouble than too few repetitions.
 const maxRepetitions = 100
 
-// readPrecision reads --precision and --budget. For a run that is resumed the budget is what it has from now on;
-// without one an interrupted run has what is left. Values that were measured in a fixed number count as well: the
-// intervals hold at any number.
-func (m *Measurement) readPrecision() error {
-	if m.Options.Precision != "" {
-		v, err := unit.ParseShare(m.Options.Precision)
+// setPrecision gives a header what --precision and --budget ask for. For a run that is resumed the budget is what it has
+// from now on; without one an interrupted run has what is left. Values that were measured in a fixed number count as
+// well: the intervals hold at any number.
+func (o RunOptions) setPrecision(run *lab.Run, saved []lab.Repetition, resumed bool) error {
+	if o.Precision != "" {
+		v, err := unit.ParseShare(o.Precision)
 		if err != nil {
-			return app.Usage("--precision "+m.Options.Precision+" is no share above 0% and below 100%",
+			return app.Usage("--precision "+o.Precision+" is no share above 0% and below 100%",
 				"write something like 3%: repeat until each number is known to ±3%")
 		}
-		m.Run.Precision, m.Run.Anytime = v, true
+		run.Precision, run.Anytime = v, true
 	}
-	if m.Options.Budget != "" {
-		d, err := m.Options.TimeLimit()
+	if o.Budget != "" {
+		d, err := o.TimeLimit()
 		if err != nil {
 			return err
 		}
-		m.Run.Budget, m.Run.Anytime = BudgetOf(d, m), true
+		run.Budget, run.Anytime = d.Seconds()+spent(saved), true
 	}
 	switch {
-	case m.Resumed == nil:
-		return m.Workload().checkBudget(m.Options.Budget)
-	case m.Run.Status == lab.Complete && m.Options.Budget == "":
-		m.Run.Budget = 0 // it was spent, or not needed
+	case !resumed:
+		return Workload{Run: *run, Saved: saved}.checkBudget(o.Budget)
+	case run.Status == lab.Complete && o.Budget == "":
+		run.Budget = 0 // it was spent, or not needed
 	}
 	return nil
 }
@@ -174,7 +174,7 @@ func DoneIn(run lab.Run, r lab.Repetition) plan.Done {
 
 // budgetLeft is what an earlier part of the run has left of the budget.
 func (w Workload) budgetLeft() time.Duration {
-	return max(0, unit.SecondsToDuration(w.Run.Budget-w.spent()))
+	return max(0, unit.SecondsToDuration(w.Run.Budget-spent(w.Saved)))
 }
 
 // BudgetOf is a length of time from now on as plans count it, which begin with the first load of all; 0 for none.
@@ -184,15 +184,15 @@ func BudgetOf(fromNow time.Duration, all ...*Measurement) float64 {
 	}
 	seconds := fromNow.Seconds()
 	for _, m := range all {
-		seconds += m.Workload().spent()
+		seconds += spent(m.Saved)
 	}
 	return seconds
 }
 
 // spent is how many seconds of a budget an earlier part of the run took.
-func (w Workload) spent() float64 {
+func spent(saved []lab.Repetition) float64 {
 	s := 0.0
-	for _, r := range w.Saved {
+	for _, r := range saved {
 		s += r.Took
 	}
 	return s

@@ -68,7 +68,7 @@ func (m *Measurement) ListPlan(l app.Listing) {
 	m.ListLoads(l, func(c runner.Cell) string {
 		return fmt.Sprintf("%s, %s%s: %v", c.Title, prose.Count(c.Repetitions, "repetition"), more, c.Steps)
 	})
-	m.ListProfiles(l)
+	m.ProfiledLoads().List(l)
 }
 
 // ListLoads lists each load, and its commands.

@@ -28,7 +28,11 @@ func (m *Measurement) ResumeFrom(ctx context.Context, b *store.Bundle, part lab.
 	}
 	m.Run, m.Resumed = part, b
 	m.Run.RemoveWarnings(validity.OfRuns())
-	if err := errors.Join(m.readProfiled(b), m.readPrecision()); err != nil {
+	var err error
+	if part.Profile != nil {
+		m.profiled, err = profiledIn(b)
+	}
+	if err = errors.Join(err, m.Options.setPrecision(&m.Run, m.Saved, true)); err != nil {
 		return err
 	}
 	if err := m.FindPlaceAgain(ctx); err != nil {

@@ -71,7 +71,7 @@ func (s *pairing) List(_ context.Context, l app.Listing) error {
 		m := s.plan.Parts[arm]
 		l.Line("%s: %s", arm, m.Where())
 		m.ListLoads(l, func(cell runner.Cell) string { return fmt.Sprintf("%s: %v", cell.Title, cell.Steps) })
-		m.ListProfiles(l)
+		m.ProfiledLoads().List(l)
 	}
 	l.Line("in blocks of two pairs of a cell, base and new in an order that is drawn for each (--seed %d), until "+
 		"each cell has its verdict", s.base().Run.Seed)

@@ -84,7 +84,7 @@ func (s *searching) List(ctx context.Context, l app.Listing) error {
 func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 	if text := s.profilesText(); text != "" {
 		l.Line("%s", text)
-		l.Commands(s.x.under.ProfiledCommands()...)
+		l.Commands(s.x.under.ProfiledLoads().Commands()...)
 	}
 	if !l.Full {
 		return l.End()

@@ -147,7 +147,7 @@ func (x *Experiment) list(ctx context.Context, l app.Listing) error {
 	if s.Profiles != "" {
 		l.Line("%s, beside the first repetitions of each cell in each arm", s.Profiles)
 		for _, side := range x.measurements() {
-			l.Commands(side.ProfiledCommands()...)
+			l.Commands(side.ProfiledLoads().Commands()...)
 		}
 	}
 	if s.Then != "" {
