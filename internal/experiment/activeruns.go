@@ -4,22 +4,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/store"
 )
 
-// warnActiveRuns warns once of each run of the store that another process is measuring on the same disks. Both runs
-// continue: their warnings show afterwards how they disturbed each other.
-func (m *Measurement) warnActiveRuns() {
-	if len(m.Place().Disks) == 0 || m.App.Traits(m.Target.Name()).Made() {
+// warnActiveRuns warns once of each run of the store that another process is measuring on the same disks of a target.
+// Both runs continue: their warnings show afterwards how they disturbed each other.
+func warnActiveRuns(p *app.App, s *store.Store, target string, disks []string) {
+	if len(disks) == 0 || p.Traits(target).Made() {
 		return
 	}
-	for _, b := range m.App.Others.In(m.Store) {
-		shared := disksShared(b.Run, m.Target.Name(), m.Place().Disks)
-		if len(shared) == 0 || !m.App.Others.FirstTold(b.Run.ID) {
+	for _, b := range p.Others.In(s) {
+		shared := disksShared(b.Run, target, disks)
+		if len(shared) == 0 || !p.Others.FirstTold(b.Run.ID) {
 			continue
 		}
-		id := m.Store.ShortID(b.Run.ID)
-		m.App.Print("! ", "run "+id+" is measuring "+strings.Join(shared, ", ")+" at the moment, and the two disturb "+
+		id := s.ShortID(b.Run.ID)
+		p.Print("! ", "run "+id+" is measuring "+strings.Join(shared, ", ")+" at the moment, and the two disturb "+
 			"each other; headroom list --status running lists it until it has ended")
 	}
 }

@@ -20,13 +20,19 @@ func (m *Measurement) Begin(ctx context.Context) (*store.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = m.Label(ctx, m.Run.ID); err == nil && m.Resumed == nil {
+	return OrInterrupt(w, m.BeginIn(ctx, w))
+}
+
+// BeginIn begins a run, or an arm of one, whose bundle is open.
+func (m *Measurement) BeginIn(ctx context.Context, w *store.Writer) error {
+	err := m.Label(ctx, m.Run.ID)
+	if err == nil && m.Resumed == nil {
 		err = m.SaveInitialSnapshot(w)
 	}
 	if err == nil {
 		err = m.BringPrograms(ctx, w)
 	}
-	return OrInterrupt(w, err)
+	return err
 }
 
 // OrInterrupt closes the bundle of a run that could not begin, because of err.

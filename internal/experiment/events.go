@@ -2,10 +2,7 @@ package experiment
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,15 +10,11 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/event"
 	"github.com/headroom/headroom/internal/factor"
-	"github.com/headroom/headroom/internal/factor/journal"
 	"github.com/headroom/headroom/internal/factor/scheme"
-	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/outage"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/recovery"
-	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -219,17 +212,17 @@ func (m *Measurement) PlanEvents(where func(string) (string, error)) error {
 	if err != nil {
 		return err
 	}
-	return m.SetEvents(events)
+	m.Run.Events = events
+	return CheckEvents(events, m.Run.Cells)
 }
 
-// SetEvents makes these the events of a new run, and refuses those that a load is too short for.
-func (m *Measurement) SetEvents(events []lab.Event) error {
-	m.Run.Events = events
+// CheckEvents refuses events that a load of the cells is too short for.
+func CheckEvents(events []lab.Event, cells []lab.Cell) error {
 	if len(events) == 0 {
 		return nil
 	}
-	last := m.Run.Events[len(m.Run.Events)-1].At
-	for _, c := range m.Run.Cells {
+	last := events[len(events)-1].At
+	for _, c := range cells {
 		if c.Command != nil || c.Engine == lab.EnginePerftest {
 			return app.Usage("an event needs a load with a rate over time, and "+c.Job+" has none",
 				"take a suite of loads of fio, iperf3 or sockperf")
@@ -239,7 +232,7 @@ func (m *Measurement) SetEvents(events []lab.Event) error {
 			return app.Usage("it is not known how long "+c.Job+" runs, so that no event can be planned",
 				"give it a time: --set runtime=60s --set time_based=1")
 		}
-		if last+outage.MinBefore > took || m.Run.Events[0].At < outage.MinBefore {
+		if last+outage.MinBefore > took || events[0].At < outage.MinBefore {
 			option := "runtime"
 			if _, network := served.Of(c.Engine); network {
 				option = "time"
@@ -283,108 +276,11 @@ func PlanEventsOfAll(all []*Measurement, where func(on string) (string, error)) 
 	return err
 }
 
-// OpenEvents opens the targets of the run's events, but for those that are open, and their journals. What it returns
-// gives them back, with what could not be undone.
-func (m *Measurement) OpenEvents(ctx context.Context, open ...host.Target) (func() error, error) {
-	var opened []host.Target
-	journals := map[string]*journal.Journal{}
-	closing := func() error {
-		var all []*journal.Journal
-		for _, name := range slices.Sorted(maps.Keys(journals)) {
-			all = append(all, journals[name])
-		}
-		err := app.PutBack(ctx, all...)
-		for _, t := range opened {
-			m.App.CloseTarget(t)
-		}
-		return err
-	}
-	known := map[string]host.Target{m.Target.Name(): m.Target}
-	if m.Server != nil {
-		known[m.Server.Target.Name()] = m.Server.Target
-	}
-	for _, t := range open {
-		known[t.Name()] = t
-	}
-	for i, u := range m.Run.Events {
-		ev, err := m.openEvent(ctx, u, known, journals, i, &opened)
-		if err != nil {
-			return nil, errors.Join(err, closing())
-		}
-		m.Events = append(m.Events, ev)
-	}
-	return closing, nil
-}
-
-func (m *Measurement) openEvent(ctx context.Context, u lab.Event, known map[string]host.Target,
-	journals map[string]*journal.Journal, i int, opened *[]host.Target) (runner.ScheduledEvent, error) {
-	ev := runner.ScheduledEvent{Event: u, Target: known[u.Target]}
-	var err error
-	if ev.Target == nil {
-		if err := recovery.RecoverLeftovers(ctx, m.App, m.Store, nil, u.Target); err != nil {
-			return ev, err
-		}
-		if ev.Target, err = m.App.OpenTarget(ctx, u.Target); err != nil {
-			return ev, err
-		}
-		known[u.Target] = ev.Target
-		*opened = append(*opened, ev.Target)
-	}
-	if len(u.Named) > 0 {
-		if ev.Event, err = m.planNamed(ctx, u, ev.Target); err != nil {
-			return ev, err
-		}
-		m.Run.Events[i] = ev.Event
-	}
-	if !u.HasUndo() {
-		return ev, nil
-	}
-	if journals[u.Target] == nil {
-		j, err := m.App.Journal(m.Store, fmt.Sprintf("%s%s%d", m.Run.ID, recovery.EventJournal, i+1), ev.Target)
-		if err != nil {
-			return ev, err
-		}
-		journals[u.Target] = j
-	}
-	ev.Journal = journals[u.Target]
-	if u.Factor != "" {
-		ev.Setting, err = factor.Bind(ctx, scheme.Scope{Target: ev.Target, Place: m.Place()}, u.Factor)
-		if err == nil {
-			err = ev.Journal.Lock(ctx, ev.Setting)
-		}
-	}
-	return ev, err
-}
-
-// planNamed returns the commands of an event that is known by its name, for the present state of its target.
-func (m *Measurement) planNamed(ctx context.Context, u lab.Event, t host.Target) (lab.Event, error) {
-	w := event.Scope{Target: t}
-	if t.Name() == m.Target.Name() {
-		w.Place = m.Place()
-	}
-	if vm, ok := m.Target.(host.Migratable); ok {
-		w.Machine, w.Namespace = vm.MachineName()
-	}
-	k, known := event.Find(u.Named[0])
-	if !known {
-		return u, app.Usage("no event has the name " + u.Named[0])
-	}
-	p, err := k.Plan(ctx, w, u.Named)
-	u.Command, u.Undo = p.Command, p.Undo
-	if u.ExpectedShare == 0 {
-		u.ExpectedShare = p.ExpectedShare
-	}
-	return u, err
-}
-
-// PrintEvents prints the events of the run.
-func (m *Measurement) PrintEvents() {
-	if m.Observer {
-		return
-	}
-	for _, u := range m.Run.Events {
+// PrintEvents prints events during the loads of a target.
+func PrintEvents(p *app.App, events []lab.Event, target string) {
+	for _, u := range events {
 		text := fmt.Sprintf("event: %s into each load, %s", unit.Duration(unit.SecondsToDuration(u.At)), u.Text())
-		if u.Target != m.Target.Name() {
+		if u.Target != target {
 			text += " on " + u.Target
 		}
 		switch {
@@ -393,6 +289,6 @@ func (m *Measurement) PrintEvents() {
 		case u.HasUndo():
 			text += ", undone at the end"
 		}
-		m.App.Print("  ", text)
+		p.Print("  ", text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/store"
@@ -134,22 +135,8 @@ func (m *Measurement) SavedID() string {
 	return m.Run.ID
 }
 
-// Bundle is what was saved of the measurement.
-func (m *Measurement) Bundle() (*store.Bundle, error) { return m.Store.Find(m.SavedID()) }
-
 // Release gives up the device and what else is held for the measurement.
 func (m *Measurement) Release() { m.held.release() }
-
-// ShortPlace is the place of a measurement in a line of progress.
-func (m *Measurement) ShortPlace() string {
-	if m.Place().Kind == lab.NoPlace {
-		return "nothing at all"
-	}
-	if !host.IsLocal(m.Target) {
-		return m.Place().Path + " of " + m.Target.Name()
-	}
-	return m.Place().Path
-}
 
 // The roles of the two ends of a network's tests.
 const (
@@ -163,4 +150,11 @@ type ServerEnd struct {
 	Before facts.Document
 	// SnapshotElsewhere says that another part of the run keeps its snapshots.
 	SnapshotElsewhere bool
+}
+
+// Commands returns the commands of the two ends of a network's test.
+func (s *ServerEnd) Commands(c lab.Cell) (server, client []string) {
+	g, _ := served.Of(c.Engine)
+	at := served.End{Address: s.Address, Port: s.Port}
+	return g.Server(c.Params, at, served.Longest(expectedTime(c))), g.Client(c.Params, at)
 }

@@ -21,21 +21,6 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// Plan makes a new run out of the command line and makes sure that it can be carried out.
-func (m *Measurement) Plan(ctx context.Context, args []string) error {
-	if err := m.NewHeader(ctx, args); err != nil {
-		return err
-	}
-	err := m.PlanEvents(func(on string) (string, error) {
-		return EventTarget(m.App.AllKinds(), on, app.StorageRole,
-			lab.RunTarget{Role: app.StorageRole, Target: m.Target.Name()})
-	})
-	if err != nil {
-		return err
-	}
-	return m.SecureAndSnapshot(ctx)
-}
-
 // NewHeader makes the header of a new run.
 func (m *Measurement) NewHeader(ctx context.Context, args []string) error {
 	if len(args) == 0 {

@@ -21,9 +21,9 @@ import (
 // trouble than too few repetitions.
 const maxRepetitions = 100
 
-// setPrecision gives a header what --precision and --budget ask for. For a run that is resumed the budget is what it has
-// from now on; without one an interrupted run has what is left. Values that were measured in a fixed number count as
-// well: the intervals hold at any number.
+// setPrecision gives a header what --precision and --budget ask for. For a run that is resumed the budget is what it
+// has from now on; without one an interrupted run has what is left. Values that were measured in a fixed number count
+// as well: the intervals hold at any number.
 func (o RunOptions) setPrecision(run *lab.Run, saved []lab.Repetition, resumed bool) error {
 	if o.Precision != "" {
 		v, err := unit.ParseShare(o.Precision)

@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
-	"github.com/headroom/headroom/internal/load/served"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/runner/workspace"
@@ -22,7 +21,9 @@ import (
 func (m *Measurement) PrintSummary(ctx context.Context) {
 	m.App.Print("", m.Where())
 	m.App.Print("  ", strings.Join(m.Workload().estimate(ctx, m.Target), "; "))
-	m.PrintEvents()
+	if !m.Observer {
+		PrintEvents(m.App, m.Run.Events, m.Target.Name())
+	}
 	if t, ok := m.Target.(host.Caveats); ok {
 		for _, text := range t.Caveats(ctx) {
 			m.App.Print("  ", text)
@@ -73,14 +74,17 @@ func (m *Measurement) ListPlan(l app.Listing) {
 
 // ListLoads lists each load, and its commands.
 func (m *Measurement) ListLoads(l app.Listing, heading func(runner.Cell) string) {
-	filename := m.Filename()
+	filename, folder := m.Filename(), "FOLDER" // of the job, in memory
+	if m.Place().Kind == lab.Directory {
+		folder = workspace.Folder(m.Place().Path, m.Owner())
+	}
 	for _, c := range m.RunnerMeasurement().Cells {
 		l.Line("%s", heading(c))
 		switch {
 		case c.Command != nil:
-			l.Commands(suiteCell(c.Cell).CommandLines(m.workFolder(c.ID))...)
+			l.Commands(suiteCell(c.Cell).CommandLines(filepath.Join(folder, c.ID))...)
 		case m.Server != nil:
-			server, client := m.CommandsOf(c.Cell)
+			server, client := m.Server.Commands(c.Cell)
 			l.Commands("server: "+lab.ShellQuote(server), "client: "+lab.ShellQuote(client))
 		default:
 			params := runner.LoadParams(m.Place(), c.Params, m.Place().Size)
@@ -90,29 +94,13 @@ func (m *Measurement) ListLoads(l app.Listing, heading func(runner.Cell) string)
 	}
 }
 
-// CommandsOf returns the commands of the two ends of a network's test.
-func (m *Measurement) CommandsOf(c lab.Cell) (server, client []string) {
-	g, _ := served.Of(c.Engine)
-	at := served.End{Address: m.Server.Address, Port: m.Server.Port}
-	return g.Server(c.Params, at, served.Longest(expectedTime(c))), g.Client(c.Params, at)
-}
-
-// workFolder is where the command of a cell works.
-func (m *Measurement) workFolder(cell string) string {
-	if m.Place().Kind != lab.Directory {
-		return "FOLDER" // of the job, in memory
-	}
-	return filepath.Join(workspace.Folder(m.Place().Path, m.Owner()), cell)
-}
-
 // Preview adds the command lines of a side's loads, by cell.
-func (m *Measurement) Preview(ctx context.Context, lines map[string]runner.Lines) error {
-	e := m.RunnerMeasurement()
-	p, err := runner.NewPreview(ctx, e)
+func Preview(ctx context.Context, side runner.Measurement, lines map[string]runner.Lines) error {
+	p, err := runner.NewPreview(ctx, side)
 	if err != nil {
 		return err
 	}
-	for _, c := range e.Cells {
+	for _, c := range side.Cells {
 		if lines[c.ID], err = p.Lines(ctx, c); err != nil {
 			return err
 		}

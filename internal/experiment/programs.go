@@ -84,8 +84,8 @@ func checkFio(name string) error {
 	return nil
 }
 
-// bring puts on disk which programs may be copied to the target, and only then copies the user's fio there. It returns
-// the path of that; empty for the target's own fio. The recorder follows when it is needed first.
+// bring puts on disk which programs may be copied to the target, and only then copies the user's fio there. It
+// returns the path of that; empty for the target's own fio. The recorder follows when it is needed first.
 func (p programs) bring(ctx context.Context, profiles bool, saver runner.Saver) (string, error) {
 	if p.fio == "" && !profiles {
 		return "", nil
@@ -103,7 +103,8 @@ func (p programs) bring(ctx context.Context, profiles bool, saver runner.Saver) 
 func (p programs) copyFio(ctx context.Context) (string, error) {
 	r, ok := p.target.(host.Receiver)
 	if !ok {
-		return "", app.Usage("nothing needs to be copied to "+p.target.Name(), "without --bring-fio its own fio is used")
+		return "", app.Usage("nothing needs to be copied to "+p.target.Name(),
+			"without --bring-fio its own fio is used")
 	}
 	data, err := app.ReadProgram(p.fio)
 	if err != nil {

@@ -62,10 +62,12 @@ func (r *Run) TargetsUntilComplete(saved *store.Bundle) ([]string, error) {
 
 // Draft plans the run, with its events.
 func (r *Run) Draft(ctx context.Context, p *Plan) error {
-	if err := r.Open(ctx, p); err != nil {
-		return err
-	}
-	return r.Measurement.Plan(ctx, r.Args)
+	return r.DraftWith(ctx, p, func(m *Measurement) error {
+		return m.PlanEvents(func(on string) (string, error) {
+			return EventTarget(m.App.AllKinds(), on, app.StorageRole,
+				lab.RunTarget{Role: app.StorageRole, Target: m.Target.Name()})
+		})
+	})
 }
 
 // DraftWith plans the run, with a change of its header before its place is secured.
@@ -131,7 +133,8 @@ type RunSchedule struct {
 // follow makes the plan when it is first asked for: by then everything is known that decides it.
 func (s *RunSchedule) follow() {
 	if s.plan == nil {
-		s.plan, s.source = s.Measurement.PlanAndSource()
+		s.plan, s.source = s.Measurement.Workload().PlanAndSource(s.Measurement.RunnerMeasurement().Cells,
+			s.Measurement.Options.Within)
 	}
 }
 

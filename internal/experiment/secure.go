@@ -10,12 +10,18 @@ import (
 // securePlace makes sure that the place can be measured: room for a scratch file, a device that is free and not too
 // much to write.
 func (m *Measurement) securePlace(ctx context.Context) error {
-	m.warnActiveRuns() // before a device is read, which can take hours
+	warnActiveRuns(m.App, m.Store, m.Target.Name(), m.Place().Disks) // before a device is read, which can take hours
 	var err error
 	switch m.Place().Kind {
 	case lab.Directory:
+		var beside []lab.Place
+		for other := m.Concurrent; other != nil; other = other.Concurrent {
+			if other.Target.Name() == m.Target.Name() {
+				beside = append(beside, other.Place())
+			}
+		}
 		if m.SharedScratch == nil {
-			err = checkFreeSpace(ctx, m.Target, m.Place(), m.placesBeside())
+			err = checkFreeSpace(ctx, m.Target, m.Place(), beside)
 		}
 	case lab.Device:
 		err = m.hold(ctx)
@@ -32,17 +38,6 @@ func (m *Measurement) securePlace(ctx context.Context) error {
 	}
 	m.maxWrites, err = m.Workload().writeLimit(m.Options.MaxWrites)
 	return err
-}
-
-// placesBeside are those that are measured at the same time on the same target.
-func (m *Measurement) placesBeside() []lab.Place {
-	var all []lab.Place
-	for other := m.Concurrent; other != nil; other = other.Concurrent {
-		if other.Target.Name() == m.Target.Name() {
-			all = append(all, other.Place())
-		}
-	}
-	return all
 }
 
 // hold holds the devices of the place, once they are proved to be free for the cells.

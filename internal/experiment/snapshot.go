@@ -6,19 +6,34 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/validity"
 )
+
+// snapshots keeps and compares the snapshots of the target of a run.
+type snapshots struct {
+	app    *app.App
+	target host.Target
+	place  lab.Place
+	// role is the role of the target in the run, and arm the arm that they are of; empty in a run by itself.
+	role, arm string
+}
+
+func (m *Measurement) snapshots() snapshots {
+	return snapshots{m.App, m.Target, m.Place(), m.TargetRole(), m.Arm}
+}
 
 // SaveInitialSnapshot keeps the first snapshot in the bundle, and gives its memory back before a load starts.
 func (m *Measurement) SaveInitialSnapshot(w *store.Writer) error {
 	defer m.App.Footprint.WithLowMemory()()
 	var err error
 	if !m.SnapshotElsewhere {
-		err = m.saveFacts(w, store.Before, m.Before)
+		err = m.snapshots().save(w, store.Before, m.Before)
 	}
 	if err == nil && m.Server != nil && !m.Server.SnapshotElsewhere {
 		err = w.Facts(m.Server.Role, store.Before, m.Server.Before)
@@ -34,7 +49,7 @@ func (m *Measurement) CompareAfterwards(ctx context.Context, w *store.Writer) er
 	if m.SnapshotElsewhere {
 		return nil
 	}
-	b, err := m.Bundle()
+	b, err := m.Store.Find(m.SavedID())
 	if err != nil {
 		return err
 	}
@@ -50,24 +65,16 @@ func (m *Measurement) CompareWithBefore(ctx context.Context, b *store.Bundle, w 
 	}
 	m.App.Footprint.ReleaseMemory() // what reading took, before comparing and saving take theirs
 	if !m.Reboots {
-		err = m.warnOfChanges(ctx, b, after)
+		err = m.snapshots().warnOfChanges(ctx, &m.Run, b, after)
 	}
 	if err != nil {
 		return err
 	}
 	m.App.Footprint.ReleaseMemory()
-	err = m.saveFacts(w, store.After, after)
+	err = m.snapshots().save(w, store.After, after)
 	after.Facts = nil
 	m.App.Footprint.ReleaseMemory() // the report comes next
 	return err
-}
-
-// saveFacts keeps a snapshot of the target.
-func (m *Measurement) saveFacts(w *store.Writer, when store.SnapshotTime, d facts.Document) error {
-	if m.Arm != "" {
-		return w.Part(m.Arm).Facts(m.TargetRole(), when, d)
-	}
-	return w.Facts(m.TargetRole(), when, d)
 }
 
 // CompareWithFirstPart compares the machine of a resumed run with that of its first part; a reboot may lie between.
@@ -80,17 +87,26 @@ func (m *Measurement) CompareWithFirstPart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = m.warnOfChanges(ctx, m.Resumed, now)
+	err = m.snapshots().warnOfChanges(ctx, &m.Run, m.Resumed, now)
 	m.App.Footprint.ReleaseMemory()
 	return err
 }
 
-// warnOfChanges warns of what differs from the first snapshot of the run in b, but for devices that are not measured.
-func (m *Measurement) warnOfChanges(ctx context.Context, b *store.Bundle, now facts.Document) error {
-	m.Run.RemoveWarnings([]string{"settings-changed"})
+// save keeps a snapshot of the target.
+func (s snapshots) save(w *store.Writer, when store.SnapshotTime, d facts.Document) error {
+	if s.arm != "" {
+		return w.Part(s.arm).Facts(s.role, when, d)
+	}
+	return w.Facts(s.role, when, d)
+}
+
+// warnOfChanges gives a header the warning of what differs from the first snapshot of the run in b, but for devices
+// that are not measured.
+func (s snapshots) warnOfChanges(ctx context.Context, run *lab.Run, b *store.Bundle, now facts.Document) error {
+	run.RemoveWarnings([]string{"settings-changed"})
 	var failed error
 	before := func(yield func(lab.Fact) bool) {
-		for f, err := range b.EachFact(m.TargetRole(), store.Before) {
+		for f, err := range b.EachFact(s.role, store.Before) {
 			if failed = err; err != nil || !yield(f) {
 				return
 			}
@@ -100,11 +116,11 @@ func (m *Measurement) warnOfChanges(ctx context.Context, b *store.Bundle, now fa
 	if failed != nil || len(changes) == 0 {
 		return failed
 	}
-	under, err := undertest.Devices(ctx, m.Target, m.Place())
+	under, err := undertest.Devices(ctx, s.target, s.place)
 	if err != nil {
 		return err
 	}
-	shared := m.App.Traits(m.Target.Name()).Scheduled
+	shared := s.app.Traits(s.target.Name()).Scheduled
 	var printed []string
 	for _, c := range changes {
 		if ofOtherDevice(c.After, under, shared) {
@@ -117,7 +133,7 @@ func (m *Measurement) warnOfChanges(ctx context.Context, b *store.Bundle, now fa
 		printed = append(printed, fmt.Sprintf("%s: %s, then %s", name, c.Before.Value, c.After.Value))
 	}
 	if len(printed) > 0 {
-		m.Run.Warnings = append(m.Run.Warnings, validity.SettingsChanged(printed))
+		run.Warnings = append(run.Warnings, validity.SettingsChanged(printed))
 	}
 	return nil
 }

@@ -88,6 +88,22 @@ func (w Workload) SuiteCells() []suite.Cell {
 	return cells
 }
 
+// PlanAndSource are the plan of a run on one target, and what knows how far it has come. Within limits the time of
+// repetitions that are fixed beforehand.
+func (w Workload) PlanAndSource(cells []runner.Cell, within time.Duration) (plan.Plan, progress.Source) {
+	if w.Run.Anytime {
+		p := w.adaptivePlan()
+		return p, progress.WithProfiles(progress.NewAdaptive(p, w.Run, cells, w.Saved), w.profilesTime())
+	}
+	order := w.Order()
+	clock := progress.NewOrderClock(cells, NotSaved(order, w.Saved), w.Pause()).Within(within)
+	limit := 0.0
+	if within > 0 {
+		limit = within.Seconds() + spent(w.Saved)
+	}
+	return plan.Within(plan.Fixed(order), limit), progress.WithProfiles(clock, w.profilesTime())
+}
+
 // profilesLeft is how many loads of a cell are still to be profiled. Where what is measured decides how often it is
 // repeated, it is often enough.
 func (w Workload) profilesLeft(c lab.Cell) int {

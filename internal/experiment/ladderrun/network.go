@@ -136,7 +136,7 @@ func (l *networkLadder) PrintPlan(context.Context) error {
 			m := l.Parts[i]
 			for _, c := range m.Run.Cells {
 				if c.ID == lab.CellIn(o.ID, m.Role) {
-					server, client := m.CommandsOf(c)
+					server, client := m.Server.Commands(c)
 					list.Each([]string{fmt.Sprintf("%s from %s to %s", suite.TitleOf(c), m.Target.Name(),
 						m.Server.Target.Name())})
 					list.Commands(m.Server.Target.Name()+": "+lab.ShellQuote(server),

@@ -98,7 +98,15 @@ func (r *rounds) Source() progress.Source {
 
 // Doing returns the place of a part.
 func (r *rounds) Doing(arm string, _ runner.Progress) string {
-	return " on " + r.passes.plan.Parts[arm].ShortPlace()
+	m := r.passes.plan.Parts[arm]
+	switch place := m.Place(); {
+	case place.Kind == lab.NoPlace:
+		return " on nothing at all"
+	case !host.IsLocal(m.Target):
+		return " on " + place.Path + " of " + m.Target.Name()
+	default:
+		return " on " + place.Path
+	}
 }
 
 // Complete says how much was planned.

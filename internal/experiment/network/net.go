@@ -157,5 +157,5 @@ func (n *pairsRun) PrintSummary(context.Context) {
 		text += " of each pair, all pairs at once"
 	}
 	n.App.Print("  ", experiment.CostOf(1, m).Text(text, "about %s", false))
-	m.PrintEvents()
+	experiment.PrintEvents(n.App, m.Run.Events, m.Target.Name())
 }

@@ -16,15 +16,15 @@ func (x *Stages) older() bool { return x.saved != nil && x.saved.Run.Pair != "" 
 
 // start begins a stage: an arm of the run, whose bundle is made with the first of them.
 func (x *Stages) start(ctx context.Context, m *experiment.Measurement, p plan.Plan,
-	show progress.Display) (*experiment.Active, error) {
+	show progress.Display) (*active, error) {
 	if x.older() {
-		return m.Start(ctx, p, show)
+		return start(ctx, m, p, show)
 	}
 	x.parts = append(x.parts, m)
 	if err := x.openBundle(); err != nil {
 		return nil, err
 	}
-	a, err := m.StartIn(ctx, x.writer, p, show)
+	a, err := startIn(ctx, m, x.writer, p, show)
 	if err != nil {
 		x.unfinished = errors.Join(x.unfinished, err)
 	}

@@ -23,7 +23,7 @@ import (
 // stageRun is a stage while it is measured.
 type stageRun struct {
 	nfsStage
-	*experiment.Active
+	*active
 	show *progress.Progress
 	// before is what the mount had carried before the first load; nil for the server's own storage.
 	before *nfsTraffic
@@ -40,7 +40,7 @@ func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err erro
 	}
 	m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target,
 		Resumed: earlier}
-	run = &stageRun{nfsStage: s, Active: &experiment.Active{Measurement: m},
+	run = &stageRun{nfsStage: s, active: &active{Measurement: m},
 		undoEvents: func() error { return nil }}
 	defer func() {
 		if err != nil {
@@ -117,15 +117,14 @@ func (x *Stages) begin(ctx context.Context, run *stageRun) error {
 	}
 	x.App.Print("", stage)
 	m.PrintSummary(ctx)
-	m.Options.Within = x.share()
-	p, source := m.PlanAndSource()
+	p, source := m.Workload().PlanAndSource(m.RunnerMeasurement().Cells, x.share())
 	show := progress.New(x.App, source)
 	active, err := x.start(ctx, m, p, stageDisplay{show, x, stage})
 	if err != nil {
 		show.End()
 		return err
 	}
-	run.Active, run.show = active, show
+	run.active, run.show = active, show
 	return nil
 }
 
@@ -199,7 +198,8 @@ func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsSt
 		return err
 	}
 	if s.point != "" {
-		if err := m.SetEvents(s.eventsFor(x.Options.NFS.Events)); err != nil {
+		m.Run.Events = s.eventsFor(x.Options.NFS.Events)
+		if err := experiment.CheckEvents(m.Run.Events, m.Run.Cells); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,7 @@ func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 	}
 	lines := map[string]runner.Lines{}
 	for _, side := range s.x.measurements() {
-		if err := side.Preview(ctx, lines); err != nil {
+		if err := experiment.Preview(ctx, side.RunnerMeasurement(), lines); err != nil {
 			return err
 		}
 	}

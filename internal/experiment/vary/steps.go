@@ -57,7 +57,7 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 	sides := map[string]*experiment.Measurement{}
 	for _, side := range x.measurements() {
 		sides[side.TargetRole()] = side
-		if err := side.Preview(ctx, lines); err != nil {
+		if err := experiment.Preview(ctx, side.RunnerMeasurement(), lines); err != nil {
 			return s, err
 		}
 	}
