@@ -104,11 +104,11 @@ func (t *tree) measures() []measure {
 		{what: "packages in the longest chain of imports", value: len(chain), now: 20, goal: 16,
 			detail: []string{strings.Join(chain, " > ")}},
 		{what: "packages of the program", value: len(t.program()), now: 130, goal: 100},
-		{what: "methods of the type with most of them", value: most, now: 71, goal: mostMethods},
-		{what: fmt.Sprintf("types with more than %d methods", mostMethods), value: len(wide), now: 1, detail: widest},
+		{what: "methods of the type with most of them", value: most, now: 40, goal: mostMethods},
+		{what: fmt.Sprintf("types with more than %d methods", mostMethods), value: len(wide), now: 0, detail: widest},
 		{what: "structs that embed " + strings.Join(godObjects(), ", "), value: len(embeddings), now: 0,
 			detail: embeddings},
-		{what: "fields whose comment says that they are nil for others", value: len(nils), now: 100},
+		{what: "fields whose comment says that they are nil for others", value: len(nils), now: 98},
 	}
 	for _, v := range []struct {
 		name string

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/headroom/headroom/internal/ablation"
 	"github.com/headroom/headroom/internal/app"
@@ -163,29 +162,12 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 				c.Params = load.Params(c.Params, a.Levels)
 			}
 			c.ID, c.Arm = c.ID+"@"+a.ID, a.ID
-			c.Environment, c.Placement = load.Environment(a.Levels), x.placement(0, a.Levels)
+			c.Environment, c.Placement = load.Environment(a.Levels), x.placements.of(0, a.Levels)
 			c.Repetitions = x.options.perVisit()
 			all = append(all, c)
 		}
 	}
 	return all, nil
-}
-
-// addArm adds an arm to a run that has begun, with a cell for each that another arm has.
-func (x *Experiment) addArm(arm lab.Arm, like string) {
-	x.under.Run.Arms = append(slices.Clone(x.under.Run.Arms), arm)
-	for _, c := range slices.Clone(x.under.Run.Cells) {
-		if c.Arm != like {
-			continue
-		}
-		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
-		if c.Command == nil {
-			c.Params = load.Params(c.Params, arm.Levels)
-		}
-		c.Environment, c.Placement = load.Environment(arm.Levels), x.placement(0, arm.Levels)
-		x.under.Run.Cells = append(x.under.Run.Cells, c)
-	}
-	x.setPeerCells()
 }
 
 // cellsAt are the cells of the suite with levels of the load, which are refused where no load generator takes them.

@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
 	"github.com/headroom/headroom/internal/experiment/parallel"
-	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/load"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
 )
@@ -30,14 +27,8 @@ type Experiment struct {
 	// settings are the live ones among what is varied.
 	settings *settings
 	// network is where its tests run; nil for an experiment on storage.
-	network *network.Network
-	// localities are where the adapters of each pair hang, of its client and its server; nil where nothing depends on
-	// it.
-	localities []map[string]load.Locality
-	visits     *plan.Visits
-	// enteredLevels are the levels of the arm that was entered last; nil at first.
-	enteredLevels map[string]string
-	clock         *progress.VisitClock
+	network    *network.Network
+	placements placements
 	// args are the suite and the place, loadTargets the names of the targets that loads run on, networkLoads the suite
 	// of a network's loads, nil for storage, and newTerms the terms of a new experiment.
 	args         []string
@@ -46,19 +37,13 @@ type Experiment struct {
 	newTerms     *lab.Experiment
 	// suiteName is what was typed for the suite.
 	suiteName string
-	// search is that for culprits; nil for other kinds, which have visits.
-	search *searching
 	// reference is measured on another place; nil for none.
 	reference *experiment.Measurement
 	// openedEarly are targets that were opened with another one, and that nothing is measured on yet.
 	openedEarly []host.Target
-	// armSnapshots are the arms whose machine was taken down.
-	armSnapshots map[string]bool
 	// booting starts the machine again for each arm, if something that is varied takes a boot.
 	booting  *booting
 	building building
-	// runMu is held while what boots have shown is noted in the run.
-	runMu sync.Mutex
 }
 
 // RunExperiment carries out an experiment, or says what it would do.
@@ -68,7 +53,7 @@ func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args
 		return err
 	}
 	x := &Experiment{under: &experiment.Measurement{App: p, Store: s}, varies: variation{kind: kind}, options: o,
-		args: args, armSnapshots: map[string]bool{}}
+		args: args}
 	x.under.ProfileOnly = func(lab.Cell) bool { return worthProfiling(x.under.Run.Experiment) }
 	r := experiment.Request{Design: lab.Design(kind), Resume: o.Resume, Args: args, DryRun: o.DryRun}
 	if o.Reboot != "" {
@@ -222,7 +207,8 @@ func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.B
 	}
 	if x.network != nil {
 		x.makePairs()
-		if err := x.locate(ctx); err != nil {
+		var err error
+		if x.placements, err = locate(ctx, x.network, x.varies.choices); err != nil {
 			return err
 		}
 	}
@@ -232,7 +218,7 @@ func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.B
 	}
 	x.under.Options = experiment.RunOptions{MaxWrites: x.options.Writes, Destroy: x.options.Destroy,
 		Sampled: x.options.Sampled, Profile: x.options.Profile}
-	part := experiment.OfRole(b.Run, x.loadRole())
+	part := experiment.OfRole(b.Run, x.sides().role())
 	err := x.whileMounted(ctx, part.Targets[0].Place.Path, func(string) error {
 		return x.under.ResumeFrom(ctx, b, part)
 	})
@@ -247,7 +233,7 @@ func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.B
 		if err := x.resumePeers(ctx, b, x.under, app.StorageRole); err != nil {
 			return err
 		}
-		x.enterPeers()
+		x.under.Run.Targets = x.under.Targets()
 	}
 	if err := x.resumeReference(ctx, b); err != nil {
 		return err
@@ -270,7 +256,7 @@ func (x *Experiment) Report() error { return x.options.Report(x.under.Run.ID) }
 // close gives back what the experiment holds besides the places of its parts.
 func (x *Experiment) close() {
 	targets := append(slices.Clone(x.openedEarly), x.under.Target)
-	for _, m := range x.otherMeasurements() {
+	for _, m := range x.sides().others() {
 		if m.Target != x.under.Target {
 			targets = append(targets, m.Target)
 		}

@@ -21,14 +21,6 @@ import (
 // of them is the measurement, the others are its peers, so that what is kept of a test is what all pairs carried
 // together.
 
-// loadRole is the role of the machine that loads run on, of several clients the first.
-func (x *Experiment) loadRole() string {
-	if x.network != nil {
-		return x.network.Pairs[0].Client
-	}
-	return app.StorageRole
-}
-
 // networkSuite is the suite of an experiment on a network; nil for any other.
 func (o *Options) networkSuite(args []string) (*suite.Suite, error) {
 	if len(args) == 0 {
@@ -103,7 +95,9 @@ func (x *Experiment) pairEnds(ctx context.Context, su suite.Suite) error {
 		return err
 	}
 	x.makePairs()
-	return x.locate(ctx)
+	var err error
+	x.placements, err = locate(ctx, x.network, x.varies.choices)
+	return err
 }
 
 // canAddUp refuses several pairs of what has no rates by the second, of which there is no sum.
@@ -142,22 +136,7 @@ func (x *Experiment) newPairs() {
 			Text: fmt.Sprintf("each test was carried out by %d pairs at the same moment; its numbers are what they "+
 				"did together, in the seconds in which all were running", n)})
 	}
-	x.setPeerCells()
-}
-
-// setPeerCells gives the peers the cells of the run; a pair of a network has load generators of its own, where settings
-// place them.
-func (x *Experiment) setPeerCells() {
-	for i, m := range x.under.Peers {
-		m.Run.Cells = slices.Clone(x.under.Run.Cells)
-		if x.network == nil {
-			continue
-		}
-		for j := range m.Run.Cells {
-			c := &m.Run.Cells[j]
-			c.Placement = x.placement(i+1, x.arm(c.Arm).Levels)
-		}
-	}
+	x.placements.setPeerCells(x.under)
 }
 
 // readEnds reads the ends of a saved run.
@@ -181,6 +160,6 @@ func (x *Experiment) resumePairs(ctx context.Context, b *store.Bundle) error {
 		}
 		x.under.TakeWarnings(m)
 	}
-	x.setPeerCells()
+	x.placements.setPeerCells(x.under)
 	return nil
 }

@@ -43,7 +43,7 @@ func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite
 		}
 	}
 	x.fitBudget()
-	if x.under.Run.Arms, err = x.varies.arms(&x.options, &x.under.Run, x.loadRole()); err != nil {
+	if x.under.Run.Arms, err = x.varies.arms(&x.options, &x.under.Run, x.sides().role()); err != nil {
 		return err
 	}
 	if err := x.recordPriors(); err != nil {
@@ -62,7 +62,7 @@ func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite
 		if err := x.newPeers(ctx, x.under, app.StorageRole, args); err != nil {
 			return err
 		}
-		x.enterPeers()
+		x.under.Run.Targets = x.under.Targets()
 	}
 	return x.newReference(ctx)
 }

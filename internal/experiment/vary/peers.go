@@ -9,11 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/factor"
-	"github.com/headroom/headroom/internal/factor/boot"
 	"github.com/headroom/headroom/internal/factor/scheme"
-	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 )
 
@@ -112,42 +109,4 @@ func (x *Experiment) resumePeers(ctx context.Context, b *store.Bundle, of *exper
 		}
 	}
 	return nil
-}
-
-// enterPeers has the peers of the place under test enter each arm with it, and the run know their targets.
-func (x *Experiment) enterPeers() {
-	for _, m := range x.under.Peers {
-		m.Enter = x.enterPeer(m)
-	}
-	x.under.Run.Targets = x.under.Targets()
-}
-
-// enterPeer makes an arm effective on a peer.
-func (x *Experiment) enterPeer(m *experiment.Measurement) func(ctx context.Context, id string) (runner.ArmEntry,
-	error) {
-	return func(ctx context.Context, id string) (runner.ArmEntry, error) {
-		if !x.varies.boots() {
-			return runner.ArmEntry{}, nil
-		}
-		b, ok := m.Target.(host.Booter)
-		if !ok {
-			return runner.ArmEntry{}, x.booting.impossible()
-		}
-		levels := x.arm(id).Levels
-		spec := boot.Spec(levels)
-		in := runner.ArmEntry{Did: []string{bootText(spec)}, Booted: true}
-		if err := b.Boot(ctx, spec); err != nil {
-			return in, err
-		}
-		return in, x.verifyBoot(ctx, m.Target, levels)
-	}
-}
-
-// otherMeasurements are all measurements of the experiment but the one under test.
-func (x *Experiment) otherMeasurements() []*experiment.Measurement {
-	all := slices.Clone(x.under.Peers)
-	if x.reference != nil {
-		all = append(append(all, x.reference), x.reference.Peers...)
-	}
-	return all
 }

@@ -5,43 +5,48 @@ import (
 	"slices"
 
 	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/experiment/network"
 	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/load"
-	"github.com/headroom/headroom/internal/facts/network"
+	ports "github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
 
+// placements are where the adapters of each pair hang, of its client and its server; nil where nothing depends on it.
+type placements []map[string]load.Locality
+
 // locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and
 // tries each placement there.
-func (x *Experiment) locate(ctx context.Context) error {
-	pins := slices.DeleteFunc(slices.Clone(x.varies.choices), func(c factor.Choice) bool {
+func locate(ctx context.Context, n *network.Network, choices []factor.Choice) (placements, error) {
+	pins := slices.DeleteFunc(slices.Clone(choices), func(c factor.Choice) bool {
 		return c.Scheme.Name != parallel.PinScheme
 	})
 	if len(pins) == 0 {
-		return nil
+		return nil, nil
 	}
+	var all placements
 	known := map[string]map[string]load.Locality{} // of pairs that differ in their port only
-	for _, pair := range x.network.Pairs {
+	for _, pair := range n.Pairs {
 		key := pair.Client + " " + pair.Server + " " + pair.Address
 		if known[key] == nil {
-			ends, err := x.localitiesOf(ctx, pair, pins)
+			ends, err := localitiesOf(ctx, n, pair, pins)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			known[key] = ends
 		}
-		x.localities = append(x.localities, known[key])
+		all = append(all, known[key])
 	}
-	return nil
+	return all, nil
 }
 
 // localitiesOf are where the adapters of a client and a server hang.
-func (x *Experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair,
+func localitiesOf(ctx context.Context, n *network.Network, pair lab.NetworkPair,
 	pins []factor.Choice) (map[string]load.Locality, error) {
-	client, server := x.network.End(pair.Client).Target, x.network.End(pair.Server).Target
-	at, there, err := network.FindPorts(ctx, client, server, pair.Address)
+	client, server := n.End(pair.Client).Target, n.End(pair.Server).Target
+	at, there, err := ports.FindPorts(ctx, client, server, pair.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -65,14 +70,14 @@ func (x *Experiment) localitiesOf(ctx context.Context, pair lab.NetworkPair,
 	return ends, nil
 }
 
-// placement is the commands that put the load generators of both ends of a pair where an arm's levels say; nil where
-// they say nothing.
-func (x *Experiment) placement(pair int, levels map[string]string) map[string][]string {
-	if x.localities == nil {
+// of returns the commands that put the load generators of both ends of a pair where an arm's levels say; nil where they
+// say nothing.
+func (p placements) of(pair int, levels map[string]string) map[string][]string {
+	if p == nil {
 		return nil
 	}
 	placed := map[string][]string{}
-	for kind, at := range x.localities[pair] {
+	for kind, at := range p[pair] {
 		if argv, err := load.Placement(levels, at); err == nil && len(argv) > 0 { // each was tried
 			placed[kind] = argv
 		}
@@ -81,4 +86,16 @@ func (x *Experiment) placement(pair int, levels map[string]string) map[string][]
 		return nil
 	}
 	return placed
+}
+
+// setPeerCells gives the peers of a measurement the cells of its run. Each pair of a network has its load generators
+// where settings place them.
+func (p placements) setPeerCells(under *experiment.Measurement) {
+	for i, m := range under.Peers {
+		m.Run.Cells = slices.Clone(under.Run.Cells)
+		for j := range m.Run.Cells {
+			c := &m.Run.Cells[j]
+			c.Placement = p.of(i+1, armOf(under.Run, c.Arm).Levels)
+		}
+	}
 }

@@ -46,7 +46,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	baseline := x.arm(x.under.Run.Experiment.Baseline).Levels
+	baseline := x.sides().arm(x.under.Run.Experiment.Baseline).Levels
 	r.Options = x.options.runOptions()
 	r.Options.Destroy, r.Options.Sampled = "", "" // those are the consent for the place under test
 	r.Options.Profile = experiment.ProfileOptions{}
@@ -137,28 +137,4 @@ func (x *Experiment) resumeReference(ctx context.Context, b *store.Bundle) error
 	x.under.Run.Cells = b.Run.Cells
 	x.under.Run.Targets = append(x.under.Run.Targets, r.Targets()...)
 	return nil
-}
-
-// measurements are what the experiment measures on, by role: the place under test, and the reference where there is
-// one.
-func (x *Experiment) measurements() []*experiment.Measurement {
-	under := *x.under
-	under.Run = experiment.OfRole(x.under.Run, x.loadRole())
-	if x.reference == nil {
-		return []*experiment.Measurement{&under}
-	}
-	return []*experiment.Measurement{&under, x.reference}
-}
-
-// unvaried says whether an arm is on a machine where nothing is varied: whatever is in effect elsewhere stays.
-func (x *Experiment) unvaried(arm lab.Arm) bool {
-	return arm.Role == ReferenceArm && x.reference.Target != x.under.Target
-}
-
-// savedOfAll are the repetitions that an earlier part of the run has saved, of all sides.
-func (x *Experiment) savedOfAll() []lab.Repetition {
-	if x.reference == nil {
-		return x.under.Saved
-	}
-	return slices.Concat(x.under.Saved, x.reference.Saved)
 }

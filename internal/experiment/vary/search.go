@@ -24,17 +24,16 @@ const (
 	slowArm = "slow"
 )
 
-// replaySearch begins a search, and replays into it what was measured before an interruption.
-func replaySearch(x *Experiment) (*searching, error) {
-	state, err := bisection.Replay(x.under.Run, slices.Values(x.under.Saved))
-	return &searching{x: x, state: state}, err
-}
-
 // searching is the schedule of a search: it names the repetitions that answer the questions. What was asked is on disk
 // before it is measured, so that a search that is resumed asks nothing twice.
 type searching struct {
 	experiment.Plain
-	x *Experiment
+	sides    sides
+	entering *entering
+	carried  *experiment.Plan
+	// budget is how long the search may take; 0 for as long as it does.
+	budget time.Duration
+	dryRun bool
 	// state is how far the search has come.
 	state *bisection.Progress
 	begun time.Time
@@ -43,6 +42,12 @@ type searching struct {
 	open      bool
 	remaining []plan.Repetition
 	measured  []lab.Repetition
+}
+
+// replay begins the search, and replays into it what was measured before an interruption.
+func (s *searching) replay() (err error) {
+	s.state, err = bisection.Replay(s.sides.under.Run, slices.Values(s.sides.under.Saved))
+	return err
 }
 
 // Next is the next repetition for the question that is open.
@@ -57,8 +62,8 @@ func (s *searching) Next([]plan.Done) (plan.Repetition, bool) {
 func (s *searching) Grow(ctx context.Context) (bool, error) {
 	if s.begun.IsZero() {
 		s.begun = time.Now()
-		asked := s.x.under.Run.Experiment.SearchSteps
-		if n := len(asked); n > 0 && asked[n-1].Failed == "" && !bisection.Completed(s.x.under.Run, asked[n-1].Arm,
+		asked := s.sides.under.Run.Experiment.SearchSteps
+		if n := len(asked); n > 0 && asked[n-1].Failed == "" && !bisection.Completed(s.sides.under.Run, asked[n-1].Arm,
 			s.savedInBlock(n)) {
 			if err := s.goOn(ctx); err != nil {
 				return false, err
@@ -73,7 +78,7 @@ func (s *searching) Grow(ctx context.Context) (bool, error) {
 			return false, err
 		}
 		q, more := s.state.Search.Next()
-		if !more || s.x.options.Budget > 0 && time.Since(s.begun) > s.x.options.Budget {
+		if !more || s.budget > 0 && time.Since(s.begun) > s.budget {
 			return false, nil
 		}
 		if s.tooManyFailed() {
@@ -92,13 +97,13 @@ func (s *searching) Grow(ctx context.Context) (bool, error) {
 // expectByProfiles takes what profiles of the two ends say into account as soon as both were profiled, once. It is
 // noted in the run, so that a resumed search expects the same.
 func (s *searching) expectByProfiles() error {
-	e := s.x.under.Run.Experiment
-	if s.x.under.Run.Profile == nil || e.Steps || e.PriorsFrom == lab.PriorsFromNothing ||
+	e := s.sides.under.Run.Experiment
+	if s.sides.under.Run.Profile == nil || e.Steps || e.PriorsFrom == lab.PriorsFromNothing ||
 		e.PriorsFrom == lab.PriorsFromProfiles || len(e.SearchSteps) < 2 ||
 		e.SearchSteps[len(e.SearchSteps)-1].Purpose != search.Anchor.String() {
 		return nil
 	}
-	b, err := s.x.under.Store.Find(s.x.under.Run.ID)
+	b, err := s.sides.under.Store.Find(s.sides.under.Run.ID)
 	if err != nil {
 		return err
 	}
@@ -110,9 +115,9 @@ func (s *searching) expectByProfiles() error {
 	if err != nil || !s.state.ExpectBy(knowledge, costs) {
 		return err
 	}
-	s.x.under.Run.Experiment = s.state.Run.Experiment
-	s.x.carried.Tell(runner.Progress{Doing: "  by the profiles of the two ends: " + s.likeliestText(), Begins: true})
-	return s.x.carried.Writer().Update(func(r *lab.Run) { r.Experiment = s.x.under.Run.Experiment })
+	s.sides.under.Run.Experiment = s.state.Run.Experiment
+	s.carried.Tell(runner.Progress{Doing: "  by the profiles of the two ends: " + s.likeliestText(), Begins: true})
+	return s.carried.Writer().Update(func(r *lab.Run) { r.Experiment = s.sides.under.Run.Experiment })
 }
 
 // worthProfiling says whether a cell is worth profiling now. Of a search these are the ends, and what proves an answer:
@@ -139,13 +144,13 @@ func (s *searching) Part(plan.Repetition) string { return underTest }
 
 // Done is a repetition with the values that decide about its cell.
 func (s *searching) Done(_ string, r lab.Repetition) plan.Done {
-	return experiment.DoneIn(s.x.under.Run, r)
+	return experiment.DoneIn(s.sides.under.Run, r)
 }
 
 // Source counts: what is measured decides how much is left.
 func (s *searching) Source() progress.Source {
 	return progress.Counter(func() string {
-		return fmt.Sprintf("measurement %d", len(s.x.under.Run.Experiment.SearchSteps))
+		return fmt.Sprintf("measurement %d", len(s.sides.under.Run.Experiment.SearchSteps))
 	})
 }
 
@@ -154,7 +159,7 @@ func (s *searching) Complete(m *experiment.Measured) { m.Failed = 0 }
 
 // goOn begins to answer the question that was asked last. What an interrupted visit has measured for it counts.
 func (s *searching) goOn(ctx context.Context) error {
-	asked := s.x.under.Run.Experiment.SearchSteps
+	asked := s.sides.under.Run.Experiment.SearchSteps
 	block, arm := len(asked), asked[len(asked)-1].Arm
 	s.measured = s.savedInBlock(block)
 	for _, r := range s.measured {
@@ -170,7 +175,7 @@ func (s *searching) goOn(ctx context.Context) error {
 	}
 	s.open, s.remaining = true, nil
 	position := 0
-	for _, c := range s.x.under.Run.Cells {
+	for _, c := range s.sides.under.Run.Cells {
 		if c.Arm != arm {
 			continue
 		}
@@ -194,31 +199,31 @@ func (s *searching) answer() error {
 		return nil
 	}
 	s.open = false
-	if err := s.state.Add(s.x.under.Run, s.measured); err != nil {
+	if err := s.state.Add(s.sides.under.Run, s.measured); err != nil {
 		return err
 	}
-	s.x.carried.Tell(runner.Progress{Doing: "  " + s.status(), Begins: true})
+	s.carried.Tell(runner.Progress{Doing: "  " + s.status(), Begins: true})
 	return nil
 }
 
 // recordQuestion takes down what is measured next, with an arm of its own where it is measured for the first time.
 func (s *searching) recordQuestion(q search.Question) error {
-	levels := bisection.Levels(s.x.under.Run.Experiment, q.Subset)
-	i := slices.IndexFunc(s.x.under.Run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
+	levels := bisection.Levels(s.sides.under.Run.Experiment, q.Subset)
+	i := slices.IndexFunc(s.sides.under.Run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
 	if i < 0 {
-		i = len(s.x.under.Run.Arms)
-		s.x.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: s.x.loadRole(), Levels: levels}, fastArm)
+		i = len(s.sides.under.Run.Arms)
+		s.sides.addArm(lab.Arm{ID: fmt.Sprint("mix", i-1), Role: s.sides.role(), Levels: levels}, fastArm)
 	}
-	terms := *s.x.under.Run.Experiment
+	terms := *s.sides.under.Run.Experiment
 	terms.SearchSteps = append(slices.Clone(terms.SearchSteps),
-		lab.SearchStep{Arm: s.x.under.Run.Arms[i].ID, Purpose: q.Purpose.String()})
-	s.x.under.Run.Experiment = &terms
-	return s.x.carried.Writer().Update(func(r *lab.Run) {
-		r.Experiment, r.Arms, r.Cells = s.x.under.Run.Experiment, s.x.under.Run.Arms, s.x.under.Run.Cells
+		lab.SearchStep{Arm: s.sides.under.Run.Arms[i].ID, Purpose: q.Purpose.String()})
+	s.sides.under.Run.Experiment = &terms
+	return s.carried.Writer().Update(func(r *lab.Run) {
+		r.Experiment, r.Arms, r.Cells = s.sides.under.Run.Experiment, s.sides.under.Run.Arms, s.sides.under.Run.Cells
 	})
 }
 
 // savedInBlock are the repetitions of a block that an earlier part of the run has measured.
 func (s *searching) savedInBlock(block int) []lab.Repetition {
-	return slices.DeleteFunc(slices.Clone(s.x.under.Saved), func(r lab.Repetition) bool { return r.Block != block })
+	return slices.DeleteFunc(slices.Clone(s.sides.under.Saved), func(r lab.Repetition) bool { return r.Block != block })
 }

@@ -42,7 +42,7 @@ func (s *searching) likeliestText() string {
 
 // candidateText in a few words.
 func (s *searching) candidateText(c bisection.Suspect) string {
-	e := s.x.under.Run.Experiment
+	e := s.sides.under.Run.Experiment
 	if e.Steps {
 		names := bisection.LevelNames(e.Factors[0].Factor, e.Factors[0].Levels)
 		return "from " + names[c.Candidate] + " to " + names[c.Last+1]
@@ -52,11 +52,11 @@ func (s *searching) candidateText(c bisection.Suspect) string {
 
 // List lists what a search may set: what it measures in which order is decided on the way.
 func (s *searching) List(ctx context.Context, l app.Listing) error {
-	if s.x.under.App.JSON {
-		return s.x.under.App.PrintJSON(s.state.Document())
+	if s.sides.under.App.JSON {
+		return s.sides.under.App.PrintJSON(s.state.Document())
 	}
-	if f := s.x.under.Run.Experiment.Factors[0]; s.x.under.Run.Experiment.Steps {
-		if s.x.under.Run.Experiment.Commits != nil {
+	if f := s.sides.under.Run.Experiment.Factors[0]; s.sides.under.Run.Experiment.Steps {
+		if s.sides.under.Run.Experiment.Commits != nil {
 			l.Line("every measurement is of one of these commits, which is built the first time")
 			l.Line("first the two ends, until it is clear that they differ, and then what tells most")
 			return s.listMeasurement(ctx, l)
@@ -66,12 +66,12 @@ func (s *searching) List(ctx context.Context, l app.Listing) error {
 		return s.listMeasurement(ctx, l)
 	}
 	l.Line("every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
-	for _, f := range s.x.under.Run.Experiment.Factors {
+	for _, f := range s.sides.under.Run.Experiment.Factors {
 		words := levelWords(f.Levels)
 		l.Line("  %s: %s or %s", strings.TrimSuffix(f.Factor, ":"), words[0], words[1])
 	}
 	var first []string
-	for _, e := range s.x.armSteps(nil, s.x.arm(slowArm).Levels) {
+	for _, e := range s.entering.armSteps(nil, s.sides.arm(slowArm).Levels) {
 		first = append(first, e.text)
 	}
 	l.Line("first the slow state")
@@ -84,19 +84,19 @@ func (s *searching) List(ctx context.Context, l app.Listing) error {
 func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 	if text := s.profilesText(); text != "" {
 		l.Line("%s", text)
-		l.Commands(s.x.under.ProfiledLoads().Commands()...)
+		l.Commands(s.sides.under.ProfiledLoads().Commands()...)
 	}
 	if !l.Full {
 		return l.End()
 	}
 	lines := map[string]runner.Lines{}
-	for _, side := range s.x.measurements() {
+	for _, side := range s.sides.measurements() {
 		if err := experiment.Preview(ctx, side.RunnerMeasurement(), lines); err != nil {
 			return err
 		}
 	}
 	l.Line("each measurement carries out")
-	for _, c := range s.x.under.Run.Cells {
+	for _, c := range s.sides.under.Run.Cells {
 		if c.Arm == "" || c.Arm == slowArm {
 			l.Commands(slices.Concat(lines[c.ID].Prepare, []string{lines[c.ID].Load}, lines[c.ID].CleanUp)...)
 		}
@@ -106,7 +106,7 @@ func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 
 // stateText is a state of a search in a few words.
 func (s *searching) stateText(arm lab.Arm) string {
-	e := s.x.under.Run.Experiment
+	e := s.sides.under.Run.Experiment
 	if hash := arm.Levels[commitFactor]; hash != "" {
 		return s.commitText(hash)
 	}
@@ -130,13 +130,13 @@ const maxShownNames = 3
 
 // Summarize prints what will be searched.
 func (s *searching) Summarize(context.Context) {
-	e := s.x.under.Run.Experiment
-	if s.x.options.DryRun.Asked() && s.x.under.App.JSON {
+	e := s.sides.under.Run.Experiment
+	if s.dryRun && s.sides.under.App.JSON {
 		return // the steps say it
 	}
-	s.x.printPlace()
-	if s.x.booting.host != nil {
-		s.x.under.App.Print("  ", s.x.booting.host.text())
+	s.sides.printPlace()
+	if s.entering.booting.host != nil {
+		s.sides.under.App.Print("  ", s.entering.booting.host.text())
 	}
 	differences := prose.Count(len(e.Factors), "difference") + " between the fast state and the slow one"
 	if e.Steps {
@@ -150,26 +150,26 @@ func (s *searching) Summarize(context.Context) {
 			prose.Count(len(e.Factors), "difference"), e.Kernels.Release, e.Kernels.Tree)
 	}
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
-	all := s.x.under.Workload().Time()
-	one := experiment.Cost{Time: all / time.Duration(len(s.x.under.Run.Arms))}
-	s.x.under.App.Print("  ", one.Text(text, "one takes about %s besides changing settings", false))
+	all := s.sides.under.Workload().Time()
+	one := experiment.Cost{Time: all / time.Duration(len(s.sides.under.Run.Arms))}
+	s.sides.under.App.Print("  ", one.Text(text, "one takes about %s besides changing settings", false))
 	if text := s.profilesText(); text != "" {
-		s.x.under.App.Print("  ", text)
+		s.sides.under.App.Print("  ", text)
 	}
 	if text := s.priorText(); text != "" {
-		s.x.under.App.Print("  ", text)
+		s.sides.under.App.Print("  ", text)
 	}
 	if u := e.Excluded; u != nil {
-		s.x.under.App.Print("  ", varied.ExcludedText(*u))
+		s.sides.under.App.Print("  ", varied.ExcludedText(*u))
 	}
 }
 
 // profilesText is what a search profiles, the number of whose proofs nobody knows; empty for nothing.
 func (s *searching) profilesText() string {
-	if s.x.under.Run.Profile == nil {
+	if s.sides.under.Run.Profile == nil {
 		return ""
 	}
-	loads := len(profile.Parts()) * s.x.under.Run.Profile.Loads
+	loads := len(profile.Parts()) * s.sides.under.Run.Profile.Loads
 	return "profiles " + prose.Count(loads, "load") + " of each cell besides, at both ends and in each proof"
 }
 
@@ -188,7 +188,7 @@ func (s *searching) priorText() string {
 
 // commitText is a commit with its subject.
 func (s *searching) commitText(hash string) string {
-	f := s.x.under.Run.Experiment.Factors[0]
+	f := s.sides.under.Run.Experiment.Factors[0]
 	if i := slices.Index(f.Levels, hash); i >= 0 && i < len(f.Titles) {
 		return hash + " (" + f.Titles[i] + ")"
 	}
@@ -197,7 +197,7 @@ func (s *searching) commitText(hash string) string {
 
 // commitsText is what a search among commits is about, for people.
 func (s *searching) commitsText() string {
-	e := s.x.under.Run.Experiment
+	e := s.sides.under.Run.Experiment
 	text := fmt.Sprintf("%s of %s after %s", prose.Count(len(e.Factors[0].Levels)-1, "commit"), e.Commits.Tree,
 		s.commitText(e.Factors[0].Levels[0]))
 	if len(e.Commits.Build) > 0 {

@@ -11,11 +11,9 @@ import (
 	"github.com/headroom/headroom/internal/experiment/network"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/journal"
-	"github.com/headroom/headroom/internal/factor/mount"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/validity"
 )
@@ -237,23 +235,6 @@ func (x *Experiment) findMachines(ctx context.Context) (err error) {
 		}
 	}
 	x.settings = settingsOf(machines, x.under.Run.Experiment.Commands)
-	return nil
-}
-
-// tryLevels sets each level once, and puts it back.
-func (x *Experiment) tryLevels(ctx context.Context) error {
-	var first string
-	for _, t := range x.varies.levelTrials() {
-		x.carried.Tell(runner.Progress{Doing: t.Text(), Begins: true})
-		if err := x.settings.try(ctx, t, func() error {
-			if t.Factor != mount.NFSFactor {
-				return nil
-			}
-			return x.sameRoot(ctx, t.Level, &first)
-		}); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -48,14 +48,14 @@ type stepLoad struct {
 }
 
 // steps goes through the plan as the runner would, were no arm to settle early.
-func (x *Experiment) steps(ctx context.Context) (Steps, error) {
+func (v *visiting) steps(ctx context.Context) (Steps, error) {
 	s := Steps{Schema: stepsSchema, Visits: []stepVisit{}}
-	for _, t := range x.varies.levelTrials() {
+	for _, t := range v.varies.levelTrials() {
 		s.First = append(s.First, t.Text())
 	}
 	lines := map[string]runner.Lines{}
 	sides := map[string]*experiment.Measurement{}
-	for _, side := range x.measurements() {
+	for _, side := range v.sides.measurements() {
 		sides[side.TargetRole()] = side
 		if err := experiment.Preview(ctx, side.RunnerMeasurement(), lines); err != nil {
 			return s, err
@@ -63,16 +63,16 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 	}
 	var entered map[string]string
 	scratch := map[string]bool{} // by role
-	for block := x.visits.First(); block <= x.visits.Last(); block++ {
-		for _, r := range x.visits.Block(block, nil) {
+	for block := v.visits.First(); block <= v.visits.Last(); block++ {
+		for _, r := range v.visits.Block(block, nil) {
 			n := len(s.Visits) - 1
 			var did []string
 			if n < 0 || s.Visits[n].Arm != r.Arm || s.Visits[n].Block != block {
-				arm := x.arm(r.Arm)
-				if !x.unvaried(arm) {
-					for _, e := range x.armSteps(entered, arm.Levels) {
+				arm := v.sides.arm(r.Arm)
+				if !v.sides.unvaried(arm) {
+					for _, e := range v.entering.armSteps(entered, arm.Levels) {
 						did = append(did, e.text)
-						if e.boot && x.losesDataOnBoot() {
+						if e.boot && v.losesDataOnBoot() {
 							scratch[app.StorageRole] = false
 						}
 					}
@@ -81,9 +81,9 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 				s.Visits = append(s.Visits, stepVisit{Block: block, Arm: r.Arm, Levels: arm.Levels})
 				n++
 			}
-			role := x.arm(r.Arm).Role
+			role := v.sides.arm(r.Arm).Role
 			path, size := sides[role].Filename(), sides[role].Place().Size
-			for _, step := range x.cell(r.Cell).Steps {
+			for _, step := range v.sides.cell(r.Cell).Steps {
 				switch {
 				case step == lab.Discard:
 					scratch[role] = false
@@ -98,16 +98,16 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 				Command: of.Load, After: of.CleanUp})
 		}
 	}
-	s.Profiles, s.Then = experiment.ProfilesText(x.measurements()...), x.pairsText()
-	for _, e := range x.armSteps(entered, nil) {
+	s.Profiles, s.Then = experiment.ProfilesText(v.sides.measurements()...), v.pairsText()
+	for _, e := range v.entering.armSteps(entered, nil) {
 		if !e.boot {
 			s.End = append(s.End, e.text)
 		}
 	}
-	if x.booting.host != nil {
-		s.End = append(s.End, x.booting.host.restoreText()+", unless the last boot was that")
+	if v.entering.booting.host != nil {
+		s.End = append(s.End, v.entering.booting.host.restoreText()+", unless the last boot was that")
 	}
-	for _, side := range x.measurements() {
+	for _, side := range v.sides.measurements() {
 		if side.Place().Kind == lab.Directory {
 			s.End = append(s.End, "remove "+side.Filename())
 		}
@@ -115,38 +115,33 @@ func (x *Experiment) steps(ctx context.Context) (Steps, error) {
 	return s, nil
 }
 
-// losesDataOnBoot says whether a directory of the target is empty again after a boot.
-func (x *Experiment) losesDataOnBoot() bool {
-	t, ok := x.under.Target.(host.LosesDataOnBoot)
-	return ok && t.LosesDataOnBoot() && x.under.Place().Kind == lab.Directory
+// losesDataOnBoot reports whether a directory of the target is empty again after a boot.
+func (v *visiting) losesDataOnBoot() bool {
+	t, ok := v.sides.under.Target.(host.LosesDataOnBoot)
+	return ok && t.LosesDataOnBoot() && v.sides.under.Place().Kind == lab.Directory
 }
 
-func (x *Experiment) cell(id string) lab.Cell {
-	i := slices.IndexFunc(x.under.Run.Cells, func(c lab.Cell) bool { return c.ID == id })
-	return x.under.Run.Cells[i]
-}
-
-// list lists the steps.
-func (x *Experiment) list(ctx context.Context, l app.Listing) error {
-	s, err := x.steps(ctx)
+// List lists the steps.
+func (v *visiting) List(ctx context.Context, l app.Listing) error {
+	s, err := v.steps(ctx)
 	if err != nil {
 		return err
 	}
-	if x.under.App.JSON {
-		return x.under.App.PrintJSON(s)
+	if v.sides.under.App.JSON {
+		return v.sides.under.App.PrintJSON(s)
 	}
-	if !slices.ContainsFunc(x.under.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
-		x.under.App.Print("  ",
-			"with --repeat 2 the report says how many repetitions "+x.varies.visitWord()+" is worth")
+	if !slices.ContainsFunc(v.sides.under.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
+		v.sides.under.App.Print("  ",
+			"with --repeat 2 the report says how many repetitions "+v.varies.visitWord()+" is worth")
 	}
 	if len(s.First) > 0 {
 		l.Line("at first, and put back at once")
 		l.Each(s.First)
 	}
-	x.listVisits(l, s.Visits)
+	v.listVisits(l, s.Visits)
 	if s.Profiles != "" {
 		l.Line("%s, beside the first repetitions of each cell in each arm", s.Profiles)
-		for _, side := range x.measurements() {
+		for _, side := range v.sides.measurements() {
 			l.Commands(side.ProfiledLoads().Commands()...)
 		}
 	}
@@ -161,11 +156,11 @@ func (x *Experiment) list(ctx context.Context, l app.Listing) error {
 }
 
 // listVisits lists each visit with its commands, or what the arms are and the order of the visits.
-func (x *Experiment) listVisits(l app.Listing, visits []stepVisit) {
+func (v *visiting) listVisits(l app.Listing, visits []stepVisit) {
 	if l.Full {
-		for _, v := range visits {
-			l.Line("block %d, arm %s: %s", v.Block, v.Arm, x.armText(v))
-			for _, load := range v.Loads {
+		for _, visit := range visits {
+			l.Line("block %d, arm %s: %s", visit.Block, visit.Arm, v.armText(visit))
+			for _, load := range visit.Loads {
 				l.Each(slices.Concat(load.Did, []string{load.Command}, load.After))
 			}
 		}
@@ -173,25 +168,25 @@ func (x *Experiment) listVisits(l app.Listing, visits []stepVisit) {
 	}
 	var seen, lines []string
 	block := 0
-	for _, v := range visits {
-		if !slices.Contains(seen, v.Arm) {
-			seen = append(seen, v.Arm)
-			l.Line("arm %s: %s, %s", v.Arm, x.armText(v), prose.Count(len(v.Loads), "load"))
+	for _, visit := range visits {
+		if !slices.Contains(seen, visit.Arm) {
+			seen = append(seen, visit.Arm)
+			l.Line("arm %s: %s, %s", visit.Arm, v.armText(visit), prose.Count(len(visit.Loads), "load"))
 		}
-		if v.Block != block {
-			block = v.Block
+		if visit.Block != block {
+			block = visit.Block
 			lines = append(lines, fmt.Sprintf("block %d:", block))
 		}
-		lines[len(lines)-1] += " " + v.Arm
+		lines[len(lines)-1] += " " + visit.Arm
 	}
-	l.Line("the order of the arms (--seed %d)", x.under.Run.Seed)
+	l.Line("the order of the arms (--seed %d)", v.sides.under.Run.Seed)
 	l.Each(lines)
 }
 
 // armText is what an arm has of its own: its levels, or its place.
-func (x *Experiment) armText(v stepVisit) string {
-	if x.arm(v.Arm).Role == ReferenceArm {
-		return x.reference.Where()
+func (v *visiting) armText(visit stepVisit) string {
+	if v.sides.arm(visit.Arm).Role == ReferenceArm {
+		return v.sides.reference.Where()
 	}
-	return x.varies.levelsText(v.Levels)
+	return v.varies.levelsText(visit.Levels)
 }

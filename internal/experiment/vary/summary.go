@@ -1,6 +1,7 @@
 package vary
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,45 +14,45 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// printSummary says what is about to be done.
-func (x *Experiment) printSummary() {
-	e := x.under.Run.Experiment
-	if x.options.DryRun.Asked() && x.under.App.JSON {
+// Summarize prints what is about to be done.
+func (v *visiting) Summarize(context.Context) {
+	e := v.sides.under.Run.Experiment
+	if v.dryRun && v.sides.under.App.JSON {
 		return // the steps say it
 	}
-	x.printPlace()
-	if x.reference != nil {
-		x.under.App.Print("reference: ", x.reference.Where())
+	v.sides.printPlace()
+	if v.sides.reference != nil {
+		v.sides.under.App.Print("reference: ", v.sides.reference.Where())
 	}
-	if x.booting.host != nil {
-		x.under.App.Print("  ", x.booting.host.text())
+	if v.entering.booting.host != nil {
+		v.sides.under.App.Print("  ", v.entering.booting.host.text())
 	}
-	cells, arms := len(x.under.Run.Cells), len(x.under.Run.Arms)
+	cells, arms := len(v.sides.under.Run.Cells), len(v.sides.under.Run.Arms)
 	what := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(cells/arms, "cell"), prose.Count(arms, "arm"),
 		prose.Count(e.Blocks, "time"))
-	block, about := x.under.Workload().Time(), "about %s besides changing settings"
-	if x.options.Budget > 0 && block > 0 {
-		about += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(x.options.Budget),
-			prose.Count(max(1, min(e.Blocks, int(x.options.Budget/block))), "block"))
+	block, about := v.sides.under.Workload().Time(), "about %s besides changing settings"
+	if v.budget > 0 && block > 0 {
+		about += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(v.budget),
+			prose.Count(max(1, min(e.Blocks, int(v.budget/block))), "block"))
 	}
-	cost := experiment.CostOf(e.Blocks, x.measurements()...)
-	cost.Profiles = experiment.ProfilesText(x.measurements()...)
-	cost.Time = time.Duration(e.Blocks)*block + experiment.ProfilesTime(x.measurements()...)
-	x.under.App.Print("  ", cost.Text(what, about, true))
-	for _, v := range e.Factors {
-		line := strings.TrimSuffix(v.Factor, ":") + ": " + strings.Join(levelWords(v.Levels), ", ")
-		if v.Found != "" {
-			line += "; found " + v.Found
+	cost := experiment.CostOf(e.Blocks, v.sides.measurements()...)
+	cost.Profiles = experiment.ProfilesText(v.sides.measurements()...)
+	cost.Time = time.Duration(e.Blocks)*block + experiment.ProfilesTime(v.sides.measurements()...)
+	v.sides.under.App.Print("  ", cost.Text(what, about, true))
+	for _, f := range e.Factors {
+		line := strings.TrimSuffix(f.Factor, ":") + ": " + strings.Join(levelWords(f.Levels), ", ")
+		if f.Found != "" {
+			line += "; found " + f.Found
 		}
-		if v.Needs != "" && v.Needs != "nothing" {
-			line += "; needs a " + v.Needs
+		if f.Needs != "" && f.Needs != "nothing" {
+			line += "; needs a " + f.Needs
 		}
-		for i, price := range prices(v) {
+		for i, price := range prices(f) {
 			if price.GivesUp != "" {
-				line += "; " + levelWords(v.Levels)[i] + " gives up " + price.GivesUp
+				line += "; " + levelWords(f.Levels)[i] + " gives up " + price.GivesUp
 			}
 		}
-		x.under.App.Print("  ", line)
+		v.sides.under.App.Print("  ", line)
 	}
 }
 
@@ -63,18 +64,6 @@ func prices(v lab.VariedFactor) []rule.Price {
 		return nil
 	}
 	return rules.Prices(v.Factor, v.Levels)
-}
-
-// printPlace says what is measured: one place, several at the same time, or the pairs of a network.
-func (x *Experiment) printPlace() {
-	if x.network != nil {
-		x.network.PrintPairs(x.under.Run.Suite)
-		return
-	}
-	x.under.App.Print("", x.under.Where())
-	for _, m := range x.under.Peers {
-		x.under.App.Print("at the same time: ", m.Where())
-	}
 }
 
 // levelWords are levels as people read them: an argument that is there without a value has an empty level.

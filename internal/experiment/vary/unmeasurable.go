@@ -60,7 +60,7 @@ const maxFailuresInARow = 3
 
 // tooManyFailed says that so many have failed.
 func (s *searching) tooManyFailed() bool {
-	asked := s.x.under.Run.Experiment.SearchSteps
+	asked := s.sides.under.Run.Experiment.SearchSteps
 	return len(asked) >= maxFailuresInARow && !slices.ContainsFunc(asked[len(asked)-maxFailuresInARow:],
 		func(a lab.SearchStep) bool {
 			return a.Failed == ""
@@ -70,11 +70,11 @@ func (s *searching) tooManyFailed() bool {
 // skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
 // nothing to compare the others with, and those that failed just before it are tried again when the search goes on.
 func (s *searching) skip(ctx context.Context, why string, failed error) error {
-	e := *s.x.under.Run.Experiment
+	e := *s.sides.under.Run.Experiment
 	e.SearchSteps = slices.Clone(e.SearchSteps)
 	last := len(e.SearchSteps) - 1
-	arm := s.x.arm(e.SearchSteps[last].Arm)
-	if bisection.End(s.x.under.Run, arm.ID) {
+	arm := s.sides.arm(e.SearchSteps[last].Arm)
+	if bisection.End(s.sides.under.Run, arm.ID) {
 		for i := last - 1; i >= 0 && e.SearchSteps[i].Failed != ""; i-- {
 			e.SearchSteps[i].Failed = ""
 		}
@@ -84,18 +84,18 @@ func (s *searching) skip(ctx context.Context, why string, failed error) error {
 	if err := s.recordSearchStep(&e); err != nil {
 		return err
 	}
-	s.x.carried.Tell(runner.Progress{Doing: "  " + s.stateText(arm) + " can't be measured: " + why, Begins: true})
-	err := s.state.Skip(s.x.under.Run)
-	if s.x.building.commits != nil {
-		err = errors.Join(err, s.x.building.commits.Drop(ctx, arm.Levels[commitFactor]))
+	s.carried.Tell(runner.Progress{Doing: "  " + s.stateText(arm) + " can't be measured: " + why, Begins: true})
+	err := s.state.Skip(s.sides.under.Run)
+	if s.entering.building.commits != nil {
+		err = errors.Join(err, s.entering.building.commits.Drop(ctx, arm.Levels[commitFactor]))
 	}
 	return err
 }
 
 // recordSearchStep has on disk what was asked, and what came of it.
 func (s *searching) recordSearchStep(e *lab.Experiment) error {
-	s.x.under.Run.Experiment = e
-	return s.x.carried.Writer().Update(func(r *lab.Run) { r.Experiment = e })
+	s.sides.under.Run.Experiment = e
+	return s.carried.Writer().Update(func(r *lab.Run) { r.Experiment = e })
 }
 
 // endStateError is the error of an end that can't be measured.
@@ -110,5 +110,5 @@ func (s *searching) endStateError(arm lab.Arm, why string, failed error) error {
 	case failed != nil:
 		return failed
 	}
-	return bisection.NoResult(s.x.under.Run)
+	return bisection.NoResult(s.sides.under.Run)
 }

@@ -1,0 +1,189 @@
+package vary
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/experiment"
+	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/host"
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/results"
+	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/store"
+)
+
+// entering makes the levels of arms effective. It is the effect of settings and mounts of running machines.
+type entering struct {
+	sides    sides
+	varies   variation
+	carried  *experiment.Plan
+	settings *settings
+	booting  *booting
+	building *building
+	// levels are those of the arm that was entered last; nil at first.
+	levels map[string]string
+	// snapshots are the arms whose machine was taken down.
+	snapshots map[string]bool
+	// runMu is held while what boots have shown is noted in the run.
+	runMu sync.Mutex
+}
+
+// Open begins the journals, and tries each level.
+func (e *entering) Open(ctx context.Context) error {
+	m := e.sides.under
+	if err := e.settings.open(ctx, m.App, m.Store, m.Run.ID, m.Run.Experiment.Keep); err != nil {
+		return err
+	}
+	if err := e.tryLevels(ctx); err != nil {
+		return errors.Join(err, e.settings.restore(ctx))
+	}
+	return nil
+}
+
+// Reach mounts the place again where the run ends between two arms: its scratch file lies on a server.
+func (e *entering) Reach(ctx context.Context) error { return e.mountToClean(ctx) }
+
+// Close puts every setting back.
+func (e *entering) Close(ctx context.Context, _ error) error { return e.settings.restore(ctx) }
+
+// tryLevels sets each level once, and puts it back.
+func (e *entering) tryLevels(ctx context.Context) error {
+	var first string
+	for _, t := range e.varies.levelTrials() {
+		e.carried.Tell(runner.Progress{Doing: t.Text(), Begins: true})
+		if err := e.settings.try(ctx, t, func() error {
+			if t.Factor != mount.NFSFactor {
+				return nil
+			}
+			return e.sameRoot(ctx, t.Level, &first)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enter makes an arm's levels effective.
+func (e *entering) enter(ctx context.Context, id string) (runner.ArmEntry, error) {
+	arm := e.sides.arm(id)
+	var in runner.ArmEntry
+	if e.sides.unvaried(arm) {
+		return in, nil
+	}
+	for _, step := range e.armSteps(e.levels, arm.Levels) {
+		e.carried.Tell(runner.Progress{Doing: step.text, Begins: true})
+		in.Did = append(in.Did, step.text)
+		e.levels = arm.Levels // what a failed step has changed is put back too
+		if err := step.do(ctx); err != nil {
+			return in, err
+		}
+		in.Booted, in.Mounted = in.Booted || step.boot, in.Mounted || step.mount
+	}
+	e.levels = arm.Levels
+	// Settings can undo each other, and an interrupt need not move when it is told to.
+	return in, errors.Join(e.settings.inEffect(ctx), e.snapshotArm(ctx, arm))
+}
+
+// verifyBoot holds a machine that was just started for an arm against what its kernel shows of the arguments. Those
+// that nothing shows the effect of are on disk before anything is measured, so that no verdict takes them for harmless.
+func (e *entering) verifyBoot(ctx context.Context, t host.Target, levels map[string]string) error {
+	unverified, err := app.UnverifiedLevels(ctx, t, levels)
+	if err != nil {
+		return err
+	}
+	e.runMu.Lock() // peers are started at the same time
+	defer e.runMu.Unlock()
+	all := lab.WithUnverified(e.sides.under.Run.NotVerified, unverified...)
+	if len(all) == len(e.sides.under.Run.NotVerified) {
+		return nil
+	}
+	e.sides.under.Run.NotVerified = all
+	return e.carried.Writer().Update(func(r *lab.Run) { r.NotVerified = all })
+}
+
+// enterPeer makes an arm effective on a peer.
+func (e *entering) enterPeer(m *experiment.Measurement) func(context.Context, string) (runner.ArmEntry, error) {
+	return func(ctx context.Context, id string) (runner.ArmEntry, error) {
+		if !e.varies.boots() {
+			return runner.ArmEntry{}, nil
+		}
+		b, ok := m.Target.(host.Booter)
+		if !ok {
+			return runner.ArmEntry{}, e.booting.impossible()
+		}
+		levels := e.sides.arm(id).Levels
+		spec := boot.Spec(levels)
+		in := runner.ArmEntry{Did: []string{bootText(spec)}, Booted: true}
+		if err := b.Boot(ctx, spec); err != nil {
+			return in, err
+		}
+		return in, e.verifyBoot(ctx, m.Target, levels)
+	}
+}
+
+// snapshotArm keeps what the machine is like in an arm of a sweep that it was started again for, once: kernels differ
+// in more than the version that was asked for. Where only the machine around a kernel is varied nothing asks for it,
+// and it takes an emulated guest as long as to start.
+func (e *entering) snapshotArm(ctx context.Context, arm lab.Arm) error {
+	if e.varies.kind != app.SweepKind || !e.varies.kernel() || !e.booting.ofLoadTarget() || e.snapshots[arm.ID] ||
+		arm.Role == ReferenceArm {
+		return nil
+	}
+	d, err := e.sides.under.App.SnapshotWithin(ctx, bootedSnapshotLimit, e.sides.under.Target, e.sides.under.Place())
+	if err != nil {
+		return err
+	}
+	e.snapshots[arm.ID] = true
+	return e.carried.Writer().Facts(results.ArmRole(arm.ID), store.Before, d)
+}
+
+// bootedSnapshotLimit is longer than for a machine that has come to rest: an emulated one is slow.
+const bootedSnapshotLimit = 30 * time.Second
+
+// mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the
+// server.
+func (e *entering) mountToClean(ctx context.Context) error {
+	if !e.varies.mounts() || e.levels == nil || e.settings.changed(mount.NFSFactor) {
+		return nil
+	}
+	err := e.settings.apply(context.WithoutCancel(ctx), mount.NFSFactor, e.varies.mountLevels()[0])
+	if err != nil {
+		return errors.Join(&lab.Error{What: "can't mount the server again to remove the scratch file of run " +
+			e.sides.under.Run.ID + " there", Hints: []string{"remove it by hand"}}, err)
+	}
+	return nil
+}
+
+// sameRoot refuses mounts of different directories: a scratch file that was laid out in one is not in the other. What
+// tells them apart is the number of the directory and when it was changed last, to the nanosecond.
+func (e *entering) sameRoot(ctx context.Context, level string, first *string) error {
+	m := e.sides.under
+	argv := []string{"stat", "-c", "%i %z", "--", m.Place().Path}
+	out, err := m.Target.Run(ctx, argv...)
+	if err == nil && out.ExitCode != 0 {
+		err = &lab.Error{What: "can't tell what is mounted", Target: host.RemoteName(m.Target), Command: argv,
+			Output: string(out.Stderr)}
+	}
+	if err != nil {
+		return err
+	}
+	root := strings.TrimSpace(string(out.Stdout))
+	if *first == "" {
+		*first = root
+	}
+	if root != *first {
+		return &lab.Error{Kind: lab.Refused,
+			What:   fmt.Sprintf("%s leads to another directory than the first level of %s", level, mount.NFSFactor),
+			Target: host.RemoteName(m.Target),
+			Hints: []string{"all levels must be mounts of one directory of one server, by whatever address and " +
+				"transport"}}
+	}
+	return nil
+}
