@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/diagnosis"
 	"github.com/headroom/headroom/internal/diff"
 	"github.com/headroom/headroom/internal/document"
-	"github.com/headroom/headroom/internal/experiment/parallel"
+	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
@@ -26,11 +26,11 @@ import (
 )
 
 // subjectsOn are what arguments or --on name, where that is more than one machine: a run may be of several.
-func (o *doctorCommand) subjectsOn(args []string) ([]parallel.NamedTarget, error) {
+func (o *doctorCommand) subjectsOn(args []string) ([]experiment.NamedTarget, error) {
 	if len(args) > 0 && len(o.on) > 0 {
 		return nil, app.Usage(args[0]+" and --on name two things", "leave out one of them")
 	}
-	var all []parallel.NamedTarget
+	var all []experiment.NamedTarget
 	for _, typed := range slices.Concat(args, o.on) {
 		if members := o.targetsOfRun(typed); members != nil {
 			for _, m := range members {
@@ -41,11 +41,11 @@ func (o *doctorCommand) subjectsOn(args []string) ([]parallel.NamedTarget, error
 			}
 			continue
 		}
-		n := parallel.NamedTarget{Role: typed, Name: typed, Numbered: true}
+		n := experiment.NamedTarget{Role: typed, Name: typed, Numbered: true}
 		if role, name := app.RoleOf(typed); role != "" && o.app.AllKinds().Has(name) {
-			n = parallel.NamedTarget{Role: role, Name: name}
+			n = experiment.NamedTarget{Role: role, Name: name}
 		}
-		if slices.ContainsFunc(all, func(t parallel.NamedTarget) bool { return t.Role == n.Role }) {
+		if slices.ContainsFunc(all, func(t experiment.NamedTarget) bool { return t.Role == n.Role }) {
 			if !o.app.Traits(n.Name).Scheduled { // two pods that are described alike may be on two nodes
 				return nil, app.Usage(typed + " stands twice")
 			}
@@ -61,12 +61,12 @@ func (o *doctorCommand) subjectsOn(args []string) ([]parallel.NamedTarget, error
 
 // diagnosisTarget is one of several machines that are to be diagnosed, and how what is known of it is read.
 type diagnosisTarget struct {
-	parallel.NamedTarget
+	experiment.NamedTarget
 	read func(ctx context.Context) (facts.Document, error)
 }
 
 // diagnoseSeveral diagnoses several machines, some at a time. One that can't be reached is reported, and ends nothing.
-func (o *doctorCommand) diagnoseSeveral(ctx context.Context, named []parallel.NamedTarget) error {
+func (o *doctorCommand) diagnoseSeveral(ctx context.Context, named []experiment.NamedTarget) error {
 	set, err := o.selectedRules()
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func oneLineError(err error) string {
 
 // openTargets opens those for which one name stands, and says how each is read. Others are opened when it is
 // their turn.
-func (o *doctorCommand) openTargets(ctx context.Context, named []parallel.NamedTarget) (all []diagnosisTarget,
+func (o *doctorCommand) openTargets(ctx context.Context, named []experiment.NamedTarget) (all []diagnosisTarget,
 	leftOut []string, closeAll func(), err error) {
 	var sets []*app.TargetSet
 	closeAll = func() {
@@ -165,13 +165,13 @@ func (o *doctorCommand) openTargets(ctx context.Context, named []parallel.NamedT
 		}
 		sets = append(sets, set)
 		leftOut = append(leftOut, set.LeftOut...)
-		for i, role := range parallel.RolesOfMembers(parallel.PrefixOfMembers(o.app, n), set.Members) {
+		for i, role := range experiment.RolesOfMembers(experiment.PrefixOfMembers(o.app, n), set.Members) {
 			if slices.ContainsFunc(all, func(w diagnosisTarget) bool { return w.Role == role }) { // of another cluster
 				role = fmt.Sprintf("%s (%d)", role, len(all)+1)
 			}
 			t := set.Targets[i]
 			all = append(all,
-				diagnosisTarget{parallel.NamedTarget{Role: role, Name: t.Name()},
+				diagnosisTarget{experiment.NamedTarget{Role: role, Name: t.Name()},
 					func(ctx context.Context) (facts.Document, error) {
 						doc, err := o.app.Subjects().FactsOfTarget(ctx, t, o.timeout)
 						if f, ok := t.(host.FleetMember); ok {

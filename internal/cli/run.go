@@ -9,7 +9,6 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/results"
 )
 
@@ -135,7 +134,7 @@ func (r *runCommand) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	r.o.Report = results.ShowMeasured(r.app, s, r.o.Format)
-	return parallel.Run(c.Context(), r.app, s, r.o, args)
+	return experiment.RunOnTargets(c.Context(), r.app, s, r.o, args)
 }
 
 // check refuses what can't be carried out before anything is opened.

@@ -5,12 +5,12 @@ import (
 	"path/filepath"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment/parallel"
+	"github.com/headroom/headroom/internal/experiment"
 )
 
 // targetsOfRun are the targets of a run of several, by name and role; none where an argument stands for something else,
 // or for one machine.
-func (o *doctorCommand) targetsOfRun(name string) []parallel.NamedTarget {
+func (o *doctorCommand) targetsOfRun(name string) []experiment.NamedTarget {
 	if _, err := os.Stat(name); o.app.AllKinds().Has(name) || name == app.StandardInput || name == "" ||
 		err == nil && !app.IsFolder(name) {
 		return nil
@@ -27,9 +27,9 @@ func (o *doctorCommand) targetsOfRun(name string) []parallel.NamedTarget {
 	if filepath.Base(name) != name {
 		run = name
 	}
-	var all []parallel.NamedTarget
+	var all []experiment.NamedTarget
 	for _, role := range known {
-		all = append(all, parallel.NamedTarget{Role: role, Name: run + ":" + role, Numbered: true})
+		all = append(all, experiment.NamedTarget{Role: role, Name: run + ":" + role, Numbered: true})
 	}
 	return all
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
@@ -21,7 +20,7 @@ type ConcurrentNetwork struct {
 	Design lab.ConcurrentDesign
 	Terms  lab.Terms
 	// Whole are the loads as one run; nil until they are planned, and of a run that is only shown, which is saved.
-	Whole *parallel.MultiTargetRun
+	Whole *experiment.MultiTargetRun
 	saved *store.Bundle
 }
 
@@ -104,8 +103,8 @@ func (s *ConcurrentNetwork) SetDesign(m *experiment.Measurement, suiteName strin
 }
 
 // TakeParts makes one run of the parts, which are loaded at the same moment.
-func (s *ConcurrentNetwork) TakeParts() *parallel.MultiTargetRun {
-	s.Whole = &parallel.MultiTargetRun{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store,
+func (s *ConcurrentNetwork) TakeParts() *experiment.MultiTargetRun {
+	s.Whole = &experiment.MultiTargetRun{App: s.App, Options: s.Network.Options.RunOptions, Store: s.Store,
 		Parts: s.Parts, Design: &s.Design}
 	return s.Whole
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/facts/undertest"
 	"github.com/headroom/headroom/internal/interference"
 	"github.com/headroom/headroom/internal/lab"
@@ -42,7 +41,7 @@ func (s *interferenceRun) readGroups() error {
 			return fault("says nothing of what it goes through")
 		case name == runner.AllTargets || name == experiment.ClientRole || name == experiment.ServerRole:
 			return fault("has a name that stands for something else")
-		case len(name) > parallel.MaxRoleLength-4:
+		case len(name) > experiment.MaxRoleLength-4:
 			return fault("has a name that is too long")
 		case slices.ContainsFunc(s.Design.Groups, func(g lab.DesignGroup) bool { return g.Name == name }):
 			return fault("has the name of another group")

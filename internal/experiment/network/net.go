@@ -6,7 +6,6 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/store"
@@ -72,12 +71,12 @@ func (n *pairsRun) Resume(ctx context.Context, saved *store.Bundle) error {
 }
 
 // takeLoads has the pairs carried out together; one by itself, and then it returns nil.
-func (n *pairsRun) takeLoads() *parallel.MultiTargetRun {
+func (n *pairsRun) takeLoads() *experiment.MultiTargetRun {
 	if len(n.Parts) == 1 {
 		n.loads = experiment.PlannedRun(n.Parts[0])
 		return nil
 	}
-	t := &parallel.MultiTargetRun{App: n.App, Options: n.Options.RunOptions, Store: n.Store, Parts: n.Parts}
+	t := &experiment.MultiTargetRun{App: n.App, Options: n.Options.RunOptions, Store: n.Store, Parts: n.Parts}
 	n.loads = t
 	return t
 }

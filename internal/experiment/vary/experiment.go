@@ -8,7 +8,6 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/load"
 	"github.com/headroom/headroom/internal/host"
@@ -187,7 +186,7 @@ func (x *Experiment) savedTargets(b *store.Bundle) ([]string, error) {
 		return x.network.Names(), err
 	}
 	x.loadTargets = []string{app.TargetOfRun(b.Run)}
-	for _, m := range parallel.PeersOfRun(b.Run, app.StorageRole) {
+	for _, m := range experiment.PeersOfRun(b.Run, app.StorageRole) {
 		x.loadTargets = append(x.loadTargets, m.Target)
 	}
 	all := slices.Clone(x.loadTargets)

@@ -9,7 +9,6 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/iperf3"
 	"github.com/headroom/headroom/internal/prose"
@@ -47,7 +46,7 @@ func (o *Options) networkSuite(args []string) (*suite.Suite, error) {
 // ofStorage refuses what is said of a network.
 func (o *Options) ofStorage(v variation) error {
 	for _, c := range v.choices {
-		if c.Scheme.Name == parallel.PinScheme {
+		if c.Scheme.Name == experiment.PinScheme {
 			return app.Usage(c.Factor()+" places the load generators of a network, and the suite measures none",
 				"fio's own is job:cpus_allowed")
 		}

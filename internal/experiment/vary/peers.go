@@ -7,7 +7,6 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/lab"
@@ -62,7 +61,7 @@ func (x *Experiment) addPeers(of *experiment.Measurement, role string) {
 	last := of
 	for i, t := range x.openedEarly {
 		m := &experiment.Measurement{App: x.under.App, Options: of.Options, Store: x.under.Store, Target: t,
-			Concurrent: last, Role: parallel.PeerRole(role, i), Reboots: true}
+			Concurrent: last, Role: experiment.PeerRole(role, i), Reboots: true}
 		of.Peers, last = append(of.Peers, m), m
 	}
 	x.openedEarly = nil
@@ -99,7 +98,7 @@ func (x *Experiment) newPeers(ctx context.Context, of *experiment.Measurement, r
 // resumePeers finds the peers of an interrupted run again.
 func (x *Experiment) resumePeers(ctx context.Context, b *store.Bundle, of *experiment.Measurement, role string) error {
 	x.addPeers(of, role)
-	was := parallel.PeersOfRun(b.Run, role)
+	was := experiment.PeersOfRun(b.Run, role)
 	for i, m := range of.Peers {
 		part := of.Run
 		part.Targets, part.Warnings = []lab.RunTarget{was[i]}, nil

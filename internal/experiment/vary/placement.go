@@ -6,7 +6,6 @@ import (
 
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/load"
 	ports "github.com/headroom/headroom/internal/facts/network"
@@ -21,7 +20,7 @@ type placements []map[string]load.Locality
 // tries each placement there.
 func locate(ctx context.Context, n *network.Network, choices []factor.Choice) (placements, error) {
 	pins := slices.DeleteFunc(slices.Clone(choices), func(c factor.Choice) bool {
-		return c.Scheme.Name != parallel.PinScheme
+		return c.Scheme.Name != experiment.PinScheme
 	})
 	if len(pins) == 0 {
 		return nil, nil
@@ -56,12 +55,12 @@ func localitiesOf(ctx context.Context, n *network.Network, pair lab.NetworkPair,
 		target host.Target
 		ports  []string
 	}{{experiment.ClientRole, client, at.Expected}, {experiment.ServerRole, server, there.Expected}} {
-		if ends[e.kind], err = parallel.LocalityOf(ctx, e.target, e.ports); err != nil {
+		if ends[e.kind], err = experiment.LocalityOf(ctx, e.target, e.ports); err != nil {
 			return nil, err
 		}
 		for _, c := range pins {
 			for _, level := range c.Levels {
-				if err := parallel.TryPlacement(ctx, e.target, c.Factor(), level, ends[e.kind]); err != nil {
+				if err := experiment.TryPlacement(ctx, e.target, c.Factor(), level, ends[e.kind]); err != nil {
 					return nil, err
 				}
 			}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/experiment/parallel"
 	"github.com/headroom/headroom/internal/factor/load"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
@@ -124,7 +123,7 @@ func (x *Experiment) resumeReference(ctx context.Context, b *store.Bundle) error
 	}
 	part := experiment.OfRole(b.Run, ReferenceArm)
 	part.Profile = nil
-	r, err := x.openReference(ctx, part.Targets[0].Target, 1+len(parallel.PeersOfRun(b.Run, ReferenceArm)))
+	r, err := x.openReference(ctx, part.Targets[0].Target, 1+len(experiment.PeersOfRun(b.Run, ReferenceArm)))
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,6 @@ func layers() [][]string {
 			"internal/experiment/paired", "internal/experiment/single", "internal/experiment/single",
 			"internal/experiment/vary"},
 		{"internal/experiment/network"},
-		{"internal/experiment/parallel"},
 		{"internal/experiment"},
 		{"internal/experiment/progress"},
 		{"internal/importer"},

@@ -1,4 +1,4 @@
-package parallel
+package experiment
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner"
 )
@@ -21,7 +20,7 @@ func (t *MultiTargetRun) New(ctx context.Context) error {
 	if len(args) == 0 {
 		return app.Usage("run what?", "headroom suites lists the suites", "for example: headroom run quick .")
 	}
-	su, err := experiment.LoadSuite(args[0])
+	su, err := LoadSuite(args[0])
 	if err != nil {
 		return err
 	}
@@ -30,13 +29,13 @@ func (t *MultiTargetRun) New(ctx context.Context) error {
 			"name one for all, or one for each in the order of --on")
 	}
 	places := make([]lab.Place, len(t.Parts))
-	err = t.forEachTarget(ctx, func(ctx context.Context, i int, m *experiment.Measurement) (err error) {
+	err = t.forEachTarget(ctx, func(ctx context.Context, i int, m *Measurement) (err error) {
 		at := args[1:]
 		if len(at) > 1 {
 			at = at[i : i+1]
 		}
-		if places[i], err = experiment.ResolvePlace(ctx, m.Target, su, at); err == nil {
-			m.Location, err = experiment.Locate(ctx, m.Target, places[i])
+		if places[i], err = ResolvePlace(ctx, m.Target, su, at); err == nil {
+			m.Location, err = Locate(ctx, m.Target, places[i])
 		}
 		return err
 	})
@@ -83,7 +82,7 @@ func (t *MultiTargetRun) New(ctx context.Context) error {
 // SecureAndSnapshot secures the places, and takes down the machines as they are. The first of a fleet is the one that
 // the others are compared with.
 func (t *MultiTargetRun) secureAndSnapshot(ctx context.Context) error {
-	ready := func(ctx context.Context, i int, m *experiment.Measurement) error {
+	ready := func(ctx context.Context, i int, m *Measurement) error {
 		if i == 0 && m.Machine != nil { // it was the first
 			return nil
 		}

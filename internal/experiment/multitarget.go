@@ -1,4 +1,4 @@
-package parallel
+package experiment
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
@@ -18,12 +17,12 @@ import (
 // MultiTargetRun is a run on several targets whose loads are started together: a measurement of each, in one bundle.
 type MultiTargetRun struct {
 	App     *app.App
-	Options experiment.RunOptions
+	Options RunOptions
 	Store   *store.Store
 	// args are the suite and the places, and named the targets, of a run that was not planned elsewhere.
 	args    []string
 	named   []NamedTarget
-	Parts   []*experiment.Measurement
+	Parts   []*Measurement
 	Run     lab.Run
 	Saved   []lab.Repetition // of the sums
 	resumed *store.Bundle
@@ -38,14 +37,14 @@ type MultiTargetRun struct {
 	close []func()
 }
 
-// Run measures one target, or several at the same time, or says what would be done.
-func Run(ctx context.Context, p *app.App, s *store.Store, o experiment.RunOptions, args []string) error {
+// RunOnTargets measures one target, or several at the same time, or says what would be done.
+func RunOnTargets(ctx context.Context, p *app.App, s *store.Store, o RunOptions, args []string) error {
 	named, err := severalTargets(p, o, s)
 	switch {
 	case err != nil:
 		return err
 	case len(named) == 0:
-		return experiment.RunOnOne(ctx, p, s, o, args)
+		return RunOnOne(ctx, p, s, o, args)
 	case o.Profile.Loads > 0:
 		return o.Profile.RefuseOnSeveral("several")
 	case o.AtOnce < 0:
@@ -60,12 +59,12 @@ func Run(ctx context.Context, p *app.App, s *store.Store, o experiment.RunOption
 	}
 	o.Budget = "" // parts have none of their own
 	t := &MultiTargetRun{App: p, Options: o, Store: s, args: args, named: named}
-	return experiment.Conduct(ctx, p, s, o.Request(lab.DesignRun, args), &targetsRun{Design: t, all: t})
+	return Conduct(ctx, p, s, o.Request(lab.DesignRun, args), &targetsRun{Design: t, all: t})
 }
 
 // targetsRun is a run on several targets, as long as it is not known that the names stand for one.
 type targetsRun struct {
-	experiment.Design
+	Design
 	all *MultiTargetRun
 }
 
@@ -75,8 +74,8 @@ func (r *targetsRun) Open(ctx context.Context) error {
 	if err == nil && len(r.all.Parts) == 1 && r.all.Options.Resume == "" {
 		one := r.all.Parts[0]
 		one.Role = ""
-		r.Design = experiment.Planned(r.all.App, r.all.Store, r.all.Options.DryRun,
-			&experiment.Run{Measurement: one, Args: r.all.args})
+		r.Design = Planned(r.all.App, r.all.Store, r.all.Options.DryRun,
+			&Run{Measurement: one, Args: r.all.args})
 	}
 	return err
 }
@@ -113,7 +112,7 @@ func (t *MultiTargetRun) Order() []plan.Repetition {
 	if t.sequential() {
 		of = t.Parts[0].Role // all have the same
 	}
-	all := experiment.Workload{Run: t.Run}
+	all := Workload{Run: t.Run}
 	all.Run.Cells = nil
 	for _, c := range t.Run.Cells {
 		if c.Arm == of {
@@ -126,9 +125,9 @@ func (t *MultiTargetRun) Order() []plan.Repetition {
 
 // joint is the run as the runner carries it out, with what is saved of it.
 func (t *MultiTargetRun) joint() runner.JointMeasurement {
-	saved := experiment.Measurement{Saved: t.savedOnce()}
+	saved := Measurement{Saved: t.savedOnce()}
 	j := runner.JointMeasurement{Plan: plan.Within(plan.Fixed(t.Order()),
-		experiment.BudgetOf(t.Options.Within, &saved)), Saved: t.Saved, Groups: map[string][]string{},
+		BudgetOf(t.Options.Within, &saved)), Saved: t.Saved, Groups: map[string][]string{},
 		AtOnce: t.Run.AtOnce}
 	for _, m := range t.Parts {
 		j.Measurements = append(j.Measurements, m.RunnerMeasurement())
@@ -136,7 +135,7 @@ func (t *MultiTargetRun) joint() runner.JointMeasurement {
 	for _, g := range t.groups() {
 		j.Groups[g.Name] = g.Arms
 	}
-	all := experiment.Measurement{Role: "all targets"}
+	all := Measurement{Role: "all targets"}
 	for _, c := range t.Run.Cells {
 		if c.Arm == runner.AllTargets || j.Groups[c.Arm] != nil {
 			j.Sums = append(j.Sums, t.titled(all.CellToRun(c)))
@@ -169,18 +168,18 @@ func (t *MultiTargetRun) titled(c runner.Cell) runner.Cell {
 }
 
 // Measure carries out the run.
-func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, failed error) {
+func (t *MultiTargetRun) Measure(ctx context.Context) (_ Measured, failed error) {
 	if t.isFleet() {
 		defer t.App.Footprint.WithLowMemory()() // loads run elsewhere
 	}
 	release, err := t.openEvents(ctx)
 	if err != nil {
-		return experiment.Measured{}, err
+		return Measured{}, err
 	}
 	defer func() { failed = errors.Join(failed, release()) }()
 	w, err := t.begin(ctx)
 	if err != nil {
-		return experiment.Measured{}, err
+		return Measured{}, err
 	}
 	j := t.joint()
 	show := progress.New(t.App, t.clock(j))
@@ -188,8 +187,8 @@ func (t *MultiTargetRun) Measure(ctx context.Context) (_ experiment.Measured, fa
 	j.Progress = show.Print
 	outcome, runErr := runner.RunJoint(ctx, j, w)
 	show.End()
-	all := experiment.Workload{Run: t.Run} // sums included
-	return experiment.Measured{Outcome: outcome, Run: t.Run, Planned: all.Planned()},
+	all := Workload{Run: t.Run} // sums included
+	return Measured{Outcome: outcome, Run: t.Run, Planned: all.Planned()},
 		errors.Join(runErr, t.end(ctx, w, outcome, runErr))
 }
 
@@ -202,7 +201,7 @@ func (t *MultiTargetRun) clock(j runner.JointMeasurement) progress.Source {
 	for i, r := range order {
 		order[i].Cell = lab.CellIn(r.Cell, runner.AllTargets)
 	}
-	clock := progress.NewOrderClock(j.Sums, experiment.NotSaved(order, t.Saved), t.Parts[0].Workload().Pause())
+	clock := progress.NewOrderClock(j.Sums, NotSaved(order, t.Saved), t.Parts[0].Workload().Pause())
 	return &sumClock{clock.Within(t.Options.Within)}
 }
 

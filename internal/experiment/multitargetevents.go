@@ -1,9 +1,8 @@
-package parallel
+package experiment
 
 import (
 	"context"
 
-	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -14,8 +13,8 @@ func (t *MultiTargetRun) planEvents() error {
 	for _, m := range t.Parts {
 		ends = append(ends, lab.RunTarget{Role: m.Role, Target: m.Target.Name()})
 	}
-	return experiment.PlanEventsOfAll(t.Parts, func(on string) (string, error) {
-		return experiment.EventTarget(t.App.AllKinds(), on, "", ends...)
+	return PlanEventsOfAll(t.Parts, func(on string) (string, error) {
+		return EventTarget(t.App.AllKinds(), on, "", ends...)
 	})
 }
 

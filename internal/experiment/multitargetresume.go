@@ -1,4 +1,4 @@
-package parallel
+package experiment
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
@@ -39,7 +38,7 @@ func (t *MultiTargetRun) Resume(ctx context.Context, b *store.Bundle) error {
 	if err := t.CheckDistinct(ctx); err != nil {
 		return err
 	}
-	err := t.forEachTarget(ctx, func(ctx context.Context, _ int, m *experiment.Measurement) error {
+	err := t.forEachTarget(ctx, func(ctx context.Context, _ int, m *Measurement) error {
 		if err := m.FindPlaceAgain(ctx); err != nil {
 			return err
 		}
@@ -59,7 +58,7 @@ func (t *MultiTargetRun) Resume(ctx context.Context, b *store.Bundle) error {
 }
 
 // partOf is what of a run one of its measurements is about: the cells of its arm, on its target.
-func partOf(run lab.Run, m *experiment.Measurement) lab.Run {
+func partOf(run lab.Run, m *Measurement) lab.Run {
 	role := m.Role
 	if m.Client != "" {
 		role = m.Client
@@ -73,8 +72,8 @@ func partOf(run lab.Run, m *experiment.Measurement) lab.Run {
 
 // CheckDistinct finds out where the places of all parts are, and refuses two names of one.
 func (t *MultiTargetRun) CheckDistinct(ctx context.Context) error {
-	err := t.forEachTarget(ctx, func(ctx context.Context, _ int, m *experiment.Measurement) (err error) {
-		m.Location, err = experiment.Locate(ctx, m.Target, m.Place())
+	err := t.forEachTarget(ctx, func(ctx context.Context, _ int, m *Measurement) (err error) {
+		m.Location, err = Locate(ctx, m.Target, m.Place())
 		return err
 	})
 	if err != nil {
@@ -85,8 +84,8 @@ func (t *MultiTargetRun) CheckDistinct(ctx context.Context) error {
 
 // checkSamePlace refuses two names of one machine for one place, and has those of one machine know of each other.
 func (t *MultiTargetRun) checkSamePlace() error {
-	seen := map[experiment.Location]*experiment.Measurement{}
-	last := map[string]*experiment.Measurement{}
+	seen := map[Location]*Measurement{}
+	last := map[string]*Measurement{}
 	for _, m := range t.Parts {
 		at := m.Location
 		if at.Machine == "" {

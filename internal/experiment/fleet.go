@@ -1,4 +1,4 @@
-package parallel
+package experiment
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/host"
@@ -123,7 +122,7 @@ func RolesOfMembers(prefix string, members []string) []string {
 
 // add makes a target a part of the run.
 func (t *MultiTargetRun) add(role string, tg host.Target) {
-	t.Parts = append(t.Parts, &experiment.Measurement{App: t.App, Options: optionsOf(t.Options, tg), Store: t.Store,
+	t.Parts = append(t.Parts, &Measurement{App: t.App, Options: optionsOf(t.Options, tg), Store: t.Store,
 		Target: tg, Role: role, Observer: len(t.Parts) > 0})
 }
 
@@ -145,7 +144,7 @@ func (t *MultiTargetRun) isFleet() bool { return len(t.Parts) >= runner.MinFleet
 // forEachTarget does something on each target, and where they are a fleet on some at the same time. What a visit to one
 // of a fleet takes is given back.
 func (t *MultiTargetRun) forEachTarget(ctx context.Context,
-	do func(ctx context.Context, i int, m *experiment.Measurement) error) error {
+	do func(ctx context.Context, i int, m *Measurement) error) error {
 	if !t.isFleet() {
 		for i, m := range t.Parts {
 			if err := do(ctx, i, m); err != nil {
@@ -166,7 +165,7 @@ func (t *MultiTargetRun) forEachTarget(ctx context.Context,
 // saveSnapshotEarly saves the first snapshot of one of a fleet. Here only those of its facts are kept that the first of
 // the fleet has otherwise: the header of a run has room for what a reader looks at, and nobody looks at a thousand
 // lists that are the same.
-func (t *MultiTargetRun) saveSnapshotEarly(m *experiment.Measurement) error {
+func (t *MultiTargetRun) saveSnapshotEarly(m *Measurement) error {
 	if t.earlyWriter != nil {
 		if err := t.earlyWriter.Facts(m.TargetRole(), store.Before, m.Before); err != nil {
 			return err
@@ -196,7 +195,7 @@ func (t *MultiTargetRun) compareAfterwards(ctx context.Context, w *store.Writer)
 	if err != nil {
 		return err
 	}
-	return t.forEachTarget(ctx, func(ctx context.Context, _ int, m *experiment.Measurement) error {
+	return t.forEachTarget(ctx, func(ctx context.Context, _ int, m *Measurement) error {
 		return m.CompareWithBefore(ctx, b, w)
 	})
 }
@@ -225,7 +224,7 @@ func (t *MultiTargetRun) fleetClock(j runner.JointMeasurement) *progress.OrderCl
 	for _, m := range t.Parts {
 		e := m.RunnerMeasurement()
 		cells = append(cells, e.Cells...)
-		left = append(left, experiment.NotSaved(m.Workload().Order(), m.Saved)...)
+		left = append(left, NotSaved(m.Workload().Order(), m.Saved)...)
 	}
 	c := progress.NewOrderClock(cells, left, t.Parts[0].Workload().Pause())
 	c.LaterTime /= time.Duration(j.AtOnce)

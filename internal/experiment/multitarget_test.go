@@ -1,11 +1,10 @@
-package parallel
+package experiment
 
 import (
 	"reflect"
 	"testing"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner"
 )
@@ -27,7 +26,7 @@ func TestRolesOfSeveralTargets(t *testing.T) {
 func TestHeaderOfSeveralTargets(t *testing.T) {
 	whole := &MultiTargetRun{}
 	for _, role := range []string{"a", "b"} {
-		m := &experiment.Measurement{Role: role,
+		m := &Measurement{Role: role,
 			Run: lab.Run{ID: "R", Targets: []lab.RunTarget{{Role: app.StorageRole, Target: "ssh://" + role}},
 				Cells: []lab.Cell{{ID: "read", Arm: lab.OnlyArm, Repetitions: 2},
 					{ID: "write", Arm: lab.OnlyArm, Repetitions: 2}},

@@ -1,10 +1,9 @@
-package parallel
+package experiment
 
 import (
 	"context"
 	"errors"
 
-	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
@@ -27,7 +26,7 @@ func (t *MultiTargetRun) begin(ctx context.Context) (*store.Writer, error) {
 			err = m.BringPrograms(ctx, w)
 		}
 	}
-	return experiment.OrInterrupt(w, err)
+	return OrInterrupt(w, err)
 }
 
 func (t *MultiTargetRun) open() (*store.Writer, error) {
@@ -48,14 +47,14 @@ func (t *MultiTargetRun) open() (*store.Writer, error) {
 
 // end leaves all places clean and closes the bundle of a run that ended with runErr. Its error is what went wrong here.
 func (t *MultiTargetRun) end(ctx context.Context, w *store.Writer, outcome runner.Outcome, runErr error) error {
-	return experiment.CloseBundle(w, outcome, runErr, func() error {
+	return CloseBundle(w, outcome, runErr, func() error {
 		var errs []error
 		for _, m := range t.Parts {
 			errs = append(errs, m.CleanDevice(ctx))
 		}
 		return errors.Join(errs...)
 	}, func() error { return t.compareAfterwards(ctx, w) },
-		func(r *lab.Run) { experiment.SetWarnings(r, t.warnings(t.runWarnings()), outcome) })
+		func(r *lab.Run) { SetWarnings(r, t.warnings(t.runWarnings()), outcome) })
 }
 
 // runWarnings are the warnings that an earlier part of the run had.

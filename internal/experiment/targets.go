@@ -1,11 +1,10 @@
-package parallel
+package experiment
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
@@ -20,7 +19,7 @@ type NamedTarget struct {
 
 // severalTargets are those that the command line, or the run that is to be resumed, measures at the same time; none
 // where there is one.
-func severalTargets(p *app.App, o experiment.RunOptions, s *store.Store) ([]NamedTarget, error) {
+func severalTargets(p *app.App, o RunOptions, s *store.Store) ([]NamedTarget, error) {
 	if o.Resume == "" {
 		named, err := rolesOf(o.On)
 		if len(o.On) < 2 && (err != nil || len(named) == 0 || !p.Traits(named[0].Name).Several) {
@@ -70,7 +69,7 @@ func rolesOf(on []string) ([]NamedTarget, error) {
 }
 
 // optionsOf are those for one of the targets. fio is brought to those that files can be copied to.
-func optionsOf(o experiment.RunOptions, t host.Target) experiment.RunOptions {
+func optionsOf(o RunOptions, t host.Target) RunOptions {
 	if _, receives := t.(host.Receiver); !receives {
 		o.BringFio = ""
 	}
