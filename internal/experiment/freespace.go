@@ -10,6 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/runner/workspace"
 	"github.com/headroom/headroom/internal/suite"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -89,6 +90,39 @@ func OnOneFilesystem(ctx context.Context, t host.Target, a, b lab.Place) (bool, 
 	}
 	numbers := strings.Fields(string(out.Stdout))
 	return len(numbers) == 2 && numbers[0] == numbers[1], nil
+}
+
+// securePlace makes sure that the place can be measured: room for a scratch file, a device that is free and not too
+// much to write.
+func (m *Measurement) securePlace(ctx context.Context) error {
+	warnActiveRuns(m.App, m.Store, m.Target.Name(), m.Place().Disks) // before a device is read, which can take hours
+	var err error
+	switch m.Place().Kind {
+	case lab.Directory:
+		var beside []lab.Place
+		for other := m.Concurrent; other != nil; other = other.Concurrent {
+			if other.Target.Name() == m.Target.Name() {
+				beside = append(beside, other.Place())
+			}
+		}
+		if m.SharedScratch == nil {
+			err = checkFreeSpace(ctx, m.Target, m.Place(), beside)
+		}
+	case lab.Device:
+		err = m.hold(ctx)
+	case lab.NoPlace:
+	}
+	if err == nil {
+		err = workspace.CheckPlace(ctx, m.Target, m.Place(), m.Run.Cells)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := workspace.FindTools(ctx, m.Target, m.Run.Cells); err != nil {
+		return err
+	}
+	m.maxWrites, err = m.Workload().writeLimit(m.Options.MaxWrites)
+	return err
 }
 
 // Size reads an amount that the user typed. It is fio's notation without its decimal Ki and Mi: here 4GiB is

@@ -29,6 +29,18 @@ type inspection struct {
 	warnings []lab.Warning
 }
 
+// hold holds the devices of the place, once they are proved to be free for the cells.
+func (m *Measurement) hold(ctx context.Context) error {
+	i := inspection{target: m.Target, cells: m.Run.Cells, destroy: m.Options.Destroy, sampled: m.Options.Sampled,
+		reading: reading{m.App, m.Options.DryRun.Asked()}, warnings: m.Run.Warnings}
+	for other := m.Concurrent; other != nil; other = other.Concurrent {
+		i.beside = append(i.beside, other.held.devices()...)
+	}
+	err := i.hold(ctx, &m.Run.Targets[0].Place)
+	m.held, m.Run.Warnings = i.held, i.warnings
+	return err
+}
+
 // hold holds the devices of a place, and gives the place their names and their size.
 func (i *inspection) hold(ctx context.Context, place *lab.Place) (err error) {
 	if place.Members != nil {
