@@ -2,18 +2,18 @@ package lab
 
 import "slices"
 
-// Absence says why a run has no level of a load that it was meant to measure.
+// Absence is the reason why a run has no level of a load that it was meant to measure.
 type Absence string
 
 // The kinds of absences.
 const (
 	// LoadFailed: all repetitions failed.
 	LoadFailed Absence = "failed"
-	// MeasuredZero: the load did nothing in the time that it had.
+	// MeasuredZero: the load completed nothing in its time.
 	MeasuredZero Absence = "zero"
 	// NotReached: the run ended before the load.
 	NotReached Absence = "not-reached"
-	// NoValue: the load has values, and none of the metric.
+	// NoValue: the load has values, but none of the metric.
 	NoValue Absence = "no-value"
 	// SomeFailed: there is a level, but some repetitions failed.
 	SomeFailed Absence = "some-failed"
@@ -21,16 +21,17 @@ const (
 	ZeroIsBest Absence = "zero-is-best"
 )
 
-// Absences are the kinds of absences, the gravest first.
+// Absences returns all kinds of absence, the gravest first.
 func Absences() []Absence {
 	return []Absence{LoadFailed, MeasuredZero, NotReached, NoValue, SomeFailed, ZeroIsBest}
 }
 
-// Outage reports whether the load did nothing, rather than that too little is known of it.
+// Outage reports whether the load did nothing. For the other kinds too little is known.
 func (a Absence) Outage() bool { return a == LoadFailed || a == MeasuredZero }
 
-// DidNothing reports whether a load did nothing, by its values: the metric is 0 and more of it is better, or it is
-// absent or 0 since the rate that decides about its direction is 0. own are the metrics that the load names itself.
+// DidNothing reports whether a load did nothing, judged by its values. That is so if the metric is 0 and higher is
+// better, or if the metric is absent or 0 because the deciding rate of its direction is 0. own are the metrics that the
+// load defines itself.
 func DidNothing(own map[string]MetricInfo, metric string, values map[string]float64) bool {
 	if v, ok := values[metric]; ok && (v != 0 || MetricOf(own, metric).Better == Higher) {
 		return v == 0
@@ -42,7 +43,7 @@ func DidNothing(own map[string]MetricInfo, metric string, values map[string]floa
 	})
 }
 
-// Outage is a load that has no figure in an arm where it was run: it failed each time, or measured 0, which has no
+// Outage is a load without a figure in an arm where it was run: it failed each time, or it measured 0, which has no
 // ratio to anything.
 type Outage struct {
 	Cell  string `json:"cell"`
@@ -58,9 +59,9 @@ type Outage struct {
 // Whole reports whether no repetition had a figure.
 func (o Outage) Whole() bool { return o.Failed+o.Zero == o.N }
 
-// OutagesOf returns the outages of a load by the values of its repetitions, of which one that failed has none: one if
-// it failed each time, else one for each of the metrics that measured 0. own are the metrics that the load names
-// itself.
+// OutagesOf returns the outages of a load, judged by the values of its repetitions. A failed repetition has no values.
+// If every repetition failed there is one outage, otherwise one for each metric that measured 0. own are the metrics
+// that the load defines itself.
 func OutagesOf(load Outage, own map[string]MetricInfo, metrics []string, repetitions []map[string]float64) []Outage {
 	load.N, load.Failed = len(repetitions), 0
 	for _, values := range repetitions {
@@ -86,9 +87,9 @@ func OutagesOf(load Outage, own map[string]MetricInfo, metrics []string, repetit
 	return out
 }
 
-// Stands reports whether a repetition measured 0 of a metric, also where less of it is better, or did nothing: a load
-// that sets its own pace is judged by its latency, and has none then. One that failed has no values, and does not
-// stand.
+// Stands reports whether a repetition stood still: it measured 0 of a metric, even one of which less is better, or it
+// did nothing. A load that sets its own pace is judged by its latency, which is absent if it did nothing. A failed
+// repetition has no values and does not count as standing still.
 func Stands(own map[string]MetricInfo, metric string, values map[string]float64) bool {
 	if len(values) == 0 {
 		return false

@@ -9,18 +9,18 @@ const (
 	DesignRun Design = "run"
 	// DesignSoak measures one load for a long time.
 	DesignSoak Design = "soak"
-	// DesignProfile measures the cells of a suite to have them profiled.
+	// DesignProfile measures the cells of a suite to profile them.
 	DesignProfile Design = "profile"
-	// DesignLive compares two sides that are measured in turn, DesignLayers the layers of a host's storage.
+	// DesignLive compares two sides whose repetitions alternate. DesignLayers measures the layers of a host's storage.
 	DesignLive   Design = "live"
 	DesignLayers Design = "layers"
-	// DesignLadder climbs from memory to the whole system, DesignNetworkLadder from a loopback to all ports.
+	// DesignLadder climbs from memory to the whole system. DesignNetworkLadder climbs from a loopback to all ports.
 	DesignLadder        Design = "ladder"
 	DesignNetworkLadder Design = "network-ladder"
-	// DesignNet measures pairs of a client and a server, DesignInterference what loads take from each other.
+	// DesignNet measures pairs of a client and a server. DesignInterference measures how loads slow each other down.
 	DesignNet          Design = "net"
 	DesignInterference Design = "interference"
-	// DesignNFS measures the ways to an NFS server, one after the other.
+	// DesignNFS measures the paths to an NFS server, one after the other.
 	DesignNFS Design = "nfs"
 	// DesignSweep, DesignAblation and DesignBisection vary settings.
 	DesignSweep     Design = "sweep"
@@ -28,7 +28,7 @@ const (
 	DesignBisection Design = "bisect"
 )
 
-// MadeBy is the design of a run. Runs that were made before headers recorded one show it by what else they have.
+// MadeBy returns the design of a run. For runs made before headers recorded a design it is derived from other fields.
 func (r Run) MadeBy() Design {
 	level := func(name string) bool { return len(r.Arms) > 0 && r.Arms[0].Levels[name] != "" }
 	switch {
@@ -55,13 +55,13 @@ func (r Run) MadeBy() Design {
 	}
 }
 
-// HasParts says that the arms of an experiment were each measured as a run by itself would be: what follows a suite
-// over its runs follows each of them.
+// HasParts reports whether each arm of an experiment was measured like a separate run. The history of a suite includes
+// each of these arms.
 func (d Design) HasParts() bool {
 	return d == DesignLive || d == DesignLayers || d == DesignLadder || d == DesignNFS
 }
 
-// Command is the command that measures by a design: "compare --live".
+// Command returns the command that measures by a design: "compare --live".
 func (d Design) Command() string {
 	switch d {
 	case DesignLive, DesignLayers:
@@ -74,5 +74,5 @@ func (d Design) Command() string {
 	return string(d)
 }
 
-// Resume is the command that goes on with an interrupted run, of an ID as people type it.
+// Resume returns the command that resumes an interrupted run. id is its ID as people type it.
 func (d Design) Resume(id string) string { return "headroom " + d.Command() + " --resume " + id }

@@ -1,11 +1,11 @@
-// Package lab is the vocabulary of headroom as types: runs and what they are made of, metrics and their
-// units, facts, warnings, and the kinds of error that decide an exit code.
+// Package lab is the vocabulary of headroom as types: runs and their parts, metrics and their units, facts, warnings,
+// and the kinds of error that decide an exit code.
 //
-// Everything is held in base units (seconds, bytes, operations per second); scaling to microseconds or
-// GiB/s happens where a person reads it, never here. The package imports the standard library only, so that
-// every other package can speak these words without pulling anything in.
+// Everything is held in base units (seconds, bytes, operations per second). Scaling to microseconds or GiB/s happens
+// where a person reads it, never here. The package imports the standard library only, so that every other package can
+// use it without further dependencies.
 //
-// How the words hang together:
+// How the types relate:
 //
 //	Run          everything one command measured
 //	  Place      what was measured: a directory or a device on a Target

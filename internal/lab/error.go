@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Kind of an error decides the exit code and nothing else; cli holds the one table.
+// Kind of an error. It decides the exit code and nothing else; package cli has the only table.
 type Kind int
 
-// The kinds. Failure is the zero value: an error that nobody classified is a failure.
+// The kinds. Failure is the zero value: an error that was not classified is a failure.
 const (
 	Failure   Kind = iota // something that should have worked did not
 	Usage                 // the command line or an input file is wrong
@@ -18,8 +18,8 @@ const (
 	Cancelled             // the user stopped it
 )
 
-// Error says what failed, where, and the way out. It prints on several lines: the fault, the command as typed
-// when one was run, and the hints.
+// Error describes what failed, where, and what to try. It prints on several lines: the fault, then the failed command
+// if there is one, its output, and the hints.
 type Error struct {
 	Kind Kind
 	// What failed, in lower case without a full stop: "/dev/sdb is not empty: it holds an ext4 file system".
@@ -28,9 +28,9 @@ type Error struct {
 	Target string
 	// Command that failed, one element an argument.
 	Command []string
-	// Output of the command. Of what is long the two ends are shown.
+	// Output of the command. Only the two ends of a long output are printed.
 	Output string
-	// Hints are what to try, one sentence each.
+	// Hints are suggestions what to try, one sentence each.
 	Hints []string
 	// Err is the cause.
 	Err error
@@ -53,7 +53,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Details are the lines to print below the error: the command as it can be pasted, its output, the hints.
+// Details returns the lines to print below the error: the command, quoted so that it can be pasted, its output, the
+// hints.
 func (e *Error) Details() []string {
 	var lines []string
 	if len(e.Command) > 0 {
@@ -68,7 +69,7 @@ func (e *Error) Details() []string {
 	return lines
 }
 
-// KindOf finds the kind of an error anywhere in its chain; several joined errors have the kind of the first.
+// KindOf returns the kind of the first Error in the chain of err, or Failure.
 func KindOf(err error) Kind {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind

@@ -1,25 +1,26 @@
 package lab
 
-// Event is what is done on purpose while a load goes on: a link is cut, a server restarts. Either a command is carried
-// out, or a factor is set.
+// Event is a disturbance that is caused on purpose during a load: a link is cut, a server restarts. Either a command is
+// run, or a factor is set.
 type Event struct {
-	// At is how many seconds after the start of what counts of the load. For is how many seconds later it is undone, at
-	// the end of the load at the latest; 0 where it ends by itself.
+	// At is when the event happens, in seconds after the measured part of the load begins. For is how many seconds
+	// later it is undone, at the end of the load at the latest; 0 if the event ends by itself.
 	At  float64 `json:"at"`
 	For float64 `json:"for,omitempty"`
-	// Target that it is done on, by its name.
+	// Target is the name of the target on which the event happens.
 	Target string `json:"target"`
-	// Named are the words of an event that is known by its name; Command and Undo are what it came to on the target.
+	// Named are the words of a built-in event, which is known by its name. Command and Undo are the commands that it
+	// was resolved to on the target.
 	Named   []string `json:"named,omitempty"`
 	Command []string `json:"command,omitempty"`
 	Undo    []string `json:"undo,omitempty"`
 	Factor  string   `json:"factor,omitempty"`
 	Level   string   `json:"level,omitempty"`
-	// ExpectedShare is the share of the rate that it should leave; 0 where nobody said.
+	// ExpectedShare is the share of the rate that should remain during the event; 0 if not stated.
 	ExpectedShare float64 `json:"left,omitempty"`
 }
 
-// Text is what is done, as one would type it.
+// Text returns the event as one would type it.
 func (e Event) Text() string {
 	switch {
 	case e.Factor != "":
@@ -30,10 +31,10 @@ func (e Event) Text() string {
 	return ShellQuote(e.Command)
 }
 
-// HasUndo says whether it is undone, and does not end by itself.
+// HasUndo reports whether the event is undone; other events end by themselves.
 func (e Event) HasUndo() bool { return e.Factor != "" || len(e.Undo) > 0 || e.For > 0 }
 
-// EventResult are what became of the events of a load, with its rate in fine steps.
+// EventResult is the outcome of the events of a load, with the load's rate in fine steps.
 type EventResult struct {
 	// Rate of all directions together, in the metric's unit.
 	Rate Series `json:"rate"`
@@ -41,15 +42,16 @@ type EventResult struct {
 	Each []Occurrence `json:"each"`
 }
 
-// Occurrence is when an event was carried out, in seconds from the start of the rate, and for how long: Took and
-// UndoTook are how long its commands ran.
+// Occurrence is when an event was carried out and undone, in seconds from the start of the rate. Took and UndoTook are
+// how long its commands ran.
 type Occurrence struct {
 	At       float64 `json:"at"`
 	Took     float64 `json:"took"`
 	Undone   float64 `json:"undone,omitempty"`
 	UndoTook float64 `json:"undo_took,omitempty"`
-	// Uncertainty is by how much the moments may be wrong.
+	// Uncertainty is by how much these times may be wrong.
 	Uncertainty float64 `json:"unsure"`
-	// Failed is why it was not carried out, in a line; it did not come then, or not as it was meant.
+	// Failed is the reason, in one line, why the event was not carried out; the event then did not happen, or not as
+	// intended.
 	Failed string `json:"failed,omitempty"`
 }

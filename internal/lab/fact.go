@@ -1,10 +1,10 @@
 package lab
 
-// Fact is one observed property of a target: a key, a value and where it was read, or the reason why it
-// is unknown. A blank value with no reason is a value that really is blank.
+// Fact is one observed property of a target: a key, a value and where it was read, or the reason why it is unknown. A
+// blank value without a reason is a value that really is blank.
 type Fact struct {
 	Key string `json:"fact"`
-	// About names the thing among several of its class that the fact is about, as the kernel does: "nvme0n1" for
+	// About names which of several things of a class the fact is about, as the kernel names it: "nvme0n1" for
 	// disk.queue.scheduler, "eth0.100" for nic.mtu, "/srv" for mount.options. Empty for the machine as a whole.
 	About   string `json:"about,omitempty"`
 	Value   string `json:"value,omitempty"`

@@ -2,11 +2,12 @@ package lab
 
 import "strconv"
 
-// FlushDominates is the share of its time from which on a load of synced writes measures flushes more than writes.
+// FlushDominates is the share of time spent in flushes from which a load of synced writes measures flushes more than
+// writes.
 const FlushDominates = 0.5
 
-// FlushShare returns the share of its time that a load of synced writes (fsync or fdatasync, fio's options) spends in
-// flushes, by the mean latencies of both. It is not known where the load does not flush, or a latency is missing.
+// FlushShare returns the share of time that a load of synced writes (fsync or fdatasync, fio's options) spends in
+// flushes, computed from the mean latencies of both. It is unknown if the load does not flush, or a latency is missing.
 func FlushShare(params map[string]string, value func(metric string) (float64, bool)) (share float64, known bool) {
 	every := 0.0 // writes for each flush
 	for _, option := range []string{"fsync", "fdatasync"} {

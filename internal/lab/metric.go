@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// Unit is a base unit. Metrics are kept in these and nothing else.
+// Unit is a base unit. Metrics are kept in base units only.
 type Unit string
 
 // The base units.
 const (
 	PerSecond      Unit = "1/s"
 	BytesPerSecond Unit = "B/s"
-	BitsPerSecond  Unit = "bit/s" // of networks, whose links are rated so
+	BitsPerSecond  Unit = "bit/s" // of networks, whose links are rated in bits
 	Seconds        Unit = "s"
-	Share          Unit = "1"    // a part of one: CPU share, cache hit share
-	PerOperation   Unit = "s/op" // CPU seconds an operation
-	JoulesPerOp    Unit = "J/op" // energy an operation
+	Share          Unit = "1"    // a fraction: CPU share, cache hit share
+	PerOperation   Unit = "s/op" // CPU seconds per operation
+	JoulesPerOp    Unit = "J/op" // energy per operation
 	Count          Unit = "count"
 )
 
-// What an operation costs: CPU time of the load's own process, CPU time of the whole machine that it runs on (of a
-// guest the one that the guest runs on), and energy of that machine's processors.
+// Costs of an operation: CPU time of the load's own process, CPU time of the whole machine that it runs on (for a
+// guest, its host), and energy of that machine's processors.
 const (
 	CPUPerIO     = "cpu.per_io"
 	HostCPUPerIO = "host_cpu.per_io"
 	EnergyPerIO  = "energy.per_io"
 )
 
-// How the loads of several targets that were started together kept together, in seconds: how far apart the first and
-// the last of them started and how far that may be wrong, when the first and the last was done after the first start,
-// and how long all were running.
+// How simultaneous the loads of several targets were that were started together, in seconds: the time between the first
+// and the last start and its uncertainty, the times from the first start to the first and the last end, and how long
+// all were running.
 const (
 	togetherPrefix   = "together."
 	StartSkew        = togetherPrefix + "apart"
@@ -40,18 +40,18 @@ const (
 	CommonSeconds    = togetherPrefix + "seconds"
 )
 
-// What an event did to the load that it happened during: the longest time without anything, the time until the rate was
-// back, both in seconds, and by what share the lowest step lay below what was usual.
+// Effects of an event on a load: the longest time without any operation and the time until the rate recovered, both in
+// seconds, and the depth of the lowest step below the usual rate, as a share of that rate.
 const (
 	EventStall    = "event.stall"
 	EventRecovery = "event.recovery"
 	EventDip      = "event.dip"
 )
 
-// Downtime is how many seconds a guest stood still while it was moved to another host.
+// Downtime is how many seconds a guest was stopped while it was moved to another host.
 const Downtime = "downtime"
 
-// Better says which way a metric improves.
+// Better is the direction in which a metric improves.
 type Better string
 
 // The two ways.
@@ -60,8 +60,8 @@ const (
 	Lower  Better = "lower"
 )
 
-// Directions of storage I/O, as fio names them. Sync is the latency of fsync and fdatasync; Mixed stands for
-// fio's unified_rw_reporting=mixed, where reads and writes cannot be distinguished any more.
+// Directions of storage I/O, as fio names them. Sync is for fsync and fdatasync. Mixed is for fio's
+// unified_rw_reporting=mixed, which does not distinguish reads from writes.
 const (
 	Read  = "read"
 	Write = "write"
@@ -76,9 +76,9 @@ const (
 	Receive = "receive"
 )
 
-// Request is the direction of requests and their answers, which is none: their latency is the time from the one to the
-// other, there and back. RequestRate are the answers a second, RequestsLost the share of requests without one. SendRate
-// and ReceiveRate are messages a second in one direction.
+// Request is used in place of a direction for requests and their answers: its latency is the round-trip time.
+// RequestRate is answers a second, RequestsLost the share of requests without an answer. SendRate and ReceiveRate are
+// messages a second in one direction.
 const (
 	Request      = "request"
 	RequestRate  = "request.rate"
@@ -93,10 +93,10 @@ const (
 	ServerCPU = "cpu.server"
 )
 
-// Directions in the order in which they are shown.
+// Directions returns the directions of storage in the order in which they are shown.
 func Directions() []string { return []string{Read, Write, Trim, Sync, Mixed} }
 
-// Quantiles are the latency quantiles that become metrics, with the names they carry: "read.latency.p99".
+// Quantiles returns the latency quantiles that become metrics, with their names: "read.latency.p99".
 func Quantiles() []Quantile {
 	return []Quantile{{"p50", 0.50}, {"p90", 0.90}, {"p95", 0.95}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}}
 }
@@ -107,11 +107,11 @@ type Quantile struct {
 	Q    float64
 }
 
-// MetricInfo is what is known of a metric: from its name alone, or because the suite that names it says so.
+// MetricInfo describes a metric, either derived from its name or as its suite defines it.
 type MetricInfo struct {
 	Unit   Unit   `json:"unit"`
 	Better Better `json:"better"`
-	// Decides marks the metrics of a cell's own that comparisons decide on.
+	// Decides marks the suite's own metrics that comparisons decide on.
 	Decides bool `json:"decides,omitempty"`
 }
 
@@ -125,7 +125,7 @@ type MetricInfo struct {
 //	cpu.client, cpu.server (of a network's load generator, shares of one core),
 //	cpu.user, cpu.system (shares of one core, summed over jobs), cpu.per_io, host_cpu.per_io, energy.per_io, elapsed
 //
-// An unknown name is a count that should be high, so that a metric newer than this program still shows.
+// An unknown name is a count of which more is better, so that metrics newer than this program are still shown.
 func Metric(name string) MetricInfo {
 	switch {
 	case strings.HasSuffix(name, ".iops"), name == RequestRate, name == SendRate, name == ReceiveRate:
@@ -157,23 +157,24 @@ func Metric(name string) MetricInfo {
 	}
 }
 
-// IOPS is the name of a direction's rate of operations. With Bandwidth and Latency no name is spelt by hand.
+// IOPS returns the name of a direction's rate of operations. IOPS, Bandwidth and Latency exist so that no name is spelt
+// by hand.
 func IOPS(direction string) string { return direction + ".iops" }
 
-// Bandwidth is the name of a direction's bandwidth.
+// Bandwidth returns the name of a direction's bandwidth.
 func Bandwidth(direction string) string { return direction + ".bandwidth" }
 
-// Bitrate is the name of a network direction's goodput.
+// Bitrate returns the name of a network direction's goodput.
 func Bitrate(direction string) string { return direction + ".bitrate" }
 
-// Retransmits is the name of how many segments of a network direction were sent again.
+// Retransmits returns the name of the count of retransmitted segments of a network direction.
 func Retransmits(direction string) string { return direction + ".retransmits" }
 
-// Latency is the name of a direction's latency; part is "mean", "min", "max" or the name of a quantile.
+// Latency returns the name of a direction's latency. part is "mean", "min", "max" or the name of a quantile.
 func Latency(direction, part string) string { return direction + ".latency." + part }
 
-// CutMetric takes a metric name apart: "read.latency.p99.9" is the direction read, the quantity latency and the part
-// p99.9. A name that starts with no direction ("cpu.user") has an empty one.
+// CutMetric splits a metric name: "read.latency.p99.9" is the direction read, the quantity latency and the part p99.9.
+// For a name that does not start with a direction ("cpu.user") the direction is empty.
 func CutMetric(name string) (direction, quantity, part string) {
 	head, rest, found := strings.Cut(name, ".")
 	if !found || !slices.Contains(Directions(), head) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// MetricText describes a kind of metrics for people. What is measured in several directions, or has several parts, is
-// one kind: its name has DIRECTION and PART in their places.
+// MetricText describes a kind of metrics for people. A quantity that is measured in several directions or has several
+// parts is one kind: its name contains the placeholders DIRECTION and PART.
 type MetricText struct {
 	Name       string
 	What       string
@@ -14,7 +14,8 @@ type MetricText struct {
 	Parts      []string
 }
 
-// MetricTexts are the kinds of metrics that headroom itself knows, those of storage first. A suite can name others.
+// MetricTexts returns the kinds of metrics that headroom itself knows, those of storage first. A suite can define
+// others.
 func MetricTexts() []MetricText {
 	parts := []string{"mean", "min", "max"}
 	for _, q := range Quantiles() {
@@ -67,7 +68,7 @@ func MetricTexts() []MetricText {
 	}
 }
 
-// Names of all metrics of the kind: "read.latency.p99".
+// Names returns the names of all metrics of the kind: "read.latency.p99".
 func (t MetricText) Names() []string {
 	var names []string
 	for _, d := range orNone(t.Directions) {
@@ -78,7 +79,7 @@ func (t MetricText) Names() []string {
 	return names
 }
 
-// orNone has one empty text where a list has none.
+// orNone returns the list, or one empty string if the list is empty.
 func orNone(list []string) []string {
 	if len(list) == 0 {
 		return []string{""}
@@ -86,10 +87,10 @@ func orNone(list []string) []string {
 	return list
 }
 
-// Info is what all metrics of the kind have in common.
+// Info returns the properties that all metrics of the kind share.
 func (t MetricText) Info() MetricInfo { return Metric(t.Names()[0]) }
 
-// Combined says how the values of repetitions become the number that reports show.
+// Combined describes how the values of repetitions become the number that reports show.
 func (t MetricText) Combined() string {
 	text := "the median of the repetitions; the interval covers the true median"
 	if len(t.Parts) > 0 {
@@ -99,8 +100,8 @@ func (t MetricText) Combined() string {
 	return text
 }
 
-// FindMetrics finds the kinds that a name stands for, in any case: "read.iops", "DIRECTION.iops", and where no metric
-// has just that name, part of one: "iops", "p99", "latency".
+// FindMetrics returns the kinds that match a name, in any case: "read.iops", "DIRECTION.iops". If no metric has exactly
+// that name, part of one suffices: "iops", "p99", "latency".
 func FindMetrics(name string) []MetricText {
 	name = strings.ToLower(name)
 	var exact, inside []MetricText
@@ -111,7 +112,7 @@ func FindMetrics(name string) []MetricText {
 		switch {
 		case slices.Contains(names, name):
 			exact = append(exact, t)
-		case name == area || slices.Contains(t.Directions, name): // they say of what a metric is, not what it is
+		case name == area || slices.Contains(t.Directions, name): // an area or a direction alone does not name a metric
 		case slices.ContainsFunc(names, holds):
 			inside = append(inside, t)
 		}

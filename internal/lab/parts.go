@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// An experiment of several arms that are each measured on a target of their own, in turn or at the same time, is one
-// run. Part reads one of its arms as if it were a run by itself, and Join makes the run of such parts.
+// An experiment whose arms are each measured on a separate target, alternately or at the same time, is one run. Part
+// returns one of its arms as a separate run. Join makes the run from such parts.
 
-// OnlyArm is the arm without levels of a run that has one, and StorageRole the role of its target.
+// OnlyArm is the ID of the only arm of a run that has one arm without levels. StorageRole is the role of its target.
 const (
 	OnlyArm     = "1"
 	StorageRole = "storage"
 )
 
-// The levels by which arms are distinguished that are the same otherwise: targets that are measured at the same time,
-// and the two sides of a comparison. They are no conditions of what an arm measured.
+// Levels that distinguish arms which are otherwise the same: the target, where several are measured at the same time,
+// and the side of a comparison. They are not conditions of the measurement.
 const (
 	TargetLevel = "target"
 	SideLevel   = "side"
 )
 
-// ArmSuite is the suite of an arm that measures another than the first arm of its run.
+// ArmSuite is the suite of an arm, if it is not the suite of the run's first arm.
 type ArmSuite struct {
 	Name string `json:"name"`
 	Text string `json:"text,omitempty"`
@@ -29,18 +29,18 @@ type ArmSuite struct {
 	Pause float64 `json:"pause,omitempty"`
 }
 
-// ArmStage is what an arm has of its own that is a stage of an experiment with an NFS server.
+// ArmStage is the part of an arm that describes its stage of an experiment with an NFS server.
 type ArmStage struct {
-	// Requested is what it was called before it was known what came of it.
+	// Requested is the stage's name before its outcome was known.
 	Requested string `json:"asked"`
-	// Events of its loads.
+	// Events of the arm's loads.
 	Events []Event `json:"events,omitempty"`
 }
 
-// CellIn is the name of a cell in one of several arms that are parts of a run.
+// CellIn returns the name of a cell in a run of several parts; arm is the cell's part.
 func CellIn(cell, arm string) string { return cell + "@" + arm }
 
-// CutArm splits a name of such a part, RUN:ARM. Both are empty where there is no arm.
+// CutArm splits the name of a part, RUN:ARM. Both results are empty if the name has no arm.
 func CutArm(name string) (run, arm string) {
 	if i := strings.LastIndexByte(name, ':'); i > 0 && i < len(name)-1 {
 		return name[:i], name[i+1:]
@@ -48,7 +48,7 @@ func CutArm(name string) (run, arm string) {
 	return "", ""
 }
 
-// PartNames are the arms of a run that are parts of it: those that have a target of their own.
+// PartNames returns the arms that are parts of the run: those with a separate target each.
 func (r Run) PartNames() []string {
 	var names []string
 	for _, a := range r.Arms {
@@ -59,12 +59,12 @@ func (r Run) PartNames() []string {
 	return names
 }
 
-// target is the index of that of a role; -1 for none.
+// target returns the index of the target with a role; -1 for none.
 func (r Run) target(role string) int {
 	return slices.IndexFunc(r.Targets, func(t RunTarget) bool { return t.Role == role })
 }
 
-// Part is one of these arms as a run by itself. Its ID is that of the whole with the arm behind a colon.
+// Part returns one of the run's parts as a separate run. Its ID is the ID of the whole run, a colon and the arm.
 func (r Run) Part(arm string) Run {
 	p := r
 	p.Design = r.MadeBy()
@@ -109,7 +109,7 @@ func (r Run) Part(arm string) Run {
 	return p
 }
 
-// withFacts are facts with others in place of those of the same keys.
+// withFacts returns facts with those in own added; they replace facts with the same keys.
 func withFacts(facts, own []Fact) []Fact {
 	same := func(f Fact) func(Fact) bool {
 		return func(o Fact) bool { return o.Key == f.Key && o.About == f.About }
@@ -118,7 +118,7 @@ func withFacts(facts, own []Fact) []Fact {
 	return append(all, own...)
 }
 
-// warningsOfPart are those of all parts, and those of one, which begin with its name.
+// warningsOfPart returns the warnings that are common to all parts, and those of one part, which begin with its name.
 func warningsOfPart(all []Warning, arm string, arms []string) []Warning {
 	var own []Warning
 	for _, w := range all {
@@ -134,8 +134,8 @@ func warningsOfPart(all []Warning, arm string, arms []string) []Warning {
 	return own
 }
 
-// Join is the run whose parts are others, by the names of their arms. Its header is that of the first, and what only
-// some parts say of themselves is reported with their names.
+// Join returns the run that consists of parts, which become arms of the given names. The first part's header becomes
+// the run's. A warning that only some parts have gets their names.
 func Join(parts []Run, arms []string) Run {
 	whole := parts[0]
 	whole.Targets, whole.Arms, whole.Cells = nil, nil, nil
@@ -163,13 +163,13 @@ func Join(parts []Run, arms []string) Run {
 	return whole
 }
 
-// SetParts takes from a joined header what its parts may have changed.
+// SetParts copies those fields of a joined header that its parts may have changed.
 func (r *Run) SetParts(joined Run) {
 	r.Targets, r.Arms, r.Cells, r.Warnings = joined.Targets, joined.Arms, joined.Cells, joined.Warnings
 	r.Terms = joined.Terms
 }
 
-// JoinWarnings adds those of the parts to some of the whole. What all parts say alike is reported once.
+// JoinWarnings adds the warnings of the parts to those of the whole. A warning that all parts share is reported once.
 func JoinWarnings(of []Warning, parts []Run, arms []string) []Warning {
 	all := slices.Clone(of)
 	same := func(w Warning) func(Warning) bool {

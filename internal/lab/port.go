@@ -1,20 +1,20 @@
 package lab
 
-// PortTraffic is what went through a port of one end during a test of a network, or of the client of a file server
-// during a load, as the kernel counted it there.
+// PortTraffic is the traffic of a network port during a load, as the kernel of its machine counted it. The machine is
+// an end of a network test, or the client of a file server.
 type PortTraffic struct {
 	// End is the role of the machine, "client" or "server".
 	End  string `json:"end"`
 	Port string `json:"port"`
-	// Expected says that the address under test, or the way to it, is this port's, or one of the ways of a route with
-	// several next hops.
+	// Expected is true if the traffic should use this port: it has the address under test or carries the route to it,
+	// or one next hop of a route with several.
 	Expected bool     `json:"meant,omitempty"`
 	Received PortFlow `json:"received"`
 	Sent     PortFlow `json:"sent"`
 }
 
-// TransportCalls is how many calls of a mount's client went over one of its connections to the server during a load, as
-// the kernel counted them there.
+// TransportCalls is how many RPC calls of a mount went over one of its connections to the server during a load, as the
+// client's kernel counted them.
 type TransportCalls struct {
 	// End is the role of the machine that has the mount.
 	End string `json:"end"`
@@ -23,7 +23,7 @@ type TransportCalls struct {
 	Calls int64  `json:"calls"`
 }
 
-// PortFlow is one direction of a port. Bytes have the headers of Ethernet in them.
+// PortFlow is the traffic of one direction of a port. Bytes include Ethernet headers.
 type PortFlow struct {
 	Bytes   int64 `json:"bytes"`
 	Packets int64 `json:"packets"`
@@ -33,13 +33,13 @@ type PortFlow struct {
 	Paused int64 `json:"paused,omitempty"`
 }
 
-// Plus is what was counted in two places.
+// Plus returns the sum of two flows.
 func (f PortFlow) Plus(o PortFlow) PortFlow {
 	return PortFlow{Bytes: f.Bytes + o.Bytes, Packets: f.Packets + o.Packets, Errors: f.Errors + o.Errors,
 		Dropped: f.Dropped + o.Dropped, Paused: f.Paused + o.Paused}
 }
 
-// Less is what was counted since an earlier reading.
+// Less returns the traffic since an earlier reading.
 func (f PortFlow) Less(before PortFlow) PortFlow {
 	return PortFlow{Bytes: f.Bytes - before.Bytes, Packets: f.Packets - before.Packets,
 		Errors:  f.Errors - before.Errors,

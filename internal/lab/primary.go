@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Primary names the metrics of a cell that answer what it was run for: on these a comparison decides, and these must be
-// precise enough. Params are the load generator's, measured the metrics that there are.
+// Primary returns the metrics of a cell that answer the question for which it was run. Comparisons decide on these, and
+// these must be precise enough. params are the load generator's parameters, measured the available metrics.
 //
-// Of a network it is what arrives in each direction, and the requests answered a second; where the load sets their pace
-// (mps) it is how long answers take.
+// For a network they are the bits that arrive in each direction, and the requests answered a second. If the load limits
+// the rate of requests (mps) the latency of answers replaces their rate.
 //
-// Of storage it is the IOPS of each direction. Where the load itself sets the pace (rate, rate_iops, thinktime) IOPS
-// are a setting and not a result, so it is the mean latency. Bandwidth is IOPS times the block size and says nothing
-// more; it stands in where a tool printed nothing else, as does the mean latency after it. Flushes follow the writes
-// that they belong to: they count where nothing else was measured.
+// For storage it is the IOPS of each direction. If the load itself sets the pace (rate, rate_iops, thinktime) IOPS are
+// a setting and not a result, so it is the mean latency. Bandwidth is IOPS times the block size and adds no
+// information; it is used if a tool printed nothing else, as is the mean latency after it. Flushes follow the writes
+// that they belong to: they count only if nothing else was measured.
 func Primary[V any](params map[string]string, measured map[string]V) []string {
 	var names []string
 	for _, direction := range Directions() {
@@ -50,7 +50,7 @@ func firstMeasured[V any](measured map[string]V, candidates []string) []string {
 	return nil
 }
 
-// paced says whether the load limits itself in a direction. fio takes one value for all, or one for each of reads,
+// paced reports whether the load limits itself in a direction. fio takes one value for all, or one for each of reads,
 // writes and trims, where an empty one is no limit.
 func paced(params map[string]string, direction string) bool {
 	if limits(params["thinktime"]) {
@@ -69,5 +69,5 @@ func paced(params map[string]string, direction string) bool {
 	return false
 }
 
-// limits says whether a limit is one: 0 is none, in any unit.
+// limits reports whether a value sets a limit: 0 is no limit, in any unit.
 func limits(value string) bool { return strings.ContainsAny(value, "123456789") }

@@ -13,54 +13,55 @@ type Repetition struct {
 	// Number counts from 1 within the cell.
 	Number int `json:"number"`
 	// Boot identifies the boot of the machine (the kernel's boot_id), so that variance between boots can be separated
-	// from variance within one. Empty where an import does not say.
+	// from variance within one. Empty if an import does not state it.
 	Boot string `json:"boot,omitempty"`
-	// Block is the pass over the cells, from 1; Position is the place within the block, from 1; zero where an
-	// import does not say.
+	// Block is the pass over the cells, from 1; Position is the place within the block, from 1; zero if an import does
+	// not state them.
 	Block    int `json:"block,omitempty"`
 	Position int `json:"position,omitempty"`
-	// Confirms is set where the cell of a live comparison had its verdict already: what was measured did not steer when
-	// to stop.
+	// Confirms is set if the cell of a live comparison already had its verdict: the results so far did not influence
+	// when to stop.
 	Confirms bool `json:"confirms,omitempty"`
-	// Did is what was done before the load, step by step as a dry run lists it: settings, boots, layout, fill.
+	// Did lists the steps before the load, as a dry run lists them: settings, boots, layout, fill.
 	Did []string `json:"did,omitempty"`
 	// After is the cell that ran just before this one; empty for the first.
 	After string `json:"after,omitempty"`
-	// Layout says what the load found: which file or fill, when it was written, how much of it.
+	// Layout describes the test data that the load used: which file or fill, when it was written, how much of it.
 	Layout LayoutState `json:"layout,omitzero"`
 	// Start of the load itself, without the steps before it.
 	Start time.Time `json:"start,omitzero"`
-	// Seconds the load took, as the load generator reports it.
+	// Seconds that the load took, as the load generator reports it.
 	Seconds float64 `json:"seconds,omitempty"`
-	// Took is how many seconds the repetition took with its pause and its preparation, but without a layout or fill
+	// Took is how many seconds the repetition took including its pause and preparation, but without a layout or fill
 	// that other repetitions share.
 	Took float64 `json:"took,omitempty"`
-	// Command as executed, one element an argument.
+	// Command as executed, one argument per element.
 	Command []string `json:"command,omitempty"`
-	// Ports are what went through those of both ends of a network's test, or of the client of a file server, and
-	// Transports the connections of its mount, in their order.
+	// Ports are the traffic of the ports of both ends of a network test, or of a file server's client. Transports are
+	// the calls over each connection of the client's mount, in their order.
 	Ports      []PortTraffic    `json:"ports,omitempty"`
 	Transports []TransportCalls `json:"transports,omitempty"`
-	// Values by metric name, in base units. What was not measured is absent, never zero.
+	// Values by metric name, in base units. A metric that was not measured is absent, never zero.
 	Values map[string]float64 `json:"values"`
-	// Samples are the extremes of what the load generator sampled, by metric, where it prints them and not the samples.
+	// Samples are the extremes of the load generator's samples, by metric, if it prints them and not the samples
+	// themselves.
 	Samples map[string]Samples `json:"samples,omitempty"`
-	// KernelCounters is how often the kernel did what it counts, meanwhile: "interrupts.TLB", "softirqs.RCU",
-	// "vmstat.pgfault", "stat.ctxt". "seconds" is how long that was, and "cpu.busy" the seconds that CPUs were busy.
-	// Only searches for culprits keep it.
+	// KernelCounters are increments of kernel counters during the repetition: "interrupts.TLB", "softirqs.RCU",
+	// "vmstat.pgfault", "stat.ctxt". "seconds" is the duration, and "cpu.busy" the seconds that CPUs were busy. Only
+	// searches for culprits keep them.
 	KernelCounters map[string]float64 `json:"tally,omitempty"`
 	// Latency by direction: completion latency of every operation.
 	Latency map[string]Histogram `json:"latency,omitempty"`
 	Series  []Series             `json:"series,omitempty"`
-	// Events are the events of the load; nil for a run that has none.
+	// Events are the outcomes of the load's events; nil for a run without events.
 	Events   *EventResult `json:"events,omitempty"`
 	Warnings []Warning    `json:"warnings,omitempty"`
 	// Raw names the files of this repetition in the bundle's raw archive.
 	Raw []string `json:"raw,omitempty"`
 }
 
-// Failed says that a repetition measured nothing that counts: its load failed, or of what several targets did together
-// there is no more than when they began and ended.
+// Failed reports whether a repetition has no valid measurement: its load failed, or for several targets together only
+// their start and end times are known.
 func (r Repetition) Failed() bool {
 	measured := slices.ContainsFunc(slices.Collect(maps.Keys(r.Values)), func(metric string) bool {
 		return !strings.HasPrefix(metric, togetherPrefix)
@@ -70,7 +71,7 @@ func (r Repetition) Failed() bool {
 	})
 }
 
-// In the tally of a repetition, the seconds that were counted, and those that CPUs were busy.
+// Keys of KernelCounters: the duration in seconds, and the seconds that CPUs were busy.
 const (
 	CounterSeconds = "seconds"
 	CounterBusy    = "cpu.busy"
@@ -80,25 +81,25 @@ const (
 type Samples struct {
 	Min float64 `json:"min"`
 	Max float64 `json:"max"`
-	// Count of samples, of all jobs together; 0 where it is not printed.
+	// Count of samples of all jobs; 0 if not printed.
 	Count int `json:"count,omitempty"`
-	// Jobs whose own extremes were added up: of two or more, Min and Max need not be of one moment.
+	// Jobs is how many jobs' extremes were added up. With two or more, Min and Max need not belong to one moment.
 	Jobs int `json:"jobs"`
 }
 
 // LayoutState is the state of the data that a load reads or overwrites.
 type LayoutState struct {
-	// Kind is how the data came to be: "file" (a scratch file), "fill" (a filled device), "discarded",
-	// "none" (nothing was prepared).
+	// Kind is how the data was made: "file" (a scratch file), "fill" (a filled device), "discarded", "none" (nothing
+	// was prepared).
 	Kind string `json:"kind,omitempty"`
-	// ID tells one laying out from the next within a run.
+	// ID distinguishes the layouts of a run.
 	ID string `json:"id,omitempty"`
-	// Written is when the laying out ended, Bytes how much it wrote.
+	// Written is when the layout ended, Bytes how much it wrote.
 	Written time.Time `json:"written,omitzero"`
 	Bytes   int64     `json:"bytes,omitempty"`
 }
 
-// Series is one metric over the time of a repetition, at even steps.
+// Series is one metric over the time of a repetition, in equal steps.
 type Series struct {
 	Metric   string    `json:"metric"`
 	Interval float64   `json:"interval"` // seconds between values
@@ -106,14 +107,14 @@ type Series struct {
 }
 
 // Histogram is a distribution of latencies. Nanoseconds are the representative values of the bins, ascending, and
-// Counts how many operations fell into each; both have the same length. It is the form that fio prints (json+),
-// whose bins are at most 1/64 wide, and it merges without loss by adding counts.
+// Counts is how many operations fell into each; both have the same length. It is the form that fio prints (json+),
+// whose bins are at most 1/64 wide. Histograms merge without loss by adding counts.
 type Histogram struct {
 	Nanoseconds []int64  `json:"ns"`
 	Counts      []uint64 `json:"counts"`
 }
 
-// RawFile is a file of what the load generator or the kernel printed, kept with a repetition.
+// RawFile is a file with output of the load generator or the kernel, kept with a repetition.
 type RawFile struct {
 	Name string
 	Data []byte

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Status says how far a run has come. A bundle whose status is Running while no process works on it was
-// cut off; the store reports such a run as Interrupted.
+// Status is the progress of a run. If a bundle's status is Running but no process works on it, the run was cut off; the
+// store reports it as Interrupted.
 type Status string
 
 // The life of a run.
@@ -16,132 +16,131 @@ const (
 	Failed      Status = "failed"
 )
 
-// Source says where the numbers of a run come from.
+// Source is where the numbers of a run come from.
 type Source string
 
-// Measured runs were carried out by headroom; imported ones were read from another tool's output, so
-// what that output does not say (the machine, the order of the cells) is absent, never assumed.
+// Measured runs were measured by headroom. Imported runs were read from another tool's output: information that the
+// output lacks (the machine, the order of the cells) is absent, never assumed.
 const (
 	Measured Source = "measured"
 	Imported Source = "imported"
 )
 
-// Run is everything one command measured, but for the repetitions themselves: those are read one at a time,
-// because a run can hold ten thousand of them.
+// Run is everything that one command measured, except the repetitions: those are read one at a time, because a run can
+// hold ten thousand of them.
 type Run struct {
 	// ID is ten characters of Crockford's base32, drawn at random. Any unique prefix names the run.
 	ID     string `json:"id"`
 	Label  string `json:"label,omitempty"`
 	Status Status `json:"status"`
 	Source Source `json:"source"`
-	// Format is the importer that read the run ("fio", "bench-fio", …); empty for a measured one.
+	// Format is the importer that read the run ("fio", "bench-fio", …); empty for a measured run.
 	Format   string    `json:"format,omitempty"`
 	Created  time.Time `json:"created"`
 	Finished time.Time `json:"finished,omitzero"`
-	// Added is when results of another tool were imported, which Created says the time of; zero for a run that was
-	// measured.
+	// Added is when results of another tool were imported; Created is when they were measured. Zero for a measured run.
 	Added time.Time `json:"added,omitzero"`
-	// Version is that of the headroom that made the bundle.
+	// Version of the headroom that made the bundle.
 	Version string `json:"version"`
 	// Command is the argument vector as the user typed it.
 	Command []string `json:"command,omitempty"`
-	// Design is what the run was measured for; empty in runs that were made before it was recorded (MadeBy).
+	// Design is the kind of experiment; empty in runs made before it was recorded (see MadeBy).
 	Design Design `json:"design,omitempty"`
 
 	Suite string `json:"suite"`
-	// SuiteText is the suite file itself, so that the run can be repeated without it.
+	// SuiteText is the content of the suite file, so that the run can be repeated without the file.
 	SuiteText string `json:"suite_text,omitempty"`
 	Order     string `json:"order,omitempty"`
 	Seed      uint64 `json:"seed,omitempty"`
-	// Repetitions asked for of each cell, unless the cell says otherwise, or the least of them with a precision or a
-	// budget; a run that was cut off has fewer.
+	// Repetitions requested for each cell that does not set its own number. With a precision or a budget it is the
+	// minimum. A run that was cut off has fewer.
 	Repetitions int `json:"repetitions,omitempty"`
-	// Precision asked for: how far an interval may reach from its median, as a share of it (0.03). Budget of time for
-	// all repetitions, in seconds. 0 where none was asked for.
+	// Precision requested: how far an interval may reach from its median, as a share of the median (0.03). Budget is
+	// the time for all repetitions, in seconds. 0 if not requested.
 	Precision float64 `json:"precision,omitempty"`
 	Budget    float64 `json:"budget,omitempty"`
-	// EndedAfter is how far the run came when its budget ended it: "6 of 10 repetitions"; empty where nothing was left
+	// EndedAfter is the progress of the run when its budget ended it: "6 of 10 repetitions"; empty if nothing was left
 	// undone.
 	EndedAfter string `json:"ended_after,omitempty"`
-	// Anytime says that what was measured decided how often to repeat, so that only intervals that hold at all looks
-	// together cover what they say.
+	// Anytime is true if measured values decided how often to repeat. Then only intervals that are valid over all looks
+	// together have their stated confidence.
 	Anytime bool `json:"anytime,omitempty"`
 	// Pause between two loads, in seconds.
 	Pause float64 `json:"pause,omitempty"`
-	// Pair is the same in arms of one experiment that are read as runs: the ID of the experiment. Older versions kept
-	// each arm in a bundle of its own, whose header has the ID of the first.
+	// Pair is the ID of the experiment, the same in all of its arms that are read as runs. Older versions kept each arm
+	// in a separate bundle, whose header has the ID of the first.
 	Pair string `json:"pair,omitempty"`
-	// Terms are those of a live comparison, whose blocks number the pairs, or of a ladder.
+	// Terms of a live comparison, whose blocks number the pairs, or of a ladder.
 	Terms *Terms `json:"terms,omitempty"`
-	// AsPublished is set when the run did what the suite's source did, faults included.
+	// AsPublished is set if the run did the same as the suite's source, faults included.
 	AsPublished bool `json:"as_published,omitempty"`
 
-	// Experiment says what was varied; nil for a run that varies nothing.
+	// Experiment describes what was varied; nil for a run that varies nothing.
 	Experiment *Experiment `json:"experiment,omitempty"`
 
-	// Profile is what was asked for of profiled loads, which are carried out beside the repetitions; nil where none
-	// were.
+	// Profile is the request for profiled loads, which are run in addition to the repetitions; nil for none.
 	Profile *ProfileTerms `json:"profile,omitempty"`
 
-	// Stages that the loads belong to, in their order; none where a run has no stages. An arm names its own in
+	// Stages that the loads belong to, in their order; none if a run has no stages. The stage of an arm is in
 	// Levels[StageLevel].
 	Stages []Stage `json:"stages,omitempty"`
 
-	// Events are what is done on purpose while each load goes on: the events of the run.
+	// Events are the disturbances that are caused on purpose during each load.
 	Events []Event `json:"events,omitempty"`
 
-	// Network are the pairs of a client and a server between which one is measured; none in a run of storage.
+	// Network are the pairs of a client and a server between which a network is measured; none in a run of storage.
 	Network []NetworkPair `json:"network,omitempty"`
-	// NFS says what the run is a stage of; nil where it is none.
+	// NFS describes the experiment of which the run is a stage; nil for other runs.
 	NFS *NFS `json:"nfs,omitempty"`
-	// Concurrent says which parts of the run are loaded at the same time; nil where all of them are, every time.
+	// Concurrent describes which parts of the run are loaded at the same time; nil if all of them always are.
 	Concurrent *ConcurrentDesign `json:"study,omitempty"`
-	// AtOnce is how many of several targets are loaded at the same time, in turn; 0 where all of them are.
+	// AtOnce is how many of several targets are loaded at the same time, in turn; 0 for all of them.
 	AtOnce int `json:"at_once,omitempty"`
 
-	// NotVerified are settings of the boot that an arm was started with, and whose effect nothing shows.
+	// NotVerified are boot settings of arms whose effect can't be observed.
 	NotVerified []Unverified `json:"not_verified,omitempty"`
 
 	Targets  []RunTarget `json:"targets"`
 	Arms     []Arm       `json:"arms"`
 	Cells    []Cell      `json:"cells"`
 	Warnings []Warning   `json:"warnings,omitempty"`
-	// Notes say what was left out of a ladder or of layers before anything was measured, and what is in doubt.
+	// Notes describe what was left out of a ladder or of layers before anything was measured, and what is in doubt.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Unfinished says whether something is left to measure of what was planned. Where what is measured decides that, who
-// asks for more decides it.
+// Unfinished reports whether some of the plan is not measured yet. If measured values decide how often to repeat, only
+// the user can decide to measure more.
 func (r Run) Unfinished() bool {
 	return r.Status == Interrupted || r.Status == Complete && r.EndedAfter != "" && !r.Anytime
 }
 
-// ProfileTerms are what was asked for of profiled loads.
+// ProfileTerms are the request for profiled loads.
 type ProfileTerms struct {
-	// Loads of each part, of each cell in each arm: beside its first repetitions.
+	// Loads to profile of each part, of each cell in each arm: in addition to its first repetitions.
 	Loads int `json:"loads"`
-	// Hz is how many samples a second are taken of each CPU.
+	// Hz is how many samples a second are taken on each CPU.
 	Hz int `json:"hz"`
 }
 
-// Terms are what a comparison was to be decided by, settled before anything was measured.
+// Terms are the criteria by which a comparison is decided, settled before anything is measured.
 type Terms struct {
-	// Margin within which two levels are the same: 0.03 is 3%.
+	// Margin within which two levels count as the same: 0.03 is 3%.
 	Margin float64 `json:"margin"`
-	// Alpha bounds the probability that any of the claims is wrong, all of them together.
+	// Alpha bounds the probability that any of the claims is wrong.
 	Alpha float64 `json:"alpha"`
-	// Claims is how many there are: the deciding metrics of all cells.
+	// Claims is the number of claims: the deciding metrics of all cells.
 	Claims int `json:"claims"`
-	// Metrics that decide, where the user named them; lab.Primary otherwise.
+	// Metrics that decide, if the user named them; lab.Primary otherwise.
 	Metrics []string `json:"metrics,omitempty"`
-	// Pairs that a cell is given at most to reach its verdict, and Confirm how many follow it.
+	// Pairs is the maximum number of pairs in which a cell must reach its verdict. Confirm is how many pairs follow the
+	// verdict.
 	Pairs   int `json:"pairs"`
 	Confirm int `json:"confirm"`
-	// EarlierPairs are what Pairs was before the comparison was gone on with.
+	// EarlierPairs are the earlier values of Pairs, before the comparison was extended.
 	EarlierPairs []int `json:"earlier_pairs,omitempty"`
 }
 
-// FirstPairs is how many pairs a cell was given before anything was measured.
+// FirstPairs returns the value of Pairs before anything was measured.
 func (t Terms) FirstPairs() int {
 	if len(t.EarlierPairs) > 0 {
 		return t.EarlierPairs[0]
@@ -149,14 +148,14 @@ func (t Terms) FirstPairs() int {
 	return t.Pairs
 }
 
-// Arm is the part of a run at one combination of factor levels on one target. A run that varies nothing has
-// one arm without levels.
+// Arm is the part of a run at one combination of factor levels on one target. A run that varies nothing has one arm
+// without levels.
 type Arm struct {
 	ID     string            `json:"id"`
 	Role   string            `json:"role"`
 	Levels map[string]string `json:"levels"`
-	// Suite of an arm that measures another than the first arm; nil for all others.
+	// Suite of the arm, if it is not the suite of the first arm; nil otherwise.
 	Suite *ArmSuite `json:"suite,omitempty"`
-	// Stage of an arm that is a way to an NFS server; nil for all others.
+	// Stage of an arm that is a path to an NFS server; nil for all others.
 	Stage *ArmStage `json:"stage,omitempty"`
 }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Shorten keeps the beginning and the end of a text that is longer than both together, and says how much is missing:
-// programs say first what went wrong first, and last how they ended.
+// Shorten returns text unchanged if it has at most head+tail bytes. Otherwise it keeps the beginning and the end, and
+// states how much is missing: programs print the first fault first, and last how they ended.
 func Shorten(text string, head, tail int) string {
 	if len(text) <= head+tail {
 		return text
@@ -23,29 +23,29 @@ func Shorten(text string, head, tail int) string {
 		strings.TrimLeft(last, " ")
 }
 
-// The bounds of what is kept of other programs' output outside of the raw files.
+// Limits for output of other programs outside of the raw files.
 const (
-	// maxWarningText is how long a warning can be: it is a sentence.
+	// maxWarningText is the maximum length of a warning, which is one sentence.
 	maxWarningText = 2000
-	// endOfOutput is how much of either end of a command's output an error shows.
+	// endOfOutput is how much of each end of a command's output an error shows.
 	endOfOutput = 4 << 10
 )
 
-// Brief is a warning whose text is one line, no longer than a sentence can be. Whoever is quoted in it did not heed
-// that.
+// Brief returns the warning with its text as one line of limited length. Text that it quotes may be longer and have
+// several lines.
 func (w Warning) Brief() Warning {
 	w.Text = Shorten(strings.Join(strings.Fields(w.Text), " "), maxWarningText/2, maxWarningText/2)
 	return w
 }
 
-// Brief are warnings of which each is brief.
+// Brief shortens the texts of warnings in place.
 func Brief(warnings []Warning) {
 	for i, w := range warnings {
 		warnings[i] = w.Brief()
 	}
 }
 
-// HeadLines are the first lines of a text, at most so many.
+// HeadLines returns the first n lines of a text.
 func HeadLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[:min(n, len(lines))], "\n")

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Unverified is a setting that was made and whose effect nothing shows. That no difference was measured says nothing of
-// it: it may not be in effect.
+// Unverified is a setting that was made but whose effect can't be observed. If no difference was measured, the setting
+// may not have been in effect.
 type Unverified struct {
 	Factor string `json:"factor"`
-	// Level is "found" for what the machine had by itself.
+	// Level is "found" for the machine's original level.
 	Level string `json:"level"`
-	// Reason why nothing shows it.
+	// Reason why the effect can't be observed.
 	Reason string `json:"reason"`
 }
 
-// Setting is the factor with its level, as one types it; an argument without a value has an empty level.
+// Setting returns the factor with its level, as one types it; an argument without a value has an empty level.
 func (u Unverified) Setting() string {
 	if u.Level == "" {
 		return u.Factor
@@ -23,7 +23,7 @@ func (u Unverified) Setting() string {
 	return u.Factor + "=" + u.Level
 }
 
-// WithUnverified are the settings with further ones, sorted, each once.
+// WithUnverified returns the settings of all and more, sorted, without duplicates.
 func WithUnverified(all []Unverified, more ...Unverified) []Unverified {
 	all = slices.Clone(all)
 	for _, u := range more {
@@ -37,7 +37,7 @@ func WithUnverified(all []Unverified, more ...Unverified) []Unverified {
 	return all
 }
 
-// WhyUnverified is why nothing shows the effect of a level; empty for one that was verified.
+// WhyUnverified returns why the effect of a level can't be observed; empty for a verified level.
 func WhyUnverified(all []Unverified, factor, level string) string {
 	i := slices.IndexFunc(all, func(u Unverified) bool { return u.Factor == factor && u.Level == level })
 	if i < 0 {

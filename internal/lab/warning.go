@@ -2,7 +2,7 @@ package lab
 
 import "slices"
 
-// AddRunWarnings adds what checks of the whole run found: by cell ID, with "" for the run.
+// AddRunWarnings adds warnings about the whole run: by cell ID, with "" for the run.
 func (r *Run) AddRunWarnings(found map[string][]Warning) {
 	r.Warnings = append(r.Warnings, found[""]...)
 	for i, c := range r.Cells {
@@ -10,8 +10,8 @@ func (r *Run) AddRunWarnings(found map[string][]Warning) {
 	}
 }
 
-// RemoveWarnings takes back what AddRunWarnings added under some codes: checks of the whole run are made again when it
-// has grown.
+// RemoveWarnings removes warnings with the given codes from the run and its cells: checks of the whole run are repeated
+// when it has grown.
 func (r *Run) RemoveWarnings(codes []string) {
 	taken := func(w Warning) bool { return slices.Contains(codes, w.Code) }
 	r.Warnings = slices.DeleteFunc(slices.Clone(r.Warnings), taken)
@@ -34,7 +34,7 @@ type Warning struct {
 	MostError float64 `json:"most_error,omitempty"`
 }
 
-// Tainted says whether the warning casts doubt on a metric.
+// Tainted reports whether the warning casts doubt on a metric.
 func (w Warning) Tainted(metric string) bool {
 	for _, t := range w.Taints {
 		if t == "*" || t == metric {
