@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// wanted returns what a fixture's lines of the form "# KEY: text" say, in order.
+// wanted returns the texts of a fixture's lines of the form "# KEY: text", in order.
 func wanted(data, key string) []string {
 	var lines []string
 	for line := range strings.Lines(data) {
@@ -23,7 +23,7 @@ func wanted(data, key string) []string {
 	return lines
 }
 
-// fixtures returns the files that match, by name; the test fails when there are none.
+// fixtures returns the files that match, by name; the test fails if there are none.
 func fixtures(t testing.TB, pattern string) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -41,7 +41,7 @@ func fixtures(t testing.TB, pattern string) map[string]string {
 	return files
 }
 
-// checkProblems compares the problems in an error with the lines wanted.
+// checkProblems compares the problems in an error with the wanted lines.
 func checkProblems(t *testing.T, err error, want []string) {
 	t.Helper()
 	var problems yamlfile.Problems

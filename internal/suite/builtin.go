@@ -13,13 +13,13 @@ import (
 //go:embed files/*.yaml
 var files embed.FS
 
-// Builtin returns the names of the built-in suites, the ones to begin with first.
+// Builtin returns the names of the built-in suites, the most useful for beginners first.
 func Builtin() []string {
 	return []string{"quick", "nvme", "cdm", "nfs", "iothreads", "database", "object", "soak", "layers", "ladder",
 		"pgbench", "build", "network", "requests", "rdma"}
 }
 
-// Load returns a built-in suite. The error for a name that is none is a usage error with the nearest one.
+// Load returns a built-in suite. For an unknown name it returns a usage error that names the nearest one.
 func Load(name string) (Suite, error) {
 	if !slices.Contains(Builtin(), name) {
 		hints := []string{"built in are " + strings.Join(Builtin(), ", "),

@@ -14,8 +14,9 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Cells expands the jobs for a kind of place, in the file's order. asPublished does what the suite's source did, faults
-// included. The error is a usage error: the suite does not run on such a place, or has nothing published.
+// Cells expands the jobs for a kind of place, in the file's order. With asPublished the cells repeat what the suite's
+// source did, faults included. The error is a usage error: the suite does not run on such a place, or has nothing
+// published.
 func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
 	if asPublished {
 		var err error
@@ -57,7 +58,7 @@ func (s Suite) Cells(place lab.PlaceKind, asPublished bool) ([]Cell, error) {
 	return cells, nil
 }
 
-// fioCell makes a cell of a fio job at some values of its parameters.
+// fioCell makes a cell of a fio job with the given values of its parameters.
 func (s Suite) fioCell(j Job, params map[string]string, place lab.PlaceKind) Cell {
 	steps := j.Steps[place]
 	if steps == nil || !touchesStorage(params) {
@@ -67,8 +68,8 @@ func (s Suite) fioCell(j Job, params map[string]string, place lab.PlaceKind) Cel
 		Runtime: runtime(params)}
 }
 
-// AsPublished returns the suite with what its source did in place of what it does better. A usage error says that
-// there is no such thing.
+// AsPublished returns the suite changed to repeat what its source did. If there is no difference to the source it
+// returns a usage error.
 func (s Suite) AsPublished() (Suite, error) {
 	p := s.Published
 	if p == nil {
@@ -100,7 +101,7 @@ func (s Suite) AsPublished() (Suite, error) {
 	return s, nil
 }
 
-// TouchesStorage says whether any job reads or writes anything at all. A suite that does not needs no place.
+// TouchesStorage reports whether any job reads or writes anything. A suite without such jobs needs no place.
 func (s Suite) TouchesStorage() bool {
 	return slices.ContainsFunc(s.Jobs, func(j Job) bool {
 		return j.worksInFolder() || j.byFio() && slices.ContainsFunc(j.fioCombinations(), touchesStorage)
@@ -140,7 +141,7 @@ func (j Job) fioCombinations() []map[string]string {
 	for i, params := range all {
 		params = maps.Clone(params)
 		if params["ioengine"] == "" {
-			// fio's own default on Linux. Named, because what an unnamed engine does is for nobody to promise.
+			// fio's own default on Linux. It is set explicitly because the default of fio may change.
 			params["ioengine"] = "psync"
 		}
 		if n := processes(params); j.Divide && n > 1 {
@@ -153,7 +154,7 @@ func (j Job) fioCombinations() []map[string]string {
 	return all
 }
 
-// processes is the number of processes that the load runs in.
+// processes returns the number of processes of the load.
 func processes(params map[string]string) int {
 	n, err := strconv.Atoi(params["numjobs"])
 	if err != nil {
@@ -162,7 +163,7 @@ func processes(params map[string]string) int {
 	return max(n, 1)
 }
 
-// cellID is the job's name and the values of its matrix, short: randread-4k-q32-x4.
+// cellID returns the job's name and the values of its matrix, short: randread-4k-q32-x4.
 func cellID(j Job, params map[string]string) string {
 	id := j.Name
 	for _, axis := range j.Matrix {
@@ -171,10 +172,10 @@ func cellID(j Job, params map[string]string) string {
 	return id[:min(len(id), maxID)]
 }
 
-// maxID leaves room for a run's own additions within the 255 bytes that a file name can have.
+// maxID leaves room for the suffixes that a run adds within the 255 bytes of a file name.
 const maxID = 120
 
-// short is a parameter and its value in the field's shorthand: 4k, q32, x4, fsync1.
+// short returns a parameter and its value in the usual shorthand: 4k, q32, x4, fsync1.
 func short(param, value string) string {
 	switch param {
 	case "rw", "bs", "ioengine":
@@ -187,7 +188,7 @@ func short(param, value string) string {
 	return param + value
 }
 
-// fileName replaces what has no place in a file name, percent signs and commas included.
+// fileName replaces characters that are not valid in a file name, percent signs and commas included.
 func fileName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
@@ -197,7 +198,7 @@ func fileName(s string) string {
 	}, s)
 }
 
-// unique returns the id, or with a number after it when it is taken, and takes it.
+// unique returns the ID, with a number appended if it is taken, and marks it as taken.
 func unique(id string, taken map[string]bool) string {
 	free := id
 	for n := 2; taken[free]; n++ {
@@ -207,7 +208,7 @@ func unique(id string, taken map[string]bool) string {
 	return free
 }
 
-// TitleOf is what a cell of a run is called in tables: "randread 4k q32".
+// TitleOf returns the title of a run's cell in tables: "randread 4k q32".
 func TitleOf(c lab.Cell) string {
 	cell := Cell{ID: c.ID, Job: c.Job, Engine: c.Engine, Command: c.Command, Params: c.Params}
 	if _, ok := served.Of(c.Engine); ok || c.Engine == lab.EngineExec || !c.Partial {
@@ -216,8 +217,8 @@ func TitleOf(c lab.Cell) string {
 	return cmp.Or(fioTitle(c.Params, map[string]string{}), c.Job)
 }
 
-// Title says in a few words what the load does: "randwrite 4k q128 x4", "randrw 70/30 8k q16 1000/s". Cells of
-// different jobs can have the same.
+// Title returns a short description of the load: "randwrite 4k q128 x4", "randrw 70/30 8k q16 1000/s". Cells of
+// different jobs can have the same title.
 func (c Cell) Title() string {
 	if c.Engine == lab.EngineExec {
 		return c.execTitle()
@@ -228,7 +229,7 @@ func (c Cell) Title() string {
 	return fioTitle(c.Params, map[string]string{"bs": "4k", "iodepth": "1", "rwmixread": "50"})
 }
 
-// fioTitle is the title of a load of fio. defaults are the parameters that it has where they are not set.
+// fioTitle returns the title of a fio load. defaults are the values of parameters that are not set.
 func fioTitle(p, defaults map[string]string) string {
 	words := []string{p["rw"]}
 	mixed := p["rwmixread"] + p["rwmixwrite"] + defaults["rwmixread"]
@@ -263,7 +264,7 @@ func fioTitle(p, defaults map[string]string) string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// readShare is the percentage of operations that read in a mixed load; -1 for one that is not.
+// readShare returns the percentage of reads in a mixed load; -1 for other loads.
 func readShare(params map[string]string) int {
 	base, _, _ := strings.Cut(params["rw"], ":")
 	switch base {
@@ -280,7 +281,7 @@ func readShare(params map[string]string) int {
 	return 50 // fio's default
 }
 
-// runtime is how long a load is expected to take: its delay, its ramp and its run time. 0 when it ends by size.
+// runtime returns how long a load is expected to take: its delay, its ramp and its run time. 0 if it ends by size.
 func runtime(params map[string]string) time.Duration {
 	run, err := unit.ParseDuration(params["runtime"])
 	if err != nil || run == 0 {
@@ -294,7 +295,7 @@ func runtime(params map[string]string) time.Duration {
 	return run
 }
 
-// canonical is the same text for values of a parameter that mean the same: 4k and 4096, 60 and 1m.
+// canonical returns the same text for values of a parameter that mean the same: 4k and 4096, 60 and 1m.
 func canonical(name, v string) string {
 	switch parameters()[name] {
 	case blocks, extent, number:

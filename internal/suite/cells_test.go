@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// decoded reads a suite that must be right.
+// decoded reads a suite that must be valid.
 func decoded(t testing.TB, text string) Suite {
 	t.Helper()
 	s, err := Decode("test.yaml", []byte(text))
@@ -34,7 +34,7 @@ func oneJob(t testing.TB, job string) []Cell {
 	return cells
 }
 
-// describe prints all that is known of cells, one line each.
+// describe prints all fields of cells, one cell per line.
 func describe(cells []Cell) string {
 	var b strings.Builder
 	for _, c := range cells {
@@ -58,8 +58,8 @@ func compareGolden(t *testing.T, name, got string) {
 	golden.Equal(t, filepath.Join("testdata", "golden", name), got)
 }
 
-// TestBuiltin holds every built-in suite, expanded for every place it runs on, against what it expanded to before: a
-// preset that changes makes old runs incomparable, so it must not change by accident.
+// TestBuiltin compares every built-in suite, expanded for every place that it runs on, with its saved expansion. A
+// changed preset makes old runs incomparable, so it must not change by accident.
 func TestBuiltin(t *testing.T) {
 	listed, err := files.ReadDir("files")
 	if err != nil || len(listed) != len(Builtin()) {
@@ -76,7 +76,7 @@ func TestBuiltin(t *testing.T) {
 			}
 			for _, place := range []lab.PlaceKind{lab.Device, lab.Directory, lab.NoPlace} {
 				if place == lab.NoPlace && s.Place != Network {
-					continue // without jobs of fio's it may run there; nobody asks
+					continue // without fio jobs it may run there; nothing depends on it
 				}
 				if s.Place != Any && s.Place != Place(place) {
 					if _, err := s.Cells(place, false); lab.KindOf(err) != lab.Usage {
@@ -106,7 +106,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-// A header from elsewhere has no more rights than a suite.
+// The header of a run from elsewhere may not set more than a suite.
 func TestCheckParams(t *testing.T) {
 	for _, bad := range []map[string]string{{"exec_prerun": "touch /x"}, {"exec_pre": "touch /x"},
 		{"ioengine": "external:/x.so"}, {"write_iolog": "/x"}, {"--exec_prerun": "x"},
@@ -376,7 +376,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkExpansion checks what must hold for the cells of any suite that decodes.
+// checkExpansion checks the properties that the cells of every valid suite have.
 func checkExpansion(t *testing.T, s Suite, place lab.PlaceKind) {
 	t.Helper()
 	cells, err := s.Cells(place, false)
@@ -405,20 +405,20 @@ func checkExpansion(t *testing.T, s Suite, place lab.PlaceKind) {
 	}
 }
 
-// neverWritten says that the cell reads blocks which its own steps leave unwritten, so that its reads measure less than
-// the drive: the warning "never-written".
+// neverWritten reports whether the cell reads blocks that its own steps leave unwritten, so that its reads measure less
+// than the drive: the warning "never-written".
 func neverWritten(c Cell) bool {
 	return lab.ByFio(c.Engine) && reads(c.Params) && c.LayoutKind() == layoutDiscarded
 }
 
-// sharesBlocks says that several processes go through the same blocks in order, so that all but the first find them in
-// some cache (fio #1501, #1416): 55 GB/s from a PCIe 3 drive. The key divide, or offset_increment, keeps them apart.
+// sharesBlocks reports whether several processes access the same blocks in order, so that all but the first find them
+// in some cache (fio #1501, #1416): 55 GB/s from a PCIe 3 drive. The key divide, or offset_increment, separates them.
 func sharesBlocks(c Cell) bool {
 	return lab.ByFio(c.Engine) && touchesStorage(c.Params) && sequential(c.Params) && processes(c.Params) > 1 &&
 		c.Params["offset_increment"] == ""
 }
 
-// sequential says whether each process of a load goes through its blocks in order.
+// sequential reports whether each process of a load accesses its blocks in order.
 func sequential(params map[string]string) bool {
 	base, _, _ := strings.Cut(params["rw"], ":")
 	switch base {
@@ -428,7 +428,7 @@ func sequential(params map[string]string) bool {
 	return false
 }
 
-// TestTitleOfPartialParameters checks that what an import does not state has no default.
+// TestTitleOfPartialParameters checks that parameters that an import does not state have no default.
 func TestTitleOfPartialParameters(t *testing.T) {
 	for want, c := range map[string]lab.Cell{
 		"randread 4k q1":     {Params: map[string]string{"rw": "randread"}},

@@ -11,11 +11,11 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// With returns the suite with parameters set for all its jobs, each in the form "runtime=5s": fio's for fio jobs, and
-// those that the suite declares, or has as an axis, for jobs that run a command. Where jobs measure a network they are
-// those of the load generators. A parameter that is an axis of a matrix takes the one value, and the axis is gone; one
-// that the suite's source set otherwise stays as it is set here. What a file can't set, this can't either. The error is
-// a usage error that names the settings.
+// With returns the suite with parameters set for all its jobs, each in the form "runtime=5s". For fio jobs these are
+// fio's parameters. For jobs that run a command they are those that the suite declares or has as an axis. For jobs that
+// measure a network they are options of the load generators. A parameter that is an axis of a matrix takes the single
+// value, and the axis is removed. --as-published does not replace what is set here. Parameters that a file can't set
+// can't be set here either. The error is a usage error that names the settings.
 func (s Suite) With(settings []string) (Suite, error) {
 	if len(settings) == 0 {
 		return s, nil
@@ -68,7 +68,7 @@ func (s Suite) With(settings []string) (Suite, error) {
 		r.checkCells(s)
 	}
 	for i := range r.Problems {
-		r.Problems[i].Line, r.Problems[i].Column = 0, 0 // those of the suite's file, which is not at fault
+		r.Problems[i].Line, r.Problems[i].Column = 0, 0 // positions in the suite's file, which has no fault
 	}
 	if err := r.Err(); err != nil {
 		return Suite{}, err
@@ -76,8 +76,8 @@ func (s Suite) With(settings []string) (Suite, error) {
 	return s, nil
 }
 
-// ScratchSize is the size in bytes that a directory's scratch file needs: what the suite says, and at least as much as
-// the cells reach; 0 when neither says.
+// ScratchSize returns the size in bytes that a directory's scratch file needs: the suite's size, and at least the
+// extent that the cells access; 0 if neither is known.
 func (s Suite) ScratchSize(cells []Cell) int64 {
 	size := float64(s.Size)
 	for _, c := range cells {
@@ -88,7 +88,7 @@ func (s Suite) ScratchSize(cells []Cell) int64 {
 	return int64(min(size, math.MaxInt64/2))
 }
 
-// bytesFor prints an amount as fio reads it: 1g, 1536m, 1000.
+// bytesFor returns an amount in fio's syntax: 1g, 1536m, 1000.
 func bytesFor(n int64) string {
 	for _, unit := range []struct {
 		letter string

@@ -86,7 +86,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Options of iperf3 are set as fio's parameters are, and an axis of that name is gone.
+// Options of iperf3 are set like fio's parameters, and an axis of that name is removed.
 func TestWithOptionsOfANetwork(t *testing.T) {
 	su, err := Load("network")
 	if err != nil {
@@ -115,7 +115,7 @@ func TestWithOptionsOfANetwork(t *testing.T) {
 	}
 }
 
-// An option is set where a load generator has it; one that none has is refused.
+// An option is set in jobs whose load generator has it; an option that no generator has is refused.
 func TestWithSetsOptionsOfSeveralGenerators(t *testing.T) {
 	s, err := Decode("mixed.yaml",
 		[]byte("version: 1\njobs:\n  - {name: stream, iperf3: {time: 10s}}\n  - {name: query, sockperf: {protocol: "+

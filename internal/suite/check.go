@@ -6,9 +6,9 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// checkCells looks at what only the expanded cells show: parameters that contradict each other once defaults, the job's
-// own and the matrix have come together. Each job is
-// reported once for each kind of fault, whose hint is the same.
+// checkCells checks the expanded cells for parameters that contradict each other once defaults, the job's own
+// parameters and the matrix are combined. Each job is reported once for each kind of fault; faults of one kind share
+// their hint.
 func (r *reporter) checkCells(s Suite) {
 	total := 0
 	for _, j := range s.Jobs {
@@ -19,7 +19,7 @@ func (r *reporter) checkCells(s Suite) {
 		combinations := s.combinations(j)
 		for _, params := range combinations {
 			if j.Exec != nil {
-				break // nobody knows what a command's parameters mean
+				break // the meaning of a command's parameters is unknown
 			}
 			fault := func() (string, string) { return cellFault(s, j, params) }
 			if j.Network != nil {
@@ -37,7 +37,7 @@ func (r *reporter) checkCells(s Suite) {
 	}
 }
 
-// cellFault says what is wrong with the parameters of one cell; empty when nothing is.
+// cellFault describes a fault of the parameters of one cell; empty if there is none.
 func cellFault(s Suite, j Job, params map[string]string) (message, hint string) {
 	n := processes(params)
 	end := extentEnd(params)
@@ -58,7 +58,7 @@ func cellFault(s Suite, j Job, params map[string]string) (message, hint string) 
 	return "", ""
 }
 
-// extentEnd is the end of the part of the file that the load works on, in bytes; 0 where it is given in shares or not
+// extentEnd returns the end of the part of the file that the load works on, in bytes; 0 if it is given in shares or not
 // at all. Source: fio's HOWTO, offset_increment: process i begins at offset + i * offset_increment.
 func extentEnd(params map[string]string) float64 {
 	size, err := unit.ParseBytes(params["size"])

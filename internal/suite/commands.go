@@ -9,10 +9,10 @@ import (
 	"github.com/headroom/headroom/internal/load/served"
 )
 
-// Commands are the plain command lines that the suite stands for on a kind of place: one repetition of each cell, each
-// step where it is due. They can be pasted once DEVICE or DIRECTORY is replaced; lines that begin with # explain. The
-// cells are in the file's order, but those that need a filled device come last, as in a run, so that one fill is
-// enough. Errors are those of Cells.
+// Commands returns a suite's plain command lines on a kind of place: one repetition of each cell, with each step where
+// it is needed. They can be pasted once DEVICE or DIRECTORY is replaced; lines that begin with # explain. The cells are
+// in the file's order, but those that need a filled device come last, as in a run, so that one fill is enough. Errors
+// are those of Cells.
 func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error) {
 	cells, err := s.Cells(place, asPublished)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s Suite) Commands(place lab.PlaceKind, asPublished bool) ([]string, error)
 	return lines, nil
 }
 
-// prepare is the command of a fill or a layout.
+// prepare returns the command of a fill or a layout.
 func (s Suite) prepare(step lab.Step, path string, cells []Cell) string {
 	params, _ := StepLoad(step)
 	if step == lab.Layout {

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// TestFioTakesTheCommands has fio itself read every command line behind every built-in suite.
+// TestFioTakesTheCommands lets fio itself parse every command line of every built-in suite.
 func TestFioTakesTheCommands(t *testing.T) {
 	t.Parallel()
 	local := host.NewLocal(t.TempDir())
@@ -24,7 +24,7 @@ func TestFioTakesTheCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.ContainsFunc(s.Jobs, Job.byFio) {
-			continue // it has no job for fio
+			continue // the suite has no job for fio
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,8 +62,8 @@ func TestFioTakesTheCommands(t *testing.T) {
 	}
 }
 
-// TestFioRunsTheCommands runs the small built-in suites for a moment on a small file: what fio takes it may still
-// refuse to do, such as a part of a file that is not a multiple of a block.
+// TestFioRunsTheCommands runs the small built-in suites for a moment on a small file: fio may refuse to run what it
+// parses, such as a part of a file that is not a multiple of a block.
 func TestFioRunsTheCommands(t *testing.T) {
 	t.Parallel()
 	local := host.NewLocal(t.TempDir())
@@ -103,7 +103,7 @@ func TestFioRunsTheCommands(t *testing.T) {
 				}
 				argv := strings.Fields(strings.ReplaceAll(line, "DIRECTORY", dir))
 				did := false
-				for tries := 0; !did && tries < 20; tries++ { // a busy machine may not let it begin within its time
+				for tries := 0; !did && tries < 20; tries++ { // a busy machine may not start it within its time
 					out, err := local.Run(t.Context(), argv...)
 					if err != nil || out.ExitCode != 0 {
 						t.Fatalf("%s\n%v %s%s", line, err, out.Stdout[:min(len(out.Stdout), 500)], out.Stderr)

@@ -49,7 +49,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// oneSuite is a suite of one job with these fio parameters.
+// oneSuite returns a suite of one job with these fio parameters.
 func oneSuite(t testing.TB, fio string) Suite {
 	t.Helper()
 	return decoded(t, "version: 1\njobs:\n  - {name: job, fio: "+fio+"}\n")

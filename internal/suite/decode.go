@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// The limits of a suite file. They are far above what anyone measures, and keep a slip (one matrix axis too many) from
+// The limits of a suite file. They are far above real needs, and keep a mistake (one matrix axis too many) from
 // becoming a run that never ends.
 const (
 	formatVersion  = 1
@@ -18,10 +18,10 @@ const (
 	maxRepetitions = 10_000
 )
 
-// defaultRepetitions is the least number from which a spread can be seen.
+// defaultRepetitions is the smallest number that shows a spread.
 const defaultRepetitions = 3
 
-// Decode reads a suite file; name is the file's, for messages. The error holds Problems: all of them at once.
+// Decode reads a suite file. name is the file's name, for messages. The error holds all Problems at once.
 //
 // A file looks like this:
 //
@@ -52,7 +52,7 @@ func (r *reporter) suite(root *yaml.Node) Suite {
 	if !r.Version(root, entries, formatVersion) {
 		return s
 	}
-	// Defaults, parameters and the place come first, wherever they stand: the jobs are read in their light.
+	// Defaults, parameters and the place are read first, wherever they are in the file: reading jobs needs them.
 	var defaults settings
 	var jobs, published *yaml.Node
 	for _, e := range entries {
@@ -129,7 +129,7 @@ func (r *reporter) suite(root *yaml.Node) Suite {
 	return s
 }
 
-// name reads a name that is to be a file name, an argument and a spreadsheet's column title.
+// name reads a name that is used as a file name, an argument and a spreadsheet's column title.
 func (r *reporter) name(n *yaml.Node, what string) (string, bool) {
 	v, ok := r.Scalar(n, what)
 	if ok && !isName(v) {

@@ -52,8 +52,8 @@ func (r *reporter) job(n *yaml.Node, s Suite, defaults settings) Job {
 	return j
 }
 
-// fio reads what a fio job does; before is how many problems there were before the job. Keys of jobs that run a command
-// are reported.
+// fio reads a fio job. before is how many problems there were before the job. Keys of jobs that run a command are
+// reported as problems.
 func (r *reporter) fio(j *Job, n *yaml.Node, entries []yamlfile.Entry, place Place, defaults settings, before int) {
 	var own settings
 	var matrix *yaml.Node
@@ -90,7 +90,8 @@ func (r *reporter) fio(j *Job, n *yaml.Node, entries []yamlfile.Entry, place Pla
 type settings struct {
 	values map[string]string
 	where  map[string]*yaml.Node
-	// faulty is set when one was left out, with its problem reported; what depends on it is then not to be judged.
+	// faulty is set if a parameter was left out because of a reported problem; checks that depend on it are then
+	// skipped.
 	faulty bool
 }
 
@@ -153,7 +154,7 @@ func (r *reporter) parameterValue(n *yaml.Node, name string) (string, bool) {
 	return canonical, true
 }
 
-// matrix reads the axes of a job, and refuses those that its own parameters set as well.
+// matrix reads the axes of a job, and refuses axes that the job's own parameters set as well.
 func (r *reporter) matrix(n *yaml.Node, own settings) []Axis {
 	var axes []Axis
 	cells := 1
@@ -225,7 +226,7 @@ func (r *reporter) steps(n *yaml.Node, place Place) map[lab.PlaceKind][]lab.Step
 	return steps
 }
 
-// stepList reads steps that must make sense on all the kinds of place given.
+// stepList reads steps that must be possible on all of the given kinds of place.
 func (r *reporter) stepList(n *yaml.Node, kinds ...lab.PlaceKind) []lab.Step {
 	var steps []lab.Step
 	before := len(r.Problems)
@@ -259,7 +260,7 @@ func (r *reporter) stepList(n *yaml.Node, kinds ...lab.PlaceKind) []lab.Step {
 	return steps
 }
 
-// published reads what the suite's source did otherwise.
+// published reads what the suite's source did differently.
 func (r *reporter) published(n *yaml.Node, place Place) *Published {
 	p := &Published{}
 	for _, e := range r.Mapping(n, "as_published", []string{"note", "order", "repetitions", "steps", "fio"}) {

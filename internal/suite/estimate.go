@@ -11,12 +11,13 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// startUp is what a load costs beyond its own time: fio starts, opens its files, ends and is read. Measured with fio
-// 3.33 on ioengine=null: 0.27 s; the rest is for reading the machine's counters before and after.
+// startUp is the time that a load takes in addition to its run time: fio starts, opens its files, ends, and its output
+// is read. Measured with fio 3.33 on ioengine=null: 0.27 s; the rest is for reading the machine's counters before and
+// after.
 const startUp = 400 * time.Millisecond
 
-// EstimateTime says how long the loads of all repetitions take, with their ramps and the pauses between them, but
-// without fill and layout. It is 0 where that is unknown, because a cell ends by size and not by time.
+// EstimateTime returns how long the loads of all repetitions take, with their ramps and the pauses between them, but
+// without fill and layout. It is 0 if that is unknown because a cell ends by size and not by time.
 func EstimateTime(cells []Cell, pause time.Duration) time.Duration {
 	var total time.Duration
 	loads := 0
@@ -30,44 +31,43 @@ func EstimateTime(cells []Cell, pause time.Duration) time.Duration {
 	return total + time.Duration(max(loads-1, 0))*pause
 }
 
-// Writes is how many bytes carrying out cells writes at most.
+// Writes is the maximum number of bytes that some cells write.
 type Writes struct {
-	// Prepare is one fill or layout, Load all repetitions of all loads that have a bound.
+	// Prepare is one fill or layout. Load is all repetitions of all loads that have a bound.
 	Prepare, Load float64
-	// InTime is the part of Load that only the time bounds: what the place takes in it at most, whatever it really
-	// takes.
+	// InTime is the part of Load that only the run time bounds: the most that the place could take in that time.
 	InTime float64
-	// Unbounded are the ids of the cells for which no bound is known: they end by time, and neither the place nor a
-	// rate of their own limits their bandwidth.
+	// Unbounded are the IDs of cells without a known bound: they end by time, and their bandwidth is limited neither by
+	// the place nor by a rate of the load.
 	Unbounded []string
 }
 
-// Total is the sum, in bytes.
+// Total returns the sum, in bytes.
 func (w Writes) Total() float64 { return w.Prepare + w.Load }
 
-// And is what both write.
+// And returns the sum of two amounts.
 func (w Writes) And(o Writes) Writes {
 	return Writes{w.Prepare + o.Prepare, w.Load + o.Load, w.InTime + o.InTime,
 		slices.Concat(w.Unbounded, o.Unbounded)}
 }
 
-// Times is what is written where all loads are carried out so often, after one preparation.
+// Times returns the amount for n times the loads, after one preparation.
 func (w Writes) Times(n int) Writes {
 	w.Load, w.InTime = w.Load*float64(n), w.InTime*float64(n)
 	return w
 }
 
-// Bandwidth is how many bytes a second a place takes at most; 0 where it is unknown.
+// Bandwidth is the maximum number of bytes a second that a place takes; 0 if unknown.
 type Bandwidth struct {
 	Most float64
-	// Assumed says that nothing is known of the way to the place, and that this is what the fastest of its kind take.
-	// It bounds loads that have an amount to write; of those that have none, nothing is said by it.
+	// Assumed is true if nothing is known about the path to the place. Most is then the bandwidth of the fastest places
+	// of this kind. It bounds only loads that have a fixed amount to write.
 	Assumed bool
 }
 
-// EstimateWrites bounds what the cells write to a device or scratch file of size bytes, 0 when unknown, with the
-// bandwidth of the place for a cell's ID. A load is bounded by the bytes that it has to move (size, io_size) unless it
-// is time_based, and by its run time at its own rate or the place's bandwidth; the lowest holds.
+// EstimateWrites bounds what the cells write to a device or scratch file of size bytes, 0 if unknown. bandwidth returns
+// the bandwidth of the place for a cell's ID. A load is bounded by the bytes that it has to move (size, io_size) unless
+// it is time_based, and by its run time at its own rate or the place's bandwidth; the lowest bound applies.
 func EstimateWrites(cells []Cell, size int64, bandwidth func(cell string) Bandwidth) Writes {
 	var w Writes
 	if prepares(cells) {
@@ -100,21 +100,21 @@ func EstimateWrites(cells []Cell, size int64, bandwidth func(cell string) Bandwi
 	return w
 }
 
-// prepares says whether any cell needs a fill or a layout.
+// prepares reports whether any cell needs a fill or a layout.
 func prepares(cells []Cell) bool {
 	return slices.ContainsFunc(cells, func(c Cell) bool {
 		return slices.Contains(c.Steps, lab.Fill) || slices.Contains(c.Steps, lab.Layout)
 	})
 }
 
-// writesData says whether a load that changes its place writes to it, other than by trimming alone.
+// writesData reports whether a load that changes its place writes data; a load that only trims does not.
 func writesData(params map[string]string) bool {
 	base, _, _ := strings.Cut(params["rw"], ":")
 	return base != "trim" && base != "randtrim"
 }
 
-// BySize is what the load moves until it has gone through its part once, all processes together. A part given as a
-// share, or not at all, counts as the whole.
+// BySize returns how many bytes a load moves in one pass over its part of the place, all processes together. A part
+// given as a share, or not at all, counts as the whole.
 func BySize(params map[string]string, whole int64) float64 {
 	if params["time_based"] == "1" {
 		return math.Inf(1)
@@ -132,7 +132,7 @@ func BySize(params map[string]string, whole int64) float64 {
 	return part * float64(loops) * float64(processes(params))
 }
 
-// byRate is the bandwidth that the load is held to in writing, all processes together.
+// byRate returns the bandwidth to which the load's writes are limited, all processes together.
 func byRate(params map[string]string) float64 {
 	most := math.Inf(1)
 	if v, ok := forWrites(params["rate"]); ok {
@@ -145,7 +145,7 @@ func byRate(params map[string]string) float64 {
 	return most * float64(processes(params))
 }
 
-// writeBlock is the block size in which the load writes; ok is false when it has several.
+// writeBlock returns the block size of the load's writes; ok is false if it has several.
 func writeBlock(params map[string]string) (size float64, ok bool) {
 	switch {
 	case params["bsrange"] != "", params["bssplit"] != "":
@@ -156,15 +156,15 @@ func writeBlock(params map[string]string) (size float64, ok bool) {
 	return forWrites(params["bs"])
 }
 
-// forWrites picks the part for writes from a value with one for each direction; a value of one part is for all. Source:
-// fio's HOWTO, bs: a value not terminated in a comma applies to the types that follow.
+// forWrites returns the part for writes of a value with one part for each direction; a value of one part is for all.
+// Source: fio's HOWTO, bs: a value not terminated in a comma applies to the types that follow.
 func forWrites(value string) (float64, bool) {
 	parts := strings.Split(value, ",")
 	n, err := unit.ParseBytes(parts[min(1, len(parts)-1)])
 	return float64(n), err == nil && n > 0
 }
 
-// limit turns an unknown bound (0) into none.
+// limit turns an unknown bound (0) into infinity.
 func limit(v float64) float64 {
 	if v == 0 {
 		return math.Inf(1)

@@ -35,7 +35,8 @@ func TestEstimateTime(t *testing.T) {
 	}
 }
 
-// TestQuickIsQuick: with its layout at a modest 200 MB/s the suite must leave a minute and a half some air.
+// TestQuickIsQuick checks that with a layout at a modest 200 MB/s the suite takes clearly less than a minute and a
+// half.
 func TestQuickIsQuick(t *testing.T) {
 	s, err := Load("quick")
 	if err != nil {
@@ -86,11 +87,11 @@ func TestEstimateWrites(t *testing.T) {
 	}
 }
 
-// takes is a place that takes as much of every cell.
+// takes returns a place that has the same bandwidth for every cell.
 func takes(b Bandwidth) func(string) Bandwidth { return func(string) Bandwidth { return b } }
 
-// A load of a drive that has more room than can be written in the time is bounded by the time, also where the way to
-// the drive is not known; one that has no amount to write is then not.
+// A load of a drive that is larger than what can be written in the time is bounded by the time, even if the path to the
+// drive is unknown. A load without an amount to write is then unbounded.
 func TestEstimateWritesInTime(t *testing.T) {
 	const drive = 7680e9
 	cells := oneJob(t, "fio: {rw: write, runtime: 60, numjobs: 4, ioengine: libaio}") // 3 repetitions

@@ -12,34 +12,34 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// Exec is what a job runs that is no fio job: any command, whose placeholders are the suite's parameters, the job's
-// axes, and what only the target knows ({dir}, {cpus}, {job}).
+// Exec is what a job runs that is not a fio job: any command. Its placeholders are the suite's parameters, the job's
+// axes, and values that only the target knows ({dir}, {cpus}, {job}).
 type Exec struct {
 	lab.Command
-	// Takes is how long it is expected to take, with placeholders: "{seconds}s"; empty when nobody knows.
+	// Takes is how long the command is expected to take, with placeholders: "{seconds}s"; empty if unknown.
 	Takes string
-	// Metrics that it names itself.
+	// Metrics that the job defines.
 	Metrics map[string]lab.MetricInfo
 }
 
 // Parameter is a value of a suite's exec jobs that --set changes.
 type Parameter struct {
 	Name string
-	// About says in a few words what it is.
+	// About is a short description.
 	About string
-	// Value it has; Given is false while it has none and must be given.
+	// Value of the parameter. Given is false while it has none; it must then be set.
 	Value string
 	Given bool
 }
 
-// execKeys are the keys of a job that mean something beside exec only, and fioKeys those that do beside fio only.
+// execKeys returns the keys that are valid only in a job with exec.
 func execKeys() []string {
 	return []string{"prepare", "cleanup", "environment", "timeout", "takes", "metrics", "needs", "path", "user"}
 }
 
 func fioKeys() []string { return []string{"fio", "divide", "steps"} }
 
-// exec reads what a job runs. Keys of fio jobs are reported.
+// exec reads the command of a job. Keys of fio jobs are reported as problems.
 func (r *reporter) exec(entries []yamlfile.Entry, parameters []Parameter, place Place) (*Exec, []Axis) {
 	x := &Exec{}
 	var axes []Axis
@@ -84,7 +84,7 @@ func (r *reporter) exec(entries []yamlfile.Entry, parameters []Parameter, place 
 	return x, axes
 }
 
-// argv reads an argument vector. A string would have to be taken apart as a shell does, and no two do it alike.
+// argv reads an argument vector. A string would have to be split as a shell does, and shells differ.
 func (r *reporter) argv(n *yaml.Node, what string) []string {
 	if n.Kind == yaml.ScalarNode {
 		r.At(n, "write a list, one element an argument: [make, -j4]; a shell is named: [sh, -c, \"…\"]",
@@ -98,7 +98,7 @@ func (r *reporter) argv(n *yaml.Node, what string) []string {
 	var argv []string
 	for i, e := range elements {
 		switch {
-		case e.Kind == yaml.ScalarNode && e.Tag == "!!str" && e.Value == "" && i > 0: // an empty argument is one
+		case e.Kind == yaml.ScalarNode && e.Tag == "!!str" && e.Value == "" && i > 0: // an empty argument is valid
 		case e.Kind == yaml.ScalarNode && strings.ContainsRune(e.Value, 0):
 			r.At(e, "", "an argument can't hold a zero byte")
 			continue
@@ -139,7 +139,7 @@ func (r *reporter) pairs(n *yaml.Node, what string, name *regexp.Regexp) map[str
 			continue
 		}
 		if e.Value.Kind == yaml.ScalarNode && e.Value.Tag == "!!str" && e.Value.Value == "" {
-			words[e.Key] = "" // NAME= is a setting
+			words[e.Key] = "" // NAME= sets an empty value
 			continue
 		}
 		if v, ok := r.Scalar(e.Value, e.Key); ok {
@@ -151,7 +151,7 @@ func (r *reporter) pairs(n *yaml.Node, what string, name *regexp.Regexp) map[str
 
 var environmentName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// folders reads absolute paths of folders, which may have stars.
+// folders reads absolute paths of folders, which may contain stars.
 func (r *reporter) folders(n *yaml.Node) []string {
 	var all []string
 	for _, e := range r.Sequence(n, "path") {
@@ -167,7 +167,7 @@ func (r *reporter) folders(n *yaml.Node) []string {
 	return all
 }
 
-// metrics reads the metrics that a job names itself.
+// metrics reads the metrics that a job defines.
 func (r *reporter) metrics(n *yaml.Node) (map[string]lab.Match, map[string]lab.MetricInfo) {
 	matches, infos := map[string]lab.Match{}, map[string]lab.MetricInfo{}
 	for _, e := range r.Mapping(n, "metrics", nil) {
@@ -218,7 +218,7 @@ func (r *reporter) metrics(n *yaml.Node) (map[string]lab.Match, map[string]lab.M
 	return matches, infos
 }
 
-// parameters reads the parameters of a suite's exec jobs: a name with its default, or with a mapping that says more.
+// parameters reads the parameters of a suite's exec jobs: a name with its default, or with a mapping of further fields.
 func (r *reporter) parameters(n *yaml.Node) []Parameter {
 	var all []Parameter
 	for _, e := range r.Mapping(n, "parameters", nil) {
@@ -246,7 +246,7 @@ func (r *reporter) parameters(n *yaml.Node) []Parameter {
 // execMatrix reads the axes of a job with exec.
 func (r *reporter) execMatrix(n *yaml.Node) []Axis { return r.axes(n, r.placeholderName, r.Scalar) }
 
-// axes reads those of a job that is none of fio's: any names that may be one, and the values as they are read.
+// axes reads the axes of a job that fio does not run. may decides which names are valid, and value reads one value.
 func (r *reporter) axes(n *yaml.Node, may func(yamlfile.Entry) bool,
 	value func(n *yaml.Node, name string) (string, bool)) []Axis {
 	var axes []Axis

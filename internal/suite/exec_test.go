@@ -104,7 +104,7 @@ func TestParametersOfCommands(t *testing.T) {
 	}
 }
 
-// What a value holds is never taken for a placeholder of the suite's again, or the order of parameters would matter.
+// A value's content is never taken for a placeholder of the suite, or the order of parameters would matter.
 func TestValuesAreNotFilledInAgain(t *testing.T) {
 	s := decoded(t, "version: 1\nparameters: {a: \"{b}\", b: \"{cpus}\"}\njobs:\n  - {name: x, exec: [echo, \"{a} "+
 		"{b}\"]}\n")

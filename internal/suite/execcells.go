@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// execCell makes a cell of a job with exec at some values of its axes.
+// execCell makes a cell of a job with exec with the given values of its axes.
 func (s Suite) execCell(j Job, values map[string]string) Cell {
 	filled := command.FillAll(j.Exec.Command, values)
 	uses := append(command.Uses(j.Exec.Command), command.Placeholders(j.Exec.Takes)...)
@@ -32,7 +32,8 @@ func (s Suite) execCell(j Job, values map[string]string) Cell {
 	return c
 }
 
-// execCombinations are the values of the parameters in each cell of a job with exec, the last axis changing fastest.
+// execCombinations returns the values of the parameters in each cell of a job with exec, the last axis changing
+// fastest.
 func (s Suite) execCombinations(j Job) []map[string]string {
 	values := map[string]string{}
 	for _, p := range s.Parameters {
@@ -43,17 +44,17 @@ func (s Suite) execCombinations(j Job) []map[string]string {
 	return spread(values, j.Matrix)
 }
 
-// worksInFolder says whether the job is a command that works in the place under test.
+// worksInFolder reports whether the job is a command that works in the place under test.
 func (j Job) worksInFolder() bool {
 	return j.Exec != nil && slices.Contains(command.Uses(j.Exec.Command), command.Dir)
 }
 
-// CommandLines are the plain command lines of one repetition of a cell that runs a command, in a folder; {cpus} becomes
-// CPUS.
+// CommandLines returns the plain command lines of one repetition of a cell that runs a command, in a folder; {cpus}
+// becomes CPUS.
 func (c Cell) CommandLines(folder string) []string {
 	values := map[string]string{}
 	for _, name := range command.Uses(*c.Command) {
-		values[name] = strings.ToUpper(name) // {cpus}, and parameters that have no value yet
+		values[name] = strings.ToUpper(name) // {cpus}, and parameters without a value yet
 	}
 	values[command.Dir], values[command.Job] = folder, c.Job
 	filled := command.FillAll(*c.Command, values)
@@ -77,7 +78,8 @@ func (c Cell) CommandLines(folder string) []string {
 	return append(lines, "cd .. && "+lab.ShellQuote([]string{"rm", "-r", folder}))
 }
 
-// execTitle says in a few words what a command does: its name, and what tells it from others of the job.
+// execTitle returns a short description of a command: its name, and the parameters that distinguish it from the job's
+// other cells.
 func (c Cell) execTitle() string {
 	words := []string{c.Job}
 	for _, name := range slices.Sorted(maps.Keys(c.Params)) {

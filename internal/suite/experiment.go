@@ -11,11 +11,11 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// MaxPairs of clients and servers are measured at the same time.
+// MaxPairs is how many pairs of clients and servers can be measured at the same time.
 const MaxPairs = 256
 
-// Experiment is a file that says what to vary, over which suite, and how long. A zero value leaves the choice to the
-// command line or to the command's default.
+// Experiment is a file that describes what to vary, over which suite, and how long. A zero value leaves the choice to
+// the command line or to the command's default.
 type Experiment struct {
 	// Kind is the verb: sweep or ablate.
 	Kind string
@@ -23,36 +23,35 @@ type Experiment struct {
 	Suite string
 	// Place under test.
 	Place string
-	// On is the target that it is on, or the ends of a network as after --on, and Addresses those of the network's
-	// server, or of each of its servers.
+	// On is the target of the place, or the ends of a network as after --on. Addresses are the addresses of the
+	// network's server, or of each of its servers.
 	On        []string
 	Addresses []string
-	// NetworkPairs are how many pairs of a network measure at the same time.
+	// NetworkPairs is how many pairs of a network measure at the same time.
 	NetworkPairs int
-	// Factors of a sweep as they stand after --factor, settings of an ablation as after --setting.
+	// Factors of a sweep as typed after --factor, settings of an ablation as typed after --setting.
 	Factors []string
 	// Baseline level of a sweep.
 	Baseline string
-	// Reference is a place that the levels of a sweep are compared with, and ReferenceOn the target it is on.
+	// Reference is a place that the levels of a sweep are compared with, and ReferenceOn its target.
 	Reference, ReferenceOn string
-	// Keep are the settings that must stay as they are.
+	// Keep are settings that must not change.
 	Keep []string
 	// Set are fio parameters for every job: "runtime=5s".
 	Set []string
 	// Blocks at most; Repetitions of each cell in a visit.
 	Blocks, Repetitions int
 	Budget              time.Duration
-	// Share of the best level that is enough, Margin within which two levels are the same, Alpha the risk of any wrong
-	// claim; as shares of 1.
+	// Share of the best level's result that suffices, Margin within which two levels count as the same, Alpha the risk
+	// of any wrong claim; as shares of 1.
 	Share, Margin, Alpha float64
-	// Limit of latency that a load is to stay within, as after --limit.
+	// Limit is the latency that a load must not exceed, as after --limit.
 	Limit string
-	// Commands are those of exec: factors, by their names.
+	// Commands of exec: factors, by their names.
 	Commands map[string]lab.SettingCommands
 }
 
-// IsExperiment says whether a YAML file is an experiment, and no suite: whether it has the key that only experiments
-// have.
+// IsExperiment reports whether a YAML file is an experiment, not a suite: it has the key that only experiments have.
 func IsExperiment(data []byte) bool {
 	var top map[string]yaml.Node
 	if yaml.Unmarshal(data, &top) != nil {
@@ -62,8 +61,8 @@ func IsExperiment(data []byte) bool {
 	return ok
 }
 
-// DecodeExperiment reads an experiment file. Check says what is wrong with a factor or setting, and what to write
-// instead. The error holds Problems: all of them at once.
+// DecodeExperiment reads an experiment file. check describes a fault of a factor or setting, and how to correct it. The
+// error holds all Problems at once.
 //
 //	version: 1
 //	experiment: sweep
@@ -147,7 +146,7 @@ func (r *reporter) experiment(root *yaml.Node, check func(string) (string, strin
 	return e
 }
 
-// oneOrSeveral reads a word, or a list of them.
+// oneOrSeveral reads a word, or a list of words.
 func (r *reporter) oneOrSeveral(n *yaml.Node, what string) []string {
 	if n.Kind == yaml.SequenceNode {
 		return r.words(n, what)
@@ -184,7 +183,7 @@ func (r *reporter) words(n *yaml.Node, what string) []string {
 	return list
 }
 
-// share is a part of one, as a percentage or as a number below one.
+// share reads a fraction, as a percentage or as a number below one.
 func (r *reporter) share(n *yaml.Node, what string) float64 {
 	v, ok := r.Scalar(n, what)
 	if !ok {

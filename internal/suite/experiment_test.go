@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// noColon is as much of a check as these tests need; what a factor may be is for its own package to say.
+// noColon is a minimal check for these tests; real factors are checked by their own package.
 func noColon(text string) (complaint, hint string) {
 	if !strings.Contains(text, ":") {
 		return text + " has no colon", "write SCHEME:NAME=LEVEL"

@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/load/fio"
 )
 
-// DecodeJobFile reads a plain fio job file as a suite; name is the file's, for messages and for the suite's name. The
-// error holds Problems: all of them at once.
+// DecodeJobFile reads a plain fio job file as a suite. name is the file's name, for messages and for the suite's name.
+// The error holds all Problems at once.
 //
 //	[global]
 //	ioengine=libaio
@@ -23,13 +23,14 @@ import (
 //	rw=randread
 //	size=1g
 //
-// Each section becomes a job, which keeps fio's meaning but for this:
+// Each section becomes a job with the meaning that fio gives it, with these exceptions:
 //
-//   - Sections without stonewall between them, which fio runs at the same time, are refused: their numbers would be
-//     those of neither load. So is what refusals lists, but parameters about reporting are left out with a note.
+//   - Sections without stonewall between them, which fio runs at the same time, are refused: their numbers would
+//     describe neither load alone. So are the parameters in refusals, except that those about reporting are left out
+//     with a note.
 //   - The place comes from filename or directory, and must be the same for all sections. A file becomes the directory
-//     it is in, where headroom lays out a scratch file of its own: what the file holds is not overwritten.
-//   - Without filename, fio gives each process of a section a file of its own; here each has a part of the one scratch
+//     that contains it, where headroom lays out a separate scratch file: the existing file is not overwritten.
+//   - Without filename, fio gives each process of a section a separate file; here each has a part of the only scratch
 //     file.
 func DecodeJobFile(name string, data []byte) (Suite, error) {
 	d := &jobFile{reporter: *newReporter(name), reported: map[string]bool{}}
@@ -64,8 +65,8 @@ func DecodeJobFile(name string, data []byte) (Suite, error) {
 	return s, nil
 }
 
-// ResolvePath says what a suite is to run on: what the command line says, or else what its fio job file names. Both are
-// taken only when they agree, for the file may have been written for another machine.
+// ResolvePath returns the place to run a suite on: the path that was typed, or else the one in its fio job file. If
+// both are given they must agree, because the file may have been written for another machine.
 func (s Suite) ResolvePath(typed string) (string, error) {
 	switch {
 	case typed == "":
@@ -78,16 +79,16 @@ func (s Suite) ResolvePath(typed string) (string, error) {
 		Hints: []string{"delete filename and directory from the job file, or leave out " + typed}}
 }
 
-// jobFile is the reading of one.
+// jobFile is the state of reading one job file.
 type jobFile struct {
 	reporter
 	path     string // of the device or the directory; empty until a section names one
-	owner    string // the section that did
+	owner    string // the section that named it
 	notes    []string
 	reported map[string]bool
 }
 
-// parseErrors turns the errors of the parser into problems; they carry their line in the text: "line 3: …".
+// parseErrors turns the errors of the parser into problems. Their text begins with the line: "line 3: …".
 func (d *jobFile) parseErrors(err error) {
 	all := []error{err}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
@@ -110,7 +111,7 @@ func (d *jobFile) parseErrors(err error) {
 	}
 }
 
-// waitsForPrevious says whether fio starts a section only when the one above it has ended.
+// waitsForPrevious reports whether fio starts a section only after the section above has ended.
 func waitsForPrevious(section, above fio.Section) bool {
 	for _, name := range []string{"stonewall", "wait_for_previous"} {
 		if v := section.Params[name]; v != "" && v != "0" {
@@ -144,7 +145,7 @@ func (d *jobFile) job(section fio.Section) Job {
 		switch {
 		case complaint != "":
 			d.reportOnce(line, hint, complaint)
-		case line >= from[name]: // of two names for one parameter fio takes the one that comes later
+		case line >= from[name]: // of two names for one parameter fio takes the later one
 			from[name], j.Fio[name] = line, value
 		}
 	}
@@ -159,7 +160,7 @@ func (d *jobFile) job(section fio.Section) Job {
 	return j
 }
 
-// reportOnce reports a fault of a line once, though a global section's lines come back with every job.
+// reportOnce reports a fault of a line once; a global section's lines are repeated in every job.
 func (d *jobFile) reportOnce(line int, hint, message string) {
 	if key := strconv.Itoa(line) + message; !d.reported[key] {
 		d.reported[key] = true
@@ -167,14 +168,14 @@ func (d *jobFile) reportOnce(line int, hint, message string) {
 	}
 }
 
-// note tells the user of something that was read otherwise than it stands there.
+// note records for the user a deviation from the file's literal content.
 func (d *jobFile) note(format string, args ...any) {
 	if n := fmt.Sprintf(format, args...); !slices.Contains(d.notes, n) {
 		d.notes = append(d.notes, n)
 	}
 }
 
-// where finds out what a section works on.
+// where finds the place that a section works on.
 func (d *jobFile) where(section fio.Section) {
 	file, directory := section.Params["filename"], section.Params["directory"]
 	line := max(section.Lines["filename"], section.Lines["directory"])
@@ -203,13 +204,13 @@ func (d *jobFile) where(section fio.Section) {
 	}
 }
 
-// isDevice tells a device from a file by its path alone; the file systems that are mounted under /dev hold files.
+// isDevice distinguishes a device from a file by its path alone; the file systems mounted under /dev contain files.
 func isDevice(path string) bool {
 	mounted := strings.HasPrefix(path, "/dev/shm/") || strings.HasPrefix(path, "/dev/hugepages/")
 	return strings.HasPrefix(path, "/dev/") && !mounted
 }
 
-// place is the kind of what the sections work on.
+// place returns the kind of place that the sections work on.
 func (d *jobFile) place() Place {
 	switch {
 	case d.path == "":
@@ -220,7 +221,7 @@ func (d *jobFile) place() Place {
 	return Directory
 }
 
-// ownParts gives each process the part of the scratch file that stands for the file of its own that fio would make.
+// ownParts gives each process a part of the scratch file, in place of the separate file that fio would make.
 func (d *jobFile) ownParts(section fio.Section, params map[string]string) {
 	if section.Params["filename"] != "" {
 		return
@@ -237,12 +238,12 @@ func (d *jobFile) ownParts(section fio.Section, params map[string]string) {
 	}
 }
 
-// nameFrom makes a suite's name out of its file's.
+// nameFrom makes a suite's name from the name of its file.
 func nameFrom(file string) string {
 	return jobName(strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 }
 
-// jobName makes a name that is fit for a file name out of any text.
+// jobName makes a name that is valid in a file name from any text.
 func jobName(s string) string {
 	name := strings.ReplaceAll(strings.TrimSpace(s), " ", "_")
 	name = strings.Map(func(r rune) rune {

@@ -9,9 +9,9 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// ParseLimit reads a limit of latency as people write it: "p99.9=2ms", or "2ms" of a quantile that the reader names. A
-// unit must be there, and "2m", which is minutes elsewhere, is none: taken for what it is not, it would be a limit that
-// every load keeps.
+// ParseLimit reads a latency limit as people write it: "p99.9=2ms", or "2ms" if the reader chooses the quantile. The
+// unit is required. "2m" means minutes elsewhere and is refused: read as minutes it would be a limit that every load
+// meets.
 func ParseLimit(text string) (quantile string, seconds float64, err error) {
 	quantile, latency, named := strings.Cut(text, "=")
 	if !named {

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// networkKeys are those of jobs that measure a network, one for each load generator.
+// networkKeys returns the keys of jobs that measure a network, one for each load generator.
 func networkKeys() []string {
 	var keys []string
 	for _, g := range served.Generators() {
@@ -21,21 +21,21 @@ func networkKeys() []string {
 	return keys
 }
 
-// NetworkLoad is what a job that measures a network has its load generator do.
+// NetworkLoad is the load of a job that measures a network.
 type NetworkLoad struct {
 	Engine string
 	// Options by their long names, matrix not applied.
 	Options map[string]string
 }
 
-// generator of a load.
+// generator returns the load's generator.
 func (l NetworkLoad) generator() served.Generator {
 	g, _ := served.Of(l.Engine)
 	return g
 }
 
-// network reads what a job measures of a network: options of its load generator's client by their long names. Keys of
-// other jobs are reported.
+// network reads the load of a network job: options of its load generator's client by their long names. Keys of other
+// kinds of jobs are reported as problems.
 func (r *reporter) network(g served.Generator, entries []yamlfile.Entry) (*NetworkLoad, []Axis) {
 	load := &NetworkLoad{Engine: g.Engine, Options: map[string]string{}}
 	where := map[string]*yaml.Node{}
@@ -74,7 +74,7 @@ func (r *reporter) networkOption(g served.Generator, where *yaml.Node, name, val
 	return canonical, complaint == ""
 }
 
-// networkMatrix reads the axes of a job; their values tell whether there is such an option.
+// networkMatrix reads the axes of a job. Checking their values also checks that the option exists.
 func (r *reporter) networkMatrix(g served.Generator, n *yaml.Node) []Axis {
 	whatever := func(yamlfile.Entry) bool { return true }
 	return r.axes(n, whatever, func(element *yaml.Node, name string) (string, bool) {
@@ -86,7 +86,7 @@ func (r *reporter) networkMatrix(g served.Generator, n *yaml.Node) []Axis {
 	})
 }
 
-// networkValue checks an option and its value; complaint is empty when there is nothing to say against it.
+// networkValue checks an option and its value; complaint is empty if both are valid.
 func networkValue(g served.Generator, name, value string) (canonical, complaint, hint string) {
 	o, known := g.Options()[name]
 	if !known {
@@ -109,8 +109,8 @@ func networkCell(j Job, params map[string]string) Cell {
 		Runtime: g.TestTime(params)}
 }
 
-// setNetwork sets an option of all jobs that measure a network and whose load generator has it. An axis of that name is
-// gone then. Complaint says what is wrong with it, or that none of them has it.
+// setNetwork sets an option of all jobs that measure a network and whose load generator has it, and removes an axis of
+// that name. complaint describes the fault, or that no generator has the option.
 func (s *Suite) setNetwork(name, typed string) (complaint, hint string) {
 	set := false
 	for i, j := range s.Jobs {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// kind says what a fio parameter's values look like, as far as that can be checked without fio.
+// kind is the form of a fio parameter's values, as far as it can be checked without fio.
 type kind int
 
 const (
@@ -24,8 +24,8 @@ const (
 	engine               // ioengine=
 )
 
-// parameters returns the fio parameters that are known, with the kinds of their values. A name that is not here is
-// given to fio as it stands, for fio knows more of them with every version.
+// parameters returns the known fio parameters with the kinds of their values. A name that is missing here is passed to
+// fio unchanged, since every version of fio adds parameters.
 //
 // Source: fio --cmdhelp=all and fio --enghelp=ENGINE of fio 3.33, and options.c of fio 3.42.
 func parameters() map[string]kind {
@@ -69,8 +69,8 @@ func parameters() map[string]kind {
 	return kinds
 }
 
-// parameterAliases returns the other names that fio has for its parameters. Cells carry one name each, so that those of
-// two suites can be compared. Source: the aliases that fio --cmdhelp=NAME prints (fio 3.33).
+// parameterAliases returns the other names that fio has for its parameters. Cells use one name each, so that the
+// parameters of two suites can be compared. Source: the aliases that fio --cmdhelp=NAME prints (fio 3.33).
 func parameterAliases() map[string]string {
 	return map[string]string{
 		"readwrite": "rw", "blocksize": "bs", "blockalign": "ba", "blocksize_range": "bsrange",
@@ -82,7 +82,7 @@ func parameterAliases() map[string]string {
 	}
 }
 
-// CanonicalName takes the dashes off a parameter as it is typed on a command line and replaces a synonym.
+// CanonicalName removes the dashes of a parameter as typed on a command line, and replaces an alias.
 func CanonicalName(typed string) string {
 	name := strings.TrimLeft(typed, "-")
 	if s, ok := parameterAliases()[name]; ok {
@@ -91,7 +91,7 @@ func CanonicalName(typed string) string {
 	return name
 }
 
-// parameterName checks that a parameter may be set and returns its canonical name; complaint is empty when it may.
+// parameterName checks that a parameter may be set and returns its canonical name; complaint is empty if it may.
 func parameterName(typed string) (name, complaint, hint string) {
 	name = CanonicalName(typed)
 	if refused, ok := refusalOf(name); ok {
@@ -112,8 +112,8 @@ func parameterName(typed string) (name, complaint, hint string) {
 	}
 	switch {
 	case hint != "":
-		// fio of another version may have it, but hardly one that is all but the name of a parameter that every fio
-		// has.
+		// Another version of fio may have it. But a name that nearly equals the name of a common parameter is likely a
+		// typing error.
 		return "", "fio has no parameter " + yamlfile.Quoted(typed), hint
 	case name == "" || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "":
 		return "", yamlfile.Quoted(typed) + " is no name of a fio parameter", "fio --cmdhelp=all lists them"
@@ -121,8 +121,8 @@ func parameterName(typed string) (name, complaint, hint string) {
 	return name, "", ""
 }
 
-// parameterValue checks a value as far as its kind allows and returns it as fio wants it; complaint is empty when
-// there is nothing to say against it.
+// parameterValue checks a value as far as its kind allows and returns it in fio's form; complaint is empty if the value
+// is valid.
 func parameterValue(name, value string) (canonical, complaint, hint string) {
 	switch {
 	case strings.ContainsAny(value, "\n\r\x00"):
@@ -139,7 +139,7 @@ func parameterValue(name, value string) (canonical, complaint, hint string) {
 	ok := true
 	switch k {
 	case toggle:
-		// fio takes 0 and 1 only; true and false are what one writes in YAML.
+		// fio takes only 0 and 1; in YAML one writes true and false.
 		switch strings.ToLower(value) {
 		case "1", "true":
 			canonical = "1"
@@ -187,7 +187,7 @@ func parameterValue(name, value string) (canonical, complaint, hint string) {
 	return canonical, "", ""
 }
 
-// leastValue is the smallest sensible value of a parameter that counts something; 0 where there is none.
+// leastValue returns the smallest sensible value of a parameter that counts something; 0 if it has none.
 func leastValue(name string) int {
 	switch name {
 	case "iodepth", "numjobs", "loops":
@@ -196,24 +196,23 @@ func leastValue(name string) int {
 	return 0
 }
 
-// patterns returns the values of rw=, without the ":8" that some can carry. Source: fio --cmdhelp=rw.
+// patterns returns the values of rw=, without the ":8" that some can have. Source: fio --cmdhelp=rw.
 func patterns() []string {
 	return []string{"read", "write", "randread", "randwrite", "rw", "readwrite", "randrw", "trim", "randtrim",
 		"trimwrite", "randtrimwrite"}
 }
 
-// engines returns the values of ioengine= that headroom runs. The others reach past the place that the destruction
-// guard has looked at (rbd, http, nbd, exec, …), or move no data.
+// engines returns the values of ioengine= that headroom runs. The others bypass the place that the destruction guard
+// has checked (rbd, http, nbd, exec, …), or move no data.
 func engines() []string {
 	return []string{"libaio", "io_uring", "psync", "sync", "vsync", "pvsync", "pvsync2", "posixaio", "mmap", "splice",
 		"sg", "null"}
 }
 
-// touchesStorage says whether an engine reads or writes anything at all.
+// touchesStorage reports whether an engine reads or writes anything.
 func touchesStorage(params map[string]string) bool { return params["ioengine"] != "null" }
 
-// reads says whether a load reads, be it among writes. Reading matters because the blocks must have been written
-// before.
+// reads reports whether a load reads, alone or mixed with writes. Blocks must have been written before they are read.
 func reads(params map[string]string) bool {
 	base, _, _ := strings.Cut(params["rw"], ":")
 	switch base {
@@ -223,10 +222,10 @@ func reads(params map[string]string) bool {
 	return false
 }
 
-// trims says whether a load discards blocks itself, which is only work where they were written before.
+// trims reports whether a load discards blocks itself. That is work only for blocks that were written before.
 func trims(params map[string]string) bool { return strings.Contains(params["rw"], "trim") }
 
-// eachPart says whether a value of up to three parts, for reads, writes and trims, is made of good ones. A part may be
+// eachPart reports whether a value of up to three parts, for reads, writes and trims, has only good parts. Parts may be
 // missing ("8k,,"), but not all of them.
 func eachPart(value string, good func(string) bool) bool {
 	parts := strings.Split(value, ",")
@@ -269,8 +268,8 @@ func isExtent(s string) bool {
 	return err == nil
 }
 
-// abbreviated finds a parameter that a name is the beginning of, refused ones first. fio takes any beginning that is no
-// other's, so exec_pre would run a command as well as exec_prerun. Source: getopt_long(3), and fio 3.33.
+// abbreviated returns a parameter that begins with name, refused ones first. fio accepts any unambiguous prefix, so
+// exec_pre would run a command as exec_prerun does. Source: getopt_long(3), and fio 3.33.
 func abbreviated(name string, known []string) string {
 	plain := func(s string) string { return strings.ReplaceAll(s, "-", "_") }
 	var all []string
@@ -285,8 +284,8 @@ func abbreviated(name string, known []string) string {
 	return ""
 }
 
-// CheckParams says what is wrong with parameters of a fio job that no suite file of this machine was checked for: those
-// of a run that came from elsewhere. Empty where a suite may have them.
+// CheckParams describes a fault of fio parameters that come from another machine's run, and so were not checked with a
+// suite file here. It is empty if a suite may have them.
 func CheckParams(params map[string]string) string {
 	for _, typed := range slices.Sorted(maps.Keys(params)) {
 		name, complaint, _ := parameterName(typed)

@@ -11,10 +11,10 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// parameterWord is a name that can stand in braces.
+// parameterWord matches a name that can be written in braces.
 var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
 
-// placeholderName checks a name that is to stand in braces.
+// placeholderName checks a name for use in braces.
 func (r *reporter) placeholderName(e yamlfile.Entry) bool {
 	switch {
 	case !parameterWord.MatchString(e.Key):
@@ -28,7 +28,7 @@ func (r *reporter) placeholderName(e yamlfile.Entry) bool {
 	return false
 }
 
-// placeholders reports those that nothing fills in, and axes that fill in none.
+// placeholders reports placeholders without a value, and axes that no placeholder uses.
 func (r *reporter) placeholders(entries []yamlfile.Entry, x *Exec, axes []Axis, parameters []Parameter) {
 	known := append(command.OfTarget(), command.Tree)
 	for _, p := range parameters {

@@ -6,13 +6,13 @@ import "strings"
 type refusal struct {
 	why, hint string
 	names     string
-	// harmless parameters say how fio reports; headroom sets them itself. A fio job file was not written for headroom,
-	// so there they are left out with a note instead of being refused.
+	// harmless parameters control fio's reports; headroom sets them itself. A fio job file was not written for
+	// headroom, so there they are left out with a note instead of being refused.
 	harmless bool
 }
 
-// refusals returns what headroom sets itself, what would lead a load past the destruction guard, and what would break
-// the measurement of the cells that follow.
+// refusals returns the parameters that headroom sets itself, those that would bypass the destruction guard, and those
+// that would break the measurement of the cells that follow.
 func refusals() []refusal {
 	return []refusal{
 		{names: `filename directory`,
@@ -62,7 +62,7 @@ func refusals() []refusal {
 	}
 }
 
-// refusalOf finds the reason why a parameter can't be set; ok is false when it can.
+// refusalOf returns the reason why a parameter can't be set; ok is false if it can.
 func refusalOf(name string) (r refusal, ok bool) {
 	for _, r := range refusals() {
 		for _, n := range strings.Fields(r.names) {

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// CheckParameters is a usage error that names the parameters that have no value yet.
+// CheckParameters returns a usage error that names the parameters without a value.
 func (s Suite) CheckParameters() error {
 	var missing, hints []string
 	for _, p := range s.Parameters {
@@ -29,8 +29,7 @@ func (s Suite) CheckParameters() error {
 		Hints: hints}
 }
 
-// setParameter gives a parameter of jobs with exec a value, and says whether there is one. An axis of that name is gone
-// then.
+// setParameter sets a parameter of jobs with exec, and reports whether it exists. An axis of that name is removed.
 func (s *Suite) setParameter(name, value string) bool {
 	found := false
 	s.Parameters = slices.Clone(s.Parameters)
@@ -52,7 +51,7 @@ func (s *Suite) setParameter(name, value string) bool {
 	return found
 }
 
-// parameterHint says which parameters there are.
+// parameterHint returns a hint that lists the existing parameters.
 func (s *Suite) parameterHint(typed string) string {
 	var known []string
 	for _, p := range s.Parameters {

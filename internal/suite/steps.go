@@ -8,12 +8,14 @@ import (
 	"github.com/headroom/headroom/internal/load/fio"
 )
 
-// StepsFor returns the steps of a load that names none itself, by what it needs to be true of the place:
+// StepsFor returns the steps of a load whose job names none. Its measurement is valid only if the place is prepared:
 //
-//   - A device is filled before a load that reads, be it among writes: blocks that nobody wrote since the last discard are
-//     answered by the drive's controller without touching its flash. One fill serves all cells up to the next discard.
-//   - A device is discarded before each load that only writes, so that none inherits what the one before it left.
-//   - In a directory the scratch file is laid out once for all cells, and removed when the last has ended.
+//   - A device is filled before a load that reads, alone or mixed with writes: the drive's controller answers reads of
+//     blocks that were not written since the last discard without touching its flash. One fill serves all cells up to
+//     the next discard.
+//   - A device is discarded before each load that only writes, so that no load inherits the state that an earlier load
+//     left.
+//   - In a directory the scratch file is laid out once for all cells, and removed after the last.
 //   - A load that touches no storage (ioengine=null) needs nothing.
 func StepsFor(place lab.PlaceKind, params map[string]string) []lab.Step {
 	switch {
@@ -28,7 +30,7 @@ func StepsFor(place lab.PlaceKind, params map[string]string) []lab.Step {
 	}
 }
 
-// The kinds of layout that a load can find; they are those of lab.LayoutState.
+// The kinds of layout that a load can find: the values of lab.LayoutState.Kind.
 const (
 	layoutFile      = "file"
 	layoutFill      = "fill"
@@ -56,16 +58,16 @@ func (c Cell) LayoutKind() string {
 	return kind
 }
 
-// Writes says whether the load itself writes, trims or may do so. Of a command nobody knows.
+// Writes reports whether the load itself writes, trims or may do so. A command may always do so.
 func (c Cell) Writes() bool {
 	return c.Engine == lab.EngineExec || lab.ByFio(c.Engine) && touchesStorage(c.Params) && !fio.OnlyReads(c.Params)
 }
 
-// StepLoad returns the fio parameters with which the steps Fill and Layout write; false for the other steps. The data
-// are drawn again for each buffer (refill_buffers), so that neither compression nor deduplication can store less than
-// was written. A fill is one process writing once from end to end: several, each of the whole size, would write as
-// many times over (TKperf PR #47). A layout goes through the page cache and is flushed, because not every file system
-// takes O_DIRECT.
+// StepLoad returns the fio parameters with which the steps Fill and Layout write; false for the other steps. Each
+// buffer has new random data (refill_buffers), so that neither compression nor deduplication can store less than was
+// written. A fill is one process writing once from end to end: several processes, each with the whole size, would write
+// that many times as much (TKperf PR #47). A layout goes through the page cache and is flushed, because not every file
+// system takes O_DIRECT.
 func StepLoad(step lab.Step) (map[string]string, bool) {
 	switch step {
 	case lab.Fill:
@@ -78,7 +80,7 @@ func StepLoad(step lab.Step) (map[string]string, bool) {
 	return nil, false
 }
 
-// suits says whether a step can be done on a kind of place.
+// suits reports whether a step is possible on a kind of place.
 func suits(step lab.Step, place lab.PlaceKind) bool {
 	switch step {
 	case lab.Load:
@@ -90,7 +92,7 @@ func suits(step lab.Step, place lab.PlaceKind) bool {
 	}
 }
 
-// stepFault says what is wrong with the order of steps; empty when nothing is.
+// stepFault describes what is wrong with the order of steps; empty if nothing is.
 func stepFault(steps []lab.Step) string {
 	load := slices.Index(steps, lab.Load)
 	if load < 0 {
