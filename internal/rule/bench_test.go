@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// manyRules are about a hundred rules of the usual kinds.
+// manyRules returns about a hundred rules of the usual kinds.
 func manyRules() string {
 	var b strings.Builder
 	for i := range 40 {

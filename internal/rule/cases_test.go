@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
-// aThing is what the facts of a case are about that do not say.
+// aThing is the subject of a case's facts that do not name one.
 const aThing = "thing"
 
 // ruleCase is the facts of one verdict: a mapping of keys to values, or a list of {fact, about, value, unknown}.
@@ -45,7 +45,7 @@ func (c *ruleCase) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// caseFact makes a fact; about counts for keys of a class only. Short names stand for the families: argument for the
+// caseFact makes a fact; about is used for keys of a class only. Short names refer to the families: argument for the
 // boot arguments, config.X for an option of the build.
 func caseFact(key, about string, value *yaml.Node) lab.Fact {
 	text := value.Value
@@ -144,7 +144,7 @@ func checkCase(t *testing.T, rule Rule, want Verdict, c ruleCase) {
 	}
 	snapshot := c
 	if rule.Scope != "" && len(newMachine(set.vocabulary, c).things[rule.Scope]) == 0 {
-		// The deciding facts of a thing are missing, not the thing.
+		// The thing exists, but its deciding facts are missing.
 		snapshot = append(ruleCase{{Key: rule.Scope + ".present", About: aThing}}, c...)
 	}
 	report := set.Evaluate(snapshot, Options{Unquantified: true, Risks: true, All: true})
@@ -167,14 +167,14 @@ func checkCase(t *testing.T, rule Rule, want Verdict, c ruleCase) {
 	}
 }
 
-// holds says whether a value is written as its kind demands.
+// holds reports whether a value has the form that its kind requires.
 func holds(k catalogue.Kind, value string) bool {
 	r := &reading{machine: &machine{}}
 	r.value(lab.Fact{Value: value}, k)
 	return len(r.missing) == 0
 }
 
-// What is built in is not shown without a source, unless it says that it has none.
+// A built-in rule has a source, unless it is marked as having none.
 func TestEveryRuleHasASource(t *testing.T) {
 	rules, err := BuiltIn()
 	if err != nil {

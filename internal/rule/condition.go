@@ -22,7 +22,7 @@ type condition struct {
 	program func() cel.Program
 }
 
-// later is a condition that is known to have no faults, and is compiled when it is first asked.
+// later returns a condition that is known to be valid, and is compiled when it is first evaluated.
 func (l *language) later(text, scope string) *condition {
 	return &condition{text, sync.OnceValue(func() cel.Program {
 		c, faults := l.compile(text, scope)
@@ -33,13 +33,13 @@ func (l *language) later(text, scope string) *condition {
 	})}
 }
 
-// fault is what is wrong with a condition, at a place in its text.
+// fault is a fault of a condition, at a place in its text.
 type fault struct {
 	line          int // from 1
 	message, hint string
 }
 
-// compile checks a condition of a rule with the given scope. All faults in the names of facts are found at once; those
+// compile checks a condition of a rule with the given scope. All faults in the names of facts are found at once; faults
 // in types only once the names are right.
 func (l *language) compile(text, scope string) (*condition, []fault) {
 	parsed, issues := l.env.Parse(text)
@@ -69,8 +69,8 @@ func (l *language) compile(text, scope string) (*condition, []fault) {
 	return &condition{text, func() cel.Program { return program }}, nil
 }
 
-// growingOperations finds operations that make something larger out of what there is. A few in a row outgrow any
-// memory, or take longer than anybody waits, before CEL's limit on costs looks: it counts a call once the call is done.
+// growingOperations finds operations that build larger values. A few in a row exceed any memory, or take unacceptably
+// long, before CEL's cost limit applies: it counts a call only after the call has returned.
 func growingOperations(checked *ast.AST, steps map[int64]bool) []fault {
 	banned := map[string]string{
 		"add_list":                         "joining lists",
@@ -94,7 +94,7 @@ func growingOperations(checked *ast.AST, steps map[int64]bool) []fault {
 	return faults
 }
 
-// kindsOf is the hint for a type error: what the facts of the condition are.
+// kindsOf returns the hint for a type error: the kinds of the facts in the condition.
 func (l *language) kindsOf(keys []string) string {
 	var printed []string
 	for _, k := range keys {
@@ -112,7 +112,8 @@ func celFaults(issues *cel.Issues, hint string) []fault {
 	return faults
 }
 
-// nameChecker looks at every name of a condition before CEL does, because it can say more about a wrong one.
+// nameChecker checks every name of a condition before CEL does, because its messages about a wrong name are more
+// specific.
 type nameChecker struct {
 	*language
 	scope  string
@@ -120,8 +121,8 @@ type nameChecker struct {
 	faults []fault
 	// read are the keys that are used as variables.
 	read []string
-	// steps are the additions that map and filter are made of: each adds an element to what there is so far, which has
-	// a name that nobody can type.
+	// steps are the additions that map and filter expand to: each adds an element to an accumulator, whose name can't
+	// be typed.
 	steps map[int64]bool
 }
 
@@ -130,7 +131,7 @@ func (w *nameChecker) fault(e ast.Expr, hint, format string, args ...any) {
 		message: fmt.Sprintf(format, args...)})
 }
 
-// walk visits e; local are the variables of the loops around it.
+// walk visits e; local are the variables of the enclosing loops.
 func (w *nameChecker) walk(e ast.Expr, local []string) {
 	switch e.Kind() {
 	case ast.IdentKind, ast.SelectKind:
@@ -181,7 +182,7 @@ func (w *nameChecker) walk(e ast.Expr, local []string) {
 	}
 }
 
-// dotted is the name that a chain of selections spells: disk.queue.scheduler.
+// dotted returns the name that a chain of selections spells: disk.queue.scheduler.
 func dotted(e ast.Expr) (string, bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -235,7 +236,7 @@ func (w *nameChecker) name(e ast.Expr, name string) {
 	}
 }
 
-// table checks the key of a table, which must stand there as it is.
+// table checks the key of a table, which must be a literal.
 func (w *nameChecker) table(e ast.Expr, table string, key ast.Expr) {
 	called := strings.TrimPrefix(table, "@")
 	if key.Kind() != ast.LiteralKind || key.AsLiteral().Type() != types.StringType {
@@ -281,7 +282,7 @@ func (w *nameChecker) table(e ast.Expr, table string, key ast.Expr) {
 	}
 }
 
-// visible are the keys that a rule of this scope can use.
+// visible returns the keys that a rule of this scope can use.
 func (w *nameChecker) visible() []string {
 	return slices.DeleteFunc(slices.Clone(w.keys), func(k string) bool {
 		class := w.classOf(k)
@@ -296,18 +297,17 @@ func (w *nameChecker) didYouMean(name string, known []string) string {
 	return "headroom facts lists them"
 }
 
-// truth is what a condition says.
+// truth is the value of a condition.
 type truth int
 
 const (
 	no truth = iota
 	yes
-	// unknown: facts are missing that would decide.
+	// unknown: facts that would decide are missing.
 	unknown
 )
 
-// evaluate evaluates the condition; the facts that it read, and those that were missing where that matters, are
-// returned.
+// evaluate evaluates the condition. It returns also the facts that it read, and the missing facts if they matter.
 func (c *condition) evaluate(m *machine, class, about string) (truth, []Evidence, []Missing) {
 	r := &reading{machine: m, class: class, about: about}
 	value, _, err := c.program().Eval(r)
@@ -329,10 +329,10 @@ func (c *condition) evaluate(m *machine, class, about string) (truth, []Evidence
 	return unknown, nil, []Missing{r.failed(err, value)}
 }
 
-// tooMuchWork is the reason when a condition was stopped at its limit.
+// tooMuchWork is the reason if a condition was stopped at its limit.
 const tooMuchWork = "the condition takes too much work here"
 
-// failed is the reason when the condition itself came to grief: a division by zero, a text that is no number.
+// failed returns the reason if the condition itself failed: a division by zero, a text that is not a number.
 func (r *reading) failed(err error, value ref.Val) Missing {
 	reason := fmt.Sprintf("the condition gives %v", value)
 	if err != nil {

@@ -63,7 +63,7 @@ func TestConditions(t *testing.T) {
 		{`clock.source in ["tsc", "kvm-clock"]`, "", "", "no"},
 		{`cpu.governor == "powersave"`, "", "", "cpu.governor: permission denied; root may read it"},
 		{`host.name == "a"`, "", "", "host.name: not collected"},
-		// An unknown side is outweighed by one that decides.
+		// A false operand of && and a true one of || decide even if the other is unknown.
 		{`cpu.governor == "powersave" && clock.source == "tsc"`, "", "", "no"},
 		{`clock.source == "tsc" && cpu.governor == "powersave"`, "", "", "no"},
 		{`cpu.governor == "powersave" || clock.source == "hpet"`, "", "", "yes"},
@@ -98,7 +98,7 @@ func TestConditions(t *testing.T) {
 		// The kernel's version.
 		{`kernel(6, 12) && kernel(6, 2) && kernel(5, 19)`, "", "", "yes"},
 		{`kernel(6, 13) || kernel(7, 0)`, "", "", "no"},
-		// Scopes and what is beyond them.
+		// Scopes, and names outside of them.
 		{`disk.queue.scheduler == "bfq"`, "disk", "sda", "yes"},
 		{`disk.queue.scheduler == "bfq"`, "disk", "nvme0n1", "no"},
 		{`disk.queue.scheduler == "bfq"`, "disk", "sdb", "disk.queue.scheduler: no such file here"},
@@ -110,7 +110,7 @@ func TestConditions(t *testing.T) {
 			"yes"},
 		{`"X" in values("disk.model")`, "", "", "disk.model: not collected"},
 		{`sum("disk.size") == 1500.0 && sum("disk.size") > 1499`, "nic", "", "yes"},
-		// A condition that comes to grief is no verdict.
+		// A condition that fails has no verdict.
 		{`1 / (cpu.threads - 8) == 1`, "", "", "cpu.threads: the condition can't be worked out: division by zero"},
 		{`int(clock.source) == 1`, "", "", "clock.source: the condition can't be worked out: type conversion error " +
 			"from 'string' to 'int'"},
@@ -227,14 +227,14 @@ func TestConditionsAreBounded(t *testing.T) {
 	if answer != unknown || len(missing) != 1 || missing[0].Reason != tooMuchWork {
 		t.Errorf("got %v, %v", answer, missing)
 	}
-	// Nor is it tried for each of 4,000 disks.
+	// The rest of 4,000 disks is not tried either.
 	r := set(t, ruleText("a", c.text, "scope: disk")).Evaluate(snapshot(t, lines...), Options{})
 	if r.Counts.Unknown != 4000 || len(r.Findings) != 1 || len(r.Findings[0].About) != 4000 {
 		t.Errorf("got %+v", r.Counts)
 	}
 }
 
-// The facts of a run's own place stand in where a run has none of all disks.
+// If a run has no facts about all disks, those about the run's own place are used.
 func TestOldRuns(t *testing.T) {
 	c := compiled(t, `disk.queue.scheduler == "bfq"`, "disk")
 	m := newMachine(newVocabulary(), snapshot(t, "disk.under-test.queue.scheduler = bfq",
@@ -253,7 +253,7 @@ func TestOldRuns(t *testing.T) {
 	}
 }
 
-// The disks of a run's place can be asked about alone.
+// A rule can ask about the disks of a run's place only.
 func TestDisksUnderTest(t *testing.T) {
 	set := builtInSet(t)
 	slow := []string{"measured.flush.share a = 0.98", "measured.flush.time a = 0.0016",
@@ -265,7 +265,7 @@ func TestDisksUnderTest(t *testing.T) {
 		{[]string{"disk.under-test.queue.write_cache = write through"}, Clear},
 		{[]string{"disk.under-test.queue.write_cache = write through",
 			"disk.under-test.2.queue.write_cache = write back"}, Found},
-		// A run from elsewhere, of which the place is not known.
+		// A run from elsewhere, with an unknown place.
 		{nil, Found},
 	} {
 		if got, missing := verdict(set, "flush-wait", slices.Concat(slow, c.place), t); got != c.want {

@@ -8,10 +8,10 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Cost is what the rules know of the price of a setting other than speed: in security, durability, power, capacity or
-// money. Empty where no rule tells.
+// Cost is the price of a setting other than speed, according to the rules: security, durability, power, capacity or
+// money. It is empty if no rule names one.
 type Cost struct {
-	// With is what it costs to have the setting, Without what it costs to do without it.
+	// With is the cost of having the setting, Without the cost of not having it.
 	With, Without string
 }
 
@@ -40,8 +40,7 @@ func GivesUp(cost string) string {
 	return ""
 }
 
-// Prices returns the prices of a factor's levels. If one level protects something, the levels without a cost of their
-// own give that up.
+// Prices returns the prices of a factor's levels. If one level protects something, levels without a cost give that up.
 func (s *Set) Prices(factor string, levels []string) []Price {
 	costs := make([]Cost, len(levels))
 	for i, level := range levels {
@@ -133,7 +132,7 @@ func (s *Set) CostOf(text string) Cost {
 	return cost
 }
 
-// findings are those about a machine of which nothing but the boot arguments is known, by rule.
+// findings returns the findings about a machine of which only the boot arguments are known, by rule.
 func (s *Set) findings(arguments string) map[string]Finding {
 	found := map[string]Finding{}
 	report := s.Evaluate([]lab.Fact{{Key: "kernel.cmdline", Value: arguments}}, Options{Risks: true})
@@ -151,7 +150,7 @@ func (s setting) is(other setting) bool {
 		strings.EqualFold(s.level(), other.level())
 }
 
-// level returns the value of the setting. For the flags among mount options 0 is off, and 1 is on.
+// level returns the value of the setting. For mount options that are flags 0 is off, and 1 is on.
 func (s setting) level() string {
 	if s.kind != "mount" {
 		return s.value

@@ -15,14 +15,14 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// maxFile is the size of a rule file in bytes, far above any.
+// maxFile is the maximum size of a rule file in bytes, far above any real file.
 const maxFile = 1 << 20
 
 //go:embed rules/*.yaml
 var builtIn embed.FS
 
 // BuiltIn reads the rules that come with headroom, once. Compiling their conditions takes long, and many are never
-// asked: each is compiled when it first is.
+// evaluated: each is compiled on first use.
 func BuiltIn() ([]Rule, error) {
 	rules, err := readBuiltIn()
 	return slices.Clone(rules), err
@@ -54,8 +54,7 @@ var readBuiltIn = sync.OnceValues(func() ([]Rule, error) {
 	return rules, nil
 })
 
-// Decode reads a file of rules; name is the file's, for messages. The error holds yamlfile.Problems: all of them at
-// once.
+// Decode reads a file of rules. name is the file's name, for messages. The error holds all yamlfile.Problems at once.
 //
 // A file looks like this:
 //
@@ -79,7 +78,7 @@ func Decode(name string, data []byte) ([]Rule, error) {
 	return rules, nil
 }
 
-// place is where something stands in a rule file.
+// place is a position in a rule file.
 type place struct {
 	file string
 	line int
@@ -88,7 +87,7 @@ type place struct {
 // reporter collects the problems of rule files.
 type reporter struct {
 	yamlfile.Reader
-	// faultless says that the conditions are known to be right.
+	// faultless is true if the conditions are known to be valid.
 	faultless bool
 }
 
@@ -125,7 +124,8 @@ func (r *reporter) decode(l *language, data []byte) []Rule {
 	for _, n := range list.Content {
 		r.unknownFields(yamlfile.Resolve(n), "rule")
 	}
-	if len(rules) != len(list.Content) { // an element is no mapping; the decoder complains, but for one that is empty
+	// an element is not a mapping; the decoder reports that unless the element is empty
+	if len(rules) != len(list.Content) {
 		if len(r.Problems) == 0 {
 			r.Add(list.Line, 0, "begin each rule with a dash: - id: …", "a rule is a mapping")
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// ruleText is a rule in few words, with more lines after it.
+// ruleText returns a minimal rule, with more lines after it.
 func ruleText(id, when string, more ...string) string {
 	severity := "severity: medium"
 	if len(more) > 0 && strings.HasPrefix(more[0], "severity:") {
@@ -157,7 +157,7 @@ func checkProblems(t *testing.T, err error, want []string) {
 	}
 }
 
-// What only shows once the built-in rules and a user's own come together.
+// Faults that appear only once the built-in rules and a user's rules are combined.
 func TestCompile(t *testing.T) {
 	first := decoded(t, ruleText("a", "true", "silent_if: [b]")+ruleText("b", "true"))
 	second, err := Decode("own.yaml", []byte(ruleText("c", "true", "silent_if: [nobody]")+ruleText("a", "true")))

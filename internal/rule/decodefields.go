@@ -22,7 +22,7 @@ var (
 	wrongPattern = regexp.MustCompile("^cannot unmarshal !!(\\w+) ?(`[^`]*`)? ?into (\\S+)$")
 )
 
-// yamlError reports what the YAML decoder found, one problem a line.
+// yamlError reports the YAML decoder's errors, one problem a line.
 func (r *reporter) yamlError(err error) {
 	messages := []string{err.Error()}
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -57,8 +57,8 @@ func plainType(t string) string {
 	return "a mapping"
 }
 
-// unknownFields reports the keys of a mapping that mean nothing, and those of the mappings inside. The decoder could do
-// so, but only by reading the file's text a second time.
+// unknownFields reports the unknown keys of a mapping and of the mappings inside. The decoder could do so, but only by
+// reading the file's text a second time.
 func (r *reporter) unknownFields(n *yaml.Node, of string) {
 	if n.Kind != yaml.MappingNode {
 		return
@@ -88,7 +88,7 @@ func (r *reporter) unknownFields(n *yaml.Node, of string) {
 	}
 }
 
-// fields are those of the mappings in a rule file.
+// fields returns the fields of the mappings in a rule file.
 func fields(of string) []string {
 	switch of {
 	case "rule":
@@ -105,7 +105,7 @@ func fields(of string) []string {
 	return []string{"text", "set", "only", "certain", "reboot", "destroys", "cost"}
 }
 
-// lineOf is the line of a field, or of the mapping that lacks it.
+// lineOf returns the line of a field, or of the mapping that lacks it.
 func lineOf(n *yaml.Node, field string) int {
 	if v := value(n, field); v != nil {
 		return v.Line

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// ruleClasses are the areas in the order in which findings of the same weight are shown.
+// ruleClasses returns the areas in the order in which findings of equal weight are shown.
 func ruleClasses() []string {
 	return []string{"kernel", "mitigation", "power", "disk", "pci", "memory", "network", "storage-network",
 		"virtualisation",
@@ -26,14 +26,14 @@ const (
 	Low    = "low"
 )
 
-// Severities are those of findings, the worst first.
+// Severities returns the severities of findings, the worst first.
 func Severities() []string { return []string{High, Medium, Low} }
 
 func metrics() []string { return []string{"iops", "bandwidth", "latency", "cpu", "variance"} }
 
 var kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// rule checks one rule and compiles its conditions; n is where it stands.
+// rule checks one rule and compiles its conditions; n is the rule's node.
 func (r *reporter) rule(l *language, rule *Rule, n *yaml.Node) {
 	at := func(field string) int { return lineOf(n, field) }
 	if !kebab.MatchString(rule.ID) {
@@ -139,7 +139,7 @@ func (r *reporter) oneOf(line int, what, value string, known []string) {
 	r.Add(line, 0, "write one of "+strings.Join(known, ", "), "%s can't be %q", what, value)
 }
 
-// condition compiles the condition that stands at n.
+// condition compiles the condition at node n.
 func (r *reporter) condition(l *language, text, scope string, n *yaml.Node) *condition {
 	if r.faultless {
 		return l.later(text, scope)
@@ -158,7 +158,7 @@ func (r *reporter) condition(l *language, text, scope string, n *yaml.Node) *con
 	return c
 }
 
-// order looks for rules with the same id and for rules that silence each other.
+// order looks for rules with the same ID and for rules that silence each other.
 func (r *reporter) order(rules []Rule) {
 	seen := map[string]place{}
 	for _, rule := range rules {
@@ -174,7 +174,7 @@ func (r *reporter) order(rules []Rule) {
 	}
 }
 
-// value is the node of a mapping's field; nil when it is not there.
+// value returns the node of a mapping's field; nil if the field is missing.
 func value(n *yaml.Node, field string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -187,8 +187,8 @@ func value(n *yaml.Node, field string) *yaml.Node {
 	return nil
 }
 
-// nearest returns the known name that takes the fewest changes of a letter to reach, or "" when that would be another
-// word rather than a slip. Keys are long, so a third of their letters may be wrong, and two of a short one's.
+// nearest returns the known name with the smallest edit distance, or "" if that would be another word rather than a
+// typing error. Keys are long, so a third of their letters may be wrong, and two letters of a short one.
 func nearest(name string, known []string) string {
 	best, limit := "", max(min(2, len(name)/2), len(name)/3)
 	if len(name) > 100 {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// TestRulesDoc keeps the page of all rules the same as the rules.
+// TestRulesDoc compares the page of all rules with the rules.
 func TestRulesDoc(t *testing.T) {
 	rules, err := BuiltIn()
 	if err != nil {
@@ -19,11 +19,11 @@ func TestRulesDoc(t *testing.T) {
 	golden.Equal(t, "../../docs/reference/rules.md", rulesPage(rules, readings(t)))
 }
 
-// ruleReading is what reading a rule gave: "right", "new", or "corrected" or "doubt" with what was wrong or is not
-// known, and whether "all" of its sources were opened for it, "part" or none.
+// ruleReading is the result of reviewing a rule. verdict is "right", "new", or "corrected" or "doubt" with the fault or
+// the open question. sources is "all" if all of the rule's sources were opened, "part" or none.
 type ruleReading struct{ verdict, sources string }
 
-// readings returns what reading each rule gave, by its name, from read.tsv.
+// readings returns the review of each rule, by its name, from read.tsv.
 func readings(t *testing.T) map[string]ruleReading {
 	t.Helper()
 	data, err := os.ReadFile("testdata/read.tsv")
@@ -127,7 +127,7 @@ func ruleSection(b *strings.Builder, r Rule, reading ruleReading) {
 	item("Sources read", reading.sources)
 }
 
-// TestEachRuleWasRead keeps the list of what reading the rules gave whole: a line for each rule, and a verdict.
+// TestEachRuleWasRead checks that the list of reviews has a line for each rule, with a verdict.
 func TestEachRuleWasRead(t *testing.T) {
 	rules, err := BuiltIn()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// setEffect says what a finding may cost: figures as they were published, with where and by whom. What is published
-// about one machine is never said of another.
+// setEffect sets the possible cost of a finding: published figures, with where and by whom they were measured. Figures
+// published about one machine are never claimed for another.
 func (f *Finding) setEffect(r *Rule) {
 	f.Effects = r.Effects
 	published := r.published()
@@ -24,7 +24,7 @@ func (f *Finding) setEffect(r *Rule) {
 	}
 }
 
-// rate rates a finding low whose layers take little of the CPU time of each profiled load.
+// rate rates a finding low if its layers take little of the CPU time of each profiled load.
 func (f *Finding) rate() {
 	if share, known := f.mostOfLayers(); known && share < leastShare && f.Severity != Low {
 		f.Note = fmt.Sprintf("%s, not %s: its layer takes at most %s of the CPU time of the profiled loads", Low,
@@ -36,15 +36,16 @@ func (f *Finding) rate() {
 // measuredClass are the loads that a run measured.
 const measuredClass = "measured"
 
-// besides is how many times the CPU time of a load's own processes its I/O takes at most: interrupts and threads of
-// the kernel do the rest. leastCost is the share of a load's time below which a cost is in the spread of repetitions.
+// besides is an upper bound on the CPU time of a load's I/O, as a multiple of the CPU time of the load's own processes:
+// interrupts and kernel threads do the rest. A cost below leastCost of a load's time disappears in the spread of
+// repetitions.
 const (
 	besides   = 2
 	leastCost = 0.05
 )
 
-// rateByLoads rates a finding low that costs CPU time where the measured loads use so little of it that it can't
-// account for what they lost: they wait for the device. Loads whose CPU time is not known leave all as it is.
+// rateByLoads rates a finding low if it costs CPU time and the measured loads use so little of it that it can't explain
+// their loss: they wait for the device. Loads whose CPU time is unknown change nothing.
 func (f *Finding) rateByLoads(r *Rule, m *machine) {
 	loads := m.things[measuredClass]
 	onCPU := slices.Contains([]string{"mitigation", "kernel"}, r.Class) && slices.Contains(r.Metrics, "cpu")
@@ -66,7 +67,7 @@ func (f *Finding) rateByLoads(r *Rule, m *machine) {
 	}
 }
 
-// mostOfLayers returns the largest share of a profiled load's CPU time that the layers of the evidence take; false
+// mostOfLayers returns the largest share of a profiled load's CPU time that the layers in the evidence take; false
 // without a profile.
 func (f *Finding) mostOfLayers() (share float64, known bool) {
 	of := map[string]float64{}
@@ -84,7 +85,7 @@ func (f *Finding) mostOfLayers() (share float64, known bool) {
 	return share, known
 }
 
-// loads returns the loads that evidence is about. A rule that is asked of each load has them in its finding.
+// loads returns the loads that evidence is about. For a rule that is evaluated for each load they are in the finding.
 func (f *Finding) loads(e Evidence) []string {
 	if len(e.About) == 0 {
 		return f.About
@@ -92,7 +93,7 @@ func (f *Finding) loads(e Evidence) []string {
 	return e.About
 }
 
-// published quotes the figures: "published: up to 60% of throughput (100 Gbit/s NIC; Title)".
+// published returns the figures as text: "published: up to 60% of throughput (100 Gbit/s NIC; Title)".
 func (r *Rule) published() string {
 	if len(r.Effects) == 0 {
 		return ""
@@ -111,7 +112,7 @@ func (r *Rule) published() string {
 	return "published: " + strings.Join(quotes, "; ")
 }
 
-// MainEffect is the first published figure; the others are in the rule.
+// MainEffect returns the first published figure and how many more the rule has.
 func (f Finding) MainEffect() string {
 	more := len(f.Effects) - 1
 	if more < 1 {

@@ -18,7 +18,7 @@ type outcome struct {
 	note     string
 }
 
-// Evaluate asks every rule about the machine whose facts are given.
+// Evaluate evaluates every rule for the machine with the given facts.
 func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 	m := newMachine(s.vocabulary, snapshot)
 	m.tellSystem(o.Systems)
@@ -38,7 +38,7 @@ func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 		for _, about := range m.thingsOf(rule.Scope) {
 			var out outcome
 			if n := len(outcomes); n > 0 && outcomes[n-1].stopped() {
-				out = outcomes[n-1] // nor would it come to an end for the next of thousands
+				out = outcomes[n-1] // the cost limit was reached; evaluating thousands more would not end either
 				out.about = about
 			} else {
 				out = rule.evaluate(m, about)
@@ -72,12 +72,12 @@ func (s *Set) Evaluate(snapshot []lab.Fact, o Options) Report {
 	return report
 }
 
-// stopped says whether the condition was too much work.
+// stopped reports whether the condition was stopped at its cost limit.
 func (o outcome) stopped() bool {
 	return slices.ContainsFunc(o.missing, func(m Missing) bool { return m.Reason == tooMuchWork })
 }
 
-// thingsOf are the things that a rule of a scope is asked about; the machine is "".
+// thingsOf returns the things for which a rule of a scope is evaluated; the machine is "".
 func (m *machine) thingsOf(scope string) []string {
 	if scope == "" {
 		return []string{""}
@@ -85,8 +85,8 @@ func (m *machine) thingsOf(scope string) []string {
 	return m.things[scope]
 }
 
-// evaluate answers for one thing. A condition that is false decides even when it is unknown whether the rule applies:
-// either way there is nothing to find.
+// evaluate answers for one thing. A false condition decides even if it is unknown whether the rule applies: either way
+// there is no finding.
 func (r *Rule) evaluate(m *machine, about string) outcome {
 	out := outcome{about: about, verdict: Clear}
 	applies := yes
@@ -114,7 +114,7 @@ func (r *Rule) evaluate(m *machine, about string) outcome {
 	return out
 }
 
-// withoutThings is the answer of a rule whose scope has no things here.
+// withoutThings returns the answer of a rule whose scope has no things on this machine.
 func (r *Rule) withoutThings(m *machine) outcome {
 	if f, closed := m.closed[r.Scope]; closed {
 		return outcome{verdict: Unknown, missing: []Missing{{Fact: f.Key, Reason: f.Unknown}}}
@@ -122,13 +122,13 @@ func (r *Rule) withoutThings(m *machine) outcome {
 	return outcome{verdict: NotApplicable, note: "there is no " + r.Scope + " here"}
 }
 
-// foundRules are the rules that have found something, by what they found it about.
+// foundRules are the rules with a finding, and the subject of the finding.
 type foundRules map[foundRule]bool
 
 type foundRule struct{ rule, scope, about string }
 
-// silences makes a rule not applicable whose cause another rule's finding tells, about the same thing or the machine. A
-// rule that was silenced passes it on: what it would have reported is reported.
+// silences makes a rule not applicable if another rule's finding, about the same thing or the machine, names its cause.
+// A silenced rule counts as found, so that it silences further rules as its finding would have.
 func (t foundRules) silences(r *Rule, out *outcome) {
 	if out.verdict != Found && out.verdict != Unknown {
 		return
@@ -147,19 +147,19 @@ func (t foundRules) silences(r *Rule, out *outcome) {
 	}
 }
 
-// anything stands for the scope of all things: a rule about the machine, or about a load on its way through it, reports
-// what was found about one of them.
+// anything is the scope of all things. A finding about one thing silences a rule about the machine, or about a load
+// that uses the machine.
 const anything = "*"
 
 func (t foundRules) add(r *Rule, about string) {
 	t[foundRule{r.ID, r.Scope, about}] = true
 	t[foundRule{r.ID, anything, ""}] = true
-	if r.Scope == measuredClass { // a load goes through all that the machine has
+	if r.Scope == measuredClass { // a load uses everything that the machine has
 		t[foundRule{r.ID, "", ""}] = true
 	}
 }
 
-// needsRoot says whether root could read what is missing.
+// needsRoot reports whether root could read the missing fact.
 func needsRoot(m Missing) bool {
 	return strings.Contains(m.Reason, "permission denied") || strings.Contains(m.Reason, "root may read")
 }
@@ -183,7 +183,7 @@ type seenValue struct {
 	fact, value string
 }
 
-// group makes one finding of the same answer about several things. Evidence and missing facts stand once for each
+// group makes one finding of equal answers about several things. Evidence and missing facts are listed once for each
 // value.
 func group(rule *Rule, outcomes []outcome) []Finding {
 	var findings []Finding
@@ -263,8 +263,8 @@ func byWeight(a, b Finding) int {
 		cmp.Compare(a.Rule, b.Rule))
 }
 
-// leastShare is the share of a load's time from which on a mitigation's cost counts as measured, and the share of its
-// CPU time below which a layer costs little.
+// leastShare is the share of a load's time from which a mitigation's cost counts as measured, and the share of its CPU
+// time below which a layer costs little.
 const leastShare = 0.03
 
 // Unmeasured reports whether a finding is a mitigation of a CPU flaw whose cost on this machine is unknown: no profile
@@ -290,10 +290,10 @@ func (f Finding) Unmeasured() bool {
 			return false
 		}
 	}
-	return f.Class == "mitigation" && len(f.Metrics) > 0 // else it is a risk, which costs nothing
+	return f.Class == "mitigation" && len(f.Metrics) > 0 // otherwise it is a risk, which costs no speed
 }
 
-// with adds things that are not there yet: what stands with each of several findings is the same fact each time.
+// with adds things that are not yet in the list: the same fact is shown with each of several findings.
 func with(things, more []string) []string {
 	for _, t := range more {
 		if !slices.Contains(things, t) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// said is a report in short: "rule verdict [about]".
+// said returns a report in short form: "rule verdict [about]".
 func said(r Report) []string {
 	var lines []string
 	for _, f := range r.Findings {
@@ -60,7 +60,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// Evidence stands once for each value, with the things that have it.
+// Evidence is listed once for each value, with the things that have it.
 func TestGroups(t *testing.T) {
 	s := set(t, ruleText("scheduler", `disk.queue.scheduler != "none" && cpu.threads > 1`, "scope: disk"))
 	r := s.Evaluate(snapshot(t, "cpu.threads = 8", "disk.queue.scheduler a = bfq", "disk.queue.scheduler b = kyber",
@@ -72,7 +72,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A rule stays silent when another one's finding about the same thing, or the machine, tells its cause.
+// A rule is silent if another rule's finding about the same thing, or about the machine, names its cause.
 func TestSilence(t *testing.T) {
 	s := set(t,
 		ruleText("last", `disk.size > 0`, "scope: disk", "silent_if: [third]"),
@@ -88,7 +88,8 @@ func TestSilence(t *testing.T) {
 	if note := r.Findings[5].Note; note != "covered by third" {
 		t.Errorf("note: %s", note)
 	}
-	// The machine's finding silences the one about a, the unknown about c, and what they would have told.
+	// The machine's finding silences the one about a, the unknown about c, and the rules that these would have
+	// silenced.
 	r = s.Evaluate(snapshot(t, append(disks, "clock.source = hpet")...), Options{All: true})
 	checkSaid(t, r, "first finding", "third finding b", "second clear b", "last not-applicable a,b,c",
 		"second not-applicable a,c",
@@ -141,7 +142,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// What must stay is not changed; the finding stays, and says what that costs.
+// A remedy that changes a kept setting is not offered. The finding stays, with the cost of keeping the setting.
 func TestKeep(t *testing.T) {
 	s := set(t, ruleText("numa", `numa.nodes == 1`,
 		"effects: [{text: 30%, where: there, source: {title: A paper}}]",
@@ -202,8 +203,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestKeepBuiltIn keeps settings in the words that people use, and looks whether a built-in rule still offers what
-// would change, remove or defeat them.
+// TestKeepBuiltIn keeps settings in the words that people use, and checks whether a built-in rule still offers a remedy
+// that would change, remove or defeat them.
 func TestKeepBuiltIn(t *testing.T) {
 	set := builtInSet(t)
 	remedies := map[string][]Remedy{}
@@ -257,7 +258,7 @@ func TestKeepBuiltIn(t *testing.T) {
 	}
 }
 
-// A remedy's own condition withholds it when false, and stands beside it when unknown.
+// If a remedy's own condition is false the remedy is left out; if it is unknown it is shown with the remedy.
 func TestOnly(t *testing.T) {
 	s := set(t,
 		ruleText("machine", "true", "remedies:",
@@ -320,8 +321,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestSilenceAcrossScopes: a finding about the machine silences rules about its things, one about a thing those about
-// the machine, and about that thing only.
+// TestSilenceAcrossScopes checks that a finding about the machine silences rules about its things, and a finding about
+// a thing silences those about the machine, and about that thing only.
 func TestSilenceAcrossScopes(t *testing.T) {
 	s := set(t,
 		ruleText("disk-slow", `disk.queue.scheduler == "bfq"`, "scope: disk"),

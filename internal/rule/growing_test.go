@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestConditionsThatGrow: a short condition can ask for more memory than there is, or for years.
+// TestConditionsThatGrow checks short conditions that ask for more memory than there is, or run for years.
 func TestConditionsThatGrow(t *testing.T) {
 	l, err := newLanguage()
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// minHealthy is how many hosts there are at least.
+	// minHealthy is the minimum number of hosts.
 	minHealthy = 8
-	// maxUnknown rules may be left open on a host that root has read: silence would mean nothing.
+	// maxUnknown is how many rules may be undecided on a host that root has read: otherwise silence would mean nothing.
 	maxUnknown = 7
-	// minClear rules have looked at what they ask about and found nothing.
+	// minClear is how many rules must have decided that there is no finding.
 	minClear = 45
-	// maxFindings that the owner of a healthy machine should read.
+	// maxFindings is how many findings the owner of a healthy machine should have to read.
 	maxFindings = 10
 )
 
@@ -62,9 +62,9 @@ func healthyHosts(t *testing.T) map[string][]lab.Fact {
 	return all
 }
 
-// TestHealthyHosts asks all rules about machines that are configured as their systems come. None has a finding of high
-// severity, few rules are left open, and what is found stands in the golden files, so that a rule that begins to talk
-// about ordinary machines is seen in review.
+// TestHealthyHosts evaluates all rules for machines with the default configuration of their systems. None has a finding
+// of high severity, and few rules are undecided. The findings are in the golden files, so that a rule that begins to
+// report ordinary machines is noticed in review.
 func TestHealthyHosts(t *testing.T) {
 	set := builtInSet(t)
 	for name, host := range healthyHosts(t) {

@@ -68,8 +68,8 @@ func (h host) facts(t *testing.T) []lab.Fact {
 	return append(list, ceiling.Derive(list)...)
 }
 
-// TestReports asks about the machines of the field reports what took their authors days: the report's own cause comes
-// first, and where a report ends content there is nothing to find.
+// TestReports asks about the machines of field reports whose authors needed days: the cause that the report names is
+// the first finding. Where a report ends without a fault there must be no finding.
 func TestReports(t *testing.T) {
 	set := builtInSet(t)
 	for name, h := range hosts(t) {
@@ -104,8 +104,8 @@ func builtInSet(t *testing.T) *Set {
 	return set
 }
 
-// TestWhatMustStay is the end of the 200 Gbit/s report: numa=off has to stay, so what is offered is what its authors
-// did then (the CPUs of one socket) and what they also could have done, never to take the argument away.
+// TestWhatMustStay is the end of the 200 Gbit/s report: numa=off has to stay. The remedies are what its authors did
+// then (the CPUs of one socket) and what they also could have done, never to remove the argument.
 func TestWhatMustStay(t *testing.T) {
 	report := builtInSet(t).Evaluate(hosts(t)["beeline-numa-off.yaml"].facts(t),
 		Options{Keep: []string{"cmdline:numa=off"}})
@@ -116,7 +116,7 @@ func TestWhatMustStay(t *testing.T) {
 		t.Fatal("keeping a setting hides its finding")
 	}
 	f := report.Findings[i]
-	// Which adapters hang on which of the two sockets stands with it.
+	// The finding shows which of the two sockets each adapter is attached to.
 	sockets := map[string]int{}
 	for _, e := range f.Evidence {
 		if e.Fact == "nic.socket" {

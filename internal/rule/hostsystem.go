@@ -8,7 +8,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// hostSign tells the system of a machine by what a container can't hide: the kernel's release and its arguments.
+// hostSign identifies the system of a machine by facts that a container can't hide: the kernel's release and its
+// arguments.
 //
 //	6.6.57-talos                 talos.platform=metal console=ttyS0 init_on_alloc=1 slab_nomerge= pti=on
 //	6.6.87-flatcar               BOOT_IMAGE=/flatcar/vmlinuz-a mount.usr=/dev/mapper/usr verity.usr=PARTUUID=7130c94a-213a-4e5a-8e26-6cce9662f132
@@ -17,13 +18,13 @@ import (
 //	5.14.0-427.50.2.el9_4.x86_64 BOOT_IMAGE=(hd0,gpt3)/boot/ostree/rhcos-0a5b/vmlinuz ostree=/ostree/boot.1/rhcos/0a5b/0 ignition.platform.id=metal
 type hostSign struct {
 	id string
-	// release is the end of the kernel's release, argument a part of the kernel's arguments; either is enough.
+	// release is a suffix of the kernel's release, argument a part of the kernel's arguments; one match is enough.
 	release, argument string
 }
 
-// hostSigns are of systems on which a remedy for another one does nothing, or harm. Sources: the kernel packages of
-// Talos and Flatcar (LOCALVERSION), of Proxmox VE (its ABI name), and the boot configurations of Bottlerocket
-// (bottlerocket-os/bottlerocket pull request 2706) and of RHEL CoreOS.
+// hostSigns returns the signs of systems on which a remedy for another system does nothing, or harm. Sources: the
+// kernel packages of Talos and Flatcar (LOCALVERSION), of Proxmox VE (its ABI name), and the boot configurations of
+// Bottlerocket (bottlerocket-os/bottlerocket pull request 2706) and of RHEL CoreOS.
 func hostSigns() []hostSign {
 	return []hostSign{
 		{"talos", "-talos", "talos.platform="},
@@ -34,11 +35,11 @@ func hostSigns() []hostSign {
 	}
 }
 
-// proxmoxHost is not an os.id: Proxmox VE says that it is Debian, and os.pve says the rest.
+// proxmoxHost is not an os.id: the os.id of Proxmox VE is debian, and os.pve distinguishes it.
 const proxmoxHost = "proxmox"
 
-// tellSystem puts the system of the machine in place of a container's, whose os-release is that of its image. Without a
-// sign of it in the kernel, and where the user has not named it, it is unknown: a container's own says nothing.
+// tellSystem replaces the system of a container, whose os-release describes its image, by the system of the machine. If
+// the kernel shows no sign of it and the user has not named it, the system is unknown.
 func (m *machine) tellSystem(named []string) {
 	kind := m.text("container.kind")
 	if kind == "" || kind == catalogue.None {

@@ -8,8 +8,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// inContainer are facts that a container with Debian's image shows on a machine of any system: needless isolation of
-// page tables, on a processor without Meltdown.
+// inContainer returns facts that a container with Debian's image shows on a machine of any system: needless isolation
+// of page tables, on a processor without Meltdown.
 func inContainer(kind, release, arguments string) []lab.Fact {
 	var facts []lab.Fact
 	for _, f := range [][2]string{{"container.kind", kind}, {"os.id", "debian"},
@@ -22,8 +22,8 @@ func inContainer(kind, release, arguments string) []lab.Fact {
 	return facts
 }
 
-// A container's os-release is that of its image. What the kernel shows tells the machine's system, and what could keep
-// a machine from starting is offered only where its system is known.
+// A container's os-release describes its image. The system of the machine is derived from the kernel's facts, and a
+// remedy that could keep a machine from starting is offered only if the system is known.
 func TestSystemOfAContainersMachine(t *testing.T) {
 	set := builtInSet(t)
 	const (
@@ -33,7 +33,7 @@ func TestSystemOfAContainersMachine(t *testing.T) {
 	for _, c := range []struct {
 		name, kind, release, arguments string
 		named                          []string
-		system                         string // os.id; empty where it can't be told
+		system                         string // os.id; empty if unknown
 		offers, not                    string
 	}{
 		{"a pod on Talos", "kubernetes", "6.6.57-talos", talosArguments, nil, "talos",
@@ -75,8 +75,8 @@ func TestSystemOfAContainersMachine(t *testing.T) {
 	}
 }
 
-// Arguments without which Talos does not start are taken away or changed by no remedy, unless the system is known to be
-// another one. Source: siderolabs/talos issue 9531.
+// No remedy removes or changes arguments without which Talos does not start, unless the system is known to be another
+// one. Source: siderolabs/talos issue 9531.
 func TestRemediesThatKeepAMachineFromStarting(t *testing.T) {
 	found := 0
 	for _, r := range builtInSet(t).rules {

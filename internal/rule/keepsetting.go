@@ -14,7 +14,7 @@ type keepSetting struct {
 	setting
 }
 
-// CheckKeep says what is wrong with the value of --keep, if anything.
+// CheckKeep returns an error if a value of --keep is invalid.
 func CheckKeep(text string) error {
 	s := parseSetting(text)
 	if s.name == "" || s.value == "" && s.kind != "cmdline" && s.kind != "mount" {
@@ -32,8 +32,8 @@ func parseKeep(texts []string) []keepSetting {
 	return kept
 }
 
-// forbids says whether a remedy would change what is kept. A remedy in words, or a command, does when
-// it names the setting, by name alone where that can't be an ordinary word.
+// forbids reports whether a remedy would change the kept setting. A remedy in words, or a command, does so if it names
+// the setting; the name alone is enough unless it could be an ordinary word.
 func (k keepSetting) forbids(r Remedy) bool {
 	s := parseSetting(r.Set)
 	if r.Set == "" || s.kind == "exec" {
@@ -53,13 +53,13 @@ func (k keepSetting) forbids(r Remedy) bool {
 	})
 }
 
-// same says whether both are about one setting.
+// same reports whether both are the same setting, whatever their values.
 func (k keepSetting) same(s setting) bool {
 	mine := k.names()
 	return slices.ContainsFunc(s.names(), func(n string) bool { return slices.Contains(mine, n) })
 }
 
-// defeats are settings that lose their effect, or their value, by this one: without a value whatever they are set to.
+// defeats returns the settings that this one overrides or resets. A result without a value means any value.
 func (s setting) defeats() []string {
 	switch s.kind + ":" + plainName(s.argument()) {
 	case "cmdline:iommu=off":
@@ -69,7 +69,7 @@ func (s setting) defeats() []string {
 	case "cpu:governor=" + s.value:
 		return []string{"cmdline:cpufreq.default_governor"}
 	}
-	// Writing one of such a pair sets the other to 0 (Documentation/admin-guide/sysctl/vm.rst).
+	// Writing one of the pair sets the other to 0 (Documentation/admin-guide/sysctl/vm.rst).
 	if before, bytes := strings.CutSuffix(s.name, "_bytes"); bytes && s.kind == "sysctl" &&
 		strings.HasPrefix(before, "vm.dirty") {
 		return []string{"sysctl:" + before + "_ratio"}
@@ -77,7 +77,7 @@ func (s setting) defeats() []string {
 	return nil
 }
 
-// addRemedies writes down the remedies, but for those that would change what is kept or whose condition is false.
+// addRemedies adds the remedies, except those that would change a kept setting or whose condition is false.
 func (f *Finding) addRemedies(r *Rule, m *machine, kept []keepSetting, to systems) {
 	refused := map[string][]string{}
 	for _, remedy := range r.Remedies {
@@ -113,7 +113,8 @@ func (f *Finding) addRemedies(r *Rule, m *machine, kept []keepSetting, to system
 	}
 }
 
-// allowed asks a remedy's own condition: about which things it is offered, and with which caution when that is unknown.
+// allowed evaluates a remedy's own condition: it returns the things for which the remedy is offered, and the condition
+// as a caution if it is unknown.
 func (r Remedy) allowed(m *machine, scope string, things []string) (about []string, only string, ok bool) {
 	if r.only == nil {
 		return things, "", true

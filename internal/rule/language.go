@@ -15,9 +15,8 @@ import (
 	"github.com/headroom/headroom/internal/facts/catalogue"
 )
 
-// The limits of a condition. They are far above what a rule needs, and keep a slip in a user's own rule (a loop over
-// all disks inside a loop over all disks) from holding up the diagnosis: CEL counts a comparison as about one unit of
-// cost.
+// The limits of a condition. They are far above what a rule needs, and keep a mistake in a user's rule (a loop over all
+// disks inside a loop over all disks) from delaying the diagnosis. CEL counts a comparison as about one unit of cost.
 const (
 	maxCondition = 4096 // code points
 	maxNodes     = 2000
@@ -25,8 +24,8 @@ const (
 	maxPattern   = 1000 // instructions of a compiled regular expression
 )
 
-// The names under which conditions see families of facts. Those with an @ can't be typed: count("nic") becomes
-// @count["nic"], so that a key that can't be read is unknown by itself, as with any other map.
+// The names under which conditions see families of facts. Names with an @ can't be typed: count("nic") becomes
+// @count["nic"], so that an unreadable key is unknown on its own, as with any other map.
 const (
 	configTable   = "config"
 	argumentTable = "argument"
@@ -35,14 +34,14 @@ const (
 	countTable    = "@count"
 	valuesTable   = "@values"
 	sumTable      = "@sum"
-	// Those of a profile have rows of several facts: profile.function["qi_submit_sync"].calls.
+	// The tables of a profile have rows of several facts: profile.function["qi_submit_sync"].calls.
 	functionTable = "profile.function"
 	layerTable    = "profile.layer"
 )
 
-// vocabulary is the catalogue, as conditions and machines are looked up in it.
+// vocabulary is the catalogue in the form that conditions and machines use for lookups.
 type vocabulary struct {
-	// kinds of the keys that are variables; families are reached through the tables.
+	// kinds of the keys that are variables. Families are accessed through the tables.
 	kinds map[string]catalogue.Kind
 	// keys in order, for suggestions.
 	keys    []string
@@ -61,7 +60,8 @@ func newVocabulary() vocabulary {
 }
 
 // language is CEL with every key of the catalogue as a typed variable. One environment serves all scopes, because
-// making one costs more than compiling a hundred conditions; what a scope may not see is found on the syntax tree.
+// making one costs more than compiling a hundred conditions. The names that a scope must not use are found in the
+// syntax tree.
 type language struct {
 	vocabulary
 	env *cel.Env
@@ -70,7 +70,7 @@ type language struct {
 func newLanguage() (*language, error) {
 	l := &language{vocabulary: newVocabulary()}
 	options := []cel.EnvOption{
-		// has() is left out: whether a fact is there is never a condition, an absent one makes it unknown.
+		// has() is left out: conditions never depend on whether a fact is present; an absent fact makes them unknown.
 		cel.ClearMacros(),
 		cel.Macros(cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.MapMacro, cel.MapFilterMacro,
 			cel.FilterMacro),
@@ -100,7 +100,7 @@ func newLanguage() (*language, error) {
 	return l, err
 }
 
-// celType is the type of a variable in conditions.
+// celType returns the type of a variable in conditions.
 func celType(k catalogue.Kind) *cel.Type {
 	switch k {
 	case catalogue.Whole:
@@ -115,7 +115,7 @@ func celType(k catalogue.Kind) *cel.Type {
 	return cel.StringType
 }
 
-// kindName is how a message calls a kind.
+// kindName returns the name of a kind in messages.
 func kindName(k catalogue.Kind) string {
 	switch k {
 	case catalogue.Whole:
@@ -130,7 +130,7 @@ func kindName(k catalogue.Kind) string {
 	return "a string"
 }
 
-// classOf is the class of a key's facts; empty for the machine's.
+// classOf returns the class of a key's facts; empty for facts about the machine.
 func (l vocabulary) classOf(key string) string {
 	first, _, _ := strings.Cut(key, ".")
 	if _, ok := l.classes[first]; ok {
@@ -139,8 +139,8 @@ func (l vocabulary) classOf(key string) string {
 	return ""
 }
 
-// kernelMacro turns kernel(6, 2) into the comparison of the two facts, so that it is unknown when they are and shows up
-// in the evidence as they do.
+// kernelMacro turns kernel(6, 2) into a comparison of the two facts of the kernel's version, so that the result is
+// unknown if they are, and they are listed as evidence.
 func kernelMacro(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, *common.Error) {
 	for _, a := range args {
 		if a.Kind() != ast.LiteralKind || a.AsLiteral().Type() != types.IntType {

@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// notCollected is the reason why a fact is unknown that no collector gave.
+// notCollected is the reason why a fact is unknown that no collector reported.
 const notCollected = "not collected"
 
 // machine is a snapshot, indexed for conditions.
@@ -27,12 +27,12 @@ type machine struct {
 	// things of each class in the order in which they appear, and their facts by thing and key.
 	things map[string][]string
 	parts  map[part]lab.Fact
-	// tested are the things of each class that a run's place is made of: under-test, under-test.2.
+	// tested are the things of each class that belong to a run's place: under-test, under-test.2.
 	tested map[string][]string
-	// closed are classes of which nothing could be listed, with the fact that says why.
+	// closed are classes whose things could not be listed, with the fact that has the reason.
 	closed    map[string]lab.Fact
 	arguments map[string]string
-	// vulnerabilities is where the kernel lists the flaws of CPUs that it knows; empty when none was read.
+	// vulnerabilities is the folder in which the kernel lists the CPU flaws that it knows; empty if none was read.
 	vulnerabilities string
 }
 
@@ -55,7 +55,7 @@ func newMachine(l vocabulary, snapshot []lab.Fact) *machine {
 		}
 		m.take(f, class, seen)
 	}
-	// Runs of the time before facts about all disks have those under the place only; that is better than nothing.
+	// Runs made before facts about all disks were collected have only those of the place; these are used then.
 	listed := maps.Clone(m.things)
 	for _, f := range ofPlace {
 		class := l.classOf(f.Key)
@@ -74,8 +74,8 @@ func newMachine(l vocabulary, snapshot []lab.Fact) *machine {
 	return m
 }
 
-// placeFact takes a key of a run's own place apart: "disk.under-test.2.queue.scheduler" is queue.scheduler of the disk
-// that is called under-test.2.
+// placeFact splits a key of a run's own place: "disk.under-test.2.queue.scheduler" is queue.scheduler of the disk
+// under-test.2.
 func placeFact(key string) (about, plain string, ok bool) {
 	class, rest, ok := strings.Cut(key, ".under-test")
 	if !ok {
@@ -86,7 +86,7 @@ func placeFact(key string) (about, plain string, ok bool) {
 	return "under-test" + number, class + "." + name, true
 }
 
-// take puts a fact where conditions look for it.
+// take stores a fact where conditions look it up.
 func (m *machine) take(f lab.Fact, class string, seen map[part]bool) {
 	if strings.HasPrefix(f.Key, vulnerabilityPrefix) && f.Unknown == "" {
 		m.vulnerabilities = path.Dir(f.Source)
@@ -113,9 +113,9 @@ func (m *machine) take(f lab.Fact, class string, seen map[part]bool) {
 
 const vulnerabilityPrefix = "cpu.vulnerability."
 
-// find is the fact of a key; about is the thing when the key is of a class. A fact that nobody collected is one that is
-// unknown, with two exceptions. The kernel has a file for each flaw of CPUs that it knows, so "none" is what it says of
-// the others. A function or layer that a profile leaves out was not seen, so its calls and its time are 0.
+// find returns the fact of a key; about is the thing if the key belongs to a class. A fact that was not collected is
+// unknown, with two exceptions. The kernel has a file for each CPU flaw that it knows, so the value of other flaws is
+// "none". A function or layer that is missing in a profile was not seen, so its calls and its time are 0.
 func (m *machine) find(key, about string) lab.Fact {
 	var f lab.Fact
 	var ok bool
@@ -141,8 +141,8 @@ func (m *machine) find(key, about string) lab.Fact {
 	return f
 }
 
-// shown are facts that are known, of the one thing that a rule of a scope is about or, where they are about others, of
-// each.
+// shown returns the known facts of some keys: for a rule's scope those of the thing about, for other classes those of
+// each thing.
 func (m *machine) shown(keys []string, scope, about string) []Evidence {
 	var all []Evidence
 	for _, key := range keys {
@@ -165,7 +165,7 @@ func (m *machine) shown(keys []string, scope, about string) []Evidence {
 	return all
 }
 
-// text is a machine-wide fact's value; empty when it is unknown.
+// text returns the value of a fact about the machine; empty if it is unknown.
 func (m *machine) text(key string) string {
 	if f := m.whole[key]; f.Unknown == "" {
 		return f.Value
@@ -177,9 +177,9 @@ func (m *machine) text(key string) string {
 //
 //	BOOT_IMAGE=/vmlinuz-6.1.0 root=/dev/vda1 ro iommu.strict=1 nosmt dyndbg="file a.c +p" -- single
 //
-// Quotes protect blanks, what follows "--" is for init, dashes and underscores in names are the same, and of an
-// argument given twice the last counts for nearly all that take one value
-// (Documentation/admin-guide/kernel-parameters.rst). One without a value is "on".
+// Quotes protect blanks, arguments after "--" are for init, and dashes and underscores in names are the same. If an
+// argument is repeated, the last one counts for nearly all that take one value
+// (Documentation/admin-guide/kernel-parameters.rst). An argument without a value is "on".
 func bootArguments(line string) map[string]string {
 	arguments := map[string]string{}
 	for _, w := range bootWords(line) {
@@ -192,7 +192,7 @@ func bootArguments(line string) map[string]string {
 	return arguments
 }
 
-// bootWords are the arguments of a command line, without quotes and without those for init.
+// bootWords returns the arguments of a command line, without quotes and without those for init.
 func bootWords(line string) []string {
 	quoted := false
 	words := strings.FieldsFunc(line, func(r rune) bool {
@@ -210,7 +210,7 @@ func bootWords(line string) []string {
 	return words
 }
 
-// typed is the value that a boot argument was given; empty when it has none, or stands there with several.
+// typed returns the value of a boot argument; empty if it has none, or occurs with several.
 func (m *machine) typed(name string) string {
 	found := ""
 	for _, w := range bootWords(m.text("kernel.cmdline")) {
@@ -226,10 +226,10 @@ func (m *machine) typed(name string) string {
 	return found
 }
 
-// plainName is a boot argument's or module parameter's name with dashes as underscores.
+// plainName returns a boot argument's or module parameter's name with dashes as underscores.
 func plainName(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// reading is what one evaluation of a condition sees. It is the CEL activation, and keeps what was read.
+// reading is the view of one evaluation of a condition. It is the CEL activation, and records what was read.
 type reading struct {
 	*machine
 	class, about string
@@ -237,7 +237,7 @@ type reading struct {
 	missing      []Missing
 }
 
-// ResolveName gives CEL the value of a variable.
+// ResolveName returns the value of a variable to CEL.
 func (r *reading) ResolveName(name string) (any, bool) {
 	if isTable(name) {
 		return table{r, name}, true
@@ -253,10 +253,10 @@ func (r *reading) ResolveName(name string) (any, bool) {
 	return r.value(r.find(name, about), kind), true
 }
 
-// Parent is nil: conditions see nothing else.
+// Parent returns nil: conditions see nothing else.
 func (r *reading) Parent() cel.Activation { return nil }
 
-// value is a fact as CEL takes it.
+// value returns a fact as a CEL value.
 func (r *reading) value(f lab.Fact, kind catalogue.Kind) ref.Val {
 	if f.Unknown != "" {
 		return r.unknown(f.Key, f.About, f.Unknown)
@@ -301,7 +301,7 @@ func (r *reading) record(key, about, value, source string) {
 	}
 }
 
-// unknown is CEL's unknown; its number leads back to the entry in missing.
+// unknown returns CEL's unknown value; its number is the index of the entry in missing.
 func (r *reading) unknown(key, about, reason string) ref.Val {
 	m := Missing{Fact: key, Reason: reason}
 	if about != "" {
@@ -315,7 +315,7 @@ func (r *reading) unknown(key, about, reason string) ref.Val {
 	return types.NewUnknown(int64(i+1), types.NewAttributeTrail(key))
 }
 
-// parameter is a module's parameter; the kernel takes dashes for underscores in both names.
+// parameter returns a module's parameter; the kernel treats dashes and underscores alike in both names.
 func (m *machine) parameter(name string) lab.Fact {
 	if f, ok := m.whole["module."+name]; ok {
 		return f

@@ -2,8 +2,8 @@ package rule
 
 import "strings"
 
-// Measuring is what to type to learn what the finding costs, a command a line: Measure, or its run before and after the
-// change with the comparison.
+// Measuring returns the commands that measure what the finding costs, one per line: Measure, or if that is a run, the
+// run before and after the change with the comparison.
 //
 //	headroom run nfs DIR --label before
 //	headroom run nfs DIR --label after # once it is changed

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTextsThatAreMistaken asks single built-in rules about values that are easily mistaken for each other.
+// TestTextsThatAreMistaken evaluates single built-in rules for values that are easily mistaken for each other.
 func TestTextsThatAreMistaken(t *testing.T) {
 	set := builtInSet(t)
 	const intel = "cpu.vendor = GenuineIntel"
@@ -172,8 +172,8 @@ func verdict(s *Set, id string, lines []string, t *testing.T) (Verdict, []Missin
 	return "", nil
 }
 
-// TestAdapterToTheServer asks about one connection where the adapter on the way to the server is known, and where it is
-// not.
+// TestAdapterToTheServer evaluates rules about one connection, with a known adapter on the path to the server and
+// without.
 func TestAdapterToTheServer(t *testing.T) {
 	set := builtInSet(t)
 	mounted := []string{"mount.type /m = nfs4", "mount.nfs.protocol /m = tcp", "mount.nfs.nconnect /m = 1",
@@ -194,7 +194,7 @@ func TestAdapterToTheServer(t *testing.T) {
 	}
 }
 
-// TestRemediesThatFit: no remedy makes less of what there is too little of, or is for another architecture or size.
+// TestRemediesThatFit checks that no remedy reduces what is already too little, or is for another architecture or size.
 func TestRemediesThatFit(t *testing.T) {
 	set := builtInSet(t)
 	strict := []string{"pci.class 0000:01:00.0 = nvme", "pci.iommu.group_type 0000:01:00.0 = DMA", "kernel.major = 6",
@@ -234,7 +234,7 @@ func TestRemediesThatFit(t *testing.T) {
 		{"softnet-squeezed", []string{"net.softnet.processed = 2000000", "net.softnet.dropped = 0",
 			"net.softnet.squeezed = 9000", "net.budget = 1000", "sysctl.net.core.netdev_budget_usecs = 8000"},
 			"irq:affinity=spread"},
-		// With KVM in the kernel the ways from guests count, too, also where none runs.
+		// With KVM in the kernel the paths from guests count, too, even if no guest runs.
 		{"verw", []string{"cpu.vendor = GenuineIntel", "cpu.bugs = mds", "kernel.major = 6", "kernel.minor = 18",
 			"cpu.vulnerability.mds = Mitigation: Clear CPU buffers; SMT vulnerable"},
 			"cmdline:mitigations=auto,no_user_kernel,no_user_user,no_guest_host,no_guest_guest"},
@@ -285,7 +285,8 @@ func TestRemediesThatFit(t *testing.T) {
 	}
 }
 
-// TestRemedyOfAGuest checks that a virtual machine is not told to look into its firmware for what its host decides.
+// TestRemedyOfAGuest checks that a virtual machine is not advised to check its firmware for settings that its host
+// makes.
 func TestRemedyOfAGuest(t *testing.T) {
 	for hypervisor, want := range map[string]string{"kvm": "On the host", "none": "Update the firmware"} {
 		facts := snapshot(t, "pci.class e = ethernet", "numa.nodes = 2", "pci.numa_node e = -1",

@@ -8,7 +8,7 @@ import (
 // Placeholder is a word in commands that the reader replaces.
 type Placeholder struct{ Word, Means string }
 
-// Placeholders are those of the built-in rules.
+// Placeholders returns the placeholders of the built-in rules.
 func Placeholders() []Placeholder {
 	return []Placeholder{
 		{"DIR", "a directory on the storage in question"},
@@ -25,7 +25,7 @@ func Placeholders() []Placeholder {
 	}
 }
 
-// PlaceholdersIn says what the words in capitals stand for that commands have.
+// PlaceholdersIn explains the words in capitals in commands.
 func PlaceholdersIn(commands string) string {
 	var parts []string
 	for _, p := range Placeholders() {

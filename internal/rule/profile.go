@@ -18,25 +18,25 @@ import (
 	"github.com/headroom/headroom/internal/profile/layer"
 )
 
-// profileClass are the things that profiles are about: loads that were profiled.
+// profileClass is the class of the loads that were profiled.
 const profileClass = "profile"
 
-// profileTableType is that of a table of rows: a number by field by name.
+// profileTableType returns the type of a table of rows: numbers by field, by row name.
 func profileTableType() *cel.Type {
 	return cel.MapType(cel.StringType, cel.MapType(cel.StringType, cel.DoubleType))
 }
 
-// profileFields of a row, each with the fact that is known where the field was recorded at all.
+// profileFields returns the fields of a row, each with a fact that is known if the field was recorded at all.
 func profileFields() map[string]string {
 	return map[string]string{"calls": "profile.calls", "waits": "profile.waits", "ns": "profile.cpu_ns",
 		"share": "profile.cpu_ns"}
 }
 
-// profileLayers are the IDs of all layers.
+// profileLayers returns the IDs of all layers.
 func profileLayers() []string {
 	layers, err := layer.Load()
 	if err != nil {
-		return nil // its own tests say so
+		return nil // the tests of package layer report it
 	}
 	var ids []string
 	for _, l := range layers.All() {
@@ -45,7 +45,7 @@ func profileLayers() []string {
 	return ids
 }
 
-// profileName takes a fact of a profile apart, as somebody may have written it: profile.function.qi_submit_sync.calls.
+// profileName splits a fact of a profile as a user may have written it: profile.function.qi_submit_sync.calls.
 func profileName(name string) (table, key string, is bool) {
 	for _, table := range []string{functionTable, layerTable} {
 		if name == table {
@@ -59,13 +59,13 @@ func profileName(name string) (table, key string, is bool) {
 	return "", "", false
 }
 
-// isProfileFact says whether a key is that of a field of a row.
+// isProfileFact reports whether a key is a field of a row.
 func isProfileFact(key string) bool {
 	_, _, is := profileName(key)
 	return is && profileFields()[key[strings.LastIndexByte(key, '.')+1:]] != ""
 }
 
-// profileField checks the field of a row, where e is one.
+// profileField checks the field of a row if e is one.
 func (w *nameChecker) profileField(e ast.Expr) {
 	row := e.AsSelect().Operand()
 	if row.Kind() != ast.CallKind || row.AsCall().FunctionName() != operators.Index {
@@ -79,7 +79,7 @@ func (w *nameChecker) profileField(e ast.Expr) {
 	}
 }
 
-// profileRow is what a profile says of a function or a layer. A name with * stands for all functions that it fits.
+// profileRow is a profile's data about a function or a layer. A name with * matches several functions.
 type profileRow struct {
 	table
 	key string
@@ -94,7 +94,7 @@ func (row profileRow) Find(field ref.Val) (ref.Val, bool) {
 	return row.field(string(name)), true
 }
 
-// Get is Find of CEL's other way to ask.
+// Get is CEL's other lookup method; it does the same as Find.
 func (row profileRow) Get(field ref.Val) ref.Val {
 	v, _ := row.Find(field)
 	return v
@@ -112,7 +112,7 @@ func (row profileRow) field(name string) ref.Val {
 	return r.value(r.find(row.name+"."+row.key+"."+name, r.about), catalogue.Fraction)
 }
 
-// sum of a field over all functions that a pattern fits. The largest are evidence.
+// sum returns the sum of a field over all functions that match a pattern. The largest are evidence.
 func (row profileRow) sum(name string) ref.Val {
 	const shown = 3
 	r := row.r

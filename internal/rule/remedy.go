@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Instruction is a remedy written down for a system.
+// Instruction is a remedy written for one system.
 type Instruction struct {
 	System string `json:"system"`
-	// Set is the setting in neutral words, when the remedy is one; Text says how to make it there, with line breaks.
+	// Set is the setting in neutral words, if the remedy is one. Text describes how to make it there, with line breaks.
 	Set  string `json:"set,omitempty"`
 	Text string `json:"text"`
-	// Undo says how to take it back.
+	// Undo describes how to revert it.
 	Undo     string `json:"undo,omitempty"`
 	Only     string `json:"only,omitempty"`
 	Reboot   bool   `json:"reboot"`
@@ -23,7 +23,7 @@ type Instruction struct {
 	GivesUp string `json:"gives_up,omitempty"`
 }
 
-// BySetting puts together what is one change on several systems.
+// BySetting groups the instructions that make the same change on several systems.
 func BySetting(all []Instruction) [][]Instruction {
 	var groups [][]Instruction
 	for _, r := range all {
@@ -37,7 +37,7 @@ func BySetting(all []Instruction) [][]Instruction {
 	return groups
 }
 
-// Caveats are what a reader must know of a change before making it.
+// Caveats returns the warnings that a reader needs before making a change.
 func Caveats(reboot, destroys bool) string {
 	switch {
 	case reboot && destroys:
@@ -50,13 +50,13 @@ func Caveats(reboot, destroys bool) string {
 	return ""
 }
 
-// Systems are those that remedies can be written for, with --for.
+// Systems returns the systems that remedies can be written for, with --for.
 func Systems() []string {
 	return []string{"talos", "grub", "systemd-boot", "proxmox", "sysctl.d", "modprobe.d", "udev", "tmpfiles.d", "tuned",
 		"libvirt", "kubevirt", "plain"}
 }
 
-// writer turns a setting into words for one system; ok is false when the system has no place for such a setting.
+// writer describes how to make a setting on one system; ok is false if the system has no place for such a setting.
 type writer func(s setting, c remedyContext) (text, undo string, ok bool)
 
 func writerFor(system string) writer {
@@ -89,22 +89,22 @@ func writerFor(system string) writer {
 	return nil
 }
 
-// remedyContext are what a remedy's wording depends on.
+// remedyContext is what a remedy's wording depends on.
 type remedyContext struct {
 	machine *machine
 	// about are the things of the finding.
 	about []string
 }
 
-// systems are those to write for: asked for by the user, who gets each that has a place for the setting, or found, of
-// which the first is enough.
+// systems are the systems to write remedies for. If the user named them, each that has a place for the setting is used.
+// If they were found, the first is enough.
 type systems struct {
 	names []string
 	found bool
 }
 
-// serves says whether a system that was found is where a kind of setting is looked for: a module's parameter can be a
-// boot argument, but its own folder is the place for it. When the boot loader is unknown both are given.
+// serves reports whether a system that was found is the usual place for a kind of setting: a module's parameter can be
+// a boot argument, but belongs in its own folder. If the boot loader is unknown both places are given.
 func (s systems) serves(system, kind string, already []Instruction) bool {
 	if !s.found {
 		return true
@@ -116,7 +116,7 @@ func (s systems) serves(system, kind string, already []Instruction) bool {
 	return len(already) == 0 || loader && already[0].System == "grub"
 }
 
-// render writes a remedy for the systems. When none has a place for it, that is reported.
+// render writes a remedy for the systems, or reports that none of them has a place for it.
 func render(r Remedy, about []string, m *machine, to systems) []Instruction {
 	in := Instruction{System: "plain", Set: r.Set, Text: r.Text, Reboot: r.Reboot, Destroys: r.Destroys, Cost: r.Cost,
 		GivesUp: GivesUp(r.Cost)}
@@ -164,7 +164,7 @@ func join(first, then string) string {
 	return strings.TrimRight(first, ". ") + ": " + then
 }
 
-// otherSystemHint says where a kind of setting is made.
+// otherSystemHint names the systems on which a kind of setting can be made.
 func otherSystemHint(kind string) string {
 	switch kind {
 	case "cmdline":
@@ -183,8 +183,8 @@ func otherSystemHint(kind string) string {
 	return "try plain"
 }
 
-// inPlace names the boot argument that a new value is for, so that it is not left standing behind the new one. pci=
-// adds up.
+// inPlace names the existing boot argument that a new value replaces, so that users don't keep both. pci= accumulates,
+// so it replaces nothing.
 func (m *machine) inPlace(s setting) string {
 	if old := m.typed(s.name); s.kind == "cmdline" && !s.removed && old != "" && old != s.value && s.name != "pci" {
 		return "; " + s.name + "=" + old + ", which is in force, makes room for it"
@@ -192,7 +192,7 @@ func (m *machine) inPlace(s setting) string {
 	return ""
 }
 
-// outside is a reminder for those who look from inside a container, whose host has the setting.
+// outside is a reminder for users inside a container, whose host has the setting.
 func (m *machine) outside() string {
 	if kind := m.text("container.kind"); kind != "" && kind != "none" {
 		return "on the host, not in this container: "
@@ -200,8 +200,8 @@ func (m *machine) outside() string {
 	return ""
 }
 
-// detect finds the systems in use, the one that keeps settings best first. The firmware's boot loader decides between
-// GRUB and systemd-boot.
+// detect finds the systems in use, the most suitable for permanent settings first. The firmware's boot loader decides
+// between GRUB and systemd-boot.
 func detect(m *machine) systems {
 	var names []string
 	add := func(name string) {
@@ -217,7 +217,7 @@ func detect(m *machine) systems {
 	}
 	if m.text("os.id") == "talos" {
 		add("talos")
-		add("kubevirt") // what runs virtual machines there
+		add("kubevirt") // it manages the virtual machines there
 		return systems{names, true}
 	}
 	if version := m.text("os.pve"); version != "" && version != "none" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// bootArgument is the boot argument that makes a setting, where there is one: a module's parameter when the driver is
+// bootArgument returns the boot argument that makes a setting, if there is one: a module's parameter if the driver is
 // built in, and the governor (cpufreq.default_governor, Documentation/admin-guide/kernel-parameters.txt).
 func (s setting) bootArgument() (setting, bool) {
 	switch {
@@ -21,9 +21,9 @@ func (s setting) bootArgument() (setting, bool) {
 	return setting{}, false
 }
 
-// grub writes for GRUB 2 as distributions wrap it: /etc/default/grub and update-grub on Debian and Ubuntu, grubby on
-// the Red Hat family, grub2-mkconfig on SUSE, grub-mkconfig where there is no wrapper (Arch Linux, Gentoo), and a
-// MachineConfig on RHEL CoreOS.
+// grub writes for GRUB 2 with the wrapper of each distribution: /etc/default/grub and update-grub on Debian and Ubuntu,
+// grubby on the Red Hat family, grub2-mkconfig on SUSE, grub-mkconfig where there is no wrapper (Arch Linux, Gentoo),
+// and a MachineConfig on RHEL CoreOS.
 func grub(s setting, c remedyContext) (text, undo string, ok bool) {
 	s, ok = s.bootArgument()
 	if !ok {
@@ -57,8 +57,8 @@ func grub(s setting, c remedyContext) (text, undo string, ok bool) {
 	return grubFile(s, "update-grub")
 }
 
-// flatcarGrub writes for Flatcar, whose grub.cfg reads the OEM partition's and appends linux_append to the arguments.
-// Source: flatcar/scripts, build_library/grub.cfg.
+// flatcarGrub writes for Flatcar, whose grub.cfg reads the grub.cfg of the OEM partition and appends linux_append to
+// the arguments. Source: flatcar/scripts, build_library/grub.cfg.
 func flatcarGrub(s setting) (text, undo string, ok bool) {
 	if s.removed {
 		return "remove " + s.argument() + " from linux_append in /oem/grub.cfg, and boot", "put the argument back", true
@@ -115,7 +115,7 @@ func systemdBoot(s setting, c remedyContext) (text, undo string, ok bool) {
 }
 
 // proxmox writes for Proxmox VE, which boots with systemd-boot on ZFS and UEFI without Secure Boot and with GRUB
-// elsewhere; proxmox-boot-tool status tells. The way is described in its administration guide, "Host Bootloader".
+// otherwise; proxmox-boot-tool status shows which. Source: its administration guide, "Host Bootloader".
 func proxmox(s setting, c remedyContext) (text, undo string, ok bool) {
 	switch s.kind {
 	case "guest":
@@ -148,8 +148,8 @@ func proxmox(s setting, c remedyContext) (text, undo string, ok bool) {
 		withBoot, back + ", then the same command", true
 }
 
-// proxmoxMount writes for a storage of Proxmox VE, which it mounts itself on /mnt/pve/STORAGE; other mounts are the
-// system's own. Proxmox VE documentation: pvesm(1), NFS backend.
+// proxmoxMount writes for a storage of Proxmox VE, which it mounts itself on /mnt/pve/STORAGE; other mounts are made by
+// the system. Proxmox VE documentation: pvesm(1), NFS backend.
 func proxmoxMount(s setting, c remedyContext) (text, undo string, ok bool) {
 	var names []string
 	for _, point := range c.about {
@@ -174,11 +174,11 @@ func proxmoxMount(s setting, c remedyContext) (text, undo string, ok bool) {
 	return strings.Join(lines, "\n"), "remove the option, and disable, unmount and enable the storage again", true
 }
 
-// talos writes for Talos Linux, whose settings stand in the machine configuration. Boot arguments: "With systemd-boot,
-// the .machine.install.extraKernelArgs field in the machine configuration is ignored" and they belong in the image;
-// with GRUB the field counts at the next upgrade, unless machine.install.grubUseUKICmdline says that GRUB takes the
-// image's too (new installations from 1.12 on). Talos documentation: Boot Loader; Image Factory; Configuration
-// reference.
+// talos writes for Talos Linux, whose settings are in the machine configuration. Boot arguments: "With systemd-boot,
+// the .machine.install.extraKernelArgs field in the machine configuration is ignored", so they belong in the image.
+// With GRUB the field takes effect at the next upgrade, unless machine.install.grubUseUKICmdline makes GRUB use the
+// image's arguments too (new installations from 1.12 on). Talos documentation: Boot Loader; Image Factory;
+// Configuration reference.
 func talos(s setting, c remedyContext) (text, undo string, ok bool) {
 	const undoField = "remove the lines and apply the configuration again"
 	switch s.kind {
@@ -217,7 +217,7 @@ func talos(s setting, c remedyContext) (text, undo string, ok bool) {
 	typed := argument.argument()
 	inConfig, inImage := "add "+typed+" to machine.install.extraKernelArgs", "extraKernelArgs: ["+typed+"]"
 	if argument.removed {
-		// A dash in front takes away an argument that Talos brings along; the installer and the imager both delete it.
+		// A dash in front removes one of Talos' own arguments; the installer and the imager both delete it.
 		inConfig = `take it out of machine.install.extraKernelArgs, or where Talos itself sets it add "-` + typed +
 			`" there,`
 		inImage = `extraKernelArgs: ["-` + typed + `"]`

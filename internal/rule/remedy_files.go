@@ -16,8 +16,8 @@ func sysctlD(s setting, _ remedyContext) (text, undo string, ok bool) {
 		"remove the line; the old value comes back with sysctl -w or the next boot", true
 }
 
-// modprobeD writes for modprobe.d(5). A driver that the initramfs loads reads the copy in there; one that is built into
-// the kernel reads the boot arguments only.
+// modprobeD writes for modprobe.d(5). A driver that the initramfs loads reads the copy there; a driver that is built
+// into the kernel reads only the boot arguments.
 func modprobeD(s setting, c remedyContext) (text, undo string, ok bool) {
 	module, parameter, dotted := strings.Cut(s.name, ".")
 	if s.kind != "module" || !dotted {
@@ -45,7 +45,7 @@ func udev(s setting, c remedyContext) (text, undo string, ok bool) {
 		"remove the line; the old value comes back at the next boot", true
 }
 
-// queueRule is the udev rule for an attribute of a disk's queue:
+// queueRule returns the udev rule for an attribute of a disk's queue:
 //
 //	ACTION=="add|change", SUBSYSTEM=="block", KERNEL=="nvme*n*", ENV{DEVTYPE}=="disk", ATTR{queue/scheduler}="none"
 func queueRule(s setting, c remedyContext) string {
@@ -54,11 +54,11 @@ func queueRule(s setting, c remedyContext) string {
 		kernelPattern(c), s.name, s.value)
 }
 
-// diskName tells the kinds of disks apart by the kernel's names: nvme0n1, sda, vdb, mmcblk0.
+// diskName matches the kernel's name for a kind of disk: nvme0n1, sda, vdb, mmcblk0.
 var diskName = regexp.MustCompile(`^(nvme|sd|vd|xvd|hd|mmcblk|dasd|pmem|nbd|rbd|zram)`)
 
-// kernelPattern matches the disks of the finding. Names move from boot to boot, so a pattern for the kind is better
-// than names, and it is taken when no disk of that kind is without the finding.
+// kernelPattern returns a pattern that matches the disks of the finding. Names change between boots, so it matches the
+// kind of disk rather than names, unless a disk of that kind does not have the finding.
 func kernelPattern(c remedyContext) string {
 	if len(c.about) == 0 {
 		return "nvme*n*|sd*|vd*"
@@ -68,7 +68,7 @@ func kernelPattern(c remedyContext) string {
 	for _, a := range c.about {
 		found[a] = true
 	}
-	// spared are kinds of which a disk is not in the finding.
+	// spared are kinds with a disk that is not in the finding.
 	spared := map[string]bool{}
 	for _, d := range c.machine.things["disk"] {
 		if !found[d] {
@@ -99,7 +99,7 @@ func tmpfilesD(s setting, _ remedyContext) (text, undo string, ok bool) {
 		path, s.value), "remove the line; the old value comes back at the next boot", true
 }
 
-// sysfsPath is the file of sysfs that holds a setting; it may have a star for each CPU's policy.
+// sysfsPath returns the file of sysfs that holds a setting; it may have a star for each CPU's policy.
 func (s setting) sysfsPath() (string, bool) {
 	switch {
 	case s.kind == "sysfs":
@@ -130,7 +130,7 @@ func tuned(s setting, c remedyContext) (text, undo string, ok bool) {
 		section = fmt.Sprintf("[modules]\n%s=%s=%s", module, parameter, s.value)
 	case "cmdline":
 		if s.removed {
-			return "", "", false // it only takes back what other profiles add
+			return "", "", false // it only removes arguments that other profiles add
 		}
 		section = "[bootloader]\ncmdline_headroom=+" + s.argument()
 	case "cpu":

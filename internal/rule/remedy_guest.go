@@ -2,11 +2,11 @@ package rule
 
 import "fmt"
 
-// The settings of virtual machines, by their names in the words of factors: iothreads, queues (of a drive), cache, aio,
-// bus, net_queues, cpu, hugepages.
+// The settings of virtual machines, by their names as factors: iothreads, queues (of a drive), cache, aio, bus,
+// net_queues, cpu, hugepages.
 
-// proxmoxGuest writes for qm(1). Proxmox VE gives each disk with iothread=1 one I/O thread of its own, on a controller
-// of the kind virtio-scsi-single or on virtio-blk.
+// proxmoxGuest writes for qm(1). Proxmox VE gives each disk with iothread=1 a separate I/O thread, on a controller of
+// the kind virtio-scsi-single or on virtio-blk.
 func proxmoxGuest(s setting) (text, undo string, ok bool) {
 	const undone = "qm set with the old value (qm config VMID shows it); it counts from the next cold start"
 	drive := func(option string) (string, string, bool) {

@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// plain says what to type for a trial, and how it is kept where that needs no other system.
+// plain returns commands to try a setting, and how to make it permanent if that needs no other system.
 func plain(s setting, c remedyContext) (text, undo string, ok bool) {
 	names := c.about
 	if len(names) == 0 {
@@ -55,7 +55,7 @@ func inQuotes(value string) string {
 	return value
 }
 
-// each writes a command for the first few things; the rest is given in words.
+// each writes a command for the first few things; the rest is described in words.
 func each(names []string, most int, command func(string) string) string {
 	var lines []string
 	for i, n := range names {
@@ -63,7 +63,7 @@ func each(names []string, most int, command func(string) string) string {
 			lines = append(lines, fmt.Sprintf("and so for %d more", len(names)-most))
 			break
 		}
-		// a saved machine can call its interfaces what it likes
+		// interfaces of a saved machine can have any name
 		lines = append(lines, command(lab.ShellQuote([]string{n})))
 	}
 	return strings.Join(lines, "\n")
@@ -91,8 +91,8 @@ func plainCPU(s setting) (text, undo string, ok bool) {
 	return fmt.Sprintf("echo %s > %s", s.value, path), undone, true
 }
 
-// nicSetting is how a property of an interface is set: the arguments of ethtool(8) before and after the interface's
-// name, the option of a .link file (systemd.link(5)) and the features' name in Talos.
+// nicSetting describes how a property of an interface is set: the arguments of ethtool(8) before and after the
+// interface's name, the option of a .link file (systemd.link(5)) and the feature's name in Talos.
 type nicSetting struct{ before, after, link, feature string }
 
 func nicSettings() map[string]nicSetting {
@@ -114,7 +114,7 @@ func nicSettings() map[string]nicSetting {
 	}
 }
 
-// linkValue is a value as a .link file has it: microseconds with their unit, flags as yes and no.
+// linkValue returns a value in the form of a .link file: microseconds with their unit, flags as yes and no.
 func linkValue(name, value string) string {
 	if strings.HasSuffix(name, "_usecs") {
 		return value + "us"
@@ -123,11 +123,11 @@ func linkValue(name, value string) string {
 		map[bool]string{true: value}[value != "on" && value != "off"]
 }
 
-// plainNIC uses ip(8), tc(8) and ethtool(8), and a .link file to keep it.
+// plainNIC uses ip(8), tc(8) and ethtool(8), and a .link file to make it permanent.
 func plainNIC(s setting, names []string) (text, undo string, ok bool) {
 	const undone = "the same with the old value"
 	keep := func(option, value string) string {
-		// The first file that matches is the only one that counts, and the default one gives interfaces their names.
+		// Only the first matching file counts, and the default one gives interfaces their names.
 		return fmt.Sprintf("\nto keep it: %s=%s under [Link] in the interface's file /etc/systemd/network/*.link, "+
 			"with [Match] on its MAC address or path; a new file needs NamePolicy=keep kernel database onboard slot "+
 			"path too, or the interface gets another name at the next boot (or the same in the distribution's own "+

@@ -8,12 +8,12 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// renderedFor is a remedy for one system.
+// renderedFor renders a remedy for one system.
 func renderedFor(r Remedy, about []string, system string, facts []lab.Fact) Instruction {
 	return render(r, about, newMachine(newVocabulary(), facts), systems{names: []string{system}})[0]
 }
 
-// Every system, with what must stand in its text.
+// Every system, with what its text must contain.
 func TestRender(t *testing.T) {
 	disks := []string{"nvme0n1", "nvme1n1"}
 	debian, rocky, suse := "os.id = debian", "os.id = rocky", "os.id = opensuse-leap"
@@ -185,7 +185,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// Whatever is asked of whatever system, something is said, and it names no value that is not there.
+// Every system has a text for every setting, and no text has a missing value.
 func TestEverySystemAnswersEverySetting(t *testing.T) {
 	sets := []string{"cmdline:a.b=1", "cmdline:-a", "cmdline:a", "sysctl:a.b=1", "module:a.b=1", "module:a=1",
 		"queue:scheduler=none",
@@ -209,7 +209,7 @@ func TestEverySystemAnswersEverySetting(t *testing.T) {
 	}
 }
 
-// The systems that facts show decide for whom remedies are written.
+// Remedies are written for the systems that facts show.
 func TestSystemsOfAMachine(t *testing.T) {
 	rules := ruleText("a", "true", "remedies:", "- {set: 'cmdline:a=1', cost: none}",
 		"- {set: 'sysctl:a.b=1', cost: none}",

@@ -10,18 +10,18 @@ type Verdict string
 const (
 	Found Verdict = "finding"
 	Clear Verdict = "clear"
-	// NotApplicable: the rule is not about this machine, there is no such thing, or another rule's finding tells the
+	// NotApplicable: the rule is not about this machine, there is no such thing, or another rule's finding names the
 	// cause.
 	NotApplicable Verdict = "not-applicable"
-	// Unknown: facts are missing that would decide.
+	// Unknown: facts that would decide are missing.
 	Unknown Verdict = "unknown"
 )
 
-// Report is what all rules say about a machine. It is the document of the schema headroom/doctor/v1, in which fields
-// are added and never renamed.
+// Report is the answer of all rules about a machine. It is the document of the schema headroom/doctor/v1, in which
+// fields are added and never renamed.
 type Report struct {
 	Schema string `json:"schema"`
-	// Target is left to the caller.
+	// Target is set by the caller.
 	Target   string    `json:"target,omitempty"`
 	Findings []Finding `json:"findings"`
 	Counts   Counts    `json:"counts"`
@@ -29,7 +29,7 @@ type Report struct {
 	PrivilegedWouldAnswer int `json:"privileged_would_tell"`
 }
 
-// Counts are answers, one for each rule and thing.
+// Counts are the numbers of answers, one for each rule and thing.
 type Counts struct {
 	Finding       int `json:"finding"`
 	Clear         int `json:"clear"`
@@ -37,12 +37,12 @@ type Counts struct {
 	Unknown       int `json:"unknown"`
 }
 
-// Finding is a rule's answer about the machine, or about all things for which it is the same. The name is that of the
-// answer that matters; it may be any of the four.
+// Finding is a rule's answer about the machine, or about all things for which the answer is the same. Despite the name
+// the verdict may be any of the four.
 type Finding struct {
 	Rule    string  `json:"rule"`
 	Verdict Verdict `json:"verdict"`
-	// Title of the rule; that of a guard begins with "now: ", because it passes.
+	// Title of the rule. For a guard it begins with "now: ", because the condition passes.
 	Title    string `json:"title"`
 	Severity string `json:"severity"`
 	Class    string `json:"class"`
@@ -50,13 +50,13 @@ type Finding struct {
 	// About are the things, as in facts; empty for the machine.
 	About    []string   `json:"about,omitempty"`
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Effect is what is published or derived, as a sentence. Effects are the published figures
-	// themselves.
+	// Effect is the published or derived effect, as a sentence. Effects are the published figures themselves.
 	Effect  string   `json:"effect,omitempty"`
 	Effects []Effect `json:"effects,omitempty"`
-	// Remedies that are offered, the best first, for the systems at hand or asked for.
+	// Remedies on offer, the best first, for the systems that were found or named.
 	Remedies []Instruction `json:"remedy,omitempty"`
-	// Kept says what keeping the settings costs that the user must keep, and which remedies are left out for them.
+	// Kept describes the cost of the settings that the user must keep, and the remedies that are left out because of
+	// them.
 	Kept []string `json:"kept,omitempty"`
 	// Cost of the first remedy.
 	Cost      string    `json:"cost,omitempty"`
@@ -66,11 +66,11 @@ type Finding struct {
 	Conflicts []string  `json:"conflicts,omitempty"`
 	Sources   []Source  `json:"sources,omitempty"`
 	Missing   []Missing `json:"missing,omitempty"`
-	// Note says why a rule does not apply, "covered by iommu-strict", or why a finding is rated lower than its rule.
+	// Note is why a rule does not apply, "covered by iommu-strict", or why a finding is rated lower than its rule.
 	Note string `json:"note,omitempty"`
 }
 
-// Evidence is a fact that the condition read. Values that several things share stand once.
+// Evidence is a fact that the condition read. A value that several things share is listed once.
 type Evidence struct {
 	Fact   string   `json:"fact"`
 	About  []string `json:"about,omitempty"`
@@ -78,7 +78,7 @@ type Evidence struct {
 	Source string   `json:"source,omitempty"`
 }
 
-// Missing is a fact that would have decided.
+// Missing is an unknown fact that would have decided.
 type Missing struct {
 	Fact   string   `json:"fact"`
 	About  []string `json:"about,omitempty"`
@@ -87,15 +87,15 @@ type Missing struct {
 
 // Options of Evaluate.
 type Options struct {
-	// Keep are settings that must stay: "cmdline:numa=off", "vm.swappiness=60". Remedies that would change one are not
-	// offered.
+	// Keep are settings that must not change: "cmdline:numa=off", "vm.swappiness=60". Remedies that would change one
+	// are not offered.
 	Keep []string
-	// Systems to write remedies for; empty for those that the facts show.
+	// Systems to write remedies for; if empty, those that the facts show.
 	Systems []string
-	// Risks that were taken are reported, too.
+	// Risks reports also risks that were taken.
 	Risks bool
-	// Unquantified rules are asked too.
+	// Unquantified includes unquantified rules.
 	Unquantified bool
-	// All answers are wanted, not only findings and unknowns.
+	// All returns all answers, not only findings and unknowns.
 	All bool
 }

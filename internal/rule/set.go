@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Set is rules that fit together, ready to be asked.
+// Set is a consistent set of rules, ready for evaluation.
 type Set struct {
 	vocabulary vocabulary
-	// rules in the order in which they are asked: those that silence others first.
+	// rules in evaluation order: those that silence others first.
 	rules []Rule
 }
 
@@ -21,8 +21,8 @@ func BuiltInSet() (*Set, error) {
 	return Compile(rules)
 }
 
-// Compile puts rules of one or more files together: their ids must differ, those that a rule is silent for must be
-// there, and none may silence itself on a detour.
+// Compile combines the rules of one or more files. Their IDs must differ, the rules in SilentIf must exist, and no rule
+// may silence itself, directly or through others.
 func Compile(rules []Rule) (*Set, error) {
 	r := newReporter("")
 	seen := map[string]place{}
@@ -60,10 +60,10 @@ func Compile(rules []Rule) (*Set, error) {
 	return &Set{vocabulary: newVocabulary(), rules: inOrder(rules)}, nil
 }
 
-// Rules are all rules of the set.
+// Rules returns all rules of the set.
 func (s *Set) Rules() []Rule { return slices.Clone(s.rules) }
 
-// inOrder sorts rules so that each comes after those that it is silent for, and leaves the order alone otherwise.
+// inOrder sorts rules so that each comes after those in its SilentIf, and otherwise keeps the order.
 func inOrder(rules []Rule) []Rule {
 	byID := map[string]*Rule{}
 	for i := range rules {
@@ -90,7 +90,7 @@ func inOrder(rules []Rule) []Rule {
 	return sorted
 }
 
-// silenceCircle finds rules that silence each other in a circle; nil when there is none.
+// silenceCircle finds rules that silence each other in a circle; nil if there is none.
 func silenceCircle(rules []Rule) []string {
 	next := map[string][]string{}
 	for _, r := range rules {

@@ -6,19 +6,19 @@ import (
 )
 
 // setting is a remedy's Set in parts: "cmdline:iommu.strict=0" has the kind cmdline, the name iommu.strict and the
-// value 0. "cmdline:numa=absent" takes the argument away; "cmdline:-numa" does too, "cmdline:-numa=off" where that is
-// its value.
+// value 0. "cmdline:numa=absent" removes the argument, as does "cmdline:-numa", or "cmdline:-numa=off" if off is its
+// value.
 type setting struct {
 	kind, name, value string
 	removed           bool
 }
 
-// settingKinds are the words before the colon.
+// settingKinds returns the words before the colon.
 func settingKinds() []string {
 	return []string{"cmdline", "sysctl", "module", "queue", "sysfs", "cpu", "nic", "irq", "mount", "guest", "exec"}
 }
 
-// absent is the level of a boot argument that is not there, as factors have it.
+// absent is the level of a missing boot argument, as in factors.
 const absent = "absent"
 
 func parseSetting(text string) setting {
@@ -44,7 +44,7 @@ func parseSetting(text string) setting {
 	return s
 }
 
-// argument is a boot argument as it is typed.
+// argument returns the boot argument as it is typed.
 func (s setting) argument() string {
 	if s.value == "" {
 		return s.name
@@ -52,7 +52,7 @@ func (s setting) argument() string {
 	return s.name + "=" + s.value
 }
 
-// meaning is the value, of a mount option that has none whether it is on.
+// meaning returns the value. For a mount option without one it is whether the option is on.
 func (s setting) meaning() string {
 	if s.kind == "mount" {
 		_, value := s.mountOption()
@@ -61,7 +61,7 @@ func (s setting) meaning() string {
 	return s.value
 }
 
-// mountOption makes one option of those that are each other's opposite: mount(8), nfs(5).
+// mountOption maps pairs of opposite mount options to one option: mount(8), nfs(5).
 func (s setting) mountOption() (name, value string) {
 	if s.value != "" {
 		return s.name, s.value
@@ -75,8 +75,8 @@ func (s setting) mountOption() (name, value string) {
 	return s.name, "on"
 }
 
-// names are all that the setting is known by: nvme.poll_queues is a boot argument and a module's parameter. What a user
-// keeps without saying its kind is taken for any.
+// names returns all names of the setting: nvme.poll_queues is a boot argument and a module's parameter. A kept setting
+// without a kind matches any kind.
 func (s setting) names() []string {
 	argument, parameter := "cmdline:"+plainName(s.name), "module:"+plainName(s.name)
 	switch s.kind {

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Shared is an answer of a rule that several machines have in common, or that one of them has alone.
+// Shared is a rule's answer that one or several machines have.
 type Shared struct {
 	Rule    string  `json:"rule"`
 	Verdict Verdict `json:"verdict"`
 	Title   string  `json:"title"`
-	// Severity is the worst that it has on any of them.
+	// Severity is the worst on any of the machines.
 	Severity string `json:"severity"`
 	Class    string `json:"class"`
-	// On are those machines.
+	// On are the names of the machines.
 	On []string `json:"on"`
-	// Each are the findings of each of them, in the order of On.
+	// Each are the findings of each machine, in the order of On.
 	Each [][]Finding `json:"-"`
 }
 
-// Share puts together what the rules say about several machines, by their names: findings first, the worst first, then
-// what is on most of them. A nil report is that of a machine of which nothing is known.
+// Share combines the rules' answers about several machines, by their names: findings first, the worst first, then those
+// on most machines. A nil report means that nothing is known about the machine.
 func Share(names []string, reports []*Report) []Shared {
 	type key struct {
 		rule    string

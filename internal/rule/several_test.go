@@ -23,7 +23,7 @@ func TestShare(t *testing.T) {
 	}
 	names, reports = append(names, "gone"), append(reports, nil)
 	shared := Share(names, reports)
-	// Nothing is lost, nothing is reported twice, and nothing is on a machine of which nothing is known.
+	// No finding is lost or reported twice, and the machine without facts has none.
 	found, reported := 0, 0
 	for _, r := range reports[:len(reports)-1] {
 		found += len(r.Findings)

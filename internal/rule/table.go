@@ -13,13 +13,13 @@ import (
 	"github.com/headroom/headroom/internal/facts/catalogue"
 )
 
-// table is a map whose keys are known, absent or unknown one by one.
+// table is a map whose keys are each known, absent or unknown.
 type table struct {
 	r    *reading
 	name string
 }
 
-// Find looks a key up. Every key is there: what is absent has a value that says so, or is unknown.
+// Find looks a key up. Every key exists: an absent one has a value for absence, or is unknown.
 func (t table) Find(key ref.Val) (ref.Val, bool) {
 	name, ok := key.(types.String)
 	if !ok {
@@ -36,7 +36,7 @@ func (t table) look(name string) ref.Val {
 		if f, ok := r.whole[key]; ok {
 			return r.value(f, catalogue.Text)
 		}
-		// An option that a known configuration does not mention is off; what it depends on may be off too.
+		// An option that a known configuration does not mention is off; an option that it depends on may be off too.
 		where := r.find("kernel.config", "")
 		if where.Unknown != "" {
 			return r.unknown(key, "", where.Unknown)
@@ -74,9 +74,9 @@ func (t table) look(name string) ref.Val {
 	return types.NewErr("no table %s", t.name)
 }
 
-// gather returns what is known of a key over all things of its class: nothing when there are none, unknown when there
-// are some and none is known. A key such as disk.under-test.queue.write_cache is about the things of a run's place
-// alone, and about all where no place was given.
+// gather returns the known values of a key over all things of its class. The list is empty if there are no things, and
+// unknown if there are some but no value is known. A key such as disk.under-test.queue.write_cache is about the things
+// of a run's place only, or about all if no place was given.
 func (t table) gather(key string) ref.Val {
 	r, class := t.r, t.r.classOf(key)
 	things := r.things[class]
@@ -129,7 +129,8 @@ func (t table) gather(key string) ref.Val {
 	return types.NewStringList(types.DefaultTypeAdapter, values)
 }
 
-// The rest is what CEL asks of a map; conditions use none of it, because a table can only be looked into by name.
+// The remaining methods complete CEL's map interface. Conditions use none of them, because tables only allow lookups by
+// name.
 
 func (t table) Get(key ref.Val) ref.Val {
 	v, _ := t.Find(key)
