@@ -33,7 +33,7 @@ func little(cells []difference.Cell, moved []FunctionCalls) bool {
 	})
 }
 
-// functionIn returns how a function differs in a cell. It has no more than its layer where it does not differ clearly.
+// functionIn returns how a function differs in a cell. If it does not differ clearly, only its layer is known.
 func functionIn(c difference.Cell, name string) difference.Function {
 	i := slices.IndexFunc(c.Functions, func(f difference.Function) bool { return f.Name == name })
 	if i >= 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/difference"
 )
 
-// accounted is a document whose loss is accounted for by one part; the IOMMU accounts for the rest.
+// accounted returns a document in which one part accounts for a share of the loss, and the IOMMU for the rest.
 func accounted(d difference.Document, reason difference.Reason, share float64) difference.Document {
 	within := func(v float64) difference.Range { return difference.Range{Value: v, Low: v - 0.01, High: v + 0.01} }
 	loss := difference.Range{Value: 280_000, Low: 260_000, High: 300_000}
@@ -21,8 +21,8 @@ func accounted(d difference.Document, reason difference.Reason, share float64) d
 	return d
 }
 
-// TestMechanismsByAccount gives no weight to what appeared and accounts for little, and more to what slows down
-// everything where that is most of the loss.
+// TestMechanismsByAccount checks that functions that appeared but account for little get no weight, and that a general
+// slowdown gets more if it is most of the loss.
 func TestMechanismsByAccount(t *testing.T) {
 	for name, c := range map[string]struct {
 		profile        difference.Document

@@ -9,11 +9,11 @@ import (
 type cmdline struct {
 	known bool
 	order []string
-	// values of each argument as given, in order; "on" for one without a value.
+	// values of each argument, in order; "on" for one without a value.
 	values map[string][]string
 }
 
-// parseCmdline splits boot arguments. Quotes keep spaces together; what follows a lone -- is for init.
+// parseCmdline splits boot arguments. Quotes keep spaces together; arguments after a lone -- are for init.
 //
 //	BOOT_IMAGE=/boot/vmlinuz-6.1.0-50-amd64 root=UUID=1f2e ro quiet iommu.strict=0 dyndbg="file drivers/usb/* +p"
 //
@@ -56,8 +56,8 @@ func splitArgument(word string) (name, value string) {
 // argumentName makes dashes and underscores equal, as the kernel does.
 func argumentName(name string) string { return strings.ReplaceAll(name, "-", "_") }
 
-// lastCounts says whether the last of several values of an argument is the one that the kernel goes by. Of the others
-// each value adds something: console=tty0 console=ttyS0, intel_iommu=on intel_iommu=strict.
+// lastCounts reports whether the kernel uses the last of several values of an argument. For other arguments each value
+// adds something: console=tty0 console=ttyS0, intel_iommu=on intel_iommu=strict.
 func (k *Knowledge) lastCounts(name string) bool {
 	switch name {
 	case "console", "crashkernel", "earlyprintk", "hugepages", "iommu", "intel_iommu", "amd_iommu", "pci",
@@ -68,8 +68,8 @@ func (k *Knowledge) lastCounts(name string) bool {
 	return k.named(argumentKind, name) || len(k.linked[name]) > 0
 }
 
-// value is what an argument amounts to: its last value, or all of those that add up as a sorted set, and "" when it is
-// not given.
+// value returns an argument's effective value: the last one, or all values as a sorted set if they accumulate, or "" if
+// the argument is not given.
 func (c cmdline) value(name string, lastCounts bool) string {
 	if n := len(c.values[name]); n > 0 && lastCounts {
 		return c.values[name][n-1]
@@ -79,7 +79,8 @@ func (c cmdline) value(name string, lastCounts bool) string {
 	return strings.Join(slices.Compact(values), ", ")
 }
 
-// wide is the number of options above which an argument (mitigations=off) stands for them and not one of them for it.
+// wide is the number of options from which an argument (mitigations=off) is listed in place of them. Otherwise an
+// option is listed in place of the argument.
 const wide = 3
 
 // arguments compares the boot arguments one by one.
@@ -108,8 +109,8 @@ func (c *comparison) arguments() {
 	}
 }
 
-// linkArgument weighs an argument by the options that it overrides, where the builds are known: it matters as much as
-// the option that it changes most.
+// linkArgument weighs an argument by the options that it overrides, if the builds are known: it matters as much as the
+// option that it changes most.
 func (c *comparison) linkArgument(d *candidate) {
 	linked := c.linked[d.Name]
 	if len(linked) == 0 {
@@ -153,11 +154,11 @@ func (c *comparison) linkArgument(d *candidate) {
 	}
 }
 
-// linkUnbuilt weighs an argument by the options that it overrides where no builds are known: by half where only one
-// side gives it, since the other's build may be what the argument asks for.
+// linkUnbuilt weighs an argument by the options that it overrides if no builds are known: by half if only one side
+// gives it, since the other's build may have the same effect.
 func (c *comparison) linkUnbuilt(d *candidate) {
 	if c.named(argumentKind, d.Name) {
-		return // it has a weight of its own
+		return // it has its own weight
 	}
 	for _, e := range c.linked[d.Name] {
 		a, givenA := e.resultOf(d.Name, d.A)
@@ -180,7 +181,7 @@ func (c *comparison) linkUnbuilt(d *candidate) {
 	}
 }
 
-// resultOf is what an argument with this value makes of an option.
+// resultOf returns the value that an argument with this value gives an option.
 func (e *entry) resultOf(argument, value string) (result string, ok bool) {
 	for _, o := range e.boot {
 		if o.name == argument && o.value == value {

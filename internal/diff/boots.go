@@ -7,19 +7,19 @@ import (
 	"github.com/headroom/headroom/internal/kconfig"
 )
 
-// ByBoot is an option of the build that two sides have different, with a boot argument that makes a kernel behave as
-// the one, or as the other, whatever it was built with.
+// ByBoot is an option of the build that differs between two sides, with a boot argument that makes a kernel behave like
+// either side, whatever its build.
 type ByBoot struct {
 	Difference Difference
 	// Argument without its value: iommu.strict.
 	Argument string
-	// A and B are the values as each side was built: "0" and "1"; empty for an argument without a value.
+	// A and B are the values that correspond to each side's build: "0" and "1"; empty for an argument without a value.
 	A, B string
 }
 
-// ByBoots are the options of two builds that boot arguments of equal meaning stand for, the heaviest first, and the
-// other differences, which show in another build only. Where several options have the same argument it stands for all
-// of them.
+// ByBoots splits the differing options of two builds: those that boot arguments can change equivalently, the heaviest
+// first, and the other differences, which only another build can change. If several options have the same argument they
+// share one entry.
 func (k *Knowledge) ByBoots(a, b Side) (boots []ByBoot, rest []Difference) {
 	c := comparison{Knowledge: k, a: read(a), b: read(b)}
 	c.options()
@@ -27,7 +27,7 @@ func (k *Knowledge) ByBoots(a, b Side) (boots []ByBoot, rest []Difference) {
 	c.fold()
 	pairedA, pairedB, _ := kconfig.Pair(c.a.config, c.b.config)
 	at := map[string]int{}
-	stood := map[string]bool{} // the keys of what an argument stands for
+	stood := map[string]bool{} // the keys that an argument covers
 	for _, f := range c.found {
 		boot, ok := k.byBoot(f, pairedA, pairedB)
 		if !ok {
@@ -48,7 +48,7 @@ func (k *Knowledge) ByBoots(a, b Side) (boots []ByBoot, rest []Difference) {
 	return boots, rest
 }
 
-// byBoot finds two values of one argument that make of an option what each side was built with.
+// byBoot finds two values of one argument that give an option the value of each side's build.
 func (k *Knowledge) byBoot(f *candidate, a, b kconfig.Config) (boot ByBoot, ok bool) {
 	e := f.entry
 	if f.Kind != optionKind {
@@ -65,8 +65,8 @@ func (k *Knowledge) byBoot(f *candidate, a, b kconfig.Config) (boot ByBoot, ok b
 	return boot, false
 }
 
-// makes says whether an argument's value has a kernel behave as one that was built so, in all options that the value
-// overrides: where PREEMPT_NONE is off, preempt=voluntary is right for one build and preempt=full for another.
+// makes reports whether a kernel with an argument's value behaves as one that was built so, in all options that the
+// value overrides: if PREEMPT_NONE is off, preempt=voluntary is right for one build and preempt=full for another.
 func (k *Knowledge) makes(argument override, built kconfig.Config) bool {
 	for _, e := range k.linked[argument.name] {
 		for _, o := range e.boot {
@@ -79,12 +79,13 @@ func (k *Knowledge) makes(argument override, built kconfig.Config) bool {
 	return true
 }
 
-// sameResult says whether an argument's result is what an option was built with; on is on, built in or as a module.
+// sameResult reports whether an argument's result equals an option's built value; built in and built as a module both
+// count as on.
 func sameResult(result, built string) bool {
 	return result == built || tristate(result) && tristate(built) && on(result) == on(built)
 }
 
-// valueOf an argument as the knowledge writes it, with or without a value.
+// valueOf returns the value of an argument as the knowledge writes it, with or without a value.
 func (e *entry) valueOf(i int) string {
 	argument, _, _ := strings.Cut(e.Boot[i], " ")
 	_, value, _ := strings.Cut(argument, "=")

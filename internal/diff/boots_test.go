@@ -8,7 +8,8 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
-// Of two kernels' options those that a boot argument stands for are distinguished from those that need a build.
+// Options that differ between two kernels are split into those that a boot argument can change and those that need a
+// build.
 func TestOptionsByBoots(t *testing.T) {
 	k := knowledge(t)
 	a, b := configFile(t, "debian-6.1.0-50"), configFile(t, "talos-6.6.57-iommu-strict")
@@ -34,7 +35,7 @@ func TestOptionsByBoots(t *testing.T) {
 		if d.Name == "IOMMU_DEFAULT_DMA_STRICT" || d.Name == "IOMMU_DEFAULT_DMA_LAZY" {
 			t.Errorf("%s needs no build", d.Name)
 		}
-		// Both translate DMA of disks and adapters; no argument leaves out the graphics as one build does.
+		// Both translate DMA of disks and adapters; no argument excludes the graphics adapter as one build does.
 		if strings.HasPrefix(d.Name, "INTEL_IOMMU_DEFAULT_ON") && (d.Slower != "" || d.Weight > 0.01) {
 			t.Errorf("%+v", d)
 		}

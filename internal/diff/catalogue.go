@@ -17,7 +17,8 @@ func (d definitions) lookup(key string) catalogue.Definition {
 	return catalogue.Definition{Key: key}
 }
 
-// comparable says whether a key's values can be a difference: those that move by themselves or name something can't.
+// comparable reports whether a key's values can be a difference. Values that change on their own, or that identify
+// something, can't.
 func (d definitions) comparable(key string) bool {
 	switch d.lookup(key).Mark {
 	case catalogue.Moving, catalogue.Identity, catalogue.Address, catalogue.Name:
@@ -26,14 +27,14 @@ func (d definitions) comparable(key string) bool {
 	return true
 }
 
-// listLimit is how long a list may be to be shown whole.
+// listLimit is the length up to which a list is shown whole.
 const listLimit = 6
 
-// values makes two values ready to be compared: flags are "on" or "off" however they were written, and of long lists
-// only what the other side does not have is kept.
+// values prepares two values for comparison: flags become "on" or "off" whatever their notation, and of long lists only
+// the elements that the other side lacks are kept.
 func (d definitions) values(key, a, b string) (string, string) {
 	if strings.HasPrefix(key, sysctlPrefix) {
-		// The kernel separates numbers by tabs, which tools keep or not.
+		// The kernel separates numbers by tabs, which some tools replace.
 		return strings.Join(strings.Fields(a), " "), strings.Join(strings.Fields(b), " ")
 	}
 	switch d.lookup(key).Kind {

@@ -19,12 +19,12 @@ const (
 	modulePrefix  = "module."
 )
 
-// Compare tells what differs between two sides, in the order of its likely effect on I/O. The order depends on nothing
-// but what is given: equal weights are in the order of their keys.
+// Compare returns the differences between two sides, ordered by their likely effect on I/O. The order depends on the
+// input only: equal weights are ordered by their keys.
 //
-// What is really in effect counts more than what was asked for, and that more than what was built: an option that a
-// boot argument overrides has the argument's value, and one whose effect can be read from the running machine hardly
-// counts when both run alike. What a side does not know is no difference; it is counted.
+// The value in effect counts more than a requested one, and that more than a built one. An option that a boot argument
+// overrides has the argument's value. An option whose effect can be read from the running machine hardly counts if both
+// behave alike. A fact that a side does not know is not a difference; it is counted.
 func (k *Knowledge) Compare(a, b Side) Document {
 	c := comparison{Knowledge: k, a: read(a), b: read(b)}
 	c.options()
@@ -35,7 +35,7 @@ func (k *Knowledge) Compare(a, b Side) Document {
 	return c.document(a.Name, b.Name)
 }
 
-// comparison is one in the making.
+// comparison is the state of one comparison.
 type comparison struct {
 	*Knowledge
 	a, b     side
@@ -48,20 +48,20 @@ type comparison struct {
 type candidate struct {
 	Difference
 	entry *entry
-	// onA and onB say whether an option is on.
+	// onA and onB report whether an option is on.
 	onA, onB bool
 	under    *candidate
-	// chosen is the choice that this difference stands for; follows is the choice's difference that this one is due to.
+	// chosen is the choice that this difference represents; follows is the difference of a choice that causes this one.
 	chosen  *ordered
 	follows *candidate
-	// order is by what equals are sorted: the key, and the thing.
+	// order is the sort key of equal weights: the key, and the thing.
 	order string
 }
 
-// side is the facts of one side by what they are about.
+// side is the facts of one side, by subject.
 type side struct {
 	config kconfig.Config
-	// release is the kernel's, "" when it is not known.
+	// release of the kernel, "" if unknown.
 	release string
 	cmdline cmdline
 	// machine are facts of the machine as a whole: sysctls, parameters of modules and the catalogue's.
@@ -102,8 +102,8 @@ func read(in Side) side {
 	return s
 }
 
-// late returns which collector was too slow, "" if none was. Any class of things may be unknown then, not absent: which
-// collector reads a class is not recorded.
+// late returns which collector was too slow, "" if none was. Any class of things may then be unknown rather than
+// absent: it is not recorded which collector reads a class.
 func (s side) late() string {
 	for _, key := range slices.Sorted(maps.Keys(s.machine)) {
 		if f := s.machine[key]; strings.HasPrefix(key, "collector.") && strings.HasPrefix(f.Unknown, catalogue.Late) {
@@ -113,7 +113,7 @@ func (s side) late() string {
 	return ""
 }
 
-// addCandidate completes a difference from what is known of it.
+// addCandidate completes a difference from its entry and adds it.
 func (c *comparison) addCandidate(d *candidate) {
 	e := d.entry
 	if d.Why == "" {
@@ -142,7 +142,7 @@ func (c *comparison) addCandidate(d *candidate) {
 	c.found = append(c.found, d)
 }
 
-// nothingKnown is said of an option that only a pattern knows.
+// nothingKnown is the explanation of an option that has no entry of its own.
 const nothingKnown = "no effect of this option on I/O is known"
 
 func join(notes ...string) string {
@@ -194,7 +194,7 @@ func kindOf(key string) (kind, name string) {
 	return factKind, key
 }
 
-// compareUnknown counts a fact of the machine that not both sides know.
+// compareUnknown counts a fact of the machine that at least one side does not know.
 func (c *comparison) compareUnknown(key string) bool {
 	a, inA := c.a.machine[key]
 	b, inB := c.b.machine[key]

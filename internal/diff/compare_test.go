@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// snapshot makes facts of lines "key=value", "key@about=value" and "key@about?reason".
+// snapshot makes facts from lines "key=value", "key@about=value" and "key@about?reason".
 func snapshot(lines ...string) Side {
 	var s Side
 	for _, l := range lines {
@@ -116,7 +116,7 @@ func TestRepeatedArguments(t *testing.T) {
 	}
 }
 
-// TestPairingOfSharedAddresses: a bridge, a bond and their ports have one hardware address.
+// TestPairingOfSharedAddresses pairs interfaces that share a hardware address: a bridge, a bond and their ports.
 func TestPairingOfSharedAddresses(t *testing.T) {
 	nic := func(name, kind, mtu string) []string {
 		return []string{"nic.mac@" + name + "=aa:00", "nic.kind@" + name + "=" + kind, "nic.mtu@" + name + "=" + mtu}
@@ -127,12 +127,12 @@ func TestPairingOfSharedAddresses(t *testing.T) {
 	if len(d.Differences) != 1 || d.Differences[0].Kind != "thing" || d.Differences[0].About[0].A != "br0" {
 		t.Errorf("%+v", d.Differences)
 	}
-	// The port is named differently, the bridge comes later in the list.
+	// The port has another name, and the bridge comes later in the list.
 	b = snapshot(slices.Concat(nic("enp1s0", "physical", "9000"), nic("vmbr0", "bridge", "1500"))...)
 	if d := knowledge(t).Compare(a, b); len(d.Differences) != 0 {
 		t.Errorf("%+v", d.Differences)
 	}
-	// Paths to one multipath disk have its identity.
+	// Paths to one multipath disk have the identity of the disk.
 	path := func(name, scheduler string) []string {
 		return []string{"disk.wwid@" + name + "=naa.6", "disk.queue.scheduler@" + name + "=" + scheduler}
 	}
@@ -167,7 +167,7 @@ func TestUnknownIsNoDifference(t *testing.T) {
 	}
 }
 
-// TestLateIsNotAbsent checks that the things of a collector that did not answer in time are not said to be missing.
+// TestLateIsNotAbsent checks that things of a collector that timed out are not reported as missing.
 func TestLateIsNotAbsent(t *testing.T) {
 	const mount, disk = "mount.options@/=ro", "disk.queue.scheduler@sda=none"
 	for _, c := range []struct {
@@ -208,7 +208,7 @@ func TestImplied(t *testing.T) {
 	}
 }
 
-// recent is a kernel that knows the option and does not mention it.
+// recent is a kernel that knows the option but does not mention it.
 func recent() Side { return snapshot("kernel.release=6.12.1", "kernel.config.SMP=y") }
 
 func TestPairing(t *testing.T) {
@@ -261,8 +261,8 @@ func TestSameThingTwice(t *testing.T) {
 	}
 }
 
-// The same input gives the same document, whatever the order of the facts; and the other way round the same order with
-// the sides exchanged.
+// The same input gives the same document, whatever the order of the facts. With the sides exchanged the order is the
+// same.
 func TestDeterministic(t *testing.T) {
 	k := knowledge(t)
 	a, b := configFile(t, "talos-6.6.57-iommu-strict"), configFile(t, "debian-6.12.111")
@@ -289,7 +289,7 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// Nothing is lost: each option that differs is ranked, or follows from one that is, or is paired with its other name.
+// No option is lost: each that differs is ranked, follows from one that is ranked, or is paired with its other name.
 func TestEveryOptionIsSomewhere(t *testing.T) {
 	d := knowledge(t).Compare(configFile(t, "debian-6.1.0-50"), configFile(t, "debian-6.12.111"))
 	seen := map[string]bool{}
@@ -305,7 +305,7 @@ func TestEveryOptionIsSomewhere(t *testing.T) {
 		}
 	}
 	t.Logf("%d options differ: %d ranked or folded, in %d differences", d.Counts.Options, len(seen), len(d.Differences))
-	// 849 options differ by name; ten mitigations and one other option are there under two names, with equal values.
+	// 849 options differ by name; ten mitigations and one other option exist under two names, with equal values.
 	if len(seen) < d.Counts.Options-40 {
 		t.Errorf("%d of %d options are somewhere", len(seen), d.Counts.Options)
 	}
@@ -350,8 +350,8 @@ func BenchmarkConfigurations(b *testing.B) {
 	}
 }
 
-// Where no build is known, an argument is weighed by the option that it overrides: whole where both sides give it, by
-// half where one does.
+// If no build is known, an argument is weighed by the option that it overrides: fully if both sides give it, by half if
+// only one does.
 func TestAnArgumentCountsWithoutABuild(t *testing.T) {
 	k := knowledge(t)
 	for _, c := range []struct {
@@ -363,7 +363,7 @@ func TestAnArgumentCountsWithoutABuild(t *testing.T) {
 		{"none", "kmemleak=on", 0.1, "b"},
 		{"none", "kmemleak=off", 0.1, "a"},
 		{"dma_debug=off", "none", 0.15, "b"},
-		{"init_on_free=0", "init_on_free=1", 0.07, "b"}, // it has a weight of its own
+		{"init_on_free=0", "init_on_free=1", 0.07, "b"}, // it has its own weight
 		{"none", "nothing.known", 0.002, ""},
 	} {
 		side := func(text string) Side { return Side{Facts: []lab.Fact{{Key: "kernel.cmdline", Value: text}}} }

@@ -56,8 +56,7 @@ func configSide(name string, c kconfig.Config) Side {
 	return Side{Name: name, Facts: ConfigFacts(name, nil, c)}
 }
 
-// The kernel that was slow in the field report is Talos's with strict IOMMU; the option that cost 60% is among
-// thousands.
+// The slow kernel of the field report is Talos's with strict IOMMU; the option that cost 60% is one of thousands.
 func TestTalosAgainstDebian(t *testing.T) {
 	d := knowledge(t).Compare(configFile(t, "talos-6.6.57-iommu-strict"), configFile(t, "debian-6.1.0-50"))
 	if d.Counts.Options != 4905 {
@@ -84,7 +83,7 @@ func TestTalosAgainstDebian(t *testing.T) {
 	}
 }
 
-// Of an option that only one architecture has, nothing says that the other is slower for want of it.
+// If an option exists on one architecture only, the other side is not called slower for lacking it.
 func TestOtherArchitecture(t *testing.T) {
 	d := knowledge(t).Compare(configFile(t, "debian-6.1.0-50"), configFile(t, "debian-6.1.0-56-arm64"))
 	if first := d.Differences[0]; first.Name != "IOMMU_DEFAULT_DMA_STRICT" || first.Slower != "b" {
@@ -98,7 +97,7 @@ func TestOtherArchitecture(t *testing.T) {
 	}
 }
 
-// The same build with lazy domains and pages of 64 KiB, as other distributions make theirs.
+// The same build with lazy domains and pages of 64 KiB, as other distributions build it.
 func TestARM64Builds(t *testing.T) {
 	strict := config(t, "debian-6.1.0-56-arm64")
 	lazy := maps.Clone(strict)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Default is what a kernel is built to do, and does unless a boot argument says otherwise.
+// Default is a kernel's built-in behaviour, which a boot argument can change.
 type Default struct {
 	Option string `json:"option"`
 	Value  string `json:"value"`
@@ -17,13 +17,13 @@ type Default struct {
 	Weight   float64 `json:"weight"`
 }
 
-// minDefault is the weight from which on a default is reported: below it an effect on I/O is hardly expected.
+// minDefault is the weight from which a default is reported: below it an effect on I/O is hardly expected.
 const minDefault = 0.02
 
-// SlowDefaults are the options of a build that are set to what is known to cost I/O and that a boot argument overrides,
-// the likeliest to matter first. The build alone does not tell what is in effect: arguments, hardware and drivers
-// decide, too. Of several options that one argument overrides the likeliest is reported. An argument that the kernel
-// can't take is none; release is the kernel's, "" when it is not known.
+// SlowDefaults returns the options of a build with values that are known to cost I/O and that a boot argument
+// overrides, the likeliest to matter first. The build alone does not determine the behaviour: arguments, hardware and
+// drivers decide, too. Of several options that one argument overrides the likeliest is reported. Arguments that the
+// kernel does not accept are ignored; release is the kernel's release, "" if unknown.
 func (k *Knowledge) SlowDefaults(options map[string]string, release string) []Default {
 	var found []Default
 	for _, e := range k.exact {

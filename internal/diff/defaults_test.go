@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// A kernel that is built to flush the IOMMU at each I/O says so, with the argument that changes it; one that is not
-// does not.
+// A kernel built to flush the IOMMU at each I/O is reported, with the argument that changes it; another kernel is not.
 func TestSlowDefaults(t *testing.T) {
 	k := knowledge(t)
 	strict := k.SlowDefaults(config(t, "talos-6.6.57-iommu-strict"), "")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// build is a configuration of a few lines: its release, options that are on or off ("-NAME"), and NAME=VALUE.
+// build makes a configuration of a few lines: its release, options that are on or off ("-NAME"), and NAME=VALUE.
 func build(t *testing.T, release, options string) Side {
 	t.Helper()
 	var b strings.Builder
@@ -29,14 +29,14 @@ func build(t *testing.T, release, options string) Side {
 	return s
 }
 
-// claim is what is said of one option of two builds. Those that facts diff once had wrong, found between published
-// kernels, are among them.
+// claim is the expected result for one option of two builds. Among the claims are former errors of facts diff, found
+// between published kernels.
 type claim struct {
 	name               string
 	releaseA, a        string
 	releaseB, b        string
 	option, slower     string
-	light              bool // it weighs next to nothing
+	light              bool // its weight is close to zero
 	argument, note     string
 	follows, notListed string
 }
@@ -165,7 +165,7 @@ func claims() []claim {
 	}
 }
 
-// What is said of options, and how much it weighs, is true of kernels as they are.
+// Statements about options, and their weights, are true of real kernels.
 func TestClaims(t *testing.T) {
 	const much = 0.0125
 	for _, c := range claims() {
@@ -197,7 +197,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestArgumentsOfWhatIsNotBuilt checks that a boot argument does not count where its option is not built.
+// TestArgumentsOfWhatIsNotBuilt checks that a boot argument does not count if its option is not built.
 func TestArgumentsOfWhatIsNotBuilt(t *testing.T) {
 	for option, argument := range map[string]string{"MITIGATION_PAGE_TABLE_ISOLATION": "pti=on", "AUDIT": "audit=1",
 		"DEBUG_KMEMLEAK": "kmemleak=on", "HARDENED_USERCOPY": "hardened_usercopy=on", "PSI": "psi=1",
@@ -218,8 +218,8 @@ func TestArgumentsOfWhatIsNotBuilt(t *testing.T) {
 	}
 }
 
-// TestSecurityModules checks whether a security module that is built costs something: the build's list of modules
-// decides, or the boot arguments.
+// TestSecurityModules checks whether a built security module has a cost: the build's list of modules decides, or the
+// boot arguments.
 func TestSecurityModules(t *testing.T) {
 	for cmdline, slower := range map[string]string{"ro": "", "lsm=yama,tomoyo": "a", "lsm=tomoyo lsm=yama": "",
 		"security=tomoyo": "a", "security=tomoyo security=selinux": ""} {
@@ -233,9 +233,9 @@ func TestSecurityModules(t *testing.T) {
 	}
 }
 
-// The choices, causes and the history name options that the knowledge weighs.
+// Choices, causes and the history name only options that the knowledge weighs.
 func TestWhatGoesTogether(t *testing.T) {
-	k, err := readBuiltIn() // which learning changes, while Load's is shared
+	k, err := readBuiltIn() // the test changes it by learning, and the result of Load is shared
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,8 @@ func TestWhatGoesTogether(t *testing.T) {
 		{Foreign: []string{"NO_SUCH"}},
 		{Changed: []changed{{Option: "NO_SUCH", Since: "6.1"}}},
 		{Changed: []changed{{Option: "KASAN"}}},
-		{Changed: []changed{{Option: "X86_5LEVEL", Until: "6.16"}}}, // it is there
+		// it exists in the kernels that were looked through
+		{Changed: []changed{{Option: "X86_5LEVEL", Until: "6.16"}}},
 	} {
 		if err := k.learn(p); err == nil {
 			t.Errorf("%+v is no fault", p)

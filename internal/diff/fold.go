@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// fold sorts what was found and puts what follows from something heavier under it.
+// fold sorts the differences, and folds those that follow from a heavier one under it.
 func (c *comparison) fold() {
 	c.raiseCauses()
 	slices.SortFunc(c.found, func(x, y *candidate) int {
@@ -25,26 +25,26 @@ func (c *comparison) fold() {
 			continue
 		}
 		f.under = parent
-		// What was folded under this one goes along.
+		// What was folded under this one moves with it.
 		parent.Follows = append(append(parent.Follows, f.Fact), f.Follows...)
 		f.Follows = nil
 	}
 }
 
-// relations finds what a difference may be folded under.
+// relations finds the difference under which another one is folded.
 type relations struct {
 	*comparison
-	// position is the place of a key among what was found, sorted.
+	// position is the index of a key among the sorted differences.
 	position map[string]int
-	// groups are the choices and families that a key belongs to, each as the keys of what was found.
+	// groups are the choices and families that a key belongs to, each as the keys of its differences.
 	groups map[string][]group
-	// same are the facts that tell the same as a sysctl or a parameter of a module, by the latter's key.
+	// same are facts with the same meaning as a sysctl or a parameter of a module, by the latter's key.
 	same map[string]*candidate
 }
 
 type group struct {
 	members []*candidate
-	// choice members exclude each other, so what is on where says nothing.
+	// Members of a choice exclude each other, so it does not matter which is on where.
 	choice bool
 	// head is the option that the others of a family follow from.
 	head string
@@ -100,7 +100,7 @@ func (c *comparison) relations() relations {
 	return r
 }
 
-// parent is the difference, among those before i, that f follows from; nil for none.
+// parent returns the difference before i that f follows from; nil for none.
 func (r relations) parent(f *candidate, i int) *candidate {
 	switch f.Kind {
 	case optionKind:
@@ -116,7 +116,7 @@ func (r relations) parent(f *candidate, i int) *candidate {
 func (r relations) optionParent(f *candidate, i int) *candidate {
 	for _, g := range r.groups[f.Fact] {
 		for _, p := range g.members {
-			// Of a family, only its head and what differs as it does hold a difference.
+			// In a family one of f and p must be the head, and both must switch in the same direction.
 			if p == f || r.position[p.Fact] >= i || !g.choice && (p.Name != g.head && f.Name != g.head ||
 				!p.switchesLike(f)) {
 				continue
@@ -129,8 +129,7 @@ func (r relations) optionParent(f *candidate, i int) *candidate {
 			return r.found[p]
 		}
 	}
-	// NVME_TARGET_LOOP can't be on where NVME_TARGET is off. Names tell so only where nothing better is known of the
-	// option.
+	// NVME_TARGET_LOOP can't be on if NVME_TARGET is off. Names are used only if the option has no entry.
 	if r.named(optionKind, f.Name) {
 		return nil
 	}
@@ -146,7 +145,7 @@ func (r relations) optionParent(f *candidate, i int) *candidate {
 	}
 }
 
-// consequence is the key of what all options of some areas follow from.
+// consequence returns the key from which all options of some areas follow.
 func consequence(area string) (string, bool) {
 	switch area {
 	case "consequences":
@@ -157,11 +156,11 @@ func consequence(area string) (string, bool) {
 	return "", false
 }
 
-// switchesLike says whether both are on, off, or off and on, at the same sides.
+// switchesLike reports whether both options are on on the same sides.
 func (c *candidate) switchesLike(f *candidate) bool { return c.onA == f.onA && c.onB == f.onB }
 
-// argumentParent is the option whose value the argument changes, when the builds differ in it; that difference already
-// has the argument's effect in it. An argument that changes many options stands for itself.
+// argumentParent returns the option whose value the argument changes, if the builds differ in it; that difference
+// already includes the argument's effect. An argument that changes many options is listed separately.
 func (r relations) argumentParent(f *candidate) *candidate {
 	linked := r.linked[f.Name]
 	if len(linked) >= wide {

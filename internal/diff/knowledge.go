@@ -50,7 +50,7 @@ type Knowledge struct {
 	patterns map[string][]*entry
 	// linked are the options that an argument overrides, by the argument's name.
 	linked map[string][]*entry
-	// implied are the options whose absence says something of an older or a newer kernel.
+	// implied are options whose absence indicates an older or a newer kernel.
 	implied   []*entry
 	choices   [][]string
 	families  [][]string
@@ -88,7 +88,7 @@ type entry struct {
 	Unless  string
 	Code    bool
 
-	// like is an option whose value kernels without this one behave as; past is what became of the option.
+	// like is an option whose value determines how kernels without this one behave; past is the option's history.
 	like, past string
 	foreign    bool
 
@@ -97,7 +97,7 @@ type entry struct {
 	calls  []call
 }
 
-// override is a boot argument with what an option is when it is given.
+// override is a boot argument with the value that it gives an option.
 type override struct{ name, value, result string }
 
 type knowledgeFile struct {
@@ -137,7 +137,7 @@ func readBuiltIn() (*Knowledge, error) {
 	return k, k.learn(history)
 }
 
-// add a file. The history is left for when all entries are known.
+// add adds a file. The history is applied after all entries are known.
 func (k *Knowledge) add(data []byte, history *past) error {
 	var f knowledgeFile
 	decoder := yaml.NewDecoder(strings.NewReader(string(data)))
@@ -215,7 +215,7 @@ func (k *Knowledge) addEntry(f knowledgeFile, e *entry) error {
 	return nil
 }
 
-// The kinds of what differs, as Difference.Kind has them.
+// The kinds of differences, as in Difference.Kind.
 const (
 	optionKind   = "option"
 	argumentKind = "argument"
@@ -243,7 +243,7 @@ func (e *entry) subject() string {
 	return kind + " " + name
 }
 
-// lookup finds what is known of a thing. It always finds something: the default of the kind at least.
+// lookup returns the entry for a thing. There always is one: at least the default of the kind.
 func (k *Knowledge) lookup(kind, name string) *entry {
 	if e, ok := k.exact[kind+":"+name]; ok {
 		return e
@@ -258,13 +258,13 @@ func (k *Knowledge) lookup(kind, name string) *entry {
 	return best
 }
 
-// named says whether a thing has an entry of its own.
+// named reports whether a thing has its own entry.
 func (k *Knowledge) named(kind, name string) bool {
 	_, ok := k.exact[kind+":"+name]
 	return ok
 }
 
-// matches says whether a name fits a pattern in which * stands for any characters.
+// matches reports whether a name matches a pattern in which * matches any characters.
 func matches(pattern, name string) bool {
 	before, after, found := strings.Cut(pattern, "*")
 	if !found {
@@ -286,7 +286,7 @@ func matches(pattern, name string) bool {
 	return strings.HasSuffix(rest, parts[last])
 }
 
-// fastArgument is the boot argument that gives the fast value, if one does.
+// fastArgument returns the boot argument that gives the fast value, if there is one.
 func (e *entry) fastArgument() string {
 	if e.Fast != "" {
 		return e.Fast

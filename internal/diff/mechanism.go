@@ -12,26 +12,26 @@ import (
 	"github.com/headroom/headroom/internal/profile/difference"
 )
 
-// Mechanism is what profiles of both sides say of a difference: whether the kernel's way through an I/O changed as the
-// difference would change it.
+// Mechanism is the evidence from profiles of both sides about a difference: whether the kernel's code path of an I/O
+// changed as the difference would change it.
 type Mechanism struct {
 	Evidence MechanismEvidence `json:"evidence"`
-	// Factor by which that makes the difference likelier to be the cause than one that profiles say nothing of.
+	// Factor by which the evidence makes the difference likelier to be the cause, compared with one without evidence.
 	Factor float64 `json:"factor"`
-	// Little says that these functions account for little of the loss.
+	// Little is true if these functions account for little of the loss.
 	Little bool `json:"little,omitempty"`
-	// Functions that it rests on, with their calls per I/O.
+	// Functions that are the evidence, with their calls per I/O.
 	Functions []FunctionCalls `json:"functions"`
 }
 
-// MechanismEvidence is what became of the functions that a difference is known to make run.
+// MechanismEvidence is how the functions changed that a difference is known to affect.
 type MechanismEvidence string
 
 // The kinds of evidence.
 const (
-	// Moved: they run where the slow value is, and don't where the fast one is.
+	// Moved: they run where the slow value is in effect, and not where the fast one is.
 	Moved MechanismEvidence = "moved"
-	// Still: they did not change, or changed the other way round.
+	// Still: they did not change, or changed in the opposite direction.
 	Still MechanismEvidence = "still"
 	// NeverRan: no function that the difference concerns ran on either side.
 	NeverRan MechanismEvidence = "never-ran"
@@ -40,8 +40,8 @@ const (
 	SlowsAll MechanismEvidence = "slows-all"
 )
 
-// The factors: what a profile says is strong, and no proof. What moved is no likelier where it accounts for little of
-// the loss; and several things can slow down everything.
+// The factors: evidence from a profile is strong, but no proof. A moved function adds nothing if it accounts for little
+// of the loss; and several things can slow down everything.
 const (
 	movedFactor  = 20
 	stillFactor  = 0.05
@@ -55,11 +55,11 @@ type FunctionCalls struct {
 	Cell     string  `json:"cell"`
 	A        float64 `json:"a"`
 	B        float64 `json:"b"`
-	// Measure is what A and B are where they are no calls.
+	// Measure is the quantity of A and B if it is not calls.
 	Measure Measure `json:"measure,omitempty"`
 }
 
-// Measure is what is told of a function.
+// Measure is a measured quantity of a function.
 type Measure string
 
 // The measures.
@@ -69,8 +69,8 @@ const (
 	Share Measure = "share" // of the CPU time that an I/O takes, for functions that can't be traced
 )
 
-// of is how often a function was called or waited in; nil where that was not recorded. A function without waits is one
-// in which no thread waited.
+// of returns how often a function was called or waited in; nil if that was not recorded. In a function without waits no
+// thread waited.
 func (m Measure) of(f cost.Function) *cost.LoadMean {
 	switch {
 	case m != Waits:
@@ -81,7 +81,7 @@ func (m Measure) of(f cost.Function) *cost.LoadMean {
 	return f.Waits
 }
 
-// change is by how much that differs.
+// change returns the change of the measured quantity.
 func (m Measure) change(f difference.Function) *difference.Delta {
 	if m == Waits {
 		return f.Waits
@@ -89,7 +89,7 @@ func (m Measure) change(f difference.Function) *difference.Delta {
 	return f.Calls
 }
 
-// counted says whether both sides recorded it.
+// counted reports whether both sides recorded the quantity.
 func (m Measure) counted(c difference.Cell) bool {
 	if m == Waits {
 		return min(c.A.WaitLoads, c.B.WaitLoads) > 0
@@ -97,10 +97,10 @@ func (m Measure) counted(c difference.Cell) bool {
 	return counted(c)
 }
 
-// call is a function that runs at least so often in each I/O where a value is in effect, or in which threads wait so
-// often, or which takes such a share of the time.
+// call is a function that, where a value is in effect, runs at least this often in each I/O, or in which threads wait
+// this often, or which takes this share of the time.
 type call struct {
-	// value in which it runs, a pattern as in slow; empty for the slow one.
+	// value for which it runs, a pattern as in slow; empty for the slow value.
 	value string
 	// function may have * in it.
 	function string
@@ -108,7 +108,7 @@ type call struct {
 	measure  Measure
 }
 
-// callText is a call as it stands in the knowledge: "qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5",
+// callText matches a call as written in the knowledge: "qi_submit_sync >= 0.9", "bfq: bfq_dispatch_request >= 0.5",
 // "blk_mq_get_tag >= 0.05 waits", "srso_* >= 5% of time".
 var callText = regexp.MustCompile(`^(?:([^\s:]+): )?([\w*]+) >= ([\d.]+)( waits|% of time)?$`)
 
@@ -132,11 +132,11 @@ func parseCall(text string) (call, error) {
 	return c, nil
 }
 
-// minCalls per I/O of a function that profiles list.
+// minCalls is the number of calls per I/O from which profiles list a function.
 const minCalls = 0.01
 
-// Mechanism is what the profiles of the two sides of a difference say of it; nil where they say nothing: nothing is
-// known of its functions, or calls were not counted on both sides.
+// Mechanism returns the evidence from profiles of the two sides about a difference. It returns nil if there is none:
+// the functions that the difference affects are unknown, or calls were not counted on both sides.
 func (k *Knowledge) Mechanism(p difference.Document, d Difference) *Mechanism {
 	e := k.lookup(d.Kind, d.Name)
 	expected := e.expected(d)
@@ -161,7 +161,7 @@ func (k *Knowledge) Mechanism(p difference.Document, d Difference) *Mechanism {
 	return nil
 }
 
-// counted says whether calls of functions were counted on both sides.
+// counted reports whether calls of functions were counted on both sides.
 func counted(c difference.Cell) bool { return callsCounted(c.A) && callsCounted(c.B) }
 
 func callsCounted(p cost.Profile) bool {
@@ -176,7 +176,7 @@ type expectation struct {
 	inB bool
 }
 
-// expected are the calls that a difference makes differ, as far as is known.
+// expected returns the calls that a difference is known to change.
 func (e *entry) expected(d Difference) []expectation {
 	var list []expectation
 	for _, c := range e.calls {
@@ -193,8 +193,9 @@ func (e *entry) expected(d Difference) []expectation {
 	return list
 }
 
-// judge what was expected by what was recorded. One function of several is enough: processors and kernels have others
-// for the same. Where one runs on the right side only, but not in every load, nothing is said.
+// judge compares the expected calls with the recorded ones. One function of several is enough, because other processors
+// and kernels have other functions for the same purpose. If one runs on the expected side only, but not in every load,
+// there is no verdict.
 func judge(cells []difference.Cell, expected []expectation) *Mechanism {
 	var moved, still []FunctionCalls
 	unclear, judged := false, false
@@ -204,7 +205,7 @@ func judge(cells []difference.Cell, expected []expectation) *Mechanism {
 				if f := x.shareIn(c); x.grew(f) {
 					moved = append(moved, f)
 				}
-				continue // samples are too few to say that something did not run
+				continue // too few samples to conclude that something did not run
 			}
 			if !x.measure.counted(c) {
 				continue
@@ -236,7 +237,7 @@ func judge(cells []difference.Cell, expected []expectation) *Mechanism {
 	return &Mechanism{Evidence: Still, Factor: stillFactor, Functions: append([]FunctionCalls{}, still...)}
 }
 
-// sides are what there is where the function is expected, and where it is not.
+// sides returns the values on the side where the function is expected, and on the other.
 func (x expectation) sides(f FunctionCalls) (runs, rests float64) {
 	if x.inB {
 		return f.B, f.A
@@ -244,8 +245,8 @@ func (x expectation) sides(f FunctionCalls) (runs, rests float64) {
 	return f.A, f.B
 }
 
-// shareIn is the share of the CPU time that the functions of a call take on both sides; none where nothing was sampled
-// on one of them.
+// shareIn returns the share of the CPU time that the functions of a call take on both sides. It is empty if one side
+// was not sampled.
 func (x expectation) shareIn(c difference.Cell) FunctionCalls {
 	f := FunctionCalls{Function: x.function, Cell: c.Cell, Measure: Share}
 	if c.A.CPU == nil || c.B.CPU == nil || c.A.CPU.Mean <= 0 || c.B.CPU.Mean <= 0 {
@@ -266,13 +267,13 @@ func (x expectation) shareIn(c difference.Cell) FunctionCalls {
 	return f
 }
 
-// grew says whether a share is there where it is expected, and at most a third of it on the other side.
+// grew reports whether the share on the expected side is large enough, and at most a third of it on the other side.
 func (x expectation) grew(f FunctionCalls) bool {
 	runs, rests := x.sides(f)
 	return runs >= x.atLeast && rests <= runs/3
 }
 
-// functionsIn are the functions of a cell that a call names; none where none ran.
+// functionsIn returns the functions of a cell that a call names; none if none ran.
 func (x expectation) functionsIn(c difference.Cell) []FunctionCalls {
 	var list []FunctionCalls
 	for inB, side := range []cost.Profile{c.A, c.B} {
@@ -296,11 +297,12 @@ func (x expectation) functionsIn(c difference.Cell) []FunctionCalls {
 	return list
 }
 
-// restsBelow is the share of its calls up to which a function rests, in every load: 0.2 calls for 0.9.
+// restsBelow is the share of its expected calls up to which a function counts as not running, in every load: 0.2 calls
+// for 0.9.
 const restsBelow = 0.2 / 0.9
 
-// moved says whether a function is called clearly more often on the side on which it is expected: it appeared there, or
-// the difference is beyond chance.
+// moved reports whether a function is called clearly more often on the expected side: it runs only there, or the
+// difference is beyond chance.
 func (x expectation) moved(c difference.Cell, function string) bool {
 	runs, rests := c.B, c.A
 	if !x.inB {
@@ -322,7 +324,7 @@ func (x expectation) moved(c difference.Cell, function string) bool {
 	})
 }
 
-// valuesOf a function are those of each load; a profile leaves out those that hardly ever ran.
+// valuesOf returns a function's mean and its values in each load. A profile leaves out functions that hardly ever ran.
 func (x expectation) valuesOf(p cost.Profile, function string) []float64 {
 	i := slices.IndexFunc(p.Functions, func(f cost.Function) bool { return f.Name == function })
 	if i < 0 || x.measure.of(p.Functions[i]) == nil {
@@ -332,8 +334,8 @@ func (x expectation) valuesOf(p cost.Profile, function string) []float64 {
 	return append([]float64{e.Mean}, e.Values...)
 }
 
-// pathOf a difference are the functions of the object files that it concerns: those of its own entry, or of the longest
-// pattern that has some.
+// pathOf returns the functions of the object files that a difference concerns: those of its entry, or of the
+// longest pattern that has some.
 func (k *Knowledge) pathOf(d Difference) []string {
 	if e := k.lookup(d.Kind, d.Name); len(e.Path) > 0 {
 		return e.Path
@@ -349,15 +351,15 @@ func (k *Knowledge) pathOf(d Difference) []string {
 	return path
 }
 
-// ran says whether any function of some patterns was called.
+// ran reports whether any function that matches a pattern was called.
 func ran(p cost.Profile, patterns []string) bool {
 	return slices.ContainsFunc(p.Functions, func(f cost.Function) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, f.Name) })
 	})
 }
 
-// WithProfiles is a comparison with what profiles of its two sides say: each difference with its mechanism and the
-// weight that follows, the likeliest first.
+// WithProfiles returns the comparison with the evidence from profiles of its two sides: each difference has its
+// mechanism and the resulting weight, and the likeliest comes first.
 func (k *Knowledge) WithProfiles(d Document, p difference.Document) Document {
 	d.Differences = slices.Clone(d.Differences)
 	for i := range d.Differences {

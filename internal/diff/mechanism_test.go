@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/profile/difference"
 )
 
-// profileOf is what an I/O costs in calls, by function: those of c_lazy1, c_strict1 and c_slub of the first trials in
-// guests with Linux 6.1, without what is the same everywhere.
+// profileOf returns a profile with an I/O's calls by function: c_lazy1, c_strict1 and c_slub of the first trials in
+// guests with Linux 6.1, without functions that are the same everywhere.
 func profileOf(calls map[string]float64) cost.Profile {
 	p := cost.Profile{Cell: "rand-read", Kernel: "6.1.0-56-amd64", CallLoads: 3,
 		Functions: []cost.Function{{Name: "aio_read", Calls: mean(1)}, {Name: "nvme_queue_rq", Module: "nvme",
@@ -38,7 +38,7 @@ func slub() cost.Profile {
 		"slab_pad_check": 4.8})
 }
 
-// sampled is a profile in which clearing pages takes this share of the CPU time.
+// sampled returns a profile in which clearing pages takes this share of the CPU time.
 func sampled(share float64) cost.Profile {
 	p := lazy()
 	p.CPU = mean(20_000)
@@ -46,7 +46,7 @@ func sampled(share float64) cost.Profile {
 	return p
 }
 
-// waiting is a profile in which threads wait for tags.
+// waiting returns a profile in which threads wait for tags.
 func waiting(perIO float64) cost.Profile {
 	p := lazy()
 	p.WaitLoads = 3
@@ -58,24 +58,24 @@ func waiting(perIO float64) cost.Profile {
 	return p
 }
 
-// between are two profiles, of which nothing was worked out.
+// between returns a document of two profiles, without an analysis.
 func between(a, b cost.Profile) difference.Document {
 	return difference.Document{Schema: difference.Schema, Cells: []difference.Cell{{Cell: "rand-read", A: a, B: b}}}
 }
 
-// more is a document that says that there is more of a function in b.
+// more adds to a document that b has more of a function.
 func more(d difference.Document, function string) difference.Document {
 	d.Cells[0].Functions = []difference.Function{{Name: function, Calls: &difference.Delta{Change: difference.More}}}
 	return d
 }
 
-// aside is a document that says that other work of the machine calls a function, as often a second on both sides.
+// aside adds to a document that other work of the machine calls a function, equally often a second on both sides.
 func aside(d difference.Document, function string) difference.Document {
 	d.Cells[0].OwnPace = []string{function}
 	return d
 }
 
-// compared are two machines that differ in their boot arguments and in the first disk's scheduler.
+// compared returns the differences of two machines with other boot arguments and another scheduler of the first disk.
 func compared(t *testing.T, a, b, schedulerA, schedulerB string) []Difference {
 	t.Helper()
 	of := func(name, arguments, scheduler string) Side {
@@ -145,7 +145,7 @@ func TestMechanism(t *testing.T) {
 	}
 }
 
-// Waits of the load's threads tell of a queue that is too short, where they were followed on both sides.
+// Waits of the load's threads show a queue that is too short, if they were recorded on both sides.
 func TestWaitsAreAMechanism(t *testing.T) {
 	d := Difference{Kind: moduleKind, Name: "nvme.io_queue_depth", A: "1024", B: "2", Slower: "b"}
 	for _, c := range []struct {
@@ -162,7 +162,7 @@ func TestWaitsAreAMechanism(t *testing.T) {
 	}
 }
 
-// Options whose object files ran on neither side are held back; of others nothing is said.
+// Options whose object files ran on neither side are ranked lower; others are unaffected.
 func TestOptionsThatNeverRan(t *testing.T) {
 	of := func(values ...string) Side {
 		s := Side{}
@@ -189,7 +189,7 @@ func TestOptionsThatNeverRan(t *testing.T) {
 	}
 }
 
-// What moved comes first, and what did not move goes down, by odds.
+// A difference whose functions moved comes first, and one whose functions did not move is ranked lower, by odds.
 func TestWithProfiles(t *testing.T) {
 	differences := compared(t, "ro", "ro slub_debug=FZPU iommu.strict=1", "none", "none")
 	d := knowledge(t).WithProfiles(Document{Differences: differences}, between(lazy(), slub()))

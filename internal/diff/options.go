@@ -33,13 +33,13 @@ func (c *comparison) options() {
 	}
 }
 
-// built is a difference between two builds as they stand.
+// built returns the difference between two builds, before anything overrides it.
 func (c *comparison) built(change kconfig.Change) Difference {
 	return Difference{Kind: optionKind, Fact: configPrefix + change.Option, Name: change.Option, A: change.A,
 		B: change.B}
 }
 
-// judge weighs a difference by what the option amounts to on each side.
+// judge weighs a difference by the effective state of the option on each side.
 func (c *comparison) judge(d *Difference, e *entry, change kconfig.Change) {
 	a := c.state(e, change.Option, c.a, change.A, change.InA)
 	b := c.state(e, change.Option, c.b, change.B, change.InB)
@@ -85,7 +85,7 @@ func (c *comparison) judge(d *Difference, e *entry, change kconfig.Change) {
 	d.Note = join(notes...)
 }
 
-// effect is the value that counts: an option without effect costs nothing.
+// effect returns the value that counts: an option without effect costs nothing.
 func (st state) effect(e *entry) string {
 	switch {
 	case st.idle != "" && e.Slow == "y":
@@ -96,8 +96,8 @@ func (st state) effect(e *entry) string {
 	return st.value
 }
 
-// otherArchitecture says whether two builds are for different processors: what one of them does not mention may then be
-// no option there.
+// otherArchitecture reports whether two builds are for different processors: an option that one of them does not
+// mention may not exist there.
 func otherArchitecture(a, b kconfig.Config) bool {
 	for _, option := range []string{"X86_64", "ARM64", "PPC64", "S390", "RISCV", "LOONGARCH"} {
 		if (a[option] == "y") != (b[option] == "y") {
@@ -107,7 +107,8 @@ func otherArchitecture(a, b kconfig.Config) bool {
 	return false
 }
 
-// impliedChanges are options that one side has off and the other side's kernel does not know, but behaves as if on.
+// impliedChanges returns options that are off on one side, while the kernel of the other side does not know them but
+// behaves as if they were on.
 func (c *comparison) impliedChanges(a, b kconfig.Config) []kconfig.Change {
 	var changes []kconfig.Change
 	for _, e := range c.implied {
@@ -141,8 +142,8 @@ func older(release, than string) bool {
 	return major < thanMajor || major == thanMajor && minor < thanMinor
 }
 
-// runtime says that both sides run alike, when facts of the running machines tell: no fact named by the entry differs,
-// and one at least is known on both sides.
+// runtime describes that both sides behave alike, if facts of the running machines show it: no fact that the entry
+// names differs, and at least one is known on both sides.
 func (c *comparison) runtime(e *entry) string {
 	var same []string
 	for _, key := range e.Runtime {
@@ -163,7 +164,7 @@ func (c *comparison) runtime(e *entry) string {
 	return "both run as " + strings.Join(same, ", ")
 }
 
-// values are the known values of a key over all things of its class, or of the machine, sorted.
+// values returns the known values of a key over all things of its class, or of the machine, sorted.
 func (s side) values(key string) []string {
 	var values []string
 	if f, ok := s.machine[key]; ok && f.Unknown == "" {

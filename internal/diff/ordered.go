@@ -8,19 +8,19 @@ import (
 	"github.com/headroom/headroom/internal/kconfig"
 )
 
-// ordered is a choice of the build whose members stand in the order of their cost for I/O, the fastest first. Members
-// that nothing tells apart share a level: "A B".
+// ordered is a choice of the build whose members are ordered by their cost for I/O, the fastest first. Members with
+// indistinguishable costs share a level: "A B".
 //
-// What a member costs against the fastest is its entry's weight. That one is off says nothing: which one is on instead
-// counts.
+// The weight of a member's entry is its cost compared with the fastest. An option that is off has no meaning by itself;
+// it matters which member is on instead.
 type ordered struct {
 	Levels []string
-	// Follow are options that differ only because the choice does. What they cost is the choice's.
+	// Follow are options that differ only because the choice does. Their cost is part of the choice's.
 	Follow []string
 }
 
-// orderedChoices compares what is in effect of ordered choices. It returns the changes that are left to be judged one
-// by one.
+// orderedChoices compares the members of ordered choices that are in effect. It returns the changes that must be judged
+// separately.
 func (c *comparison) orderedChoices(changes []kconfig.Change) (left []kconfig.Change) {
 	members := map[*ordered][]kconfig.Change{}
 	for _, x := range changes {
@@ -38,7 +38,7 @@ func (c *comparison) orderedChoices(changes []kconfig.Change) (left []kconfig.Ch
 	return left
 }
 
-// level is the place of a member in the order.
+// level returns the position of a member in the order.
 func (o *ordered) level(name string) int {
 	return slices.IndexFunc(o.Levels, func(l string) bool { return slices.Contains(strings.Fields(l), name) })
 }
@@ -46,8 +46,8 @@ func (o *ordered) level(name string) int {
 // members returns the options of all levels, the fastest first.
 func (o *ordered) members() []string { return strings.Fields(strings.Join(o.Levels, " ")) }
 
-// between says whether an option is a member of a choice that is neither its fastest nor its slowest. That it is off
-// does not tell which side is slower.
+// between reports whether an option is a member of a choice that is neither its fastest nor its slowest. If it is off
+// on a side, it is unknown which side is slower.
 func (k *Knowledge) between(name string) bool {
 	o := k.choiceOf[name]
 	if o == nil {
@@ -57,8 +57,8 @@ func (k *Knowledge) between(name string) bool {
 	return level > 0 && level < len(o.Levels)-1
 }
 
-// inEffect is the member of a choice that is in effect on a side, with the boot argument that makes it so; empty when
-// that is not known.
+// inEffect returns the member of a choice that is in effect on a side, and the boot argument that selected it; empty if
+// unknown.
 func (c *comparison) inEffect(o *ordered, s side) (member, by string) {
 	members := o.members()
 	built, implied, mentioned := "", "", false
@@ -83,7 +83,7 @@ func (c *comparison) inEffect(o *ordered, s side) (member, by string) {
 }
 
 // orderedChoice compares the members that are in effect. It takes the changes of members and returns those that it
-// leaves: all, where it is not known what is in effect on one side.
+// leaves: all of them if the member in effect on one side is unknown.
 func (c *comparison) orderedChoice(o *ordered, changes []kconfig.Change) (left []kconfig.Change) {
 	memberA, byA := c.inEffect(o, c.a)
 	memberB, byB := c.inEffect(o, c.b)
@@ -97,7 +97,7 @@ func (c *comparison) orderedChoice(o *ordered, changes []kconfig.Change) (left [
 	}
 	place := slices.IndexFunc(changes, func(x kconfig.Change) bool { return x.Option == slow })
 	if levelA == levelB {
-		place = 0 // whichever side is which
+		place = 0 // with equal levels any member can represent the choice
 	} else if place < 0 {
 		place = max(0, slices.IndexFunc(changes, func(x kconfig.Change) bool { return x.Option == fast }))
 	}
@@ -109,7 +109,7 @@ func (c *comparison) orderedChoice(o *ordered, changes []kconfig.Change) (left [
 			d.Weight = max(c.lookup(optionKind, slow).Weight-c.lookup(optionKind, fast).Weight, minChoice)
 			d.Slower, d.Note = slower, join(overrides("a", byA, memberA), overrides("b", byB, memberB))
 			d.Why = c.lookup(optionKind, slow).Why
-			if len(c.lookup(optionKind, slow).boot) > 0 { // no argument makes a kernel of PREEMPT_RT another
+			if len(c.lookup(optionKind, slow).boot) > 0 { // no argument changes the preemption of a PREEMPT_RT kernel
 				d.Argument = c.argumentFor(fast, slower)
 			}
 			d.chosen = o
@@ -125,7 +125,7 @@ func (c *comparison) orderedChoice(o *ordered, changes []kconfig.Change) (left [
 	return nil
 }
 
-// The weights of a choice's other members, which stand below the one that counts, and of two members that hardly
+// The weights of a choice's other members, which are ranked below the one that counts, and of two members that hardly
 // differ.
 const (
 	follower  = Unknown / 100
@@ -139,7 +139,7 @@ func overrides(side, by, what string) string {
 	return side + " overrides the build: " + by + " makes it " + what
 }
 
-// argumentFor is the boot argument that gives a side another member of a choice, if its kernel takes one.
+// argumentFor returns the boot argument that selects another member of a choice on a side, if its kernel accepts one.
 func (c *comparison) argumentFor(member, side string) string {
 	s := c.a
 	if side == "b" {
@@ -155,8 +155,8 @@ func (c *comparison) argumentFor(member, side string) string {
 	return ""
 }
 
-// raiseCauses gives a cause the weight of what follows from it, which so stands below it: of a choice, and of an option
-// without which the other side has no such option.
+// raiseCauses gives a cause the weight of the heaviest consequence, so that consequences are ranked below it. Causes
+// are a choice, and an option whose absence removes another option.
 func (c *comparison) raiseCauses() {
 	byName := map[string]*candidate{}
 	for _, f := range c.found {

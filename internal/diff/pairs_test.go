@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// pairs are upgrades and neighbours among the configurations of testdata/configs.
+// pairs returns upgrades and neighbours among the configurations of testdata/configs.
 func pairs() [][2]string {
 	var all [][2]string
 	for _, chain := range []string{
@@ -47,7 +47,7 @@ func pairs() [][2]string {
 	return all
 }
 
-// reduced is a published configuration without the options that the knowledge has no entry for.
+// reduced returns a published configuration without the options that have no entry in the knowledge.
 func reduced(t *testing.T, name string) Side {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata/configs", name+".config.gz"))
@@ -61,8 +61,8 @@ func reduced(t *testing.T, name string) Side {
 	return s
 }
 
-// TestPublishedPairs checks the first ten differences of pairs of published kernels, which were read one by one and
-// found true. A difference whose effect is not known, because one kernel lacks the option, has no verdict at any rank.
+// TestPublishedPairs checks the first ten differences of pairs of published kernels, each of which was verified by
+// hand. A difference with an unknown effect, because one kernel lacks the option, has no verdict at any rank.
 func TestPublishedPairs(t *testing.T) {
 	k := knowledge(t)
 	all := pairs()

@@ -40,15 +40,16 @@ func regressions(t *testing.T) []regression {
 	return list
 }
 
-// firstPlaces are those in which a planted option has to come out, and wanted is how many of the twenty have to.
+// firstPlaces is the worst rank at which a planted option counts as found, and wanted is how many of the twenty must be
+// found.
 const (
 	firstPlaces = 10
 	wanted      = 16
 )
 
-// Each of twenty published regressions, planted alone in each of four pairs of real configurations, comes out in the
-// first ten differences in at least 16 of 20. An option counts only when it has a rank of its own, not when it is
-// listed under another. The slow value is planted in either side, and the worse place counts.
+// Each of twenty published regressions is planted alone in each of four pairs of real configurations. At least 16 of 20
+// must be among the first ten differences. An option counts only if it has its own rank, not if it is listed under
+// another. The slow value is planted in either side, and the worse rank counts.
 func TestPlantedRegressions(t *testing.T) {
 	list := regressions(t)
 	k := knowledge(t)
@@ -83,8 +84,8 @@ func TestPlantedRegressions(t *testing.T) {
 	}
 }
 
-// plantedRank is the rank of an option that alone was made to differ: it and what it was called before are taken out of
-// both configurations, then it is put in, slow on one side and fast on the other.
+// plantedRank returns the rank of an option that is the only planted difference: it and its former names are removed
+// from both configurations, then it is added, slow on one side and fast on the other.
 func plantedRank(k *Knowledge, a, b kconfig.Config, r regression, slowA bool) int {
 	a, b = maps.Clone(a), maps.Clone(b)
 	for _, c := range []kconfig.Config{a, b} {
@@ -104,7 +105,7 @@ func plantedRank(k *Knowledge, a, b kconfig.Config, r regression, slowA bool) in
 	return d.Differences[i].Rank
 }
 
-// otherNames are an option's names over the kernels' versions, its own among them.
+// otherNames returns an option's names over the kernels' versions, including its own.
 func otherNames(option string) []string {
 	names := []string{option}
 	for i := 0; i < len(names); i++ {

@@ -18,12 +18,11 @@ import (
 // FactsSchema is the schema of a snapshot, as `headroom facts --json` prints it.
 const FactsSchema = "headroom/facts/v1"
 
-// maxFile is the largest file that is taken for one of the three, after unpacking. A snapshot of 4,000 disks is some 60
-// MiB.
+// maxFile is the size limit of an input file, after unpacking. A snapshot of 4,000 disks is some 60 MiB.
 const maxFile = 256 << 20
 
-// Decode recognises what a file is and reads the facts in it: a snapshot of headroom, a kernel's configuration (as it
-// is or compressed, like /proc/config.gz), or what `sysctl -a` printed. name is what the user called the file.
+// Decode recognises the kind of a file and returns its facts: a snapshot of headroom, a kernel's configuration (plain
+// or compressed, like /proc/config.gz), or the output of `sysctl -a`. name is the user's name for the file.
 func Decode(name string, data []byte) (Side, error) {
 	data, err := Unpack(name, data)
 	if err != nil {
@@ -42,7 +41,7 @@ func Decode(name string, data []byte) (Side, error) {
 	return Side{}, unrecognised(name)
 }
 
-// Unpack what was read from a file, where it is compressed, as /proc/config.gz is.
+// Unpack decompresses the content of a file if it is compressed, as /proc/config.gz is.
 func Unpack(name string, data []byte) ([]byte, error) {
 	if !bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
 		return data, nil
@@ -98,8 +97,9 @@ func decodeSnapshot(name string, text []byte) (Side, error) {
 	return Side{Name: name, Facts: s.Facts}, nil
 }
 
-// ConfigFacts turns a kernel's configuration into facts: one for each option, the kernel's release where the comment on
-// top of the file tells, and that the configuration is whole, which makes an option that it does not mention off.
+// ConfigFacts turns a kernel's configuration into facts: one for each option, the kernel's release if the comment at
+// the top of the file has it, and that the configuration is complete, so that an option that it does not mention is
+// off.
 func ConfigFacts(name string, text []byte, config kconfig.Config) []lab.Fact {
 	var found []lab.Fact
 	if _, release := kconfig.Header(text); release != "" {
@@ -114,8 +114,8 @@ func ConfigFacts(name string, text []byte, config kconfig.Config) []lab.Fact {
 	return found
 }
 
-// ParseSysctlDump reads what `sysctl -a` printed. Lists are separated by tabs, and some keys stand there several times,
-// a line of the value in each. Complaints about keys that can't be read are left out.
+// ParseSysctlDump reads the output of `sysctl -a`. Lists are separated by tabs, and some keys occur several times, with
+// one line of the value each. Complaints about unreadable keys are skipped.
 //
 //	net.ipv4.tcp_rmem = 4096	131072	6291456
 //	vm.swappiness = 60
@@ -146,7 +146,7 @@ func ParseSysctlDump(name string, text []byte) []lab.Fact {
 	return found
 }
 
-// maxSysctl bounds a value that is spread over lines.
+// maxSysctl bounds a value that has several lines.
 const maxSysctl = 64 << 10
 
 var errNoSysctl = errors.New("no line of sysctl -a")
@@ -158,7 +158,7 @@ func sysctlLine(line string) (key, value string, err error) {
 	if !ok || !dotted || strings.ContainsAny(key, " \t\"'") || !slices.Contains(sysctlRoots(), first) {
 		return "", "", errNoSysctl
 	}
-	// The kernel separates numbers by tabs; a snapshot has spaces or tabs, so both are made one.
+	// The kernel separates numbers by tabs; a snapshot has spaces or tabs, so both are normalised.
 	return key, strings.Join(strings.Fields(value), " "), nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/cost"
 )
 
-// realCounts are profiles of guests with real kernels, by what was set; see the file.
+// realCounts returns profiles of guests with real kernels, by the setting; see the file.
 func realCounts(t *testing.T) map[string]cost.Profile {
 	t.Helper()
 	data, err := os.ReadFile("../profile/layer/testdata/calls.tsv")
@@ -52,8 +52,7 @@ func realCounts(t *testing.T) map[string]cost.Profile {
 	return all
 }
 
-// What was really counted in guests with Linux 6.1 and 6.12 says which of the settings it was, and of none where both
-// were alike.
+// Counts from guests with Linux 6.1 and 6.12 identify the setting that was changed, and none if both guests were alike.
 func TestMechanismOfRealKernels(t *testing.T) {
 	counts := realCounts(t)
 	arguments := "ro iommu.strict=1 slub_debug=FZPU page_owner=on swiotlb=force debug_pagealloc=on"

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// thing is a disk, a NIC or another of several, with its facts by key.
+// thing is one disk, NIC or other device, with its facts by key.
 type thing struct {
 	about string
 	facts map[string]lab.Fact
@@ -19,7 +19,7 @@ type thing struct {
 
 const underTest = ".under-test"
 
-// thingOf says which thing a fact is about. Facts of a run's own place carry the thing in the key:
+// thingOf returns the thing that a fact is about. Facts of a run's own place have the thing in the key:
 // "disk.under-test.2.queue.scheduler" is disk.queue.scheduler of "under-test.2".
 func thingOf(f lab.Fact) (class, about, key string) {
 	class = catalogue.ClassOf(f.Key)
@@ -38,7 +38,7 @@ func thingOf(f lab.Fact) (class, about, key string) {
 	return class + underTest, about, class + "." + rest
 }
 
-// unpairedWeight is that of a thing that only one side has.
+// unpairedWeight returns the weight of a thing that only one side has.
 func unpairedWeight(class string) float64 {
 	switch class {
 	case "disk", "volume", "nic", "port", "drive", "multipath", "iscsi":
@@ -49,7 +49,7 @@ func unpairedWeight(class string) float64 {
 	return 0.004
 }
 
-// things pairs what there are several of, and compares the pairs.
+// things pairs the things of each class, and compares the pairs.
 func (c *comparison) things() {
 	classes := slices.Sorted(maps.Keys(c.a.things))
 	classes = append(classes, slices.Sorted(maps.Keys(c.b.things))...)
@@ -57,7 +57,7 @@ func (c *comparison) things() {
 	grouped := map[string]*candidate{}
 	for _, class := range slices.Compact(classes) {
 		if class == "busy" {
-			continue // processes, each of its own
+			continue // processes, which have no counterparts
 		}
 		thingsA, thingsB := c.a.things[class], c.b.things[class]
 		if len(thingsA) == 0 || len(thingsB) == 0 {
@@ -89,8 +89,8 @@ func (c *comparison) things() {
 	}
 }
 
-// hasClass says whether both sides looked for things of any class, so that having none of one class is something they
-// know.
+// hasClass reports whether both sides looked for things of any class. If so, a side without things of one class is
+// known to have none.
 func (c *comparison) hasClass(class string) bool {
 	return len(c.a.things) > 0 && len(c.b.things) > 0 && !strings.HasSuffix(class, underTest)
 }
@@ -108,7 +108,7 @@ func (c *comparison) unpaired(class string, p pairing) {
 	f.order = class + "\x00" + d.About[0].A + "\x00" + d.About[0].B
 }
 
-// describe is the thing's name with its model.
+// describe returns the thing's name with its model.
 func (t *thing) describe(class string) string {
 	for _, key := range modelKeys(class) {
 		if f := t.facts[key]; f.Value != "" {
@@ -152,13 +152,12 @@ func (c *comparison) compareThing(grouped map[string]*candidate, p pairing) {
 	}
 }
 
-// pairing is a thing of each side; one is nil when there is no counterpart.
+// pairing is a thing of each side; one is nil if there is no counterpart.
 type pairing struct{ a, b *thing }
 
-// pair finds which thing of b is which of a: the same one by its serial number or another identity (and by its name
-// too, where things share an identity), else the one in the same place (PCI address), else the next of the same model,
-// else the one of the same name, else the next at all. So two hosts whose kernels named their devices in another order
-// still compare.
+// pair matches the things of a and b: first by serial number or another identity (and also by name, where things share
+// an identity), then by place (PCI address), then in order among the same model, then by name, then in order. So hosts
+// whose kernels named their devices in another order can be compared.
 func pair(a, b []*thing) []pairing {
 	var pairs []pairing
 	for _, keysOf := range [](func(*thing) []string){named, identities, places, models, names, anything} {
@@ -195,8 +194,8 @@ func pair(a, b []*thing) []pairing {
 	return pairs
 }
 
-// next takes the first that is still free from the lists of some keys. Each list is cut as it is read, so that
-// thousands of disks of one model take no quadratic time.
+// next takes the first unmatched thing from the lists of some keys. Each list is shortened as it is read, so that
+// thousands of disks of one model don't take quadratic time.
 func next(waiting map[string][]*thing, keys []string) *thing {
 	for _, k := range keys {
 		list := waiting[k]
@@ -221,8 +220,8 @@ func (t *thing) has(keys ...string) []string {
 	return found
 }
 
-// identities are numbers that no other thing has, but for those that share one: a bridge and its port have one address,
-// and the paths to a multipath disk its number.
+// identities returns unique numbers of a thing. Some things share one: a bridge and its port have one address, and the
+// paths to a multipath disk have its number.
 func identities(t *thing) []string {
 	if kind := t.has("nic.kind"); len(kind) > 0 {
 		if mac := t.has("nic.mac"); len(mac) > 0 {
@@ -233,7 +232,7 @@ func identities(t *thing) []string {
 	return t.has("disk.wwid", "disk.serial", "nic.mac", "port.guid")
 }
 
-// named are the identities together with the name, for the things that share an identity.
+// named returns the identities together with the name, for things that share an identity.
 func named(t *thing) []string {
 	found := identities(t)
 	for i := range found {
@@ -242,7 +241,7 @@ func named(t *thing) []string {
 	return found
 }
 
-// places are where a thing is plugged in, with its model: another model in the same slot is another thing.
+// places returns where a thing is plugged in, with its model: another model in the same slot is another thing.
 func places(t *thing) []string {
 	at := t.has("disk.pci.address", "nic.pci.address", "port.pci.address")
 	if len(at) == 0 {
@@ -251,7 +250,7 @@ func places(t *thing) []string {
 	return []string{strings.Join(append(at, models(t)...), " ") + " " + t.about}
 }
 
-// modelKeys are the facts that say what kind of thing a thing of a class is.
+// modelKeys returns the facts that describe the kind of a thing of a class.
 func modelKeys(class string) []string {
 	switch strings.TrimSuffix(class, underTest) {
 	case "disk":
@@ -284,8 +283,8 @@ func together(values []string) []string {
 
 func names(t *thing) []string { return []string{t.about} }
 
-// anything pairs what is left in order, for classes where the model says little. A mount, a guest or a volume is what
-// it is by its name, so those are never paired so.
+// anything pairs the remaining things in order, for classes in which the model means little. A mount, a guest or a
+// volume is identified by its name, so those are never paired this way.
 func anything(t *thing) []string {
 	for key := range t.facts {
 		switch catalogue.ClassOf(key) {

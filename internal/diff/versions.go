@@ -8,35 +8,35 @@ import (
 	"github.com/headroom/headroom/internal/kconfig"
 )
 
-// past is what the knowledge tells of options over the kernels' versions, in history.yaml: what it means that a whole
-// configuration does not mention one.
+// past is the history of options over the kernels' versions, from history.yaml: what it means if a complete
+// configuration does not mention an option.
 //
-// Where nothing else is told, a kernel between From and To that does not mention an option with an entry of its own has
-// it off: the option's dependencies are off, or the kernel is older or newer than all that the option stands for. Of
-// other kernels, and of options that only a pattern weighs, the absence decides nothing.
+// By default, a kernel between From and To that does not mention an option with its own entry has it off: the option's
+// dependencies are off, or the kernel is older or newer than the feature. For other kernels, and for options that only
+// a pattern weighs, the absence decides nothing.
 type past struct {
-	// Kernels are the oldest and the newest that were looked through.
+	// Kernels are the oldest and the newest kernel that were looked through.
 	Kernels struct{ From, To string }
-	// Foreign are options that the kernels of some distributions alone have, or kernels older than From.
+	// Foreign are options that only kernels of some distributions, or kernels older than From, have.
 	Foreign []string
 	Changed []changed
 }
 
-// changed is an option that came or went.
+// changed is an option that was added or removed.
 type changed struct {
 	Option string
-	// Since is the first kernel that knows the option, Until the first that knows it no longer. One is given.
+	// Since is the first kernel with the option, Until the first without it. One of them is given.
 	Since, Until string
-	// Implied is the value that kernels without it behave as; Like is an option whose value they behave as instead.
-	// Both are empty when that can't be told.
+	// Implied is the value that describes the behaviour of kernels without the option; Like is an option whose value
+	// does so instead. Both are empty if unknown.
 	Implied, Like string
-	// Commit of the kernel's history, where it is known for sure.
+	// Commit of the kernel's history, if known for sure.
 	Commit string
-	// Why is what became of it, or what was before.
+	// Why describes what replaced the option, or what came before it.
 	Why string
 }
 
-// learn adds to the entries what became of their options.
+// learn adds the history of their options to the entries.
 func (k *Knowledge) learn(p past) error {
 	k.kernels = p.Kernels
 	for _, name := range p.Foreign {
@@ -62,20 +62,20 @@ func (k *Knowledge) learn(p past) error {
 	return nil
 }
 
-// state is what an option amounts to on a side.
+// state is the effective state of an option on a side.
 type state struct {
 	value string
-	// decided is false where the side does not mention the option and nothing tells what that means.
+	// decided is false if the side does not mention the option and the meaning of that is unknown.
 	decided bool
 	// by is the boot argument that overrides the build.
 	by string
-	// implied says that the kernel does not know the option and behaves as the value.
+	// implied is true if the kernel does not know the option and behaves as if it had the value.
 	implied bool
 	// idle is why the option has no effect: "NAME is off".
 	idle string
 }
 
-// state tells what an option that was built so, or is not mentioned, amounts to.
+// state returns the effective state of an option, given its built value or that it is not mentioned.
 func (c *comparison) state(e *entry, name string, s side, built string, mentioned bool) state {
 	st := state{value: built, decided: mentioned}
 	if !mentioned {
@@ -101,8 +101,8 @@ func (c *comparison) state(e *entry, name string, s side, built string, mentione
 	return st
 }
 
-// isOff says whether an option is known to be off in a build. Of "NAME: WORD" it says whether the list NAME is known to
-// lack the word; a boot argument of that name, lsm= for LSM, takes its place.
+// isOff reports whether an option is known to be off in a build. For "NAME: WORD" it reports whether the list NAME is
+// known to lack the word; the boot argument of that name, lsm= for LSM, replaces the list.
 func (c *comparison) isOff(needed string, s side) bool {
 	name, word, isList := strings.Cut(needed, ": ")
 	value, in := s.config[name]
@@ -118,7 +118,7 @@ func (c *comparison) isOff(needed string, s side) bool {
 	return c.off(name, s)
 }
 
-// off says whether an option that a side does not mention is off there: its kernel was looked through, or the option
+// off reports whether an option that a side does not mention is off there: its kernel was looked through, or the option
 // that it follows from is off.
 func (c *comparison) off(name string, s side) bool {
 	e, ok := c.exact[optionKind+":"+name]
@@ -138,14 +138,14 @@ func (c *comparison) off(name string, s side) bool {
 	return false
 }
 
-// unknownTo says whether a kernel does not know the option, as far as that is told.
+// unknownTo reports whether a kernel does not know the option, as far as the entry has its versions.
 func (e *entry) unknownTo(release string) bool {
 	return e.Since != "" && older(release, e.Since) || e.Until != "" && !older(release, e.Until)
 }
 
-// impliedValue is what a side without the option behaves as. A side whose release is not known is taken for one that
-// does not know the option. An older kernel than until may lack it, too, because distributions bring changes into older
-// kernels: if newer kernels do the work without the option, the silent one is taken for one of them.
+// impliedValue returns the value that describes how a side without the option behaves. If a side's release is unknown
+// it is assumed not to know the option. A kernel older than until may lack it, too, because distributions backport
+// changes: if newer kernels do the work without the option, a kernel that does not mention it is assumed to do so.
 func (e *entry) impliedValue(s side) (string, bool) {
 	if s.release != "" && !e.unknownTo(s.release) && (e.Until == "" || e.Implied == "n") {
 		return "", false
@@ -157,7 +157,7 @@ func (e *entry) impliedValue(s side) (string, bool) {
 	return e.Implied, e.Implied != ""
 }
 
-// silence says what it means that a side does not mention the option.
+// silence explains what it means that a side does not mention the option.
 func (e *entry) silence(name string, s side, st state) string {
 	switch {
 	case st.implied && e.Since != "":
@@ -178,13 +178,13 @@ func (e *entry) silence(name string, s side, st state) string {
 	return name + " does not mention it, perhaps because its kernel does not know it; " + undecided
 }
 
-// effective is what an option amounts to on a side: an argument that overrides it counts, else the build. by is the
-// argument, empty when none does.
+// effective returns an option's effective value on a side: an argument that overrides it counts, else the build. by is
+// the argument, empty if there is none.
 func (c *comparison) effective(e *entry, built string, mentioned bool, s side) (value, by string) {
 	for i, o := range e.boot {
 		given := s.cmdline.values[o.name]
 		argument, _, _ := strings.Cut(e.Boot[i], " ")
-		// The kernel lets the last of several count.
+		// The kernel uses the last of several.
 		absent := !mentioned || e.Code && built == "n"
 		if len(given) == 0 || given[len(given)-1] != o.value || absent && on(o.result) ||
 			!c.takes(argument, s.config, s.release) {
@@ -197,17 +197,17 @@ func (c *comparison) effective(e *entry, built string, mentioned bool, s side) (
 
 const undecided = "that decides nothing"
 
-// taken is a boot argument that not every kernel takes.
+// taken is a boot argument that not every kernel accepts.
 type taken struct {
 	// Argument is NAME=VALUE, or a pattern.
 	Argument string
-	// Needs is the option without which the kernel does not take it.
+	// Needs is the option without which the kernel does not accept it.
 	Needs string
-	// Until is the first kernel that does not take it where the option Where is on; everywhere when that is empty.
+	// Until is the first kernel that does not accept it if the option Where is on; if Where is empty, in all builds.
 	Until, Where string
 }
 
-// takes says whether a side's kernel can take an argument, as far as its build tells.
+// takes reports whether a side's kernel accepts an argument, as far as its build shows.
 func (k *Knowledge) takes(argument string, config kconfig.Config, release string) bool {
 	for _, t := range k.taken {
 		if !matches(t.Argument, argument) || len(config) == 0 {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// What is left of a weight when a difference can't matter as it stands: both sides run alike whatever was built or
-// asked for, or both have an option on, once built in and once as a module.
+// Factors for a weight if a difference can't matter: both sides behave alike whatever was built or requested, or both
+// have an option on, once built in and once as a module.
 const (
 	sameInEffect = 0.02
 	sameButBuilt = 0.05
 )
 
-// weigh says how much of an entry's weight a pair of values deserves, and which side is likely the slower one: "a", "b"
-// or "" when that is not known.
+// weigh returns the share of an entry's weight that a pair of values deserves, and the likely slower side: "a", "b" or
+// "" if unknown.
 func (e *entry) weigh(a, b string) (weight float64, slower string) {
 	switch e.Slow {
 	case "":
@@ -59,13 +59,13 @@ func (e *entry) slowValue(value string) bool {
 	return false
 }
 
-// absent is how the value of a boot argument that is not given is written in the knowledge.
+// absent is the value of a missing boot argument in the knowledge.
 const absent = "absent"
 
-// on says whether a value of an option stands for something: y, m, a number but 0, a text.
+// on reports whether a value of an option means that it is on: y, m, a number other than 0, a text.
 func on(value string) bool { return value != "n" && value != "" && value != "0" }
 
-// number reads a value's number: the only one, or the last of a list, as in "4096 131072 6291456".
+// number returns a value's number: the only one, or the last of a list, as in "4096 131072 6291456".
 func number(value string) (float64, bool) {
 	words := strings.Fields(value)
 	if len(words) == 0 {
@@ -79,12 +79,12 @@ func number(value string) (float64, bool) {
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
-// distance is 1 for numbers that differ fourfold or more, or of which one is 0, and less for closer ones: 1023 is
-// hardly another queue depth than 1024.
+// distance returns 1 for numbers that differ fourfold or more, or if one is 0, and less for closer ones: queue depths
+// of 1023 and 1024 hardly differ.
 func distance(x, y float64) float64 {
 	if x <= 0 || y <= 0 {
 		return 1
 	}
-	// The larger over the smaller: the logarithm of the inverse is rounded differently on arm64.
+	// Divide the larger by the smaller: the logarithm of the inverse is rounded differently on arm64.
 	return min(1, max(0.05, math.Log2(max(x, y)/min(x, y))/2))
 }
