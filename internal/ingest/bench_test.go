@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/ingesttest"
 )
 
-// compressing does what the store does with raw bytes, and drops them.
+// compressing compresses raw bytes as the store does, and discards them.
 type compressing struct {
 	zstd        *zstd.Encoder
 	out         counter
@@ -47,9 +47,8 @@ func (c *compressing) Repetition(lab.Repetition) error {
 	return nil
 }
 
-// BenchmarkImport imports documents of fio of about 40 KB, raw bytes compressed as the store does it. What it takes to
-// make the documents is not counted: they are made before, as many as fit into 16 MB, and used in turn with other bytes
-// at their end.
+// BenchmarkImport imports fio documents of about 40 KB, with raw bytes compressed as in the store. Making the documents
+// is not counted: as many as fit into 16 MB are made in advance, and reused with different bytes at their end.
 func BenchmarkImport(b *testing.B) {
 	docs := ingesttest.NewDocuments(1)
 	made := make([][]byte, 400)
@@ -77,7 +76,7 @@ func BenchmarkImport(b *testing.B) {
 	}
 }
 
-// opened makes openers that give out the documents one after the other.
+// opened returns an opener that returns the documents one after the other.
 func opened(docs [][]byte) func() Opener {
 	return func() Opener {
 		next := 0
@@ -88,7 +87,7 @@ func opened(docs [][]byte) func() Opener {
 	}
 }
 
-// Thousands of documents are one cell with as many repetitions.
+// Thousands of documents of one load are one cell with as many repetitions.
 func TestImportOfManyDocuments(t *testing.T) {
 	const n = 2000
 	tree, sink := ingesttest.NewTree(n, 7), newCompressing(t)

@@ -15,7 +15,7 @@ import (
 //	sdb/randrw75/4k/randrw-1-1.json
 //	sdb/4k/run-2/randread-16-4.json
 //
-// Each is a document of fio; the path tells what old fio does not: device, block size, mode, depth and jobs.
+// Each is a document of fio; the path has what old fio versions omit: device, block size, mode, depth and jobs.
 func benchFio() Importer {
 	tree := regexp.MustCompile(
 		`(?:^|/)([^/]+)/(?:(?:randrw|readwrite|rw)(\d+)/)?(\d+[kKmM]?(?:i?[bB])?)/(?:run-\d+/)?` +
@@ -25,7 +25,7 @@ func benchFio() Importer {
 		Title: "bench-fio trees (DEVICE/BLOCKSIZE/MODE-IODEPTH-NUMJOBS.json)",
 		Units: "as in the JSON of fio that they have",
 		Sniff: func(name string, head []byte) bool {
-			// Few names have two hyphens, and to count them takes a hundredth of the time that the expression takes.
+			// Few names have two hyphens, and counting them takes a hundredth of the expression's time.
 			return strings.Count(path.Base(name), "-") >= 2 && tree.MatchString(name) &&
 				bytes.Contains(head, []byte(`"fio version"`))
 		},
@@ -48,7 +48,7 @@ func benchFio() Importer {
 	}
 }
 
-// mergeUnder returns params with those of further that are not in it.
+// mergeUnder adds to params the entries of further that it lacks.
 func mergeUnder(params, further map[string]string) map[string]string {
 	if params == nil {
 		params = map[string]string{}

@@ -15,9 +15,9 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// measurement is one repetition of one cell as an importer finds it, before it has a cell and a number.
+// measurement is one repetition of one cell as an importer reads it, before it has a cell and a number.
 type measurement struct {
-	// host and place say where it ran, levels which factor levels it ran at; empty where the file does not say.
+	// host and place are where it ran, levels the factor levels at which it ran; empty if the file does not state them.
 	host   string
 	place  lab.Place
 	levels map[string]string
@@ -26,47 +26,47 @@ type measurement struct {
 
 	job, engine string
 	params      map[string]string
-	// paramsComplete is set where the job's name alone tells what the load is, though not by which options of fio.
+	// paramsComplete is set if the job's name alone identifies the load, but not by options of fio.
 	paramsComplete bool
-	// workers is how many of them ran the load at once; 0 is one.
+	// workers is how many workers ran the load at once; 0 means one.
 	workers int
-	// repetition has the values; cell, number and raw are filled in by the draft.
+	// repetition has the values; the builder sets its cell, number and raw file.
 	repetition lab.Repetition
-	// ended is when the measurement was over; zero where the file does not say.
+	// ended is when the measurement ended; zero if the file does not state it.
 	ended time.Time
-	// line of the file on which it begins, where a file holds several; 0 where that says nothing.
+	// line of the file on which it begins, if a file holds several; 0 if there is no useful line.
 	line int
 
-	// group and document are what fio said, for the checks of package validity; zero for other tools.
+	// group and document are fio's output, for the checks of package validity; zero for other tools.
 	group    fio.Group
 	document fio.Document
 }
 
-// partial reports whether parameters that are missing are not known. A whole command line and the JSON of fio name all
-// that were set.
+// partial reports whether missing parameters are unknown. A complete command line and the JSON of fio name all
+// parameters that were set.
 func (m measurement) partial() bool {
 	repeated := len(m.params) > 0 && m.document.Version != "" && !m.document.Partial
 	return m.engine == "fio" && !fio.StatesAll(m.repetition.Command) && !repeated
 }
 
-// runBuilder is a run as it grows while files are read.
+// runBuilder builds a run while files are read.
 type runBuilder struct {
 	sink    Sink
 	cells   *cells
 	staging staging
 	checks  []validity.Check
 	parser  fio.Parser
-	// raw names the file at hand in the bundle, name is the user's name of it, given are its bytes until the sink has
-	// them, and files counts those that it has.
+	// raw is the current file's name in the bundle, name the user's name for it, given its bytes until the sink has
+	// them, and files the number of files that the sink has.
 	raw   string
 	name  string
 	given []byte
 	files int
-	host  string // where results ran that do not say it
+	host  string // where results ran that do not state it
 
 	run     lab.Run
 	formats []string
-	// mixed says of each of mixedKeys what two files disagree on.
+	// mixed has, for each of mixedKeys, how two files disagree.
 	mixedKeys, mixed []string
 	// tests of iperf3 by their cookies.
 	tests map[string][]seenTest
@@ -74,17 +74,17 @@ type runBuilder struct {
 	forms  map[string]seenForm
 	places map[string]int // host and device to index of run.Targets
 	arms   map[string]arm
-	// before is the last measurement's place in the run: most files hold more of the same.
+	// before is the last measurement's place in the run: most files contain more measurements of the same place.
 	before struct {
 		host, device string
 		target       int
 	}
 	key []byte
-	// held are the measurements of one text that several tools may have printed into; nil for other files.
+	// held are the measurements of one text that may contain several tools' output; nil for other files.
 	held *[]measurement
 }
 
-// seenForm is a form in which a test was printed, and where.
+// seenForm is a form in which a test was printed, and its position.
 type seenForm struct{ form, where string }
 
 type arm struct {
@@ -103,21 +103,21 @@ func newRunBuilder(sink Sink) *runBuilder {
 // begin is called for each file that an importer reads.
 func (d *runBuilder) begin(format, name string, raw []byte) {
 	d.alsoOf(format)
-	// The number keeps two files of one name apart without a list of all names.
+	// The number distinguishes two files of one name without a list of all names.
 	d.raw = fmt.Sprintf("%05d/%s", d.files+1, name)
 	d.name = name
 	d.given = raw
 }
 
-// alsoOf notes a format of the file at hand.
+// alsoOf records a format of the current file.
 func (d *runBuilder) alsoOf(format string) {
 	if !slices.Contains(d.formats, format) {
 		d.formats = append(d.formats, format)
 	}
 }
 
-// together adds what read finds in one text in the order of its lines, whichever tool printed them. A result that fio
-// printed as JSON and for people counts once.
+// together adds the measurements that read finds in one text in the order of its lines, whichever tool printed them. A
+// result that fio printed both as JSON and for people counts once.
 func (d *runBuilder) together(read func() error) error {
 	d.held = &[]measurement{}
 	err := read()
@@ -144,8 +144,8 @@ func (d *runBuilder) together(read func() error) error {
 	return err
 }
 
-// sameResult reports whether two forms in which fio prints results have the same one: the job, the run time, the rates
-// and the mean latencies, as far as output for people has digits.
+// sameResult reports whether fio's text and its JSON contain the same result: the job, the run time, the rates and the
+// mean latencies are equal up to the digits of the text.
 func sameResult(text, document measurement) bool {
 	const rounding = 0.01
 	if text.job != document.job {
@@ -166,7 +166,7 @@ func sameResult(text, document measurement) bool {
 	return rates > 0
 }
 
-// add gives a measurement its cell and number and passes it on.
+// add gives a measurement its cell and number and passes it to the sink.
 func (d *runBuilder) add(m measurement) error {
 	if d.held != nil {
 		*d.held = append(*d.held, m)
@@ -207,7 +207,7 @@ func (d *runBuilder) add(m measurement) error {
 	return nil
 }
 
-// where a measurement stands, in words.
+// where returns the position of a measurement, in words.
 func (d *runBuilder) where(m measurement) string {
 	if m.line == 0 {
 		return d.name
@@ -215,7 +215,7 @@ func (d *runBuilder) where(m measurement) string {
 	return fmt.Sprintf("%s, line %d", d.name, m.line)
 }
 
-// sinkError marks what the sink could not take, which is no fault of the file at hand.
+// sinkError marks an error of the sink, which is not a fault of the current file.
 type sinkError struct{ error }
 
 func (e *sinkError) Unwrap() error { return e.error }
@@ -243,7 +243,7 @@ func (d *runBuilder) warn(w lab.Warning) {
 	}
 }
 
-// target finds the target of a measurement: one for each host and device. Directories do not tell targets apart,
+// target finds the target of a measurement: one for each host and device. Directories do not distinguish targets,
 // because many tools make a new one each time.
 func (d *runBuilder) target(m measurement) int {
 	dev := ""
@@ -274,8 +274,8 @@ func (d *runBuilder) target(m measurement) int {
 	return d.before.target
 }
 
-// fact adds what a file states of a target. Two files that disagree are a reason to distrust the run; the first
-// disagreement about a key is kept.
+// fact adds a fact of a target from a file. Two files that disagree are a reason to distrust the run; only the first
+// disagreement about a key is recorded.
 func (d *runBuilder) fact(t *lab.RunTarget, f lab.Fact) {
 	i := slices.IndexFunc(t.Facts, func(old lab.Fact) bool { return old.Key == f.Key })
 	switch {
@@ -288,7 +288,7 @@ func (d *runBuilder) fact(t *lab.RunTarget, f lab.Fact) {
 	}
 }
 
-// arm finds the arm of a target at some levels.
+// arm finds the arm of a target with the given levels.
 func (d *runBuilder) arm(target int, levels map[string]string) arm {
 	d.key = fmt.Appendf(d.key[:0], "%d", target)
 	names := slices.Sorted(maps.Keys(levels))
@@ -313,7 +313,7 @@ func (d *runBuilder) arm(target int, levels map[string]string) arm {
 	if id == "" {
 		id = "all"
 	}
-	// Two hosts whose names differ in punctuation only get a number each.
+	// Two hosts whose names differ only in punctuation get a number each.
 	id = untaken(id, func(s string) bool {
 		return slices.ContainsFunc(d.run.Arms, func(a lab.Arm) bool { return a.ID == s })
 	})
@@ -326,7 +326,7 @@ func (d *runBuilder) arm(target int, levels map[string]string) arm {
 	return made
 }
 
-// finish completes the header: roles can be given only when all targets are known.
+// finish completes the header: roles can be assigned only when all targets are known.
 func (d *runBuilder) finish() lab.Run {
 	slices.Sort(d.formats)
 	d.run.Format = strings.Join(d.formats, "+")
@@ -353,7 +353,7 @@ func (d *runBuilder) finish() lab.Run {
 	return d.run
 }
 
-// role names the i-th of several targets by its host and device.
+// role names the target at index i, one of several, by its host and device.
 func (d *runBuilder) role(i int) string {
 	t := d.run.Targets[i]
 	words := []string{t.Target}
@@ -369,7 +369,7 @@ func (d *runBuilder) role(i int) string {
 	})
 }
 
-// untaken is name, or name with the first number that makes it new.
+// untaken returns name, or name with the first number that makes it unique.
 func untaken(name string, taken func(string) bool) string {
 	free := name
 	for n := 2; taken(free); n++ {
@@ -378,9 +378,9 @@ func untaken(name string, taken func(string) bool) string {
 	return free
 }
 
-// check asks the checks of package validity what they think of an imported repetition. Most of the evidence is missing,
-// so that many have nothing to say. The list is made once an import: made for every repetition it would cost a tenth of
-// the time.
+// check runs the checks of package validity on an imported repetition. Most of the evidence is missing, so many checks
+// report nothing. The list of checks is made once an import: making it for every repetition would cost a tenth of the
+// time.
 func (d *runBuilder) check(c lab.Cell, rep lab.Repetition, m measurement) []lab.Warning {
 	evidence := &validity.Evidence{
 		Cell: c, Repetition: rep, Place: m.place, Group: m.group, Document: m.document, Workers: m.workers,

@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// cells finds the cell of a measurement. Cells are the same when arm, engine, job name and parameters are, but for
-// those of perRepetition.
+// cells finds the cell of a measurement. Measurements belong to the same cell if arm, engine, job name and parameters
+// are equal, except for those of perRepetition.
 type cells struct {
 	ignored map[string]string
 	byKey   map[string]*cell
@@ -21,7 +21,7 @@ type cells struct {
 	names   []string
 }
 
-// cell is what is kept of a cell while its repetitions pass by.
+// cell is the part of a cell that is kept while its repetitions are passed on.
 type cell struct {
 	lab.Cell
 	repetitions int
@@ -31,11 +31,11 @@ func newCells() *cells {
 	return &cells{ignored: perRepetition(), byKey: map[string]*cell{}, ids: map[string]int{}}
 }
 
-// keyOf tells cells apart; it is valid until the next call.
+// keyOf returns a cell's key; it is valid until the next call.
 func (c *cells) keyOf(arm string, m measurement) []byte {
 	params := m.params
-	// The names are sorted into a slice that is used again, and a look-up by a converted []byte allocates nothing: ten
-	// thousand repetitions of a cell leave no garbage here.
+	// The names are sorted into a reused slice, and a lookup by a converted []byte allocates nothing: ten thousand
+	// repetitions of a cell leave no garbage here.
 	c.names = c.names[:0]
 	for name := range params {
 		if _, ok := c.ignored[name]; !ok {
@@ -73,8 +73,8 @@ func (c *cells) find(arm string, m measurement) (*cell, bool) {
 	return found, true
 }
 
-// id makes a name that can be read, typed and used as a file name: "randread-4k-q32-j4". What the job's name says
-// already is not said again. Cells that differ in other things get a number, in the order in which they appear.
+// id returns a name that can be read, typed and used as a file name: "randread-4k-q32-j4". Parts of the job's name are
+// not repeated. Cells that differ in other parameters get a number, in the order in which they appear.
 func (c *cells) id(job string, params map[string]string) string {
 	id := slug(job)
 	add := func(prefix, value string) {
@@ -96,7 +96,7 @@ func (c *cells) id(job string, params map[string]string) string {
 	return id
 }
 
-// first is the value of the first of the names that is there; fio knows several names for some options.
+// first returns the value of the first of the names that is set; fio has several names for some options.
 func first(params map[string]string, names ...string) string {
 	for _, n := range names {
 		if v, ok := params[n]; ok {
@@ -106,7 +106,7 @@ func first(params map[string]string, names ...string) string {
 	return ""
 }
 
-// slug keeps the letters and figures of s and puts a hyphen for what is between them.
+// slug keeps the letters and digits of s and replaces everything between them by a hyphen.
 func slug(s string) string {
 	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -115,8 +115,8 @@ func slug(s string) string {
 	return id[:min(len(id), 60)]
 }
 
-// perRepetition are the fio options in which two repetitions of one load differ without being two loads, with the
-// reason. They neither tell cells apart nor appear in a cell's parameters; the raw file has them.
+// perRepetition returns the fio options that may differ between repetitions of one load, with the reason. They neither
+// distinguish cells nor appear in a cell's parameters; the raw file has them.
 func perRepetition() map[string]string {
 	const log = "names a log file; what is logged is the same"
 	return map[string]string{
@@ -144,8 +144,8 @@ func perRepetition() map[string]string {
 	}
 }
 
-// device is the block device among the values of filename; empty when there is none. Several devices (fio separates
-// them by colons) are kept as they were given.
+// device returns the block device in a value of filename; empty if there is none. Several devices (fio separates them
+// by colons) are kept unchanged.
 func device(filename string) string {
 	if strings.HasPrefix(filename, "/dev/") && !strings.HasPrefix(filename, "/dev/shm/") {
 		return filename

@@ -23,8 +23,8 @@ const (
 )
 
 // clusterBuster reads the reports of ClusterBuster's fio workload: the raw report with a document of fio from every
-// worker, or its json-summary, which has sums only. A CI bundle is a directory of directories with a report each; its
-// index says what failed. What a raw report looks like:
+// worker, or its json-summary, which has only sums. A CI bundle is a directory of directories with a report each; its
+// index lists what failed. A raw report looks like this:
 //
 //	{"Results": {"worker_results": [{"namespace": "cb-0", "pod": "cb-0-client-0-0", "results": {
 //	  "0001-randread-4096-1-1-0-1-libaio": {"job_elapsed_time": 10.2, "job_results": {"fio version": "fio-3.35", …
@@ -50,7 +50,7 @@ func clusterBuster() Importer {
 	}
 }
 
-// readCBIndex takes from a bundle's index what did not succeed.
+// readCBIndex reads from a bundle's index what did not succeed.
 func readCBIndex(f file, d *runBuilder) error {
 	var result string
 	var failed []string
@@ -94,7 +94,7 @@ func readCB(f file, d *runBuilder) error {
 	return fmt.Errorf("expected results of workers or a summary; the report's status is %s", excerpt(r.status))
 }
 
-// base is what all measurements of a report share.
+// base returns the fields that all measurements of a report share.
 func (r *cbReport) base(f file, workers int) measurement {
 	m := measurement{host: r.meta.host, engine: "fio", levels: map[string]string{}}
 	class := r.meta.runtimeClass
@@ -120,7 +120,7 @@ func (r *cbReport) base(f file, workers int) measurement {
 	} else if class == "vm" && len(command) > 0 {
 		m.levels["guest:iothreads"] = "0"
 	}
-	// One worker and sixteen are different loads, though fio's options are the same.
+	// One worker and sixteen are different loads, even with the same fio options.
 	m.levels["kube:workers"], m.workers = strconv.Itoa(workers), workers
 	for _, fact := range []lab.Fact{
 		{Key: "import.tool", Value: "ClusterBuster"},
@@ -137,7 +137,7 @@ func (r *cbReport) base(f file, workers int) measurement {
 	return m
 }
 
-// params are the parameters of a key, by fio's names; ClusterBuster's names differ in two.
+// params returns the parameters of a key, by fio's names; ClusterBuster's names differ in two.
 func (r *cbReport) params(key string) map[string]string {
 	p := map[string]string{}
 	for name, v := range r.meta.jobs[key] {
@@ -154,7 +154,8 @@ func (r *cbReport) params(key string) map[string]string {
 	return p
 }
 
-// job is the pattern of a key; the rest of it are parameters, and the number in front changes when the matrix does.
+// job returns the pattern of a key. The rest of the key are parameters, and the number in front changes with the
+// matrix.
 func job(key string) string {
 	if m := regexp.MustCompile(`^\d{4}-([a-z]+)-\d+-\d+-`).FindStringSubmatch(key); m != nil {
 		return m[1]
@@ -162,8 +163,8 @@ func job(key string) string {
 	return key
 }
 
-// addWorkers adds one repetition for each key: ClusterBuster starts all workers of a key together, so their work is
-// added up as that of fio's jobs of one group is.
+// addWorkers adds one repetition for each key: ClusterBuster starts all workers of a key together, so their results are
+// added up like those of fio's jobs in one group.
 func (r *cbReport) addWorkers(f file, d *runBuilder) error {
 	var keys []string
 	for _, w := range r.workers {
@@ -207,7 +208,7 @@ func (r *cbReport) addWorkers(f file, d *runBuilder) error {
 // span is when a worker's fio did I/O.
 type span struct{ start, end time.Time }
 
-// together joins the documents of all workers for one key to one, as if a fio client had collected them.
+// together joins the documents of all workers for one key into one, as if a fio client had collected them.
 func (r *cbReport) together(key string) (fio.Document, []span, error) {
 	var all fio.Document
 	var spans []span
@@ -242,7 +243,7 @@ func (r *cbReport) together(key string) (fio.Document, []span, error) {
 	return all, spans, nil
 }
 
-// apart warns when workers did not run at the same time, or not all of them: their rates must not be added then.
+// apart warns if workers did not run at the same time, or not all of them: their rates must not be added then.
 func apart(spans []span, workers int) (lab.Warning, bool) {
 	if len(spans) < workers || workers < 2 {
 		return lab.Warning{}, false
@@ -276,7 +277,7 @@ func apart(spans []span, workers int) (lab.Warning, bool) {
 	return lab.Warning{}, false
 }
 
-// addSummary adds what a json-summary has of each key: sums, and means of means.
+// addSummary adds the values of each key in a json-summary: sums, and means of means.
 func (r *cbReport) addSummary(f file, d *runBuilder) error {
 	if len(r.summary.results) == 0 {
 		return fmt.Errorf("its summary has no results; the report's status is %s", excerpt(r.status))
@@ -304,8 +305,8 @@ func (r *cbReport) addSummary(f file, d *runBuilder) error {
 	return nil
 }
 
-// cbSums reads the sums of one key. Each quantity q stands there with q_counter (how many were added), avg_q and max_q;
-// max is itself summed, so the largest is max_max.
+// cbSums reads the sums of one key. Each quantity q has the fields q_counter (how many were added), avg_q and max_q.
+// max itself is summed, so the largest value is max_max.
 func cbSums(raw []byte) (map[string]float64, error) {
 	values := map[string]float64{}
 	err := object(jx.DecodeBytes(raw), func(d *jx.Decoder, direction string) error {

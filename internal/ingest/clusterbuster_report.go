@@ -11,7 +11,7 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// cbReport is what headroom takes from a ClusterBuster report. Byte slices are parts of the file.
+// cbReport is the part of a ClusterBuster report that headroom uses. Byte slices refer to parts of the file.
 type cbReport struct {
 	status string
 	meta   cbMetadata
@@ -23,21 +23,21 @@ type cbReport struct {
 
 type cbMetadata struct {
 	kind, workload, host string
-	// runtimeClass and defaultRuntimeClass are one or the other, by version.
+	// runtimeClass or defaultRuntimeClass is set, depending on the version.
 	runtimeClass, defaultRuntimeClass string
 	server, openshift, kata           string
-	// volumes as they were given on the command line, joined.
+	// volumes as given on the command line, joined.
 	volumes string
-	// command as typed, and with all defaults and job files put in.
+	// command as typed; expanded also has all defaults and job files.
 	command, expanded []string
 	ended             time.Time
-	// jobs are the parameters by key and ClusterBuster's own names.
+	// jobs are the parameters, by key and by ClusterBuster's own names.
 	jobs map[string]map[string]string
 }
 
 type cbWorker struct {
 	name string // namespace/pod/container/process
-	// start and end of the worker's I/O, in seconds on the clock that ClusterBuster adjusts to its own.
+	// start and end of the worker's I/O, in seconds on a clock that ClusterBuster adjusts to its own.
 	start, end float64
 	results    []cbResult
 }
@@ -52,7 +52,7 @@ type cbSummary struct {
 	results   []cbResult
 }
 
-// parseCB reads a report in one pass: the documents of fio in it are only found, not read.
+// parseCB reads a report in one pass. It only locates the fio documents in it, and does not parse them.
 func parseCB(data []byte) (cbReport, error) {
 	var r cbReport
 	d := jx.DecodeBytes(data)
@@ -184,7 +184,7 @@ func (m *cbMetadata) read(d *jx.Decoder) error {
 	})
 }
 
-// readVersions takes "serverVersion": "v1.27.6" or {"gitVersion": "v1.27.6", …}, as different kubectl print it.
+// readVersions reads "serverVersion": "v1.27.6" or {"gitVersion": "v1.27.6", …}, depending on the version of kubectl.
 func (m *cbMetadata) readVersions(d *jx.Decoder, key string) error {
 	switch key {
 	case "serverVersion":
@@ -221,8 +221,8 @@ func (m *cbMetadata) readOptions(d *jx.Decoder, key string) error {
 	return d.Skip()
 }
 
-// object reads an object; anything else in its place is passed over, because ClusterBuster prints null, false and empty
-// arrays where it has nothing.
+// object reads an object. Other values in its place are skipped, because ClusterBuster prints null, false and empty
+// arrays if it has no data.
 func object(d *jx.Decoder, f func(d *jx.Decoder, key string) error) error {
 	if d.Next() != jx.Object {
 		return d.Skip()
@@ -230,7 +230,7 @@ func object(d *jx.Decoder, f func(d *jx.Decoder, key string) error) error {
 	return d.Obj(f)
 }
 
-// text reads a string, number or boolean as text; true is 1 as in fio's options. Anything else leaves to as it is.
+// text reads a string, number or boolean as text; true is 1 as in fio's options. For anything else to is unchanged.
 func text(d *jx.Decoder, to *string) error {
 	switch d.Next() {
 	case jx.String:
@@ -261,7 +261,7 @@ func number(d *jx.Decoder, to *float64) error {
 	return err
 }
 
-// epoch reads seconds since 1970; 0 stands for unknown.
+// epoch reads seconds since 1970; 0 means unknown.
 func epoch(d *jx.Decoder, to *time.Time) error {
 	var v float64
 	err := number(d, &v)
@@ -289,9 +289,9 @@ func words(d *jx.Decoder, to *[]string) error {
 	return d.Skip()
 }
 
-// ioThreads finds the number of I/O threads of the virtual machines in a ClusterBuster command line:
-// --vm-block-multiqueue=N, in any of the spellings that it accepts (hyphens, underscores, none, any beginning from
-// vmblockmultiq). It is "" where the option is not there or 0, which is the baseline without I/O threads.
+// ioThreads returns the number of I/O threads of the virtual machines in a ClusterBuster command line:
+// --vm-block-multiqueue=N, in any of the spellings that it accepts (hyphens, underscores, none, any prefix from
+// vmblockmultiq). It is "" if the option is missing or 0, which is the baseline without I/O threads.
 func ioThreads(command []string) string {
 	n := ""
 	for i, arg := range command {
@@ -314,7 +314,7 @@ func ioThreads(command []string) string {
 	return n
 }
 
-// jsonFault says in which line and column JSON is damaged; err is what was wrong otherwise.
+// jsonFault returns the line and column in which JSON is damaged; otherwise it returns err.
 func jsonFault(data []byte, err error) error {
 	var any json.RawMessage
 	syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(data, &any))

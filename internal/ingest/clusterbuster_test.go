@@ -36,7 +36,7 @@ func TestIOThreads(t *testing.T) {
 	}
 }
 
-// TestWorkersAreAddedUp compares the sum over workers with the summary that ClusterBuster makes of the same report.
+// TestWorkersAreAddedUp compares the sum over workers with ClusterBuster's summary of the same report.
 func TestWorkersAreAddedUp(t *testing.T) {
 	_, raw := importFiles(t, cbKata)
 	_, summary := importFiles(t, "clusterbuster/summary.json")
@@ -55,7 +55,7 @@ func TestWorkersAreAddedUp(t *testing.T) {
 	}
 }
 
-// TestWorkersApart warns when a worker started late.
+// TestWorkersApart checks the warning that a worker started late.
 func TestWorkersApart(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestWorkersApart(t *testing.T) {
 			t.Errorf("%s: warned %v (%s)", c.name, warns, w.Text)
 		}
 	}
-	// And through a whole report: the second worker's documents are an hour later.
+	// And with a complete report: the second worker's documents are an hour later.
 	parts := strings.SplitN(string(fixture(t, cbKata)), `"clusterbuster-fio-0-client-1"`, 2)
 	if len(parts) != 2 {
 		t.Fatal("the fixture has no second worker")
@@ -89,7 +89,7 @@ func TestWorkersApart(t *testing.T) {
 	}
 }
 
-// TestPackedReport reads a report as ClusterBuster packs it.
+// TestPackedReport reads a report that is compressed as ClusterBuster does it.
 func TestPackedReport(t *testing.T) {
 	_, want := importFiles(t, cbKata)
 	var packed bytes.Buffer

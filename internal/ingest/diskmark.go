@@ -22,7 +22,7 @@ import (
 //	         Sequential Read (T= 1) :   156.034 MB/s
 //	   Random Read 4KB (QD=32) :   271.859 MB/s [ 66371.9 IOPS]
 //
-// Versions before 7 don't say the block of sequential tests, so that these have a bandwidth only; the KB of version 3
+// Versions before 7 don't state the block size of sequential tests, so these have only a bandwidth; the KB of version 3
 // and before are of 1024 bytes, as their IOPS show. Source: hiyohiyo/CrystalDiskMark, DiskMarkDlg.cpp.
 func crystalDiskMark() Importer {
 	return Importer{
@@ -68,7 +68,7 @@ type diskMark struct {
 // diskMarkRow is one line of results.
 type diskMarkRow struct {
 	random         bool
-	block          int64 // 0 if it is not said, as queues and tasks
+	block          int64 // 0 if not stated, as queues and tasks
 	queues, tasks  int
 	section        diskMarkSection
 	readShare      int // per cent, of a mix
@@ -77,10 +77,10 @@ type diskMarkRow struct {
 	noIOPS         bool // they are not printed
 }
 
-// diskMarkSection is the heading that a row stands under, and what it means.
+// diskMarkSection is the heading above a row, and its meaning.
 type diskMarkSection struct {
 	heading, direction string
-	// rw of rows that are in sequence and of those that are not, by fio's names.
+	// the values of fio's rw for sequential rows and for random ones
 	sequential, random string
 }
 
@@ -92,20 +92,20 @@ func diskMarkSections() []diskMarkSection {
 	}
 }
 
-// exampleRow shows in errors what was expected.
+// exampleRow shows the expected text in errors.
 const exampleRow = `"SEQ 1MiB (Q= 8, T= 1): 7427.749 MB/s [ 7083.7 IOPS] < 987.81 us>"`
 
-// rowPattern has the fields of a row. Versions differ in words and blanks only.
+// rowPattern matches the fields of a row. Versions differ in words and blanks only.
 func rowPattern() *regexp.Regexp {
 	return regexp.MustCompile(`(SEQ|RND|Sequential|Random)\s+(\d+)\s*(KiB|MiB)\s+\(Q=\s*(\d+),\s*T=\s*(\d+)\s*\)\s*:` +
 		`\s+([\d.]+)\s+MB/s\s+\[\s*([\d.]+)\s+IOPS\]\s+<\s*([\d.]+)\s+us>`)
 }
 
-// oldRowPattern has the fields of a row of versions before 7, which stands under no heading.
+// oldRowPattern matches the fields of a row of versions before 7, which have no headings.
 var oldRowPattern = regexp.MustCompile(`^(Sequential|Random) (Read|Write)(?: (\d+)([KM])i?B)?` +
 	`(?: \((?:QD= *(\d+)|(?:Q= *(\d+), *)?T= *(\d+))\))? *: +([\d.]+) MB/s(?: +\[ *([\d.]+) IOPS\])?`)
 
-// beforeDiskSpd are the versions that did their I/O themselves.
+// beforeDiskSpd matches the versions that did their I/O themselves.
 var beforeDiskSpd = regexp.MustCompile(`^CrystalDiskMark [1-3]\.`)
 
 // oldRow reads a row of versions before 7; nil for any other line.
@@ -115,7 +115,7 @@ func oldRow(line string) *diskMarkRow {
 		return nil
 	}
 	number := func(texts ...string) float64 {
-		v, _ := strconv.ParseFloat(strings.Join(texts, ""), 64) // 0 where the row has none, or two points
+		v, _ := strconv.ParseFloat(strings.Join(texts, ""), 64) // 0 if the row has none, or two points
 		return v
 	}
 	r := &diskMarkRow{random: m[1] == "Random", queues: int(min(number(m[5], m[6]), 1<<16)),
@@ -130,7 +130,7 @@ func oldRow(line string) *diskMarkRow {
 	return r
 }
 
-// readDiskMark adds the reports of one tool; of the other one there may be some in the same text.
+// readDiskMark adds the reports of one tool; the same text may also have reports of the other.
 func readDiskMark(f file, tool, engine string, d *runBuilder) error {
 	reports, err := parseDiskMark(string(f.data))
 	if err != nil {
@@ -147,7 +147,7 @@ func readDiskMark(f file, tool, engine string, d *runBuilder) error {
 	return nil
 }
 
-// parseDiskMark splits a text into reports. An error says in which line what was expected.
+// parseDiskMark splits a text into reports. An error names the line and what was expected.
 func parseDiskMark(text string) ([]diskMark, error) {
 	var reports []diskMark
 	row, heading := rowPattern(), regexp.MustCompile(`^\[(Read|Write|Mix)\](?:\s+Read (\d{1,3})%)?`)
@@ -169,7 +169,7 @@ func parseDiskMark(text string) ([]diskMark, error) {
 					in = s
 				}
 			}
-			share, _ = strconv.Atoi(m[2]) // up to three digits, by the pattern; 0 where there are none
+			share, _ = strconv.Atoi(m[2]) // up to three digits, by the pattern; 0 if there are none
 			continue
 		}
 		if old := oldRow(line); old != nil {
@@ -199,7 +199,7 @@ func parseDiskMark(text string) ([]diskMark, error) {
 	return reports, nil
 }
 
-// diskMarkTitle is the tool and its version in a line that begins a report; empty for any other line.
+// diskMarkTitle returns the tool and its version in a line that begins a report; empty for any other line.
 func diskMarkTitle(line string) string {
 	if t, _, found := strings.Cut(line, " (C)"); found && strings.HasPrefix(t, "CrystalDiskMark ") {
 		return t
@@ -233,7 +233,7 @@ func diskMarkRowOf(m []string) (diskMarkRow, error) {
 	return r, nil
 }
 
-// condition takes what a line above or below the rows says of the conditions.
+// condition reads a line above or below the rows that describes the conditions.
 func (r *diskMark) condition(line string) {
 	if g, ok := strings.CutPrefix(line, "Flexible I/O Tester ("); ok {
 		r.generator, _, _ = strings.Cut(g, ")")
@@ -255,7 +255,7 @@ func (r *diskMark) condition(line string) {
 		if m == nil {
 			return
 		}
-		if r.passes = m[5]; m[3] != "" { // what a MB of a size is, version 3 does not say
+		if r.passes = m[5]; m[3] != "" { // version 3 does not state how large the MB of a size is
 			r.size = m[1] + strings.ToLower(m[2])
 		}
 		if drive := m[4] + m[6]; drive != "" {
@@ -267,7 +267,7 @@ func (r *diskMark) condition(line string) {
 			r.place = lab.Place{Kind: lab.Directory, Path: dir}
 		}
 	case "Date":
-		// No time zone is given; the date stands as it was read, as if it were UTC.
+		// No time zone is given; the date is read as if it were UTC.
 		for _, layout := range []string{"2006/01/02 15:04:05", "2006-01-02 15:04:05"} {
 			if t, err := time.Parse(layout, value); err == nil {
 				r.date = t
@@ -295,7 +295,7 @@ func (r *diskMark) add(f file, engine string, d *runBuilder) error {
 	kibPerKB := 0
 	for _, row := range r.rows {
 		if row.iops == 0 && (!row.noIOPS || row.megabytes == 0) {
-			continue // a test that was not run is printed as zeros
+			continue // a skipped test is printed as zeros
 		}
 		m := row.measurement(engine)
 		m.place, m.facts, m.ended = r.place, facts, r.date
@@ -327,7 +327,7 @@ func (r *diskMark) add(f file, engine string, d *runBuilder) error {
 		Code: "import-best-of",
 		Text: fmt.Sprintf("%s prints one number of %s, the best or the mean depending on version and profile; "+
 			"how far they spread is not known", r.tool, passes),
-		// The numbers may be right, but no interval follows from them.
+		// The numbers may be right, but no interval can be computed from them.
 		Taints: []string{"*"},
 	})
 	return nil
@@ -339,7 +339,7 @@ func (row diskMarkRow) measurement(engine string) measurement {
 		kind, rw = "RND", row.section.random
 	}
 	m := measurement{paramsComplete: true, engine: engine, params: map[string]string{"rw": rw}}
-	// The suite cdm has the same names, which lets compare match the jobs.
+	// The suite cdm uses the same names, so that compare can match the jobs.
 	m.job = kind
 	if row.block > 0 {
 		m.params["bs"] = unit.BlockSize(strconv.FormatInt(row.block, 10))
@@ -372,7 +372,8 @@ func (row diskMarkRow) measurement(engine string) measurement {
 	return m
 }
 
-// kibPerKB says whether the printed MB/s are KiB/s over 1000, by the printed IOPS, each as far as rounding lets tell.
+// kibPerKB reports whether the printed MB/s are KiB/s over 1000, judged by the printed IOPS, as far as rounding
+// permits.
 func (row diskMarkRow) kibPerKB() bool {
 	if row.noIOPS {
 		return false

@@ -10,33 +10,33 @@ import (
 	"strings"
 )
 
-// Opener opens what the user named. A directory must be an fs.ReadDirFile, as those of os.Open are.
+// Opener opens a file or directory that the user named. A directory must be an fs.ReadDirFile, as those of os.Open are.
 type Opener func(name string) (fs.File, error)
 
-// maxDepth bounds the directories below one that the user gave.
+// maxDepth bounds the depth of directories below a named one.
 const maxDepth = 16
 
 // file is one file of results.
 type file struct {
-	// name is how the user can find it, path what its place in a tree says of it: slashes, from the directory that the
-	// user gave (itself included) or just the file's own name.
+	// name identifies the file for the user. path is its position in a tree: slashes, from the directory that the user
+	// gave (itself included), or just the file's own name.
 	name, path string
-	// data in UTF-8 without a byte order mark. It is used again for the next file.
+	// data in UTF-8 without a byte order mark. The buffer is reused for the next file.
 	data []byte
-	// before is how many lines of the file stand before data, where the user asked for some of its lines only.
+	// before is how many lines of the file precede data, if the user asked for some of its lines only.
 	before int
 }
 
 // files walks over everything the user named.
 type files struct {
 	open Opener
-	// read handles one file; given says whether the user named it, or it was found in a directory.
+	// read handles one file; given is true if the user named it, false if it was found in a directory.
 	read func(f fs.File, name, path string, given bool) error
-	// skip handles what is left out of a directory.
+	// skip handles entries of a directory that are left out.
 	skip func(name string)
 }
 
-// walk visits name. A fault of one file is read's to handle; the error that walk returns ends the import.
+// walk visits name. read handles errors of single files; an error that walk returns ends the import.
 func (w *files) walk(name string) error {
 	name = strings.TrimSuffix(path.Clean(name), "/")
 	return w.visit(name, path.Base(name), true, 0)
@@ -87,15 +87,15 @@ func kind(m fs.FileMode) string {
 	return "device"
 }
 
-// leftOut names what is not looked into below a directory: hidden files, links (they could lead in a circle), and what
-// ClusterBuster marks as failed or unfinished.
+// leftOut reports whether an entry below a directory is skipped: hidden files, links (they could form a cycle), and
+// files that ClusterBuster marks as failed or unfinished.
 func leftOut(e fs.DirEntry) bool {
 	n := e.Name()
 	return strings.HasPrefix(n, ".") || e.Type()&fs.ModeSymlink != 0 ||
 		e.IsDir() && (strings.HasSuffix(n, ".FAIL") || strings.HasSuffix(n, ".tmp"))
 }
 
-// unreadable stands for a file that could not be opened, so that its error is listed beside those of the others.
+// unreadable represents a file that could not be opened, so that its error is listed with those of other files.
 type unreadable struct{ err error }
 
 func (u unreadable) Stat() (fs.FileInfo, error) { return nil, u.err }

@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/load/fio"
 )
 
-// fioJSON reads what fio prints with --output-format=json or json+, alone or with notes before, text after and further
-// documents. It begins so:
+// fioJSON reads the output of fio with --output-format=json or json+, alone or with notes before, text after and
+// further documents. It begins like this:
 //
 //	{
 //	  "fio version" : "fio-3.33",
@@ -27,7 +27,8 @@ func fioJSON() Importer {
 	}
 }
 
-// besideJSON reports whether lines of a text are none of JSON, which begin with a bracket, a quotation mark or blanks.
+// besideJSON reports whether a text has lines that are not JSON. Lines of JSON begin with a bracket, a quotation mark
+// or blanks.
 func besideJSON(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		if !bytes.ContainsAny(line[:1], "{}[]\" \t\r\n") {
@@ -37,12 +38,11 @@ func besideJSON(text []byte) bool {
 	return false
 }
 
-// readFio adds every group of jobs in fio's documents. Amend completes a measurement with what the importer knows
-// besides.
+// readFio adds every group of jobs in fio's documents. amend adds to a measurement what the importer knows in addition.
 func readFio(f file, d *runBuilder, amend func(*measurement)) error {
 	docs, err := d.parser.ParseBytes(f.data)
 	if len(docs) > 0 && fio.IsCutOff(err) {
-		// fio was ended while it printed a report of --status-interval, say.
+		// fio was ended while it printed a report, as with --status-interval.
 		d.warn(lab.Warning{Code: "import-left-out", Text: fmt.Sprintf("the last document in %s is left out: %v", f.name,
 			err)})
 		err = nil
@@ -69,7 +69,7 @@ func addDocument(f file, doc fio.Document, d *runBuilder, amend func(*measuremen
 	return nil
 }
 
-// fromGroup is the measurement that a group of fio's jobs made.
+// fromGroup makes the measurement of a group of fio's jobs.
 func fromGroup(f file, g fio.Group, doc fio.Document) measurement {
 	m := measurement{job: g.Name, engine: "fio", params: g.Params, ended: doc.Time, group: g, document: doc}
 	m.repetition = lab.Repetition{Values: g.Values, Latency: g.Latency, Seconds: g.Seconds, Start: g.Start,
@@ -82,7 +82,7 @@ func fromGroup(f file, g fio.Group, doc fio.Document) measurement {
 	return m
 }
 
-// host is where the jobs of a group ran, if that is one place.
+// host returns where the jobs of a group ran, if they ran in one place.
 func host(g fio.Group) string {
 	name := ""
 	for i, j := range g.Jobs {
@@ -94,7 +94,7 @@ func host(g fio.Group) string {
 	return name
 }
 
-// place is what the options say of what was measured.
+// place returns the measured place, as far as the options state it.
 func place(options map[string]string) lab.Place {
 	filename := options["filename"]
 	if dev := device(filename); dev != "" {
@@ -110,8 +110,8 @@ func place(options map[string]string) lab.Place {
 	return lab.Place{Kind: lab.Directory, Path: dir}
 }
 
-// series are the per-second figures that fio keeps for its steadystate option. They cover both directions together, so
-// they stand for a metric only where the group has one direction and one job.
+// series returns the per-second figures that fio keeps for its steadystate option. They cover both directions together,
+// so they describe a metric only if the group has one direction and one job.
 func series(g fio.Group) []lab.Series {
 	if len(g.Jobs) != 1 || g.Jobs[0].SteadyState == nil || len(g.Jobs[0].Directions) != 1 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// seeds adds every fixture whose path begins so.
+// seeds adds every fixture in a folder.
 func seeds(f *testing.F, folder string, add func(name string, data []byte)) {
 	f.Helper()
 	n := 0
@@ -35,8 +35,8 @@ func seeds(f *testing.F, folder string, add func(name string, data []byte)) {
 	}
 }
 
-// FuzzImport gives any bytes by any name to whatever importer they look like. What comes out is either an error of the
-// user's or a run that holds together.
+// FuzzImport imports any bytes under any name with the importer that recognises them. The result is either a usage
+// error or a consistent run.
 func FuzzImport(f *testing.F) {
 	seeds(f, "", func(name string, data []byte) { f.Add(name, data) })
 	f.Fuzz(func(t *testing.T, name string, data []byte) {

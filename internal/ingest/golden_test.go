@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// TestGolden imports fixtures of every format and compares all that came of it with testdata/golden.
+// TestGolden imports fixtures of every format and compares the complete results with testdata/golden.
 func TestGolden(t *testing.T) {
 	cases := []struct {
 		name  string
@@ -81,7 +81,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestFixturesUsed fails when a fixture is in no golden case, or a golden file has none.
+// TestFixturesUsed fails if a fixture is in no golden case, or a golden file has no fixture.
 func TestFixturesUsed(t *testing.T) {
 	source, err := os.ReadFile("golden_test.go")
 	if err != nil {
@@ -154,7 +154,7 @@ func importFiles(t *testing.T, files ...string) (lab.Run, *collected) {
 	return run, sink
 }
 
-// dump writes all of an import as lines that can be read and compared.
+// dump writes a complete import as lines that can be read and compared.
 func dump(run lab.Run, sink *collected) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "run %s, %s, of %s, repetitions %d, created %s, finished %s\n", run.Source, run.Status, run.Format,
@@ -206,8 +206,7 @@ func dump(run lab.Run, sink *collected) string {
 	return b.String()
 }
 
-// warnings writes those that imports give. Those of package validity have tests of their own there, and TestWarnings
-// here.
+// warnings writes the warnings of imports. Warnings of package validity have tests there, and TestWarnings here.
 func warnings(b *strings.Builder, indent string, all []lab.Warning) {
 	for _, w := range all {
 		if !strings.HasPrefix(w.Code, "import-") && w.Code != "workers-apart" && w.Code != "only-sent" {

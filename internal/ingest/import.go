@@ -19,18 +19,18 @@ import (
 	"github.com/headroom/headroom/internal/unpack"
 )
 
-// Import reads the named files, and all files of results below the named directories, as one run. Where a cell appears
+// Import reads the named files, and all files of results below the named directories, as one run. If a cell occurs
 // again, in the same file or another, it is the next repetition.
 //
-// The run that it returns has what the files said: format, times, targets, arms, cells, warnings. Its ID, label and
-// version are the caller's to fill in, and Created where no file said when it was made.
+// The returned run has the information in the files: format, times, targets, arms, cells, warnings. The caller sets its
+// ID, label and version, and Created if no file states its time.
 //
 // A file that can't be read, of no known format, or damaged makes the import fail with one lab.Usage error that names
 // all bad files. Below a directory, files of no known format are left out with a warning.
 //
-// Stages are a level of the run's arms, so that a load in one stage is no repetition of the same load in another.
-// Sources name their stages, or order names those of one source, which then begin where a load comes again or where
-// another host's prompt stands. Both at once are no use.
+// Stages are a level of the run's arms, so that a load in one stage is not a repetition of the same load in another.
+// Sources name their stages, or order names those of one source, which then begin where a load is repeated or at
+// another host's prompt. Both together are not supported.
 func Import(ctx context.Context, sources []Source, order []string, open Opener, sink Sink) (lab.Run, error) {
 	i := &importing{importers: Importers(), builder: newRunBuilder(sink), seen: map[uint64]struct{}{},
 		seed: maphash.MakeSeed()}
@@ -63,7 +63,7 @@ type importing struct {
 	builder   *runBuilder
 	reader    reader
 
-	// seen has a hash of every file: the same result twice is not two repetitions.
+	// seen has a hash of every file: a copy of a file is not a repetition.
 	seen map[uint64]struct{}
 	seed maphash.Seed
 
@@ -78,7 +78,7 @@ type importing struct {
 // maxListed bounds how many bad files an error names.
 const maxListed = 20
 
-// read imports one file. Only the sink's faults end the import; a bad file is remembered.
+// read imports one file. Only an error of the sink ends the import; a bad file is recorded.
 func (i *importing) read(f fs.File, name, path string, given bool) error {
 	err := i.readFile(f, name, path, given)
 	if s, ok := errors.AsType[*sinkError](err); ok {
@@ -95,7 +95,7 @@ func (i *importing) read(f fs.File, name, path string, given bool) error {
 	return nil
 }
 
-// reason takes the operation and the path from an error of the file system: the name stands before it already.
+// reason strips the operation and the path from an error of the file system: the message already has the name.
 func reason(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err.Error()
@@ -116,7 +116,7 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 		if b.data, err = source.cut(unpack.Text(b.data)); err != nil {
 			return err
 		}
-		rest = strings.NewReader("") // all of it is here
+		rest = strings.NewReader("") // all of it has been read
 	}
 	head := unpack.Text(b.data)
 	several := given && pasted.ByName(head) != nil
@@ -160,17 +160,17 @@ func (i *importing) readFile(f fs.File, name, path string, given bool) error {
 
 func isJSON(head []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")) }
 
-// way is an importer and what it reads of a text.
+// way is an importer and the part of a text that it reads.
 type way struct {
 	*Importer
 
 	of func(text []byte) []byte
-	// bare is set if of leaves out what the lines have in common, by which a text may look like results by chance.
+	// bare is set if of removes the common prefix of the lines, after which a text may look like results by chance.
 	bare bool
 }
 
-// ways returns the ways in which a file can be read by its head: as it is or without what stands before its lines or
-// around it; and, of a text, without what its lines have in common at their beginning.
+// ways returns the ways in which a file can be read, judged by its head: unchanged, or without prefixes of its lines or
+// JSON around it; and, for a text, without the common beginning of its lines.
 func (i *importing) ways(path string, head []byte, given bool) (all []way) {
 	imp, of := i.importerOf(path, head)
 	if imp != nil {
@@ -188,8 +188,8 @@ func (i *importing) ways(path string, head []byte, given bool) (all []way) {
 	return all
 }
 
-// best returns the way in which most values are found in a file, the later one of two that find as many. It returns nil
-// if there is none, or if none finds values and the file looks like results by chance.
+// best returns the way that finds most values in a file, the later one of two that find as many. It returns nil if
+// there is none, or if none finds values and the file looks like results by chance.
 func (i *importing) best(ways []way, one file) *way {
 	if len(ways) == 1 && !ways[0].bare {
 		return &ways[0]
@@ -219,8 +219,8 @@ func (i *importing) readAs(w way, one file) error {
 	return i.builder.together(func() error { return i.readText(one, *w.Importer) })
 }
 
-// readHosts reads a text with the results of several machines whose names stand before their lines, and reports whether
-// it is one. Machines without results are left out.
+// readHosts reads a text with the results of several machines whose names precede their lines, and reports whether it
+// is such a text. Machines without results are left out.
 func (i *importing) readHosts(one file, raw []byte) (read bool, err error) {
 	defer func() { i.builder.host = "" }()
 	var without []string
@@ -247,7 +247,7 @@ func (i *importing) readHosts(one file, raw []byte) (read bool, err error) {
 	return read, nil
 }
 
-// unrecognised returns why a file is refused that has no importer.
+// unrecognised returns why a file without an importer is refused.
 func (i *importing) unrecognised(head []byte) error {
 	if len(head) == 0 {
 		return errors.New("this file is empty")
@@ -262,7 +262,8 @@ func (i *importing) unrecognised(head []byte) error {
 	return errors.New("nothing in it looks like the results of a tool that headroom knows")
 }
 
-// ofMachine reports whether a text describes a machine: a snapshot, a kernel's configuration, or what commands print.
+// ofMachine reports whether a text describes a machine: a snapshot, a kernel's configuration, or the output of
+// commands.
 func ofMachine(text []byte) bool {
 	if bytes.Contains(text[:min(len(text), 4<<10)], []byte(`"headroom/facts/`)) {
 		return true
@@ -274,8 +275,8 @@ func ofMachine(text []byte) bool {
 	return err == nil
 }
 
-// readText reads what a tool printed into a text, and what others did, as a post in a forum has it. What can't be read
-// of one tool is left out if there are results of another.
+// readText reads a tool's results in a text, and those of other tools, as in a forum post. If one tool's results can't
+// be read they are left out, provided that there are results of another.
 func (i *importing) readText(f file, first Importer) error {
 	err := first.read(f, i.builder)
 	faults := []error{err}
@@ -298,8 +299,8 @@ func (i *importing) readText(f file, first Importer) error {
 	return nil
 }
 
-// importerOf returns the importer of a file by its head, and what it reads of the file: all, or what is left without
-// what stands before its lines or around it.
+// importerOf returns the importer of a file, judged by its head, and a function that returns the part of the file to
+// read: all, or the text without prefixes of its lines or JSON around it.
 func (i *importing) importerOf(path string, head []byte) (imp *Importer, of func([]byte) []byte) {
 	all := func(text []byte) []byte { return text }
 	imp = importerFor(i.importers, path, head)
@@ -355,7 +356,7 @@ func (i *importing) finish() (lab.Run, error) {
 	return run, nil
 }
 
-// formatsHint tells what could be read without the list of all formats.
+// formatsHint summarises the readable formats without listing them all.
 const formatsHint = "headroom import --help lists what is read: results of fio, iperf3, iperf 2, perftest, sockperf, netperf, " +
 	"pgbench, sysbench, dd, CrystalDiskMark and others, also from a terminal's text"
 

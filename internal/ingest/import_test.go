@@ -29,7 +29,7 @@ func fixture(t testing.TB, name string) []byte {
 	return data
 }
 
-// sources are the named files, each whole and of no stage.
+// sources returns the named files, each complete and without a stage.
 func sources(names ...string) []Source {
 	all := make([]Source, len(names))
 	for i, name := range names {
@@ -50,7 +50,7 @@ func importMap(t *testing.T, files map[string][]byte, names ...string) (lab.Run,
 	return run, sink, err
 }
 
-// TestBadFiles names every kind of bad file, with its place, and imports nothing.
+// TestBadFiles checks that the error names each kind of bad file and the position, and that nothing is imported.
 func TestBadFiles(t *testing.T) {
 	whole := fixture(t, "fio/fio-3.33-jsonplus-3jobs-group.json")
 	cases := []struct {
@@ -106,7 +106,8 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// TestAllBadFilesAtOnce lists them all, says how many more there are, and passes nothing on after the first.
+// TestAllBadFilesAtOnce checks that the error lists the bad files and how many more there are, and that nothing is
+// passed on after the first.
 func TestAllBadFilesAtOnce(t *testing.T) {
 	files := map[string][]byte{"good.json": fixture(t, "fio/fio-3.33-steadystate.json")}
 	names := []string{"missing.json"}
@@ -173,7 +174,7 @@ func warning(run lab.Run, code string) string {
 	return ""
 }
 
-// TestSameFileTwice is one repetition, and two files that differ in their time are two.
+// TestSameFileTwice checks that a copy is not a repetition, while files with different times are.
 func TestSameFileTwice(t *testing.T) {
 	doc := fixture(t, "fio/fio-3.33-steadystate.json")
 	later := bytes.Replace(doc, []byte(`"timestamp_ms" : 1`), []byte(`"timestamp_ms" : 2`), 1)
@@ -193,7 +194,7 @@ func TestSameFileTwice(t *testing.T) {
 	}
 }
 
-// TestEncodings reads the same report in every encoding as the same numbers, and keeps the bytes as they were.
+// TestEncodings checks that a report has the same numbers in every encoding, and that its bytes are kept unchanged.
 func TestEncodings(t *testing.T) {
 	plain := fixture(t, "crystaldiskmark/8.0.4.txt")
 	_, want, err := importMap(t, map[string][]byte{"r.txt": plain}, "r.txt")
@@ -247,7 +248,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestLargeFile reads a file much larger than the first look at it, plain and packed, between small ones.
+// TestLargeFile reads a file much larger than the head, plain and compressed, between small ones.
 func TestLargeFile(t *testing.T) {
 	doc := fixture(t, "fio/fio-3.33-steadystate.json")
 	large := append(bytes.Repeat([]byte("note: of no meaning\n"), 2000), doc...)
@@ -272,7 +273,7 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// fullSink can't take anything, like a disk without space.
+// fullSink rejects everything, like a disk without space.
 type fullSink struct{ err error }
 
 func (s fullSink) Raw(string, []byte) error        { return nil }
@@ -286,7 +287,7 @@ func TestSinkErrorEndsTheImport(t *testing.T) {
 	}
 }
 
-// TestCells puts repetitions together that differ in per-repetition options only.
+// TestCells checks that repetitions which differ only in per-repetition options share a cell.
 func TestCells(t *testing.T) {
 	doc := regexp.MustCompile(`(?m)^ *"filename" : .*\n`).ReplaceAllString(
 		string(fixture(t, "fio/fio-3.33-steadystate.json")), "")
@@ -332,7 +333,7 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestAbsentStaysAbsent takes lines away from a report and expects their values to be gone, not zero.
+// TestAbsentStaysAbsent removes lines of a report and expects their values to be absent, not zero.
 func TestAbsentStaysAbsent(t *testing.T) {
 	lines := strings.Split(string(fixture(t, "text/fio-3.42-write-normal.txt")), "\n")
 	_, whole, err := importMap(t, map[string][]byte{"all": []byte(strings.Join(lines, "\n"))}, "all")
@@ -371,7 +372,7 @@ func TestNothingGivenIsAnError(t *testing.T) {
 	}
 }
 
-// TestSniff asks importers in order, so that each fixture goes to its own.
+// TestSniff tries importers in order, and checks that each fixture is recognised by its own importer.
 func TestSniff(t *testing.T) {
 	found := map[string]bool{}
 	err := filepath.WalkDir("testdata", func(name string, d fs.DirEntry, err error) error {
@@ -402,7 +403,7 @@ func TestSniff(t *testing.T) {
 	}
 }
 
-// TestImpossibleValues leaves out a negative latency, and says so.
+// TestImpossibleValues checks that a negative latency is left out with a warning.
 func TestImpossibleValues(t *testing.T) {
 	doc := fixture(t, "fio/fio-3.33-steadystate.json")
 	damaged := bytes.Replace(doc, []byte(`"99.000000" : `), []byte(`"99.000000" : -`), 1)
@@ -428,8 +429,8 @@ func TestImpossibleValues(t *testing.T) {
 	}
 }
 
-// TestWarnings looks for what the checks of package validity say of imported numbers, and for a list of taints in every
-// warning, so that none is null in JSON.
+// TestWarnings checks the warnings of package validity about imported numbers, and that every warning has a list of
+// taints, so that none is null in JSON.
 func TestWarnings(t *testing.T) {
 	for name, want := range map[string]string{
 		"fio/fio-3.33-json-with-error-prefix.txt": "errors",

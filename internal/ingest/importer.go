@@ -9,20 +9,20 @@ import (
 
 // Importer reads the results of one tool.
 type Importer struct {
-	// Name is what a run calls its source: "fio", "clusterbuster".
+	// Name is the source's name in a run: "fio", "clusterbuster".
 	Name string
 	// Title is a line for lists and for errors.
 	Title string
-	// Units says in which units the tool prints, and whether its prefixes are of 1000 or of 1024.
+	// Units explains in which units the tool prints, and whether its prefixes are powers of 1000 or of 1024.
 	Units string
-	// Sniff says whether a file is this tool's. Name is the file's path as the user gave it, or below the directory
-	// that the user gave; head is its beginning, in UTF-8, all of it where it is shorter than 64 KiB.
+	// Sniff reports whether a file is this tool's. name is the file's path as the user gave it, or below the directory
+	// that the user gave; head is its beginning in UTF-8, or all of it if it is shorter than 64 KiB.
 	Sniff func(name string, head []byte) bool
 
 	read func(f file, d *runBuilder) error
-	// text is set if lines that people copy are read, whatever stands before and between them.
+	// text is set if the importer reads lines that people copy, with any text before and between them.
 	text bool
-	// alone reports whether a text that another importer has read is of this tool as well; nil for Sniff.
+	// alone reports whether a text that another importer has read is of this tool as well; nil to use Sniff.
 	alone func(text []byte) bool
 }
 
@@ -34,7 +34,7 @@ func (imp Importer) isAlso(f file) bool {
 	return imp.Sniff(f.path, f.data)
 }
 
-// Importers are asked in this order, so the special stand before the general.
+// Importers returns all importers in the order in which they are tried: the specific before the general.
 func Importers() []Importer {
 	importers := []Importer{
 		clusterBuster(),
@@ -51,9 +51,9 @@ func Importers() []Importer {
 	return append(append(importers, networkTexts()...), levelTable())
 }
 
-// headHas says whether all the words stand at the top of a file, where special tools name themselves. A file that
-// begins as fio's own JSON has none of them and is not searched: with ten thousand such files it would cost a twentieth
-// of the import.
+// headHas reports whether all the words occur at the top of a file, where special tools name themselves. A file that
+// begins as fio's own JSON has none of them and is not searched: with ten thousand such files that would cost a
+// twentieth of the import.
 func headHas(head []byte, words ...string) bool {
 	inside := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("{")), " \r\n\t")
 	if bytes.HasPrefix(inside, []byte(`"fio version"`)) {
@@ -68,7 +68,7 @@ func headHas(head []byte, words ...string) bool {
 	return true
 }
 
-// importerFor finds the importer of a file; nil when there is none.
+// importerFor finds the importer of a file; nil if there is none.
 func importerFor(importers []Importer, name string, head []byte) *Importer {
 	for i := range importers {
 		if importers[i].Sniff(name, head) {

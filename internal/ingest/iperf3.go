@@ -10,13 +10,14 @@ import (
 	"github.com/headroom/headroom/internal/load/iperf3"
 )
 
-// iperf3JSON reads what iperf3 prints with --json or --json-stream, at its client or its server. It begins so:
+// iperf3JSON reads the output of iperf3 with --json or --json-stream, from its client or its server. It begins like
+// this:
 //
 //	{
 //		"start":	{
 //			"connected":	[{
 //
-// or so:
+// or like this:
 //
 //	{"event":"start","data":{"connected":[{"socket":5,"local_host":"192.0.2.1",…
 func iperf3JSON() Importer {
@@ -48,13 +49,13 @@ func readIperf3(f file, d *runBuilder) error {
 	return nil
 }
 
-// seenTest is one that was added, and its file.
+// seenTest is a test that was added, and its file.
 type seenTest struct {
 	iperf3.Result
 	file string
 }
 
-// addIperf3 adds one test. Amend fills in the fields that the document does not have.
+// addIperf3 adds one test. amend sets fields that the document does not have.
 func addIperf3(f file, r iperf3.Result, d *runBuilder, amend func(*measurement)) error {
 	for _, seen := range d.tests[r.Cookie] {
 		if r.Same(seen.Result) {
@@ -97,7 +98,7 @@ func iperf3Job(r iperf3.Result) string {
 	return name
 }
 
-// iperf3Params are the options that the test was started with, by their long names.
+// iperf3Params returns the options with which the test was started, by their long names.
 func iperf3Params(r iperf3.Result) map[string]string {
 	params := map[string]string{}
 	set := func(name, value string, printed bool) {

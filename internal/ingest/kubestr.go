@@ -10,7 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// kubestr reads what "kubestr fio -o json" prints: a document of fio with the volume that it ran on. It begins so:
+// kubestr reads the output of "kubestr fio -o json": a document of fio with the volume that it ran on. It begins like
+// this:
 //
 //	{
 //	  "size": "100Gi",
@@ -27,7 +28,7 @@ func kubestr() Importer {
 	}
 }
 
-// readKubestr reads one document after the other. kubestr prints lines on its progress before each.
+// readKubestr reads one document after the other. kubestr prints progress lines before each.
 func readKubestr(f file, d *runBuilder) error {
 	begin := bytes.IndexByte(f.data, '{')
 	if begin < 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/ingesttest"
 )
 
-// TestMemoryIsFlat imports 500 documents and 5,000 and compares how much memory was in use at most.
+// TestMemoryIsFlat compares the peak memory of importing 500 documents and 5,000.
 func TestMemoryIsFlat(t *testing.T) {
 	small, large := peakHeap(t, 500), peakHeap(t, 5000)
 	figure.Record(t, figure.Figure{Name: "import/heap/500", Unit: "B", Center: float64(small), Better: figure.Lower,
@@ -24,7 +24,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 }
 
-// peakHeap is the most memory in use that a look after every 100th repetition finds.
+// peakHeap returns the highest memory use, sampled after every 100th repetition.
 func peakHeap(t *testing.T, n int) uint64 {
 	t.Helper()
 	tree := ingesttest.NewTree(n, 7)

@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/load/sockperf"
 )
 
-// networkTexts are the importers of what generators of network load print for people.
+// networkTexts returns the importers of the output for people of network load generators.
 func networkTexts() []Importer {
 	all := []Importer{iperfText()}
 	for _, one := range []struct {
@@ -45,7 +45,7 @@ func networkTexts() []Importer {
 	return all
 }
 
-// addPasted adds what was read of pasted text, and warns of what was not.
+// addPasted adds the results of pasted text, and warns of results that could not be read.
 func addPasted(f file, title, engine string, all []pasted.Result, left []pasted.Left, d *runBuilder) error {
 	if len(left) > 0 {
 		first := fmt.Sprintf("line %d: %s", f.before+left[0].Line, left[0].Reason)
@@ -80,7 +80,7 @@ func addPasted(f file, title, engine string, all []pasted.Result, left []pasted.
 	return nil
 }
 
-// iperfText reads what iperf3 and iperf 2 print for people.
+// iperfText reads the output for people of iperf3 and iperf 2.
 func iperfText() Importer {
 	return Importer{
 		Name:  "iperf-text",
@@ -129,8 +129,8 @@ func readIperfText(f file, d *runBuilder) error {
 	return nil
 }
 
-// interleaved returns what stands before the lines of two hosts whose results came at the same time, as pdsh has them:
-// which stream is whose can't be told from the lines. It is nil where one follows the other.
+// interleaved returns the line prefixes, as pdsh adds them, of two hosts whose output is mixed: the lines do not show
+// which stream belongs to which host. It returns nil if the outputs follow each other.
 func interleaved(text []byte) []string {
 	var seen []string
 	last := ""
@@ -149,7 +149,7 @@ func interleaved(text []byte) []string {
 	return nil
 }
 
-// leftOut warns of the numbers of lines with rates that are not understood.
+// leftOut warns of the lines with rates that were not understood, by number.
 func (d *runBuilder) leftOut(f file, lost []int) {
 	if len(lost) > 0 {
 		d.warn(lab.Warning{Code: "import-left-out",

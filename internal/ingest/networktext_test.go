@@ -32,7 +32,7 @@ func TestNetworkTextCarriers(t *testing.T) {
 	}
 }
 
-// TestNetworkTextRefused names the format that is recognised, and the way out.
+// TestNetworkTextRefused checks that refusals name the recognised format, and what to do instead.
 func TestNetworkTextRefused(t *testing.T) {
 	const row = "[  5]   0.00-10.04  sec  1.09 GBytes   938 Mbits/sec                  receiver\n"
 	for text, want := range map[string]string{
@@ -55,7 +55,7 @@ func TestNetworkTextRefused(t *testing.T) {
 	}
 }
 
-// TestSameTestOnce counts a test once whose client and server were both imported.
+// TestSameTestOnce checks that a test counts once if both its client and its server were imported.
 func TestSameTestOnce(t *testing.T) {
 	server, err := os.ReadFile("../load/iperf3/testdata/iperf3-3.12-server-bidir.json")
 	if err != nil {
@@ -77,8 +77,8 @@ func TestSameTestOnce(t *testing.T) {
 	t.Errorf("no warning about it: %+v", run.Warnings)
 }
 
-// TestTestInTwoForms counts a test once that a table and JSON have, in one file or two, and not two tests that print
-// the same figures alike.
+// TestTestInTwoForms checks that a test counts once if it is in a table and in JSON, in one file or two, and that two
+// tests with equal figures in the same form count twice.
 func TestTestInTwoForms(t *testing.T) {
 	table, err := os.ReadFile("../load/perftest/testdata/4.5-write_bw-n200-s4096.txt")
 	if err != nil {
@@ -108,7 +108,7 @@ func TestTestInTwoForms(t *testing.T) {
 	}
 }
 
-// TestSeveralKubestr reads each document of kubestr in a file.
+// TestSeveralKubestr reads several documents of kubestr in one file.
 func TestSeveralKubestr(t *testing.T) {
 	document := fixture(t, "kubestr/fio.json")
 	_, one, err := importMap(t, map[string][]byte{"a.json": document}, "a.json")

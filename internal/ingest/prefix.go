@@ -11,17 +11,17 @@ import (
 	"github.com/headroom/headroom/internal/load/pasted"
 )
 
-// What carries results puts something before each of their lines (pasted.WithoutPrefix), or JSON around them:
+// Carriers of results put something before each of their lines (pasted.WithoutPrefix), or JSON around them:
 //
 //	{"log":"Starting 10 threads\n","stream":"stdout", …}      Docker's json-file
 //	{"kind": "ConfigMap", "data": {"result.json": "{\n …      a document in a string
-//	INFO - {'fio version': 'fio-3.7', 'direct': True, …}      Python, which prints what it read of JSON
+//	INFO - {'fio version': 'fio-3.7', 'direct': True, …}      Python printing parsed JSON
 
-// mostCarriers is how many of these may be around each other.
+// mostCarriers is how many carriers may be nested.
 const mostCarriers = 6
 
-// withoutCarriers returns text without what stands before all of its lines, and without JSON around it. The lines keep
-// their numbers, but in JSON.
+// withoutCarriers returns text without common prefixes of its lines, and without JSON around it. Lines keep their
+// numbers, except those inside JSON.
 func withoutCarriers(text []byte) []byte {
 	for range mostCarriers {
 		next := pasted.WithoutPrefix(text)
@@ -39,8 +39,8 @@ func withoutCarriers(text []byte) []byte {
 	return text
 }
 
-// withinJSON returns the text that JSON has in strings: in the objects of a log, one a line, or in a document with the
-// JSON of fio or iperf3 in a string; nil if there is none.
+// withinJSON returns the text in strings of JSON: in the objects of a log, one a line, or in a document with the JSON
+// of fio or iperf3 in a string; nil if there is none.
 func withinJSON(text []byte) []byte {
 	start := bytes.TrimSpace(text)
 	log := bytes.HasPrefix(start, []byte(`{"log":`))
@@ -89,7 +89,7 @@ func stringsIn(value any) (all []string) {
 	return all
 }
 
-// pythonStart is where Python's form of a document begins.
+// pythonStart matches the beginning of a document in Python's notation.
 var pythonStart = regexp.MustCompile(`\{\s*u?'[\w ]+'\s*:`)
 
 // fromPython returns the JSON of documents of fio and of iperf3 that Python printed, each on a line; nil if there are
@@ -118,7 +118,8 @@ func fromPython(text []byte) []byte {
 	return all
 }
 
-// pythonLiteral writes as JSON what Python prints of a dictionary, up to its last brace, and returns what is behind.
+// pythonLiteral converts a dictionary printed by Python to JSON, up to its last brace, and returns the rest of the
+// text.
 func pythonLiteral(text []byte) (document, rest []byte) {
 	words := map[string]string{"True": "true", "False": "false", "None": "null", "nan": "null", "inf": "null", "u": ""}
 	brackets := map[byte]byte{'(': '[', ')': ']'}
@@ -160,7 +161,7 @@ func pythonLiteral(text []byte) (document, rest []byte) {
 	return document, nil
 }
 
-// pythonString reads a string of Python, and returns how long it is there.
+// pythonString reads a string literal of Python, and returns its length in the text.
 func pythonString(text []byte) (value string, length int) {
 	var b []byte
 	for i := 1; i < len(text); i++ {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// carriers put something before each line of a text, or around it, as programs and people do. The text has a newline at
-// its end.
+// carriers put something before each line of a text, or around it, as programs and people do. The text ends with a
+// newline.
 func carriers() map[string]func(text string) string {
 	each := func(prefix func(n int) string, suffix string) func(string) string {
 		return func(text string) string {
@@ -128,7 +128,7 @@ func TestCarriers(t *testing.T) {
 	}
 }
 
-// valuesOf returns what an import reads of a file with such a text.
+// valuesOf returns the values that an import reads from a file with this text.
 func valuesOf(t *testing.T, name, text string) string {
 	t.Helper()
 	sink := &collected{}
@@ -147,8 +147,8 @@ func valuesOf(t *testing.T, name, text string) string {
 	return strings.Join(all, "; ")
 }
 
-// TestLinesOfSeveralMachines checks that results whose lines have the names of several machines are those machines',
-// whether one follows the other or not, that machines without results are named, and that a copy of the file is left
+// TestLinesOfSeveralMachines checks that results whose lines begin with the names of several machines are assigned to
+// those machines, whether mixed or not, that machines without results are named, and that a copy of the file is left
 // out.
 func TestLinesOfSeveralMachines(t *testing.T) {
 	text, err := os.ReadFile("testdata/text/fio-3.42-write-normal.txt")
@@ -194,7 +194,7 @@ func TestLinesOfSeveralMachines(t *testing.T) {
 	}
 }
 
-// TestTablesKeepTheirColumns checks that a column of a table is no prefix.
+// TestTablesKeepTheirColumns checks that a column of a table is not taken for a prefix.
 func TestTablesKeepTheirColumns(t *testing.T) {
 	for _, table := range []string{"rw,bs,IOPS\nrandread,4k,100\nrandread,4k,110\nrandread,4k,120\n",
 		"time,rw,IOPS\n10:00:01,randread,100\n10:00:02,randread,110\n10:00:03,randread,120\n"} {
@@ -214,15 +214,15 @@ func FuzzWithoutCarriers(f *testing.F) {
 		if !bytes.Contains(text, []byte("{")) && lines(got) != lines(text) {
 			t.Errorf("%q became %q, which has other lines", text, got)
 		}
-		// Characters count, since a byte that is none in a JSON string becomes the three of U+FFFD.
+		// Count characters, since an invalid byte in a JSON string becomes the three bytes of U+FFFD.
 		if utf8.RuneCount(got) > utf8.RuneCount(text) {
 			t.Errorf("%q became %q", text, got)
 		}
 	})
 }
 
-// TestCutReports checks a file that ends within a report, because fio was killed. The last whole report counts, with a
-// warning.
+// TestCutReports checks a file that ends within a report, because fio was killed. The last complete report counts, with
+// a warning.
 func TestCutReports(t *testing.T) {
 	file := "fio/fio-3.33-status-interval-multi-doc.txt"
 	text, err := os.ReadFile("testdata/" + file)

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// printedTexts are the importers of what tools print for people.
+// printedTexts returns the importers of tools' output for people.
 func printedTexts() (importers []Importer) {
 	for _, kind := range printed.Kinds() {
 		format := sync.OnceValue(kind.Format) // the patterns are compiled when they are used
@@ -40,7 +40,7 @@ func readPrinted(f file, kind printed.Kind, format *printed.Format, d *runBuilde
 	for _, r := range text.Results {
 		m := measurement{job: r.Job, engine: format.Engine, params: r.Params, levels: r.Levels, place: r.Place,
 			paramsComplete: r.Named, line: r.Line}
-		if tool, _, _ := strings.Cut(kind.Name, "-"); tool != format.Engine { // it ran another
+		if tool, _, _ := strings.Cut(kind.Name, "-"); tool != format.Engine { // it ran another tool
 			m.facts = append(m.facts, lab.Fact{Key: "import.tool", Value: tool, Source: f.name})
 		}
 		for _, fact := range r.Facts {

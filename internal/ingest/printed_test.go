@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// mixedText has results of three tools, as a post in a forum has them, of two stages.
+// mixedText returns results of three tools, as in a forum post, in two stages.
 func mixedText(rate int) string {
 	return fmt.Sprintf(`root@a:~# hdparm -tT /dev/sda
 /dev/sda:
@@ -25,7 +25,8 @@ t: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 19:12:30 2026
 `, rate, rate)
 }
 
-// TestSeveralToolsInOneText reads all of them in the order of the lines, since a stage begins where a load comes again.
+// TestSeveralToolsInOneText checks that all results are read in the order of the lines, since a stage begins where a
+// load is repeated.
 func TestSeveralToolsInOneText(t *testing.T) {
 	run, sink, err := importMap(t, map[string][]byte{"post.txt": []byte(mixedText(100))}, "post.txt")
 	if err != nil || len(sink.repetitions) != 3 || run.Format != "dd+fio-text+hdparm" {
@@ -59,7 +60,7 @@ func TestSeveralToolsInOneText(t *testing.T) {
 	}
 }
 
-// TestOneToolThatCannotBeRead leaves it out where another can.
+// TestOneToolThatCannotBeRead checks that it is left out if another tool's results can be read.
 func TestOneToolThatCannotBeRead(t *testing.T) {
 	text := "root@a:~# dd if=/dev/sda of=/dev/sdb\n1000 bytes (1.0 kB) copied, 1 s, 1.0 kB/s\n" +
 		"root@a:~# fio --name=t --rw=randread --bs=4k\nt: (groupid=0, jobs=1): err= 0: pid=1: Fri Nov 20 19:12:30 2026\n" +
@@ -71,7 +72,7 @@ func TestOneToolThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestKnownButNotRead checks that a refusal names the format and the way out.
+// TestKnownButNotRead checks that a refusal names the format and what to do instead.
 func TestKnownButNotRead(t *testing.T) {
 	for text, want := range map[string]string{
 		"Version  1.97       ------Sequential Output------\nx 8G 740\n": "this looks like bonnie++'s output, which " +

@@ -18,9 +18,9 @@ import (
 //	2024-12-08 04:38:21 migration active, transferred 656.7 MiB of 8.0 GiB VM-state, 813.8 MiB/s
 //	2024-12-08 04:38:27 average migration speed: 1.1 GiB/s - downtime 86 ms
 //
-// The first line is there only where the cluster's options name a network for it. The average counts pages of zeros,
-// which nobody sends, so that it is no speed of the network. Source: QemuMigrate.pm of qemu-server, and the log of a
-// field report; the fixtures are made after it.
+// The first line exists only if the cluster's options name a network for it. The average counts pages of zeros, which
+// are not sent, so it is not a speed of the network. Source: QemuMigrate.pm of qemu-server, and the log of a field
+// report; the fixtures are modelled on it.
 func proxmoxMigration() Importer {
 	return Importer{
 		Name:  "proxmox",
@@ -53,7 +53,7 @@ func readProxmoxMigration(f file, d *runBuilder) error {
 		if parts == nil {
 			continue // "TASK OK"
 		}
-		at, err := time.Parse(time.DateTime, parts[1]) // the node's own time, whose zone it does not say
+		at, err := time.Parse(time.DateTime, parts[1]) // the node's local time, without its zone
 		if err != nil {
 			continue
 		}
@@ -111,7 +111,7 @@ func readProxmoxMigration(f file, d *runBuilder) error {
 	return d.add(m)
 }
 
-// migrationWarnings say what to doubt of a migration, and of what it went over.
+// migrationWarnings returns the warnings about a migration, and about its network.
 func migrationWarnings(network, fault string) []lab.Warning {
 	var all []lab.Warning
 	if fault != "" {
@@ -129,14 +129,14 @@ func migrationWarnings(network, fault string) []lab.Warning {
 
 func withoutSpace(text string) string { return strings.ReplaceAll(text, " ", "") }
 
-// speedLog are the speeds that a log tells of, by the second.
+// speedLog are the speeds in a log, by the second.
 type speedLog struct {
 	first time.Time
 	last  int
 	bits  map[int]float64
 }
 
-// maxLogSeconds is of how many seconds a series is made: a day.
+// maxLogSeconds is the maximum length of a series: a day.
 const maxLogSeconds = 86400
 
 func (l *speedLog) add(at time.Time, bits float64) {
@@ -148,7 +148,7 @@ func (l *speedLog) add(at time.Time, bits float64) {
 	}
 }
 
-// series has a value each second. One that the log leaves out has the speed of the line after it, which is the mean
+// series returns a value for each second. A second that the log omits has the speed of the next line, which is the mean
 // since the line before.
 func (l *speedLog) series() (s lab.Series, mean float64) {
 	if len(l.bits) == 0 {

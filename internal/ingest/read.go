@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// headSize is what an importer sees of a file to know it by. fio prints its notes before its JSON, and a pasted
-	// page may have much before the first command line.
+	// headSize is how much of a file an importer sees to recognise it. fio prints its notes before its JSON, and a
+	// pasted page may have much text before the first command line.
 	headSize = 64 << 10
-	// maxFile bounds what is read into memory; the largest results known, ClusterBuster's with the cluster's objects in
-	// them, have some tens of megabytes.
+	// maxFile bounds the size of a file in memory. The largest known results, ClusterBuster's with the cluster's
+	// objects in them, have some tens of megabytes.
 	maxFile = 1 << 30
 )
 
@@ -24,7 +24,7 @@ type reader struct {
 	plain, unpacked buffer
 }
 
-// begin reads the head of a file. The rest is for finish.
+// begin reads the head of a file. finish reads the rest.
 func (r *reader) begin(f io.Reader) (b *buffer, rest io.Reader, err error) {
 	if err := r.plain.begin(f); err != nil {
 		return nil, nil, err
@@ -55,7 +55,7 @@ func (b *buffer) begin(r io.Reader) error {
 	return err
 }
 
-// finish reads what follows the head.
+// finish reads the file after the head.
 func (b *buffer) finish(r io.Reader) error {
 	if len(b.data) < headSize {
 		return nil

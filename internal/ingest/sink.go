@@ -2,18 +2,19 @@ package ingest
 
 import "github.com/headroom/headroom/internal/lab"
 
-// Sink takes what an import reads, while it reads. An error from it ends the import.
+// Sink receives the results of an import while it reads. An error from it ends the import.
 //
-// When Import returns an error, nothing of what the sink was given may be kept: an import is all or nothing.
+// If Import returns an error, the sink must discard everything: an import is all or nothing.
 type Sink interface {
-	// Raw is given every file that results were read from, once, before the repetitions that name it in
-	// Repetition.Raw. Data is the file's bytes, unpacked where it was compressed; they are valid only during the call.
+	// Raw is called once for every file with results, before the repetitions that name it in Repetition.Raw. data is
+	// the file's bytes, unpacked if it was compressed; they are valid only during the call.
 	Raw(name string, data []byte) error
-	// Repetition is given the repetitions in the order of the files. Their cells are in the run that Import returns.
+	// Repetition is called for the repetitions in the order of the files. Their cells are in the run that Import
+	// returns.
 	Repetition(rep lab.Repetition) error
 }
 
-// discardSink is the sink once a file has proved bad: the others are still checked, so that all bad ones can be named.
+// discardSink replaces the sink after a bad file: the other files are still checked, so that all bad ones can be named.
 type discardSink struct{}
 
 func (discardSink) Raw(string, []byte) error        { return nil }

@@ -9,16 +9,16 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Source is a file or a directory that the user named, and what he says of it.
+// Source is a file or a directory that the user named, with the user's description of it.
 type Source struct {
 	Name string
-	// Stage that all of it belongs to; empty where the user named none.
+	// Stage that all of it belongs to; empty if the user named none.
 	Stage string
-	// First and Last are the lines that are read, from 1, both included; zeros stand for all of them.
+	// First and Last are the lines to read, from 1, both included; zeros mean all lines.
 	First, Last int
 }
 
-// String is the source as the user gave it.
+// String returns the source as the user gave it.
 func (s Source) String() string {
 	if s.First == 0 {
 		return s.Name
@@ -26,7 +26,7 @@ func (s Source) String() string {
 	return fmt.Sprintf("%s:%d-%d", s.Name, s.First, s.Last)
 }
 
-// cut leaves the source's lines of a file.
+// cut returns the source's lines of a file.
 func (s Source) cut(data []byte) ([]byte, error) {
 	if s.First == 0 {
 		return data, nil
@@ -49,25 +49,24 @@ func (s Source) cut(data []byte) ([]byte, error) {
 	return nil, fmt.Errorf("expected lines %d to %d, found %d lines", s.First, s.Last, n)
 }
 
-// staging gives measurements their stages: that of their source, or one after the other in the order of a page, where a
-// new stage begins with a load that the present one has already, or at the prompt of another host.
+// staging assigns stages to measurements: the stage of their source, or stages in the order of a page. On a page a new
+// stage begins with a load that the current stage already has, or at the prompt of another host.
 //
-// What headings say is not read. They are prose: "IPoIB multipath" may stand above a paragraph that quotes another
-// measurement.
+// Headings are not read. They are prose: "IPoIB multipath" may be above a paragraph that quotes another measurement.
 type staging struct {
-	// source is that of the file at hand.
+	// source of the current file.
 	source Source
-	// order has the names of the stages of one page; nil where sources name theirs, or where there are none.
+	// order has the names of the stages of one page; nil if sources name their stages, or if there are none.
 	order []string
 
 	begun []begunStage
-	seen  map[string]bool // the loads of the stage at hand
+	seen  map[string]bool // the loads of the current stage
 	host  string
-	// number of the stage at hand is known by its loads, not by its name: there may be more stages than names.
+	// number of the current stage. It is identified by its loads, not by its name: there may be more stages than names.
 	at int
 }
 
-// begunStage is a stage of which something was read.
+// begunStage is a stage with at least one measurement.
 type begunStage struct {
 	name, from string
 	loads      int
@@ -75,8 +74,7 @@ type begunStage struct {
 
 func (s *staging) used() bool { return s.order != nil || s.source.Stage != "" }
 
-// levels are those of a measurement with its stage among them. Load is what tells loads apart, where says where it
-// stands.
+// levels returns a measurement's levels with its stage added. load identifies the load, where is its position.
 func (s *staging) levels(m measurement, load, where string) map[string]string {
 	if !s.used() {
 		return m.levels
@@ -99,7 +97,7 @@ func (s *staging) inOrder(m measurement, load, where string) {
 	elsewhere := s.host != "" && m.host != "" && s.host != m.host
 	if len(s.begun) == 0 || s.seen[load] || elsewhere {
 		s.at = len(s.begun)
-		name := fmt.Sprintf("stage %d", s.at+1) // it is an error if there is no name for it, see check
+		name := fmt.Sprintf("stage %d", s.at+1) // without a name for it there is an error, see check
 		if s.at < len(s.order) {
 			name = s.order[s.at]
 		}
@@ -120,8 +118,7 @@ func (s *staging) named(where string) {
 	}
 }
 
-// check refuses what would have to be guessed: another number of stages than of names, and a stage of which nothing was
-// read.
+// check refuses ambiguous input: numbers of stages and of names that differ, and a stage without measurements.
 func (s *staging) check(sources []Source) error {
 	if s.order != nil && len(s.begun) != len(s.order) {
 		var found []string
@@ -148,7 +145,7 @@ func (s *staging) check(sources []Source) error {
 	return nil
 }
 
-// stages are those of the run, in the order in which they began.
+// stages returns the run's stages in the order in which they began.
 func (s *staging) stages() []lab.Stage {
 	var all []lab.Stage
 	for _, b := range s.begun {

@@ -28,7 +28,7 @@ func importPage(t *testing.T, order []string, sources ...Source) (lab.Run, *coll
 	return run, sink, err
 }
 
-// loads of each stage, in its order.
+// loads returns the loads of each stage, in their order.
 func loads(run lab.Run) map[string][]string {
 	all := map[string][]string{}
 	for _, a := range run.Arms {
@@ -43,8 +43,8 @@ func loads(run lab.Run) map[string][]string {
 	return all
 }
 
-// The stages of one page are distinguished by loads that come again, and the same lines, named one by one, are the same
-// stages.
+// The stages of one page are distinguished by repeated loads. Importing the same lines with one source per stage gives
+// the same stages.
 func TestStagesOfAPage(t *testing.T) {
 	inOrder, sink, err := importPage(t, names(), Source{Name: page})
 	if err != nil {
@@ -104,7 +104,7 @@ func TestStagesOfAPage(t *testing.T) {
 	}
 }
 
-// What would have to be guessed is refused, with what was found.
+// Ambiguous input is refused, with what was found.
 func TestStagesAreNotGuessed(t *testing.T) {
 	for name, c := range map[string]struct {
 		order   []string
@@ -141,8 +141,8 @@ func TestStagesAreNotGuessed(t *testing.T) {
 	}
 }
 
-// Another host's prompt begins a stage, though its loads are new; another file of the same stage does not, and a load
-// that a named stage has already is its next repetition.
+// Another host's prompt begins a stage, even with new loads. Another file of the same stage does not, and a load that a
+// named stage already has is its next repetition.
 func TestWhatBeginsAStage(t *testing.T) {
 	one := func(host, bs string) string {
 		return "root@" + host + ":/srv# fio --name=a --rw=read --bs=" + bs +
@@ -187,7 +187,7 @@ func TestLinesAreCut(t *testing.T) {
 	}
 }
 
-// Whatever a page holds, either it has as many stages as names, each with something in it, or it is the user's error.
+// For any page there are either as many stages as names, none of them empty, or a usage error.
 func FuzzStages(f *testing.F) {
 	data, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(page)))
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// levelTable reads tables that people keep of results: a line for each load, its parameters in columns that are called
-// as fio calls them, its figures in columns that end in their unit. A level of a factor has a column of its own, or
-// stands in the titles of the figures. Of each way three lines:
+// levelTable reads tables of results that people keep: a line for each load, with its parameters in columns named as in
+// fio, and its figures in columns whose titles end in the unit. A level of a factor is in a separate column, or in the
+// titles of the figures. Three lines of each form:
 //
 //	rw,bs,iodepth,guest:iothreads,IOPS,p99 us
 //	randread,4k,1,0,9120,230
@@ -52,16 +52,16 @@ func levelTable() Importer {
 	}
 }
 
-// table is what the first line of a table says.
+// table is the parsed first line of a table.
 type table struct {
 	separator rune
 	columns   []tableColumn
-	// unknown are the titles that mean nothing here.
+	// unknown are the titles without a known meaning.
 	unknown []string
-	// head is the line of the titles; ended is set behind the last line of the table.
+	// head is the line of the titles; ended is set after the last line of the table.
 	head  int
 	ended bool
-	// comma is what a comma in its numbers is.
+	// comma is the meaning of a comma in its numbers.
 	comma printed.Comma
 }
 
@@ -69,13 +69,14 @@ type table struct {
 type tableColumn struct {
 	title string
 	kind  columnKind
-	// name is that of a parameter or of a factor.
+	// name of a parameter or of a factor.
 	name string
-	// direction, quantity and perUnit are a figure's: read, write or empty for that of the load; "iops", "bandwidth" or
-	// a statistic of latency. unit is its name in the title.
+	// direction, quantity and unit describe a figure. The direction is read or write, or empty for the load's own; the
+	// quantity is "iops", "bandwidth" or a statistic of latency. unit is its name in the title, perUnit the factor to
+	// base units.
 	direction, quantity, unit string
 	perUnit                   float64
-	// levels stand in the title of a figure.
+	// levels in the title of a figure.
 	levels map[string]string
 }
 
@@ -87,7 +88,7 @@ const (
 	ofHost
 	ofLevel
 	ofFigure
-	ofNothing // counts the lines, or says what somebody thought of them
+	ofNothing // line numbers, or people's remarks
 )
 
 func (t *table) has(kinds ...columnKind) bool {
@@ -97,7 +98,7 @@ func (t *table) has(kinds ...columnKind) bool {
 func (t *table) loads() bool   { return t.has(ofParameter, ofJob) }
 func (t *table) figures() bool { return t.has(ofFigure) }
 
-// readTableHead reads the first line that is no remark; of a page in Markdown the first line of its first table.
+// readTableHead reads the first line that is not a comment; in Markdown the first line of the first table.
 func readTableHead(data []byte) (*table, error) {
 	t := &table{separator: ','}
 	var first string
@@ -139,7 +140,7 @@ func readTableHead(data []byte) (*table, error) {
 	return t, nil
 }
 
-// markdownFields parts a line of a table in Markdown.
+// markdownFields splits a line of a table in Markdown.
 func markdownFields(line string) []string {
 	return strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 }
@@ -150,8 +151,8 @@ type tableRow struct {
 	fields []string
 }
 
-// rows returns the lines below the head. A table in Markdown ends at the first line that is none of it; what follows is
-// in more, if it has another table.
+// rows returns the lines below the head. A table in Markdown ends at the first other line; if another table follows,
+// more is its line.
 func (t *table) rows(data []byte) (rows []tableRow, more int, err error) {
 	if t.separator == '|' {
 		n := 0
@@ -191,7 +192,7 @@ func (t *table) rows(data []byte) (rows []tableRow, more int, err error) {
 	}
 }
 
-// metric that a figure is about, by the direction of its load.
+// metric returns the metric of a figure, given the direction of its load.
 func (c *tableColumn) metric(direction string) string {
 	switch c.quantity {
 	case "iops":
@@ -302,7 +303,7 @@ func (t *table) row(fields []string) ([]measurement, error) {
 	return found, nil
 }
 
-// fioSpelling writes a parameter as fio has it. To fio 4KiB are 4000 bytes; who writes a table means 4096.
+// fioSpelling writes a parameter in fio's notation. In fio 4KiB means 4000 bytes; authors of tables mean 4096.
 func fioSpelling(name, text string) string {
 	switch {
 	case name == "rw":
@@ -316,7 +317,7 @@ func fioSpelling(name, text string) string {
 	return text
 }
 
-// directionOf is what a pattern of fio does; empty where it does both, or is not said.
+// directionOf returns the direction of a fio pattern; empty if it has both, or is not given.
 func directionOf(rw string) (string, error) {
 	directions := fio.Directions(rw)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What a table says in another way than expected is refused with its line and column.
+// An unexpected value in a table is refused with its line and column.
 func TestTablesThatAreRefused(t *testing.T) {
 	for want, text := range map[string]string{
 		`found "threads"`:                             "rw,bs,threads,IOPS\nread,4k,1,100\n",
@@ -28,7 +28,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 	}
 }
 
-// A table without a load or without figures is none that is known: below a directory it is left out.
+// A table without a load or without figures has no known format: below a directory it is left out.
 func TestTablesOfOtherThings(t *testing.T) {
 	for _, text := range []string{"time,value\n1,2\n", "rw,bs\nread,4k\n", "0, 100, 0, 4096\n", "IOPS\n100\n"} {
 		_, _, err := importMap(t, map[string][]byte{"d/t.csv": []byte(text)}, "d/t.csv")
@@ -86,7 +86,7 @@ func TestFormsOfTables(t *testing.T) {
 	}
 }
 
-// TestSecondTable checks that a second table is named.
+// TestSecondTable checks that the warning names a second table.
 func TestSecondTable(t *testing.T) {
 	const one = "| rw | IOPS |\n|--|--|\n| read | 5 |\n"
 	run, sink, err := importMap(t, map[string][]byte{"t.md": []byte(one + "\nand\n\n" + one)}, "t.md")

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// parameterNames are what people call fio's parameters, and their names in fio.
+// parameterNames maps common names of fio's parameters to their names in fio.
 func parameterNames() map[string]string {
 	return map[string]string{
 		"rw": "rw", "readwrite": "rw", "operation": "rw", "pattern": "rw", "bs": "bs", "blocksize": "bs",
@@ -26,7 +26,7 @@ func parameterNames() map[string]string {
 	}
 }
 
-// columnOf says what a column is by its title.
+// columnOf returns the meaning of a column, from its title.
 func columnOf(title string) (tableColumn, bool) {
 	c := tableColumn{title: title}
 	lower := strings.ToLower(title)
@@ -61,7 +61,7 @@ func columnOf(title string) (tableColumn, bool) {
 }
 
 // figure reads "[DIRECTION] [STATISTIC] [QUANTITY] UNIT [FACTOR=LEVEL ...]": "IOPS", "read MiB/s", "write p99 latency
-// (ms)", "MB/s guest:iothreads=4". Without a unit of its own each of its numbers needs one.
+// (ms)", "MB/s guest:iothreads=4". If the title has no unit each of the column's numbers needs one.
 func (c *tableColumn) figure(title string) bool {
 	words := strings.FieldsFunc(title, func(r rune) bool { return strings.ContainsRune(" \t()[],", r) })
 	for len(words) > 0 {
@@ -114,7 +114,8 @@ func (c *tableColumn) figure(title string) bool {
 	return c.quantity != "" // each number has its unit
 }
 
-// figureWord is what a word of a title is: a quantity, a statistic of latency, or "latency", which goes with one.
+// figureWord returns the meaning of a word in a title: a quantity, a statistic of latency, or "latency", which
+// accompanies one.
 func figureWord(word string) string {
 	switch word {
 	case "bandwidth", "bw", "throughput":
@@ -132,7 +133,7 @@ func figureWord(word string) string {
 	return ""
 }
 
-// unitWord writes a unit as package unit has it: MiB/sec and MiBps are MiB/s.
+// unitWord returns a unit in the spelling of package unit: MiB/sec and MiBps are MiB/s.
 func unitWord(word string) string {
 	if strings.EqualFold(word, "IOPS") {
 		return "IOPS"
@@ -144,7 +145,7 @@ func unitWord(word string) string {
 	return word
 }
 
-// scaleOf is what a unit is in base units; 0 if it is not known.
+// scaleOf returns the factor from a unit to base units; 0 if it is unknown.
 func (c *tableColumn) scaleOf(name string) float64 {
 	switch {
 	case name == "IOPS":
@@ -157,7 +158,7 @@ func (c *tableColumn) scaleOf(name string) float64 {
 	return max(unit.Bandwidths()[name], unit.Times()[name])
 }
 
-// unclearUnit says what is not known of a unit that people write.
+// unclearUnit returns an error that explains why a common unit is ambiguous.
 func unclearUnit(name string) error {
 	switch name {
 	case "KB/s":
@@ -201,7 +202,7 @@ func (c *tableColumn) value(text string, comma printed.Comma) (float64, error) {
 	return v * scale, err
 }
 
-// isTime reports whether a unit is of time; for no unit whether the column's numbers are times.
+// isTime reports whether a unit is a unit of time; without a unit, whether the column's numbers are times.
 func (c *tableColumn) isTime(name string) bool {
 	if name == "" {
 		return c.quantity != "iops" && c.quantity != "bandwidth"
@@ -209,7 +210,7 @@ func (c *tableColumn) isTime(name string) bool {
 	return unit.Times()[name] > 0
 }
 
-// findComma finds what a comma is in the numbers of a table: all are written alike.
+// findComma finds the meaning of commas in the numbers of a table; it is the same for all numbers.
 func (t *table) findComma(rows []tableRow, before int) error {
 	doubtful, where := "", 0
 	for _, row := range rows {
@@ -219,7 +220,7 @@ func (t *table) findComma(rows []tableRow, before int) error {
 			}
 			m := numberAndUnit.FindStringSubmatch(strings.TrimSpace(row.fields[i]))
 			if m == nil {
-				continue // an error of its line
+				continue // reported as an error of its line
 			}
 			comma, either := printed.CommaOf(m[1])
 			if either && doubtful == "" {

@@ -10,15 +10,15 @@ import (
 	"github.com/headroom/headroom/internal/load/fio"
 )
 
-// fioText reads what was copied from a terminal or a page: prompts, command lines, any of the lines that fio prints for
-// people, and whatever stands between.
+// fioText reads text copied from a terminal or a page: prompts, command lines, any of the lines that fio prints for
+// people, and any text between them.
 //
 //	root@pve01:/mnt/pve/rdma# fio --name=fiotest --ioengine=io_uring --iodepth=1 --rw=randread --bs=8k --size=1G
 //	   bw (  KiB/s): min=106624, max=131440, per=99.95%, avg=128103.58, stdev=5284.67, samples=19
 //	   iops        : min=13328, max=16430, avg=16012.95, stdev=660.58, samples=19
 //
-// What ran is what the command line says. Headings and tables around it are not read: in reports they name the wrong
-// load often enough.
+// The command line determines the load. Headings and tables around it are not read: in reports they often name the
+// wrong load.
 func fioText() Importer {
 	prompt := promptPattern()
 	return Importer{
@@ -39,7 +39,7 @@ func fioText() Importer {
 	}
 }
 
-// figuresLine is one of fio's output for people. Below a command may be JSON instead.
+// figuresLine matches a line of fio's output for people. A command may be followed by JSON instead.
 var figuresLine = regexp.MustCompile(`(?m)^[^"\n]*(?:: IOPS=|\biops[\pZ]*: min=|\bbw[\pZ]+\([\pZ]*[KMG]i?B/s)`)
 
 // promptPattern finds user, host and directory in a prompt: "root@pve01:/mnt/pve/rdma# ", "[root@pve01 /mnt]$ ".
@@ -47,7 +47,7 @@ func promptPattern() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*\[?[\w.-]+@([\w.-]+)[: ]\s*(\S*?)\]?\s*[#$%>]\s`)
 }
 
-// firstCommand is the number of the first line that calls fio; 0 when there is none.
+// firstCommand returns the number of the first line that calls fio; 0 if there is none.
 func firstCommand(text []byte) int {
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -59,7 +59,7 @@ func firstCommand(text []byte) int {
 	return 0
 }
 
-// exampleLine shows in errors what was expected.
+// exampleLine shows the expected text in errors.
 const exampleLine = `"read: IOPS=5312, BW=20.8MiB/s …" or "iops : min=…, avg=…"`
 
 func readText(f file, prompt *regexp.Regexp, d *runBuilder) error {

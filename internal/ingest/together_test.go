@@ -13,10 +13,10 @@ import (
 	"github.com/headroom/headroom/internal/unpack"
 )
 
-// TestAllResultsOfOneText puts the texts of any two tools into one file, and texts twice. All results of both are
-// repetitions then, or the import names what it left out.
+// TestAllResultsOfOneText puts the texts of any two tools into one file, and texts twice. All results of both are then
+// repetitions, or the import names those that it left out.
 func TestAllResultsOfOneText(t *testing.T) {
-	texts, firsts := map[string]string{}, []string{} // a text of each tool is put behind all others
+	texts, firsts := map[string]string{}, []string{} // a text of each tool is appended to all others
 	for _, folder := range []string{"text", "fio", "iperf3", "dd", "hdparm", "ioping", "kbench", "kubestr-text",
 		"yabs", "sysbench", "pgbench", "elbencho", "dbench", "iperf-text", "netperf-text", "perftest-text",
 		"sockperf-text", "neper", "crystaldiskmark", "kdiskmark"} {
@@ -52,7 +52,7 @@ func TestAllResultsOfOneText(t *testing.T) {
 			repeats := strings.Contains(first+second, "/dbench/") &&
 				(strings.Contains(a, "(groupid=") || strings.Contains(b, "(groupid="))
 			named := left > leftAlone[first]+leftAlone[second]
-			// The same document again is the same test: fio prints one every so often (--status-interval).
+			// A repeated document is the same test: fio prints one at intervals (--status-interval).
 			repeats = repeats || a == b && regexp.MustCompile(`"(?:fio )?version"`).MatchString(a)
 			if want := alone[first] + alone[second]; got != want && !named && !repeats {
 				t.Errorf("%s and %s: %d results, want %d", first, second, got, want)
@@ -61,7 +61,7 @@ func TestAllResultsOfOneText(t *testing.T) {
 	}
 }
 
-// TestBothFormsOfAResultCountOnce reads what fio prints with --output-format=normal,json, and a second run as text
+// TestBothFormsOfAResultCountOnce reads the output of fio with --output-format=normal,json, and a second run as text
 // below it.
 func TestBothFormsOfAResultCountOnce(t *testing.T) {
 	both, another := fixture(t, "fio/fio-3.33-normal-and-json.txt"), fixture(t, "text/fio-3.33-randrw-normal.txt")

@@ -7,13 +7,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Each importer reads the prefixes as its tool means them: a number as it is printed in a fixture, and what it is in
-// base units.
+// Each importer reads the prefixes with its tool's meaning: a number as printed in a fixture, and its value in base
+// units.
 func TestUnitsOfImporters(t *testing.T) {
 	tested := map[string]bool{}
 	for _, c := range []struct {
 		importer, file, cell, metric string
-		// printed is how the fixture has the number.
+		// printed is the number in the fixture.
 		printed string
 		want    float64
 	}{
@@ -119,7 +119,7 @@ func TestUnitsOfImporters(t *testing.T) {
 				break
 			}
 		}
-		if !(math.Abs(got/c.want-1) < 1e-4) { // what is printed is rounded
+		if !(math.Abs(got/c.want-1) < 1e-4) { // the printed number is rounded
 			t.Errorf("%s: %s of %s is %v, where %s is %v", c.file, c.metric, c.cell, got, c.printed, c.want)
 		}
 	}

@@ -11,15 +11,15 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// sysbenchFileIO reads what sysbench's test fileio prints, of versions 0.4, 0.5, 1.0 and the one after it:
+// sysbenchFileIO reads the output of sysbench's test fileio, of versions 0.4, 0.5, 1.0 and the following one:
 //
 //	    reads/s:                      1523.21
 //	    read, MiB/s:                  23.80
 //	         read:  IOPS=1523.21 23.80 MiB/s (24.96 MB/s)
 //	Read 93.75Mb  Written 62.5Mb  Total transferred 156.25Mb  (10.5Mb/sec)
 //
-// Source: akopytov/sysbench, src/tests/fileio/sb_fileio.c and src/sysbench.c; of 0.4 and 0.5 sysbench/sb_logger.c. The
-// latency counts reads, writes and fsyncs together, so that it is read of tests with one kind only.
+// Source: akopytov/sysbench, src/tests/fileio/sb_fileio.c and src/sysbench.c; for 0.4 and 0.5 sysbench/sb_logger.c. The
+// latency covers reads, writes and fsyncs together, so it is read only from tests with one kind.
 func sysbenchFileIO() *Format {
 	const n = `[\d.]+`
 	value := func(pattern string, figures ...figure) line { return line{pattern: re(pattern), figures: figures} }
@@ -62,7 +62,7 @@ func sysbenchFileIO() *Format {
 	}
 }
 
-// sysbenchRates divides the rates that 0.4 and 0.5 print by what was read and written.
+// sysbenchRates divides the rates that 0.4 and 0.5 print between reads and writes, by the amounts of both.
 func sysbenchRates(s *state, groups map[string]string) error {
 	v := map[string]float64{}
 	for _, name := range []string{"_r", "_w", "_rb", "_wb", "_bytes", "_rate"} {
@@ -96,9 +96,9 @@ func binary(text string) string {
 	return text
 }
 
-// sysbenchLoad says in fio's words what the test did, and takes the latency of a test that only read or only wrote.
+// sysbenchLoad describes the test in fio's terms, and sets the latency of a test that only read or only wrote.
 func sysbenchLoad(s *state, r *Result) {
-	maps.DeleteFunc(r.Values, func(_ string, v float64) bool { return v == 0 }) // it did not do that
+	maps.DeleteFunc(r.Values, func(_ string, v float64) bool { return v == 0 }) // the test did not do these
 	test := s.get("_test")
 	rw := map[string]string{"sequential write (creation)": "write", "sequential rewrite": "write",
 		"sequential read": "read", "random read": "randread", "random write": "randwrite", "random r/w": "randrw"}[test]
@@ -145,14 +145,14 @@ func sysbenchLoad(s *state, r *Result) {
 	}
 }
 
-// pgbench reads the summary that PostgreSQL's pgbench prints:
+// pgbench reads the summary of PostgreSQL's pgbench:
 //
 //	number of clients: 10
 //	latency average = 1.104 ms
 //	tps = 9054.342113 (without initial connection time)
 //
-// Source: PostgreSQL, src/bin/pgbench/pgbench.c. Of the two rates of versions before 14, the one without the time of
-// connecting is read, as later versions print it.
+// Source: PostgreSQL, src/bin/pgbench/pgbench.c. Versions before 14 print two rates; the one without the time of
+// connecting is read, which later versions print.
 func pgbench() *Format {
 	tps := func(how string, again bool, set map[string]string) line {
 		return line{pattern: re(`^tps = (?P<v>[\d.,]+) \(` + how + `\)`), again: again, set: set,

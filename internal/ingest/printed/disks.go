@@ -51,10 +51,10 @@ func yabs() *Format {
 	}
 }
 
-// yabsBandwidth finds by the IOPS which bytes the MB/s of a table count, and corrects them.
+// yabsBandwidth derives from the IOPS which bytes the MB/s of a table count, and corrects them.
 func yabsBandwidth(s *state, all []*Result) {
 	const kibi = 1.024
-	var sums [2]float64 // how far the table is off, if its units are right, and if they are KiB
+	var sums [2]float64 // how far the table is off if its units are right, and if they are KiB
 	for _, r := range all {
 		bs, err := unit.ParseBytes(r.Params["bs"])
 		if err != nil {
@@ -84,7 +84,7 @@ func yabsBandwidth(s *state, all []*Result) {
 	}
 }
 
-// hdparm reads what "hdparm -t" prints:
+// hdparm reads the output of "hdparm -t":
 //
 //	/dev/sda:
 //	 Timing cached reads:   13726 MB in  2.00 seconds = 6869.01 MB/sec
@@ -123,13 +123,13 @@ func hdparm() *Format {
 	}
 }
 
-// ioping reads the statistics that ioping prints at its end:
+// ioping reads the statistics at the end of ioping's output:
 //
 //	--- /dev/sda (block device 931.5 GiB) ioping statistics ---
 //	99 requests completed in 9.80 ms, 396 KiB read, 10.1 k iops, 39.5 MiB/s
 //	min/avg/max/mdev = 66.0 us / 98.9 us / 186.1 us / 22.4 us
 //
-// Source: koct9i/ioping, ioping.c. The rates are of the time in requests, without the pauses between them.
+// Source: koct9i/ioping, ioping.c. The rates are relative to the time in requests, without the pauses between them.
 func ioping() *Format {
 	const n = `([\d.]+)`
 	time := func(name string) string { return `(?P<` + name + `>[\d.]+) (?P<` + name + `_unit>[a-z]+)` }
@@ -165,7 +165,7 @@ func ioping() *Format {
 	}
 }
 
-// iopingRequest notes whether requests read or write, and if both do.
+// iopingRequest records whether requests read or write, and whether both occur.
 func iopingRequest(s *state, groups map[string]string) error {
 	if before := s.report["_requests"]; before != "" && before != groups["_arrow"] {
 		s.report["_both"] = "1"
@@ -182,7 +182,7 @@ func iopingTarget(s *state, groups map[string]string) error {
 	return iopingDirection(s, nil)
 }
 
-// iopingDirection takes what was done from the summary, or from the lines of the requests.
+// iopingDirection takes the direction from the summary, or from the lines of the requests.
 func iopingDirection(s *state, groups map[string]string) error {
 	for mark, direction := range map[string]string{"read": lab.Read, "<<<": lab.Read, "from": lab.Read,
 		"written": lab.Write, ">>>": lab.Write, "to": lab.Write} {
@@ -190,22 +190,22 @@ func iopingDirection(s *state, groups map[string]string) error {
 			s.block["_direction"] = direction
 		}
 	}
-	if groups != nil { // the summary: what follows is of another call
+	if groups != nil { // the summary: later lines belong to another call
 		delete(s.report, "_requests")
 		delete(s.report, "_both")
 	}
 	return nil
 }
 
-// dd reads the line that dd prints at its end, in any language, below the command:
+// dd reads the last line of dd's output, in any language, below the command:
 //
 //	$ dd if=/dev/zero of=/srv/test bs=1M count=1024 oflag=direct
 //	1024+0 records out
 //	1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.512 s, 2.1 GB/s
 //
 // Source: GNU coreutils, src/dd.c; BusyBox, coreutils/dd.c ("seconds"); the BSDs print "bytes transferred in". The
-// bandwidth is the bytes over the time, because the units of the last number differ. The command tells whether dd read
-// or wrote.
+// bandwidth is computed from the bytes and the time, because the units of the last number differ. The command shows
+// whether dd read or wrote.
 func dd() *Format {
 	const number = `(?P<_bytes>\d+) ?`
 	ends := func(pattern string) line {
@@ -226,7 +226,7 @@ func dd() *Format {
 	}
 }
 
-// ddRate is ", 0.512 s, 2.1 GB/s", whose commas are the language's.
+// ddRate matches ", 0.512 s, 2.1 GB/s", whose commas depend on the language.
 const ddRate = `(?:, |，|、 ?)(?P<_seconds>[\d.,]+(?:e-\d+)?) ?(?:s|seconds|sec\.?|с|秒)(?:, ?|，|、 ?)[\d.,]+ ?(?:[kKMGT]?i?B/|[KMG]/s)`
 
 var (
@@ -235,7 +235,7 @@ var (
 	ddRecords = regexp.MustCompile(`(?m)^\D{0,20}\d+\+\d+ ?\S`)
 )
 
-// ddLoads notes the commands of a line. One after the other prints its result, again and again in a loop.
+// ddLoads records the commands of a line. Each prints its result in turn, repeatedly in a loop.
 func ddLoads(s *state, _ map[string]string) error {
 	for _, m := range ddCommand.FindAllStringSubmatch(s.line, -1) {
 		s.commands = append(s.commands, m[1])
@@ -244,7 +244,8 @@ func ddLoads(s *state, _ map[string]string) error {
 	return nil
 }
 
-// ddLoad reads the operands of a command. dd is told what it reads and what it writes, so that only one may be a disk.
+// ddLoad reads the operands of a command. dd always reads and writes, so the load is known only if one of both is a
+// disk.
 func (s *state) ddLoad(command string) {
 	of := map[string]string{}
 	for _, word := range strings.Fields(command) {
@@ -289,7 +290,7 @@ func (s *state) ddLoad(command string) {
 
 var ddSize = regexp.MustCompile(`^(\d+)([kKMGT]?)(i?B)?$`)
 
-// ddBytes reads a size of dd, to which 1M are 1,048,576 bytes and 1MB 1,000,000; 0 for any other.
+// ddBytes returns a size in dd's notation, in which 1M is 1,048,576 bytes and 1MB 1,000,000; 0 for any other.
 func ddBytes(text string) int64 {
 	m := ddSize.FindStringSubmatch(text)
 	if m == nil {
@@ -318,7 +319,7 @@ func ddResult(s *state, groups map[string]string) error {
 	if n := len(s.commands); n > 0 {
 		command := s.commands[s.passes%n]
 		s.ddLoad(command)
-		if strings.Contains(command, "$") { // what a loop changes is not known
+		if strings.Contains(command, "$") { // the changes of a loop are unknown
 			s.report["_job"] += fmt.Sprintf(", pass %d", s.passes/n+1)
 		}
 		s.passes++

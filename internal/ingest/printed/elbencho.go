@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// elbenchoPhase is what a phase of elbencho does, and its share of reads where it mixes.
+// elbenchoPhase matches the name of a phase of elbencho, with the share of reads if it mixes.
 var elbenchoPhase = regexp.MustCompile(`^(WRITE|READ|RWMIX(\d+)|MIX-T\d+)(?:\+[sr])*$`)
 
 // elbenchoTable reads the table that elbencho prints:
@@ -20,8 +20,8 @@ var elbenchoPhase = regexp.MustCompile(`^(WRITE|READ|RWMIX(\d+)|MIX-T\d+)(?:\+[s
 //	READ        Elapsed time     :     10.001s     10.003s
 //	            IOPS             :      247110      247080
 //
-// Source: breuner/elbencho, source/Statistics.cpp. What is read is the column LAST DONE, which counts all threads to
-// their ends.
+// Source: breuner/elbencho, source/Statistics.cpp. The column LAST DONE is read, which counts all threads to their
+// ends.
 func elbenchoTable() *Format {
 	row := func(title, metric, unit string) line {
 		return line{pattern: re(`^` + title + `\s*:\s+(?P<_first>\d+)\s+(?P<v>\d+)$`), read: elbenchoApart,
@@ -72,7 +72,7 @@ func elbenchoBegins(s *state, groups map[string]string) error {
 	return nil
 }
 
-// elbenchoLoad says what a phase does, by whether its offsets are random: 1, 0, or empty if that is not known.
+// elbenchoLoad describes a phase's load. random is 1 if its offsets are random, 0 if not, and empty if unknown.
 func elbenchoLoad(load map[string]string, phase []string, random string) {
 	kind := map[string]string{"WRITE": "write", "READ": "read"}[phase[1]]
 	load["_direction"] = kind
@@ -87,7 +87,7 @@ func elbenchoLoad(load map[string]string, phase []string, random string) {
 	}
 }
 
-// elbenchoOptions reads the options of a command line, as far as they say what the load is.
+// elbenchoOptions reads the options of a command line that describe the load.
 func elbenchoOptions(s *state, groups map[string]string) error {
 	words := strings.Fields(strings.ReplaceAll(groups["_command"], `"`, ""))
 	s.report["_random"], s.report["_options"] = "0", "1"
@@ -114,8 +114,7 @@ func elbenchoOptions(s *state, groups map[string]string) error {
 	return nil
 }
 
-// elbenchoApart warns where the threads ended far apart: the last column counts threads that had nothing left
-// to do.
+// elbenchoApart warns if the threads ended far apart: the last column includes threads that had nothing left to do.
 func elbenchoApart(s *state, groups map[string]string) error {
 	first, err1 := strconv.ParseFloat(groups["_first"], 64)
 	last, err2 := strconv.ParseFloat(groups["v"], 64)
@@ -150,7 +149,7 @@ func elbenchoCSV() *Format {
 	}
 }
 
-// elbenchoRows parts lines at commas: elbencho quotes nothing, and writes blanks for commas in texts.
+// elbenchoRows splits lines at commas: elbencho quotes nothing, and replaces commas in texts by blanks.
 func elbenchoRows(s *state) error {
 	var columns []string
 	for i, l := range strings.Split(s.text, "\n") {

@@ -1,8 +1,8 @@
 package printed
 
-// Kind is a format by its name.
+// Kind is a format with its name.
 type Kind struct {
-	// Name is what a run calls its source, Title is a line for lists, Units says what the tool means by its units.
+	// Name is the source's name in a run, Title is a line for lists, Units explains the tool's units.
 	Name, Title, Units string
 	// Format compiles its patterns.
 	Format func() *Format

@@ -6,13 +6,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// kubestr reads what "kubestr fio" prints without -o json:
+// kubestr reads the output of "kubestr fio" without -o json:
 //
 //	JobName: read_iops
 //	  blocksize=4K filesize=2G iodepth=64 rw=randread
 //	  IOPS=146781.875000 BW(KiB/s)=587144
 //
-// Source: kubestr, pkg/fio/fio_types.go. The lines with min, max and avg are of fio's samples and are not read.
+// Source: kubestr, pkg/fio/fio_types.go. The lines with min, max and avg describe fio's samples and are not read.
 func kubestr() *Format {
 	return &Format{
 		Engine:  "fio",
@@ -35,7 +35,7 @@ func kubestr() *Format {
 	}
 }
 
-// pair returns the figures of a line "READ / WRITE", which are of two jobs. The first group of its pattern is a, the
+// pair returns the figures of a line "READ / WRITE", which belong to two jobs. The first group of its pattern is a, the
 // second b.
 func pair(a, b, unit string, jobs, rw [2]string, metric func(direction string) string, level string) []figure {
 	one := func(group string, i int, direction string) figure {
@@ -47,14 +47,14 @@ func pair(a, b, unit string, jobs, rw [2]string, metric func(direction string) s
 
 func mean(direction string) string { return lab.Latency(direction, "mean") }
 
-// kbench reads the summary that Longhorn's kbench prints, of one volume or of two side by side:
+// kbench reads the summary of Longhorn's kbench, of one volume or of two side by side:
 //
 //	IOPS (Read/Write)
 //	        Random:           28,832 / 5,730
 //	        Random:          96,735 / 89,565   vs          98,135 / 88,990    :      1.45% / -0.64%
 //
 // Source: longhorn/kbench, fio/parse.sh, fio/cmp_parse.sh and fio/func.sh; older versions have the quantities below
-// "Random Read/Write". The change in the last column follows from the others.
+// "Random Read/Write". The change in the last column follows from the other columns.
 func kbench() *Format {
 	const two = `(?P<a>[\d,.]+|null)?(?: (?P<a_unit>KiB/sec|ns))?\s*/\s*(?P<b>[\d,.]+|null)?(?: (?P<b_unit>KiB/sec|ns))?`
 	const four = two + `(?:\s+vs\s+(?P<c>[\d,.]+|null)?\s*/\s*(?P<d>[\d,.]+|null)?\s*:.*)?$`
@@ -80,7 +80,7 @@ func kbench() *Format {
 		},
 		finish: func(_ *state, r *Result) {
 			if name := r.Levels["kbench:volume"]; name == "test_device" || name == "./test_device" {
-				r.Levels = nil // kbench calls any so
+				r.Levels = nil // kbench uses this name for any volume
 			}
 		},
 	}
@@ -110,13 +110,13 @@ func kbench() *Format {
 	return f
 }
 
-// dbench reads the summary that dbench, a script that runs fio in Kubernetes, prints at its end:
+// dbench reads the summary at the end of the output of dbench, a script that runs fio in Kubernetes:
 //
 //	Random Read/Write IOPS: 75.7k/59.7k. BW: 523MiB/s / 500MiB/s
 //	Average Latency (usec) Read/Write: 183.07/76.91
 //	Mixed Random Read/Write IOPS: 43.1k/14.4k
 //
-// Source: leeliu/dbench, docker-entrypoint.sh. A whole log of dbench has fio's own output, which says more.
+// Source: leeliu/dbench, docker-entrypoint.sh. A complete log of dbench has fio's own output, which has more details.
 func dbench() *Format {
 	const two = `(?P<a>[^/\s]*?)\s*/\s*(?P<b>[^/\s]*?)`
 	const bandwidths = `(?:(?P<c>[\d.]+)(?P<c_unit>\S*?/s))?\s*/\s*(?:(?P<d>[\d.]+)(?P<d_unit>\S*?/s))?`
@@ -130,7 +130,7 @@ func dbench() *Format {
 			"import its whole log instead, which has fio's own output"),
 		has: []string{"Dbench Summary"},
 		is:  re(`Dbench Summary`), unless: re(`\(groupid=`), named: true,
-		// Of fio 2 it has MB/s, whose M is binary as well.
+		// With fio 2 the summary has MB/s, whose M is binary as well.
 		units: map[string]float64{"KB/s": 1 << 10, "MB/s": 1 << 20, "GB/s": 1 << 30},
 		lines: []line{
 			{pattern: re(`Dbench Summary`), report: true, enters: "summary"},

@@ -11,10 +11,10 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Comma is what a comma in numbers is.
+// Comma is the meaning of a comma in numbers.
 type Comma int
 
-// What a comma is. In "28,832" alone it may be either.
+// The meanings of a comma. In "28,832" alone it may be either.
 const (
 	UnknownComma Comma = iota
 	DecimalComma
@@ -31,8 +31,8 @@ var (
 	betweenGroups  = regexp.MustCompile(`[ '_\x{a0}\x{2009}\x{202f}]`)
 )
 
-// CommaOf returns what the comma must be in a text with this number, also where the number has none: 112.5 has a point.
-// doubtful is set if the number alone does not tell.
+// CommaOf returns the meaning that a comma must have in a text with this number, even if the number has none: 112.5 has
+// a decimal point. doubtful is set if the number alone is ambiguous.
 func CommaOf(number string) (comma Comma, doubtful bool) {
 	switch {
 	case eitherComma.MatchString(number):
@@ -47,7 +47,7 @@ func CommaOf(number string) (comma Comma, doubtful bool) {
 	return UnknownComma, false
 }
 
-// ParseNumber reads a number by what a comma is in its text: 28,832 or 0,5, 1.034,5 or 1,034.5, and 28 832.
+// ParseNumber reads a number, given the meaning of a comma in its text: 28,832 or 0,5, 1.034,5 or 1,034.5, and 28 832.
 func ParseNumber(text string, comma Comma) (float64, error) {
 	plain := strings.TrimSpace(text)
 	if groupsOfThree.MatchString(plain) {
@@ -69,7 +69,7 @@ func ParseNumber(text string, comma Comma) (float64, error) {
 	return v, nil
 }
 
-// prefixed is a number with a prefix of 1000.
+// prefixed matches a number with a decimal prefix.
 var prefixed = regexp.MustCompile(`^([0-9.,]+) ?([kKMG])$`)
 
 // Number reads a number as this tool prints it: 12.3k, 28,832 or 0,5.
@@ -90,7 +90,7 @@ func (f *Format) Number(text string) (float64, error) {
 	return v * factor, nil
 }
 
-// scale returns what a unit is in base units.
+// scale returns the factor from a unit to base units.
 func (f *Format) scale(name string) (float64, error) {
 	if name == "" {
 		return 1, nil

@@ -13,34 +13,34 @@ import (
 	"github.com/headroom/headroom/internal/load/pasted"
 )
 
-// Format is what one tool prints.
+// Format describes the output of one tool.
 type Format struct {
-	// Engine carried the loads out.
+	// Engine that ran the loads.
 	Engine string
-	// Example shows in errors what was expected.
+	// Example shows the expected text in errors.
 	Example string
 
-	// warning is of everything that is read; nil for none.
+	// warning applies to all results; nil for none.
 	warning *lab.Warning
-	// is matches a line that only this tool prints. It is asked where the text has one of the words of has, since there
-	// may be thousands of files.
+	// is matches a line that only this tool prints. It is tried only on a text with one of the words of has, since
+	// there may be thousands of files.
 	is  *regexp.Regexp
 	has []string
-	// unless matches texts that have more of the same results for another importer.
+	// unless matches texts in which another importer finds more of the same results.
 	unless *regexp.Regexp
 	lines  []line
-	// named is set if a job's name tells what the load is.
+	// named is set if a job's name identifies the load.
 	named bool
-	// units are what this tool means by names of units, where that is not what they say.
+	// units are this tool's meanings of units, where they differ from the standard ones.
 	units map[string]float64
-	// thousands is set if a comma parts thousands; otherwise it is a decimal comma.
+	// thousands is set if a comma separates thousands; otherwise it is a decimal comma.
 	thousands bool
-	// level names the factor of which figures name levels.
+	// level names the factor for the levels of figures.
 	level string
 	// finish completes each result, whole all results of one report.
 	finish func(s *state, r *Result)
 	whole  func(s *state, all []*Result)
-	// rows reads a text that has other than lines.
+	// rows reads a text that is not made of such lines.
 	rows func(s *state) error
 }
 
@@ -55,32 +55,32 @@ type Result struct {
 	Warnings       []lab.Warning
 	// Line on which it begins.
 	Line int
-	// Named is set if the job's name tells what the load is.
+	// Named is set if the job's name identifies the load.
 	Named bool
 	key   string
 }
 
-// Text is what was read of a text.
+// Text is the content of a text.
 type Text struct {
 	Results []*Result
 	Left    []pasted.Left
-	// Warnings are of all results.
+	// Warnings apply to all results.
 	Warnings []lab.Warning
 }
 
-// line is a line that has a meaning. The names of the groups of its pattern are what they are of the load: "bs",
-// "iodepth". A name that begins with a _ is no parameter, but may stand in the texts of figures as ${_name}.
+// line is a line with a meaning. The names of the groups of its pattern are the load's parameters: "bs", "iodepth". A
+// name that begins with _ is not a parameter, but can be used in the texts of figures as ${_name}.
 type line struct {
 	pattern *regexp.Regexp
-	// report is set if a new report begins, begins if a new load does, general if the line is about all that
-	// follow.
+	// report is set if a new report begins, begins if a new load does, general if the line applies to everything that
+	// follows.
 	report, begins, general bool
 	// in is the section in which the line has this meaning, enters the section that it begins.
 	in, enters string
-	// set is what the line says by being there.
+	// set has the values that the line's presence implies.
 	set     map[string]string
 	figures []figure
-	// again is set if the figure counts instead of an earlier one of the same load.
+	// again is set if the figure replaces an earlier one of the same load.
 	again bool
 	// read does what patterns can't.
 	read func(s *state, groups map[string]string) error
@@ -92,31 +92,32 @@ type line struct {
 type figure struct {
 	// group has the number. A group with the same name and _unit has its unit, if unit has none.
 	group, unit string
-	// metric has ${_direction} where the load says the direction.
+	// metric contains ${_direction} if the load determines the direction.
 	metric string
-	// job, params and level are of the load, where one text has figures of several.
+	// job, params and level identify the load, if one text has figures of several.
 	job    string
 	params map[string]string
 	level  string
 }
 
-// direction is the part of a metric's name that a line before has said.
+// direction is the part of a metric's name that an earlier line determines.
 const direction = "${_direction}"
 
-// state is a text while it is read.
+// state is the state of reading one text.
 type state struct {
 	format        *Format
 	text          string
 	report, block map[string]string
 	section       string
 	line          string
-	// number is of the line at hand, behind how many stand before the text.
+	// number is the number of the current line, behind how many lines precede the text.
 	number, behind int
 	loads          []*Result
 	ofReport, all  []*Result
 	left           []pasted.Left
 	warnings       []lab.Warning
-	// commands are those whose results follow, and passes counts these; atOnce is set if the commands ran together.
+	// commands are those whose results follow, and passes counts the results; atOnce is set if the commands ran
+	// together.
 	commands []string
 	passes   int
 	atOnce   bool
@@ -131,8 +132,8 @@ func (f *Format) Is(text []byte) bool {
 	return slices.ContainsFunc(f.has, has) && f.is.Match(text) && (f.unless == nil || !f.unless.Match(text))
 }
 
-// Read returns the results in a text, which begins behind some lines of its file. An error says in which line what was
-// expected.
+// Read returns the results in a text. behind is how many lines of its file precede it. An error names the line and what
+// was expected.
 func (f *Format) Read(text string, behind int) (Text, error) {
 	s := &state{format: f, text: text, behind: behind, report: map[string]string{}, block: map[string]string{}}
 	if f.rows != nil {
@@ -172,7 +173,7 @@ func (f *Format) Read(text string, behind int) (Text, error) {
 	return Text{}, fmt.Errorf("expected lines as %q, found none", f.Example)
 }
 
-// read reads the line at hand by the first pattern that fits.
+// read reads the current line with the first pattern that matches.
 func (s *state) read() error {
 	for _, l := range s.format.lines {
 		if l.in != "" && l.in != s.section {
@@ -236,12 +237,12 @@ func (s *state) leave(reason string) {
 	s.left = append(s.left, pasted.Left{Line: s.number, Reason: reason})
 }
 
-// get returns what the lines before said.
+// get returns a value from an earlier line.
 func (s *state) get(name string) string { return cmp.Or(s.block[name], s.report[name]) }
 
 func (s *state) expand(text string) string { return os.Expand(text, s.get) }
 
-// figure adds a number to its load. The same number of the same load again is the next repetition.
+// figure adds a number to its load. If the load already has the number, it starts the next repetition.
 func (s *state) figure(f figure, groups map[string]string, again bool) error {
 	text, printed := groups[f.group]
 	if !printed || text == "null" || text == "-" {
@@ -260,7 +261,7 @@ func (s *state) figure(f figure, groups map[string]string, again bool) error {
 	return nil
 }
 
-// add adds a value to the load that a figure is of.
+// add adds a value to the load of a figure.
 func (s *state) add(f figure, v float64, again bool) {
 	metric := s.expand(f.metric)
 	if strings.HasPrefix(metric, ".") {
@@ -291,7 +292,7 @@ func (s *state) add(f figure, v float64, again bool) {
 	s.loads[i].Values[metric] = v
 }
 
-// endLoads completes the loads at hand. What follows belongs to others.
+// endLoads completes the current loads. Later lines belong to other loads.
 func (s *state) endLoads() {
 	for _, r := range s.loads {
 		for _, scope := range []map[string]string{s.block, s.report} {
@@ -329,7 +330,7 @@ func (s *state) endReport() {
 	s.report, s.block = map[string]string{}, map[string]string{}
 }
 
-// facts are what formats say of the place, by the names that their lines give it.
+// facts returns the facts of the place that formats can contain, by the names of groups in lines.
 func facts() []struct{ name, key string } {
 	return []struct{ name, key string }{
 		{"_version", ""}, {"_class", "kubernetes.storage-class"}, {"_volume_size", "kubernetes.volume-size"},
@@ -337,7 +338,7 @@ func facts() []struct{ name, key string } {
 	}
 }
 
-// placeOf returns the place of a path; none for a path that is relative.
+// placeOf returns the place of a path; none for a relative path.
 func placeOf(path string) lab.Place {
 	switch {
 	case strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/dev/shm/"):
@@ -351,7 +352,7 @@ func placeOf(path string) lab.Place {
 // re compiles a pattern of a line.
 func re(pattern string) *regexp.Regexp { return regexp.MustCompile(pattern) }
 
-// summary warns that a text has one number of each load.
+// summary returns the warning that a text has only one number for each load.
 func summary(text string) *lab.Warning {
 	return &lab.Warning{Code: "import-summary", Text: text, Taints: []string{"*"}}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// read returns what the format of a name reads of a text, as lines.
+// read returns the results that a format reads in a text, as lines.
 func read(t *testing.T, name, text string) string {
 	t.Helper()
 	for _, k := range Kinds() {
@@ -136,7 +136,7 @@ func TestFormsOfFormats(t *testing.T) {
 	}
 }
 
-// TestWhatDDWrites checks which warning a command of dd makes.
+// TestWhatDDWrites checks which warning a command of dd causes.
 func TestWhatDDWrites(t *testing.T) {
 	for command, want := range map[string]string{
 		"dd if=/dev/zero of=/srv/a bs=1M":                              "import-cached",

@@ -2,14 +2,15 @@ package printed
 
 import "regexp"
 
-// unread is a format that is known and not read.
+// unread is a known format that headroom does not read.
 type unread struct {
-	// what it is, such as "bonnie++'s output", and the way out.
+	// what describes it, such as "bonnie++'s output"; instead is what to do.
 	what, instead string
 	mark          *regexp.Regexp
 }
 
-// Recognise returns what a text that nothing reads looks like, and what to do; empty for a text that is not known.
+// Recognise returns the probable format of a text that no importer reads, and what to do instead; empty for an unknown
+// text.
 func Recognise(text []byte) (what, instead string) {
 	for _, u := range allUnread() {
 		if u.mark.Match(text) {
@@ -19,7 +20,7 @@ func Recognise(text []byte) (what, instead string) {
 	return "", ""
 }
 
-// allUnread are the formats that people have and that are not read, with the command that makes one that is.
+// allUnread returns common formats that headroom does not read, each with a command that makes a readable one.
 func allUnread() []unread {
 	const table = "write the figures in a CSV table (rw,bs,iodepth,numjobs,IOPS)"
 	const fio = "measure with fio --output-format=json, or with headroom run"
@@ -40,14 +41,14 @@ func allUnread() []unread {
 		{"Geekbench's output", "it measures the processor: headroom compares storage and networks", re(`(?i)geekbench`)},
 		{"sysbench's output of another test than fileio", "headroom reads sysbench fileio only; run others as a command of a " +
 			"suite (exec)", re(`(?m)^sysbench \d[\d.]+`)},
-		// In 19.10-pre one line has the titles, elsewhere Latency(us) stands above (issues #970 and #321 of SPDK).
+		// In 19.10-pre one line has the titles, elsewhere Latency(us) is above (issues #970 and #321 of SPDK).
 		{"SPDK's output", fio + ", or " + table, re(`Device Information +: +(?:runtime|IOPS)`)},
 		{"rados bench's output", fio + " and its engine rbd, or " + table, re(`Maintaining \d+ concurrent writes|` +
 			`Total (?:writes|reads) made:`)},
 		{"IOR's output", "use elbencho, whose table is read, or " + table, re(`IOR-\d+\.\d+|Max (?:Write|Read): +[\d.]+ MiB/sec`)},
 		{"the samples of neper (--all-samples)", "import what it printed to its standard output",
 			re(`(?m)^(?:tid,flow_id,time|time,tid,flow_id),(?:bytes_read|transactions)\b`)},
-		// Which end printed a line, and so which way the data went, differs by version and is not in the line:
+		// Which end printed a line, and so the direction of the data, differs by version and is not in the line:
 		//	20140114124826,127.0.0.1,54402,127.0.0.1,5001,5,0.0-10.0,52551090176,42041052917
 		{"iperf 2's CSV (-y C)", "it does not say which way the data went: use iperf3 --json, or iperf without -y",
 			re(`(?m)^\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[0-9A-Fa-f.:]*,\d{0,5},[0-9A-Fa-f.:]*,\d{0,5},-?\d+,\d+\.\d+-\d+\.\d+,\d+,-?\d+`)},
