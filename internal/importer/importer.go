@@ -24,7 +24,7 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// ImportHelp lists the formats that can be imported, for the help.
+// ImportHelp returns the list of formats that can be imported, for the help.
 func ImportHelp() string {
 	var b strings.Builder
 	for _, i := range ingest.Importers() {
@@ -33,10 +33,11 @@ func ImportHelp() string {
 	return b.String()
 }
 
-// MemoryFor is the memory in bytes up to which garbage may grow while these are imported. Nearly all that an import
-// allocates is garbage by the next file, and less than ten megabytes are in use: to collect as often as usual takes a
-// twelfth of the time; more seldom than 40 MiB saves nothing, since fresh memory is not in the processor's cache. A
-// large file takes a few times its size, and must not have all the time go into finding that nothing can be given back.
+// MemoryFor returns the number of bytes up to which garbage may accumulate while sources are imported. Nearly all that
+// an import allocates is garbage by the next file, and less than ten megabytes are in use: collecting at the usual
+// rate takes a twelfth of the time. Collecting less often than every 40 MiB saves nothing, since fresh memory is not in
+// the processor's cache. A large file takes a few times its size; without more room for it all time would be spent in
+// collections that free nothing.
 func MemoryFor(sources []ingest.Source) int64 {
 	var largest int64
 	for _, s := range sources {
@@ -47,7 +48,7 @@ func MemoryFor(sources []ingest.Source) int64 {
 	return 40<<20 + 8*largest
 }
 
-// ImportFiles makes one run of the files given, or takes back a run that was exported.
+// ImportFiles makes one run of the given files, or imports a run that was exported.
 func ImportFiles(ctx context.Context, p *app.App, s *store.Store, sources []ingest.Source, order []string,
 	label string, known *facts.Document) (*store.Bundle, error) {
 	if label != "" {
@@ -56,7 +57,7 @@ func ImportFiles(ctx context.Context, p *app.App, s *store.Store, sources []inge
 	open := func(name string) (fs.File, error) { return app.OpenInput(name) }
 	if len(sources) == 1 && sources[0].Name == app.StandardInput {
 		in := bufio.NewReaderSize(p.Stdin, 64<<10)
-		if head, _ := in.Peek(2048); store.IsExport(head) { // less than that is no export
+		if head, _ := in.Peek(2048); store.IsExport(head) { // anything shorter is not an export
 			if known != nil {
 				return nil, hasFacts(app.StandardInput)
 			}
@@ -85,7 +86,7 @@ func ImportFiles(ctx context.Context, p *app.App, s *store.Store, sources []inge
 	return importResults(ctx, p, s, sources, order, open, label, known)
 }
 
-// ImportFacts reads the snapshot of the machine that results are of; nil where none is named.
+// ImportFacts reads the snapshot of the machine on which results were measured; nil if name is empty.
 func ImportFacts(ctx context.Context, p *app.App, name string) (*facts.Document, error) {
 	if name == "" {
 		return nil, nil
@@ -98,14 +99,14 @@ func ImportFacts(ctx context.Context, p *app.App, name string) (*facts.Document,
 	return &d, err
 }
 
-// hasFacts refuses other facts for a run that brings its own.
+// hasFacts refuses other facts for a run that includes its own.
 func hasFacts(name string) error {
 	return app.Usage(name+" is a run of headroom's own, which has the facts of its machines",
 		"import it without --facts")
 }
 
-// saveFacts keeps what is known of the machine that results are of. Of results of several machines it is not known
-// which it is.
+// saveFacts saves the facts of the machine on which results were measured. If there are several machines it is unknown
+// which one the facts describe, so it refuses them.
 func saveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
 	if len(run.Targets) != 1 {
 		return app.Usage(fmt.Sprintf("the results are of %s, and --facts tells of one",
@@ -116,21 +117,21 @@ func saveFacts(w *store.Writer, run *lab.Run, known facts.Document) error {
 	return w.Facts(t.Role, store.Before, known)
 }
 
-// pipedFile is what another program hands on, as a file.
+// pipedFile is another program's output as a file.
 type pipedFile struct{ io.Reader }
 
 func (pipedFile) Stat() (fs.FileInfo, error) { return pipedInfo{}, nil }
 
 func (pipedFile) Close() error { return nil }
 
-// pipedInfo is what is known of it.
+// pipedInfo is the file information of a pipedFile.
 type pipedInfo struct{ fs.FileInfo }
 
 func (pipedInfo) IsDir() bool { return false }
 
 func (pipedInfo) Mode() fs.FileMode { return 0 }
 
-// isRun says whether name is a run of headroom's own: the folder of one, or an export.
+// isRun reports whether name is a run of headroom: a run's folder, or an export.
 func isRun(name string) (bool, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -145,7 +146,7 @@ func isRun(name string) (bool, error) {
 		return false, err
 	}
 	if !info.Mode().IsRegular() {
-		return false, f.Close() // what is read of a pipe is gone
+		return false, f.Close() // data that was read from a pipe is lost
 	}
 	defer f.Close()
 	head := make([]byte, 2048)
@@ -217,10 +218,10 @@ type importSink struct {
 	latency map[string]map[string]lab.Histogram // by cell and direction
 }
 
-// segmentBytes is how much is held before it is committed.
+// segmentBytes is how much data is held before it is committed.
 const segmentBytes = 32 << 20
 
-// maxChecked is how many repetitions the checks of a whole run get to see; it bounds the memory of an import.
+// maxChecked is how many repetitions the checks of a whole run use; it bounds the memory of an import.
 const maxChecked = 500
 
 func (i *importSink) Raw(name string, data []byte) error { return i.writer.Raw(name, data) }
@@ -255,12 +256,13 @@ func (i *importSink) addLatency(rep lab.Repetition) {
 	}
 }
 
-// comeAgain reports whether a load comes again in one file. Pasted text often has several set-ups, and always counts.
+// comeAgain reports whether a load is repeated in one file. For pasted text, which often has several configurations, it
+// is always true.
 func comeAgain(b *store.Bundle) bool {
 	if b.Run.Format == "fio-text" {
 		return true
 	}
-	const enough = 1000 // repetitions; the loads of a longer file come again before
+	const enough = 1000 // repetitions; a longer file repeats its loads before
 	seen, n := map[[2]string]bool{}, 0
 	for r, err := range b.Repetitions() {
 		if n++; err != nil || n > enough {
@@ -277,7 +279,7 @@ func comeAgain(b *store.Bundle) bool {
 	return false
 }
 
-// PrintImported says which run was made, and what can be looked at.
+// PrintImported prints which run was made, and which commands show it.
 func PrintImported(p *app.App, s *store.Store, b *store.Bundle) error {
 	rows, err := s.List()
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// StageArguments are the stages that import takes.
+// StageArguments are the options of import about stages.
 type StageArguments struct {
 	Named []string
 	Order string
 }
 
-// Sources are the files to import, and the names of the stages of one page in its order.
+// Sources returns the files to import, and the names of the stages of one page in its order.
 func (g StageArguments) Sources(args []string) ([]ingest.Source, []string, error) {
 	switch {
 	case len(g.Named) > 0 && g.Order != "":
@@ -60,7 +60,7 @@ func (g StageArguments) Sources(args []string) ([]ingest.Source, []string, error
 	return sources, order, nil
 }
 
-// stageSource reads "NAME=FILE" and "NAME=FILE:FIRST-LAST". A file whose own name ends so is taken as it is.
+// stageSource reads "NAME=FILE" and "NAME=FILE:FIRST-LAST". A file whose own name has this form is read completely.
 func stageSource(text string) (ingest.Source, error) {
 	name, file, ok := strings.Cut(text, "=")
 	s := ingest.Source{Name: strings.TrimSpace(file), Stage: strings.TrimSpace(name)}
@@ -73,10 +73,10 @@ func stageSource(text string) (ingest.Source, error) {
 	}
 	m := regexp.MustCompile(`^(.+):(\d{1,9})-(\d{1,9})$`).FindStringSubmatch(s.Name)
 	if m == nil {
-		return s, nil // what opens it says that it is not there
+		return s, nil // opening it reports that it does not exist
 	}
 	s.Name = m[1]
-	s.First, _ = strconv.Atoi(m[2]) // the pattern admits nothing but short numbers
+	s.First, _ = strconv.Atoi(m[2]) // the pattern matches only short numbers
 	s.Last, _ = strconv.Atoi(m[3])
 	if s.First < 1 || s.Last < s.First {
 		return s, app.Usage(fmt.Sprintf("--stage %s: lines count from 1, the first before the last", text))
@@ -84,7 +84,7 @@ func stageSource(text string) (ingest.Source, error) {
 	return s, nil
 }
 
-// cellsIn is how many loads of a run are in a stage.
+// cellsIn returns how many loads of a run are in a stage.
 func cellsIn(run lab.Run, stage string) int {
 	n := 0
 	for _, c := range run.Cells {

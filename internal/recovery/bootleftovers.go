@@ -15,8 +15,8 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// recoverBoots takes from hosts what an experiment that was cut off had put there for a boot. A host that still runs
-// with other arguments is started again only where that was allowed by name: by now its users may be back.
+// recoverBoots removes from hosts the boot changes of experiments that were cut off. A host that still runs with
+// changed arguments is restarted only if allowed by name: its users may be back by now.
 func recoverBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool, allowed []string,
 	external journal.ExternalChange) (int, error) {
 	pending, err := bootloader.Pending(s.Folder.Changes(), store.Trust)
@@ -47,8 +47,8 @@ func recoverBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(t
 // locksBoots reports whether a journal locks the boots of a host.
 func locksBoots(left journal.Leftover) bool { return strings.HasSuffix(left.ID, BootLock) }
 
-// unlockBoots removes the locks that a killed headroom left on hosts, but for those that are not yet back at their own
-// boot arguments.
+// unlockBoots removes the locks that a killed headroom left on hosts, except on hosts that do not yet run with their
+// own boot arguments again.
 func unlockBoots(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
 	external journal.ExternalChange) (int, error) {
 	pending, err := bootloader.Pending(s.Folder.Changes(), store.Trust)

@@ -15,7 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// BuildTerms say how what was started for a build is found and ended.
+// BuildTerms returns the terms by which processes of a build are found and ended.
 func BuildTerms(t host.Target, owner string) commits.Terms {
 	mark := workspace.MarkFor(owner)
 	return commits.Terms{Mark: mark, Trust: store.Trust, End: func(ctx context.Context, folder string) error {
@@ -23,8 +23,8 @@ func BuildTerms(t host.Target, owner string) commits.Terms {
 	}}
 }
 
-// RecoverBuilds removes the commits that a killed search was about to build, and those that were built for searches
-// that will not go on. It returns how many searches had left any.
+// RecoverBuilds removes unfinished builds of commits by killed searches, and finished ones of searches that will not be
+// resumed. It returns how many searches had left any.
 func RecoverBuilds(ctx context.Context, p *app.App, s *store.Store) (int, error) {
 	pending, err := commits.Pending(s.Folder.Built(), store.Trust)
 	errs := []error{err}
@@ -42,7 +42,7 @@ func RecoverBuilds(ctx context.Context, p *app.App, s *store.Store) (int, error)
 	return n, errors.Join(errs...)
 }
 
-// endKernelBuild ends what a killed search was building. Objects that are half made are removed before the next build.
+// endKernelBuild ends a killed search's build of a kernel. The next build removes partly written objects.
 func endKernelBuild(ctx context.Context, p *app.App, run string) (ended bool, err error) {
 	local := p.Local()
 	jobs, err := local.JobsBelow(ctx, run+"-kernel")
@@ -54,7 +54,7 @@ func endKernelBuild(ctx context.Context, p *app.App, run string) (ended bool, er
 			return false, err
 		}
 	}
-	// Whatever make has started works in the source's folder, which may be somebody else's as well, so that only the
-	// mark counts.
+	// Processes that make started work in the source's folder, which others may use as well, so only the mark
+	// identifies them.
 	return len(jobs) > 0, BuildTerms(local, run).End(ctx, filepath.Join(app.JobsFolder(), run))
 }

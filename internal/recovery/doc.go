@@ -1,3 +1,3 @@
-// Package recovery looks after what killed runs left: settings that are still changed, boots, loads, scratch files,
-// pods, builds and mounts. The next command on a target does it before it starts, and headroom restore at any time.
+// Package recovery cleans up what killed runs left: changed settings, boots, loads, scratch files, pods, builds and
+// mounts. The next command on a target does so before it starts, and headroom restore at any time.
 package recovery

@@ -13,8 +13,8 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// WhileMounted does something while a level of NFS is mounted on a folder, with a journal of that ID. Where that begins
-// with the ID of a run, what the run has locked is not locked against it.
+// WhileMounted calls do while a level of NFS is mounted on a folder, with a journal of the given ID. If the ID begins
+// with the ID of a run, locks of that run are no obstacle.
 func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t host.Target, id, folder, level string,
 	do func() error) (err error) {
 	journal, err := p.Journal(s, id, t)
@@ -33,8 +33,8 @@ func WhileMounted(ctx context.Context, p *app.App, s *store.Store, t host.Target
 	return do()
 }
 
-// mountOfRun is the first level of what a sweep of an earlier version mounts for its arms; empty where it mounts
-// nothing. Runs of this version have it with what they leave.
+// mountOfRun returns the first level that a sweep of an earlier version mounted for its arms; empty if it mounted
+// nothing. Runs of this version record it in their leftovers.
 func mountOfRun(run lab.Run) string {
 	if run.Experiment == nil {
 		return ""

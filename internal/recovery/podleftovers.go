@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// clearClusters removes from clusters what headrooms that were killed have made there, for targets that are wanted. It
-// needs no run: a pod is made before a run begins, and written down before it is made.
+// clearClusters removes from clusters what killed headrooms created there for wanted targets. It needs no run: a pod is
+// created before a run begins, and recorded before it is created.
 func clearClusters(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool) (int, error) {
 	pending, err := kube.Pending(s.Folder.Pods(), store.Trust)
 	errs := []error{err}

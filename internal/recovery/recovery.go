@@ -20,11 +20,10 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// RecoverRuns ends and removes what a killed headroom left behind on targets that are wanted, puts back the
-// settings that it had changed there, and says what it was. Events are undone first: while a link is cut or a file
-// system frozen, a load may not end and a scratch file not be removed. Loads are ended before other settings are put
-// back under them, and boots come last; hosts stay locked until they run as they start by themselves. Targets that are
-// allowed may be started again.
+// RecoverRuns ends and removes what a killed headroom left on wanted targets, restores the settings that it had changed
+// there, and prints what it did. Events are undone first: while a link is cut or a file system frozen, a load may not
+// end, or a scratch file can't be removed. Loads are ended before other settings are restored under them. Boots come
+// last; hosts stay locked until they run with their own arguments again. Targets in allowed may be restarted.
 func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
 	allowed []string, external journal.ExternalChange) (int, error) {
 	ofEvent := func(left journal.Leftover) bool { return strings.Contains(left.ID, EventJournal) }
@@ -49,10 +48,10 @@ func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(ta
 	return ev + taken + len(abandoned) + built + changed + booted + unlocked, errors.Join(append(errs, err)...)
 }
 
-// RecoverLeftovers recovers what can be recovered on this machine and on targets, one that is empty for all of them,
-// and says what can't: that is no reason not to go on. What can't be trusted is one. Hosts in allowed may be restarted.
-// Every command that adds a run does this first. It does not keep anybody waiting for a machine that has nothing to do
-// with the command.
+// RecoverLeftovers recovers what it can on this machine and on the targets in on; an empty name means all of them. It
+// prints what it can't recover, which is no reason to stop, but records that can't be trusted are. Hosts in allowed may
+// be restarted. Every command that adds a run does this first. It never waits for a machine that is unrelated to the
+// command.
 func RecoverLeftovers(ctx context.Context, p *app.App, s *store.Store, allowed []string, on ...string) error {
 	if err := s.Folder.Writable(); err != nil {
 		return err
@@ -70,13 +69,13 @@ func RecoverLeftovers(ctx context.Context, p *app.App, s *store.Store, allowed [
 	return nil
 }
 
-// clearRun removes what a run left on those of its targets that are wanted. The run counts as cleared when nothing is
-// left on any.
+// clearRun removes what a run left on those of its targets that are wanted. The run counts as cleared once nothing is
+// left on any target.
 func clearRun(ctx context.Context, p *app.App, s *store.Store, a store.Abandoned,
 	wanted func(target string) bool) error {
 	id := s.ShortID(a.Run.ID)
 	if a.Run.Source == lab.Imported {
-		// An import is all or nothing, and its files are still where they came from.
+		// An import is all or nothing, and its source files still exist.
 		fmt.Fprintf(p.Stderr, "import %s was cut off; it was removed, import the files again\n", id)
 		return s.Remove(a.Run.ID)
 	}
@@ -140,8 +139,8 @@ func clearRun(ctx context.Context, p *app.App, s *store.Store, a store.Abandoned
 	return nil
 }
 
-// clearTarget removes what a run left on one target, and says what it did. What it had mounted to measure it is mounted
-// again where it is not there: its scratch file lies on a server.
+// clearTarget removes what a run left on one target, and returns what it did. If the run's mount is gone it is mounted
+// again, because the scratch file is stored on a server.
 func clearTarget(ctx context.Context, p *app.App, s *store.Store, run lab.Run, left lab.Leftovers) ([]string, error) {
 	id := s.ShortID(run.ID)
 	t, err := p.OpenTarget(ctx, left.Target)
@@ -167,7 +166,7 @@ func clearTarget(ctx context.Context, p *app.App, s *store.Store, run lab.Run, l
 	return did, err
 }
 
-// clearOn removes what a run left on a target that can be reached.
+// clearOn removes what a run left on a reachable target.
 func clearOn(ctx context.Context, p *app.App, t host.Target, s *store.Store, run lab.Run,
 	left lab.Leftovers) ([]string, error) {
 	id := s.ShortID(run.ID)
@@ -234,8 +233,8 @@ func clearOn(ctx context.Context, p *app.App, t host.Target, s *store.Store, run
 	return did, nil
 }
 
-// undoAbandoned puts back the settings that a killed headroom had changed, or that could not be put back when it ended,
-// of those journals that are which.
+// undoAbandoned restores the settings that a killed headroom had changed, or that could not be restored when it ended,
+// from the journals that which selects.
 func undoAbandoned(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
 	external journal.ExternalChange, which func(journal.Leftover) bool) (int, error) {
 	pending, err := journal.Pending(s.Folder.Changes(), store.Trust)
@@ -265,7 +264,7 @@ func undoAbandoned(ctx context.Context, p *app.App, s *store.Store, wanted func(
 	return len(pending), errors.Join(errs...)
 }
 
-// stateOf is what a journal that was left says of the settings: some are changed, or all are back and only locked.
+// stateOf describes the settings of a remaining journal: some are changed, or all are restored and only locked.
 func stateOf(left journal.Leftover) string {
 	if len(left.Factors) == 0 {
 		return "locked against other runs"

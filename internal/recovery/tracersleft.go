@@ -10,9 +10,9 @@ import (
 	"github.com/headroom/headroom/internal/runner/recorder"
 )
 
-// removeTracers removes what recorders of loads that were killed have made in the kernel of a target: all that belongs
-// to one of some owners. The recorder does it that was brought there. Where it is gone, so is what it had made: both
-// end with the machine's boot.
+// removeTracers removes from the kernel of a target what killed recorders of loads created: everything that belongs to
+// the given owners. The recorder that was copied to the target does it. If the recorder is gone, its objects are gone,
+// too: both are lost in a reboot.
 func removeTracers(ctx context.Context, p *app.App, t host.Target, brought string, owners []string) error {
 	if len(owners) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func removeTracers(ctx context.Context, p *app.App, t host.Target, brought strin
 	return nil
 }
 
-// recorderOn is the recorder on a target: this program, or the one that was copied there; empty where that is gone.
+// recorderOn returns the recorder on a target: this program, or the copy there; empty if the copy is gone.
 func recorderOn(ctx context.Context, p *app.App, t host.Target, brought string) (string, error) {
 	r, receives := t.(host.Receiver)
 	if host.IsLocal(t) || !receives {
@@ -44,7 +44,7 @@ func recorderOn(ctx context.Context, p *app.App, t host.Target, brought string) 
 		}
 		return p.Executable()
 	}
-	// where its folder is only the target knows
+	// only the target knows the location of its folder
 	mark, err := r.Receive(ctx, brought+"/recovery", nil, 0o600)
 	if err != nil {
 		return "", err
