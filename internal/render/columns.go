@@ -13,36 +13,36 @@ import (
 type column struct {
 	title string
 	cells []string
-	// gap to the column on the left, in spaces; 0 is the usual two.
+	// gap to the column on the left, in spaces; 0 means the usual two.
 	gap int
 	// figures are aligned by their unit: numbers to the right, units to the left.
 	figures bool
 	right   bool
-	// drop ranks what goes first when the table is too wide; 0 stays.
+	// drop is the order in which columns are dropped if the table is too wide; 0 means never.
 	drop int
-	// name says that it names rows, as do those before it.
+	// name is true if the column, like those before it, names rows.
 	name bool
-	// over is what this and its neighbours have above their titles.
+	// over is a title shared with neighbouring columns.
 	over string
-	// of is the title of the column that this one belongs to, and goes with.
+	// of is the title of the column that this one belongs to; they are dropped together.
 	of string
-	// cut says that its texts can be cut.
+	// cut is true if its texts can be shortened.
 	cut bool
-	// optional columns vanish when all their cells are empty.
+	// optional columns are removed if all their cells are empty.
 	optional bool
 	style    style
-	// styles are those of single cells, where they have some.
+	// styles of single cells, if some differ.
 	styles []style
 }
 
 // grid is a table whose columns fit.
 type grid []column
 
-// ShortestName is what the name of a job is shortened to at most.
+// ShortestName is the length below which the name of a job is not shortened.
 const ShortestName = 12
 
-// fit drops columns until the table is at most width wide, and says which of those with a title. If that is not enough
-// the names are shortened. Ranks are unique among the columns.
+// fit drops columns until the table is at most width wide, and returns the titles of the dropped ones. If that is not
+// enough the names are shortened. Ranks are unique among the columns.
 func fit(all []column, width int) (g grid, left []string) {
 	for _, c := range all {
 		c.title, c.cells = visible.Line(c.title), lines(c.cells)
@@ -67,7 +67,7 @@ func fit(all []column, width int) (g grid, left []string) {
 		})
 	}
 	slices.Reverse(left)
-	// Names first, then parameters; what is left after that is cut by the terminal's edge.
+	// Shorten names first, then parameters; the terminal cuts the rest.
 	for i := range 2 {
 		if over := g.width() - width; over > 0 && len(g) > 1 {
 			g[i].cells = shortened(g[i].cells, max(g[i].width()-over, ShortestName/(i+1)))
@@ -79,7 +79,7 @@ func fit(all []column, width int) (g grid, left []string) {
 	return slices.DeleteFunc(g, func(c column) bool { return c.drop < 0 }), left
 }
 
-// tight has one space between columns, the first ones first, as far as the table is too wide.
+// tight reduces gaps to one space, from the left, as far as needed to fit the width.
 func (g grid) tight(width int) grid {
 	g = slices.Clone(g)
 	for i := range g {
@@ -98,8 +98,8 @@ func shortened(texts []string, room int) []string {
 	return short
 }
 
-// parts are grids to stand below each other, each with the names of the rows and the next columns that there is room
-// for. What belongs to a number stays with it.
+// parts splits the grid into parts to print below each other, each with the names of the rows and the next columns that
+// fit. Columns that belong to a number stay with it.
 func (g grid) parts(width int) []grid {
 	names := max(0, slices.IndexFunc(g, func(c column) bool { return !c.name }))
 	parts := []grid{g[:names]}
@@ -118,7 +118,7 @@ func (g grid) parts(width int) []grid {
 	return parts
 }
 
-// over is the line above the titles; empty for none.
+// over returns the line above the titles; empty for none.
 func (g grid) over() string {
 	line, at := "", 0
 	for i, c := range g {
@@ -133,7 +133,7 @@ func (g grid) over() string {
 	return line
 }
 
-// lines are texts without what would leave their line.
+// lines returns texts without characters that break lines.
 func lines(texts []string) []string {
 	shown := make([]string, len(texts))
 	for i, text := range texts {
@@ -179,7 +179,7 @@ func (g grid) width() int {
 	return w
 }
 
-// lines of the table, the titles first.
+// lines returns the lines of the table, the titles first.
 func (g grid) lines(o Options) []string {
 	if len(g) == 0 {
 		return nil
@@ -209,7 +209,7 @@ func (g grid) lines(o Options) []string {
 	return lines
 }
 
-// alignUnits pads numbers on the left and their units on the right, so that both stand below each other.
+// alignUnits pads numbers on the left and their units on the right, so that both are aligned.
 func alignUnits(cells []string) []string {
 	numbers, units := make([]string, len(cells)), make([]string, len(cells))
 	number, unit := 0, 0
@@ -230,7 +230,7 @@ func alignUnits(cells []string) []string {
 	return out
 }
 
-// Shorten cuts a text to a width and says so with a dot.
+// Shorten cuts a text to a width and marks the cut with a dot.
 func Shorten(text string, width int) string {
 	text = visible.Line(text)
 	runes := []rune(text)
@@ -240,8 +240,8 @@ func Shorten(text string, width int) string {
 	return string(runes[:max(width-1, 0)]) + "…"
 }
 
-// apart shortens names to a room, or to the least that leaves different ones different. Words that all of them have
-// go first, since what tells them apart is what a reader looks for.
+// apart shortens names to a room, or to the shortest length that keeps distinct names distinct. Words that all names
+// share are removed first, since readers look for the differences.
 func apart(names []string, room int) []string {
 	names = withoutShared(slices.Clone(names), room)
 	different := func(names []string) int {
@@ -262,8 +262,8 @@ func apart(names []string, room int) []string {
 	}
 }
 
-// withoutShared replaces words that all names have at the same place, behind their first one, by a dot: as many as it
-// takes to fit into a room, the last of them first. Real rows:
+// withoutShared replaces words that all names have at the same place, after the first word, by a dot: as many as needed
+// to fit into a room, the last of them first. Real rows:
 //
 //	read randread 4k target=here    read randread … target=here
 //	read randread 4k target=all     read randread … target=all

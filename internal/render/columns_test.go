@@ -13,7 +13,7 @@ func TestAlignUnits(t *testing.T) {
 	}
 }
 
-// Names that are cut stay as different as they were.
+// Shortened names are as distinct as the full ones.
 func TestCutNamesStayApart(t *testing.T) {
 	names := []string{"read 4k env:LEVEL=500 job:count=6", "read 4k job:count=6", "read 4k job:count=6", "seq"}
 	short := apart(names, 12)

@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// CSV writes the data of a document, and for one without tidy data: one line a number, with the table and
-// the names of its row, in base units, or with the picture and the name of its point. What is no number has its text.
+// CSV writes the data of a document. A document without tidy data has one line for each number, with the table and the
+// names of its row, in base units, or with the picture and the name of its point. Other cells have their text.
 func CSV(w io.Writer, d document.Document, o Options) error {
 	out := newTable(w, o)
 	if d.Data != nil {
@@ -80,13 +80,13 @@ func (t *sheetTable) table(of document.Table, heading string, codes func(string)
 	}
 }
 
-// cell writes what a cell holds behind where it stands, and before the codes of its warnings.
+// cell writes a cell's content, after its position and before the codes of its warnings.
 func (t *sheetTable) cell(place []string, c document.Cell, codes string) {
 	fields := append(place, c.Unit, t.optional(c.Value), t.optional(c.Lo), t.optional(c.Hi))
 	t.write(append(fields, prose.Join(c.Text, c.Interval), codes))
 }
 
-// rowWide are the signs that are about all numbers of a row.
+// rowWide returns the signs that apply to all numbers of a row.
 func rowWide(row document.Row) string {
 	var all []string
 	for _, c := range row.Cells {
@@ -97,7 +97,7 @@ func rowWide(row document.Row) string {
 	return prose.Join(all...)
 }
 
-// plotCSV writes a line for each point. Its name is what it is called, and where it is.
+// plotCSV writes a line for each point, with its name and its place.
 func plotCSV(write func([]string), number func(*float64) string, p document.Plot) {
 	values, places := p.Y, p.X
 	if p.Y.Scale == document.Names {
@@ -117,7 +117,7 @@ func plotCSV(write func([]string), number func(*float64) string, p document.Plot
 	}
 }
 
-// axisText is a place on an axis as programs read it.
+// axisText returns a place on an axis in a form for programs.
 func axisText(a document.Axis, at float64, number func(*float64) string) string {
 	switch i := int(at); {
 	case a.Scale == document.Time:
@@ -128,8 +128,8 @@ func axisText(a document.Axis, at float64, number func(*float64) string) string 
 	return number(&at)
 }
 
-// codesBySign gives the codes of the warnings whose signs are in a text: "page-cache few-operations". A sign in the
-// heading above a table is about all of its numbers.
+// codesBySign returns a function that gives the codes of the warnings whose signs are in a text: "page-cache
+// few-operations". A sign in the heading above a table applies to all of its numbers.
 func codesBySign(d document.Document) func(text string) string {
 	codes := map[string]string{}
 	for b := range document.All(d.Blocks) {

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// sheetTable writes comma-separated values in the user's notation of numbers.
+// sheetTable writes comma-separated values in the user's number format.
 type sheetTable struct {
 	w     *csv.Writer
 	comma bool

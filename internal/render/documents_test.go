@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/document"
 )
 
-// What others have named carries no markup into a page, and signs are links.
+// Names from users contain no markup on a page, and signs are links.
 func TestPagesOfDocumentsEscape(t *testing.T) {
 	d := document.Document{Title: "<script>", Blocks: []document.Block{
 		document.Sentence{Role: document.Answer, Text: "it is <b> !1"},
@@ -44,8 +44,8 @@ func TestPagesOfDocumentsEscape(t *testing.T) {
 	}
 }
 
-// A map keeps all its columns: a terminal goes on below with those that it has no room for, below the titles that they
-// have in common; other tables leave out what is asked least for.
+// A map keeps all its columns: on a terminal, columns without room follow below, under their shared titles. Other
+// tables drop the least important columns.
 func TestMapsOnNarrowTerminals(t *testing.T) {
 	table := document.Table{Map: true, Columns: []document.Column{{Title: "depth", Kind: document.Words}}}
 	row := document.Row{Cells: []document.Cell{{Text: "a load with a long name"}}}

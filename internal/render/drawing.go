@@ -11,15 +11,15 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// drawing is a picture in the making: two scales and what lies between them, in the colours of the page (its CSS
-// variables), for an <svg> within HTML. What is drawn is in units of the data; nothing reaches over the ends of a
-// scale. Lines that are drawn later lie above.
+// drawing is a picture under construction: two scales and the shapes between them, in the colours of the page (its CSS
+// variables), for an <svg> within HTML. Shapes are given in units of the data; nothing extends beyond the ends of a
+// scale. Later lines are drawn on top.
 type drawing struct {
 	x, y   scale
 	height float64
-	// textSize is that of the names at the y axis.
+	// textSize is the size of the names at the y axis.
 	textSize float64
-	// What is left free around the data, and of that between it and the names at the y axis.
+	// Margins around the data, and gap, the part of the left margin between the data and the names at the y axis.
 	left, right, above, below, gap float64
 
 	shapes strings.Builder
@@ -42,9 +42,9 @@ const (
 	wash   = "var(--wash)"
 )
 
-// Size of a drawing in its own units, and what is left free around its data: at the right for the last name of the x
-// axis, which reaches over the end of it. Text of 11 units is legible when a phone shows the width in 360 pixels, and
-// not loud when a desk shows it in 600.
+// Size of a drawing in its own units, and the margins around its data: the right one is for the last name of the x
+// axis, which extends beyond its end. Text of 11 units is legible if a phone shows the width in 360 pixels, and not too
+// large if a desktop shows it in 600.
 const (
 	PictureWidth  = 400.0
 	pictureHeight = 220.0
@@ -56,7 +56,7 @@ const (
 	tickLength    = 3.0
 )
 
-// newDrawing is one of a height whose names at the y axis have a size, without its axes.
+// newDrawing returns a drawing without its axes. height is its height, textSize the size of the names at the y axis.
 func newDrawing(x, y scale, height, textSize float64) *drawing {
 	d := &drawing{x: x, y: y, height: height, textSize: textSize, right: rightOfData, above: aboveData,
 		below: belowData}
@@ -75,7 +75,7 @@ func newDrawing(x, y scale, height, textSize float64) *drawing {
 	return d
 }
 
-// TextWidth is about how wide a text is, in its size: the reader's font is not known, and may be a wide one.
+// TextWidth estimates the width of a text, as a multiple of its size: the reader's font is unknown, and may be wide.
 func TextWidth(text string) float64 {
 	width := 0.0
 	for _, r := range text {
@@ -91,7 +91,8 @@ func TextWidth(text string) float64 {
 	return width
 }
 
-// toX and toY convert products, so that arm64 does not fuse them with the sum and draws as all machines do.
+// toX and toY convert products explicitly, so that arm64 does not fuse them with the sum and draws as other machines
+// do.
 func (d *drawing) toX(v float64) float64 {
 	return d.left + float64(d.x.share(v)*(PictureWidth-d.left-d.right))
 }
@@ -137,7 +138,7 @@ func (d *drawing) axes() {
 	d.text(min(max(middle, half), PictureWidth-half), d.height-4, "middle", muted, pictureText, title)
 }
 
-// fitted is the title of an axis, cut to the width of the picture.
+// fitted returns the title of an axis, cut to the width of the picture.
 func fitted(title string) string {
 	for n := len(title); TextWidth(title)*pictureText > PictureWidth-4; n-- {
 		title = Shorten(title, n)
@@ -145,7 +146,8 @@ func fitted(title string) string {
 	return title
 }
 
-// nameAt is the middle of a name at the x axis, which stays within the drawing, and half of its width.
+// nameAt returns the middle of a name at the x axis, such that the name stays within the drawing, and half of its
+// width.
 func (d *drawing) nameAt(t tick) (x, half float64) {
 	half = TextWidth(t.name) * pictureText / 2
 	return min(max(d.toX(t.value), half), PictureWidth-half), half
@@ -156,12 +158,12 @@ func (d *drawing) line(points []point, colour string, width float64) {
 	d.path(d.through(points), colour, width, "")
 }
 
-// dashed is a thin line of dashes.
+// dashed draws a thin dashed line.
 func (d *drawing) dashed(points []point, colour string) {
 	d.path(d.through(points), colour, 0.8, ` stroke-dasharray="2 2"`)
 }
 
-// area fills what lies within points.
+// area fills a polygon.
 func (d *drawing) area(points []point, colour string) {
 	fmt.Fprintf(&d.shapes, `<path d="%sZ" fill="%s"/>`+"\n", d.through(points), colour)
 }
@@ -171,20 +173,21 @@ func (d *drawing) circle(p point, colour, more string) {
 		coordinates(d.toY(p.y)), colour, more)
 }
 
-// diamond is as large as a circle.
+// diamond draws a diamond as large as a circle.
 func (d *drawing) diamond(p point, colour, more string) {
 	fmt.Fprintf(&d.shapes, `<path d="M%sl3.8,3.8l-3.8,3.8l-3.8,-3.8Z" fill="%s"%s/>`+"\n",
 		coordinates(d.toX(p.x), d.toY(p.y)-3.8), colour, more)
 }
 
-// arrow is a head at a place in the drawing that says that something goes on: upwards, by y, or across, by x.
+// arrow draws an arrow head at a place in the drawing, for something that continues: vertically by y, or horizontally
+// by x.
 func (d *drawing) arrow(atX, atY, x, y float64, colour string) {
 	const size = 4.5
 	d.path("M"+coordinates(atX-size*(x+0.7*y), atY+size*(y+0.7*x))+"L"+coordinates(atX, atY)+"L"+
 		coordinates(atX-size*(x-0.7*y), atY+size*(y-0.7*x)), colour, 1.2, "")
 }
 
-// bar is a rectangle between two corners, never so narrow that it is not seen.
+// bar draws a rectangle between two corners, with a visible minimum width.
 func (d *drawing) bar(a, b point, colour string) {
 	x, y := min(d.toX(a.x), d.toX(b.x)), min(d.toY(a.y), d.toY(b.y))
 	fmt.Fprintf(&d.shapes, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"/>`+"\n", coordinates(x),
@@ -192,15 +195,15 @@ func (d *drawing) bar(a, b point, colour string) {
 		coordinates(max(1, math.Abs(d.toY(a.y)-d.toY(b.y)))), colour)
 }
 
-// titled are shapes with what the pointer shows above them.
+// titled draws shapes with a title, which a browser shows when the pointer is on them.
 func (d *drawing) titled(title string, draw func()) {
 	d.shapes.WriteString("<g><title>" + template.HTMLEscapeString(visible.Line(title)) + "</title>")
 	draw()
 	d.shapes.WriteString("</g>\n")
 }
 
-// free says whether there is room for a label: of two in one place the first is written. What has no room is shown by
-// the pointer.
+// free reports whether there is room for a label: of two labels in one place the first is written. Labels without room
+// are shown by the pointer.
 func (d *drawing) free(b box) bool {
 	for _, w := range d.written {
 		if b.left < w.right && w.left < b.right && b.top < w.bottom && w.top < b.bottom {
@@ -233,14 +236,14 @@ func (d *drawing) text(x, y float64, anchor, colour string, size float64, text s
 		coordinates(x), coordinates(y), anchor, coordinates(size), colour, template.HTMLEscapeString(text))
 }
 
-// svg is the drawing; title is what those hear who don't see it.
+// svg returns the drawing; title is its text for screen readers.
 func (d *drawing) svg(title string) template.HTML {
 	return template.HTML(`<svg viewBox="0 0 ` + coordinates(PictureWidth) + " " + coordinates(d.height) +
 		`" role="img" aria-label="` +
 		template.HTMLEscapeString(title) + `">` + "\n" + d.shapes.String() + "</svg>")
 }
 
-// coordinates are numbers as the drawing has them, to a hundredth of a unit.
+// coordinates formats numbers for the drawing, to a hundredth of a unit.
 func coordinates(values ...float64) string {
 	var texts []string
 	for _, v := range values {

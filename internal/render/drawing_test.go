@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What lies beyond an end of a scale is drawn at the end, whatever it is; and a name can't be markup.
+// Values beyond an end of a scale are drawn at the end; and a name can't be markup.
 func TestDrawingStaysWithinItsScales(t *testing.T) {
 	x := scale{min: 0.1, max: 1000, logarithmic: true, ticks: []tick{{1, "<1 & 2>"}, {10, ""}}}
 	d := newDrawing(x, scale{min: -1, max: 1, ticks: []tick{{0, "none"}}}, 100, pictureText)

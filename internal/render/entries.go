@@ -16,11 +16,11 @@ import (
 //go:embed entries.css
 var entriesStyle string
 
-// severe is how a terminal shows the mark of what matters most.
+// severe is the style of the most important mark on a terminal.
 const severe style = "1;31"
 
-// entries of a terminal: the mark on the left, what the entry is called on the right, its paragraphs below. Entries
-// without paragraphs are lines close together.
+// entries writes entries on a terminal: the mark on the left, the title on the right, the paragraphs below. Entries
+// without paragraphs have no blank lines between them.
 func (p *paragraphs) entries(list []document.Entry) {
 	width, right := markColumn(list)
 	for i, e := range list {
@@ -31,7 +31,7 @@ func (p *paragraphs) entries(list []document.Entry) {
 	}
 }
 
-// markColumn is how wide the marks are, with the gap to their titles. Numbers are aligned to the right.
+// markColumn returns the width of the marks, including the gap to their titles. Numbers are aligned to the right.
 func markColumn(list []document.Entry) (width int, right bool) {
 	const narrow, number, gap = 4, 3, 2
 	right = !slices.ContainsFunc(list, func(e document.Entry) bool {
@@ -60,7 +60,7 @@ func (p *paragraphs) entry(e document.Entry, width int, right bool) {
 	if right {
 		head = padding + painted + "  "
 	}
-	const least = 20 // of a title, where a terminal is narrow
+	const least = 20 // width of a title on a narrow terminal
 	id := visible.Line(e.ID)
 	room := p.width - width
 	if id != "" {
@@ -82,7 +82,7 @@ func (p *paragraphs) entry(e document.Entry, width int, right bool) {
 	}
 }
 
-// part has its name in a column of its own.
+// part writes a part with its name in a separate column.
 func (p *paragraphs) part(part document.Part, indent string) {
 	if !part.Obvious {
 		indent += fmt.Sprintf("%-8s ", part.Name+":")
@@ -101,7 +101,8 @@ func (p *paragraphs) part(part document.Part, indent string) {
 	}
 }
 
-// hanging is text whose first line has something in front of it, and whose other lines begin as far to the right.
+// hanging writes text with a hanging indent: lead is in front of the first line, and the other lines begin as far
+// right.
 func (p *paragraphs) hanging(lead, text string) {
 	for _, l := range prose.Wrap(text, max(p.width-prose.Columns(lead), narrowest/2), 0) {
 		p.line(strings.TrimRight(lead+l, " "))
@@ -109,7 +110,7 @@ func (p *paragraphs) hanging(lead, text string) {
 	}
 }
 
-// entries of a CSV file have a line for their title, for each value and for each line of their paragraphs.
+// entries writes lines of a CSV file: one for an entry's title, for each value and for each line of its paragraphs.
 func (t *sheetTable) entries(e document.Entries) {
 	for i, one := range slices.Concat(e.List, e.Rest) {
 		line := func(column string, c document.Cell) {
@@ -150,7 +151,7 @@ func markdownEntries(out *bufio.Writer, list []document.Entry) {
 	}
 }
 
-// markdownPart is an item below its entry. What is typed stands between fences.
+// markdownPart writes an item below its entry. Commands are fenced.
 func markdownPart(out *bufio.Writer, part document.Part) {
 	out.WriteString("  - " + EscapeMarkdown(part.Name) + ":")
 	const indent, fence = "    ", "```"
@@ -190,7 +191,7 @@ type pagePart struct {
 	Texts []pageParagraph
 }
 
-// pageParagraph is a paragraph, or lines that are typed.
+// pageParagraph is a paragraph, or lines to type.
 type pageParagraph struct {
 	Label, Text string
 	Typed       bool

@@ -19,7 +19,7 @@ var (
 	flameScript string
 )
 
-// pageFlame is a flame graph: a picture by itself, to which the page's script adds a search and a closer look.
+// pageFlame is a flame graph: a picture, to which the page's script adds search and zoom.
 type pageFlame struct {
 	document.Flame
 	Caption template.HTML
@@ -30,16 +30,16 @@ type pageFlame struct {
 // pageLegend is a colour with its name.
 type pageLegend struct{ Class, Title string }
 
-// frameHeight is how high a frame is, with the gap to the next, in pixels; the script knows it, too.
+// frameHeight is the height of a frame in pixels, including the gap to the next; the script uses it, too.
 const frameHeight = 18
 
-// flameColours is how many layers have a colour of their own.
+// flameColours is how many layers have a separate colour.
 const flameColours = 32
 
-// changeColours is how many shades there are of more, and of less.
+// changeColours is the number of shades for increases, and for decreases.
 const changeColours = 4
 
-// narrowestText is the share of the whole below which a frame has no text: without a script nothing else shortens it.
+// narrowestText is the share of the width below which a frame has no text: without the script nothing shortens it.
 const narrowestText = 0.02
 
 func (l warningLinks) flame(f document.Flame) *pageFlame {
@@ -68,8 +68,8 @@ func frameDepth(f document.Frame, visit func(document.Frame)) int {
 	return deepest + 1
 }
 
-// flameDrawing places frames in shares of the width, so that a picture fits a desk, a phone and paper alike. Each is
-// an svg of its own, which cuts what is too long for it.
+// flameDrawing places frames in shares of the width, so that a picture fits a desktop, a phone and paper alike. Each
+// frame is a separate svg, which clips text that is too long.
 type flameDrawing struct {
 	f      document.Flame
 	total  float64
@@ -93,12 +93,12 @@ func (d *flameDrawing) frames(list []document.Frame, from float64, depth int) {
 	}
 }
 
-// percent of the width, to a hundred thousandth of it.
+// percent formats a share of the width, to a hundred thousandth of the width.
 func percent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e5)/1e3, 'f', -1, 64) + "%"
 }
 
-// flameClass is that of the colour of a frame.
+// flameClass returns the class of a frame's colour.
 func flameClass(f document.Flame, frame document.Frame) string {
 	if !f.Difference {
 		if frame.Layer >= 0 && frame.Layer < len(f.Layers) {
@@ -116,7 +116,7 @@ func flameClass(f document.Flame, frame document.Frame) string {
 	return "s" + strconv.Itoa(shade)
 }
 
-// flameLegend are the colours that a picture has.
+// flameLegend returns the colours that a picture uses.
 func flameLegend(f document.Flame, used map[string]bool) []pageLegend {
 	if f.Difference {
 		return []pageLegend{{"m4", "more"}, {"m2", "somewhat more"}, {"o", "no clear change"}, {"s2", "somewhat less"},
@@ -134,7 +134,7 @@ func flameLegend(f document.Flame, used map[string]bool) []pageLegend {
 	return list
 }
 
-// flameStyle has the colours: hues that are far apart for layers that are next to each other on the way of an I/O.
+// flameStyle returns the colours: hues that are far apart for layers that are adjacent on an I/O's path.
 func flameStyle() string {
 	const golden = 137.5
 	var b strings.Builder

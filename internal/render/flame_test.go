@@ -18,8 +18,8 @@ func flameDocument() document.Document {
 			{Name: "(interrupt)", Text: "1 µs", Layer: -1, Width: 1}}}}}
 }
 
-// Frames lie below those that called them, within their width, and what has no room has no text; names carry no
-// markup. Colours are those of layers that are there.
+// Frames are below their callers and within their width, and have no text if there is no room; names contain no markup.
+// Only colours of existing layers are used.
 func TestFlamePicture(t *testing.T) {
 	page := written(t, flameDocument())
 	frame := regexp.MustCompile(
@@ -47,14 +47,14 @@ func TestFlamePicture(t *testing.T) {
 	}
 }
 
-// The height of a frame is written twice: the script counts on it, too.
+// The height of a frame is defined twice: the script uses it, too.
 func TestFlameScriptKnowsTheHeight(t *testing.T) {
 	if !strings.Contains(flameScript, "const height = "+strconv.Itoa(frameHeight)+",") {
 		t.Error("the script has another height of frames")
 	}
 }
 
-// Changes have colours by how much was gained or lost.
+// The colours of changes depend on the size of the gain or loss.
 func TestFlameColours(t *testing.T) {
 	for change, want := range map[float64]string{0: "o", 1: "m4", 0.1: "m1", 0.5: "m2", -0.6: "s3", -1: "s4"} {
 		if got := flameClass(document.Flame{Difference: true}, document.Frame{Change: change}); got != want {

@@ -1,5 +1,5 @@
 // Package render writes documents: for a terminal, as a page, as Markdown and as comma-separated values. Its writers
-// know the blocks of a document and no kind of result.
+// know the blocks of a document, not the kinds of results.
 package render
 
 import (
@@ -12,29 +12,29 @@ import (
 type Options struct {
 	// Width of the terminal in columns; 0 is 80.
 	Width int
-	// Warnings prints all warnings in full below a table for a terminal, rather than the most important ones
-	// briefly.
+	// Warnings prints all warnings in full below a table for a terminal, rather than the most important ones briefly.
 	Warnings bool
-	// Colour makes escape sequences that the writer sends, which repeat what the text already says; nil for none.
+	// Colour returns an escape sequence in the form that the output needs; nil for no colours. Colours only repeat what
+	// the text says.
 	Colour func(sequence string) string
-	// NoHeader leaves the line of titles out of csv and sheet, to paste below rows that have one.
+	// NoHeader omits the line of titles in csv and sheet, to paste rows below others.
 	NoHeader bool
-	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields: what a
-	// spreadsheet with a German, Russian or Italian locale reads.
+	// DecimalComma writes 1,5 rather than 1.5 in csv and sheet, with semicolons between the fields, as a spreadsheet
+	// with a German, Russian or Italian locale expects.
 	DecimalComma bool
-	// RawCells leaves texts in what spreadsheets read as they are, also those that a spreadsheet takes for formulas.
+	// RawCells leaves texts for spreadsheets unchanged, even those that a spreadsheet takes for formulas.
 	RawCells bool
 }
 
-// Format is one way to write a document down.
+// Format is an output format.
 type Format struct {
-	// Name is what the user asks for, and Extension that of a file, with its dot. Title is a line for help.
+	// Name is what the user types, and Extension the file extension, with its dot. Title is a line for help.
 	Name, Extension, Title string
 	// Write writes a document.
 	Write func(io.Writer, document.Document, Options) error
 }
 
-// Formats in the order in which help lists them.
+// Formats returns the formats in the order in which help lists them.
 func Formats() []Format {
 	return []Format{
 		{"table", ".txt", "a table for the terminal", Text},

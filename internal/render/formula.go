@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// plainNumber is one in either notation, which a spreadsheet takes for a number also behind a sign.
+// plainNumber matches a number in either notation, which a spreadsheet takes for a number even after a sign.
 var plainNumber = regexp.MustCompile(`^[+-]?[0-9]+([.,][0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// endOfInterval is the end of one of headroom's own behind its comma, such as "[-7.3, -6.7]" or "[+28.4 µs, +31.6 µs]".
-// It has no name of a function and no operator.
+// endOfInterval matches the end of an interval that headroom printed, after the comma: "[-7.3, -6.7]" or "[+28.4 µs,
+// +31.6 µs]". It contains no function name and no operator.
 var endOfInterval = regexp.MustCompile(`^ ?[+-][0-9.]+ ?[%A-Za-zµ/]*\]$`)
 
-// cellSeparators are what parts cells for a spreadsheet that reads a file by another separator than its own. Quotes do
-// not help there: they are characters like others in the midst of a cell.
+// cellSeparators separate cells for a spreadsheet that reads a file with another separator than the file's. Quotes do
+// not help there: inside a cell they are ordinary characters.
 const cellSeparators = ",;\t\r\n"
 
-// withoutFormula is the text of a cell that no spreadsheet carries out: a job called =HYPERLINK(…) would be one, and
-// DDE starts programs. With an apostrophe before it, it is a text; so is each part behind a separator. Which beginnings
-// there are, those of full width too, is from https://owasp.org/www-community/attacks/CSV_Injection
+// withoutFormula returns the text of a cell such that no spreadsheet executes it: a job named =HYPERLINK(…) would be a
+// formula, and DDE starts programs. An apostrophe in front makes it a text; the same is done after each separator. The
+// possible beginnings, full-width ones too, are from https://owasp.org/www-community/attacks/CSV_Injection
 func withoutFormula(cell string) string {
 	if plainNumber.MatchString(cell) {
 		return cell

@@ -11,7 +11,7 @@ func TestWithoutFormula(t *testing.T) {
 		"@SUM(A1)": "'@SUM(A1)", "-1.5 MiB": "'-1.5 MiB", "-": "'-",
 		"\t=1": "'\t'=1", "\r=1": "'\r'=1", "\n=1": "'\n'=1", " =1": "' =1", "＝1": "'＝1", "--1": "'--1",
 		"1e5": "1e5", "+1-1": "'+1-1",
-		// behind what another spreadsheet, or the same one with other settings, takes for the end of a cell
+		// after a character that another spreadsheet, or the same one with other settings, takes for the end of a cell
 		"a;=1": "a;'=1", "a,=1": "a,'=1", "a\t@x": "a\t'@x", "a\n+x": "a\n'+x", "a; =1": "a;' =1", ";;=1": ";;'=1",
 		"a;-1": "a;-1", "a;b,＝1": "a;b,'＝1", "a;\t=1": "a;\t'=1", "=1;=1": "'=1;'=1", "a;": "a;", ";": ";",
 		"5% [-7.3, -6.7]": "5% [-7.3, -6.7]", "[+1,+2%]": "[+1,+2%]",

@@ -21,7 +21,7 @@ func Markdown(w io.Writer, d document.Document, _ Options) error {
 	return out.Flush() // keeps the first error of all writes
 }
 
-// shownInMarkdown says whether a block has something that Markdown shows.
+// shownInMarkdown reports whether Markdown output contains a block.
 func shownInMarkdown(b document.Block) bool {
 	switch b := b.(type) {
 	case document.Plots, document.Flame, document.Terminal, document.Listing:
@@ -32,7 +32,7 @@ func shownInMarkdown(b document.Block) bool {
 	return true
 }
 
-// blocksMarkdown writes the blocks. The names of footnotes, which are those of a whole file, begin with a prefix.
+// blocksMarkdown writes the blocks. The names of footnotes, which must be unique in a file, begin with a prefix.
 func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 	notes := func(text string) string {
 		return signs(EscapeMarkdown(text), func(n string) string { return "[^" + prefix + n + "]" })
@@ -87,7 +87,7 @@ func blocksMarkdown(out *bufio.Writer, blocks []document.Block, prefix string) {
 	}
 }
 
-// markdownWarning is a footnote, or an item of a list where nothing has its sign.
+// markdownWarning writes a footnote, or an item of a list if no cell has its sign.
 func markdownWarning(out *bufio.Writer, w document.WarningBlock, prefix string) {
 	lead := "- "
 	if w.Sign != "" {
@@ -162,7 +162,7 @@ func signs(text string, with func(number string) string) string {
 	}
 }
 
-// EscapeMarkdown keeps names and values from being read as markup; line ends would break a table.
+// EscapeMarkdown escapes names and values so that they are not read as markup; line ends would break a table.
 func EscapeMarkdown(text string) string {
 	var b strings.Builder
 	for _, r := range text {

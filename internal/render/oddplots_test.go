@@ -11,15 +11,14 @@ import (
 	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
-// Values and times that a scale can't be made of by the usual rules stay in their pictures.
+// Values and times that are impossible or extreme stay inside their pictures.
 func TestOddPlotsStayInTheirFrames(t *testing.T) {
 	for _, p := range oddPlots() {
 		rendertest.CheckPicture(t, p)
 	}
 }
 
-// oddPlots are along and upwards on every scale, with values and times that a scale can't be made of by the usual
-// rules.
+// oddPlots are plots in both directions on every scale, with impossible or extreme values and times.
 func oddPlots() []document.Plot {
 	var plots []document.Plot
 	nothing, all := math.NaN(), math.Inf(1)

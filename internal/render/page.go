@@ -20,7 +20,7 @@ var (
 	documentStyle string
 )
 
-// documentPage is what the template fills in.
+// documentPage is the data of the template.
 type documentPage struct {
 	Head   pageHead
 	Title  template.HTML
@@ -28,7 +28,7 @@ type documentPage struct {
 	Script template.JS
 }
 
-// pageBlock is a block in the one field that is set.
+// pageBlock is a block; one field is set.
 type pageBlock struct {
 	Subject, Headline, Answer, Heading, Detail, Note, Reading template.HTML
 
@@ -68,23 +68,23 @@ type pageWarning struct {
 	ID string
 }
 
-// pageTable opens with the first rows; the Rest is folded away.
+// pageTable opens with the first rows; the Rest is folded.
 type pageTable struct {
-	// Over are the titles that columns have in common; nil where none do.
+	// Over are titles shared by several columns; nil if there are none.
 	Over       []pageSpan
 	Head       []pageColumn
 	Rows, Rest []pageRow
 	Tinted     bool
 }
 
-// pageColumn is what stands above a column.
+// pageColumn is the head of a column.
 type pageColumn struct {
 	Kind  document.Kind
 	Title string
 	Signs template.HTML
 }
 
-// pageSpan is a title over so many columns.
+// pageSpan is a title above several columns.
 type pageSpan struct {
 	Text  string
 	Width int
@@ -102,7 +102,7 @@ type pageRow struct {
 type pageCell struct {
 	Kind           document.Kind
 	Text, Interval string
-	// Bounds are those of the interval, "65.3k to 66.9k": a reader sees them under the pointer.
+	// Bounds of the interval, "65.3k to 66.9k", shown when the pointer is on the number.
 	Bounds string
 	Signs  template.HTML
 	Bar    *pageBar
@@ -110,7 +110,7 @@ type pageCell struct {
 	Tone   document.Tone
 }
 
-// bounds of a number's interval as figures; empty where it has none, or is a ratio, whose text has them.
+// bounds formats a number's interval; empty if it has none, or is a ratio, whose text has the interval.
 func bounds(c document.Cell) string {
 	if c.Lo == nil || c.Hi == nil || c.Unit == "1" {
 		return ""
@@ -118,7 +118,7 @@ func bounds(c document.Cell) string {
 	return unit.Value(c.Unit, *c.Lo) + " to " + unit.Value(c.Unit, *c.Hi)
 }
 
-// pageBar is drawn in a picture that is 100 wide.
+// pageBar is a bar in a picture of width 100.
 type pageBar struct{ X, Width, Class string }
 
 // Page writes one self-contained page.
@@ -129,7 +129,7 @@ func Page(w io.Writer, d document.Document, _ Options) error {
 		Title: links.text(d.Title), Blocks: links.blocks(d.Blocks, new(bool)), Script: template.JS(script)})
 }
 
-// Part writes the blocks of a document into somebody else's page, which links PartStyle and PartScript.
+// Part writes the blocks of a document into another page, which must link PartStyle and PartScript.
 func Part(w io.Writer, d document.Document) error {
 	t, err := template.New("blocks").Parse(blocksText)
 	if err != nil {
@@ -138,15 +138,15 @@ func Part(w io.Writer, d document.Document) error {
 	return t.ExecuteTemplate(w, "blocks", warningLinks("w").blocks(d.Blocks, new(bool)))
 }
 
-// PartStyle is the style of everything that documents can have, and of the page around them.
+// PartStyle returns the style of all blocks that documents can have, and of the page around them.
 func PartStyle() string {
 	return strings.Join([]string{pageStyle, documentStyle, entriesStyle, heatStyle(), flameStyle()}, "")
 }
 
-// PartScript adds to flame graphs what they can't do without a script.
+// PartScript returns the script of flame graphs.
 func PartScript() string { return flameScript }
 
-// documentScript is the one that a document needs; empty for none.
+// documentScript returns the script that a document needs; empty for none.
 func documentScript(d document.Document) string {
 	for b := range document.All(d.Blocks) {
 		if _, ok := b.(document.Flame); ok {
@@ -156,7 +156,7 @@ func documentScript(d document.Document) string {
 	return ""
 }
 
-// documentStyles are those that a document needs.
+// documentStyles returns the styles that a document needs.
 func documentStyles(d document.Document) []string {
 	entries, tints, flames := false, false, false
 	for b := range document.All(d.Blocks) {
@@ -182,17 +182,17 @@ func documentStyles(d document.Document) []string {
 	return styles
 }
 
-// warningLinks is what the anchors of a document's warnings begin with: a page can have several documents.
+// warningLinks is the prefix of the anchors of a document's warnings: a page can have several documents.
 type warningLinks string
 
-// text is a text whose signs lead to their warnings.
+// text returns a text whose signs are links to their warnings.
 func (l warningLinks) text(text string) template.HTML {
 	return template.HTML(signs(html.EscapeString(visible.Line(text)), func(n string) string {
 		return `<a class="sign" href="#` + string(l) + n + `">!` + n + `</a>`
 	}))
 }
 
-// blocks are those of a document. The first answer on each subject is a headline.
+// blocks returns the blocks of a document. The first answer on each subject is a headline.
 func (l warningLinks) blocks(of []document.Block, headline *bool) []pageBlock {
 	var blocks []pageBlock
 	sections := 0
@@ -309,7 +309,7 @@ func (l warningLinks) table(t document.Table) *pageTable {
 	return p
 }
 
-// over adds a column to those that have a title in common.
+// over adds a column to the neighbours that share a title.
 func (p *pageTable) over(title string) {
 	switch last := len(p.Over) - 1; {
 	case last >= 0 && p.Over[last].Text == title:
@@ -326,7 +326,7 @@ func newPageBar(c document.Cell) *pageBar {
 	if hi < lo {
 		lo, hi, class = hi, lo, "back"
 	}
-	const narrowest = 0.005 // so that nothing added is still seen
+	const narrowest = 0.005 // so that a small addition is still visible
 	return &pageBar{fmt.Sprintf("%.2f", 100*min(lo, 1-narrowest)), fmt.Sprintf("%.2f", 100*max(hi-lo, narrowest)),
 		class}
 }

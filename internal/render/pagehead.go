@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// The head of every page. A page is one file without anything from elsewhere: its style is in it, fonts are the
-// reader's own.
+// The head of every page. A page is one file without external resources: its style is embedded, fonts are the reader's
+// own.
 var (
 	//go:embed head.html.tmpl
 	headText string
@@ -26,15 +26,15 @@ type pageHead struct {
 	Style         template.CSS
 }
 
-// newPageHead is the head of a page with a script, which may be empty, and with styles of its own behind those of all
-// pages.
+// newPageHead returns the head of a page with a script, which may be empty, and with further styles after the common
+// ones.
 func newPageHead(title, script string, styles ...string) pageHead {
 	style := pageStyle + strings.Join(styles, "")
 	return pageHead{Title: title, Policy: policy(style, script), Style: template.CSS(style)}
 }
 
-// policy has a browser apply the style and run the script that headroom put into the page, and nothing that came with a
-// name; nothing is fetched, and no form is sent. img-src is for the empty icon, which spares the server a request.
+// policy returns a content security policy: the browser applies the style and runs the script that headroom embedded,
+// nothing else; it fetches nothing, and sends no form. img-src is for the empty icon, which saves the server a request.
 func policy(style, script string) string {
 	allowed := "default-src 'none'; img-src data:; style-src " + sourceHash(style)
 	if script != "" {
@@ -43,14 +43,13 @@ func policy(style, script string) string {
 	return allowed + "; base-uri 'none'; form-action 'none'"
 }
 
-// sourceHash is how a policy names the text of an element: https://www.w3.org/TR/CSP3/#grammardef-hash-source
+// sourceHash returns the name of an element's text in a policy: https://www.w3.org/TR/CSP3/#grammardef-hash-source
 func sourceHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// heatStyle has a class for each tint of a map: a policy without inline styles leaves no other way to give a cell its
-// own.
+// heatStyle returns a class for each tint of a map: a policy without inline styles allows no other way to colour cells.
 func heatStyle() string {
 	var b strings.Builder
 	for percent := range 101 {
@@ -59,7 +58,7 @@ func heatStyle() string {
 	return b.String()
 }
 
-// writeHTML fills in a page whose template begins with the head.
+// writeHTML executes the template of a page, which begins with the head.
 func writeHTML(w io.Writer, text string, page any) error {
 	t, err := template.New("head").Parse(headText)
 	if err == nil {

@@ -2,7 +2,8 @@ package render
 
 import "testing"
 
-// A hash is of the text as the browser reads it: https://www.w3.org/TR/CSP3/#example-hash has this one.
+// The hash is computed from the text as the browser reads it. The example is from
+// https://www.w3.org/TR/CSP3/#example-hash.
 func TestSourceHash(t *testing.T) {
 	if got, want := sourceHash("alert('Hello, world.');"),
 		"'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"; got != want {

@@ -22,7 +22,7 @@ func (p *paragraphs) wrapped(s style, text string, indent int) {
 	}
 }
 
-// marked is a paragraph that begins with a sign.
+// marked writes a paragraph that begins with a sign.
 func (p *paragraphs) marked(sign, text string, indent int) {
 	for i, l := range prose.Wrap(sign+text, p.width, indent) {
 		if i == 0 {
@@ -32,7 +32,7 @@ func (p *paragraphs) marked(sign, text string, indent int) {
 	}
 }
 
-// command is what to type, in several lines that a shell takes for one where it is longer than the terminal is wide.
+// command writes a command. If it is wider than the terminal it is split into several lines that a shell reads as one.
 func (p *paragraphs) command(what, command string) {
 	const continues = ` \`
 	lines := prose.Wrap(what+command, p.width, 2)

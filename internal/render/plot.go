@@ -13,19 +13,19 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// plotted is a plot in the making. Values are upwards, or across where the y axis has names, in the order of these
-// downwards.
+// plotted is a plot under construction. Values are on the y axis, or on the x axis if the y axis has names, which are
+// listed downwards.
 type plotted struct {
 	*drawing
 	plot document.Plot
-	// across says that values are.
+	// across is true if values are on the x axis.
 	across bool
 }
 
 // Heights of a picture with rows.
 const (
 	forestRow  = 17
-	forestEnds = 34 // the axis below and a little air above
+	forestEnds = 34 // the axis below and a margin above
 )
 
 // Picture draws a plot.
@@ -41,7 +41,7 @@ func Picture(p document.Plot) template.HTML {
 			place.ticks[i].value = d.row(place.ticks[i].value)
 		}
 		d.drawing = newDrawing(value, place, plotHeight(p), pictureText-1)
-		const arrow = 8 // where a value is beyond the picture
+		const arrow = 8 // room for an arrow where a value is beyond the picture
 		d.left, d.gap, d.right = d.left+arrow, d.gap+arrow, d.right+arrow/2+d.widestText()
 	} else {
 		d.drawing = newDrawing(place, value, plotHeight(p), pictureText)
@@ -58,7 +58,7 @@ func Picture(p document.Plot) template.HTML {
 	return d.svg(plotTitle(p))
 }
 
-// pointName is a point as people tell it from others: with its time where it has one.
+// pointName returns a point's name as readers distinguish it: with its time if it has one.
 func pointName(p document.Plot, at document.Point) string {
 	if p.X.Scale != document.Time {
 		return at.Name
@@ -66,7 +66,7 @@ func pointName(p document.Plot, at document.Point) string {
 	return prose.Join(at.Name, "of", time.Unix(int64(at.At), 0).UTC().Format("2006-01-02 15:04 UTC"))
 }
 
-// plotTitle is what those hear who don't see the picture.
+// plotTitle returns the picture's text for screen readers.
 func plotTitle(p document.Plot) string {
 	axis := p.Y.Title
 	if p.Y.Scale == document.Names {
@@ -82,7 +82,7 @@ func plotHeight(p document.Plot) float64 {
 	return forestEnds + titleHeight + forestRow*float64(len(p.Y.Names))
 }
 
-// widestText is the room for the figures beside rows.
+// widestText returns the room for the figures next to rows.
 func (d plotted) widestText() float64 {
 	widest := 0.0
 	for _, s := range d.plot.Series {
@@ -93,7 +93,7 @@ func (d plotted) widestText() float64 {
 	return widest
 }
 
-// beside is the figure beside the row of a point; none where the row has several.
+// beside returns the figure next to the row of a point; empty if the row has several points.
 func (d plotted) beside(p document.Point) string {
 	same := 0
 	for _, s := range d.plot.Series {
@@ -109,10 +109,10 @@ func (d plotted) beside(p document.Point) string {
 	return p.Text
 }
 
-// row is the height of the row with a number, of which the first is on top.
+// row returns the height of the row with a number; the first row is on top.
 func (d plotted) row(place float64) float64 { return float64(len(d.plot.Y.Names)) - 1 - place }
 
-// at is a value at a place.
+// at returns the point of a value at a place.
 func (d plotted) at(place, value float64) point {
 	if d.across {
 		return point{value, d.row(place)}
@@ -120,7 +120,7 @@ func (d plotted) at(place, value float64) point {
 	return point{place, value}
 }
 
-// values is the scale of the values.
+// values returns the scale of the values.
 func (d plotted) values() scale {
 	if d.across {
 		return d.x
@@ -128,7 +128,7 @@ func (d plotted) values() scale {
 	return d.y
 }
 
-// bands are behind all else.
+// bands are drawn behind everything else.
 func (d plotted) bands() {
 	for _, b := range d.plot.Bands {
 		from, to := d.ends(b.From, b.To)
@@ -136,7 +136,7 @@ func (d plotted) bands() {
 	}
 }
 
-// ends are two places, or those of the whole picture where they are the same.
+// ends returns two places, or the ends of the whole picture if they are equal.
 func (d plotted) ends(from, to float64) (float64, float64) {
 	switch {
 	case from != to:
@@ -147,7 +147,7 @@ func (d plotted) ends(from, to float64) (float64, float64) {
 	return d.x.min, d.x.max
 }
 
-// marks are lines across with what changed there.
+// marks draws lines that show what changed at a place.
 func (d plotted) marks(all []placedMark) {
 	for _, m := range all {
 		d.titled(m.Text, func() {
@@ -169,7 +169,7 @@ func (d plotted) marks(all []placedMark) {
 	}
 }
 
-// onTheRight says whether a point of a row is on the right of the picture.
+// onTheRight reports whether a row has a point on the right of the picture.
 func (d plotted) onTheRight(row float64) bool {
 	return slices.ContainsFunc(d.plot.Series, func(s document.Series) bool {
 		return slices.ContainsFunc(s.Points, func(p document.Point) bool {
@@ -178,7 +178,7 @@ func (d plotted) onTheRight(row float64) bool {
 	})
 }
 
-// references are lines through the picture, or a part of it.
+// references draws lines through the picture, or through a part of it.
 func (d plotted) references() {
 	for _, r := range d.plot.References {
 		from, to := d.ends(r.From, r.To)
@@ -196,7 +196,7 @@ func (d plotted) references() {
 	}
 }
 
-// named writes a name above the end of a line, where nothing is written yet.
+// named writes a name above the end of a line, if the place is free.
 func (d plotted) named(name string, end, height float64, colour string) {
 	const most = 24 // characters that leave room for the picture
 	name = Shorten(name, most)
@@ -254,7 +254,7 @@ func (d plotted) series(s document.Series) {
 	}
 }
 
-// interval is a line between its ends. Where it, or the value, goes on beyond the picture there is an arrow.
+// interval draws a line between its ends. If it, or the value, extends beyond the picture there is an arrow.
 func (d plotted) interval(p document.Point, colour string) {
 	lo, hi := p.Value, p.Value
 	if p.Lo != nil && p.Hi != nil && !math.IsNaN(*p.Lo+*p.Hi) {
@@ -269,7 +269,7 @@ func (d plotted) interval(p document.Point, colour string) {
 	}
 }
 
-// beyond is an arrow at an end of the values, outside of the marker where that is there.
+// beyond draws an arrow at an end of the values, outside of the marker if there is one.
 func (d plotted) beyond(p point, way float64, marked bool, colour string) {
 	const outside = 7
 	x, y, gap := 0.0, way, 0.0
@@ -282,7 +282,7 @@ func (d plotted) beyond(p point, way float64, marked bool, colour string) {
 	d.arrow(d.toX(p.x)+gap*x, d.toY(p.y)-gap*y, x, y, colour)
 }
 
-// marker is the sign of a point, hollow where it is tainted: a dot, for writes a diamond.
+// marker draws the sign of a point, hollow if it is tainted: a dot, or a diamond for writes.
 func (d plotted) marker(direction, colour string, p point, tainted bool) {
 	more := ""
 	if tainted {
@@ -295,8 +295,8 @@ func (d plotted) marker(direction, colour string, p point, tainted bool) {
 	}
 }
 
-// directionColour is that of a direction, and the dashes of its lines. Reads are dark where writes are light, by day
-// and on grey paper, and their signs and lines differ too.
+// directionColour returns the colour of a direction, and the dashes of its lines. Reads are dark where writes are
+// light, on screen and on grey paper, and their signs and lines differ too.
 func directionColour(direction string) (colour, dashes string) {
 	switch direction {
 	case lab.Read:

@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/document"
 )
 
-// curve is a line through points that have no marks of their own.
+// curve draws a line through points that have no markers.
 func (d plotted) curve(s document.Series) {
 	colour, _ := directionColour(s.Direction)
 	var line []point
@@ -22,7 +22,7 @@ func (d plotted) curve(s document.Series) {
 	})
 }
 
-// placedMark is a mark whose name stands in a row above the data, and is around a place; row is -1 where none is free.
+// placedMark is a mark with its name in a row above the data, around a place; row is -1 if none is free.
 type placedMark struct {
 	document.Mark
 	name   string
@@ -30,7 +30,8 @@ type placedMark struct {
 	row    int
 }
 
-// placedMarks have names that are not over each other, in so many rows. Those across a picture of rows have none.
+// placedMarks returns marks with names that do not overlap, and the number of rows that they need. Marks across a
+// picture of rows have no names.
 func (d plotted) placedMarks() (all []placedMark, rows int) {
 	const most, longest, gap = 3, 30, 4
 	var ends [most]float64

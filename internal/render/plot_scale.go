@@ -9,8 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// valueScale shows all values, references and bands, and intervals unless these would make the rest too small to be
-// distinguished.
+// valueScale returns a scale that shows all values, references and bands. It shows intervals completely unless these
+// would make the rest too small to distinguish.
 func valueScale(p document.Plot, a document.Axis) scale {
 	changes, none := a.Scale == document.Ratio, 1.0
 	e := extent{logarithmic: changes || a.Scale == document.Logarithmic, lo: math.Inf(1), hi: math.Inf(-1)}
@@ -60,13 +60,13 @@ func valueScale(p document.Plot, a document.Axis) scale {
 	return s
 }
 
-// placeScale shows all places.
+// placeScale returns a scale that shows all places.
 func placeScale(p document.Plot, a document.Axis) scale {
 	if a.Scale == document.Names {
 		const most = 24 // characters beside a row
 		room := most
 		if n := len(a.Names); p.Y.Scale != document.Names && n > 2 {
-			room = max(6, 50/n) // about as many as stand below a picture
+			room = max(6, 50/n) // about as many as fit below a picture
 		}
 		return nameScale(a, room)
 	}
@@ -97,7 +97,7 @@ func placeScale(p document.Plot, a document.Axis) scale {
 	return s
 }
 
-// nameScale has a tick for each name, which has room for so many characters.
+// nameScale has a tick for each name, shortened to room characters.
 func nameScale(a document.Axis, room int) scale {
 	s := scale{min: -0.5, max: float64(len(a.Names)) - 0.5, title: a.Title}
 	for i, name := range a.Names {
@@ -106,7 +106,8 @@ func nameScale(a document.Axis, room int) scale {
 	return s
 }
 
-// withoutMiddle cuts a name to a width. Its end tells as much as its beginning: a level, a version.
+// withoutMiddle cuts a name to a width. It keeps both ends, because the end is as informative as the beginning: a
+// level, a version.
 func withoutMiddle(name string, width int) string {
 	runes := []rune(visible.Line(name))
 	if len(runes) <= width {
@@ -116,13 +117,13 @@ func withoutMiddle(name string, width int) string {
 	return string(runes[:head]) + "…" + string(runes[len(runes)-(width-1-head):])
 }
 
-// extent is how far values reach: their logarithms where the scale is one of these.
+// extent is the range of values: of their logarithms if the scale is logarithmic.
 type extent struct {
 	logarithmic bool
 	lo, hi      float64
 }
 
-// of is a value as the extent has it, false for none and for one that has no place there.
+// of returns a value in the extent's units, false for nil and for a value that the scale can't show.
 func (e *extent) of(v *float64) (float64, bool) {
 	switch {
 	case v == nil, math.IsNaN(*v), math.IsInf(*v, 0), e.logarithmic && *v <= 0:
@@ -139,7 +140,7 @@ func (e *extent) add(v *float64) {
 	}
 }
 
-// reach widens the extent to an end of an interval, to either side by as much as others reach at most.
+// reach widens the extent to an end of an interval, at most by the width of others to either side.
 func (e *extent) reach(others extent, v *float64) {
 	if at, ok := e.of(v); ok {
 		width := others.hi - others.lo
@@ -147,7 +148,7 @@ func (e *extent) reach(others extent, v *float64) {
 	}
 }
 
-// scale leaves a little air on either side, or above only.
+// scale adds a margin on either side, or above only.
 func (e *extent) scale(onGround bool) scale {
 	if e.lo > e.hi {
 		e.lo, e.hi, e.logarithmic = 0, 1, false

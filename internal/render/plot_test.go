@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// An interval that goes on beyond its picture ends in an arrow on that side.
+// An interval that extends beyond its picture ends in an arrow on that side.
 func TestIntervalsEndInArrows(t *testing.T) {
 	far, near, low := 5000.0, 101.0, -5000.0
 	for _, c := range []struct {

@@ -9,18 +9,18 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// mostOpenPlots is how many pictures a page opens with; the others are folded away.
+// mostOpenPlots is how many pictures a page opens with; the others are folded.
 const mostOpenPlots = 12
 
-// pagePlots are pictures side by side.
+// pagePlots are pictures next to each other.
 type pagePlots struct {
 	Open, Folded   []pagePlot
 	Title, Reading string
-	// Class is "rows" where the pictures have rows of things, and differ in height.
+	// Class is "rows" if the pictures have named rows, and so differ in height.
 	Class string
 }
 
-// pagePlot is a picture, or a line of text for the only point that there is.
+// pagePlot is a picture, or a line of text if there is only one point.
 type pagePlot struct {
 	Title, Note, Address string
 	SVG                  template.HTML
@@ -48,7 +48,7 @@ func newPagePlots(b document.Plots) *pagePlots {
 	return plots
 }
 
-// onlyPoint is the point of a picture that would have no other.
+// onlyPoint describes the only point of a picture; empty if there are more.
 func onlyPoint(p document.Plot) string {
 	for _, s := range p.Series {
 		for _, at := range s.Points {

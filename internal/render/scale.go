@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// scale is an axis: where it begins and ends, what it is of, and what is written at it.
+// scale is an axis: its ends, its title, and its ticks.
 type scale struct {
 	min, max    float64
 	logarithmic bool
@@ -26,7 +26,7 @@ type tick struct {
 	name  string
 }
 
-// share says where on a scale a value is, from 0 to 1; what is beyond an end is at it.
+// share returns the position of a value on a scale, from 0 to 1; a value beyond an end is at the end.
 func (s scale) share(v float64) float64 {
 	v = min(max(v, s.min), s.max)
 	if s.logarithmic {
@@ -35,7 +35,7 @@ func (s scale) share(v float64) float64 {
 	return (v - s.min) / (s.max - s.min)
 }
 
-// ticksAt are ticks at some values, each with its name.
+// ticksAt returns ticks at some values, each with its name.
 func ticksAt(values []float64, name func(float64) string) []tick {
 	var ticks []tick
 	for _, v := range values {
@@ -44,8 +44,8 @@ func ticksAt(values []float64, name func(float64) string) []tick {
 	return ticks
 }
 
-// roundSteps are about n round values between two, in steps of 1, 2 or 5 times a power of ten times base. The base
-// makes them round in the unit that is printed: 1024*1024 for bandwidths of some MiB/s.
+// roundSteps returns about n round values between two, in steps of 1, 2 or 5 times a power of ten times base. The base
+// makes them round in the printed unit: 1024*1024 for bandwidths of some MiB/s.
 func roundSteps(from, to float64, n int, base float64) []float64 {
 	rough := (to - from) / base / float64(n)
 	power := math.Pow(10, math.Floor(math.Log10(rough)))
@@ -56,7 +56,7 @@ func roundSteps(from, to float64, n int, base float64) []float64 {
 			break
 		}
 	}
-	const hair = 1e-9 // a step that is not quite at an end, because fractions are not exact
+	const hair = 1e-9 // tolerance for a step that rounding puts slightly beyond an end
 	var out []float64
 	first, last := math.Ceil(from/base/step-hair), math.Floor(to/base/step+hair)
 	for i := first; i <= last; i++ {
@@ -65,7 +65,7 @@ func roundSteps(from, to float64, n int, base float64) []float64 {
 	return out
 }
 
-// linearTicks are the most round values between two whose names differ: figures have three digits.
+// linearTicks returns as many round values between two as have distinct names: figures have three digits.
 func linearTicks(from, to float64, u lab.Unit) []tick {
 	most := max(math.Abs(from), math.Abs(to))
 	var ticks []tick
@@ -84,8 +84,8 @@ func linearTicks(from, to float64, u lab.Unit) []tick {
 	return ticks[:min(len(ticks), 1)]
 }
 
-// logTicks names the powers of ten; where fewer than two of them are in sight also 2 and 5 times them, and where there
-// are fewer than two of those, what is round between the ends.
+// logTicks names the powers of ten; if fewer than two of them are visible also 2 and 5 times them, and if fewer than
+// two of those are visible, round values between the ends.
 func logTicks(from, to float64, u lab.Unit) []tick {
 	if u == lab.BytesPerSecond {
 		return binaryTicks(from, to, u)
@@ -97,7 +97,7 @@ func logTicks(from, to float64, u lab.Unit) []tick {
 	return ticks
 }
 
-// powerTicks are at 1, 2, 3 and so on times the powers of ten, and says how many of them have a name.
+// powerTicks returns ticks at 1, 2, 3 and so on times the powers of ten, and how many of them have a name.
 func powerTicks(from, to float64, name func(float64) string) (ticks []tick, named int) {
 	inSight := math.Floor(math.Log10(to)) - math.Ceil(math.Log10(from)) + 1
 	for e := math.Floor(math.Log10(from)); e <= math.Ceil(math.Log10(to)); e++ {
@@ -117,7 +117,7 @@ func powerTicks(from, to float64, name func(float64) string) (ticks []tick, name
 	return ticks, named
 }
 
-// changeTicks are ratios as changes in percent, or as factors where they are large.
+// changeTicks returns ratios as changes in percent, or as factors if they are large.
 func changeTicks(from, to float64) []tick {
 	const large = 4 // times the smallest
 	if to > large*from {
@@ -137,7 +137,7 @@ func changeTicks(from, to float64) []tick {
 	return ticks
 }
 
-// binaryTicks are powers of two, at most six of them: powers of ten are not round in MiB/s.
+// binaryTicks returns powers of two, at most six of them: powers of ten are not round in MiB/s.
 func binaryTicks(from, to float64, u lab.Unit) []tick {
 	step := math.Ceil(math.Log2(to/from) / 6)
 	var ticks []tick
@@ -150,7 +150,8 @@ func binaryTicks(from, to float64, u lab.Unit) []tick {
 	return ticks
 }
 
-// timeTicks are at most some five round times between two, in seconds since 1970, and say in what the axis is then.
+// timeTicks returns at most about five round times between two, in seconds since 1970, and a title with the axis's
+// unit.
 func timeTicks(from, to float64) (ticks []tick, title string) {
 	const most = 5
 	first, last := time.Unix(int64(from), 0).UTC(), time.Unix(int64(math.Ceil(to)), 0).UTC()
@@ -201,7 +202,7 @@ func timeTicks(from, to float64) (ticks []tick, title string) {
 	return ticks, title
 }
 
-// legible leaves out names so that none is over another: every second keeps its name, or every third, and so on.
+// legible removes names so that none overlap: every second keeps its name, or every third, and so on.
 func legible(ticks []tick, span func(tick) (from, to float64)) []tick {
 	ticks = slices.SortedFunc(slices.Values(ticks), func(a, b tick) int {
 		fromA, _ := span(a)
@@ -229,7 +230,7 @@ func legible(ticks []tick, span func(tick) (from, to float64)) []tick {
 	}
 }
 
-// baseOf is the size of the unit in which a value is printed.
+// baseOf returns the size of the unit in which a value is printed.
 func baseOf(u lab.Unit, v float64) float64 {
 	if u != lab.BytesPerSecond || !(v >= 1) {
 		return 1

@@ -6,10 +6,10 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// defaultWidth is that of a terminal which does not tell.
+// defaultWidth is the width of a terminal of unknown size.
 const defaultWidth = 80
 
-// narrowest is the width below which a table is of no use; a terminal that claims less gets lines of this width.
+// narrowest is the smallest useful width of a table; a terminal that reports less gets lines of this width.
 const narrowest = 40
 
 func (o Options) Columns() int {
@@ -19,7 +19,7 @@ func (o Options) Columns() int {
 	return max(o.Width, narrowest)
 }
 
-// style is a second signal; the text alone says everything.
+// style adds emphasis; the text alone has all information.
 type style string
 
 const (
@@ -36,8 +36,8 @@ func (s style) paint(text string, o Options) string {
 	return o.Colour("\x1b["+string(s)+"m") + text + o.Colour("\x1b[0m")
 }
 
-// briefMark is a warning in one line, with as much of its text as there is room for. On a narrow terminal what it is
-// about gives way.
+// briefMark formats a warning in one line, with as much of its text as fits. On a narrow terminal the subject is
+// shortened.
 func briefMark(sign, text, about string, width int) string {
 	const readable = 24
 	head, tail := sign+" ", " ["+Shorten(about, width/3)+"]"

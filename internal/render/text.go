@@ -14,20 +14,20 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// Text writes for a terminal: text that is wrapped, and tables that lose columns where there is no room.
+// Text writes for a terminal: wrapped text, and tables that lose columns if there is no room.
 func Text(w io.Writer, d document.Document, o Options) error {
 	t := textWriter{paragraphs: &paragraphs{out: bufio.NewWriter(w), width: o.Columns(), o: o}}
 	t.blocks(d.Blocks)
 	return t.out.Flush() // keeps the first error of all writes
 }
 
-// textWriter is at a place between two blocks.
+// textWriter is the state between two blocks.
 type textWriter struct {
 	*paragraphs
 	before document.Block
-	// apart says that the next block is to stand apart from the last.
+	// apart is true if the next block must be separated from the last.
 	apart bool
-	// left are titles of columns that were left out, and not told yet.
+	// left are titles of dropped columns that have not been listed yet.
 	left []string
 }
 
@@ -71,7 +71,7 @@ func (t *textWriter) block(b document.Block) {
 		t.command(b.What+": ", b.Text)
 	case document.Table:
 		for _, title := range t.table(b) {
-			if !slices.Contains(t.left, title) { // several tables can lose it
+			if !slices.Contains(t.left, title) { // several tables can drop it
 				t.left = append(t.left, title)
 			}
 		}
@@ -83,7 +83,7 @@ func (t *textWriter) block(b document.Block) {
 	t.before = b
 }
 
-// needsBlankLine says whether a block has a blank line between it and the one before it.
+// needsBlankLine reports whether there is a blank line between a block and the one before it.
 func needsBlankLine(before, b document.Block) bool {
 	_, headed := before.(document.Heading)
 	_, listed := before.(document.List)
@@ -102,7 +102,7 @@ func needsBlankLine(before, b document.Block) bool {
 	return false
 }
 
-// list writes items, below the sentence before them a little to the right.
+// list writes items, slightly indented below the sentence before them.
 func (p *paragraphs) list(l document.List, before document.Block) {
 	lead := ""
 	if _, printed := before.(document.Sentence); printed {
@@ -135,7 +135,7 @@ func (p *paragraphs) sentence(s document.Sentence) {
 	}
 }
 
-// warnings are the first few in a line each, and the others counted; or all in full.
+// warnings writes the first few in one line each, and the number of others; or all in full.
 func (p *paragraphs) warnings(w document.Warnings) {
 	if p.o.Warnings || w.Brief == 0 {
 		for _, one := range w.List {
@@ -158,7 +158,7 @@ func (p *paragraphs) warnings(w document.Warnings) {
 	p.moreWarnings(printed, others, w)
 }
 
-// moreWarnings names the warnings without a line and the notes, and what to type to read more.
+// moreWarnings writes the names of the warnings without a line and of the notes, and the command that shows them.
 func (p *paragraphs) moreWarnings(printed []document.WarningBlock, others []string, w document.Warnings) {
 	const most = 6
 	noun := "more warning"
@@ -188,7 +188,7 @@ func (p *paragraphs) moreWarnings(printed []document.WarningBlock, others []stri
 	}
 }
 
-// brief is a warning in a line.
+// brief writes a warning in one line.
 func (p *paragraphs) brief(w document.WarningBlock) {
 	t := w.Brief
 	if t.Text == "" {
@@ -223,7 +223,7 @@ func (p *paragraphs) warning(w document.WarningBlock) {
 	}
 }
 
-// aboutText is what a warning is about, in brackets; nothing where its text says it.
+// aboutText returns the subject of a warning in brackets; empty if its text has it.
 func aboutText(about string) string {
 	if about == "" {
 		return ""
@@ -231,8 +231,8 @@ func aboutText(about string) string {
 	return " [" + about + "]"
 }
 
-// table writes what there is room for, and says which columns are left out. Intervals and signs are columns of their
-// own, close to the number that they belong to.
+// table writes the columns that fit, and returns the titles of those that are left out. Intervals and signs are
+// separate columns, close to the number that they belong to.
 func (p *paragraphs) table(t document.Table) (left []string) {
 	rows := t.Rows
 	if t.Brief > 0 {
@@ -288,7 +288,7 @@ func (p *paragraphs) table(t document.Table) (left []string) {
 	return p.instead(t, left)
 }
 
-// rows are the lines of a grid, with what is above some of them.
+// rows writes the lines of a grid, with the headings above some of them.
 func (p *paragraphs) rows(g grid, rows []document.Row) {
 	if over := g.over(); over != "" {
 		p.line(faint.paint(Shorten(over, p.width), p.o))
@@ -310,7 +310,7 @@ func (p *paragraphs) rows(g grid, rows []document.Row) {
 	}
 }
 
-// compacted columns have names that fit into a room, and all signs of a row at its end.
+// compacted returns columns whose names fit into a room, with all signs of a row at its end.
 func compacted(all []column, room int) []column {
 	var out []column
 	signs := column{optional: true, style: alarm}
@@ -340,7 +340,7 @@ func (p *paragraphs) columnTitle(c document.Column) string {
 	return prose.Join(Shorten(c.Title, p.width/3-len(c.Signs)), c.Signs)
 }
 
-// instead writes what stands below a table instead of a column that is left out, and returns the other columns.
+// instead writes the replacements for dropped columns below a table, and returns the other columns.
 func (p *paragraphs) instead(t document.Table, left []string) []string {
 	var untold []string
 	for _, title := range left {
@@ -358,7 +358,7 @@ func (p *paragraphs) instead(t document.Table, left []string) []string {
 	return untold
 }
 
-// shownSigns are few enough for a table.
+// shownSigns returns as many signs as fit into a table.
 func shownSigns(signs string) string {
 	all := strings.Fields(signs)
 	if more := len(all) - 1; more > 1 {
@@ -382,10 +382,10 @@ func toneStyle(t document.Tone) style {
 	return plain
 }
 
-// barWidth is how many columns the largest value takes.
+// barWidth is the width of the largest value's bar, in columns.
 const barWidth = 16
 
-// barText draws a bar from where another ends: "      ███". One that goes back is lighter.
+// barText draws a bar that starts at the end of another: "      ███". A decreasing bar is lighter.
 func barText(from, to float64) string {
 	if from == to && to == 0 {
 		return ""
