@@ -11,27 +11,27 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// Collection gathers what is known of several machines. It holds the facts of the first, and of each other only those
-// that differ from them: a thousand lists of thousands that are the same take gigabytes.
+// Collection collects the facts of several machines. It holds the facts of the first, and of each other machine only
+// those that differ: a thousand copies of thousands of equal facts take gigabytes.
 type Collection struct {
 	ask      func(facts.Document) rule.Report
 	machines []Machine
-	targets  []string // by which machines are reached
+	targets  []string // the targets through which machines are reached
 	leftOut  []string
-	first    int // which is known first; -1 while none is
+	first    int // the first known machine; -1 while there is none
 	facts    [][]lab.Fact
 }
 
-// NewCollection is one of n machines, of none of which anything is known yet.
+// NewCollection returns a collection of n machines without facts.
 func NewCollection(n int, ask func(facts.Document) rule.Report) *Collection {
 	return &Collection{ask: ask, machines: make([]Machine, n), targets: make([]string, n), first: -1,
 		facts: make([][]lab.Fact, n)}
 }
 
-// LeaveOut says why a node that was meant is not one of the machines.
+// LeaveOut records why nodes are not among the machines.
 func (c *Collection) LeaveOut(reasons ...string) { c.leftOut = append(c.leftOut, reasons...) }
 
-// Add asks the rules about a machine, which is reached as a target.
+// Add evaluates the rules for a machine, which is reached as a target.
 func (c *Collection) Add(i int, name, target string, d facts.Document) {
 	report := c.ask(d)
 	c.machines[i], c.targets[i] = Machine{Name: name, Diagnosis: &report}, target
@@ -51,12 +51,12 @@ func (c *Collection) Memory() int {
 	return bytes
 }
 
-// Miss says why nothing is known of a machine, which is reached as a target.
+// Miss records why nothing is known about a machine, which is reached as a target.
 func (c *Collection) Miss(i int, name, target, why string) {
 	c.machines[i], c.targets[i] = Machine{Name: name, Error: why}, target
 }
 
-// factsOf are the facts of a machine that is known.
+// factsOf returns the facts of a known machine.
 func (c *Collection) factsOf(i int) []lab.Fact {
 	if i == c.first {
 		return c.facts[i]
@@ -64,12 +64,12 @@ func (c *Collection) factsOf(i int) []lab.Fact {
 	return facts.Completed(c.facts[c.first], c.facts[i])
 }
 
-// Redacted is the same without names of hosts and hardware.
+// Redacted returns a copy without names of hosts and hardware.
 func (c *Collection) Redacted() *Collection {
 	r := NewCollection(len(c.machines), c.ask)
 	for i, m := range c.machines {
 		if m.Diagnosis == nil {
-			clean := facts.NewRedactor(namesIn(c.targets[i])) // its facts are not known
+			clean := facts.NewRedactor(namesIn(c.targets[i])) // its facts are unknown
 			r.Miss(i, clean.Text(m.Name), "", clean.Text(m.Error))
 			continue
 		}
@@ -83,7 +83,7 @@ func (c *Collection) Redacted() *Collection {
 	return r
 }
 
-// namesIn is what a target's name says of what its host is called.
+// namesIn returns the host names in a target's name.
 func namesIn(target string) []lab.Fact {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -96,7 +96,7 @@ func namesIn(target string) []lab.Fact {
 	return append(names, lab.Fact{Key: "cluster.node", Value: u.Query().Get("node")})
 }
 
-// Document puts the answers together, and finds by what a few machines are not like the others.
+// Document combines the answers, and finds how a few machines differ from the others.
 func (c *Collection) Document(knowledge *diff.Knowledge) Several {
 	s := Several{Schema: SeveralSchema, Machines: c.machines, LeftOut: c.leftOut}
 	names, reports := s.Reports()

@@ -1,5 +1,6 @@
-// Package diagnosis is what the rules say of machines, by their facts: of one, or of several together, where each
-// finding stands once and what a few have otherwise is found. It reaches no machine.
+// Package diagnosis answers what limits machines, by the rules and their facts: for one machine, or for several
+// together, where each finding is listed once and machines that differ from the others are found. It connects to no
+// machine.
 package diagnosis
 
 import (
@@ -13,31 +14,30 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// Document is what the rules say of one machine: `headroom doctor --json`.
+// Document is the rules' answer about one machine: `headroom doctor --json`.
 type Document struct {
 	rule.Report
-	// Defaults are what the kernel does unless something on the machine says otherwise. They are there where nothing
-	// but the configuration of a kernel build is known.
+	// Defaults are the kernel's built-in behaviour. They are set if only the configuration of a kernel build is known.
 	Defaults []diff.Default `json:"kernel_defaults,omitzero"`
 }
 
-// OnlyBuild says whether nothing but the configuration of a kernel build is known.
+// OnlyBuild reports whether only the configuration of a kernel build is known.
 func (d Document) OnlyBuild() bool { return d.Defaults != nil }
 
-// Of asks the rules about a machine.
+// Of evaluates the rules for a machine.
 func Of(set *rule.Set, d facts.Document, o rule.Options) (Document, error) {
 	defaults, err := kernelDefaults(d.Facts)
 	return Document{Ask(set, d, o), defaults}, err
 }
 
-// Ask asks the rules about a machine, by its facts and by the ceilings that follow from them.
+// Ask evaluates the rules for a machine, by its facts and by the ceilings derived from them.
 func Ask(set *rule.Set, d facts.Document, o rule.Options) rule.Report {
 	report := set.Evaluate(append(slices.Clone(d.Facts), ceiling.Derive(d.Facts)...), o)
 	report.Target = d.Target
 	return report
 }
 
-// kernelDefaults are the slow defaults of a build, where nothing but a build is known; nil where more is.
+// kernelDefaults returns the slow defaults of a build, if only a build is known; nil if more is.
 func kernelDefaults(known []lab.Fact) ([]diff.Default, error) {
 	const family = "kernel.config."
 	options, release := map[string]string{}, ""
@@ -46,7 +46,7 @@ func kernelDefaults(known []lab.Fact) ([]diff.Default, error) {
 		switch {
 		case is:
 			options[option] = f.Value
-		case f.Key == "kernel.release" && f.Unknown == "": // the file names it, too
+		case f.Key == "kernel.release" && f.Unknown == "": // the file has it, too
 			release = f.Value
 		case f.Key != "kernel.config" && f.Unknown == "":
 			return nil, nil

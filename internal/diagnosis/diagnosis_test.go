@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// Of all machines but the first only what differs is held, and all of it is known.
+// Only differences from the first machine are held, and all facts remain available.
 func TestCollectionKeepsFacts(t *testing.T) {
 	machines := [][]lab.Fact{
 		{{Key: "a", Value: "1"}, {Key: "b", About: "x", Value: "1"}, {Key: "c", Unknown: "closed"}},
@@ -80,7 +80,7 @@ func TestOn(t *testing.T) {
 	}
 }
 
-// A whole configuration says of each option that it does not mention that it is off; a part of one does not.
+// In a complete configuration each option that is not mentioned is off; in a part of one it is unknown.
 func TestWholeConfiguration(t *testing.T) {
 	set, err := rule.BuiltInSet()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// FactsOfLoads returns the figures of a run's loads, as facts for rules: how busy fio's processes were, and what
-// part of their time flushes took; with a role, only the loads of that target. Several repetitions give their median.
+// FactsOfLoads returns the figures of a run's loads, as facts for rules: how busy fio's processes were, and what share
+// of their time flushes took; with a role, only the loads of that target. The values are medians over repetitions.
 func FactsOfLoads(run lab.Run, role string, repetitions iter.Seq2[lab.Repetition, error]) ([]lab.Fact, error) {
 	values, counts := map[string]map[string][]float64{}, map[string]int{}
 	for r, err := range repetitions {

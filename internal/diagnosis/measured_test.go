@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// syncedWrites is a run on a drive without power-loss protection, in three repetitions, and of one that has none.
+// syncedWrites returns a run on a drive without power-loss protection, with three repetitions of its cells but one.
 func syncedWrites() (lab.Run, []lab.Repetition) {
 	run := lab.Run{Arms: []lab.Arm{{ID: "all", Role: "storage"}}, Cells: []lab.Cell{
 		{ID: "fsync", Arm: "all", Engine: "fio", Params: map[string]string{"fsync": "1", "numjobs": "2"}},
@@ -54,8 +54,8 @@ func TestFactsOfLoads(t *testing.T) {
 	}
 }
 
-// A drive without power-loss protection is what synced writes wait for: a mitigation that costs CPU time comes after
-// it, unless some load of the run is busy.
+// Synced writes wait for a drive without power-loss protection: a mitigation that costs CPU time is ranked below,
+// unless some load of the run is busy.
 func TestWhatCantAccountForTheTime(t *testing.T) {
 	set, err := rule.BuiltInSet()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// FactsOfProfiles are the profiles of a run, as facts for rules: what an I/O costs in each profiled load, in all and by
-// function and layer. What was not recorded is unknown, with the reason.
+// FactsOfProfiles returns the profiles of a run as facts for rules: the cost of an I/O in each profiled load, in total
+// and by function and layer. A part that was not recorded is unknown, with the reason.
 func FactsOfProfiles(costs []cost.Profile, loads []profile.Load) []lab.Fact {
 	var all []lab.Fact
 	for _, c := range costs {
@@ -33,7 +33,7 @@ func FactsOfProfiles(costs []cost.Profile, loads []profile.Load) []lab.Fact {
 	return all
 }
 
-// loadName names a profiled load: its cell, with the arm where there are several.
+// loadName returns the name of a profiled load: its cell, with the arm if there are several.
 func loadName(cell, arm string) string {
 	cell = strings.TrimSuffix(cell, lab.CellIn("", arm))
 	if arm == "" || arm == lab.OnlyArm {
@@ -42,7 +42,7 @@ func loadName(cell, arm string) string {
 	return lab.CellIn(cell, arm)
 }
 
-// profiled is a profile, with the facts that were made of it.
+// profiled is a profile, with the facts made from it.
 type profiled struct {
 	cost.Profile
 	about string
@@ -58,8 +58,8 @@ func (p *profiled) unknown(key, why string) {
 	p.facts = append(p.facts, lab.Fact{Key: key, About: p.about, Unknown: why})
 }
 
-// machine adds what is known of the load as a whole. Rules take a function that is not listed for one that did not run,
-// where these facts are known.
+// machine adds the facts about the load as a whole. If these are known, rules assume that a function that is not listed
+// did not run.
 func (p *profiled) machine(loads []profile.Load) {
 	if calls, known := p.calls(); known {
 		p.add("profile.calls", calls, p.CallLoads)
@@ -110,8 +110,8 @@ func (p *profiled) busy(loads []profile.Load) (share float64, unknown string) {
 	return min(1, p.CPU.Mean*rate.Mean/1e9/float64(threads)), ""
 }
 
-// calls per I/O of all functions together; false where the function tracer did not run. Static tracepoints, whose names
-// have a colon, say nothing of functions.
+// calls returns the calls per I/O of all functions together; false if the function tracer did not run. Static
+// tracepoints, whose names have a colon, are not functions.
 func (p *profiled) calls() (float64, bool) {
 	sum, known := 0.0, false
 	for _, f := range p.Functions {
@@ -122,7 +122,7 @@ func (p *profiled) calls() (float64, bool) {
 	return sum, known
 }
 
-// waits per I/O in all functions together.
+// waits returns the waits per I/O in all functions together.
 func (p *profiled) waits() float64 {
 	sum := 0.0
 	for _, f := range p.Functions {
@@ -133,7 +133,7 @@ func (p *profiled) waits() float64 {
 	return sum
 }
 
-// why something was not recorded.
+// why returns the reason why something was not recorded.
 func (p *profiled) why(what string) string {
 	i := slices.IndexFunc(p.Missing, func(m profile.Missing) bool { return strings.Contains(m.What, what) })
 	if i < 0 {
@@ -142,7 +142,7 @@ func (p *profiled) why(what string) string {
 	return cmp.Or(p.Missing[i].Why, what+" could not be recorded")
 }
 
-// row adds what is known of a function or a layer.
+// row adds the facts about a function or a layer.
 func (p *profiled) row(key string, calls, ns *cost.LoadMean) {
 	if calls != nil {
 		p.add(key+".calls", calls.Mean, p.CallLoads)
@@ -156,9 +156,9 @@ func (p *profiled) row(key string, calls, ns *cost.LoadMean) {
 	}
 }
 
-// busiestInterrupts is the share of its time that the CPU with the most interrupts spends in them, over all loads of a
-// cell. A CPU that idles is sampled less often than asked for, or not at all, so that samples are counted against the
-// rate; false where nothing was sampled.
+// busiestInterrupts returns the share of its time that the CPU with the most interrupts spends in them, over all loads
+// of a cell. An idle CPU is sampled less often than requested, or not at all, so samples are compared with the
+// requested rate; false if nothing was sampled.
 func busiestInterrupts(loads []profile.Load, cell, arm string) (share float64, known bool) {
 	samples, expected := map[int]float64{}, 0.0
 	for _, l := range loads {

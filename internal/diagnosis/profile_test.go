@@ -17,7 +17,7 @@ func estimate(mean float64) *cost.LoadMean {
 	return &cost.LoadMean{Mean: mean, Values: []float64{mean}}
 }
 
-// strict is what a guest with strict IOMMU domains and a slow clock costs, and lazy the same without the flushes.
+// strict returns the cost of a guest with strict IOMMU domains and a slow clock; lazy is the same without the flushes.
 func strict(cell, arm string, flushes float64) cost.Profile {
 	return cost.Profile{Cell: cell, Arm: arm, Kernel: "6.1.0-56-amd64", TimeLoads: 3, CallLoads: 3, WaitLoads: 3,
 		CPU: estimate(20000), SpinLocks: estimate(0.01),
@@ -29,7 +29,7 @@ func strict(cell, arm string, flushes float64) cost.Profile {
 		}}
 }
 
-// idle is a load in which no CPU was busy with interrupts.
+// idle returns a load during which no CPU was busy with interrupts.
 func idle(arm string) profile.Load {
 	return profile.Load{Cell: "rand-read@" + arm, Arm: arm, Recording: profile.Recording{
 		Sampled: &profile.Sampled{Hz: 100, Seconds: 2}}}
@@ -50,7 +50,7 @@ func ask(t *testing.T, machine []lab.Fact) map[string]rule.Finding {
 	return found
 }
 
-// A finding rests on the profile alone where nothing else is known, and names the load.
+// If nothing else is known, a finding is based on the profile alone, and names the load.
 func TestFindingsRestOnProfiles(t *testing.T) {
 	found := ask(t, diagnosis.FactsOfProfiles([]cost.Profile{strict("rand-read@slow", "slow", 1),
 		strict("rand-read@fast", "fast", 0.015)}, []profile.Load{idle("slow"), idle("fast")}))
@@ -68,7 +68,7 @@ func TestFindingsRestOnProfiles(t *testing.T) {
 	}
 }
 
-// A finding rests on waits, which are known where threads were followed.
+// A finding can be based on waits, which are known if threads were followed.
 func TestFindingsRestOnWaits(t *testing.T) {
 	p := strict("rand-read", "", 0)
 	p.Functions = append(p.Functions, cost.Function{Name: "blk_mq_get_tag", Calls: estimate(1), Waits: estimate(0.4)})
@@ -84,7 +84,7 @@ func TestFindingsRestOnWaits(t *testing.T) {
 	}
 }
 
-// Where facts tell the cause, the profile is evidence of that finding, and no finding of its own.
+// If facts show the cause, the profile is evidence of that finding, and makes no separate finding.
 func TestProfilesAreEvidence(t *testing.T) {
 	machine := []lab.Fact{{Key: "pci.class", About: "0000:01:00.0", Value: "nvme"},
 		{Key: "pci.iommu.group_type", About: "0000:01:00.0", Value: "DMA"}, {Key: "kernel.major", Value: "6"},
@@ -105,7 +105,7 @@ func TestProfilesAreEvidence(t *testing.T) {
 	}
 }
 
-// A finding is rated by what its layer takes of the CPU time of each profiled load, where that is known.
+// A finding is rated by its layer's share of the CPU time of each profiled load, if known.
 func TestProfilesRateFindings(t *testing.T) {
 	machine := []lab.Fact{{Key: "pci.class", About: "0000:01:00.0", Value: "nvme"},
 		{Key: "pci.iommu.group_type", About: "0000:01:00.0", Value: "DMA"}, {Key: "kernel.major", Value: "6"},
@@ -135,7 +135,7 @@ func TestProfilesRateFindings(t *testing.T) {
 	}
 }
 
-// What was refused is unknown for the reason that the recorder gave; functions that did not run never ran.
+// Parts that were refused are unknown, with the recorder's reason; functions that did not run have no calls.
 func TestRefusedParts(t *testing.T) {
 	p := strict("rand-read", "", 1)
 	p.CallLoads, p.Missing = 0,
@@ -154,7 +154,7 @@ func TestRefusedParts(t *testing.T) {
 	}
 }
 
-// One CPU of two is busy with interrupts, as far as samples tell; idling ones are not sampled.
+// One CPU of two is busy with interrupts, as far as samples show; idle CPUs are not sampled.
 func TestBusiestInterruptCPU(t *testing.T) {
 	load := profile.Load{Cell: "rand-read", Recording: profile.Recording{Sampled: &profile.Sampled{Hz: 100, Seconds: 2,
 		Stacks: []profile.Stack{{CPU: 0, Context: profile.InHardirq, Count: 100}, {CPU: 0, Context: profile.InSoftirq,

@@ -14,24 +14,24 @@ import (
 // renamed and never removed.
 const SeveralSchema = "headroom/diagnoses/v1"
 
-// Several is what the rules say of several machines.
+// Several is the answer of the rules about several machines.
 type Several struct {
 	Schema     string               `json:"schema"`
 	Machines   []Machine            `json:"machines"`
 	Findings   []rule.Shared        `json:"findings"`
 	Deviations []outliers.Deviation `json:"unlike"`
-	// LeftOut says of nodes that were meant and can have no pod why.
+	// LeftOut are the reasons why some nodes can have no pod.
 	LeftOut []string `json:"left_out,omitempty"`
 }
 
-// Machine is one of them: what the rules say, or why nothing is known of it.
+// Machine is one machine: the rules' answer, or the reason why nothing is known about it.
 type Machine struct {
 	Name      string       `json:"name"`
 	Diagnosis *rule.Report `json:"diagnosis,omitempty"`
 	Error     string       `json:"error,omitempty"`
 }
 
-// Reports are those of all machines, nil where nothing is known, with their names.
+// Reports returns the names and reports of all machines, nil for a machine of which nothing is known.
 func (s Several) Reports() ([]string, []*rule.Report) {
 	names, reports := make([]string, len(s.Machines)), make([]*rule.Report, len(s.Machines))
 	for i, m := range s.Machines {
@@ -40,12 +40,12 @@ func (s Several) Reports() ([]string, []*rule.Report) {
 	return names, reports
 }
 
-// Known are the machines that could be diagnosed.
+// Known returns the machines that could be diagnosed.
 func (s Several) Known() []string {
 	return s.names(func(m Machine) bool { return m.Diagnosis != nil })
 }
 
-// UnreachableError are the machines that could not be diagnosed.
+// UnreachableError returns the machines that could not be diagnosed.
 func (s Several) UnreachableError() []string {
 	return s.names(func(m Machine) bool { return m.Diagnosis == nil })
 }
@@ -60,7 +60,7 @@ func (s Several) names(of func(Machine) bool) []string {
 	return names
 }
 
-// OnAll is an answer that the rules give on every machine, as a report of one.
+// OnAll returns, as one report, the answers with a verdict that are the same on every machine.
 func (s Several) OnAll(v rule.Verdict) rule.Report {
 	known := s.Known()
 	var r rule.Report
@@ -74,7 +74,7 @@ func (s Several) OnAll(v rule.Verdict) rule.Report {
 	return r
 }
 
-// On says on how many of some machines, and on which: or on which not, where those are the few.
+// On describes on how many of some machines, and on which; or on which not, if those are few.
 func On(on, of []string) string {
 	const few, many = 3, 8
 	if len(on) == len(of) {

@@ -11,15 +11,15 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// csvFiles are files of one kind that come with headroom, one for each source.
+// csvFiles are the files of one kind that come with headroom, one for each source.
 type csvFiles struct {
 	files  embed.FS
 	folder string
-	// what they hold, and where it is said how a file of one's own looks.
+	// what they contain, and which help describes the format for users' own files.
 	what, help string
 }
 
-// names are the sources that have such a file.
+// names returns the sources that have such a file.
 func (b csvFiles) names() ([]string, error) {
 	files, err := fs.Glob(b.files, b.folder+"/*.csv")
 	var names []string
@@ -29,7 +29,7 @@ func (b csvFiles) names() ([]string, error) {
 	return names, err
 }
 
-// read is the file of a source, which may be named with Prefix or without.
+// read returns the file of a source, which may be named with Prefix or without.
 func (b csvFiles) read(source string) ([]byte, error) {
 	names, err := b.names()
 	if err != nil {

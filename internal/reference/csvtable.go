@@ -15,7 +15,7 @@ import (
 // maxTableRows bounds a table: a published one is read by people.
 const maxTableRows = 10000
 
-// csvTable is a table that somebody typed as comma-separated values. A line that begins with # is a remark.
+// csvTable is a table that was typed as comma-separated values. A line that begins with # is a comment.
 type csvTable struct {
 	name string
 	in   *csv.Reader
@@ -27,12 +27,12 @@ func newCSVTable(name string, r io.Reader) csvTable {
 	return csvTable{name, in}
 }
 
-// fault is an error at a line of the table.
+// fault returns an error at a line of the table.
 func (t csvTable) fault(line int, format string, args ...any) error {
 	return &lab.Error{Kind: lab.Usage, What: fmt.Sprintf("%s:%d: %s", t.name, line, fmt.Sprintf(format, args...))}
 }
 
-// head is the first line, with its number; like says how it should look.
+// head returns the first line, with its number; like is an example for the error.
 func (t csvTable) head(like string) (titles []string, line int, err error) {
 	titles, err = t.in.Read()
 	switch {
@@ -58,7 +58,7 @@ type csvRow struct {
 	fields []string
 }
 
-// rows are those below the head, up to the first that can't be read.
+// rows returns the lines below the head, up to the first that can't be read.
 func (t csvTable) rows() iter.Seq2[csvRow, error] {
 	return func(yield func(csvRow, error) bool) {
 		for n := 0; ; n++ {

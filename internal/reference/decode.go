@@ -44,7 +44,7 @@ func BuiltIn() ([]Reference, error) {
 	return references, nil
 }
 
-// The nodes of a file. Fields of type yaml.Node know the line on which they stand.
+// The nodes of a file. Fields of type yaml.Node know their line.
 type (
 	fileText struct {
 		Version    yaml.Node       `yaml:"version"`
@@ -87,8 +87,8 @@ type (
 	}
 )
 
-// Decode reads a file of references; name is the file's, for messages. The error holds yamlfile.Problems: all of them
-// at once.
+// Decode reads a file of references. name is the file's name, for messages. The error holds all yamlfile.Problems at
+// once.
 //
 // A file looks like this:
 //
@@ -122,7 +122,7 @@ type reporter struct{ yamlfile.Reader }
 
 func newReporter(file string) *reporter { return &reporter{yamlfile.Reader{Name: file}} }
 
-// yaml reports what the YAML package complains of; it has the line in the text only.
+// yaml reports the YAML package's complaints, whose line is only in the text.
 func (r *reporter) yaml(err error) {
 	complaints := []string{strings.TrimPrefix(err.Error(), "yaml: ")}
 	if types, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -141,7 +141,7 @@ func (r *reporter) yaml(err error) {
 	}
 }
 
-// text is the value of a node that must be there; line is where the problem is reported if it is not.
+// text returns the value of a required node; line is where the problem is reported if it is missing.
 func (r *reporter) text(n yaml.Node, line int, what string) string {
 	if n.Kind == yaml.ScalarNode && n.Value != "" {
 		return n.Value

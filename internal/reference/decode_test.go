@@ -28,7 +28,7 @@ func builtIns(t *testing.T) []Reference {
 }
 
 // Every figure has a source and a place in it, plausible units, and facts that the catalogue knows; every reference
-// says what it does not know.
+// lists what it does not know.
 func TestBuiltIn(t *testing.T) {
 	var known []string
 	for _, d := range catalogue.All() {
@@ -73,7 +73,7 @@ func TestBuiltIn(t *testing.T) {
 	}
 }
 
-// Operations a second times their size is the bandwidth: a slip of the finger in either shows.
+// IOPS times the block size is the bandwidth: a typing error in either is found.
 func TestFiguresAgree(t *testing.T) {
 	checked := 0
 	for _, r := range builtIns(t) {

@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// figure reads a figure as it was published and returns it in the metric's base unit: "97831" operations a second,
-// "546501 KiB/s", "7.3 GB/s", "118 us". Prefixes are taken at their word: 1 kB is 1000 bytes, 1 KiB 1024.
+// figure reads a published figure and returns it in the metric's base unit: "97831" operations a second, "546501
+// KiB/s", "7.3 GB/s", "118 us". Prefixes are taken literally: 1 kB is 1000 bytes, 1 KiB 1024.
 func figure(metric, text string) (float64, error) {
 	known := units(lab.Metric(metric).Unit)
 	if known == nil {
@@ -31,7 +31,7 @@ func figure(metric, text string) (float64, error) {
 	return v * factor, nil
 }
 
-// units are those in which a metric's figures are published, with what they are in base units.
+// units returns the units in which a metric's figures are published, with the factor to base units.
 func units(base lab.Unit) map[string]float64 {
 	switch base {
 	case lab.PerSecond:

@@ -10,29 +10,28 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Grade says how far a measured figure can be compared with a published one.
+// Grade is how far a measured figure can be compared with a published one.
 type Grade string
 
-// The grades. Nothing is better than SameConditions, and even that compares a figure with one that has no spread.
+// The grades. SameConditions is the best, and even that compares with a figure without a spread.
 const (
 	// SameConditions: the same load, kind of place, model of drive, processor and kernel.
 	SameConditions Grade = "same conditions"
-	// Close: the same load on the same model of drive; what else differs or is not known is listed.
+	// Close: the same load on the same model of drive; other differences and unknowns are listed.
 	Close Grade = "close"
-	// OrderOfMagnitude: the same kind of load (what is done, in which pieces, how many at once); a factor of two says
+	// OrderOfMagnitude: the same kind of load (operation, block size, operations in flight); a factor of two means
 	// nothing.
 	OrderOfMagnitude Grade = "only the order of magnitude"
 )
 
-// Difference is a condition in which a measurement and a publication differ, or may: an empty value is one that is not
-// known.
+// Difference is a condition in which a measurement and a publication differ, or may: an empty value is unknown.
 type Difference struct {
 	Condition string `json:"condition"`
 	Published string `json:"published,omitempty"`
 	Measured  string `json:"measured,omitempty"`
 }
 
-// String says it in words: "iodepth 8, here 32"; "disk model not stated".
+// String returns the difference in words: "iodepth 8, here 32"; "disk model not stated".
 func (d Difference) String() string {
 	switch {
 	case d.Published == "":
@@ -43,22 +42,22 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s %s, here %s", d.Condition, d.Published, d.Measured)
 }
 
-// Comparability is a grade with what speaks against a better one.
+// Comparability is a grade with the reasons against a better one.
 type Comparability struct {
 	Grade       Grade        `json:"grade"`
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Measurement is what a published result is compared with: a cell, on a place, on a machine with these facts.
+// Measurement is a measured cell to compare with a published result, on a place, on a machine with these facts.
 type Measurement struct {
 	Cell  lab.Cell
 	Place lab.Place
 	Facts []lab.Fact
 }
 
-// Compare grades a result of the reference against a measurement. ok is false where they are not the same kind of load,
-// so that not even the order of magnitude would say anything: another load generator, something else done, other
-// pieces, flushed or not, through the page cache or not, or many more operations in flight.
+// Compare grades a result of the reference against a measurement. ok is false if the loads are of different kinds, so
+// that not even the order of magnitude is comparable: another load generator, another operation or block size, flushed
+// or not, through the page cache or not, or many more operations in flight.
 func (r Reference) Compare(result Result, m Measurement) (c Comparability, ok bool) {
 	if result.Engine != m.Cell.Engine || !sameKind(result.Params, m.Cell) {
 		return Comparability{}, false
@@ -83,8 +82,8 @@ func (r Reference) Compare(result Result, m Measurement) (c Comparability, ok bo
 	return c, true
 }
 
-// sameKind says whether two loads are alike enough for their figures to be of one order. What a source does not state
-// can't tell them apart; but one that states neither what is done nor in which pieces is of no kind.
+// sameKind reports whether two loads are similar enough for their figures to be of one order. A parameter that a source
+// does not state is no difference; but a source that states neither the operation nor the block size matches no load.
 func sameKind(published map[string]string, cell lab.Cell) bool {
 	if published["rw"] == "" && published["bs"] == "" {
 		return false
@@ -108,7 +107,7 @@ func sameKind(published map[string]string, cell lab.Cell) bool {
 	return here <= depthFactor*there && there <= depthFactor*here
 }
 
-// depthFactor as many operations in flight are still the same kind of load.
+// depthFactor is the ratio of operations in flight up to which loads are of the same kind.
 const depthFactor = 4
 
 func inFlight(params map[string]string) int {
@@ -117,7 +116,7 @@ func inFlight(params map[string]string) int {
 	return max(depth, 1) * max(jobs, 1)
 }
 
-// flushes says whether a load makes the drive keep what was written; who does, says so.
+// flushes reports whether a load forces written data to stable storage by its parameters.
 func flushes(params map[string]string) bool {
 	for _, name := range []string{"fsync", "fdatasync", "sync"} {
 		if v := Parameter(params, name); v != "0" && v != "none" {
@@ -127,7 +126,7 @@ func flushes(params map[string]string) bool {
 	return false
 }
 
-// loadDifferences are those in the parameters without which two loads are not the same.
+// loadDifferences returns the differences in the parameters that define a load.
 func loadDifferences(published map[string]string, cell lab.Cell) []Difference {
 	var differences []Difference
 	for _, name := range []string{"rw", "bs", "iodepth", "numjobs", "direct", "fsync", "fdatasync",
@@ -135,7 +134,7 @@ func loadDifferences(published map[string]string, cell lab.Cell) []Difference {
 		here := Known(cell.Params, cell.Partial, name)
 		if published[name] == "" && slices.Contains([]string{"fsync", "fdatasync", "sync", "rwmixread"}, name) &&
 			(here == "" || here == Parameter(nil, name)) {
-			continue // nobody states what he left alone
+			continue // sources do not state parameters that they left alone
 		}
 		if here == "" || Plain(published[name]) != Plain(here) {
 			differences = append(differences, Difference{name, published[name], here})
@@ -144,7 +143,7 @@ func loadDifferences(published map[string]string, cell lab.Cell) []Difference {
 	return differences
 }
 
-// Parameter is a parameter with fio's default where it was not set. A measured cell names all that was set.
+// Parameter returns a parameter, or fio's default if it is not set. A measured cell names all parameters that were set.
 func Parameter(params map[string]string, name string) string {
 	if v := params[name]; v != "" {
 		return v
@@ -154,7 +153,7 @@ func Parameter(params map[string]string, name string) string {
 		"rwmixread": "50", "ioengine": "psync"}[name]
 }
 
-// Known is Parameter, but empty where the parameters are partial and lack it.
+// Known is Parameter, except that it returns an empty string if the parameters are partial and lack the name.
 func Known(params map[string]string, partial bool, name string) string {
 	if partial {
 		return params[name]
@@ -162,7 +161,7 @@ func Known(params map[string]string, partial bool, name string) string {
 	return Parameter(params, name)
 }
 
-// Plain writes an amount as a number, so that 4k is 4096; other values stay.
+// Plain returns an amount as a number, so that 4k is 4096; other values are unchanged.
 func Plain(value string) string {
 	if n, err := unit.ParseBytes(value); err == nil {
 		return strconv.FormatInt(n, 10)
@@ -170,8 +169,8 @@ func Plain(value string) string {
 	return strings.ToLower(value)
 }
 
-// cached says whether a page cache makes two buffered loads different ones: data that fits into memory here and there,
-// or an extent that nobody knows.
+// cached returns a difference if the page cache makes two buffered loads incomparable: data fits into memory on one
+// side only, or its extent is unknown.
 func (r Reference) cached(result Result, m Measurement) []Difference {
 	if result.Params["direct"] == "1" || Parameter(m.Cell.Params, "direct") == "1" {
 		return nil
@@ -197,7 +196,7 @@ func (r Reference) cached(result Result, m Measurement) []Difference {
 	return []Difference{{"buffered data", published, measured}}
 }
 
-// driveDifference is nil when the model of the drive is the same.
+// driveDifference returns nil if the models of the drives are equal.
 func (r Reference) driveDifference(m Measurement) *Difference {
 	var models []string
 	for _, f := range m.Facts {
@@ -216,7 +215,7 @@ func (r Reference) driveDifference(m Measurement) *Difference {
 	return &Difference{"drive", r.Hardware, strings.Join(models, ", ")}
 }
 
-// otherDifferences are those that leave the load and the drive the same.
+// otherDifferences returns differences other than the load and the drive.
 func (r Reference) otherDifferences(result Result, m Measurement) []Difference {
 	var differences []Difference
 	compare := func(condition, published, measured string) {
@@ -238,7 +237,7 @@ func (r Reference) otherDifferences(result Result, m Measurement) []Difference {
 	return differences
 }
 
-// series is the part of a kernel's release that names its series: 6.1 of 6.1.0-28-amd64.
+// series returns the series of a kernel's release: 6.1 of 6.1.0-28-amd64.
 func series(release string) string {
 	parts := strings.SplitN(release, ".", 3)
 	if len(parts) < 2 {
@@ -247,7 +246,7 @@ func series(release string) string {
 	return parts[0] + "." + parts[1]
 }
 
-// fact is the value of a fact of the machine as a whole; empty when it is not known.
+// fact returns the value of a fact about the whole machine; empty if it is unknown.
 func fact(facts []lab.Fact, key string) string {
 	for _, f := range facts {
 		if f.Key == key && f.About == "" && f.Unknown == "" {

@@ -22,7 +22,7 @@ func find(t *testing.T, name, job string) (Reference, Result) {
 	return r, Result{}
 }
 
-// kbenchCell is kbench's own job, measured here.
+// kbenchCell is kbench's job as a measured cell.
 func kbenchCell(change map[string]string) lab.Cell {
 	params := map[string]string{"rw": "randread", "bs": "4096", "iodepth": "64", "ioengine": "libaio", "direct": "1",
 		"size": "10g", "verify": "0"}
@@ -77,7 +77,7 @@ func TestGrade(t *testing.T) {
 	}
 }
 
-// The best grade takes a source that states everything.
+// The best grade requires a source that states everything.
 func TestGradeSameConditions(t *testing.T) {
 	r, result := find(t, "kbench/samsung-850-pro", "read-rand-iops")
 	r.Facts = []lab.Fact{{Key: "cpu.model", Value: "A CPU"}, {Key: "kernel.release", Value: "5.4.0"}}
@@ -93,7 +93,7 @@ func TestGradeSameConditions(t *testing.T) {
 	}
 }
 
-// Buffered loads are the same only where the page cache holds, or can't hold, the data on both sides.
+// Buffered loads are the same only if the page cache holds, or can't hold, the data on both sides.
 func TestGradeBuffered(t *testing.T) {
 	r, result := find(t, "nfs-rdma-report/rdma-multipath", "randread_q8t8_8k")
 	cell := lab.Cell{Engine: "fio", Params: map[string]string{"rw": "randread", "bs": "8k", "iodepth": "8",
@@ -151,7 +151,7 @@ func TestStandings(t *testing.T) {
 			t.Errorf("%s stands before %s", got[i-1].Grade, got[i].Grade)
 		}
 	}
-	// A source that does not say in which direction is compared with whichever there is, and carries its doubts.
+	// A figure without a stated direction is compared with the only measured one, and carries its doubts.
 	m.Cell.Params["iodepth"] = "128"
 	found := false
 	for _, s := range Standings(references, m, map[string]float64{"read.iops": 260_000}) {
@@ -168,7 +168,7 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// TestGradePartial checks that what an import does not state is not known, and has not fio's default.
+// TestGradePartial checks that a parameter that an import does not state is unknown, and does not have fio's default.
 func TestGradePartial(t *testing.T) {
 	r, result := find(t, "kbench/samsung-850-pro", "read-rand-iops")
 	for lacks, want := range map[string]string{

@@ -1,9 +1,9 @@
-// Package reference holds published results, so that "is my number good?" has a first answer. A reference is what one
-// source says of one machine under one set of conditions; the figures are data (files/*.yaml), re-typed as they were
-// published, each with the place in the source where it stands.
+// Package reference contains published results, as a first answer to "is my number good?". A reference is one source's
+// results of one machine under one set of conditions. The figures are data (files/*.yaml), typed as published, each
+// with its place in the source.
 //
-// A published figure is one number without a spread, from a machine that nobody here has seen. It is therefore never
-// more than a hint, and Grade says how much of one.
+// A published figure is one number without a spread, from a machine that the maintainers have not seen. It is therefore
+// never more than a hint, and Grade is how good a hint.
 package reference
 
 import (
@@ -17,22 +17,22 @@ import (
 
 // Reference is a set of results that were measured under the same conditions.
 type Reference struct {
-	// Name is the source's and its own: "nfs-rdma-report/ipoib".
+	// Name has the source's name and its own: "nfs-rdma-report/ipoib".
 	Name  string
 	Title string
 	// Source that published it.
 	Source Source
-	// Suite is the built-in suite that has the same loads; empty where none has.
+	// Suite is the built-in suite that has the same loads; empty if there is none.
 	Suite string
 	// Facts that the source states, by the names of the catalogue of facts.
 	Facts []lab.Fact
-	// Hardware is what was under the load, in words; Model recognises it among the models that the kernel names; nil
-	// where it can't be recognised.
+	// Hardware describes the hardware under the load; Model matches its model name as the kernel reports it; nil if it
+	// can't be recognised.
 	Hardware string
 	Model    *regexp.Regexp
-	// Place is what the load went to.
+	// Place that was measured.
 	Place lab.Place
-	// Unstated is what one would have to know, and the source does not say.
+	// Unstated are conditions that matter and that the source does not state.
 	Unstated []string
 	// Warnings are reasons to distrust the figures.
 	Warnings []lab.Warning
@@ -45,7 +45,7 @@ type Source struct {
 	Date               time.Time
 }
 
-// String is the source as one cites it.
+// String returns the source in the form of a citation.
 func (s Source) String() string {
 	parts := []string{s.Title}
 	if s.Author != "" {
@@ -64,21 +64,21 @@ func (s Source) String() string {
 type Result struct {
 	Job    string
 	Engine string
-	// Params are the load generator's, by its own names, as far as the source states them.
+	// Params of the load generator, under its own names, as far as the source states them.
 	Params map[string]string
 	// Values by metric, in base units.
 	Values map[string]float64
-	// Where in the source they stand.
+	// Where the figures are in the source.
 	Where string
-	// Line of the file that they were typed into.
+	// Line of the file with the typed figures.
 	Line int
 }
 
-// doubtful is the code of the warnings that the files give.
+// doubtful is the code of the warnings in the files.
 const doubtful = "source-doubtful"
 
-// Run is the reference as a run with one repetition of each cell, for whatever reads runs. What the source does not
-// state is absent, as in an import.
+// Run returns the reference as a run with one repetition of each cell, for code that reads runs. As in an import,
+// information that the source does not state is absent.
 func (r Reference) Run() (lab.Run, iter.Seq2[lab.Repetition, error]) {
 	const arm = "published"
 	run := lab.Run{
@@ -101,10 +101,10 @@ func (r Reference) Run() (lab.Run, iter.Seq2[lab.Repetition, error]) {
 	}
 }
 
-// Prefix stands before the name of a reference where a run can be named too.
+// Prefix precedes the name of a reference where a run can be named too.
 const Prefix = "reference:"
 
-// Find returns the reference that a name stands for, with or without the prefix.
+// Find returns the reference with a name, with or without the prefix.
 func Find(references []Reference, name string) (Reference, bool) {
 	name = strings.TrimPrefix(name, Prefix)
 	for _, r := range references {

@@ -15,10 +15,10 @@ import (
 //go:embed merits/*.csv
 var builtInScores embed.FS
 
-// Scores are the figures of merit that a report gives of each of its loads over the levels of a factor.
+// Scores are the figures of merit in a report, for each of its loads over the levels of a factor.
 type Scores struct {
 	Source string
-	// Factor, and the Share of the best level that is enough: 0.9.
+	// Factor, and the Share of the best level's result that suffices: 0.9.
 	Factor string
 	Share  float64
 	Rows   []Score
@@ -28,20 +28,20 @@ type Scores struct {
 type Score struct {
 	// Params by fio's names; rw is TotalOf for a row over all operations.
 	Params map[string]string
-	// Gain of the best level over the baseline as a share: 0.18 is 18%. Smallest is the smallest level that is enough;
-	// empty where it is not printed.
+	// Gain of the best level over the baseline as a share: 0.18 is 18%. Smallest is the smallest sufficient level;
+	// empty if it is not printed.
 	Gain     float64
 	Smallest string
 }
 
-// TotalOf stands for rw in a row over all operations.
+// TotalOf is the value of rw in a row over all operations.
 const TotalOf = "total"
 
 func scoreFiles() csvFiles {
 	return csvFiles{builtInScores, "merits", "figures of merit", "docs/howto/sweep.md"}
 }
 
-// ScoreNames are the sources whose figures of merit come with headroom.
+// ScoreNames returns the sources whose figures of merit come with headroom.
 func ScoreNames() ([]string, error) { return scoreFiles().names() }
 
 // BuiltInScores reads the figures of merit of a source that come with headroom.
@@ -53,8 +53,8 @@ func BuiltInScores(source string) (Scores, error) {
 	return ParseScores(Prefix+strings.TrimPrefix(source, Prefix), bytes.NewReader(data))
 }
 
-// ParseScores reads figures of merit that somebody typed as comma-separated values. The first line names the columns:
-// parameters as fio calls them, "gain %", and "smallest FACTOR for SHARE". A line that begins with # is a remark.
+// ParseScores reads figures of merit that were typed as comma-separated values. The first line names the columns:
+// parameters with fio's names, "gain %", and "smallest FACTOR for SHARE". A line that begins with # is a comment.
 //
 //	bs,rw,numjobs,iodepth,gain %,smallest guest:iothreads for 90%
 //	2048,randread,16,16,494,12
@@ -110,5 +110,5 @@ func ParseScores(name string, r io.Reader) (Scores, error) {
 	return out, nil
 }
 
-// scoreParams are the parameters that tell loads apart in such tables.
+// scoreParams returns the parameters that distinguish loads in such tables.
 func scoreParams() []string { return []string{"rw", "bs", "numjobs", "iodepth", "rwmixread"} }

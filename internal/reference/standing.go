@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Standing is a measured figure beside a published one.
+// Standing is a measured figure next to a published one.
 type Standing struct {
 	Reference string  `json:"reference"`
 	Job       string  `json:"job"`
@@ -19,12 +19,12 @@ type Standing struct {
 	// Ratio of measured to published.
 	Ratio float64 `json:"ratio"`
 	Comparability
-	// Doubts of the published figure, and where it stands in its source.
+	// Doubts about the published figure, and its place in the source.
 	Doubts []string `json:"doubts,omitempty"`
 	Where  string   `json:"where"`
 }
 
-// Standings holds the figures of a measurement (by metric, in base units) against all references that have a load of
+// Standings compares the figures of a measurement (by metric, in base units) with all references that have a load of
 // its kind, the most comparable first.
 func Standings(references []Reference, m Measurement, values map[string]float64) []Standing {
 	var out []Standing
@@ -37,7 +37,7 @@ func Standings(references []Reference, m Measurement, values map[string]float64)
 			for _, metric := range slices.Sorted(maps.Keys(result.Values)) {
 				if direction, ok := strings.CutSuffix(metric, ".bandwidth"); ok && result.Values[lab.IOPS(direction)] >
 					0 {
-					continue // it is the same figure times the size of the pieces
+					continue // it is the same figure times the block size
 				}
 				here := counterpart(metric, values)
 				measured := values[here]
@@ -63,8 +63,8 @@ func Standings(references []Reference, m Measurement, values map[string]float64)
 	return out
 }
 
-// counterpart is the metric that a published one is compared with: itself, or, where the source does not say whether it
-// read or wrote, the only direction that was measured. Empty where there is none.
+// counterpart returns the metric that a published one is compared with: the same metric, or, if the source does not
+// state the direction, that of the only direction that was measured. It is empty if there is none.
 func counterpart(metric string, values map[string]float64) string {
 	quantity, undirected := strings.CutPrefix(metric, lab.Mixed+".")
 	if _, ok := values[metric]; ok || !undirected {
@@ -83,5 +83,5 @@ func counterpart(metric string, values map[string]float64) string {
 	return found
 }
 
-// rank orders the grades, the best first.
+// rank returns the position of a grade, the best first.
 func rank(g Grade) int { return slices.Index([]Grade{SameConditions, Close, OrderOfMagnitude}, g) }

@@ -14,27 +14,27 @@ import (
 //go:embed tables/*.csv
 var builtInTables embed.FS
 
-// Table is a table of a report as it was published: labels and digits, faults included.
+// Table is a table of a report as published: labels and digits, faults included.
 type Table struct {
-	// Name tells the tables of one source apart; empty where there is one.
+	// Name distinguishes the tables of one source; empty if there is only one.
 	Name string
 	// Columns of figures, in their order.
 	Columns []Column
 	Rows    []TableRow
 }
 
-// Column is what the figures of a column are in.
+// Column describes the figures of a column.
 type Column struct {
 	Title string
-	// Quantity is "iops", "bandwidth" or "efficiency"; PerUnit turns a figure into base units: B/s for both bytes and
+	// Quantity is "iops", "bandwidth" or "efficiency"; PerUnit converts a figure to base units: B/s for both bytes and
 	// bits.
 	Quantity string
 	PerUnit  float64
-	// Bits says that the unit is one of bits.
+	// Bits is true if the unit counts bits.
 	Bits bool
 }
 
-// TableRow is a row with its figures as they were printed, one for each column; an empty one is none.
+// TableRow is a row with its figures as printed, one for each column; an empty one is missing.
 type TableRow struct {
 	Label   string
 	Figures []string
@@ -44,7 +44,7 @@ type TableRow struct {
 
 func tables() csvFiles { return csvFiles{builtInTables, "tables", "tables", "headroom stages --help"} }
 
-// TableNames are the sources whose tables come with headroom.
+// TableNames returns the sources whose tables come with headroom.
 func TableNames() ([]string, error) { return tables().names() }
 
 // BuiltInTables reads the tables of a source that come with headroom.
@@ -56,7 +56,7 @@ func BuiltInTables(source string) ([]Table, error) {
 	return ParseTables(strings.TrimPrefix(source, Prefix)+".csv", bytes.NewReader(data))
 }
 
-// columnOf reads the title of a column: its unit says what is in it.
+// columnOf reads the title of a column: its unit determines the quantity.
 func columnOf(title string) (Column, bool) {
 	c := Column{Title: title, Quantity: "bandwidth"}
 	words := strings.Fields(title)
@@ -81,9 +81,9 @@ func columnOf(title string) (Column, bool) {
 	return c, ok
 }
 
-// ParseTables reads published tables that somebody typed as comma-separated values. The first line names the columns:
-// label, and the unit of each other one (IOPS, MiB/s, Gbit/s, %, with words before it if need be); a column "table"
-// keeps several tables apart. What is not there is left empty, and a line that begins with # is a remark.
+// ParseTables reads published tables that were typed as comma-separated values. The first line names the columns:
+// label, and the unit of each other one (IOPS, MiB/s, Gbit/s, %, after words if needed); a column "table" distinguishes
+// several tables. A missing figure is empty, and a line that begins with # is a comment.
 //
 //	table,label,IOPS,MiB/s,Gbit/s,efficiency %
 //	multipath,IPoIB single randread Q1T1 8k,10558,80.5,0.675283105,
@@ -153,8 +153,7 @@ func ParseTables(name string, r io.Reader) ([]Table, error) {
 	return tables, nil
 }
 
-// plainDecimal says whether a number is written with digits and one point alone: how many decimals it has is what it is
-// checked to.
+// plainDecimal reports whether a number has only digits and one point. It is checked to as many decimals as it has.
 func plainDecimal(text string) bool {
 	return len(text) <= 30 && strings.Trim(text, "0123456789.") == ""
 }

@@ -71,7 +71,7 @@ func TestBadTables(t *testing.T) {
 	}
 }
 
-// Whatever is read holds together: a row has a label and a figure for each column, whose digits are a number.
+// Every table that is read is consistent: a row has a label and a figure for each column, and its digits are a number.
 func FuzzParseTables(f *testing.F) {
 	data, err := builtInTables.ReadFile("tables/nfs-rdma-report.csv")
 	if err != nil {
