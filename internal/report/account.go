@@ -39,7 +39,7 @@ func longer(loss float64) string {
 	return "longer"
 }
 
-// PartText names the reason of a part.
+// PartText describes the reason of a part.
 func PartText(p difference.Part) string {
 	switch p.Reason {
 	case difference.Uniform:

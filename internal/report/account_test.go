@@ -11,7 +11,7 @@ func within(value, half float64) difference.Range {
 	return difference.Range{Value: value, Low: value - half, High: value + half}
 }
 
-// TestAccountText names what accounts for most of a loss, with the facts that could be why.
+// TestAccountText checks that the text names what accounts for most of a loss, with the facts that may explain it.
 func TestAccountText(t *testing.T) {
 	isolation := difference.FactChange{Key: "cpu.pti", Title: "page-table isolation", A: "off", B: "on"}
 	model := difference.FactChange{Key: "cpu.model", Title: "the CPU's model", A: "old", B: "new"}
@@ -45,7 +45,7 @@ func TestAccountText(t *testing.T) {
 	}
 }
 
-// TestLittleText says below a verdict that a function that changed accounts for little.
+// TestLittleText checks that the text says that a changed function accounts for little.
 func TestLittleText(t *testing.T) {
 	a := &difference.Account{A: 1000, B: 2000, Loss: within(1000, 100), Parts: []difference.Part{
 		{Reason: difference.Uniform, Factor: 2, Share: within(0.95, 0.01)},

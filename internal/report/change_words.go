@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// RatioDigits prints a ratio with the digits that tell it from one.
+// RatioDigits prints a ratio with enough digits to distinguish it from one.
 func RatioDigits(v float64) string {
 	switch {
 	case v >= 99.5:
@@ -31,7 +31,7 @@ func ChangeText(ratio float64) string {
 	return SignedPercent(ratio, false) + "%"
 }
 
-// SignedPercent is a change in percent with its sign.
+// SignedPercent returns a change in percent with its sign.
 func SignedPercent(ratio float64, short bool) string {
 	p := (ratio - 1) * 100
 	digits := 1
@@ -48,7 +48,7 @@ func SignedPercent(ratio float64, short bool) string {
 	return text
 }
 
-// ChangeBounds prints the interval of a ratio, in percent: "[-61, -59]"; as factors where the change is one.
+// ChangeBounds prints the deciding interval in percent: "[-61, -59]"; as factors if the change is one.
 func ChangeBounds(e stat.RatioEstimate) string {
 	switch {
 	case !e.Known():
@@ -59,7 +59,7 @@ func ChangeBounds(e stat.RatioEstimate) string {
 	return "[" + SignedPercent(*e.Lo, true) + ", " + SignedPercent(*e.Hi, true) + "]"
 }
 
-// Confidence keeps the digits that tell a high confidence from certainty: 95%, 99.4%, 99.97%.
+// Confidence prints enough digits to distinguish a high confidence from certainty: 95%, 99.4%, 99.97%.
 func Confidence(c float64) string {
 	for digits := 0; digits < 6; digits++ {
 		text := strconv.FormatFloat(math.Floor(c*100*math.Pow10(digits)+1e-6)/math.Pow10(digits), 'f', digits, 64)

@@ -13,24 +13,24 @@ import (
 
 // PlottedChange is a ratio with its interval, as a row of a picture.
 type PlottedChange struct {
-	// Name stands beside the row, and of is what else tells it from others.
+	// Name is next to the row, and Of is what else distinguishes it.
 	Name, Of string
-	// Direction has a colour and a sign of its own.
+	// Direction has a separate colour and sign.
 	Direction string
 	Ratio     float64
 	Lo, Hi    *float64
 	// Margin is the largest change that counts as none.
 	Margin float64
-	// Decided says that there is a verdict.
+	// Decided is true if there is a verdict.
 	Decided bool
 	Text    string
 	Codes   []string
 }
 
-// maxPlottedChanges is how many rows a picture of changes has: more go on in the next.
+// maxPlottedChanges is how many rows a picture of changes has; further rows are in the next picture.
 const maxPlottedChanges = 30
 
-// ChangesPlots have a row for each change of a metric, before what counts as none.
+// ChangesPlots has a row for each change of a metric, in front of a band of changes that count as none.
 func ChangesPlots(title, metric string, better lab.Better, rows []PlottedChange) []document.Plot {
 	var plots []document.Plot
 	for from := 0; from < len(rows); from += maxPlottedChanges {
@@ -68,8 +68,8 @@ func changesPlot(title, metric string, better lab.Better, rows []PlottedChange) 
 	return p
 }
 
-// changesShown is where a picture of changes ends that would show little of most of them otherwise: at four times, or
-// four times as far as half of them reach. One that shows all ends where they do.
+// changesShown returns where a picture of changes ends if extreme ones would leave little room for most: at four times,
+// or at four times the reach of half of them. A picture that shows all changes ends at the largest.
 func changesShown(rows []PlottedChange) (from, to *float64, clipped bool) {
 	const far = 4
 	var logs []float64

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// WarningBlocks are marks as blocks.
+// WarningBlocks returns marks as blocks.
 func WarningBlocks(all []Mark) []document.Block {
 	const most = 3
 	var blocks []document.Block
@@ -24,7 +24,7 @@ func WarningBlocks(all []Mark) []document.Block {
 	return blocks
 }
 
-// Sentences are texts of one role.
+// Sentences returns texts of one role.
 func Sentences(role document.Role, texts []string) []document.Block {
 	var blocks []document.Block
 	for _, text := range texts {
@@ -33,7 +33,7 @@ func Sentences(role document.Role, texts []string) []document.Block {
 	return blocks
 }
 
-// SavedAs says on a terminal where a run is kept; nothing where it has no ID.
+// SavedAs tells users of a terminal the ID under which a run is saved; empty if it has no ID.
 func SavedAs(run string, o Options) []document.Block {
 	if run == "" {
 		return nil
@@ -43,29 +43,29 @@ func SavedAs(run string, o Options) []document.Block {
 		What: "saved as " + id + "; as a page", Text: "headroom report " + id + " -o page.html"}}}}
 }
 
-// EndedText says how far a run came within its budget.
+// EndedText describes how far a run got within its budget.
 func EndedText(after string) string { return "The budget ended the run after " + after + "." }
 
-// MoreOfRun is what to type for more of a run with several arms.
+// MoreOfRun returns commands that show more of a run with several arms.
 func MoreOfRun(run lab.Run, o Options) document.Terminal {
 	id := o.ID(run.ID)
 	var t document.Terminal
 	if run.Unfinished() {
 		t.Blocks = append(t.Blocks, document.Command{What: "go on", Text: run.MadeBy().Resume(id)})
 	}
-	if run.Pair == "" { // older versions kept an arm there
+	if run.Pair == "" { // older versions saved an arm under this ID
 		t.Blocks = append(t.Blocks, document.Command{What: "each load in each arm",
 			Text: "headroom show " + id + " --cells"})
 	}
 	return t
 }
 
-// ProfilesOf is what to type for the profiled loads of a run.
+// ProfilesOf returns the command that shows the profiled loads of a run.
 func ProfilesOf(run string, o Options) document.Command {
 	return document.Command{What: "what each I/O costs, by profiled loads", Text: "headroom profile show " + o.ID(run)}
 }
 
-// ID is that of a run as one types it.
+// ID returns a run's ID as one types it.
 func (o Options) ID(run string) string {
 	if o.ShortID == nil {
 		return run
@@ -77,7 +77,7 @@ func TextValue(name, text string) document.Value {
 	return document.Value{Name: name, Cell: document.Cell{Text: text}}
 }
 
-// FirstNames names the first of many.
+// FirstNames returns the first few names, and how many more there are.
 func FirstNames(list []string) string {
 	const most = 3
 	if more := len(list) - most; more > 1 {

@@ -9,9 +9,9 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// spread is half of the interval as a share of the number shown, towards the side that is further away, so that the
-// number plus or minus it never promises more than the interval. It is false without an interval, and of a percentile
-// that rests on one repetition.
+// spread returns half of the interval as a share of the number shown, measured to the end that is further away, so that
+// the number plus or minus the spread never promises more than the interval. It is false without an interval, and for a
+// percentile that is determined by one repetition.
 func spread(m *summary.Metric) (float64, bool) {
 	if m == nil || m.ShownInterval() == nil || m.Shown() == 0 {
 		return 0, false
@@ -27,12 +27,12 @@ func SpreadText(m *summary.Metric) string {
 		return ""
 	}
 	if share >= 10 {
-		return "±" + strconv.FormatFloat(share, 'f', 0, 64) + "x" // 1349% reads like a slip
+		return "±" + strconv.FormatFloat(share, 'f', 0, 64) + "x" // 1349% looks like a typing error
 	}
 	return "±" + unit.Percent(share)
 }
 
-// Significant prints six digits: more than any measurement has, and short enough for a sheet.
+// Significant prints six digits: more than any measurement has, and short enough for a spreadsheet.
 func Significant(v float64) string { return unit.Decimal(SixDigits(v)) }
 
 func SixDigits(v float64) float64 {
@@ -43,7 +43,7 @@ func SixDigits(v float64) float64 {
 	return rounded
 }
 
-// CompareAmounts puts amounts in their order (4k before 1M) and everything else in that of the alphabet.
+// CompareAmounts orders amounts by size (4k before 1M) and everything else alphabetically.
 func CompareAmounts(a, b string) int {
 	x, errX := unit.ParseBytes(a)
 	y, errY := unit.ParseBytes(b)
@@ -53,6 +53,6 @@ func CompareAmounts(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// LogarithmicFrom is how many times the smallest level the largest is where a plot has a logarithmic scale: on another
-// one the small ones would be one line.
+// LogarithmicFrom is the ratio of the largest to the smallest level from which a plot has a logarithmic scale: on a
+// linear one the small ones would be indistinguishable.
 const LogarithmicFrom = 8

@@ -48,11 +48,11 @@ func (k *kept) all() iter.Seq2[lab.Repetition, error] {
 	}
 }
 
-// maxToWrite is how large a file is at most: importers are given larger ones by a target of their own.
+// maxToWrite is the maximum size of a file: a separate fuzz target gives importers larger ones.
 const maxToWrite = 16 << 10
 
-// FuzzWriteWhatIsImported has whatever an importer accepts shown, written in each format, compared with itself, and
-// read as stages.
+// FuzzWriteWhatIsImported writes everything that an importer accepts in each format, compares it with itself, and reads
+// it as stages.
 func FuzzWriteWhatIsImported(f *testing.F) {
 	imports := filepath.Join("..", "ingest", "testdata")
 	added := 0
@@ -98,7 +98,7 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 			return
 		}
 		run.ID = "7KQ4M2X9TD"
-		for i := range run.Cells { // as whoever saves an import warns
+		for i := range run.Cells { // as the caller of an import does
 			run.Cells[i].Warnings = append(run.Cells[i].Warnings, lab.Warning{Code: "few-repetitions",
 				Taints: []string{"*"}, Text: "one repetition says nothing of the spread"})
 		}
@@ -127,7 +127,7 @@ func FuzzWriteWhatIsImported(f *testing.F) {
 	})
 }
 
-// writeLevels writes the figures of merit over each factor of a run, beside published ones.
+// writeLevels writes the figures of merit over each factor of a run, with published ones.
 func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition, error], scores reference.Scores) {
 	t.Helper()
 	for _, factor := range sweep.Factors(run.Arms) {
@@ -146,7 +146,7 @@ func writeLevels(t *testing.T, run lab.Run, repetitions iter.Seq2[lab.Repetition
 	}
 }
 
-// writeAsStages reads a file as one stage and the same once more as another, where that can be done.
+// writeAsStages reads a file as one stage and again as another, if possible.
 func writeAsStages(t *testing.T, name string, data []byte, scores reference.Scores) {
 	t.Helper()
 	again := "again/" + name

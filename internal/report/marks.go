@@ -10,10 +10,10 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// Mark is a kind of warning with the number under which a report shows it: "!1" beside a tainted number, and again
-// before the sentences.
+// Mark is a kind of warning with the number that a report gives it: "!1" next to a tainted number, and again before the
+// sentences.
 type Mark struct {
-	// Number is 0 where a table has room for other warnings only and counts this one.
+	// Number is 0 if a table has room for other warnings only and counts this one.
 	Number int
 	Code   string
 	// taints of all warnings with the code.
@@ -37,7 +37,7 @@ type about struct {
 
 func (m Mark) Sign() string { return "!" + strconv.Itoa(m.Number) }
 
-// AddMark adds a warning about what is called by a name; empty for the whole run.
+// AddMark adds a warning about the subject with a name; the name is empty for the whole run.
 func AddMark(all []Mark, w lab.CountedWarning, name string) []Mark {
 	i := slices.IndexFunc(all, func(m Mark) bool { return m.Code == w.Code })
 	if i < 0 {
@@ -61,8 +61,8 @@ func AddMark(all []Mark, w lab.CountedWarning, name string) []Mark {
 	return all
 }
 
-// aboutText names the cells of a text: "randread, randwrite and 4 more", with how many of their repetitions had it when
-// it was not all of them.
+// aboutText names the subjects of a text: "randread, randwrite and 4 more", with the number of repetitions if not all
+// had it.
 func (t MarkedText) aboutText(most int) string {
 	if len(t.about) == 0 {
 		return "the whole run"
@@ -82,7 +82,7 @@ func (t MarkedText) aboutText(most int) string {
 	return prose.List(names)
 }
 
-// Signs are the signs of some codes, in the order of their numbers.
+// Signs returns the signs of some codes, in the order of their numbers.
 func Signs(all []Mark, codes []string) string {
 	var signs []string
 	for _, m := range all {
@@ -93,13 +93,13 @@ func Signs(all []Mark, codes []string) string {
 	return strings.Join(signs, " ")
 }
 
-// MaxMarks is how many warnings a table for the terminal prints: more than that are read by nobody.
+// MaxMarks is how many warnings a table for the terminal prints: users do not read more.
 const MaxMarks = 3
 
-// Explained says whether headroom explain knows the code of a warning.
+// Explained reports whether headroom explain knows the code of a warning.
 func Explained(code string) bool { return CheckTitle(code) != "" }
 
-// CheckTitle is the title of a warning; empty for a code that is not in the list of checks.
+// CheckTitle returns the title of a warning; empty for a code that is not in the list of checks.
 func CheckTitle(code string) string {
 	for _, c := range validity.Checks() {
 		if c.Code == code {
@@ -109,7 +109,7 @@ func CheckTitle(code string) string {
 	return ""
 }
 
-// Names of what a mark is about, each once.
+// Names returns the names of a mark's subjects, each once.
 func (m Mark) Names() []string {
 	var all []string
 	for _, t := range m.Texts {

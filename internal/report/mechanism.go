@@ -9,7 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/profile/difference"
 )
 
-// MechanismText says in a clause what profiles of two sides say of a difference; empty where they say nothing.
+// MechanismText returns a clause with the evidence about a difference from profiles of two sides; empty if there is
+// none.
 //
 //	qi_submit_sync 0.02 → 1.00 calls per I/O in the profiles, as it is known to do
 func MechanismText(m *diff.Mechanism, a, b string) string {
@@ -49,7 +50,7 @@ const (
 	waitsPerIO = " waits per I/O"
 )
 
-// byUnit are figures by their unit: "a 0 → 1, b 1 → 0 calls per I/O; c 0 → 0.5 waits per I/O".
+// byUnit groups figures by their unit: "a 0 → 1, b 1 → 0 calls per I/O; c 0 → 0.5 waits per I/O".
 type byUnit struct{ units, texts []string }
 
 func (l *byUnit) add(unit, text string) {
@@ -69,7 +70,7 @@ func (l *byUnit) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// callsText is a number of calls per I/O: 0.02, 1.00, 17.1.
+// callsText formats a number of calls per I/O: 0.02, 1.00, 17.1.
 func callsText(calls float64) string {
 	if calls >= 10 {
 		return fmt.Sprintf("%.1f", calls)
@@ -77,8 +78,8 @@ func callsText(calls float64) string {
 	return fmt.Sprintf("%.2f", calls)
 }
 
-// FunctionsText says what accounts for a loss by two profiles, and by which functions they differ most, a sentence or
-// two for each load.
+// FunctionsText returns a sentence or two for each load: what accounts for a loss according to two profiles, and the
+// functions that differ most.
 //
 //	With iommu.strict=1, rand-read: qi_submit_sync 0.02 → 1.00, fq_ring_free 1.03 → 0.00 calls per I/O.
 func FunctionsText(where string, list []difference.CellFunctions) []string {

@@ -32,7 +32,7 @@ func MetricTitle(metric string, several bool) string {
 
 func IsSpeed(u lab.Unit) bool { return u == lab.PerSecond || u == lab.BytesPerSecond }
 
-// MetricName is a metric in the words of a table: "read latency mean", "CPU per I/O".
+// MetricName returns a metric in the words of a table: "read latency mean", "CPU per I/O".
 func MetricName(metric string) string {
 	if metric == "cpu.per_io" {
 		return "CPU per I/O"
@@ -41,8 +41,8 @@ func MetricName(metric string) string {
 	return strings.TrimSpace(direction + " " + strings.ReplaceAll(quantity, "iops", "IOPS") + " " + part)
 }
 
-// OwnTitle is a metric in words: send.bitrate is "send bitrate", request.latency.p99 "p99 latency". Those that a suite
-// names have no dots to part words.
+// OwnTitle returns a metric in words: send.bitrate is "send bitrate", request.latency.p99 "p99 latency". Names that a
+// suite defines have no dots to separate words.
 func OwnTitle(metric string) string {
 	if part, latency := strings.CutPrefix(metric, lab.Latency(lab.Request, "")); latency {
 		return part + " latency"
@@ -54,7 +54,7 @@ func OwnTitle(metric string) string {
 	return strings.ReplaceAll(metric, "_", " ")
 }
 
-// FigureNamed prints a value with what it is, since rows of one column can be of different metrics.
+// FigureNamed prints a value with the name of its metric, since one column can have rows of different metrics.
 func FigureNamed(metric string, u lab.Unit, v float64) string {
 	text := unit.Value(u, v)
 	switch {

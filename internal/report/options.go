@@ -10,26 +10,26 @@ import (
 type Options struct {
 	render.Options
 
-	// ShortID shortens the id of a run as far as it stays the only one of its store; nil leaves it whole.
+	// ShortID shortens the ID of a run as far as it stays unique in its store; nil leaves it unchanged.
 	ShortID func(id string) string
-	// RepeatCommand are the flags of a comparison, for the command that is said next.
+	// RepeatCommand are the flags of a comparison, for the suggested command.
 	RepeatCommand string
-	// Serials prints serial numbers and world wide names. Without it they are hidden wherever they stand.
+	// Serials prints serial numbers and world wide names. Otherwise they are hidden everywhere.
 	Serials bool
-	// Names shows what targets are called by which a run tells them apart, also without Serials: for whoever measured
+	// Names shows the names of targets that distinguish them in a run, even without Serials: for the user who measured
 	// them.
 	Names bool
-	// NoFacts leaves the facts of the machines out.
+	// NoFacts omits the facts of the machines.
 	NoFacts bool
-	// Stages are the stages of runs that have some, beside each other, by the ID of the run.
+	// Stages are comparisons of a run's stages, by the ID of the run.
 	Stages map[string]document.Document
-	// Profiled has the IDs of runs that have profiled loads.
+	// Profiled has the IDs of runs with profiled loads.
 	Profiled map[string]bool
 	// Scores are published figures of merit that a sweep is compared with; nil for none.
 	Scores *reference.Scores
-	// CellAddress is where more of a cell is to be seen, by its ID; nil for nowhere.
+	// CellAddress returns the address of a page with more about a cell, by its ID; nil for none.
 	CellAddress func(cell string) string
-	// Keep are settings that must stay in what may be wrong with a network, and Beside other ladders of the same ports
-	// that are shown next to one.
+	// Keep are settings that must not change in suggestions about a network, and Beside are other ladders of the same
+	// ports to show with a ladder.
 	Keep, Beside []string
 }

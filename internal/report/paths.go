@@ -8,10 +8,10 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// maxPaths are the sentences about ways that a report has; all are in its JSON.
+// maxPaths is how many sentences about paths a report has; all are in its JSON.
 const maxPaths = 8
 
-// PathSentences are about loads, those that say the same together.
+// PathSentences are sentences about loads; loads with equal sentences share one.
 type PathSentences struct {
 	said  []string
 	about [][]string
@@ -48,5 +48,5 @@ func (p *PathSentences) Texts() []string {
 	return lines
 }
 
-// maxPathLoads are the loads that one sentence names.
+// maxPathLoads is how many loads one sentence names.
 const maxPathLoads = 4

@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Runs says whether runs differ from a base: the answer, the changes as pictures and as a table, what
-// weakens them, what else differs, and what to type next. Several runs have an overview, and a section each.
+// Runs builds the document that compares runs with a base: the answer, the changes as pictures and as a table, the
+// warnings, the other differences, and the next commands. Several runs have an overview, and a section each.
 func Runs(d compare.Document, o report.Options) document.Document {
 	out := document.Document{Data: comparedData(&d)}
 	var names []string
@@ -44,14 +44,14 @@ func Runs(d compare.Document, o report.Options) document.Document {
 	return out
 }
 
-// comparedText is a new run beside the base.
+// comparedText is a new run compared with the base.
 type comparedText struct {
 	d       *compare.Document
 	n       *compare.ComparedRun
 	rows    []*compare.ComparedMetric
 	titles  []rowTitle
 	reasons []grouped
-	// base and next are what the sides are called above columns.
+	// base and next are the names of the sides above columns.
 	base, next string
 	o          report.Options
 }
@@ -61,13 +61,13 @@ func newComparedText(d *compare.Document, n *compare.ComparedRun, o report.Optio
 	t := comparedText{d: d, n: n, rows: compareRows(d, n.ID), o: o, base: render.Shorten(d.Base.Name, most),
 		next: render.Shorten(n.Name, most)}
 	if t.base == "" || t.next == "" || t.base == t.next && d.Base.Name != n.Name {
-		t.base, t.next = "base", "new" // they differ further on than there is room for
+		t.base, t.next = "base", "new" // the visible parts of the names are equal
 	}
 	t.titles, t.reasons = rowTitles(t.rows), reasonsOf(t.rows)
 	return t
 }
 
-// answer is in a sentence; that a run was compared with itself stands by it.
+// answer is one sentence, with a note if a run was compared with itself.
 func (t comparedText) answer() []document.Block {
 	blocks := []document.Block{document.Sentence{Role: document.Answer, Text: compareHeadline(t.d, t.n)}}
 	for _, w := range t.runWarnings() {
@@ -96,7 +96,7 @@ func (t comparedText) rest() []document.Block {
 	return append(blocks, document.Terminal{Blocks: t.commands()})
 }
 
-// confirmed is what the pairs of a live comparison say that came after each verdict.
+// confirmed describes the pairs of a live comparison that were measured after each verdict.
 func (t comparedText) confirmed() []document.Block {
 	var list document.List
 	for i, c := range t.rows {
@@ -114,12 +114,12 @@ func (t comparedText) confirmed() []document.Block {
 		"stopping at it does not make the change too large:"}, list}
 }
 
-// again is the command that makes the comparison with a run once more.
+// again returns the command that repeats the comparison with a run.
 func (t comparedText) again() string {
 	return "headroom " + prose.Join("compare", t.o.ID(t.d.Base.ID), t.o.ID(t.n.ID), t.o.RepeatCommand)
 }
 
-// commands are what to type now.
+// commands returns the next commands.
 func (t comparedText) commands() []document.Block {
 	var blocks []document.Block
 	add := func(what, command string) {
@@ -144,7 +144,7 @@ func (t comparedText) commands() []document.Block {
 	return blocks
 }
 
-// measuredOf is the ID of the side that is no published result; ok is false where neither is or both are.
+// measuredOf returns the ID of the side that is not a published result; ok is false if neither or both are.
 func measuredOf(d *compare.Document, n *compare.ComparedRun) (id string, ok bool) {
 	base, next := strings.HasPrefix(d.Base.ID, reference.Prefix), strings.HasPrefix(n.ID, reference.Prefix)
 	if base {
@@ -180,7 +180,7 @@ func changesSideBySide(d *compare.Document) document.Table {
 	return t
 }
 
-// comparedData has a line a number, in columns whose names are published.
+// comparedData has a line for each number, in columns with published names.
 func comparedData(d *compare.Document) *document.Data {
 	names := map[string]string{}
 	for _, n := range d.New {

@@ -20,8 +20,8 @@ import (
 	figures "github.com/headroom/headroom/internal/testing/figure"
 )
 
-// The change that is printed is that of the two figures beside it, in sign and within rounding in size, in all formats:
-// whatever the values are, and however they are compared.
+// The printed change matches the two figures next to it, in sign and within rounding in size, in all formats, whatever
+// the values are and however they are compared.
 func TestTheChangeIsThatOfTheFiguresBesideIt(t *testing.T) {
 	knowledge, err := diff.Load()
 	if err != nil {
@@ -63,8 +63,8 @@ func TestTheChangeIsThatOfTheFiguresBesideIt(t *testing.T) {
 	}
 }
 
-// randomSides are two runs of one load of a few values each, on two levels or scattered, repeated in a boot, in boots
-// or in pairs.
+// randomSides returns two runs of one load with a few values each, on two levels or scattered, repeated in a boot, in
+// boots or in pairs.
 func randomSides(r *rand.Rand) (base, next compare.Run) {
 	scatter, jump := math.Exp(-6*r.Float64()), math.Exp(2*r.Float64())
 	kind := r.IntN(3)

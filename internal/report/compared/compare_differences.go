@@ -10,14 +10,14 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// How many differences are shown beside the answer, and how many a file has: those of two kernels are thousands, and
-// the JSON has them.
+// How many differences are shown with the answer, and how many a file has: two kernels have thousands, and the JSON has
+// them all.
 const (
 	shownOtherDifferences = 5
 	maxListed             = 100
 )
 
-// otherDifferences are what else differs, the likeliest to matter first.
+// otherDifferences lists the other differences, the likeliest to matter first.
 func (t comparedText) otherDifferences() []document.Block {
 	all := differencesOf(t.d, t.n.ID)
 	blocks := []document.Block{document.Sentence{Role: document.More, Text: differenceTitle(t.n, all)}}
@@ -49,7 +49,7 @@ func differenceList(all []*compare.Difference) document.List {
 	return list
 }
 
-// conditions of both runs side by side, in the order of the base.
+// conditions shows both runs' conditions next to each other, in the order of the base.
 func (t comparedText) conditions() []document.Block {
 	table := document.Table{Name: "the two runs", Columns: []document.Column{{Kind: document.Words},
 		{Title: t.base, Kind: document.Verdict}, {Title: t.next, Kind: document.Verdict}}}
@@ -73,7 +73,7 @@ func (t comparedText) conditions() []document.Block {
 	return []document.Block{document.Folded{Title: "The two runs", Blocks: []document.Block{table}}}
 }
 
-// differenceTitle counts what else differs, or says why nothing is listed.
+// differenceTitle counts the other differences, or explains why none is listed.
 func differenceTitle(n *compare.ComparedRun, all []*compare.Difference) string {
 	c := n.DifferenceCounts
 	conditions := 0
@@ -105,7 +105,7 @@ func differenceTitle(n *compare.ComparedRun, all []*compare.Difference) string {
 	return "They also differ in " + prose.List(parts) + ". Most likely to matter:"
 }
 
-// countThousands is count with thousands apart: "4,905 kernel options".
+// countThousands is prose.Count with thousands separators: "4,905 kernel options".
 func countThousands(n int, noun string) string {
 	text := prose.Count(n, noun)
 	digits, rest, _ := strings.Cut(text, " ")
@@ -115,7 +115,7 @@ func countThousands(n int, noun string) string {
 	return digits + " " + rest
 }
 
-// differenceHead is a difference in a line: "IOMMU_DEFAULT_DMA_STRICT  n -> y".
+// differenceHead returns a difference in one line: "IOMMU_DEFAULT_DMA_STRICT  n -> y".
 func differenceHead(x *compare.Difference) string {
 	name := x.Name
 	if name == "" {
@@ -134,7 +134,7 @@ func orEmpty(value string) string {
 	return value
 }
 
-// differenceDetail is why it may matter.
+// differenceDetail explains why it may matter.
 func differenceDetail(x *compare.Difference) string {
 	var parts []string
 	if x.Slower != "" {
@@ -151,7 +151,7 @@ func differenceDetail(x *compare.Difference) string {
 	return strings.Join(parts, "; ")
 }
 
-// differencesOf a new run, the likeliest to matter first.
+// differencesOf returns the differences of a new run, the likeliest to matter first.
 func differencesOf(d *compare.Document, run string) []*compare.Difference {
 	var out []*compare.Difference
 	for i := range d.Differences {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// longName is as long as nobody calls anything, and can be broken nowhere.
+// longName is unrealistically long, and has no place for a line break.
 var longName = strings.Repeat("sequentialreadsofonemebibyte", 8)[:200]
 
 // comparedWith compares a run of some jobs, each with its level, with one that has other levels.
@@ -31,8 +31,8 @@ func comparedWith(t testing.TB, base, next string, jobs []comparedJob, levels fu
 		[]compare.Run{comparedRun("NEXTNEXTNE", next, changed, nil)}, compare.Options{})
 }
 
-// oddComparison has what no usual comparison has: one repetition, fifty times as much and nothing at all, names of 200
-// characters, and noise that leaves everything open.
+// oddComparison has what usual comparisons lack: one repetition, fifty times as much and nothing at all, names of 200
+// characters, and noise that leaves everything undecided.
 func oddComparison(t testing.TB) compare.Document {
 	read := map[string]float64{"read.iops": 1000}
 	d := comparedWith(t, longName, longName+" of another kind", []comparedJob{
@@ -54,7 +54,7 @@ func oddComparison(t testing.TB) compare.Document {
 	return d
 }
 
-// ofCellsCompared is a comparison of so many cells, of which some changed.
+// ofCellsCompared returns a comparison with a number of cells, of which some changed.
 func ofCellsCompared(t testing.TB, cells int) compare.Document {
 	var jobs []comparedJob
 	for i := range cells {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// plotsOfRuns are pictures of all changes; none where there is no change.
+// plotsOfRuns returns pictures of all changes; none if there is no change.
 func plotsOfRuns(runs ...comparedText) []document.Block {
 	plots := document.Plots{
 		Reading: "A point is the change of a number, with its interval; an arrow says that it goes " +
@@ -30,7 +30,8 @@ func plotsOfRuns(runs ...comparedText) []document.Block {
 	return []document.Block{plots}
 }
 
-// plots are the changes with their intervals: of what is better higher, and of what is better lower.
+// plots shows the changes with their intervals: first metrics of which more is better, then those of which less is
+// better.
 func (t comparedText) plots() []document.Plot {
 	var plots []document.Plot
 	for _, better := range []lab.Better{lab.Higher, lab.Lower} {
@@ -46,7 +47,7 @@ func (t comparedText) plots() []document.Plot {
 	return plots
 }
 
-// plotted is a row of the table as a row of a picture; ok is false where it has no change.
+// plotted returns a row of the table as a row of a picture; ok is false if it has no change.
 func (t comparedText) plotted(row int) (p report.PlottedChange, ok bool) {
 	c := t.rows[row]
 	shown := shownChange(c)
@@ -67,7 +68,7 @@ func (t comparedText) plotted(row int) (p report.PlottedChange, ok bool) {
 	return p, true
 }
 
-// kindOf names what numbers are.
+// kindOf names the kind of the numbers.
 func kindOf(rows []*compare.ComparedMetric) string {
 	all := func(is func(lab.Unit) bool) bool {
 		return !slices.ContainsFunc(rows, func(c *compare.ComparedMetric) bool { return !is(c.Unit) })

@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// A comparison prints three warnings in a line each, those of most rows first; rows have their signs and the number
-// of the others.
+// A comparison prints three warnings in a line each, those of most rows first; rows have their signs and the number of
+// further ones.
 func TestCompareHasFewWarnings(t *testing.T) {
 	d := comparison(t)
 	d.New = d.New[:1]
@@ -37,7 +37,7 @@ func TestCompareHasFewWarnings(t *testing.T) {
 		if want := []string{"!1 cpu-steal", "!2 the", "!3 page-cache"}; !slices.Equal(lines, want) {
 			t.Errorf("at width %d it has %q, want %q", width, lines, want)
 		}
-		whole := strings.ReplaceAll(text, " \\\n  ", " ") // what is to be typed, in one line
+		whole := strings.ReplaceAll(text, " \\\n  ", " ") // commands to type, in one line
 		for _, want := range []string{"(?m)^busy .* !1 \\+2 *$", "(?m)^cached .* !1 !3 *$", "(?m)^seqread-1m .* !2 *$",
 			"(?m)^4 more warnings.*: headroom compare DEBIANDEBI TALOSTALOS --warnings$",
 			"headroom explain cpu-steal"} {
@@ -58,7 +58,7 @@ func TestCompareHasFewWarnings(t *testing.T) {
 	}
 }
 
-// That a run is compared with itself stands by the answer, and is one of the three.
+// The warning that a run is compared with itself is printed with the answer, and is one of the three.
 func TestCompareWithItselfSaysSoFirst(t *testing.T) {
 	d := comparison(t)
 	d.New = d.New[:1]

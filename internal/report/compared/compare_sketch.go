@@ -7,16 +7,16 @@ import (
 	"github.com/headroom/headroom/internal/compare"
 )
 
-// forestWidth is how many columns the range of a row takes; it is odd, so that no change is in the middle.
+// forestWidth is the width of a row's range in columns; it is odd, so that no change is in the middle.
 const forestWidth = 25
 
 // ratioScale is the logarithmic scale of the ranges of a table.
 type ratioScale struct{ reach float64 }
 
-// maxRatio is the factor at which the scale ends: beyond it a picture adds nothing to the number.
+// maxRatio is the factor at which the scale ends: a longer range adds nothing to the number.
 const maxRatio = 4
 
-// newRatioScale is as wide as the widest interval, twice the margin at least, and maxRatio at most.
+// newRatioScale returns a scale as wide as the widest interval, at least twice the margin, and at most maxRatio.
 func newRatioScale(rows []*compare.ComparedMetric) ratioScale {
 	a := ratioScale{}
 	for _, c := range rows {
@@ -34,14 +34,14 @@ func newRatioScale(rows []*compare.ComparedMetric) ratioScale {
 	return a
 }
 
-// at is the column of a ratio, and whether it is on the scale.
+// at returns the column of a ratio, and whether it is on the scale.
 func (a ratioScale) at(ratio float64) (column int, inside bool) {
 	const middle = forestWidth / 2
 	x := math.Log(ratio) / a.reach
 	return middle + int(math.Round(min(max(x, -1), 1)*middle)), math.Abs(x) <= 1+1e-9
 }
 
-// draw is a row's range: ● the estimate, ── the interval, ┊ no change, ░ the margin.
+// draw draws a row's range: ● the estimate, ── the interval, ┊ no change, ░ the margin.
 func (a ratioScale) draw(c *compare.ComparedMetric) string {
 	change := shownChange(c)
 	if change == nil || !(change.Ratio > 0) {
@@ -60,7 +60,7 @@ func (a ratioScale) draw(c *compare.ComparedMetric) string {
 		for i := lo; i <= hi; i++ {
 			cells[i] = '─'
 		}
-		// An arrow at the end that the interval goes beyond, with both its ends or with one.
+		// An arrow at the end that the interval exceeds, with one of its ends or both.
 		if !hiInside {
 			cells[hi] = endOf(hi)
 		}
@@ -75,7 +75,7 @@ func (a ratioScale) draw(c *compare.ComparedMetric) string {
 	return string(cells)
 }
 
-// endOf is the arrow at an end of the scale.
+// endOf returns the arrow at an end of the scale.
 func endOf(column int) rune {
 	if column == 0 {
 		return '<'

@@ -11,10 +11,10 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// probably stands before a verdict that the values suggest and do not prove.
+// probably precedes a verdict that the values suggest but do not prove.
 const probably = "probably "
 
-// comparedWord is the verdict of a row, or what its values suggest where they prove nothing.
+// comparedWord returns the verdict of a row, or what its values suggest if they prove nothing.
 func comparedWord(c *compare.ComparedMetric) string {
 	if c.Suggests != nil {
 		return probably + string(c.Suggests.Verdict)
@@ -22,8 +22,8 @@ func comparedWord(c *compare.ComparedMetric) string {
 	return string(c.Verdict)
 }
 
-// shownChange is the change of a row with the interval that is shown: the model's, of what is probable. nil where there
-// is none.
+// shownChange returns the change of a row with the interval that is shown: the model's for a probable change. It is nil
+// if there is none.
 func shownChange(c *compare.ComparedMetric) *compare.Change {
 	if c.Suggests == nil {
 		return c.Change
@@ -33,7 +33,7 @@ func shownChange(c *compare.ComparedMetric) *compare.Change {
 	return &shown
 }
 
-// comparedWords are all of them in the order in which they are counted out: what is proved, what is probable, the rest.
+// comparedWords returns all verdicts in the order in which they are counted: proved, probable, the rest.
 func comparedWords() []string {
 	moved := []compare.Verdict{compare.Slower, compare.Worse, compare.Faster, compare.Better}
 	var words []string
@@ -51,7 +51,7 @@ func comparedWords() []string {
 	return words
 }
 
-// whyText is why a row has its verdict, or what it suggests.
+// whyText explains a row's verdict, or its suggestion.
 func whyText(c *compare.ComparedMetric) string {
 	s := c.Suggests
 	if s == nil {
@@ -67,7 +67,7 @@ func whyText(c *compare.ComparedMetric) string {
 	return suggestedAmount(s) + "; " + why
 }
 
-// suggestedAmount is how much it suggests: "by about 12% [8, 16]", "about 4.8 times [3.1, 7.5]".
+// suggestedAmount returns the suggested change: "by about 12% [8, 16]", "about 4.8 times [3.1, 7.5]".
 func suggestedAmount(s *compare.Suggestion) string {
 	ratio, lo, hi := s.Ratio, *s.Lo, *s.Hi
 	if ratio < 1 {
@@ -80,7 +80,7 @@ func suggestedAmount(s *compare.Suggestion) string {
 	return fmt.Sprintf("by about %s", strings.TrimLeft(report.SignedPercent(s.Ratio, true), "+-")+"%")
 }
 
-// decisionText is what to type for a verdict, and how long that takes; empty where nobody knows.
+// decisionText returns the command that reaches a verdict, and how long it takes; empty if unknown.
 func decisionText(n *compare.ComparedRun) (what, command string) {
 	if n.Decide == nil {
 		return "", ""
@@ -89,14 +89,14 @@ func decisionText(n *compare.ComparedRun) (what, command string) {
 	return fmt.Sprintf("%s (about %s)", n.Decide.Why, unit.Duration(takes)), n.Decide.Command
 }
 
-// undecidedBySpread says whether a row suggests nothing because its values spread too far for the change that they
-// show.
+// undecidedBySpread reports whether a row suggests nothing because its spread is too large for the change that it
+// shows.
 func undecidedBySpread(c *compare.ComparedMetric) bool {
 	return c.Verdict == compare.Undecided && c.Suggests == nil && c.Smallest > 0
 }
 
-// undecidedText says of several rows at once which changes were detectable, and which more repetitions would tell where
-// these are fewest; empty for one or two rows, which have a line each.
+// undecidedText describes several rows together: which changes were detectable, and how many more repetitions would
+// decide where the fewest suffice; empty for one or two rows, which have a line each.
 func undecidedText(rows []*compare.ComparedMetric) string {
 	const few = 2
 	var least, most, fewest *compare.ComparedMetric

@@ -7,10 +7,10 @@ import (
 	"github.com/headroom/headroom/internal/document"
 )
 
-// wideTerminal is the width from which on metrics are written out.
+// wideTerminal is the width from which metrics are spelled out.
 const wideTerminal = 100
 
-// table has a row for each number. The interval of the change goes last where there is no room: it is what decides.
+// table has a row for each number. The interval of the change is dropped last, because it decides.
 func (t comparedText) table() document.Table {
 	out := document.Table{Name: "changes", Columns: []document.Column{
 		{Title: "job", Kind: document.Words},
@@ -46,7 +46,7 @@ func (t comparedText) table() document.Table {
 	return out
 }
 
-// toneOf is that of a row's verdict.
+// toneOf returns the tone of a row's verdict.
 func toneOf(c *compare.ComparedMetric) document.Tone {
 	switch c.Verdict {
 	case compare.Slower, compare.Worse:
@@ -59,12 +59,12 @@ func toneOf(c *compare.ComparedMetric) document.Tone {
 	return document.Doubtful
 }
 
-// maxReasons is how many explanations are listed: a matrix of a hundred cells would hide the rest.
+// maxReasons is how many explanations are listed: those of a hundred cells would hide everything else.
 const maxReasons = 8
 
-// whys are the explanations of what is undecided.
+// whys explains what is undecided.
 func whys(rows []*compare.ComparedMetric) []string {
-	lines := []string{} // a column that has nothing to say is not missed
+	lines := []string{} // a column without content is dropped silently
 	together := undecidedText(rows)
 	if together != "" {
 		lines = append(lines, together)

@@ -25,8 +25,7 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// comparedRun makes a run of the jobs given, eight repetitions each, that differ from each other as much as the job's
-// noise says.
+// comparedRun makes a run of the given jobs, with eight repetitions each, whose spread is the job's noise.
 func comparedRun(id, name string, jobs []comparedJob, known map[string]string) compare.Run {
 	r := compare.Run{Name: name, Run: lab.Run{ID: id, Label: name, Suite: "talos", Status: lab.Complete,
 		Source:  lab.Measured,
@@ -62,7 +61,7 @@ type comparedJob struct {
 	warnings     []lab.RepeatedWarning
 }
 
-// comparison is one of a base with two others, in which every verdict occurs.
+// comparison compares a base with two others, such that every verdict occurs.
 func comparison(t testing.TB) compare.Document {
 	t.Helper()
 	reads := func(iops float64) map[string]float64 { return map[string]float64{"read.iops": iops} }
@@ -115,7 +114,7 @@ func comparison(t testing.TB) compare.Document {
 			facts)}, compare.Options{Others: func(_ compare.Run, c compare.Cell, _ string) [][]float64 {
 			five := [][]float64{{1000}, {1002}, {998}, {1001}, {999}}
 			if c.Job == "randrw" {
-				return five // so few suggest something, and prove nothing
+				return five // so few values suggest something, and prove nothing
 			}
 			return slices.Repeat(five, 3)
 		}})
@@ -137,7 +136,7 @@ func TestPublishedComparison(t *testing.T) {
 	rendertest.Golden(t, "compare.json", rounded(t, d))
 }
 
-// rounded is the JSON of a document with six digits a number: the last ones differ between processors.
+// rounded returns the JSON of a document with six digits a number: the last digits differ between processors.
 func rounded(t *testing.T, d compare.Document) string {
 	t.Helper()
 	data, err := json.Marshal(d)
@@ -160,7 +159,7 @@ func rounded(t *testing.T, d compare.Document) string {
 	return b.String() + "\n"
 }
 
-// The example in the docs is what the program prints.
+// The example in the docs is the program's real output.
 func TestCompareDocs(t *testing.T) {
 	const page = "../../../docs/howto/compare.md"
 	text, err := os.ReadFile(page)
@@ -186,7 +185,7 @@ func TestCompareDocs(t *testing.T) {
 	}
 }
 
-// Whatever the width, no line is longer, the interval that decides is there, and so is every verdict.
+// No line is wider than the terminal, and the deciding interval and every verdict are shown.
 func TestCompareFitsTheTerminal(t *testing.T) {
 	d := comparison(t)
 	for width := 80; width <= 200; width += 4 {
@@ -204,7 +203,7 @@ func TestCompareFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// Colour adds nothing that the text does not say.
+// Colour adds no information to the text.
 func TestCompareColourIsASecondSignal(t *testing.T) {
 	d := comparison(t)
 	coloured := writtenComparison(t, d, "table",
@@ -238,7 +237,7 @@ func TestTextForest(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	// Beyond the scale an arrow says on which side.
+	// An arrow shows on which side an estimate is beyond the scale.
 	if got := a.draw(rows[3]); strings.Contains(got, "●") || !strings.HasPrefix(got, "<") {
 		t.Errorf("%q shows an estimate that is beyond the scale", got)
 	}

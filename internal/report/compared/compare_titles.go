@@ -10,12 +10,12 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// rowTitle says what a row of a comparison is about.
+// rowTitle names the number in a row of a comparison.
 type rowTitle struct {
 	job string
-	// params where the table has several cells of the job.
+	// params if the table has several cells of the job.
 	params string
-	// metric where the table must say: "IOPS", "p99", "flush mean"; with the direction where the cell has rows of
+	// metric if the table must name it: "IOPS", "p99", "flush mean"; with the direction if the cell has rows of
 	// several: "read IOPS".
 	metric string
 	// first row of its cell.
@@ -24,7 +24,7 @@ type rowTitle struct {
 
 func (t rowTitle) name() string { return prose.Join(t.job, t.params) }
 
-// rowTitles of a table. The rows of a cell stand one below the other.
+// rowTitles returns the titles of a table's rows. The rows of a cell are adjacent.
 func rowTitles(rows []*compare.ComparedMetric) []rowTitle {
 	cells := cellsOf(rows)
 	var loads []summary.Cell
@@ -36,7 +36,7 @@ func rowTitles(rows []*compare.ComparedMetric) []rowTitle {
 	_, params := summary.LoadNames(loads)
 	tellMetric := len(cells) < len(rows)
 	for _, c := range rows {
-		tellMetric = tellMetric || !report.IsSpeed(c.Unit) || c.Unit == lab.PerSecond // which is printed without a unit
+		tellMetric = tellMetric || !report.IsSpeed(c.Unit) || c.Unit == lab.PerSecond // IOPS are printed without a unit
 	}
 	var titles []rowTitle
 	for i, cell := range cells {
@@ -54,7 +54,7 @@ func rowTitles(rows []*compare.ComparedMetric) []rowTitle {
 	return titles
 }
 
-// cellsOf are the rows by cell.
+// cellsOf groups the rows by cell.
 func cellsOf(rows []*compare.ComparedMetric) [][]*compare.ComparedMetric {
 	var cells [][]*compare.ComparedMetric
 	for i, c := range rows {
@@ -71,7 +71,7 @@ func sameCell(a, b *compare.ComparedMetric) bool {
 		maps.Equal(a.Levels, b.Levels)
 }
 
-// severalDirections says whether the rows of a cell are of several directions; flushes are known by their own name.
+// severalDirections reports whether a cell has rows of several directions; flushes have their own name.
 func severalDirections(cell []*compare.ComparedMetric) bool {
 	seen := map[string]bool{}
 	for _, c := range cell {

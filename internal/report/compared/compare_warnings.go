@@ -11,23 +11,23 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// grouped is a text with the jobs that it is about.
+// grouped is a text with the jobs that it applies to.
 type grouped struct {
 	key, text string
 	jobs      []string
-	// all says that it is about all of several rows.
+	// all is true if it applies to all of several rows.
 	all bool
 }
 
-// maxRowsWithMetrics is up to how many rows a remark names the metrics too.
+// maxRowsWithMetrics is the number of rows up to which a remark names the metrics too.
 const maxRowsWithMetrics = 20
 
-// groupTexts collects what is said of several jobs, so that it is said once.
+// groupTexts groups equal texts about several jobs, so that each is printed once.
 func groupTexts(rows []*compare.ComparedMetric, of func(*compare.ComparedMetric) []string) []grouped {
 	return groupBy(rows, func(c *compare.ComparedMetric) (keys, texts []string) { texts = of(c); return texts, texts })
 }
 
-// groupBy is groupTexts where the first of several texts with the same key speaks for all.
+// groupBy is groupTexts with separate keys: of several texts with the same key the first is used.
 func groupBy(rows []*compare.ComparedMetric, of func(*compare.ComparedMetric) (keys, texts []string)) []grouped {
 	var out []grouped
 	var times []int
@@ -56,7 +56,7 @@ func groupBy(rows []*compare.ComparedMetric, of func(*compare.ComparedMetric) (k
 	return out
 }
 
-// about names the first few jobs, and all of them.
+// about returns the first few jobs, and all of them.
 func (g grouped) about() (few, all string) {
 	if g.all {
 		return "all", "all"
@@ -64,15 +64,15 @@ func (g grouped) about() (few, all string) {
 	return prose.Few(g.jobs, 3), prose.List(g.jobs)
 }
 
-// warning is one that says something of its jobs.
+// warning returns a warning about the group's jobs.
 func (g grouped) warning(code string) document.WarningBlock {
 	few, all := g.about()
 	return document.WarningBlock{Code: code, Explained: report.Explained(code),
 		Texts: []document.WarningText{{Text: g.text, About: few, All: all}}}
 }
 
-// reasonsOf are the reasons of a table, those of the most rows first: each warning once, whatever its figures in each
-// cell; without the advice that follows the last semicolon of its text, which is about one run and not about two.
+// reasonsOf returns the reasons of a table, those of the most rows first: each warning once, whatever its figures in
+// each cell; without the advice after the last semicolon of its text, which applies to a single run.
 func reasonsOf(rows []*compare.ComparedMetric) []grouped {
 	all := groupBy(rows, func(c *compare.ComparedMetric) (keys, texts []string) {
 		for _, r := range c.Reasons {
@@ -94,7 +94,7 @@ func reasonsOf(rows []*compare.ComparedMetric) []grouped {
 	return all
 }
 
-// reasonKey is the code of a reason that is a warning, and what other reasons say.
+// reasonKey returns the code of a reason that is a warning, and the text of other reasons.
 func reasonKey(r compare.Reason) string {
 	if r.Code == "warning" {
 		return r.Items[0].Name
@@ -102,7 +102,7 @@ func reasonKey(r compare.Reason) string {
 	return r.Text
 }
 
-// signs of a row's reasons.
+// signs returns the signs of a row's reasons.
 func (t comparedText) signs(c *compare.ComparedMetric) string {
 	var signs []string
 	for i, g := range t.reasons {
@@ -113,10 +113,11 @@ func (t comparedText) signs(c *compare.ComparedMetric) string {
 	return strings.Join(signs, " ")
 }
 
-// sameRun is the code of the warning that a run was compared with itself. It stands by the answer: it is a slip mostly.
+// sameRun is the code of the warning that a run was compared with itself. It is printed with the answer, because it is
+// mostly a mistake.
 const sameRun = "same-run"
 
-// warnings are why rows have no verdict, then what is said of the whole, then notes.
+// warnings returns why rows have no verdict, then warnings about the whole comparison, then notes.
 func (t comparedText) warnings() document.Warnings {
 	out := document.Warnings{Brief: report.MaxMarks, Full: t.again() + " --warnings"}
 	for i, g := range t.reasons {
@@ -140,7 +141,7 @@ func (t comparedText) warnings() document.Warnings {
 	return out
 }
 
-// runWarnings are those about the whole comparison with the run.
+// runWarnings returns the warnings about the whole comparison with the run.
 func (t comparedText) runWarnings() []document.WarningBlock {
 	var list []document.WarningBlock
 	for _, w := range t.d.Warnings {
@@ -152,9 +153,9 @@ func (t comparedText) runWarnings() []document.WarningBlock {
 	return list
 }
 
-// notesOf say how the loads were paired where that leaves a doubt, what had a hand in the numbers and turned no verdict
-// (each warning once, with the figures of the first row that has it), and what one side does not tell. Those that begin
-// alike up to a colon are one.
+// notesOf describes doubtful pairs of loads, warnings that affected numbers but changed no verdict (each once, with the
+// figures of the first row that has it), and what one side does not report. Notes with the same beginning up to a colon
+// are merged.
 func notesOf(rows []*compare.ComparedMetric) []document.WarningBlock {
 	var out []document.WarningBlock
 	for _, g := range groupTexts(rows, func(c *compare.ComparedMetric) []string { return c.Notes }) {

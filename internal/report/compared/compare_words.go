@@ -18,8 +18,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// compareHeadline is the answer about one new run in a sentence: "talos against debian, 8 jobs: slower in 5, same in 2,
-// undecided in 1; mean 0.61x [0.59, 0.63]".
+// compareHeadline returns the answer about one new run in a sentence: "talos against debian, 8 jobs: slower in 5, same
+// in 2, undecided in 1; mean 0.61x [0.59, 0.63]".
 func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 	counts, total := map[string]int{}, 0
 	for _, c := range compareRows(d, n.ID) {
@@ -55,7 +55,7 @@ func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 	}
 	text += doubtfulText(n) + outageText(n)
 	for _, m := range n.Means {
-		if m.Cells > 1 && m.Known() { // a mean without an interval is no answer
+		if m.Cells > 1 && m.Known() { // a mean without an interval is not an answer
 			name := "mean"
 			if m.Of != "speed" {
 				name = "mean " + m.Of
@@ -66,7 +66,7 @@ func compareHeadline(d *compare.Document, n *compare.ComparedRun) string {
 	return text
 }
 
-// outageText names the loads that the new run has no number of though it was meant to, by what befell them.
+// outageText names the loads without a number in the new run, by the reason.
 func outageText(n *compare.ComparedRun) string {
 	words := map[lab.Absence]string{lab.LoadFailed: "failed", lab.MeasuredZero: "measured 0",
 		lab.NotReached: "not reached", lab.NoValue: "without a number of the base's kind",
@@ -86,7 +86,7 @@ func outageText(n *compare.ComparedRun) string {
 	return text
 }
 
-// doubtfulText says how many of the incomparable numbers, which stand last, are so for no more than doubts.
+// doubtfulText describes how many of the incomparable numbers, which are listed last, are so only because of doubts.
 func doubtfulText(n *compare.ComparedRun) string {
 	if n.Doubtful == 0 {
 		return ""
@@ -104,8 +104,8 @@ func doubtfulText(n *compare.ComparedRun) string {
 	return "," + which + " only because of warnings: --anyway compares " + those
 }
 
-// changeTexts are the change of a row and its interval; in parentheses, and with fewer digits, what it would be where
-// warnings forbid a verdict.
+// changeTexts returns the change of a row and its interval; if warnings forbid a verdict, in parentheses and with fewer
+// digits.
 func changeTexts(c *compare.ComparedMetric) (change, interval string) {
 	switch {
 	case c.Change != nil:
@@ -119,7 +119,7 @@ func changeTexts(c *compare.ComparedMetric) (change, interval string) {
 	return "", ""
 }
 
-// briefTitle is a metric's title for narrow terminals: "bw", "read", "flush".
+// briefTitle returns a metric's title for narrow terminals: "bw", "read", "flush".
 func briefTitle(title string) string {
 	if title == "bandwidth" {
 		return "bw"
@@ -130,7 +130,7 @@ func briefTitle(title string) string {
 	return title
 }
 
-// sideCell is one side: its center with its spread.
+// sideCell shows one side: its center with its spread.
 func sideCell(u lab.Unit, f compare.Figures) document.Cell {
 	m := summary.Metric{Center: f.Center, Unit: u}
 	if f.Known() {
@@ -141,7 +141,7 @@ func sideCell(u lab.Unit, f compare.Figures) document.Cell {
 		Unit: string(u)}
 }
 
-// compareRows are the numbers about one new run.
+// compareRows returns the numbers about one new run.
 func compareRows(d *compare.Document, run string) []*compare.ComparedMetric {
 	var out []*compare.ComparedMetric
 	for i := range d.Cells {
@@ -160,7 +160,7 @@ func mapText(m map[string]string) string {
 	return b.String()
 }
 
-// compareReading says how to read the numbers.
+// compareReading explains the numbers.
 func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []string {
 	var lines []string
 	per := map[string]bool{}
@@ -213,7 +213,7 @@ func compareReading(d *compare.Document, rows []*compare.ComparedMetric) []strin
 	return lines
 }
 
-// unmatchedText names the cells that only one side has; empty when there are none.
+// unmatchedText names the cells that only one side has; empty if there are none.
 func unmatchedText(d *compare.Document, n *compare.ComparedRun) []string {
 	var lines []string
 	for _, side := range []struct{ id, name string }{{d.Base.ID, d.Base.Name}, {n.ID, n.Name}} {
@@ -248,7 +248,8 @@ func ratioText(ratio float64, b stat.Bounds) string {
 	}
 	show := report.RatioDigits
 	if max(math.Abs(*b.Lo-1), math.Abs(*b.Hi-1)) >= 0.0995 && math.Abs(ratio-1) < 0.0995 {
-		show = func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) } // a third digit would say nothing
+		// a third digit would be meaningless
+		show = func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 	}
 	return fmt.Sprintf("%sx [%s, %s]", show(ratio), show(*b.Lo), show(*b.Hi))
 }

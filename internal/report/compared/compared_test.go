@@ -26,7 +26,7 @@ func TestComparedInEveryFormat(t *testing.T) {
 	}
 }
 
-// comparedPages are documents with pictures, usual and odd.
+// comparedPages are documents with pictures, usual and unusual.
 func comparedPages(t *testing.T) map[string]document.Document {
 	return map[string]document.Document{
 		"history":                 History(updated(t), report.Options{}),
@@ -39,10 +39,10 @@ func comparedPages(t *testing.T) map[string]document.Document {
 	}
 }
 
-// Pages of usual and odd results have pictures that stay in their frames.
+// Pictures of usual and unusual results stay within their frames.
 func TestComparedPictures(t *testing.T) { rendertest.CheckPictures(t, comparedPages(t)) }
 
-// A name that is a formula is none in a file that a spreadsheet reads.
+// A name with the form of a formula is escaped in files for spreadsheets.
 func TestNoComparisonHasAFormula(t *testing.T) {
 	d := comparison(t)
 	d.Base.Name = rendertest.Formula

@@ -1,3 +1,3 @@
-// Package compared makes documents of comparisons: of runs compared with a base, of a suite
-// over time, of results with published ones, and of these.
+// Package compared makes documents of comparisons: runs compared with a base, a suite over time, results compared with
+// published ones, and lists of published results.
 package compared

@@ -19,8 +19,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// History has, for each machine and place, the answer, a picture and a row for each cell, what changed where,
-// what weakens it, and what to type next.
+// History builds the document about a suite over time. For each machine and place it has the answer, a picture and a
+// row for each cell, the changes, the warnings, and the next commands.
 func History(d history.Document, o report.Options) document.Document {
 	out := document.Document{Title: "History of " + d.Suite}
 	for i := range d.Series {
@@ -30,7 +30,7 @@ func History(d history.Document, o report.Options) document.Document {
 	return out
 }
 
-// historyText is one series in words.
+// historyText describes one series in words.
 type historyText struct {
 	*history.Document
 	s *history.Series
@@ -54,7 +54,7 @@ func (h historyText) blocks() []document.Block {
 
 func (h historyText) id(run string) string { return h.o.ID(run) }
 
-// table has a row for each cell: a line of its runs, the level that it is at, and what is said of the newest run.
+// table has a row for each cell: a line of its runs, its current level, and the verdict on the newest run.
 func (h historyText) table() document.Table {
 	t := document.Table{Name: h.where(), Columns: []document.Column{
 		{Title: "job", Kind: document.Words},
@@ -96,14 +96,14 @@ func (h historyText) row(t history.Track, room int) document.Row {
 		last, scatter, change, since, {Text: h.newestText(t)}}}
 }
 
-// changeCell is a ratio as a change, -7.1% [-8.0, -6.2]; its value is the ratio.
+// changeCell formats a ratio as a change, -7.1% [-8.0, -6.2]; its value is the ratio.
 func changeCell(e stat.RatioEstimate) document.Cell {
 	return document.Cell{Text: report.ChangeText(e.Ratio),
 		Interval: strings.TrimPrefix(StepText(e), report.ChangeText(e.Ratio)+" "),
 		Value:    &e.Ratio, Lo: e.Lo, Hi: e.Hi, Unit: "1"}
 }
 
-// lastSegment returns the values at the present level: those since the last change or, where the level rises or falls
+// lastSegment returns the values at the present level: those since the last change or, if the level rises or falls
 // evenly, the newest.
 func lastSegment(t history.Track) []float64 {
 	from := 0
@@ -124,11 +124,12 @@ func centers(points []history.Point) []float64 {
 	return values
 }
 
-// gap stands in a sparkline for a run of which the load failed, or measured 0.
+// gap marks a run in a sparkline whose load failed, or measured 0.
 const gap = "×"
 
-// sparkline draws the newest runs that have room, with a bar where the level changed and a gap where the load failed.
-// Its scale is never finer than the margin on either side of the middle, so that scatter does not look like an event.
+// sparkline draws as many of the newest runs as fit, with a bar where the level changed and a gap where the load
+// failed. Its scale is never finer than the margin on either side of the middle, so that scatter does not look like an
+// event.
 func sparkline(t history.Track, runs []history.RunInfo, room int, margin float64) string {
 	const blocks = "▁▂▃▄▅▆▇█"
 	levels := []rune(blocks)
@@ -158,7 +159,7 @@ func sparkline(t history.Track, runs []history.RunInfo, room int, margin float64
 			continue
 		}
 		share := 0.0
-		if points[i].Center > 0 && hi > lo { // a margin from elsewhere can be too small to part them
+		if points[i].Center > 0 && hi > lo { // a margin from elsewhere can be too small to separate them
 			share = (math.Log(points[i].Center) - lo) / (hi - lo)
 		}
 		b.WriteRune(levels[min(int(share*float64(len(levels))), len(levels)-1)])
@@ -166,10 +167,10 @@ func sparkline(t history.Track, runs []history.RunInfo, room int, margin float64
 	return b.String()
 }
 
-// maxExplained is how many differences of an event are listed on a terminal: compare has all.
+// maxExplained is how many differences of an event are listed on a terminal: compare lists all.
 const maxExplained = 5
 
-// event lists what changed, and what else did.
+// event lists what changed, and the other differences.
 func (h historyText) event(e history.Event) []document.Block {
 	title := h.when(e.Created) + ", run " + h.id(e.Run) + " against " + h.id(e.Before) + " before it"
 	t := document.Table{Name: title, Columns: []document.Column{
@@ -215,7 +216,7 @@ func levelCell(t history.Track, level float64) document.Cell {
 	return document.Cell{Text: report.FigureNamed(t.Metric, t.Unit, level), Value: &level, Unit: string(t.Unit)}
 }
 
-// next is what to type now.
+// next returns the next commands.
 func (h historyText) next() []document.Block {
 	var blocks []document.Block
 	if n := len(h.s.Events); n > 0 {
@@ -241,7 +242,7 @@ func (h historyText) next() []document.Block {
 			again += " " + lab.ShellQuote([]string{h.s.Place.Path})
 		}
 		blocks = append(blocks, document.Command{What: "more runs needed", Text: again})
-	case none: // where the file of a suite is, its runs don't say
+	case none: // the runs of a suite do not record its file
 		blocks = append(blocks, document.Sentence{Role: document.Detail,
 			Text: "more runs needed: measure " + prose.Join(h.Suite, h.s.Place.Path) + " again"})
 	case most > 0:
@@ -252,7 +253,7 @@ func (h historyText) next() []document.Block {
 	return blocks
 }
 
-// when is a day, and the time too where a day is all that the series spans.
+// when formats a day, with the time if the series spans only a day.
 func (h historyText) when(t time.Time) string {
 	if h.withinADay() {
 		return t.UTC().Format("2006-01-02 15:04")

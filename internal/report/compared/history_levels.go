@@ -61,8 +61,8 @@ func (h historyText) patterns() []string {
 	return lines
 }
 
-// largestOf returns the figure with the largest of some ratios, and words for how many more have one. It returns false
-// if none has: their ratios are NaN.
+// largestOf returns the track with the largest ratio, and words for how many more have one. It returns false if none
+// has: their ratios are NaN.
 func (h historyText) largestOf(ratio func(history.Track) float64) (largest history.Track, more string, ok bool) {
 	n, most := 0, 0.
 	for _, t := range h.s.Cells {
@@ -80,7 +80,7 @@ func (h historyText) largestOf(ratio func(history.Track) float64) (largest histo
 	return largest, more, n > 0
 }
 
-// runsAfter says how many runs a change must have after it to be found; empty where no number would do yet.
+// runsAfter describes how many runs must follow a change before it can be found; empty if no number would suffice yet.
 func (h historyText) runsAfter() string {
 	far := fmt.Sprintf("%.2g times the noise", h.s.FarAfter)
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// newestOutage reports whether a load of the newest run failed or measured 0, which is what there is to know first.
+// newestOutage reports whether a load of the newest run failed or measured 0, which is reported first.
 func (h historyText) newestOutage() bool {
 	return slices.ContainsFunc(h.s.Cells, h.stopped)
 }
@@ -19,7 +19,7 @@ func (h historyText) stopped(t history.Track) bool {
 	return n > 0 && t.Absences[n-1].Kind.Outage() && t.Absences[n-1].Run == h.s.Runs[len(h.s.Runs)-1].ID
 }
 
-// outagesOf returns the IDs of the runs of which the load failed or measured 0.
+// outagesOf returns the IDs of the runs in which the load failed or measured 0.
 func outagesOf(absences []history.Absence) map[string]bool {
 	runs := map[string]bool{}
 	for _, a := range absences {
@@ -30,7 +30,7 @@ func outagesOf(absences []history.Absence) map[string]bool {
 	return runs
 }
 
-// outages names the loads that failed or measured 0, and when they did last; empty where none did.
+// outages names the loads that failed or measured 0, and when they last did; empty if none did.
 func (h historyText) outages() string {
 	var names []string
 	add := func(name string, absences []history.Absence) {
@@ -60,7 +60,7 @@ func (h historyText) outages() string {
 	return "Failed, or measured 0, and so without a level: " + strings.Join(names, "; ") + "."
 }
 
-// pointsAndGaps are the points of a track, and among them one without a level for each run of which the load failed or
+// pointsAndGaps returns the points of a track, with one without a level for each run in which the load failed or
 // measured 0.
 func pointsAndGaps(t history.Track, runs []history.RunInfo) []history.Point {
 	if len(t.Absences) == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// plots are the cells over time, one picture each.
+// plots shows the cells over time, one picture each.
 func (h historyText) plots() document.Plots {
 	plots := document.Plots{
 		Reading: "A point is the median of a run, and its line the interval of that median by the " +
@@ -72,8 +72,8 @@ func (h historyText) level(points []history.Point, at func(run string) float64) 
 		Value: stat.Median(centers(points))}
 }
 
-// reach is what the scale shows at least: twice the margin on either side of the middle, so that scatter does not look
-// like an event.
+// reach returns the minimum range of the scale: twice the margin on either side of the middle, so that scatter does not
+// look like an event.
 func (h historyText) reach(t history.Track) (from, to *float64, scale document.Scale) {
 	values := centers(t.Points)
 	least, most := slices.Min(values), slices.Max(values)

@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// updated is a history of a run a week, of which an update of the kernel has made random reads slower.
+// updated is a history with a run a week, in which a kernel update made random reads slower.
 func updated(t *testing.T) history.Document {
 	t.Helper()
 	knowledge, err := diff.Load()
@@ -58,8 +58,8 @@ func updated(t *testing.T) history.Document {
 	return d
 }
 
-// oddHistory has what a picture can't be made of by the usual rules: two machines, of which one has one run, and one
-// three within a day, with a point alone, a rise by 5,000%, zeros, an interval far beyond its points, and long names.
+// oddHistory has data that is difficult to draw: two machines, of which one has one run, and one three within a day,
+// with a lone point, a rise by 5,000%, zeros, an interval far beyond its points, and long names.
 func oddHistory() history.Document {
 	at := func(hour, minute int) time.Time { return time.Date(2026, 10, 3, hour, minute, 0, 0, time.UTC) }
 	runs := []history.RunInfo{{ID: "AAAA", Created: at(10, 5), Complete: true}, {ID: "BBBB", Created: at(11, 30),
@@ -106,7 +106,7 @@ func oddHistory() history.Document {
 		}}
 }
 
-// ofCells is a history of so many cells.
+// ofCells is a history with a number of cells.
 func ofCells(t *testing.T, cells int) history.Document {
 	d := updated(t)
 	s := &d.Series[0]
@@ -118,7 +118,7 @@ func ofCells(t *testing.T, cells int) history.Document {
 	return d
 }
 
-// A page opens with the first pictures and folds the others away; one point is a line of text.
+// A page opens with the first pictures and folds the others; a lone point is a line of text.
 func TestPagesFoldPlots(t *testing.T) {
 	var b strings.Builder
 	if err := render.Page(&b, History(ofCells(t, 200), report.Options{}), render.Options{}); err != nil {
@@ -143,7 +143,7 @@ func TestPagesFoldPlots(t *testing.T) {
 	}
 }
 
-// A file for other programs has each point once, by the time and in base units, and codes of warnings.
+// A file for programs has each point once, by time and in base units, and codes of warnings.
 func TestPointsInCSV(t *testing.T) {
 	var b strings.Builder
 	if err := render.CSV(&b, History(updated(t), report.Options{}), render.Options{}); err != nil {
@@ -159,7 +159,7 @@ func TestPointsInCSV(t *testing.T) {
 	}
 }
 
-// A margin from a saved file can be too small to part two ends of a scale, and values can all be the same.
+// A margin from a saved file can be too small to separate two ends of a scale, and values can all be equal.
 func TestSparklineOfAnyMargin(t *testing.T) {
 	for _, centers := range [][]float64{{1000, 1000, 1000}, {1000, 1001, 1500}, {0, 0}, {1000}, {0, 5},
 		{1e-300, 1e300}} {

@@ -20,7 +20,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// where is the suite, and the machine and the place where it ran.
+// where returns the suite, the machine and the place where it ran.
 func (h historyText) where() string {
 	s := h.s
 	where := s.Host
@@ -37,7 +37,7 @@ func (h historyText) where() string {
 	return text
 }
 
-// title is where, and over what time.
+// title returns where the suite ran, and over what time.
 func (h historyText) title() string {
 	s := h.s
 	first, last := s.Runs[0].Created, s.Runs[len(s.Runs)-1].Created
@@ -58,7 +58,7 @@ func (h historyText) title() string {
 	return text
 }
 
-// spanText is a time in the unit that people count it in.
+// spanText formats a time in the unit that people use for it.
 func spanText(d time.Duration) string {
 	days := d.Hours() / 24
 	switch {
@@ -71,7 +71,7 @@ func spanText(d time.Duration) string {
 	}
 }
 
-// answer is what there is to know, in a sentence for each change and one for the newest run.
+// answer returns a sentence for each change and one for the newest run.
 func (h historyText) answer() []string {
 	var lines []string
 	switch n := len(h.s.Events); {
@@ -95,7 +95,7 @@ func (h historyText) answer() []string {
 	return append(lines, h.newestSentence())
 }
 
-// changeSentence names what changed most, by how much, since when, and with which update.
+// changeSentence describes the largest change: by how much, since when, and with which update.
 func (h historyText) changeSentence(e history.Event) string {
 	track, c := h.largest(e)
 	text := map[bool]string{false: "Changed: ", true: "Likely changed, not proved: "}[c.Likely] + track.Name + " " +
@@ -122,7 +122,7 @@ func (h historyText) changeSentence(e history.Event) string {
 	return text + "."
 }
 
-// largest is the change of an event that is the furthest from none.
+// largest returns the change of an event that is furthest from no change.
 func (h historyText) largest(e history.Event) (track *history.Track, change history.Change) {
 	size := -1.0
 	for _, i := range e.Cells {
@@ -135,7 +135,7 @@ func (h historyText) largest(e history.Event) (track *history.Track, change hist
 	return track, change
 }
 
-// eventWidth is how far apart in runs the changes of an event are at most.
+// eventWidth is the maximum distance, in runs, between the changes of an event.
 const eventWidth = 2
 
 func (h historyText) distance(a, b string) int {
@@ -153,7 +153,7 @@ func updateText(d diff.Difference) string {
 	return name + " went from " + d.A + " to " + d.B
 }
 
-// StepText is "-7.1% [-8.0, -6.2]".
+// StepText formats a change: "-7.1% [-8.0, -6.2]".
 func StepText(e stat.RatioEstimate) string {
 	return strings.TrimRight(report.ChangeText(e.Ratio)+" "+report.ChangeBounds(e), " ")
 }
@@ -169,7 +169,7 @@ func (h historyText) newestSentence() string {
 	}
 	for _, t := range h.s.Cells {
 		if !t.Ended || t.Newest.Verdict != history.None {
-			measured++ // what the newest run was not meant to have is no news
+			measured++ // loads that the newest run was not meant to have are not reported
 		}
 		switch t.Newest.Verdict {
 		case history.Regression:
@@ -198,7 +198,7 @@ func (h historyText) newestSentence() string {
 	return newest + "has no regression of more than " + unit.Percent(h.Margin) + " in any figure."
 }
 
-// shortenIDs shortens the ids of runs in a text.
+// shortenIDs shortens the IDs of runs in a text.
 func (h historyText) shortenIDs(text string) string {
 	for _, r := range h.s.Runs {
 		text = strings.ReplaceAll(text, r.ID, h.id(r.ID))
@@ -223,8 +223,8 @@ func (h historyText) newestText(t history.Track) string {
 	}
 }
 
-// DifferencesOf lists the differences of an event, the likeliest to matter first. The note says what they are, or why
-// there are none.
+// DifferencesOf lists the differences of an event, the likeliest to matter first. The note describes them, or explains
+// why there are none.
 func DifferencesOf(e history.Event) (note string, list []string) {
 	for _, d := range e.Differences {
 		list = append(list, differenceText(d))
@@ -257,7 +257,7 @@ func differenceText(d diff.Difference) string {
 	return text
 }
 
-// atMost is a probability that was counted among permutations.
+// atMost formats a probability that was counted among permutations.
 func atMost(p float64) string {
 	if p < 0.001 {
 		return "< 0.001"
@@ -275,7 +275,7 @@ func differenceValue(d diff.Difference, value string) string {
 	return value
 }
 
-// proved is how many changes of a track are.
+// proved returns how many changes of a track are proved.
 func proved(t history.Track) int {
 	n := 0
 	for _, c := range t.Changes {
@@ -286,7 +286,7 @@ func proved(t history.Track) int {
 	return n
 }
 
-// reading says how sure all of this is, and what weakens it.
+// reading explains how certain the results are, and their limits.
 func (h historyText) reading() []string {
 	var lines []string
 	if codes := h.warned(); codes != "" {

@@ -28,7 +28,7 @@ func References(references []reference.Reference) document.Document {
 	return document.Document{Title: "Published results", Blocks: []document.Block{list}}
 }
 
-// Reference is a published result with its conditions, and with what its source does not say.
+// Reference describes a published result with its conditions, and what its source does not state.
 func Reference(r reference.Reference) document.Document {
 	conditions := document.List{}
 	row := func(name, text string) {
@@ -77,8 +77,8 @@ func metricCell(metric string, v float64) document.Cell {
 	return document.Cell{Text: unit.Value(u, v), Value: &v, Unit: string(u)}
 }
 
-// Standings says how a run that is called by a name compares with published results: each with its grade, which
-// comes before the ratio, and with what speaks against a better one.
+// Standings builds the document that compares a run with published results: each with its grade, which comes before the
+// ratio, and with the reasons against a better one.
 func Standings(d reference.RunStandings, name string) document.Document {
 	out := document.Document{Title: "Run " + name + " compared with published results",
 		Blocks: []document.Block{document.Sentence{Role: document.Answer, Text: standingsSentence(d, name)}}}
@@ -120,7 +120,7 @@ func Standings(d reference.RunStandings, name string) document.Document {
 	return out
 }
 
-// standingsSentence counts what is published, and what it is worth.
+// standingsSentence counts the published results by their grade.
 func standingsSentence(d reference.RunStandings, name string) string {
 	grades := map[reference.Grade]int{}
 	loads := 0
@@ -162,7 +162,7 @@ func standingEntry(s reference.Standing) document.Entry {
 	return e
 }
 
-// loadName tells a load from others of the same job: "randread 4k q32 x4".
+// loadName distinguishes a load from others of the same job: "randread 4k q32 x4".
 func loadName(c reference.LoadStandings) string {
 	name := prose.Join(c.Job, c.Params["bs"])
 	if depth := c.Params["iodepth"]; depth != "" {

@@ -5,7 +5,7 @@ import (
 	"github.com/headroom/headroom/internal/reference"
 )
 
-// againstPublished are standings of every grade, one doubtful, and a load of which nothing is published.
+// againstPublished has standings of every grade, one doubtful, and a load without published results.
 func againstPublished() reference.RunStandings {
 	standing := func(name string, ratio float64, grade reference.Grade, doubts ...string) reference.Standing {
 		s := reference.Standing{Reference: name, Job: "randread", Metric: "read.iops", Published: 97831,
@@ -30,7 +30,7 @@ func againstPublished() reference.RunStandings {
 		}}
 }
 
-// publishedResults are results as a source states them.
+// publishedResults returns results as a source states them.
 func publishedResults() []reference.Reference {
 	return []reference.Reference{
 		{Name: "some-report/raw-disk", Title: "The disk without a file system", Hardware: "Samsung PM9A3 7.68 TB",

@@ -1,2 +1,2 @@
-// Package machines makes documents of what is known of machines without a load: diagnoses, and the differences of two.
+// Package machines makes documents about machines without a load: diagnoses, and the differences of two.
 package machines

@@ -13,16 +13,17 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// DiagnosisOptions choose how much of a diagnosis is shown.
+// DiagnosisOptions select how much of a diagnosis is shown.
 type DiagnosisOptions struct {
-	// Full shows findings of low severity as the others. All shows everything, and names the rules that are clear or
+	// Full shows findings of low severity like the others. All shows everything, and names the rules that are clear or
 	// do not apply.
 	Full, All bool
 }
 
 func (o DiagnosisOptions) shortens(f rule.Finding) bool { return f.Severity == rule.Low && !o.Full }
 
-// Diagnosis says how many findings there are, then what was found, the worst first; then what is undetermined.
+// Diagnosis builds the document about one machine: the number of findings, then the findings, the worst first; then
+// what is undetermined.
 func Diagnosis(d diagnosis.Document, o DiagnosisOptions) document.Document {
 	out := document.Document{Title: "Diagnosis of " + d.Target, Blocks: doctorAnswer(d.Report)}
 	var found findings
@@ -43,7 +44,7 @@ func Diagnosis(d diagnosis.Document, o DiagnosisOptions) document.Document {
 	return out
 }
 
-// doctorAnswer counts rules, not rules times things: a rule about each of forty disks is one line to a reader.
+// doctorAnswer counts rules, not rules times things: a rule about each of forty disks is one line for a reader.
 func doctorAnswer(r rule.Report) []document.Block {
 	found, unknown := map[string]bool{}, map[string]bool{}
 	severities, unmeasured := map[string]int{}, 0
@@ -73,7 +74,8 @@ func doctorAnswer(r rule.Report) []document.Block {
 		counts += fmt.Sprintf("; as root %d more could be checked", r.PrivilegedWouldAnswer)
 	}
 	answer := findingsText(severities, unmeasured, "this machine")
-	if len(found) == 0 && len(unknown) > r.Counts.Clear { // a text of one command is no clean bill
+	// the output of one command is no proof that a machine has no faults
+	if len(found) == 0 && len(unknown) > r.Counts.Clear {
 		answer = "nothing found in what is known, but most rules can't be checked"
 	}
 	return []document.Block{
@@ -81,7 +83,7 @@ func doctorAnswer(r rule.Report) []document.Block {
 		document.Sentence{Role: document.Detail, Text: counts}}
 }
 
-// findingsText counts findings by severity, and names those that come last: mitigations with an unmeasured cost.
+// findingsText counts findings by severity, and names those that are listed last: mitigations with an unmeasured cost.
 func findingsText(severities map[string]int, unmeasured int, of string) string {
 	n := 0
 	var counts []string
@@ -108,14 +110,14 @@ func findingsText(severities map[string]int, unmeasured int, of string) string {
 	return text
 }
 
-// findings are entries, and what is said below them.
+// findings are entries, and the notes below them.
 type findings struct {
 	entries   []document.Entry
 	shortened bool
 	commands  []string // that measure them
 }
 
-// add adds a finding with what was read.
+// add adds a finding with its evidence.
 func (l *findings) add(f rule.Finding, o DiagnosisOptions, read ...document.Part) {
 	e := document.Entry{Mark: severityMark(f.Severity), Severity: severityOf(f.Severity), Title: f.Title, ID: f.Rule,
 		Values: []document.Value{report.TextValue("severity", f.Severity),
@@ -134,7 +136,7 @@ func (l *findings) add(f rule.Finding, o DiagnosisOptions, read ...document.Part
 	l.entries = append(l.entries, e)
 }
 
-// blocks are the entries, and what is to be known of them.
+// blocks returns the entries, and notes about them.
 func (l *findings) blocks() []document.Block {
 	if len(l.entries) == 0 {
 		return nil
@@ -151,7 +153,7 @@ func (l *findings) blocks() []document.Block {
 	return blocks
 }
 
-// severityMark is what stands before a finding.
+// severityMark returns the mark before a finding.
 func severityMark(severity string) string {
 	switch severity {
 	case rule.High:
@@ -172,7 +174,7 @@ func severityOf(severity string) document.Severity {
 	return document.Low
 }
 
-// otherRules names the rules with an answer that is no finding.
+// otherRules names the rules whose answer is not a finding.
 func otherRules(r rule.Report, v rule.Verdict) []document.Block {
 	var listed []string
 	for _, f := range r.Findings {
@@ -194,10 +196,10 @@ func otherRules(r rule.Report, v rule.Verdict) []document.Block {
 	return []document.Block{document.Sentence{Role: document.More, Text: what + strings.Join(listed, ", ")}}
 }
 
-// mostDefaults is how many defaults of a kernel are shown, unless all are.
+// mostDefaults is how many defaults of a kernel are shown, unless all are requested.
 const mostDefaults = 5
 
-// kernelDefaults says what a build costs unless something on the machine says otherwise.
+// kernelDefaults describes the cost of a build's defaults, which other settings of the machine may override.
 func kernelDefaults(defaults []diff.Default, o DiagnosisOptions) []document.Block {
 	if len(defaults) == 0 {
 		return []document.Block{document.Sentence{Role: document.More,

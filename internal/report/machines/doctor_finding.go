@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// evidencePart is what was read for a finding, and where; in one line where the finding is shortened.
+// evidencePart lists the evidence of a finding and its sources; in one line if the finding is shortened.
 func evidencePart(f rule.Finding, o DiagnosisOptions) document.Part {
 	part := document.Part{Name: "read", Obvious: true}
 	if text := briefEvidence(f); o.shortens(f) && text != "" {
@@ -28,7 +28,7 @@ func evidencePart(f rule.Finding, o DiagnosisOptions) document.Part {
 	return part
 }
 
-// briefEvidence is all evidence in a line.
+// briefEvidence returns all evidence in one line.
 func briefEvidence(f rule.Finding) string {
 	var read []string
 	for _, e := range shownEvidence(f.Evidence) {
@@ -37,8 +37,8 @@ func briefEvidence(f rule.Finding) string {
 	return strings.Join(read, "; ")
 }
 
-// shownEvidence leaves out the numbers of the kernel's release where there is other evidence: what kernel(6, 2) asks
-// for says nothing of the finding.
+// shownEvidence leaves out the numbers of the kernel's release if there is other evidence: the facts that kernel(6, 2)
+// reads do not explain the finding.
 func shownEvidence(all []rule.Evidence) []rule.Evidence {
 	var kept []rule.Evidence
 	for _, e := range all {
@@ -60,7 +60,7 @@ func evidenceText(e rule.Evidence) string {
 	return text
 }
 
-// effectAndRemedies are what a finding costs, what to do, and how to measure it.
+// effectAndRemedies returns the cost of a finding, the remedies, and the command that measures it.
 func effectAndRemedies(f rule.Finding) []document.Part {
 	var parts []document.Part
 	if effect := f.MainEffect(); effect != "" {
@@ -77,7 +77,8 @@ func effectAndRemedies(f rule.Finding) []document.Part {
 	return append(parts, measure)
 }
 
-// keptPart says what it costs to keep what must stay; an effect that stands above already is replaced.
+// keptPart describes the cost of keeping settings that must not change; an effect that is already shown above is
+// replaced.
 func keptPart(f rule.Finding, effect string) document.Part {
 	part := document.Part{Name: "kept"}
 	for _, k := range f.Kept {
@@ -87,7 +88,7 @@ func keptPart(f rule.Finding, effect string) document.Part {
 	return part
 }
 
-// briefRemedy is the first change of a finding and its cost.
+// briefRemedy returns the first remedy of a finding and its cost.
 func briefRemedy(f rule.Finding) []document.Part {
 	parts := []document.Part{keptPart(f, f.Effect)}
 	if len(f.Remedies) == 0 {
@@ -96,7 +97,7 @@ func briefRemedy(f rule.Finding) []document.Part {
 	r := f.Remedies[0]
 	change := r.Set
 	if command, is := strings.CutPrefix(r.Set, "exec:"); is || r.Set == "" {
-		// A step before or after the command stands in the text, without which it may do nothing.
+		// A step before or after the command is in the text; without it the command may have no effect.
 		change, _, _ = strings.Cut(cmp.Or(strings.TrimSpace(r.Text), command), "\n")
 	}
 	change += rule.Caveats(r.Reboot, r.Destroys)
@@ -110,8 +111,8 @@ func briefRemedy(f rule.Finding) []document.Part {
 	return parts
 }
 
-// remedyPart is a change: the setting first, in one line; then how it is made on each system, in full for the best
-// remedy and for those that are no setting; then what it costs.
+// remedyPart is a remedy: the setting in one line; then how to make it on each system, in full for the best remedy and
+// for those that are not a setting; then its cost.
 func remedyPart(number int, systems []rule.Instruction) document.Part {
 	r := systems[0]
 	part := document.Part{Name: "change"}
@@ -150,7 +151,7 @@ func remedyPart(number int, systems []rule.Instruction) document.Part {
 		}
 		add(document.Line{Text: lines[0]})
 		for _, line := range lines[1:] {
-			// A file's text keeps its lines; a sentence on how to keep the change is none.
+			// A file's text keeps its lines; a sentence on how to keep the change does not.
 			add(document.Line{Text: line, Typed: !strings.HasPrefix(line, "to keep it")})
 		}
 		if r.Set == "" && len(lines) > 1 && caveats != "" {

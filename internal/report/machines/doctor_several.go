@@ -15,8 +15,8 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// Diagnoses has each finding once, with the machines that it is on; then by what a few of them are not like
-// the others; then what is undetermined.
+// Diagnoses builds the document about several machines: each finding once, with its machines; then how a few of them
+// differ from the others; then what is undetermined.
 func Diagnoses(d diagnosis.Several, o DiagnosisOptions) document.Document {
 	known := d.Known()
 	out := document.Document{Title: "Diagnosis of " + prose.Count(len(d.Machines), "machine"), Blocks: severalAnswer(d)}
@@ -32,7 +32,7 @@ func Diagnoses(d diagnosis.Several, o DiagnosisOptions) document.Document {
 	var found findings
 	for _, s := range d.Findings {
 		if s.Verdict == rule.Found {
-			f := s.Each[0][0] // what to do is that of the first of them
+			f := s.Each[0][0] // show the first machine's remedies
 			f.Severity = s.Severity
 			on := document.Line{Text: diagnosis.On(s.On, known)}
 			found.add(f, o, document.Part{Name: "machines", Obvious: true, Lines: []document.Line{on}},
@@ -49,7 +49,7 @@ func Diagnoses(d diagnosis.Several, o DiagnosisOptions) document.Document {
 	return out
 }
 
-// severalAnswer counts rules, as that of one machine does.
+// severalAnswer counts rules, as the answer about one machine does.
 func severalAnswer(d diagnosis.Several) []document.Block {
 	severities := map[string]int{}
 	unknown, unmeasured := 0, 0
@@ -78,7 +78,7 @@ func severalAnswer(d diagnosis.Several) []document.Block {
 		document.Sentence{Role: document.Detail, Text: fmt.Sprintf("%d are unknown on all of them", unknown)}}
 }
 
-// sharedEvidence is what was read for a finding: by machine where it is not the same on all of them.
+// sharedEvidence is the evidence of a finding: by machine if it differs between them.
 func sharedEvidence(s rule.Shared) document.Part {
 	type reading struct {
 		text string
@@ -118,7 +118,7 @@ func sharedEvidence(s rule.Shared) document.Part {
 	return part
 }
 
-// unlikeBlocks are by what a few machines are not like the others.
+// unlikeBlocks describes how a few machines differ from the others.
 func unlikeBlocks(all []outliers.Deviation, o DiagnosisOptions) []document.Block {
 	const most = 10 // that are shown, unless all are
 	if len(all) == 0 {
@@ -149,7 +149,7 @@ func unlikeBlocks(all []outliers.Deviation, o DiagnosisOptions) []document.Block
 	return blocks
 }
 
-// unlikeText is a fact by which some are not like the others, in words.
+// unlikeText describes a fact by which some machines differ from the others.
 func unlikeText(u outliers.Deviation) string {
 	on := prose.Names(u.On, ", ")
 	others := fmt.Sprintf("on %d of %d", u.SameCount, u.Machines)

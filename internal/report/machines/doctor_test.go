@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// schedulerFinding is severe, is published twice and has a change that takes a file.
+// schedulerFinding is a severe finding with two published effects and a remedy that needs a file.
 func schedulerFinding() rule.Finding {
 	published := func(text, where string) rule.Effect {
 		return rule.Effect{Text: text, Where: where, Source: rule.Source{Title: "ICPE '24", URL: "https://example.org"}}
@@ -32,7 +32,7 @@ func schedulerFinding() rule.Finding {
 		Measure: "headroom ablate nvme DEVICE --setting queue:scheduler=none\n"}
 }
 
-// keptFinding has changes on two systems, one that is a command, and one that is not offered.
+// keptFinding has remedies on two systems, one remedy that is a command, and one that is not offered.
 func keptFinding() rule.Finding {
 	return rule.Finding{Rule: "iommu-strict", Verdict: rule.Found, Severity: rule.Medium, Class: "kernel",
 		Title:    "IOMMU flushes on every I/O (strict)",
@@ -79,7 +79,7 @@ func heldBack() diagnosis.Document {
 		Counts: rule.Counts{Finding: 3, Clear: 2, NotApplicable: 1, Unknown: 3}, PrivilegedWouldAnswer: 2}}
 }
 
-// onlyBuild is a kernel's configuration.
+// onlyBuild is the diagnosis of a kernel's configuration.
 func onlyBuild() diagnosis.Document {
 	return diagnosis.Document{Report: rule.Report{Target: "strict.config", Findings: []rule.Finding{
 		unknownFinding("nvme-scheduler", "disk.queue.scheduler", notCollected)}},
@@ -87,12 +87,12 @@ func onlyBuild() diagnosis.Document {
 			Why: "every DMA unmapping waits for the IOMMU", Argument: "iommu.strict=0", Effect: "63% less"}}}
 }
 
-// clearMachine has nothing that holds it back.
+// clearMachine has no findings.
 func clearMachine() diagnosis.Document {
 	return diagnosis.Document{Report: rule.Report{Target: "db2", Counts: rule.Counts{Clear: 150, NotApplicable: 41}}}
 }
 
-// manyMachines are five, of which one can't be reached and one has another scheduler.
+// manyMachines are five machines, of which one can't be reached and one has another scheduler.
 func manyMachines() diagnosis.Several {
 	d := diagnosis.Several{Schema: diagnosis.SeveralSchema, LeftOut: []string{"node gpu-1 has a taint"},
 		Deviations: []outliers.Deviation{{Kind: "fact", Fact: "disk.queue.scheduler", Name: "disk.queue.scheduler",
@@ -147,7 +147,7 @@ func TestDoctorAnswer(t *testing.T) {
 	}
 }
 
-// What is left out for people for its number is in files for programs.
+// Entries that are left out for people because of their number are in files for programs.
 func TestEntriesForProgramsAreComplete(t *testing.T) {
 	var b strings.Builder
 	d := Differences(manyDifferences(), DifferenceOptions{Top: 3})

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// undetermined are rules without an answer for one reason, and the machines where they have none.
+// undetermined is a set of rules without an answer for one reason, and the machines where they have none.
 type undetermined struct {
 	why       string
 	rules, on []string
@@ -20,8 +20,8 @@ type undetermined struct {
 // notCollected is the reason for facts that a snapshot does not have at all: one line is enough for all of them.
 const notCollected = "not collected"
 
-// undeterminedIn groups rules without an answer by what would have to be read, because one closed file keeps several
-// rules silent. Machines have names; nil is the report of one that could not be read.
+// undeterminedIn groups rules without an answer by the fact that is missing, because one unreadable file leaves several
+// rules undetermined. names are the machines' names; a nil report means that a machine could not be read.
 func undeterminedIn(names []string, reports []*rule.Report) []undetermined {
 	var rows []undetermined
 	for i, r := range reports {
@@ -59,9 +59,9 @@ func whyUnknown(f rule.Finding) string {
 	return f.Missing[0].Fact + ": " + f.Missing[0].Reason
 }
 
-// undeterminedBlocks list what is undetermined: with several machines, all of which are given, also on which of them.
+// undeterminedBlocks lists what is undetermined. of are all machines; if there are several, it names those concerned.
 func undeterminedBlocks(rows []undetermined, of []string, o DiagnosisOptions) []document.Block {
-	const most = 8 // rules that wait for one fact before they are counted
+	const most = 8 // rules that need one fact; more are only counted
 	if len(rows) == 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// What was read has its unit, and an adapter's path stands in the unit of its link.
+// Evidence has its unit, and an adapter's path has the unit of its link.
 func TestEvidenceHasUnits(t *testing.T) {
 	for _, c := range []struct{ fact, value, want string }{
 		{"nic.speed", "100000000000", "nic.speed is 100 Gbit/s"},
@@ -22,7 +22,7 @@ func TestEvidenceHasUnits(t *testing.T) {
 	}
 }
 
-// A shortened finding keeps the step without which its command does nothing, and names no prefix of ours before it.
+// A shortened finding keeps the step without which its command has no effect, without a prefix of ours before it.
 func TestShortRemedyKeepsItsStep(t *testing.T) {
 	rules, err := rule.BuiltIn()
 	if err != nil {
@@ -56,7 +56,7 @@ func TestShortRemedyKeepsItsStep(t *testing.T) {
 	}
 }
 
-// A sentence below a command is wrapped like any other; lines of a file stand as they are.
+// A sentence below a command is wrapped like any other; lines of a file are unchanged.
 func TestSentencesBelowCommandsAreWrapped(t *testing.T) {
 	in := rule.Instruction{System: "plain", Set: "nic:offload.tso=on",
 		Text: "ethtool -K e0 tso on\nto keep it: a line in the interface's file\n[Link]"}

@@ -15,17 +15,18 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// ShownDifferences is how many differences are listed unless asked otherwise: as many as are worth reading in a row.
+// ShownDifferences is the default number of listed differences: as many as are worth reading at once.
 const ShownDifferences = 20
 
-// DifferenceOptions choose how much of the differences of two machines is shown.
+// DifferenceOptions select how much of the differences of two machines is shown.
 type DifferenceOptions struct {
-	// Top is how many differences are listed. All lists all of them, and what can't be compared.
+	// Top is how many differences are listed. All lists all of them, and the facts that can't be compared.
 	Top int
 	All bool
 }
 
-// Differences counts what differs, then has the differences, the likeliest to matter first.
+// Differences builds the document about two machines: the number of differences, then the differences, the likeliest to
+// matter first.
 func Differences(d diff.Document, o DifferenceOptions) document.Document {
 	out := document.Document{Title: "Differences of " + d.A + " and " + d.B, Blocks: factsDiffAnswer(d)}
 	entries := document.Entries{Name: "differences"}
@@ -81,7 +82,7 @@ func factsDiffAnswer(d diff.Document) []document.Block {
 	return blocks
 }
 
-// differenceEntry says what differs and on which side it is likely slower, then why.
+// differenceEntry shows a difference, the side that is likely slower, and the reason.
 func differenceEntry(x diff.Difference) document.Entry {
 	weight := document.Value{Name: "weight", Cell: document.Cell{Text: unit.Decimal(x.Weight), Value: &x.Weight,
 		Unit: "1"}}
@@ -124,7 +125,7 @@ func differenceEntry(x diff.Difference) document.Entry {
 	return e
 }
 
-// bothValues are the two values as people read them, and as they are where that would make them look alike.
+// bothValues returns the two values in readable form, or unchanged if the readable forms are equal.
 func bothValues(x diff.Difference) (a, b string) {
 	show := func(value string) string {
 		if value == "" || x.Kind != "fact" {
@@ -154,7 +155,7 @@ func quotedValue(value string) string {
 	return value
 }
 
-// upperSides writes the sides of a note as the text does, A and B; in JSON they are called a and b.
+// upperSides writes the sides in a note as the text does, A and B; in JSON they are called a and b.
 func upperSides(note string) string {
 	for _, side := range []string{"a", "b"} {
 		if rest, ok := strings.CutPrefix(note, side+" "); ok {
@@ -176,7 +177,7 @@ func publishedEffect(x diff.Difference) string {
 	return text
 }
 
-// shortKeys are names without what is the same for all of their kind.
+// shortKeys returns keys without the prefix of their kind.
 func shortKeys(keys []string) []string {
 	keys = slices.Clone(keys)
 	for i, k := range keys {
@@ -185,7 +186,7 @@ func shortKeys(keys []string) []string {
 	return keys
 }
 
-// thingNames are the things that differ, as each side calls them.
+// thingNames returns the things that differ, under each side's names.
 func thingNames(list []diff.Pair) string {
 	var names []string
 	for _, p := range list {

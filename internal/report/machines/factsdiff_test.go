@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/diff"
 )
 
-// fewDifferences have each kind, with all that can be said of them.
+// fewDifferences has each kind of difference, with all optional fields.
 func fewDifferences() diff.Document {
 	return diff.Document{Schema: diff.Schema, A: "node6.json", B: "run 7KQ4 (node7)", Differences: []diff.Difference{
 		{Rank: 1, Kind: "option", Fact: "kernel.config.IOMMU_DEFAULT_DMA_STRICT", Name: "IOMMU_DEFAULT_DMA_STRICT",
@@ -28,7 +28,7 @@ func fewDifferences() diff.Document {
 			{Fact: "nic.ring.rx", About: "eth0", Unknown: "a", Why: "a: ethtool is not installed"}}}
 }
 
-// manyDifferences are more than are worth reading in a row.
+// manyDifferences has more differences than users read at once.
 func manyDifferences() diff.Document {
 	d := diff.Document{A: "node6", B: "node7", Counts: diff.Counts{Sysctls: 120}}
 	for i := 1; i <= 120; i++ {

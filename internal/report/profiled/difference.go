@@ -15,10 +15,11 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// Sides are what two compared profiles have beside their costs: stages, stacks, and what weakens their times.
+// Sides are further parts of two compared profiles: stages, stacks, and warnings about their times.
 type Sides struct{ A, B breakdown.Document }
 
-// Difference says by which layers and functions two profiles differ, those that explain most first.
+// Difference builds the document about two profiles: the layers and functions that differ, those that explain most
+// first.
 func Difference(d difference.Document, s Sides, o Options) document.Document {
 	out := document.Document{Title: "Profiles of " + d.A + " and " + d.B}
 	t, warnings := newText(slices.Concat(s.A.Warnings, s.B.Warnings), o)
@@ -67,7 +68,7 @@ func onOneSide(s Sides) []string {
 	return texts
 }
 
-// cellOf is the cell of one side that a profile is of; an empty one where its loads are not known.
+// cellOf returns the cell of one side that a profile belongs to; an empty one if its loads are unknown.
 func cellOf(d breakdown.Document, p cost.Profile) breakdown.Cell {
 	for _, c := range d.Cells {
 		if c.Cell == p.Cell && c.Arm == p.Arm && c.Role == p.Role {
@@ -93,8 +94,8 @@ func (t text) differenceOfCell(c difference.Cell, a, b breakdown.Cell) []documen
 	return append(blocks, renamed(c)...)
 }
 
-// differenceAnswer names what accounts for most of the loss; where no loss is clear, the layer that differs most. Of a
-// layer it names the functions that tell most, and of waiting those in which threads wait.
+// differenceAnswer names what accounts for most of the loss; if no loss is clear, the layer that differs most. For a
+// layer it names the most important functions, and for waiting the functions in which threads wait.
 func differenceAnswer(c difference.Cell) string {
 	if c.Account.Clear() {
 		text := prose.Capital(report.AccountText(c.Account))
@@ -172,7 +173,7 @@ func partsOf(c difference.Cell) []difference.Part {
 	return c.Account.Parts
 }
 
-// functionChange is how a function changed: "qi_submit_sync appeared, 0.02 → 1.00 calls per I/O".
+// functionChange describes how a function changed: "qi_submit_sync appeared, 0.02 → 1.00 calls per I/O".
 func functionChange(f difference.Function) string {
 	var parts []string
 	if d := f.Calls; d.Changed() {
@@ -191,7 +192,7 @@ func functionChange(f difference.Function) string {
 	return name + " " + strings.Join(parts, ", ")
 }
 
-// nothingDiffers says so, and what would have been seen.
+// nothingDiffers reports that there is no difference, and which differences would have been detected.
 func nothingDiffers(c difference.Cell) string {
 	if c.Same == 0 {
 		return "Nothing could be compared"
@@ -214,7 +215,7 @@ func nothingDiffers(c difference.Cell) string {
 	return "Nothing differs: of " + text
 }
 
-// leastTime is which change of CPU time would have been named.
+// leastTime describes the smallest change of CPU time that would have been reported.
 func leastTime(c difference.Cell) string {
 	if c.Emulated() {
 		return "takes ten times as much CPU time, or as little"
@@ -222,10 +223,10 @@ func leastTime(c difference.Cell) string {
 	return "takes a quarter more or less CPU time"
 }
 
-// slower says whether times of B are those divided by the factor by which everything takes longer.
+// slower reports whether times of B are divided by the factor by which everything takes longer.
 func slower(c difference.Cell) bool { return c.Slower != 0 && c.Slower != 1 }
 
-// totals are what an I/O costs on both sides.
+// totals returns the cost of an I/O on both sides.
 func (t text) totals(c difference.Cell) []string {
 	var texts []string
 	if a, b := c.A.CPU, c.B.CPU; a != nil && b != nil {
@@ -246,7 +247,7 @@ func (t text) totals(c difference.Cell) []string {
 	return texts
 }
 
-// differenceDoubts are what can't be compared, and what makes it doubtful.
+// differenceDoubts describes what can't be compared, and reasons for doubt.
 func differenceDoubts(c difference.Cell) []string {
 	var texts []string
 	if c.A.Kernel != c.B.Kernel {

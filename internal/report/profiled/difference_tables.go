@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// sideColumns are A, B and the difference of a number.
+// sideColumns returns columns for A, B and the difference of a number.
 func sideColumns(over, signs string, drop int) []document.Column {
 	column := func(title string, drop, interval int) document.Column {
 		return document.Column{Title: title, Signs: signs, Over: over, Kind: document.Number, Optional: true,
@@ -22,7 +22,7 @@ func sideColumns(over, signs string, drop int) []document.Column {
 	return []document.Column{column("A", drop, 0), column("B", drop+1, 0), column("B - A", 0, drop+2)}
 }
 
-// sideCells are the cells of those columns; empty ones where it was not compared.
+// sideCells returns the cells of those columns; empty ones if it was not compared.
 func sideCells(d *difference.Delta, figure func(float64) string, unitName string, scale float64) []document.Cell {
 	if d == nil {
 		return make([]document.Cell, 3)
@@ -47,7 +47,7 @@ func toneOf(c difference.Change) document.Tone {
 	return document.Faint
 }
 
-// countCells are those of calls or waits.
+// countCells returns the cells of calls or waits.
 func countCells(d *difference.Delta) []document.Cell { return sideCells(d, calls, callsUnit, 1) }
 
 func timeCells(d *difference.Delta) []document.Cell {
@@ -96,7 +96,7 @@ func (t text) accountOf(c difference.Cell) []document.Block {
 	return []document.Block{document.Heading{Text: "What accounts for the time"}, table}
 }
 
-// differentFunctions is the table of functions that differ, by layer.
+// differentFunctions returns the table of functions that differ, by layer.
 func (t text) differentFunctions(c difference.Cell) []document.Block {
 	table := document.Table{Name: prose.Join("Functions that differ in", c.Cell), Columns: []document.Column{
 		{Title: "function", Kind: document.Words, Cut: true},
@@ -132,7 +132,7 @@ func (t text) differentFunctions(c difference.Cell) []document.Block {
 	return blocks
 }
 
-// changeCell says how a function changed: by its calls, or else by the waits in it, or by its time.
+// changeCell describes how a function changed: by its calls, or else by the waits in it, or by its time.
 func changeCell(f difference.Function) document.Cell {
 	switch {
 	case f.Calls.Changed():
@@ -145,7 +145,7 @@ func changeCell(f difference.Function) document.Cell {
 	return document.Cell{}
 }
 
-// stagesOfBoth has the medians of requests of the same device, direction and size on both sides.
+// stagesOfBoth shows the medians of requests of the same device, direction and size on both sides.
 func (t text) stagesOfBoth(c difference.Cell, a, b breakdown.Cell) []document.Block {
 	table := document.Table{Name: prose.Join("Stages of", c.Cell), Columns: []document.Column{
 		{Title: "requests", Kind: document.Words}}}
@@ -176,7 +176,7 @@ func (t text) stagesOfBoth(c difference.Cell, a, b breakdown.Cell) []document.Bl
 	return []document.Block{document.Heading{Text: "Requests in the block layer"}, table}
 }
 
-// renamed are functions that are taken for one.
+// renamed lists pairs of functions that are treated as one.
 func renamed(c difference.Cell) []document.Block {
 	if len(c.Renamed) == 0 {
 		return nil

@@ -11,10 +11,10 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// nanoseconds as people read them: 5.70 µs. Below one there are two digits behind the point.
+// nanoseconds formats a time: 5.70 µs. Below one there are two decimals.
 func nanoseconds(v float64) string { return unit.Latency(v / 1e9) }
 
-// calls per I/O: 0, 0.02, 1.00, 17.0, 245.
+// calls formats calls per I/O: 0, 0.02, 1.00, 17.0, 245.
 func calls(v float64) string {
 	switch a := math.Abs(v); {
 	case a == 0:
@@ -27,8 +27,8 @@ func calls(v float64) string {
 	return unit.IOPS(v)
 }
 
-// between is an interval, without the first unit where both ends have the same: "[5.51, 5.89]" beside 5.70 µs. Nothing
-// has none.
+// between formats an interval, without the first unit if both ends have the same: "[5.51, 5.89]" for 5.70 µs. It is
+// empty for an interval of zeros.
 func between(text string, low, high *float64, figure func(float64) string) string {
 	if low == nil || high == nil || *low == 0 && *high == 0 {
 		return ""
@@ -43,19 +43,19 @@ func between(text string, low, high *float64, figure func(float64) string) strin
 	return "[" + a + ", " + b + "]"
 }
 
-// cut parts a figure from its unit.
+// cut splits a figure from its unit.
 func cut(text string) (number, of string) {
 	end := strings.LastIndexAny(text, "0123456789") + 1
 	return text[:end], text[end:]
 }
 
-// Units of the cells' values in files for other programs.
+// Units of the cells' values in files for programs.
 const (
 	secondsUnit = "s/op"
 	callsUnit   = "count"
 )
 
-// timeCell is a time per I/O, in seconds for other programs; an empty one where it was not recorded.
+// timeCell shows a time per I/O, in seconds for programs; an empty one if it was not recorded.
 func timeCell(e *cost.LoadMean) document.Cell {
 	if e == nil {
 		return document.Cell{}
@@ -86,7 +86,7 @@ func estimateCell(e *cost.LoadMean, figure func(float64) string) document.Cell {
 		Hi: e.High}
 }
 
-// withInterval is a figure with its interval, for sentences.
+// withInterval formats a figure with its interval, for sentences.
 func withInterval(e *cost.LoadMean, figure func(float64) string) string {
 	c := estimateCell(e, figure)
 	if c.Interval == "" {
@@ -95,7 +95,7 @@ func withInterval(e *cost.LoadMean, figure func(float64) string) string {
 	return c.Text + " " + c.Interval
 }
 
-// signed is a difference with its sign: "+0.98".
+// signed formats a difference with its sign: "+0.98".
 func signed(v float64, figure func(float64) string) string {
 	if v < 0 {
 		return "-" + figure(-v)
@@ -103,7 +103,7 @@ func signed(v float64, figure func(float64) string) string {
 	return "+" + figure(v)
 }
 
-// deltaInterval is that of a difference.
+// deltaInterval formats the interval of a difference.
 func deltaInterval(d *difference.Delta, figure func(float64) string) string {
 	of := func(v float64) string { return signed(v, figure) }
 	return between(of(d.B-d.A), &d.Low, &d.High, of)

@@ -26,7 +26,7 @@ func stack(context profile.Context, count uint64, frames ...string) profile.Stac
 	return profile.Stack{Context: context, Task: "fio", Frames: frames, Count: count}
 }
 
-// timeLoad is a load whose CPUs were sampled; strict has the IOMMU flushed at each I/O.
+// timeLoad is a load whose CPUs were sampled; with strict the IOMMU is flushed at each I/O.
 func timeLoad(arm string, number int, strict uint64) profile.Load {
 	n := uint64(number)
 	submit := []string{"fio:io_queue_event", "entry_SYSCALL_64_after_hwframe", "do_syscall_64", "submit_bio",
@@ -59,7 +59,7 @@ func timeLoad(arm string, number int, strict uint64) profile.Load {
 					"__schedule"}}}}}}
 }
 
-// oneCell is a cell with all parts; strict has the IOMMU flushed at each I/O.
+// oneCell is a cell with all parts; with strict the IOMMU is flushed at each I/O.
 func oneCell(t *testing.T, arm string, strict uint64) breakdown.Cell {
 	var loads []profile.Load
 	for n := range 3 {
@@ -95,7 +95,7 @@ func oneCell(t *testing.T, arm string, strict uint64) breakdown.Cell {
 	return breakdown.Of(breakdown.Group{Cell: costs.Cell, Arm: arm, Loads: loads}, costs)
 }
 
-// guestProfile is that of an emulated guest with two arms.
+// guestProfile is the profile of an emulated guest with two arms.
 func guestProfile(t *testing.T) breakdown.Document {
 	return breakdown.Document{Schema: breakdown.Schema, Run: "7KQ4M2X9TD",
 		Warnings: []lab.Warning{
@@ -104,7 +104,7 @@ func guestProfile(t *testing.T) breakdown.Document {
 		Cells: []breakdown.Cell{oneCell(t, "lazy", 0), oneCell(t, "strict", 1)}}
 }
 
-// refusedProfile is one of a machine that refuses nearly everything.
+// refusedProfile is the profile of a machine that refuses nearly everything.
 func refusedProfile() breakdown.Document {
 	return breakdown.Document{Schema: breakdown.Schema, Run: "7KQ4M2X9TD", Cells: []breakdown.Cell{
 		{Profile: cost.Profile{Cell: "write 1m", Kernel: "6.18.0", CallLoads: 1, Lost: 1203,
@@ -130,7 +130,7 @@ func delta(a, b, half float64, c difference.Change) *difference.Delta {
 	return &difference.Delta{A: a, B: b, Low: b - a - half, High: b - a + half, Change: c}
 }
 
-// strictDifference is that of two arms, one of which has the IOMMU flushed at each I/O.
+// strictDifference is the difference of two arms; in one of them the IOMMU is flushed at each I/O.
 func strictDifference(t *testing.T) (difference.Document, Sides) {
 	d := guestProfile(t)
 	a, b := d, d
@@ -154,7 +154,7 @@ func strictDifference(t *testing.T) (difference.Document, Sides) {
 			Same: 157}}}, Sides{a, b}
 }
 
-// kernelDifference is that of two kernels, of which one refused to count calls.
+// kernelDifference is the difference of two kernels, one of which refused to count calls.
 func kernelDifference(t *testing.T) difference.Document {
 	a, b := oneCell(t, "old", 0).Profile, oneCell(t, "new", 1).Profile
 	b.Kernel, b.CallLoads = "6.12.9-amd64", 0
@@ -177,7 +177,7 @@ func within(value, half float64) difference.Range {
 	return difference.Range{Value: value, Low: value - half, High: value + half}
 }
 
-// account is one of parts whose shares follow.
+// account returns an account of the parts, whose shares are computed.
 func account(a, b float64, parts ...difference.Part) *difference.Account {
 	loss := b - a
 	for i := range parts {
@@ -187,7 +187,7 @@ func account(a, b float64, parts ...difference.Part) *difference.Account {
 	return &difference.Account{A: a, B: b, CPUs: 1, Loss: within(loss, 500), Parts: parts}
 }
 
-// isolatedDifference is the same where page tables are isolated, too, and everything is slower for that.
+// isolatedDifference is strictDifference with isolated page tables, which make everything slower.
 func isolatedDifference(t *testing.T) (difference.Document, Sides) {
 	d, sides := strictDifference(t)
 	c := &d.Cells[0]
@@ -211,7 +211,8 @@ func allLayers(t *testing.T) *layer.Layers {
 	return layers
 }
 
-// waitingDifference is that of a queue that is too short, in emulated guests of which one found nothing else.
+// waitingDifference is the difference caused by a queue that is too short, in emulated guests that differ in nothing
+// else.
 func waitingDifference() difference.Document {
 	side := cost.Profile{Cell: "randread 4k q32", Kernel: "6.1.0-56-amd64", CallLoads: 3, TimeLoads: 3, WaitLoads: 3,
 		Emulated: true, CPU: about(191_000, 0.1), Layers: []cost.Layer{{ID: "block", Calls: about(45, 0.01)}}}

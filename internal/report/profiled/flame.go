@@ -17,14 +17,14 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Frames narrower than this share of a picture are left out: on a desk they are less than two pixels wide. There are at
-// most so many, so that a page stays small.
+// Frames narrower than this share of a picture are left out: on a desktop they are less than two pixels wide.
+// mostFrames limits their number, so that a page stays small.
 const (
 	narrowestFrame = 0.001
 	mostFrames     = 2500
 )
 
-// flame is the flame graph of a cell; nothing where no stacks were sampled.
+// flame returns the flame graph of a cell; nothing if no stacks were sampled.
 func (t text) flame(c breakdown.Cell) []document.Block {
 	if c.Stacks.Total() == 0 {
 		return nil
@@ -78,8 +78,8 @@ func newFlameLayers(layers *layer.Layers, modules ...map[string]string) flameLay
 	return f
 }
 
-// of is the place and the title of the layer of the innermost frame of a stack, whose outermost one names a thread; -1
-// for none.
+// of returns the index and the title of the layer of a stack's innermost frame, whose outermost frame names a thread;
+// -1 for none.
 func (f flameLayers) of(stack []string) (place int, title string) {
 	if f.layers == nil || len(stack) < 2 {
 		return -1, ""
@@ -95,7 +95,7 @@ func (f flameLayers) of(stack []string) (place int, title string) {
 	return i, f.list[i].Title
 }
 
-// pruned is the share of the whole below which frames are left out.
+// pruned returns the share of the whole below which frames are left out.
 func pruned(root *stacks.Node) float64 {
 	var widths []float64
 	var visit func(*stacks.Node)
@@ -113,7 +113,7 @@ func pruned(root *stacks.Node) float64 {
 	return max(narrowestFrame, widths[mostFrames])
 }
 
-// framesOf are the frames on the root, with what describe says of each and the frames that it stands on.
+// framesOf returns the frames on the root. describe gets each node with its stack of frames.
 func framesOf(root *stacks.Node, least float64, describe func(*stacks.Node, []string) document.Frame) []document.Frame {
 	var of func(n *stacks.Node, stack []string) []document.Frame
 	of = func(n *stacks.Node, stack []string) []document.Frame {
@@ -132,7 +132,7 @@ func framesOf(root *stacks.Node, least float64, describe func(*stacks.Node, []st
 	return of(root, nil)
 }
 
-// flameOfDifference has the stacks of both sides in one picture.
+// flameOfDifference shows the stacks of both sides in one picture.
 func (t text) flameOfDifference(c difference.Cell, a, b breakdown.Cell) []document.Block {
 	if a.Stacks.Total() == 0 || b.Stacks.Total() == 0 {
 		return nil
@@ -163,11 +163,11 @@ func (t text) flameOfDifference(c difference.Cell, a, b breakdown.Cell) []docume
 	return []document.Block{f}
 }
 
-// leastChange is the share from which a frame has a colour.
+// leastChange is the relative change from which a frame has a colour.
 const leastChange = 0.1
 
-// changeOf is what was gained or lost as a share of the larger side; 0 where loads of both sides overlap, and where it
-// is little.
+// changeOf returns the gain or loss as a share of the larger side; 0 if the loads of both sides overlap, or if it is
+// small.
 func changeOf(n *stacks.Node) float64 {
 	if len(n.NS) == 0 || len(n.NSBefore) == 0 ||
 		slices.Min(n.NS) <= slices.Max(n.NSBefore) && slices.Min(n.NSBefore) <= slices.Max(n.NS) {

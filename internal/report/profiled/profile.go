@@ -1,5 +1,5 @@
-// Package profiled builds the documents of profiles: what an I/O costs by layer and by function, and by what two
-// profiles differ.
+// Package profiled builds documents about profiles: the cost of an I/O by layer and by function, and the differences of
+// two profiles.
 package profiled
 
 import (
@@ -18,20 +18,20 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// ShownFunctions is how many functions are listed unless asked otherwise.
+// ShownFunctions is the default number of listed functions.
 const ShownFunctions = 15
 
 // Options of the documents.
 type Options struct {
 	report.Options
-	// Functions is how many functions of each cell are listed; 0 is all.
+	// Functions is how many functions of each cell are listed; 0 means all.
 	Functions int
-	// Layers that pictures colour frames by; nil for one colour.
+	// Layers determine the colours of frames in pictures; nil for one colour.
 	Layers *layer.Layers
 }
 
-// Profile has a section for each cell: what an I/O costs, by layer and by function, how long requests are where, and
-// where threads wait.
+// Profile builds the document about a profile. Each cell has a section: the cost of an I/O, by layer and by function,
+// the time of requests in each stage, and where threads wait.
 func Profile(d breakdown.Document, o Options) document.Document {
 	id := o.ID(d.Run)
 	out := document.Document{Title: "Profile of " + id}
@@ -48,7 +48,7 @@ func Profile(d breakdown.Document, o Options) document.Document {
 	return out
 }
 
-// next is what to type for more.
+// next returns the commands that show more.
 func next(d breakdown.Document, id string) document.Block {
 	if len(d.Cells) == 0 {
 		return document.Terminal{}
@@ -68,14 +68,15 @@ func next(d breakdown.Document, id string) document.Block {
 	return t
 }
 
-// text writes cells.
+// text builds the text of cells.
 type text struct {
 	Options
 	// signs of warnings by their codes.
 	signs map[string]string
 }
 
-// newText is one that knows the signs of warnings, which are blocks at the end of the document. A code has one.
+// newText returns a text that knows the signs of warnings, and the warnings as blocks for the end of the document. Each
+// code has one sign.
 func newText(all []lab.Warning, o Options) (text, []document.Block) {
 	t := text{Options: o, signs: map[string]string{}}
 	var warnings []document.Block
@@ -91,10 +92,10 @@ func newText(all []lab.Warning, o Options) (text, []document.Block) {
 	return t, warnings
 }
 
-// EmulatedGuest is the code of the warning that times are those of no hardware.
+// EmulatedGuest is the code of the warning that times are not those of real hardware.
 const EmulatedGuest = "emulated-guest"
 
-// cell is the part of the document about one cell.
+// cell returns the part of the document about one cell.
 func (t text) cell(c breakdown.Cell) []document.Block {
 	name := cellName(c)
 	blocks := []document.Block{document.Sentence{Role: document.Subject, Text: name + ", kernel " + c.Kernel},
@@ -127,7 +128,7 @@ func cellName(c breakdown.Cell) string {
 	return name
 }
 
-// answer is what an I/O costs, and in which layers.
+// answer describes the cost of an I/O, and its main layers.
 func (t text) answer(c breakdown.Cell) string {
 	total := totalCalls(c.Profile)
 	var text string
@@ -150,7 +151,7 @@ func (t text) answer(c breakdown.Cell) string {
 	return text
 }
 
-// largest are the layers with the largest shares of the CPU time; of calls where that was not recorded.
+// largest returns the layers with the largest shares of the CPU time; of calls if that was not recorded.
 func largest(c breakdown.Cell, calls float64) []string {
 	const most = 3
 	var shares []string
@@ -176,7 +177,7 @@ func totalCalls(c cost.Profile) float64 {
 	return total
 }
 
-// recorded says from how many loads it is, by what, and what recording cost.
+// recorded describes from how many loads the profile is, how it was recorded, and the cost of recording.
 func recorded(c breakdown.Cell) []string {
 	var texts, parts []string
 	if c.TimeLoads > 0 {
@@ -226,7 +227,7 @@ func recorded(c breakdown.Cell) []string {
 // leastTold is the share of the CPU time from which something is worth a line.
 const leastTold = 0.01
 
-// doubts are what could not be recorded, with the way out.
+// doubts lists what could not be recorded, with a solution.
 func doubts(c breakdown.Cell) []string {
 	var texts []string
 	for _, m := range c.Missing {
@@ -247,7 +248,7 @@ func missingText(m profile.Missing) string {
 	return text
 }
 
-// reading says how to read what was shown.
+// reading explains what was shown.
 func (t text) reading(d breakdown.Document) []string {
 	var texts []string
 	has := func(test func(breakdown.Cell) bool) bool { return slices.ContainsFunc(d.Cells, test) }

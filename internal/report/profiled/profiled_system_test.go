@@ -26,8 +26,8 @@ func pages(t *testing.T) map[string]document.Document {
 
 func TestProfilePagesInChromium(t *testing.T) { rendertest.LookAtPages(t, pages(t)) }
 
-// visitor stands before the policy, which is then not for it. It uses the first graph as a reader does, and writes down
-// what it shows.
+// visitor is inserted before the policy, which therefore does not apply to it. It uses the first graph as a reader
+// does, and records what it shows.
 const visitor = `<script>
 const forbidden = [];
 addEventListener("securitypolicyviolation", (e) => forbidden.push(e.effectiveDirective));
@@ -62,7 +62,7 @@ addEventListener("load", () => setTimeout(() => {
 }, 300));
 </script>`
 
-// A reader looks closer by a click, goes on by the keyboard, and searches; the policy allows the script that does it.
+// A reader zooms by a click, continues with the keyboard, and searches; the policy allows the script that does it.
 func TestFlameGraphInChromium(t *testing.T) {
 	page := rendertest.Written(t, pages(t)["profile"], "html", render.Options{})
 	file := filepath.Join(t.TempDir(), "page.html")
@@ -89,7 +89,7 @@ func TestFlameGraphInChromium(t *testing.T) {
 	}
 }
 
-// The graph is on paper, and without a script.
+// The graph works on paper and without a script.
 func TestFlameGraphOnPaper(t *testing.T) {
 	pdftotext, err := exec.LookPath("pdftotext")
 	if err != nil {

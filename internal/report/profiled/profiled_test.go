@@ -40,7 +40,7 @@ func TestDifferencesInEveryFormat(t *testing.T) {
 	}
 }
 
-// A load that one side lacks is named.
+// A load that only one side has is named.
 func TestDifferenceNamesLoadsOfOneSide(t *testing.T) {
 	d, sides := strictDifference(t)
 	more := sides.B.Cells[0]

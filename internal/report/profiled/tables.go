@@ -15,13 +15,13 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// A layer is shown from this share of the CPU time, or so many calls per I/O.
+// A layer is shown from this share of the CPU time, or this number of calls per I/O.
 const (
 	leastLayer      = 0.005
 	leastLayerCalls = 0.05
 )
 
-// layers is the table of what an I/O costs in each layer, with a bar for its share.
+// layers returns the table of an I/O's cost in each layer, with a bar for its share.
 func (t text) layers(c breakdown.Cell, name string) document.Table {
 	table := document.Table{Name: prose.Join("Layers of", name), Columns: []document.Column{
 		{Title: "layer", Kind: document.Words, Cut: true},
@@ -55,7 +55,7 @@ func meanOf(e *cost.LoadMean) float64 {
 	return e.Mean
 }
 
-// functions is the table of the costliest functions, and how many more there are.
+// functions returns the table of the costliest functions, and how many more there are.
 func (t text) functions(c breakdown.Cell, name string) []document.Block {
 	table := document.Table{Name: prose.Join("Functions of", name), Columns: []document.Column{
 		{Title: "function", Kind: document.Words, Cut: true},
@@ -101,7 +101,7 @@ func functionName(name, module string) string {
 	return name + " [" + module + "]"
 }
 
-// contextsText says on whose behalf the kernel ran it: "softirq 60%, load 40%".
+// contextsText describes in which contexts the kernel ran the function: "softirq 60%, load 40%".
 func contextsText(f cost.Function) string {
 	total := 0.0
 	for _, v := range f.Contexts {
@@ -126,10 +126,10 @@ func contextsText(f cost.Function) string {
 	return strings.Join(parts, ", ")
 }
 
-// leastRequests is how many requests of a kind are shown, as a share of the most frequent kind.
+// leastRequests is the share of the most frequent kind of requests from which a kind is shown.
 const leastRequests = 0.005
 
-// frequent are the kinds that are shown.
+// frequent returns the kinds that are shown.
 func frequent(all []breakdown.Requests) []breakdown.Requests {
 	return slices.DeleteFunc(slices.Clone(all), func(r breakdown.Requests) bool {
 		return float64(r.Count) < leastRequests*float64(all[0].Count)
@@ -145,7 +145,7 @@ func requestsName(r breakdown.Requests) string {
 	return prose.Join(r.Device, r.Direction, unit.BlockSize(fmt.Sprint(r.Bytes)))
 }
 
-// stages are the tables of how long requests are in each stage of the block layer, and of the devices.
+// stages returns tables of the time that requests spend in each stage of the block layer, and of the devices.
 func (t text) stages(c breakdown.Cell, name string) []document.Block {
 	if len(c.Requests) == 0 {
 		return nil
@@ -188,7 +188,7 @@ func quantiles(q *breakdown.Time) []document.Cell {
 		{Text: unit.Latency(q.P99), Value: &q.P99, Unit: "s"}}
 }
 
-// deviceText says how deep a device's queue was, and what became of requests.
+// deviceText describes the depth of a device's queue, and what happened to requests.
 func deviceText(d breakdown.Device) string {
 	var parts []string
 	if d.Depth != nil {
@@ -213,7 +213,7 @@ func deviceText(d breakdown.Device) string {
 // shownWaits is how many stacks of waiting threads are listed.
 const shownWaits = 5
 
-// waits is the table of where the load's threads were off the CPU.
+// waits returns the table of where the load's threads were off the CPU.
 func waits(c breakdown.Cell, name string) []document.Block {
 	if c.Waits == nil || len(c.Waits.Stacks) == 0 {
 		return nil
@@ -234,8 +234,8 @@ func waits(c breakdown.Cell, name string) []document.Block {
 	return []document.Block{document.Heading{Text: "Where the load's threads wait"}, table}
 }
 
-// waitsIn are the innermost frames that say where a thread waits, the innermost first. Those of the scheduler and of
-// the entry into the kernel, which are the same everywhere, are left out.
+// waitsIn returns the innermost frames that show where a thread waits, the innermost first. Frames of the scheduler and
+// of the kernel's entry, which are the same everywhere, are left out.
 func waitsIn(frames []string) string {
 	const most = 3
 	var named []string

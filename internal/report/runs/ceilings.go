@@ -18,7 +18,7 @@ func plateauText(s *summary.Run) string {
 	return prose.Join(texts...)
 }
 
-// ceilingTexts say what the ceilings are and where they come from, each once.
+// ceilingTexts describes the ceilings and their sources, each once.
 func ceilingTexts(s *summary.Run) []string {
 	type printed struct {
 		text       string

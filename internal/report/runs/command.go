@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// shownOfCommand are the metrics of a command that tables show, what decides first and its time last. How many CPUs it
-// kept busy is in the other reports.
+// shownOfCommand returns the metrics of a command that tables show, the deciding one first and its time last. The
+// number of CPUs that it kept busy is in the other reports.
 func shownOfCommand(c *summary.Cell) []string {
 	if !c.NamesMetrics() {
 		return nil
@@ -20,7 +20,7 @@ func shownOfCommand(c *summary.Cell) []string {
 	for _, name := range []string{lab.Latency(lab.Request, "mean"), lab.Latency(lab.Request, "p50"),
 		lab.Latency(lab.Request, "p99")} {
 		if c.Metric(name) != nil && !slices.Contains(names, name) {
-			names = append(names, name) // before the rest, in the order in which they are wanted
+			names = append(names, name) // before the rest, in the order of preference
 		}
 	}
 	for _, name := range append(c.MetricNames(), "elapsed") {
@@ -35,8 +35,8 @@ func shownOfCommand(c *summary.Cell) []string {
 	return names
 }
 
-// commandNumbers are the columns for the metrics of commands, in the order in which the rows have them. What decides a
-// row stays when the terminal is narrow.
+// commandNumbers returns the columns for the metrics of commands, in the order of the rows. The deciding metric of a
+// row is kept on a narrow terminal.
 func commandNumbers(lines []row) []tableNumber {
 	const first = 30 // beyond the ranks of all other columns
 	var all []tableNumber
@@ -61,7 +61,7 @@ func commandNumbers(lines []row) []tableNumber {
 	return all
 }
 
-// text is a number as a table shows it. Of the metrics that a suite names, nobody knows that they are rates.
+// text formats a number for a table. It is unknown whether metrics that a suite defines are rates.
 func (n tableNumber) text(m *summary.Metric) string {
 	if n.own {
 		return ownFigure(m)
@@ -69,7 +69,7 @@ func (n tableNumber) text(m *summary.Metric) string {
 	return shown(m)
 }
 
-// ownFigure prints a metric that a suite names: a rate with "/s".
+// ownFigure prints a metric that a suite defines: a rate with "/s".
 func ownFigure(m *summary.Metric) string {
 	text := shown(m)
 	if m != nil && m.Unit == lab.PerSecond {
@@ -78,7 +78,7 @@ func ownFigure(m *summary.Metric) string {
 	return text
 }
 
-// bestOfCommands are the rows that reached most, one for each job that runs a command.
+// bestOfCommands returns the best row of each job that runs a command.
 func bestOfCommands(lines []row) []row {
 	var jobs []string
 	var found []row
@@ -93,17 +93,18 @@ func bestOfCommands(lines []row) []row {
 			continue
 		}
 		if name, _ := best.headline(); strings.HasPrefix(name, "together.") {
-			continue // loads of several kinds have no sum, only how well they kept together
+			continue // loads of different kinds have no sum, only their synchronisation
 		}
 		found = append(found, best)
 	}
 	return found
 }
 
-// maxJobs that the answer names.
+// maxJobs is how many jobs the answer names.
 const maxJobs = 4
 
-// commandTexts say of each job that runs a command what it reached: "tpcb: transactions 810/s at best (clients=8)".
+// commandTexts describes the best result of each job that runs a command: "tpcb: transactions 810/s at best
+// (clients=8)".
 func commandTexts(lines []row) []string {
 	var texts []string
 	for _, best := range bestOfCommands(lines) {

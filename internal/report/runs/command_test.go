@@ -13,8 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// commandRun has a command of two cells that decides by a metric of its own, one that decides by its time, and a fio
-// job.
+// commandRun has a command with two cells and its own deciding metric, one that is decided by its time, and a fio job.
 func commandRun(t *testing.T, withFio bool) summary.Run {
 	t.Helper()
 	own := map[string]lab.MetricInfo{"transactions": {Unit: lab.PerSecond, Better: lab.Higher, Decides: true},
@@ -75,7 +74,7 @@ func TestCommandsInTables(t *testing.T) {
 	if strings.Contains(text, "IOPS") || strings.Contains(text, "p99") {
 		t.Errorf("commands have no I/O to show:\n%s", text)
 	}
-	// What decides stays as long as anything does.
+	// The deciding metric is dropped last.
 	for width := 40; width < 160; width++ {
 		narrow := written(t, "table", []summary.Run{commandRun(t, true)},
 			report.Options{Options: render.Options{Width: width}})
@@ -109,7 +108,7 @@ func TestCommandsInEveryFormat(t *testing.T) {
 	}
 }
 
-// The best of commands that should be quick is the quickest.
+// The best of commands for which lower is better is the fastest.
 func TestBestOfCommands(t *testing.T) {
 	low, high := &summary.Metric{Center: 1, Better: lab.Lower}, &summary.Metric{Center: 2, Better: lab.Lower}
 	lines := []row{{name: "high", mean: high}, {name: "low", mean: low}}

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// readingOfSpread says what stands in the middle, what the ± covers and how surely.
+// readingOfSpread explains the middle value, and the meaning and confidence of ±.
 func readingOfSpread(s *summary.Run) []string {
 	least, most := summary.RepetitionRange(s)
 	if most == 0 {
@@ -49,8 +49,8 @@ func readingOfSpread(s *summary.Run) []string {
 	return append(lines, percentileTexts(s)...)
 }
 
-// percentileTexts returns sentences about percentiles: which operations they are of, what their ± is about, and which
-// have none because they rest on one repetition. Of each load it names the lowest.
+// percentileTexts returns sentences about percentiles: which operations they cover, what their ± means, and which have
+// none because one repetition determines them. For each load it names the lowest.
 func percentileTexts(s *summary.Run) (lines []string) {
 	measured, fewest := false, math.MaxInt
 	for _, c := range s.Cells {
@@ -90,10 +90,10 @@ func percentileTexts(s *summary.Run) (lines []string) {
 	return lines
 }
 
-// notablyWider is how many times wider an interval must be for alike neighbours before it is mentioned.
+// notablyWider is the factor by which correlation must widen an interval before it is mentioned.
 const notablyWider = 1.5
 
-// dependenceText says what the intervals take for granted of neighbouring repetitions.
+// dependenceText describes the intervals' assumption about neighbouring repetitions.
 func dependenceText(s *summary.Run, most int) string {
 	if most < stat.MinForDependence {
 		if s.Anytime {
@@ -117,8 +117,8 @@ func dependenceText(s *summary.Run, most int) string {
 		"as the run are not in it.", widest)
 }
 
-// confidenceSentence says with which confidence the intervals hold. Below 95% it says what would be enough: six is the
-// fewest values of which [min, max] covers the median with 95%.
+// confidenceSentence returns the confidence of the intervals. Below 95% it adds what would suffice: six is the fewest
+// values of which [min, max] covers the median with 95%.
 func confidenceSentence(s *summary.Run) string {
 	least, most := 1.0, 0.0
 	for _, c := range s.Cells {

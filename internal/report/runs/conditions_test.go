@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// A p99.9 that one repetition alone makes what it is has no ±, and the report says which repetition and why.
+// A p99.9 that is determined by one repetition has no ±, and the report names the repetition and the reason.
 func TestAPercentileThatRestsOnOneRepetitionHasNoInterval(t *testing.T) {
 	run := lab.Run{ID: "7KQ4M2X9TD", Status: lab.Complete, Source: lab.Measured, Suite: "s",
 		Arms: []lab.Arm{{ID: "1"}}, Cells: []lab.Cell{{ID: "c", Arm: "1", Job: "randwrite",

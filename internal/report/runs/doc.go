@@ -1,3 +1,3 @@
-// Package runs makes documents of runs, and writes them in all formats that there are for runs. Every number comes with
-// its spread and with the marks of the warnings that taint it.
+// Package runs makes documents of runs, and writes them in all formats for runs. Every number has its spread and the
+// marks of the warnings that taint it.
 package runs

@@ -15,14 +15,13 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// waitedLonger is how many seconds an operation must have taken beyond the time in which nothing came through, to be
-// told.
+// waitedLonger is how many seconds an operation must have taken longer than the stall to be mentioned.
 const waitedLonger = 1.0
 
-// maxEventLoads are those that the table tells of one by one.
+// maxEventLoads is how many loads the table lists separately.
 const maxEventLoads = 12
 
-// eventTexts say what each event did to each load.
+// eventTexts describes the effect of each event on each load.
 func eventTexts(s *summary.Run) []string {
 	if s.Events == nil {
 		return nil
@@ -59,7 +58,7 @@ func eventTexts(s *summary.Run) []string {
 	return lines
 }
 
-// severalAtOnce says whether loads of several targets, or pairs, had the same events.
+// severalAtOnce reports whether loads of several targets, or pairs, had the same events.
 func severalAtOnce(loads []summary.EventLoad) bool {
 	return slices.ContainsFunc(loads, func(l summary.EventLoad) bool {
 		return l.Job == loads[0].Job && l.Repetition == loads[0].Repetition && l.Cell != loads[0].Cell
@@ -75,7 +74,7 @@ func cellOf(s *summary.Run, id string) *summary.Cell {
 	return nil
 }
 
-// briefSeconds are seconds as people read them: "1.2 s".
+// briefSeconds formats seconds: "1.2 s".
 func briefSeconds(v float64) string {
 	if v >= 100 {
 		return fmt.Sprintf("%.0f s", v)
@@ -83,7 +82,7 @@ func briefSeconds(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", v), ".0") + " s"
 }
 
-// eventText is what an event did to a load, in a few sentences.
+// eventText describes an event's effect on a load, in a few sentences.
 func eventText(load summary.EventLoad, u lab.Event, h lab.Occurrence, f outage.Finding) string {
 	switch {
 	case h.Failed != "":
@@ -124,9 +123,9 @@ func eventText(load summary.EventLoad, u lab.Event, h lab.Occurrence, f outage.F
 	return text
 }
 
-// eventPhase is what came after a moment.
+// eventPhase describes the rate after a moment.
 func eventPhase(p outage.Phase, what string, load summary.EventLoad, f outage.Finding) string {
-	low := p.From > f.Event.From && f.Event.Dip && f.Event.Back == nil // it is what comes after, and began low
+	low := p.From > f.Event.From && f.Event.Dip && f.Event.Back == nil // the later phase, which began with a low rate
 	switch {
 	case !p.Dip && !low:
 		return fmt.Sprintf("after %s no dip beyond what the load does by itself (lowest %s of %s; before, %s)", what,
@@ -156,7 +155,7 @@ func levelText(l outage.Level) string {
 	return fmt.Sprintf("%s (%s to %s)", unit.Percent(l.Center), unit.Percent(l.Lo), unit.Percent(l.Hi))
 }
 
-// eventPlots are the rates during events, in their fine steps, each with what happened when.
+// eventPlots shows the rates during events, in their fine steps, with marks at the events.
 func eventPlots(s *summary.Run, c *summary.Cell, name string) []document.Plot {
 	if s.Events == nil {
 		return nil
@@ -177,7 +176,7 @@ func eventPlots(s *summary.Run, c *summary.Cell, name string) []document.Plot {
 				marks = append(marks, document.Mark{At: h.Undone, Text: "undone"})
 			}
 		}
-		if drawn.N > 1 { // all had the same, at about the same times
+		if drawn.N > 1 { // all had the same events, at about the same times
 			marks = marks[:len(marks)/2]
 		}
 	}

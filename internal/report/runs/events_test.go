@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// eventRun is a run whose load has a rate of 1000 for 20 s, nothing for 2 s, half until 30 s, and all of it again, in
-// each of its repetitions, and a last one that is not back.
+// eventRun is a run whose load has a rate of 1000 for 20 s, none for 2 s, half until 30 s, and the full rate again, in
+// each of its repetitions, and a last repetition that does not recover.
 func eventRun(t *testing.T) summary.Run {
 	t.Helper()
 	run := lab.Run{ID: "RUN1", Suite: "s", Source: lab.Measured, Status: lab.Complete,
@@ -77,7 +77,7 @@ func TestEventsInWords(t *testing.T) {
 	}
 }
 
-// The published document is whole, and what nobody knows is null there.
+// The published document is complete, and unknown values are null.
 func TestEventsPublished(t *testing.T) {
 	s := eventRun(t)
 	text, err := json.Marshal(s)

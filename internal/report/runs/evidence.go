@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// evidence is what one needs to look closer, and to repeat the run.
+// evidence is what users need to investigate, and to repeat the run.
 func (r runText) evidence() []document.Block {
 	var blocks []document.Block
 	if f := r.facts(); len(f.Blocks) > 0 {
@@ -37,7 +37,7 @@ func (r runText) evidence() []document.Block {
 	return append(blocks, how)
 }
 
-// facts have a table for each target.
+// facts returns a table for each target.
 func (r runText) facts() document.Folded {
 	f := document.Folded{}
 	index := catalogue.NewIndex()
@@ -71,7 +71,7 @@ func (r runText) facts() document.Folded {
 	return f
 }
 
-// settings are what one needs to repeat the run.
+// settings returns what is needed to repeat the run.
 func (r runText) settings() []document.Condition {
 	var out []document.Condition
 	add := func(name, text string) {

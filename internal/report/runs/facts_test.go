@@ -10,8 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// Facts of two disks have the same keys, so whoever reads them must see which disk each is about, and amounts as people
-// read them.
+// Facts of two disks have the same keys, so readers must see the disk of each, and readable amounts.
 func TestFactsSayWhatTheyAreAbout(t *testing.T) {
 	s := summarized(t, "measured")
 	s.Targets[0].Facts = []lab.Fact{
@@ -47,7 +46,7 @@ func TestFactsSayWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
-// manyDisks are the facts of a machine of hundreds of disks: tens of thousands.
+// manyDisks returns the facts of a machine with hundreds of disks: tens of thousands.
 func manyDisks(t testing.TB, disks int) summary.Run {
 	t.Helper()
 	const each = 50

@@ -17,5 +17,5 @@ func shown(m *summary.Metric) string {
 	return unit.Value(m.Unit, m.Shown())
 }
 
-// confidenceText rounds down, so that 99.6% is not called certain.
+// confidenceText rounds down, so that 99.6% is not printed as certainty.
 func confidenceText(c float64) string { return fmt.Sprintf("%.0f%%", math.Floor(c*100+1e-9)) }

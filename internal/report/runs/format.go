@@ -10,9 +10,9 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// Format is one way to write runs down.
+// Format is an output format for runs.
 type Format struct {
-	// Name is what the user asks for.
+	// Name is what the user types.
 	Name string
 	// Title is a line for lists and help.
 	Title string
@@ -22,7 +22,8 @@ type Format struct {
 	write func(io.Writer, []summary.Run, report.Options) error
 }
 
-// Formats in the order in which help lists them: those of all documents, and those that only runs have.
+// Formats returns the formats in the order in which help lists them: those of all documents, and those that only runs
+// have.
 func Formats() []Format {
 	var list []Format
 	for _, f := range render.Formats() {
@@ -46,7 +47,7 @@ func documented(build func([]summary.Run, report.Options) document.Document,
 	}
 }
 
-// Write writes the runs in the format. Serial numbers are taken out first, unless the options ask for them.
+// Write writes the runs in the format. Serial numbers are removed first, unless the options include them.
 func (f Format) Write(w io.Writer, runs []summary.Run, o report.Options) error {
 	if err := f.write(w, Shown(runs, o), o); err != nil {
 		return fmt.Errorf("writing the %s report: %w", f.Name, err)
@@ -54,7 +55,7 @@ func (f Format) Write(w io.Writer, runs []summary.Run, o report.Options) error {
 	return nil
 }
 
-// Shown is as much of runs as the options ask for.
+// Shown returns as much of runs as the options allow.
 func Shown(runs []summary.Run, o report.Options) []summary.Run {
 	shown := make([]summary.Run, len(runs))
 	for i, run := range runs {
@@ -62,7 +63,7 @@ func Shown(runs []summary.Run, o report.Options) []summary.Run {
 			run = summary.Redact(run, o.Names)
 		}
 		if o.NoFacts {
-			run = summary.WithoutFacts(run) // after redact, which learns from the facts what to look for
+			run = summary.WithoutFacts(run) // after redact, which takes the names to hide from the facts
 		}
 		shown[i] = run
 	}

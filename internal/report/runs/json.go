@@ -16,7 +16,7 @@ func writeJSON(w io.Writer, runs []summary.Run, _ report.Options) error {
 	return encoder.Encode(Published(runs))
 }
 
-// Published is the document of one run, or those of several in an array.
+// Published returns the document of one run, or an array of the documents of several.
 func Published(runs []summary.Run) any {
 	if len(runs) == 1 {
 		return runs[0]

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// maps of the jobs with parameters that vary: the number that each is about, by two of them. A terminal has the same
+// maps shows the jobs with varied parameters: the main number of each, by two parameters. A terminal has the same
 // numbers in its table.
 func (r runText) maps() []document.Block {
 	var blocks []document.Block
@@ -34,8 +34,9 @@ func (r runText) maps() []document.Block {
 	return blocks
 }
 
-// heatMaps of a job: one for each combination of the parameters beyond two. Nil for a job that varies nothing, and for
-// one where a combination has more than one cell (in different arms), which a map could not show.
+// heatMaps returns maps of a job: one for each combination of the parameters beyond two. It is nil for a job that
+// varies nothing, and for one where a combination has more than one cell (in different arms), which a map could not
+// show.
 func heatMaps(cells []*summary.Cell, all []report.Mark) []document.Block {
 	axes := axesOf(cells)
 	if len(axes) == 0 {
@@ -93,7 +94,7 @@ func heatMaps(cells []*summary.Cell, all []report.Mark) []document.Block {
 	return out
 }
 
-// matrixMetric is what a cell of the map shows.
+// matrixMetric returns the metric that a cell of the map shows.
 func matrixMetric(c *summary.Cell, direction string) string {
 	if names := shownOfCommand(c); len(names) > 0 {
 		return names[0]
@@ -104,7 +105,7 @@ func matrixMetric(c *summary.Cell, direction string) string {
 	return lab.IOPS(direction)
 }
 
-// heatCell is one combination, tinted by its share of the largest of the job.
+// heatCell shows one combination, tinted by its share of the largest value of the job.
 func heatCell(c *summary.Cell, direction string, most map[string]float64, all []report.Mark) document.Cell {
 	if c == nil {
 		return document.Cell{Text: document.Absent}
@@ -124,7 +125,7 @@ func heatCell(c *summary.Cell, direction string, most map[string]float64, all []
 	return cell
 }
 
-// mainDirection of a job is the first in which its cells have rates.
+// mainDirection returns the first direction in which a job's cells have rates.
 func mainDirection(cells []*summary.Cell) string {
 	for _, d := range lab.Directions() {
 		for _, c := range cells {
@@ -142,8 +143,8 @@ type axis struct {
 	values []string
 }
 
-// axesOf finds what varies between the cells of a job: depth across and jobs down, as everybody draws it, then the rest
-// by name.
+// axesOf finds the parameters that vary between the cells of a job: depth across and jobs down, as is usual, then the
+// rest by name.
 func axesOf(cells []*summary.Cell) []axis {
 	found := map[string][]string{}
 	for _, c := range cells {
@@ -178,7 +179,7 @@ func placeKey(c *summary.Cell, axes []axis) string {
 	return b.String()
 }
 
-// combinations of the values of all axes; one empty combination for no axes.
+// combinations returns the combinations of the values of all axes; one empty combination for no axes.
 func combinations(axes []axis) []map[string]string {
 	out := []map[string]string{{}}
 	for _, a := range axes {

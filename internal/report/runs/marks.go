@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// marks numbers the warnings of a run by code, those about the run first, then in the order of the cells. One number
-// a code keeps the signs few when a matrix of a hundred cells has the same fault everywhere.
+// marks numbers the warnings of a run by code, those about the run first, then in the order of the cells. With one
+// number for each code there are few signs even if all cells of a large matrix have the same fault.
 func marks(s *summary.Run) []report.Mark {
 	var out []report.Mark
 	names := summary.CellNames(s)
@@ -27,7 +27,7 @@ func marks(s *summary.Run) []report.Mark {
 	return out
 }
 
-// signsText has the signs of marks, and how many there are beside them that have none: "!1 !3 +2".
+// signsText returns the signs of marks, and how many marks without a sign there are: "!1 !3 +2".
 func signsText(all []report.Mark) string {
 	var texts []string
 	others := 0
@@ -44,7 +44,7 @@ func signsText(all []report.Mark) string {
 	return strings.Join(texts, " ")
 }
 
-// ofCell are the marks of those warnings of a cell that are kept.
+// ofCell returns the marks of a cell's warnings that keep accepts.
 func ofCell(all []report.Mark, c *summary.Cell, keep func(report.Mark, lab.RepeatedWarning) bool) []report.Mark {
 	var found []report.Mark
 	for _, m := range all {
@@ -57,18 +57,18 @@ func ofCell(all []report.Mark, c *summary.Cell, keep func(report.Mark, lab.Repea
 	return found
 }
 
-// signsFor are the signs of a cell's warnings that taint a metric: "!1 !3".
+// signsFor returns the signs of a cell's warnings that taint a metric: "!1 !3".
 func signsFor(all []report.Mark, c *summary.Cell, metric string) string {
 	return signsText(ofCell(all, c, func(_ report.Mark, w lab.RepeatedWarning) bool { return w.Tainted(metric) }))
 }
 
-// measured are the metrics of a row that are there.
+// measured returns the metrics of a row that were measured.
 func (r row) measured() []string {
 	return slices.DeleteFunc(r.names(), func(name string) bool { return r.cell.Metric(name) == nil })
 }
 
-// rowSigns splits the signs of a row: those that taint every number of it, said once, and for the rest a function that
-// gives the signs of one metric.
+// rowSigns splits the signs of a row: those that taint every number of it, shown once, and for the rest a function that
+// returns the signs of one metric.
 func rowSigns(all []report.Mark, r row) (whole string, of func(metric string) string) {
 	names := r.measured()
 	everywhere := func(_ report.Mark, w lab.RepeatedWarning) bool {

@@ -55,7 +55,7 @@ func nodesRun(t *testing.T) summary.Run {
 	return s
 }
 
-// What nodes are called is in no document that leaves the machine, unless it is asked for; who measured them sees it.
+// Names of nodes are in no document that leaves the machine, unless requested; the user who measured them sees them.
 func TestNamesOfNodes(t *testing.T) {
 	s := nodesRun(t)
 	for _, f := range Formats() {
@@ -75,7 +75,7 @@ func TestNamesOfNodes(t *testing.T) {
 			}
 		}
 	}
-	// One name is hidden as the same everywhere.
+	// A name is replaced by the same text everywhere.
 	hidden := summary.Redact(s, false)
 	o := hidden.Outliers.Found[0]
 	if c := hidden.Cells[2]; o.Role != hidden.Targets[2].Role || c.Role != o.Role || c.ID != "read@"+o.Role ||

@@ -18,17 +18,16 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// writeOpenMetrics writes text that is OpenMetrics and the older Prometheus text format at once, because
-// node_exporter's textfile collector reads the latter only (expfmt's TextParser). There, "# UNIT" and "# EOF" are
-// comments; a type other than gauge, counter, untyped, summary and histogram, or any timestamp, makes it refuse the
-// whole file.
+// writeOpenMetrics writes text that is both OpenMetrics and the older Prometheus text format, because node_exporter's
+// textfile collector reads only the latter (expfmt's TextParser). There, "# UNIT" and "# EOF" are comments; a type
+// other than gauge, counter, untyped, summary and histogram, or any timestamp, makes it refuse the whole file.
 //
 //	# TYPE headroom_latency_seconds gauge
 //	# UNIT headroom_latency_seconds seconds
 //	# HELP headroom_latency_seconds Completion latency.
 //	headroom_latency_seconds{headroom_job="randread",direction="read",part="p99"} 0.000118
 //
-// The job is the label headroom_job and not job, which Prometheus gives to every target itself and would rename ours.
+// The job's label is headroom_job, not job: Prometheus gives every target the label job and would rename ours.
 //
 // Sources: prometheus/common, expfmt/text_parse.go; prometheus/node_exporter, collector/textfile.go; the OpenMetrics
 // specification 1.0 (the name ends with the unit, families are not interleaved, the last line is "# EOF").
@@ -40,8 +39,8 @@ func writeOpenMetrics(w io.Writer, runs []summary.Run, _ report.Options) error {
 	return families.Write(w)
 }
 
-// Families are samples by their names, as text. Those of several runs are written together: samples of one name must
-// follow one another.
+// Families are samples by their names, as text. Several runs are written together, because samples of one name must be
+// adjacent.
 type Families struct{ list []*family }
 
 // family is the samples of one name.
@@ -50,14 +49,14 @@ type family struct {
 	samples          []string
 }
 
-// RunFamilies are the samples of a run, of which nothing is hidden here.
+// RunFamilies returns the samples of a run, without hiding anything.
 func RunFamilies(s summary.Run) *Families {
 	families := &Families{}
 	families.addRun(&s)
 	return families
 }
 
-// Write writes all samples, and that these are all.
+// Write writes all samples and the end marker.
 func (fs *Families) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for _, f := range fs.list {
@@ -74,7 +73,7 @@ func (fs *Families) Write(w io.Writer) error {
 	return out.Flush() // keeps the first error of all writes
 }
 
-// Append adds the samples of others, which stay as they are.
+// Append adds the samples of others, which are not changed.
 func (fs *Families) Append(others *Families) {
 	for _, f := range others.list {
 		of := fs.family(f.name, f.unit, f.help)
@@ -82,7 +81,7 @@ func (fs *Families) Append(others *Families) {
 	}
 }
 
-// Add adds a sample; labels are names and values in turns. A name ends with its unit, where it has one.
+// Add adds a sample; labels are alternating names and values. A name ends with its unit, if it has one.
 func (fs *Families) Add(name, unit, help string, v float64, labels ...string) {
 	var all []label
 	for pair := range slices.Chunk(labels, 2) {
@@ -91,7 +90,7 @@ func (fs *Families) Add(name, unit, help string, v float64, labels ...string) {
 	fs.add(name, unit, help, all, v)
 }
 
-// family is the one of a name, which is made where there is none.
+// family returns the family with a name, and makes it if necessary.
 func (fs *Families) family(name, base, help string) *family {
 	i := slices.IndexFunc(fs.list, func(f *family) bool { return f.name == name })
 	if i < 0 {
@@ -137,7 +136,7 @@ func (fs *Families) addRun(s *summary.Run) {
 	}
 }
 
-// placeOf is the place that a cell loads: two on one machine are two series.
+// placeOf returns the place that a cell loads: two places on one machine are two series.
 func placeOf(s *summary.Run, c *summary.Cell) string {
 	i := slices.IndexFunc(s.Targets, func(t lab.RunTarget) bool { return t.Role == c.Role && t.Target == c.Target })
 	if i < 0 {
@@ -146,13 +145,13 @@ func placeOf(s *summary.Run, c *summary.Cell) string {
 	return s.Targets[i].Place.Path
 }
 
-// groupRunWarnings are the marks of the warnings about the run, without those of the cells.
+// groupRunWarnings returns the marks of the warnings about the run, without those of the cells.
 func groupRunWarnings(s *summary.Run) []report.Mark {
 	return marks(&summary.Run{Warnings: s.Warnings})
 }
 
-// addMetric writes the number shown, and the ends of its interval in families of their own: an interval is no label,
-// because a sum over its values would mean nothing.
+// addMetric writes the number shown, and the ends of its interval as separate families: an interval is not a label,
+// because a sum over its values would be meaningless.
 func (fs *Families) addMetric(name string, m summary.Metric, labels []label) {
 	direction, quantity, part := lab.CutMetric(name)
 	labels = slices.Clone(labels)
@@ -170,7 +169,7 @@ func (fs *Families) addMetric(name string, m summary.Metric, labels []label) {
 	}
 }
 
-// openMetricsName gives a quantity a name that ends with its base unit, as both formats ask for.
+// openMetricsName returns a quantity's name with its base unit at the end, as both formats require.
 func openMetricsName(quantity string, u lab.Unit) (name, unit, help string) {
 	help = prose.Capital(strings.ReplaceAll(quantity, "_", " ")) + "."
 	switch {
@@ -197,9 +196,9 @@ func openMetricsName(quantity string, u lab.Unit) (name, unit, help string) {
 
 type label struct{ name, value string }
 
-// labelText writes labels in braces. One with an empty value is the same as none in both formats, so it is left out.
-// Readers refuse a file with a label that comes twice in a sample, as those of the parameters "a.b" and "a-b" would:
-// the later one gets a number.
+// labelText writes labels in braces. A label with an empty value is the same as none in both formats, so it is left
+// out. Readers refuse a file with a label that occurs twice in a sample, as the parameters "a.b" and "a-b" would: the
+// later one gets a number.
 func labelText(labels []label) string {
 	var words []string
 	used := map[string]bool{}
@@ -217,20 +216,20 @@ func labelText(labels []label) string {
 	return "{" + strings.Join(words, ",") + "}"
 }
 
-// escapeHelp keeps a description within its line: a line end in the name of a metric would begin a sample of its own.
+// escapeHelp keeps a description on its line: a line end in the name of a metric would begin a new sample.
 func escapeHelp(text string) string {
 	return strings.ReplaceAll(visible.Line(strings.ToValidUTF8(text, "�")), `\`, `\\`)
 }
 
-// escapeLabel knows the three characters that the formats escape. Bytes that are no UTF-8 make a reader refuse the
-// file, as would the escapes of control characters, were they made later.
+// escapeLabel escapes the three characters that the formats escape. Readers refuse a file with bytes that are not
+// UTF-8, and with the escapes of control characters if these were made later.
 func escapeLabel(v string) string {
 	v = visible.Text(strings.ToValidUTF8(v, "�"))
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(v)
 }
 
-// sanitize makes a name of letters, digits and underscores that does not begin with a digit. Names that become the same
-// by it get their own in no other way, so a stray character becomes its code.
+// sanitize makes a name of letters, digits and underscores that does not begin with a digit. Other characters become
+// their code, so that different names stay different.
 func sanitize(name string) string {
 	var b strings.Builder
 	for i, r := range name {

@@ -6,10 +6,10 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// maxOutliers is how many are described in words.
+// maxOutliers is how many outliers are described in words.
 const maxOutliers = 10
 
-// outlierTexts say which targets are not like the others.
+// outlierTexts describes which targets differ from the others.
 func outlierTexts(s *summary.Run) []string {
 	d := s.Outliers
 	if d == nil {

@@ -22,8 +22,8 @@ type overviewNumber struct {
 	*summary.Metric
 }
 
-// overview has a picture for each quantity, with a row for each load that it tells something of. Of many loads the
-// first are open.
+// overview has a picture for each quantity, with a row for each load that has it. If there are many loads the first are
+// open.
 func (r runText) overview() document.Plots {
 	var titles []string
 	of := map[string][]overviewNumber{}
@@ -68,7 +68,7 @@ func (r runText) overview() document.Plots {
 	return p
 }
 
-// quantityTitle is what a number is, whatever its direction.
+// quantityTitle returns the name of a number's quantity, without its direction.
 func quantityTitle(r row, name string) string {
 	if len(r.own) > 0 {
 		return report.OwnTitle(name)
@@ -118,7 +118,7 @@ func (r runText) overviewPlot(title string, numbers []overviewNumber) document.P
 		p.X.From = new(float64)
 	}
 	for i, n := range numbers {
-		if c := n.Ceiling; c != nil && c.Value < 3*most { // all values were small beside one that is far away
+		if c := n.Ceiling; c != nil && c.Value < 3*most { // with a distant ceiling all values would be drawn short
 			p.References = append(p.References, document.Reference{Name: "ceiling, " + c.Limiter + ":", Dashed: true,
 				Level: document.Level{From: float64(i) - 0.45, To: float64(i) + 0.45, Value: c.Value}})
 		}
@@ -126,7 +126,7 @@ func (r runText) overviewPlot(title string, numbers []overviewNumber) document.P
 	return p
 }
 
-// reachedText is the share of its ceiling that the number of a row reaches: "62%"; empty without a ceiling.
+// reachedText returns the share of its ceiling that the number of a row reaches: "62%"; empty without a ceiling.
 func reachedText(r row) string {
 	_, m := r.headline()
 	if m == nil || m.Ceiling == nil || !(m.Ceiling.Value > 0) {

@@ -20,8 +20,8 @@ import (
 
 func TestPagesOfRunsInChromium(t *testing.T) { rendertest.LookAtPages(t, runPages(t)) }
 
-// watcher goes before the policy, which is then not for it. It writes down what the policy forbids, and tries the
-// page's own script.
+// watcher is inserted before the policy, which therefore does not apply to it. It records what the policy forbids, and
+// tries the page's own script.
 const watcher = `<script>
 const forbidden = [];
 addEventListener("securitypolicyviolation", (e) => forbidden.push(e.effectiveDirective));
@@ -34,12 +34,11 @@ addEventListener("load", () => setTimeout(() => {
 }, 200));
 </script>`
 
-// attack is what a name could be, were there a place where it is not escaped.
+// attack is a hostile name, in case a place does not escape it.
 const attack = `<script>document.documentElement.dataset.owned = "script"</script><img src="data:," onerror="document.documentElement.dataset.owned = 'handler'">
 <style>body { font-family: cursive !important; }</style><iframe srcdoc="<script>parent.document.documentElement.dataset.owned = 'frame'</script>"></iframe>`
 
-// A browser carries out the page's own script and no other: not from a name, and not where a name would get into the
-// page as it is.
+// A browser runs only the page's own script: none from a name, not even where a name is inserted unescaped.
 func TestPolicyInChromium(t *testing.T) {
 	watched := func(t *testing.T, page string) func(name string) string {
 		t.Helper()
@@ -97,7 +96,7 @@ func TestPolicyInChromium(t *testing.T) {
 					t.Errorf("%s is not forbidden: %s", part, seen("forbidden"))
 				}
 			}
-			// Without the policy the attack works, or it would show nothing.
+			// Without the policy the attack must succeed, or the test would prove nothing.
 			bare := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).ReplaceAllString(holed, "")
 			if seen = watched(t, bare); seen("owned") == "" || seen("forbidden") != "" || seen("font") != "cursive" {
 				t.Errorf("without the policy: carried out %q, forbidden %q, applied %s", seen("owned"),

@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// pathTexts say what share of each load went over each of several ways.
+// pathTexts describes the share of each load on each of several paths.
 func pathTexts(s *summary.Run) []string {
 	whole := slices.ContainsFunc(s.Cells, func(c summary.Cell) bool { return c.Role == summary.AllTargets })
 	var all report.PathSentences
@@ -15,7 +15,7 @@ func pathTexts(s *summary.Run) []string {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if whole && c.Role != summary.AllTargets {
-			continue // of several pairs each counts what all of them send over a port
+			continue // each pair counts what all pairs send over a port
 		}
 		all.Add(names[c.ID], c.Paths)
 	}

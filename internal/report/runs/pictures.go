@@ -15,19 +15,20 @@ import (
 )
 
 const (
-	// maxPictured is of how many cells a page has the pictures. They are some 30 KB a cell, and a page that is to be
-	// mailed must stay within a few megabytes.
+	// maxPictured is how many cells have pictures on a page. A cell takes some 30 KB, and a page must stay within a few
+	// megabytes to be mailed.
 	maxPictured = 40
-	// PagePoints of a line at most; more would not be seen on a page and only make it heavy.
+	// PagePoints is the maximum number of points of a line; more would not be visible on a page and only make it
+	// larger.
 	PagePoints = 240
-	// minPoints that make a line worth a picture.
+	// minPoints is how many points make a line worth a picture.
 	minPoints = 3
-	// bucketsPerDecade of latencies. A bucket is 12% wide, so that several of fio's bins, at most 1.6% wide, fall into
-	// each and none is empty between two full ones.
+	// bucketsPerDecade is how many buckets of latencies a decade has. A bucket is 12% wide, so that several of fio's
+	// bins, at most 1.6% wide, fall into each and none is empty between two full ones.
 	bucketsPerDecade = 20
 )
 
-// pictures have each load over time, and the spread of its latencies.
+// pictures shows each load over time, and the distribution of its latencies.
 func (r runText) pictures() document.Plots {
 	p := document.Plots{Title: "Over time, and how latencies spread"}
 	names := summary.CellNames(r.Run)
@@ -51,7 +52,7 @@ func (r runText) cellPlots(c *summary.Cell, direction, name string) []document.P
 		metric, other = other, metric
 	}
 	p, ok := overTime(c, name, metric)
-	if !ok { // the load generator wrote only one of the two down
+	if !ok { // the load generator recorded only one of the two
 		p, ok = overTime(c, name, other)
 	}
 	if ok {
@@ -66,8 +67,8 @@ func (r runText) cellPlots(c *summary.Cell, direction, name string) []document.P
 	return plots
 }
 
-// OverTime is a cell over the time of its repetitions: a picture of each metric that was written down then, by names.
-// It is nothing where the run has no such cell.
+// OverTime returns a cell over the time of its repetitions: a picture for each metric with a recorded series, and the
+// cell's name. It returns nothing if the run has no such cell.
 func OverTime(s *summary.Run, id string) (name string, plots []document.Plot) {
 	i := slices.IndexFunc(s.Cells, func(c summary.Cell) bool { return c.ID == id })
 	if i < 0 {
@@ -88,11 +89,11 @@ func OverTime(s *summary.Run, id string) (name string, plots []document.Plot) {
 	return name, plots
 }
 
-// overTime has one metric of a cell over the time of its repetitions, a line each. ok is false where there is no series
-// of it, or only of a few values.
+// overTime shows one metric of a cell over the time of its repetitions, a line each. ok is false if it has no series,
+// or only a few values.
 func overTime(c *summary.Cell, name, metric string) (p document.Plot, ok bool) {
 	direction, _, _ := lab.CutMetric(metric)
-	// From zero, so that a dip looks as deep as it is.
+	// From zero, so that a dip has its true relative depth.
 	p = document.Plot{Title: name, X: document.Axis{Title: "seconds into the load", From: new(float64),
 		Unit: string(lab.Seconds)}, Y: document.Axis{Title: metricText(metric), From: new(float64),
 		Unit: string(lab.Metric(metric).Unit)}}
@@ -119,8 +120,8 @@ func overTime(c *summary.Cell, name, metric string) (p document.Plot, ok bool) {
 	return p, most > 0
 }
 
-// distribution has the latencies of all operations in one direction on a logarithmic axis, with the percentiles that
-// the table has. ok is false where there are no bins.
+// distribution shows the latencies of all operations in one direction on a logarithmic axis, with the percentiles of
+// the table. ok is false if there are no bins.
 func distribution(c *summary.Cell, direction, name string) (p document.Plot, ok bool) {
 	h := c.Latency[direction]
 	buckets := bucketsOf(h)
@@ -128,7 +129,7 @@ func distribution(c *summary.Cell, direction, name string) (p document.Plot, ok 
 		return p, false
 	}
 	first, last := buckets[0], buckets[len(buckets)-1]
-	// The curve comes down to the axis at both ends.
+	// The curve ends on the axis at both sides.
 	s := document.Series{Direction: direction, Name: direction + " latency", Line: true, Filled: true,
 		Points: []document.Point{{At: first.from}}}
 	for _, b := range buckets {
@@ -155,7 +156,7 @@ func operationsText(h lab.Histogram) string {
 	return unit.IOPS(float64(total)) + " operations of all repetitions"
 }
 
-// bucket is a stretch of latencies in seconds, with the share of operations in it.
+// bucket is a range of latencies in seconds, with the share of operations in it.
 type bucket struct{ from, to, share float64 }
 
 func (b bucket) middle() float64 { return math.Sqrt(b.from * b.to) }
@@ -169,7 +170,7 @@ func bucketsOf(h lab.Histogram) []bucket {
 		if ns <= 0 || h.Counts[i] == 0 {
 			continue
 		}
-		// A hair is added: the logarithm of a power of ten can fall just below the whole number.
+		// A small tolerance is added: the logarithm of a power of ten can be just below the integer.
 		k := int(math.Floor(math.Log10(float64(ns)/1e9)*bucketsPerDecade + 1e-9))
 		low, high = min(low, k), max(high, k)
 		shares[k] += float64(h.Counts[i])

@@ -63,7 +63,7 @@ func TestHeatMaps(t *testing.T) {
 	if got := strings.Join(titles, ", "); !m.Map || got != "bs=4k numjobs, iodepth 1, iodepth 4, iodepth 16" {
 		t.Errorf("the first map is of %s", got)
 	}
-	// 4k, 16 jobs, depth 1 was made as the fifteenth.
+	// 4k, 16 jobs, depth 1 was the fifteenth to be made.
 	if row := m.Rows[2].Cells; row[0].Text != "16" || row[1].Text != "15" || row[1].Tint != 15.0/18 {
 		t.Errorf("the last row is %+v", row)
 	}
@@ -75,7 +75,7 @@ func TestHeatMaps(t *testing.T) {
 	}
 }
 
-// A page with a cell for each combination of a large matrix must stay one that can be mailed.
+// A page with a cell for each combination of a large matrix must be small enough to mail.
 func TestPageStaysSmall(t *testing.T) {
 	s := summarized(t, "measured")
 	c := s.Cells[3]

@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 		t.Run(f.Name, func(t *testing.T) {
 			shown := runs
 			if !slices.Contains([]string{"table", "sheet", "markdown"}, f.Name) {
-				shown = abridged(t, runs) // these are long, and repeat themselves
+				shown = abridged(t, runs) // these are long and repetitive
 			}
 			rendertest.Golden(t, f.Name+f.Extension,
 				written(t, f.Name, shown, report.Options{Options: render.Options{Width: 100}}))
@@ -61,7 +61,7 @@ func TestGolden(t *testing.T) {
 	})
 }
 
-// abridged leaves of each run the cells that differ in kind: with fsync, with a matrix, with a warning, with nothing.
+// abridged keeps of each run the cells that differ in kind: with fsync, with a matrix, with a warning, with nothing.
 func abridged(t *testing.T, runs []summary.Run) []summary.Run {
 	t.Helper()
 	var out []summary.Run
@@ -127,8 +127,8 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// A warning that a format loses is a number that is trusted and should not be. CSV and its like carry the codes, what a
-// person reads carries the sentences.
+// If a format loses a warning, a number is trusted that should not be. CSV and similar formats have the codes, formats
+// for people have the sentences.
 func TestEveryWarningIsInEveryFormat(t *testing.T) {
 	sentences := []string{"table", "html", "json", "markdown"}
 	checked := 0
@@ -229,7 +229,7 @@ func TestSheetHasARowARun(t *testing.T) {
 	}
 }
 
-// The fields that other programs rely on, by their path; "*" stands for any key or index.
+// The fields that other programs use, by their path; "*" matches any key or index.
 func TestJSONHasTheDocumentedFields(t *testing.T) {
 	var document any
 	if err := json.Unmarshal([]byte(written(t, "json", []summary.Run{summarized(t, "measured")}, report.Options{})),
@@ -293,7 +293,7 @@ func lookUp(v any, path []string) error {
 	return nil
 }
 
-// What the textfile collector's parser and the OpenMetrics specification ask for.
+// The requirements of the textfile collector's parser and of the OpenMetrics specification.
 func TestOpenMetricsIsValid(t *testing.T) {
 	text := written(t, "openmetrics", fixtures(t), report.Options{})
 	sample := regexp.MustCompile(
@@ -363,7 +363,7 @@ func TestPageStandsAlone(t *testing.T) {
 	}
 }
 
-// Serial numbers must not leave the house unasked, wherever they hide.
+// Serial numbers must not leave the machine unrequested, wherever they are.
 func TestSerialNumbersAreHidden(t *testing.T) {
 	s := summarized(t, "measured")
 	secrets := []string{"S6CKNN0T700123", "eui.36434e3054700123002538450000000a"}
@@ -385,7 +385,7 @@ func TestSerialNumbersAreHidden(t *testing.T) {
 	}
 }
 
-// What an I/O costs is in every export of the numbers, in its unit.
+// The cost of an I/O is in every export of the numbers, in its unit.
 func TestCostsAreExported(t *testing.T) {
 	run, repetitions := summarytest.Run(t, "measured")
 	s, err := summary.Of(run, func(yield func(lab.Repetition, error) bool) {
@@ -420,7 +420,7 @@ func TestCostsAreExported(t *testing.T) {
 	}
 }
 
-// Whoever wrote a run has named its metrics and parameters. No name begins a line of its own, and none comes twice.
+// Metrics and parameters can have any name. No name begins a separate line, and none occurs twice.
 func TestNamesForgeNoSamples(t *testing.T) {
 	const forged = "a\nforged{host=\"db1\"} 9e9\n# b\\"
 	runs := fixtures(t)
@@ -457,17 +457,17 @@ func TestNamesForgeNoSamples(t *testing.T) {
 	}
 }
 
-// Every page forbids all but its own script and its own style, and has nothing that the policy would forbid.
+// Every page allows only its own script and style, and contains nothing that the policy would forbid.
 func TestPagesAllowOnlyTheirOwnScript(t *testing.T) {
 	for name, d := range runPages(t) {
 		rendertest.CheckPolicy(t, name, rendertest.Written(t, d, "html", render.Options{}))
 	}
 }
 
-// Pages of usual and odd runs have pictures that stay in their frames.
+// Pictures of usual and unusual runs stay within their frames.
 func TestRunPictures(t *testing.T) { rendertest.CheckPictures(t, runPages(t)) }
 
-// A name that is a formula is none in any file that a spreadsheet reads, unless somebody wants it as it is. The numbers
+// A name with the form of a formula is escaped in every file for spreadsheets, unless raw cells are requested. Numbers
 // stay numbers.
 func TestNoSheetHasAFormula(t *testing.T) {
 	runs := fixtures(t)

@@ -10,25 +10,25 @@ import (
 )
 
 // row is what is shown of one cell in one direction. A cell that reads and writes has a row for each; the latency of
-// fsync has one of its own.
+// fsync has a separate row.
 type row struct {
 	cell      *summary.Cell
 	direction string
-	// first row of its cell: it carries the name.
+	// first row of its cell: it has the name.
 	first bool
-	// several directions share the cell, so that the row must say which it is.
+	// several directions share the cell, so the row must name its own.
 	several bool
-	// name is what the cell is called everywhere: its job, as whoever wrote the suite called it, and its parameters
-	// where the job has several cells. These are all that make it what it is: "randread 4k q32 x4".
+	// name is the cell's name everywhere: its job's name in the suite, and its parameters if the job has several cells.
+	// Together they identify it: "randread 4k q32 x4".
 	name, params string
 
 	iops, bandwidth      *summary.Metric
 	mean, p50, p99, p999 *summary.Metric
-	// own are the metrics of a command, what decides first; a fio job has none.
+	// own are the metrics of a command, the deciding ones first; a fio job has none.
 	own []string
 }
 
-// rows of a run, in the order of its cells.
+// rows returns the rows of a run, in the order of its cells.
 func rows(s *summary.Run) []row {
 	var out []row
 	names, params := summary.LoadNames(s.Cells)
@@ -36,7 +36,7 @@ func rows(s *summary.Run) []row {
 		c := &s.Cells[i]
 		directions := c.Directions()
 		if len(directions) == 0 {
-			directions = []string{""} // measured nothing, or nothing by direction: the job still has its line
+			directions = []string{""} // without measurements by direction the job still has its line
 		}
 		for j, d := range directions {
 			out = append(out, row{
@@ -53,7 +53,7 @@ func rows(s *summary.Run) []row {
 	return out
 }
 
-// whole is the name with all parameters, and the direction where the cell has several.
+// whole returns the name with all parameters, and the direction if the cell has several.
 func (r row) whole() string {
 	name := prose.Join(r.cell.Job, r.params)
 	if r.several {
@@ -62,15 +62,15 @@ func (r row) whole() string {
 	return name
 }
 
-// names of the metrics of the row, there or not.
+// names returns the metrics of the row, measured or not.
 func (r row) names() []string {
 	return append(slices.Clone(r.own),
 		lab.IOPS(r.direction), lab.Bandwidth(r.direction), lab.Latency(r.direction, "mean"),
 		lab.Latency(r.direction, "p50"), lab.Latency(r.direction, "p99"), lab.Latency(r.direction, "p99.9"))
 }
 
-// headline is the number that the row is about: bandwidth for large blocks, IOPS for small ones, the median latency
-// where nothing else was measured (fsync), and what decides a command.
+// headline returns the main number of the row: bandwidth for large blocks, IOPS for small ones, the median latency if
+// nothing else was measured (fsync), and a command's deciding metric.
 func (r row) headline() (name string, m *summary.Metric) {
 	if len(r.own) > 0 {
 		return r.own[0], r.cell.Metric(r.own[0])
@@ -90,8 +90,8 @@ func (r row) headline() (name string, m *summary.Metric) {
 	}
 }
 
-// largeBlock is the block size from which on a load is about bandwidth. 64 KiB is where the default suites of fio's
-// peers (CrystalDiskMark, KDiskMark, the Talos report) change from operations to bytes a second.
+// largeBlock is the block size from which a load is about bandwidth. At 64 KiB the default suites of comparable tools
+// (CrystalDiskMark, KDiskMark, the Talos report) change from operations to bytes a second.
 const largeBlock = 64 << 10
 
 func large(c *summary.Cell) bool {

@@ -28,15 +28,15 @@ func Document(runs []summary.Run, o report.Options) document.Document {
 	return d
 }
 
-// runText is a run in words, numbers and pictures.
+// runText describes a run in words, numbers and pictures.
 type runText struct {
 	*summary.Run
 	o     report.Options
 	rows  []row
 	marks []report.Mark
-	// shown are the metrics of each cell, by its ID, that the table shows.
+	// shown are the metrics of each cell that the table shows, by the cell's ID.
 	shown map[string][]string
-	// notes are the codes of warnings that taint none of them.
+	// notes are the codes of warnings that taint none of these.
 	notes []string
 }
 
@@ -46,8 +46,8 @@ func newRunText(s *summary.Run, o report.Options) runText {
 	return r
 }
 
-// runDocument has the answer, a picture of all loads, the conditions, the table, what weakens it, how to read it, and
-// what one needs to look closer.
+// runDocument has the answer, a picture of all loads, the conditions, the table, the warnings, an explanation, and what
+// users need to investigate.
 func runDocument(s *summary.Run, o report.Options) document.Document {
 	r := newRunText(s, o)
 	d := document.Document{Title: title(s)}
@@ -76,7 +76,7 @@ func runDocument(s *summary.Run, o report.Options) document.Document {
 	return d
 }
 
-// next is what to type now.
+// next returns the next commands.
 func (r runText) next() []document.Block {
 	if r.ID == "" {
 		return nil
@@ -97,12 +97,12 @@ func (r runText) next() []document.Block {
 	return append(blocks, report.SavedAs(r.ID, r.o)...)
 }
 
-// endedByBudget says whether its budget has left something undone of what was planned.
+// endedByBudget reports whether the run's budget ended it before the plan was complete.
 func (r runText) endedByBudget() bool {
 	return r.Status == lab.Complete && r.EndedAfter != "" && !r.Anytime
 }
 
-// briefly is a time of whole seconds as one types it: 22m rather than 22m0s.
+// briefly formats a time of whole seconds as one types it: 22m rather than 22m0s.
 func briefly(d time.Duration) string {
 	text := d.String()
 	for _, idle := range []struct{ end, left string }{{"m0s", "m"}, {"h0m", "h"}} {

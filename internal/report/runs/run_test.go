@@ -13,8 +13,8 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// oddRun has names of 200 characters, rates of nothing and of a million times another, an interval that goes on beyond
-// all values, one repetition, a ceiling nearby, events with long names, and a cell that measured nothing.
+// oddRun has names of 200 characters, rates of nothing and of a million times another, an interval that extends beyond
+// all values, one repetition, a ceiling nearby, events with long names, and a cell without measurements.
 func oddRun(t *testing.T) summary.Run {
 	t.Helper()
 	s := eventRun(t)
@@ -44,7 +44,7 @@ func oddRun(t *testing.T) summary.Run {
 	return s
 }
 
-// manyLoads is a run of a job with so many cells.
+// manyLoads is a run of a job with a number of cells.
 func manyLoads(t *testing.T, cells int) summary.Run {
 	t.Helper()
 	s := summarized(t, "measured")
@@ -57,7 +57,7 @@ func manyLoads(t *testing.T, cells int) summary.Run {
 	return s
 }
 
-// runPages are documents of runs, by what is odd about them.
+// runPages are documents of runs, by what is unusual about them.
 func runPages(t *testing.T) map[string]document.Document {
 	t.Helper()
 	pages := map[string]document.Document{"runs": Document(fixtures(t), report.Options{})}
@@ -68,8 +68,7 @@ func runPages(t *testing.T) map[string]document.Document {
 	return pages
 }
 
-// A page begins with a picture of all loads, and opens no more than one of each quantity; of many loads it has the
-// others below.
+// A page begins with a picture of all loads, and opens no more than one of each quantity; further loads are below.
 func TestOverviewHasAllLoads(t *testing.T) {
 	s := manyLoads(t, 200)
 	r := newRunText(&s, report.Options{})
@@ -85,7 +84,7 @@ func TestOverviewHasAllLoads(t *testing.T) {
 	}
 }
 
-// The signs of what taints the answer are at its end, and nowhere within.
+// The signs of warnings about the answer are at its end, and never inside.
 func TestSignsStandBehindTheAnswer(t *testing.T) {
 	s := summarized(t, "measured")
 	for _, b := range runDocument(&s, report.Options{}).Blocks {
@@ -97,7 +96,7 @@ func TestSignsStandBehindTheAnswer(t *testing.T) {
 	}
 }
 
-// A distribution has a name at each percentile, none over another.
+// A distribution has a name at each percentile, and names do not overlap.
 func TestPercentilesHaveRoomForTheirNames(t *testing.T) {
 	s := summarized(t, "measured")
 	checked := 0
@@ -125,7 +124,7 @@ func TestPercentilesHaveRoomForTheirNames(t *testing.T) {
 	}
 }
 
-// What was cut off goes on with the command that made it.
+// An interrupted run is resumed with the command that made it.
 func TestGoOnWithTheCommandThatMeasured(t *testing.T) {
 	for _, design := range []lab.Design{lab.DesignRun, lab.DesignNet, lab.DesignNFS, lab.DesignLive} {
 		s := fixtures(t)[0]

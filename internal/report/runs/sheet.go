@@ -10,10 +10,9 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// sheetDocument has a row a run, to paste below the rows of other machines: bandwidth, IOPS and latency of each job in
-// the order of the suite, as the spreadsheet of the Talos report has them. Units are those of the columns: MiB/s,
-// because fio prints it, 1/s, and the mean completion latency in µs. The codes of the warnings stand at the end of the
-// row.
+// sheetDocument has a row for each run, to paste below the rows of other machines: bandwidth, IOPS and latency of each
+// job in the order of the suite, as in the spreadsheet of the Talos report. The columns' units are MiB/s, because fio
+// prints it, 1/s, and the mean completion latency in µs. The codes of the warnings are at the end of the row.
 func sheetDocument(runs []summary.Run, _ report.Options) document.Document {
 	groups := sheetGroups(runs)
 	columns := []string{"run", "label", "created"}
@@ -58,7 +57,7 @@ type quantity struct {
 	of    func(row) *summary.Metric
 }
 
-// sheetQuantities are those of a job; a sync row has its latency alone, a command its own metrics.
+// sheetQuantities returns the quantities of a job; a sync row has only its latency, a command its own metrics.
 func sheetQuantities(r row) []quantity {
 	var own []quantity
 	for _, name := range r.own {
@@ -85,7 +84,7 @@ type sheetGroup struct {
 	quantities []quantity
 }
 
-// sheetGroups are those of all runs: the first run's in its order, then what only later ones have.
+// sheetGroups returns the groups of all runs: the first run's in its order, then those that only later runs have.
 func sheetGroups(runs []summary.Run) []sheetGroup {
 	var out []sheetGroup
 	for i := range runs {
@@ -107,7 +106,7 @@ func sheetRows(s *summary.Run) map[string]row {
 	return out
 }
 
-// allCodes are the codes of all warnings of a run, each once.
+// allCodes returns the codes of all warnings of a run, each once.
 func allCodes(s *summary.Run) []string {
 	var codes []string
 	for _, m := range marks(s) {

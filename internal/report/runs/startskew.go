@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// startSkewTexts say how well the loads of several targets kept together, at worst.
+// startSkewTexts describes how simultaneous the loads of several targets were, in the worst case.
 func startSkewTexts(s *summary.Run) []string {
 	worst := map[string]summary.Value{}
 	var apart *summary.Value

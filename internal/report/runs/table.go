@@ -34,7 +34,7 @@ func (r runText) table() document.Table {
 	return t
 }
 
-// numberCell has nothing where nothing was measured.
+// numberCell is empty if nothing was measured.
 func numberCell(m *summary.Metric, text func(*summary.Metric) string, signs string) document.Cell {
 	if m == nil {
 		return document.Cell{}
@@ -47,8 +47,8 @@ func numberCell(m *summary.Metric, text func(*summary.Metric) string, signs stri
 	return c
 }
 
-// tableNumber is a number that a row can show, with the ranks at which it and its spread are dropped where a terminal
-// is narrow: even ones, so that other columns fit between.
+// tableNumber is a number that a row can show, with the ranks at which it and its spread are dropped on a narrow
+// terminal: even ones, so that other columns fit between.
 type tableNumber struct {
 	title        string
 	of           func(row) (name string, m *summary.Metric)
@@ -73,7 +73,7 @@ func tableNumbers(lines []row) []tableNumber {
 	if !slices.ContainsFunc(lines, func(r row) bool { return !r.cell.NamesMetrics() }) {
 		all = nil
 	}
-	// The mean is shown where it is all that is known of a latency, as in output without percentiles.
+	// The mean is shown if it is the only known latency, as in output without percentiles.
 	if !slices.ContainsFunc(lines, func(r row) bool { return r.mean != nil && r.p50 == nil }) {
 		all = slices.DeleteFunc(all, func(n tableNumber) bool { return n.title == "mean" })
 	}

@@ -28,7 +28,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A sign says where it belongs: beside a number, or for the whole row.
+// A sign is next to the number that it taints, or applies to the whole row.
 func TestSignsStandBesideWhatTheyTaint(t *testing.T) {
 	s := summarized(t, "measured")
 	all := marks(&s)

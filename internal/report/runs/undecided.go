@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// precisionTexts says what was reached of the precision that was asked for, and what it would take to reach the rest.
+// precisionTexts describes how much of the requested precision was reached, and what the rest would take.
 func precisionTexts(s *summary.Run) []string {
 	within := "±" + strconv.FormatFloat(100*s.Precision, 'g', 4, 64) + "%"
 	switch {
@@ -30,11 +30,11 @@ func precisionTexts(s *summary.Run) []string {
 	return lines
 }
 
-// secondsPerDay is how many seconds somebody may be advised to spend.
+// secondsPerDay is the longest time that users are advised to spend, in seconds.
 const secondsPerDay = 24 * 3600
 
-// moreTime is about what a complete run needs to decide the rest, to the minute; 0 when there is none or nobody knows,
-// and when no time would do.
+// moreTime estimates the time that a complete run needs to decide the rest, to the minute; 0 if there is none or it is
+// unknown, or if no time would suffice.
 func moreTime(s *summary.Run) time.Duration {
 	byCell := map[string]float64{} // a repetition measures all metrics of a cell
 	for _, u := range s.Undecided {
@@ -50,7 +50,7 @@ func moreTime(s *summary.Run) time.Duration {
 	return time.Duration(math.Ceil(total/60)) * time.Minute
 }
 
-// outOf is what ended the run.
+// outOf describes what ended the run.
 func outOf(s *summary.Run) string {
 	switch {
 	case s.Status != lab.Complete:
@@ -62,7 +62,7 @@ func outOf(s *summary.Run) string {
 	}
 }
 
-// shortOf is "±4.1% after 14 repetitions; 25 more (4m 10s) reach ±3% in four of five cases".
+// shortOf describes what is missing: "±4.1% after 14 repetitions; 25 more (4m 10s) reach ±3% in four of five cases".
 func shortOf(u summary.Undecided, within string) string {
 	took := ""
 	if u.Seconds > 0 {
@@ -80,7 +80,7 @@ func shortOf(u summary.Undecided, within string) string {
 		prose.Count(u.N, "repetition"), u.More, took, within)
 }
 
-// metricText is a metric's name in words: "read IOPS", "mean write latency".
+// metricText returns a metric's name in words: "read IOPS", "mean write latency".
 func metricText(metric string) string {
 	direction, quantity, part := lab.CutMetric(metric)
 	if quantity == "iops" {

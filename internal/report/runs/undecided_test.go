@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// steered is a run by precision of one job, whose repetitions had these values and took ten seconds each.
+// steered is a run by precision with one job, whose repetitions had these values and took ten seconds each.
 func steered(t *testing.T, precision float64, params map[string]string, metric string, values ...float64) summary.Run {
 	t.Helper()
 	run := lab.Run{
@@ -63,7 +63,7 @@ func TestWhatTheBudgetLeftUndecided(t *testing.T) {
 	}
 }
 
-// The table must not contradict what was decided: its ± is the one that the plan looked at.
+// The table must not contradict the decision: its ± is the one that the plan used.
 func TestTheTableShowsTheIntervalThatDecided(t *testing.T) {
 	s := steered(t, 0.03, map[string]string{"rw": "randwrite", "bs": "4k"}, "write.iops", 98, 101, 94,
 		103, 100, 100, 102, 99)

@@ -12,9 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// runValues are tidy: one line a value, every line complete in itself, so that a statistics program needs no other
-// file. Parameters and levels have a column each; a run that does not have one leaves it blank. Values are in base
-// units.
+// runValues returns tidy data: one line for each value, every line complete, so that a statistics program needs no
+// other file. Parameters and levels have a column each; a run without one leaves it blank. Values are in base units.
 func runValues(runs []summary.Run) *document.Data {
 	fixed := []string{"run", "label", "suite", "target", "role", "cell", "job"}
 	last := []string{"direction", "metric", "unit", "better", "value", "repetition", "boot", "block", "position",
@@ -57,7 +56,7 @@ func cellValues(s *summary.Run, c *summary.Cell, params []paramColumn, yield fun
 	return true
 }
 
-// codesFor are the codes of the warnings that taint a metric.
+// codesFor returns the codes of the warnings that taint a metric.
 func codesFor(warnings []lab.RepeatedWarning, metric string) []string {
 	var codes []string
 	for _, w := range warnings {
@@ -74,7 +73,7 @@ type paramColumn struct {
 	level bool
 }
 
-// title of the column: the plain name, which is what one types, but for the rare one that another column has.
+// title returns the column's title: the plain name, as one types it, unless another column has it.
 func (p paramColumn) title(taken []string) string {
 	switch {
 	case p.level:
@@ -93,7 +92,7 @@ func (p paramColumn) of(c *summary.Cell) string {
 	return c.Params[p.name]
 }
 
-// paramColumns are all parameters of all runs, by name, then all factors.
+// paramColumns returns all parameters of all runs, by name, then all factors.
 func paramColumns(runs []summary.Run) []paramColumn {
 	params, levels := map[string]bool{}, map[string]bool{}
 	for _, s := range runs {
@@ -116,7 +115,7 @@ func paramColumns(runs []summary.Run) []paramColumn {
 	return out
 }
 
-// positive prints a count that starts at 1; zero means that it is not known.
+// positive prints a count that starts at 1; zero means unknown.
 func positive(n int) string {
 	if n <= 0 {
 		return ""

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// answer is the first sentence: the highest rates in each direction, and what commands reached.
+// answer returns the first sentence: the highest rates in each direction, and the results of commands.
 func answer(s *summary.Run) string {
 	lines := rows(s)
 	var reach []string
@@ -25,7 +25,7 @@ func answer(s *summary.Run) string {
 	}
 	commands := commandTexts(lines)
 	if len(reach) == 0 && len(commands) > 0 {
-		return strings.Join(commands, "; ") + "." // which begins with the name of a job, as it is written
+		return strings.Join(commands, "; ") + "." // it begins with the name of a job, whose case is kept
 	}
 	reach = append(reach, commands...)
 	if len(reach) == 0 && slices.ContainsFunc(s.Cells, summary.Cell.NamesMetrics) {
@@ -37,12 +37,12 @@ func answer(s *summary.Run) string {
 	return prose.Capital(strings.Join(reach, "; ")) + "."
 }
 
-// bestText names the highest IOPS and the highest bandwidth of a direction and the jobs that reached them.
+// bestText returns the highest IOPS and the highest bandwidth of a direction and the jobs that reached them.
 func bestText(lines []row, direction string) string {
 	fastest, rate := highest(lines, direction, func(r row) *summary.Metric { return r.iops })
 	widest, bandwidth := highest(lines, direction, func(r row) *summary.Metric { return r.bandwidth })
 	var words []string
-	of := "" // where the rate comes from
+	of := "" // the source of the rate
 	if rate != nil {
 		of = " (" + fastest.name + ")"
 		words = append(words, shown(rate)+" IOPS"+of)
@@ -59,8 +59,8 @@ func bestText(lines []row, direction string) string {
 	return "reach " + prose.List(words)
 }
 
-// highest finds the row of a direction with the highest center of a metric, the lowest where that is better; the metric
-// is nil when no row has it.
+// highest finds the row of a direction with the best center of a metric, the lowest if lower is better; the metric is
+// nil if no row has it.
 func highest(lines []row, direction string, metric func(row) *summary.Metric) (best row, most *summary.Metric) {
 	for _, r := range lines {
 		m := metric(r)
@@ -72,7 +72,7 @@ func highest(lines []row, direction string, metric func(row) *summary.Metric) (b
 	return best, most
 }
 
-// singleText says how long one small request takes when nothing else is under way: the number that most programs wait
+// singleText returns how long one small request takes when nothing else is running: the number that most programs wait
 // for.
 func singleText(lines []row) string {
 	var found []string
@@ -86,7 +86,7 @@ func singleText(lines []row) string {
 	return prose.Capital(strings.Join(found, "; ")) + "."
 }
 
-// flushText says how long a flush takes where a load of synced writes is that rather than writes: the number that a
+// flushText returns how long a flush takes if a load of synced writes mostly measures flushes: the number that a
 // database waits for.
 func flushText(lines []row) string {
 	r, share, found := flushRow(lines)
@@ -105,7 +105,8 @@ func flushText(lines []row) string {
 		unit.Percent(share), r.name, shown(r.cell.Metric(lab.Latency(lab.Write, "mean"))))
 }
 
-// flushRow is the row of the flushes of the first load that waits for them most of its time, and their share of it.
+// flushRow returns the row of the flushes of the first load that waits for them most of its time, and their share of
+// it.
 func flushRow(lines []row) (of row, share float64, found bool) {
 	for _, r := range lines {
 		share, known := lab.FlushShare(r.cell.Params, func(metric string) (float64, bool) {
@@ -122,7 +123,7 @@ func flushRow(lines []row) (of row, share float64, found bool) {
 	return row{}, 0, false
 }
 
-// singles are the rows that say how long one small request takes: the first of reads and the first of writes.
+// singles returns the rows with the time of one small request: the first of reads and the first of writes.
 func singles(lines []row) []row {
 	var found []row
 	for _, r := range lines {
@@ -138,7 +139,7 @@ func singles(lines []row) []row {
 	return found
 }
 
-// trust says how much of it is in doubt, and whether the run is whole. Notes put nothing in doubt.
+// trust describes how many numbers are in doubt, and whether the run is complete. Notes put nothing in doubt.
 func (r runText) trust() string {
 	warned, empty, measured, planned := 0, 0, 0, 0
 	for _, c := range r.Cells {
@@ -194,7 +195,7 @@ func (r runText) trust() string {
 	return strings.Join(parts, " ")
 }
 
-// title names the run: what it is called, what was run and on what.
+// title names the run: its label, what was run and on what.
 func title(s *summary.Run) string {
 	text := s.Suite
 	if text == "" {
@@ -211,7 +212,7 @@ func title(s *summary.Run) string {
 	return text
 }
 
-// between are the ends of a network: "from local to ssh://db1 at 10.0.0.7", "from local to ssh://db1, 8 pairs".
+// between returns the ends of a network: "from local to ssh://db1 at 10.0.0.7", "from local to ssh://db1, 8 pairs".
 func between(s *summary.Run) string {
 	name := func(role string) string {
 		for _, t := range s.Targets {
@@ -234,7 +235,7 @@ func between(s *summary.Run) string {
 	return text + ", " + prose.Count(len(s.Network), "pair")
 }
 
-// places are where the loads went: the device or directory, with the target where it is another machine.
+// places returns where the loads went: the device or directory, with the target if it is another machine.
 func places(s *summary.Run) string {
 	var names []string
 	for _, t := range s.Targets {

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// warnings are those of the run, of which a terminal shows the first few in a line each.
+// warnings returns the warnings of the run, of which a terminal shows the first few in a line each.
 func (r runText) warnings() document.Warnings {
 	w := document.Warnings{Brief: report.MaxMarks, Notes: r.notes}
 	for i, b := range report.WarningBlocks(r.marks) {
@@ -28,7 +28,7 @@ func (r runText) warnings() document.Warnings {
 	return w
 }
 
-// briefText is what was seen, where the cells agree on it; else what the figures of each cell have in common.
+// briefText returns the common text of the cells; if they differ, what their figures have in common.
 func (r runText) briefText(m report.Mark) string {
 	if title := report.CheckTitle(m.Code); len(m.Texts) > 1 && title != "" {
 		return title
@@ -57,9 +57,9 @@ func (r runText) briefAbout(m report.Mark) string {
 	return strconv.Itoa(len(about)) + " of " + strconv.Itoa(len(r.Cells))
 }
 
-// doubts says whether some warnings of a cell, or with no ID of the run, have a code, or any, and are a reason to
-// distrust what the table shows. That is not so of results that are kept on the disk under test, as they must be on a
-// machine with one disk, and of percentiles that stand nowhere.
+// doubts reports whether some warnings of a cell, or of the run if the ID is empty, have a code, or any, and are a
+// reason to distrust the table. Exceptions are results that are kept on the disk under test, which a machine with one
+// disk can't avoid, and percentiles that are not shown.
 func (r runText) doubts(cell string, all []lab.RepeatedWarning, code string) bool {
 	return slices.ContainsFunc(all, func(w lab.RepeatedWarning) bool {
 		switch {
@@ -72,12 +72,12 @@ func (r runText) doubts(cell string, all []lab.RepeatedWarning, code string) boo
 	})
 }
 
-// warns says whether a run as a whole has a warning.
+// warns reports whether a run as a whole has a warning.
 func warns(s *summary.Run, code string) bool {
 	return slices.ContainsFunc(s.Warnings, func(w lab.RepeatedWarning) bool { return w.Code == code })
 }
 
-// rankMarks numbers the warnings in the order of their importance: what is only a note is last.
+// rankMarks numbers the warnings in the order of their importance; notes are last.
 func (r *runText) rankMarks() {
 	r.marks, r.shown = marks(r.Run), shownMetrics(r.rows)
 	weights, ranks := validity.Weights(), map[string][3]int{}
@@ -88,7 +88,7 @@ func (r *runText) rankMarks() {
 			r.notes, rank[0] = append(r.notes, m.Code), noteRank
 		}
 		if weight := weights[m.Code]; weight == validity.Widens || weight == validity.Note {
-			rank[0]++ // what repetitions differ by stands beside each number
+			rank[0]++ // the spread of repetitions is next to each number
 		}
 		if warns(r.Run, m.Code) {
 			rank[1] = 0
@@ -104,10 +104,10 @@ func (r *runText) rankMarks() {
 	}
 }
 
-// noteRank is beyond the rank of all warnings.
+// noteRank is larger than the rank of any warning.
 const noteRank = 10
 
-// shownMetrics are the metrics of each cell, by its ID, that the table shows.
+// shownMetrics returns the metrics of each cell that the table shows, by the cell's ID.
 func shownMetrics(lines []row) map[string][]string {
 	shown := map[string][]string{}
 	for _, n := range tableNumbers(lines) {
@@ -120,8 +120,8 @@ func shownMetrics(lines []row) map[string][]string {
 	return shown
 }
 
-// rank is 0 for a warning that taints a number of the answer, or is why a row has none; 2 for one that taints another
-// number of the table; 4 for the others.
+// rank returns 0 for a warning that taints a number of the answer, or is the reason why a row has none; 2 for one that
+// taints another number of the table; 4 for the others.
 func (r runText) rank(code string) int {
 	tainted := func(c *summary.Cell, names []string) bool {
 		return slices.ContainsFunc(slices.Concat(r.Warnings, c.Warnings), func(w lab.RepeatedWarning) bool {
@@ -158,7 +158,7 @@ type cellMetric struct {
 	metric string
 }
 
-// answerMetrics are the numbers that the answer names.
+// answerMetrics returns the numbers that the answer names.
 func answerMetrics(lines []row) []cellMetric {
 	var found []cellMetric
 	for _, direction := range lab.Directions() {
@@ -186,8 +186,8 @@ func answerMetrics(lines []row) []cellMetric {
 	return found
 }
 
-// answerSigns are those of what taints some number of the answer, or the whole run: at its end, where they part no
-// words.
+// answerSigns returns the signs of warnings that taint some number of the answer, or the whole run. They are at the end
+// of the answer, where they do not separate words.
 func (r runText) answerSigns() string {
 	answered := answerMetrics(r.rows)
 	var signs []string

@@ -79,7 +79,7 @@ func TestTheMostImportantWarningsComeFirst(t *testing.T) {
 	}
 }
 
-// What an event did stands below the table.
+// The effect of an event is shown below the table.
 func TestWarningsOfEventsTaintWhatIsShown(t *testing.T) {
 	ofCells := map[string][]lab.Warning{"slow": {warning("core-full"), warning("event-failed", "event.*")}}
 	s := warned(nil, ofCells)
@@ -96,7 +96,8 @@ func firstMark(s *summary.Run) string {
 	return newRunText(s, report.Options{}).marks[0].Code
 }
 
-// What a machine with one disk can't avoid, and percentiles that stand nowhere, are counted and mark no row.
+// Warnings that a machine with one disk can't avoid, and those about percentiles that are not shown, are counted and
+// mark no row.
 func TestNotesAreNoWarnings(t *testing.T) {
 	unseen := warning("few-operations", "read.latency.p99.99")
 	s := warned([]string{"store-on-device"}, map[string][]lab.Warning{"fast": {unseen}})
@@ -125,7 +126,7 @@ func TestNotesAreNoWarnings(t *testing.T) {
 	}
 }
 
-// One line a code, three at most, the others by their signs; a row has all of its signs.
+// One line for each code, three at most, the others by their signs; a row has all of its signs.
 func TestWarningsAreFewAndMarksAreConsistent(t *testing.T) {
 	codes := []string{"cpu-steal", "drifting", "stalls", "short-run", "warming-up"}
 	var all []lab.Warning

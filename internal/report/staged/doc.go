@@ -1,3 +1,3 @@
-// Package staged makes documents of what was measured part by part: the rungs of a ladder, the layers of storage, the
-// stages of a run, the hours of a soak, and loads alone and together.
+// Package staged makes documents about measurements in parts: the rungs of a ladder, the layers of storage, the stages
+// of a run, the hours of a soak, and loads alone and together.
 package staged

@@ -12,7 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Interference says who takes from whom, what each keeps of what it does alone, and what they do together.
+// Interference builds the document about interference: which load slows which, the share of its lone rate that each
+// keeps, and the joint rates.
 func Interference(d interference.Document, o report.Options) document.Document {
 	all := interferenceMarks(&d)
 	var names []string
@@ -55,14 +56,15 @@ func groupNames(d *interference.Document, groups []int) string {
 	return strings.Join(list, ", ")
 }
 
-// keptTable has a row for each group, and a column for each that it was loaded beside.
+// keptTable has a row for each group, and a column for each group that was loaded at the same time.
 func keptTable(d *interference.Document, all []report.Mark) []document.Block {
 	const title = "What each keeps of what it does alone"
 	t := document.Table{Name: title, Columns: []document.Column{{Title: "load", Kind: document.Words},
 		{Title: "alone", Kind: document.Number}}}
 	columns := withColumns(d)
 	for i, c := range columns {
-		// Where there is no room intervals go first, then the others one by one; what is beside all of them stays.
+		// If there is no room, intervals are dropped first, then the other columns one by one; the last column, with
+		// all others, stays.
 		column := document.Column{Title: c.title, Kind: document.Number, Drop: 1 + i, DropInterval: 1 + len(columns) +
 			i}
 		if i == len(columns)-1 {
@@ -92,14 +94,14 @@ func keptTable(d *interference.Document, all []report.Mark) []document.Block {
 	return []document.Block{document.Heading{Text: title}, t}
 }
 
-// withColumn is a column of the table of what is kept.
+// withColumn is a column of the table of kept shares.
 type withColumn struct {
 	title string
-	// with is the combination in which a group is measured beside what the column stands for; -1 for none.
+	// with returns the combination in which a group is measured together with the column's groups; -1 for none.
 	with func(group int) int
 }
 
-// withColumns are the columns: each group, and all others where there are more than one.
+// withColumns returns the columns: each group, and all others together if there are more than one.
 func withColumns(d *interference.Document) []withColumn {
 	var list []withColumn
 	find := func(groups []int) int {
@@ -147,7 +149,7 @@ func rateCell(r interference.Rate) document.Cell {
 	return document.Cell{Text: unit.Bitrate(*r.Value), Value: r.Value, Lo: r.Lo, Hi: r.Hi, Unit: "bit/s"}
 }
 
-// keptCell is a share, and its interval where that says anything.
+// keptCell returns a share and its interval.
 func keptCell(k interference.Kept) document.Cell {
 	if k.Value == nil {
 		return document.Cell{Text: document.Absent}
@@ -159,7 +161,7 @@ func keptCell(k interference.Kept) document.Cell {
 	return c
 }
 
-// interferenceReading says how to read the tables.
+// interferenceReading explains the tables.
 func interferenceReading(d *interference.Document) string {
 	return fmt.Sprintf("Kept is the rate together with others, as a share of the rate alone in the same pass. A load "+
 		"that loses is more than %g%% slower; all %s of %d passes hold together with %s. Rates are those of the "+

@@ -13,7 +13,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Ladder says which rung falls short first, has a table of all rungs for each load, and what weakens it.
+// Ladder builds the document about a ladder: the first rung that falls short, a table of all rungs for each load, and
+// the warnings.
 func Ladder(d ladder.Document, o report.Options) document.Document {
 	all := ladderMarks(&d)
 	top := d.Rungs[len(d.Rungs)-1].Name
@@ -49,7 +50,7 @@ func Ladder(d ladder.Document, o report.Options) document.Document {
 	return out
 }
 
-// elsewhereLines say which rungs were not measured on this machine.
+// elsewhereLines names the rungs that were not measured on this machine.
 func elsewhereLines(d *ladder.Document) []string {
 	var targets []string
 	names := map[string][]string{}
@@ -92,7 +93,7 @@ func ladderMarks(d *ladder.Document) []report.Mark {
 	return out
 }
 
-// taintsShown says whether a warning is about a number that the tables show, or about a run as a whole.
+// taintsShown reports whether a warning is about a number in the tables, or about a whole run.
 func taintsShown(d *ladder.Document, w ladder.RungWarning) bool {
 	if w.Cell == "" {
 		return true
@@ -102,7 +103,7 @@ func taintsShown(d *ladder.Document, w ladder.RungWarning) bool {
 	})
 }
 
-// answerCodes are the warnings on the numbers that the answer rests on.
+// answerCodes returns the warnings about the numbers on which the answer is based.
 func answerCodes(d *ladder.Document) []string {
 	if d.Answer.Rung == nil {
 		return nil
@@ -123,7 +124,7 @@ func answerCodes(d *ladder.Document) []string {
 	return codes
 }
 
-// verdictWord says a verdict in a table, of a guest's disk with what it is due to.
+// verdictWord returns a verdict for a table, with the cause in the case of a guest's disk.
 func verdictWord(r *ladder.Rung, c *ladder.Cell) string {
 	switch c.Verdict {
 	case ladder.AtCeiling:
@@ -204,7 +205,7 @@ func ladderTable(d *ladder.Document, load int, all []report.Mark) []document.Blo
 	return []document.Block{document.Heading{Text: prose.Join(title, report.Signs(all, shared))}, t}
 }
 
-// rungTitle is a rung with what it is, where its name does not say so.
+// rungTitle returns a rung's name with its kind, unless the name implies it.
 func rungTitle(r *ladder.Rung) string {
 	if r.Kind == ladder.Files || r.Kind == ladder.Memory {
 		return fmt.Sprintf("%s (%s)", r.Name, r.Filesystem)
@@ -215,13 +216,13 @@ func rungTitle(r *ladder.Rung) string {
 	return r.Name
 }
 
-// sharedMarks are the codes that taint a load on all rungs that lie on storage: they stand once above the table.
+// sharedMarks returns the codes that taint a load on all rungs with storage: they are listed once above the table.
 func sharedMarks(d *ladder.Document, load int) []string {
 	var codes []string
 	counted := false
 	for _, r := range d.Rungs {
 		if r.Kind == ladder.Memory || r.Kind == ladder.Null {
-			continue // they have no warnings
+			continue // these have no warnings
 		}
 		if c := r.Cells[load]; !counted {
 			codes, counted = slices.Clone(c.Warnings), true
@@ -232,7 +233,7 @@ func sharedMarks(d *ladder.Document, load int) []string {
 	return codes
 }
 
-// ladderReading says how to read the table.
+// ladderReading explains the table.
 func ladderReading(d *ladder.Document) string {
 	promised := "of drives their equals, of several together the sum of each alone, of what lies over them the rung " +
 		"below with as many jobs"
@@ -259,7 +260,7 @@ func ladderReading(d *ladder.Document) string {
 	return text
 }
 
-// suspectsOf is what doctor finds at the ends of a network that falls short.
+// suspectsOf lists what doctor finds on the ends of a network that falls short.
 func suspectsOf(d *ladder.Document) []document.Block {
 	var list document.List
 	for _, c := range d.Suspects {
@@ -281,7 +282,7 @@ func suspectsOf(d *ladder.Document) []document.Block {
 	return []document.Block{document.Heading{Text: "What is known of the machines that may be why"}, list}
 }
 
-// tuningRuns is what other ladders of the same ports reached.
+// tuningRuns shows the results of other ladders of the same ports.
 func tuningRuns(d *ladder.Document) []document.Block {
 	if len(d.TuningRuns) == 0 {
 		return nil
@@ -302,7 +303,7 @@ func tuningRuns(d *ladder.Document) []document.Block {
 		document.Sentence{Role: document.Answer, Text: bestTuningRun(d)}}
 }
 
-// bestTuningRun names the best of what was tried, and of what is allowed.
+// bestTuningRun names the best of all tuning runs, and the best of the permitted ones.
 func bestTuningRun(d *ladder.Document) string {
 	kept, any := ladder.Best(d.TuningRuns)
 	name := func(i int) string { return prose.Join(d.TuningRuns[i].Label, unit.Bitrate(d.TuningRuns[i].After)) }

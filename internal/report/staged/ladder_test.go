@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// sharedLink is a ladder of four drives behind a link that carries less than the four of them.
+// sharedLink is a ladder of four drives behind a link that is slower than all four together.
 func sharedLink() ladder.Document {
 	disks := []string{"nvme0n1", "nvme1n1", "nvme2n1", "nvme3n1"}
 	steps := []ladder.Step{{Rung: ladder.Rung{Name: "/dev/shm", Filesystem: "tmpfs", Kind: ladder.Memory,
@@ -85,7 +85,7 @@ func TestALadderIsTold(t *testing.T) {
 	}
 }
 
-// throughGuest is a file system, and two disks of a guest over it: one that lacks something by virtio, one that does
+// throughGuest is a file system, and two disks of a guest above it: one that is slow because of virtio, and one that is
 // not.
 func throughGuest() ladder.Document {
 	places := []ladder.Rung{{Name: "/srv", Filesystem: "ext4", Kind: ladder.Files, Places: []string{"/srv"}, Run: "FS"}}
@@ -122,7 +122,7 @@ func throughGuest() ladder.Document {
 		ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: 6})
 }
 
-// A warning about the run as a whole is said of no rung.
+// A warning about the whole run names no rung.
 func TestAWarningAboutAWholeLadderIsSaidOfNoRung(t *testing.T) {
 	d := sharedLink()
 	d.Warnings = append(d.Warnings, ladder.RungWarning{Rung: ladder.WholeRun,
@@ -136,7 +136,7 @@ func TestAWarningAboutAWholeLadderIsSaidOfNoRung(t *testing.T) {
 	}
 }
 
-// The rungs of a guest are told apart from the host's, each load has its cause, and nothing is said twice.
+// The rungs of a guest are distinguished from the host's, each load has its cause, and nothing is repeated.
 func TestALadderThroughAGuestIsTold(t *testing.T) {
 	for _, width := range []int{80, 160} {
 		var b strings.Builder

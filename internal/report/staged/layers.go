@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Layers says what each layer adds: the answer, a table for each number of each job, whether the parts add up,
-// and what weakens it.
+// Layers builds the document about the cost of each layer: the answer, a table for each number of each job, whether the
+// parts add up, and the warnings.
 func Layers(d layers.Document, o report.Options) document.Document {
 	all := layersMarks(&d)
 	bottom, top := d.Layers[0].Name, d.Layers[len(d.Layers)-1].Name
@@ -42,13 +42,13 @@ func Layers(d layers.Document, o report.Options) document.Document {
 	return out
 }
 
-// savedAs says where the run is kept of which one was the first arm.
+// savedAs names the saved run, given the first arm's name.
 func savedAs(first string, o report.Options) []document.Block {
 	whole, _ := lab.CutArm(first)
 	return report.SavedAs(cmp.Or(whole, first), o)
 }
 
-// layersHeadline is the answer for one operation at a time, or where no such load was run, what was measured.
+// layersHeadline is the answer for one operation at a time. If no such load was run, it describes what was measured.
 func layersHeadline(d layers.Document, all []report.Mark) string {
 	bottom, top := d.Layers[0].Name, d.Layers[len(d.Layers)-1].Name
 	plainly := fmt.Sprintf("what the %d layers from %s to %s add", len(d.Layers), bottom, top)
@@ -89,7 +89,7 @@ func layersHeadline(d layers.Document, all []report.Mark) string {
 	return plainly
 }
 
-// betweenText says what is between bottom and top: what layers add, where they lie on each other.
+// betweenText describes the difference between bottom and top: the cost of the layers, if they are stacked.
 func betweenText(d layers.Document, total string, clear bool) string {
 	bottom, top := d.Layers[0].Name, d.Layers[len(d.Layers)-1].Name
 	switch {
@@ -126,7 +126,7 @@ func layersMarks(d *layers.Document) []report.Mark {
 	return out
 }
 
-// sharedCodes are those of the warnings that taint the numbers of all layers: they stand once above the table.
+// sharedCodes returns the codes of warnings that taint the numbers of all layers: they are listed once above the table.
 func sharedCodes(steps []layers.Step) []string {
 	return slices.DeleteFunc(slices.Clone(steps[0].Warnings), func(code string) bool {
 		return slices.ContainsFunc(steps, func(s layers.Step) bool { return !slices.Contains(s.Warnings, code) })
@@ -182,7 +182,7 @@ func layersTable(d layers.Document, steps []layers.Step, all []report.Mark) []do
 	return []document.Block{document.Heading{Text: prose.Join(title, report.Signs(all, shared))}, t}
 }
 
-// difference prints a number with its sign.
+// difference formats a number with its sign.
 func difference(u lab.Unit, v float64) string {
 	if v < 0 {
 		return "-" + unit.Value(u, -v)
@@ -190,7 +190,7 @@ func difference(u lab.Unit, v float64) string {
 	return "+" + unit.Value(u, v)
 }
 
-// sumText says whether the parts add up.
+// sumText describes whether the parts add up.
 func sumText(s layers.Sum) string {
 	text := fmt.Sprintf("%s, %s: the parts add up to %s of %s", s.Title, report.MetricName(s.Metric),
 		difference(lab.Seconds, s.Parts.Value), difference(lab.Seconds, s.Whole.Value))

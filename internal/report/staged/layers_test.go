@@ -55,7 +55,7 @@ func TestLayersAreTold(t *testing.T) {
 	}
 }
 
-// What weakens a number stands beside it, in the answer as well, and is explained once below.
+// A number's warnings are marked next to it, also in the answer, and explained once below.
 func TestWarningsOfLayersAreMarked(t *testing.T) {
 	stack := []layers.Layer{{Name: "/dev/loop0", Run: "A"}, {Name: "/srv", Run: "B"}}
 	cell := layers.Cell{Title: "randread 4k q1",

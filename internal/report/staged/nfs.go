@@ -10,18 +10,18 @@ import (
 	"github.com/headroom/headroom/internal/stages"
 )
 
-// FastestMount is the stage on a mount of headroom's own that was the fastest in most of the loads that several stages
-// have, and what it takes to have it after a boot.
+// FastestMount is the stage on one of headroom's own mounts that was the fastest in most of the loads that several
+// stages share, and the files that make the mount permanent.
 type FastestMount struct {
-	// Stage is empty where no stage is ahead.
+	// Stage is empty if no stage is ahead.
 	Stage string
-	// Won is in how many of how many Loads it was the fastest of how many Mounts.
+	// Won is the number of Loads in which it was the fastest of Mounts.
 	Won, Loads, Mounts int
 	Files              []mount.ConfigFile
 }
 
-// NFS is the stages of an NFS server, and how to have the fastest mount for good: for others, who are not told by which
-// addresses it is mounted, there is nothing to paste.
+// NFS builds the document about the stages of an NFS server, with the files that make the fastest mount permanent.
+// Without serial numbers these are left out, because they contain the server's addresses.
 func NFS(d stages.Document, best FastestMount, o report.Options) document.Document {
 	out := Stages(d, o)
 	if best.Stage == "" || !o.Serials {

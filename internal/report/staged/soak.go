@@ -14,7 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Soak says whether a load keeps its rate for hours, when it changed, and what it is in the end.
+// Soak builds the document about a soak: whether the load keeps its rate for hours, when it changed, and the final
+// rate.
 func Soak(d soak.Document, o report.Options) document.Document {
 	where := d.Job + " on " + d.Place.Path
 	if name := (lab.RunTarget{Target: d.Target}).Remote(); name != "" {
@@ -47,7 +48,7 @@ func Soak(d soak.Document, o report.Options) document.Document {
 	return out
 }
 
-// soakSubject is what was measured, and for how long.
+// soakSubject describes what was measured, and for how long.
 func soakSubject(d *soak.Document, where string) string {
 	text := fmt.Sprintf("%s, %s of %s", where, prose.Count(d.Planned, "round"), secondsText(d.Seconds))
 	if d.Failed > 0 {
@@ -60,7 +61,7 @@ func secondsText(seconds float64) string {
 	return unit.Duration(time.Duration(seconds * float64(time.Second)))
 }
 
-// soakAnswer is the verdict on a metric in a sentence.
+// soakAnswer returns the verdict on a metric in a sentence.
 func soakAnswer(m *soak.Metric) string {
 	name := report.MetricName(m.Name)
 	lasting := "not steady in the end"
@@ -87,7 +88,7 @@ func soakAnswer(m *soak.Metric) string {
 	return text
 }
 
-// soakChangeText is a change with its interval.
+// soakChangeText returns a change with its interval.
 func soakChangeText(c soak.Change) string {
 	cell := soakChange(&c)
 	return strings.TrimSpace(cell.Text + " " + cell.Interval)
@@ -104,7 +105,7 @@ func soakChange(c *soak.Change) document.Cell {
 	return cell
 }
 
-// soakPlots are the rounds over time.
+// soakPlots shows the rounds over time.
 func soakPlots(d *soak.Document) document.Plots {
 	plots := document.Plots{Reading: "A point is a round. The thick lines are the levels between steps. The scales " +
 		"begin at zero."}
@@ -130,7 +131,7 @@ func soakPlots(d *soak.Document) document.Plots {
 	return plots
 }
 
-// soakLevels are what a metric was at between its steps.
+// soakLevels returns the levels of a metric between its steps.
 func soakLevels(m *soak.Metric) (levels []document.Level) {
 	for i, step := range m.Steps {
 		from := 0.0
@@ -179,7 +180,7 @@ func soakTable(d *soak.Document, all []report.Mark) document.Table {
 	return t
 }
 
-// soakTone is whether a verdict is good or bad news.
+// soakTone reports whether a verdict is good or bad news.
 func soakTone(m *soak.Metric) document.Tone {
 	switch {
 	case m.Verdict == soak.Falls && m.Better == lab.Higher, m.Verdict == soak.Rises && m.Better == lab.Lower:
@@ -197,7 +198,7 @@ func soakFigure(m *soak.Metric, v *float64) document.Cell {
 	return document.Cell{Text: unit.Value(m.Unit, *v), Value: v, Unit: string(m.Unit)}
 }
 
-// soakSteps has a row for each proved change on the way.
+// soakSteps has a row for each proved change during the soak.
 func soakSteps(d *soak.Document) document.Table {
 	t := document.Table{Name: "Steps on the way", Columns: []document.Column{
 		{Title: "metric", Kind: document.Words}, {Title: "after", Kind: document.Number},
@@ -215,7 +216,7 @@ func soakSteps(d *soak.Document) document.Table {
 	return t
 }
 
-// soakReading says how to read the result.
+// soakReading explains the result.
 func soakReading(d *soak.Document) string {
 	return fmt.Sprintf("The first quarter of the rounds is compared with the last; a change within %g%% counts as "+
 		"none, and all verdicts hold together with %s. Steps are proved changes of more than that from one round to "+

@@ -39,7 +39,7 @@ func fullCache() soak.Document {
 	})
 }
 
-// oddSoak has little of everything, and a long name.
+// oddSoak has unusual values, and a long name.
 func oddSoak() soak.Document {
 	d := soaked(3, func(int) float64 { return 0 }, func(i int) float64 { return math.Pow(1000, float64(i)) })
 	d.Job = strings.Repeat("name", 50)

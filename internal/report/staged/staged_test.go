@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
-// stackedLayers are a disk, encryption over it, and a file system over that, where memory answered some reads.
+// stackedLayers is a disk, with encryption and a file system above, where memory answered some reads.
 func stackedLayers() layers.Document {
 	stack := []layers.Layer{{Name: "/dev/disk/by-id/nvme-SERIAL-1", Run: "A"}, {Name: "/dev/mapper/crypt", Run: "B"},
 		{Name: "/srv", Run: "C"}}
@@ -35,7 +35,7 @@ func stackedLayers() layers.Document {
 		[]string{"2 cells that write were left out"})
 }
 
-// sharedCeiling are three loads of which two share a link.
+// sharedCeiling is three loads, of which two share a link.
 func sharedCeiling() interference.Document {
 	groups := []interference.Group{{Name: "application", Kind: "network", Over: []string{"10.0.1.1"}},
 		{Name: "backup", Kind: "network", Over: []string{"10.0.2.1"}},
@@ -66,7 +66,7 @@ func fastestOfTwo() FastestMount {
 	return FastestMount{Stage: "TCP multipath", Won: 1, Loads: 2, Mounts: 2, Files: m.ConfigFiles(false)}
 }
 
-// Others, who are not told by which addresses a mount was made, have nothing to paste.
+// Readers who must not see the addresses of a mount get no configuration to paste.
 func TestMountsForOthers(t *testing.T) {
 	for _, b := range NFS(oddStages(), fastestOfTwo(), report.Options{}).Blocks {
 		if _, pasted := b.(document.Entries); pasted {
@@ -97,7 +97,7 @@ func TestStagedInEveryFormat(t *testing.T) {
 	}
 }
 
-// stagedPages are documents with pictures, usual and odd.
+// stagedPages are documents with pictures, usual and unusual.
 func stagedPages(t *testing.T) map[string]document.Document {
 	return map[string]document.Document{
 		"stages":     Stages(asPublished(t), report.Options{}),
@@ -105,10 +105,10 @@ func stagedPages(t *testing.T) map[string]document.Document {
 	}
 }
 
-// Pages of usual and odd results have pictures that stay in their frames.
+// Pictures of usual and unusual results stay within their frames.
 func TestStagedPictures(t *testing.T) { rendertest.CheckPictures(t, stagedPages(t)) }
 
-// A document for others has no serial number in any block.
+// A document without serial numbers has none in any block.
 func TestDocumentsForOthersHaveNoSerials(t *testing.T) {
 	run := lab.Run{Targets: []lab.RunTarget{
 		{Facts: []lab.Fact{{Key: "disk.serial", About: "nvme0n1", Value: "SERIAL-1"}}}}}

@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/stages"
 )
 
-// Stages says what weakens the table of a run with stages in a line, has that table with the shares of other
-// stages, the sentences of what was found, and how published tables agree.
+// Stages builds the document about a run with stages: its faults in one line, the table with the shares of other
+// stages, the findings in sentences, and how published tables agree.
 func Stages(d stages.Document, o report.Options) document.Document {
 	all := stagesMarks(&d)
 	id := o.ID(d.Run)
@@ -45,7 +45,7 @@ func Stages(d stages.Document, o report.Options) document.Document {
 	return out
 }
 
-// stagesWarnings are all sentences of what is wrong with these tables, and the first few of other warnings.
+// stagesWarnings returns all warnings about these tables, and the first few of the others.
 func stagesWarnings(all []report.Mark) []document.Block {
 	ours := []string{"unlike-pair", "label-differs", "published-differs", "at-one-of-several", "above-ceiling",
 		"samples-above-ceiling", "maxima-above-ceiling", "writes-by-cache"}
@@ -68,11 +68,11 @@ func stagesWarnings(all []report.Mark) []document.Block {
 	return blocks
 }
 
-// stagesTable has the rows below what was run in them, apart from loads that are not set against them.
+// stagesTable has a row for each stage of a load. Loads that are not compared are kept apart.
 func stagesTable(d *stages.Document, all []report.Mark) document.Table {
 	shared := stagesShared(d)
-	// Where there is no room the figures go that can be worked out of the bytes, then intervals; the shares stay as
-	// long as they can.
+	// If there is no room, figures that follow from the bytes are dropped first, then intervals; the shares are kept as
+	// long as possible.
 	const gigaGoes, iopsGoes, intervalsGo = 1000, 999, 500
 	t := document.Table{Name: "stages", Columns: []document.Column{
 		{Title: "stage", Kind: document.Words},
@@ -107,7 +107,7 @@ func stagesTable(d *stages.Document, all []report.Mark) document.Table {
 	return t
 }
 
-// stagesOf are the stages that others are compared with.
+// stagesOf returns the stages that others are compared with.
 func stagesOf(d *stages.Document) []string {
 	var of []string
 	for _, a := range d.Against {
@@ -126,7 +126,7 @@ func stageCell(text string, value float64, u lab.Unit) document.Cell {
 	return c
 }
 
-// shareCell is a row's share of a stage; one of a load that is not alike is in brackets.
+// shareCell returns a row's share of a stage; in brackets if the loads are not alike.
 func shareCell(r *stages.Row, of string) document.Cell {
 	for i := range r.Efficiency {
 		e := &r.Efficiency[i]
@@ -145,8 +145,8 @@ func shareCell(r *stages.Row, of string) document.Cell {
 	return document.Cell{}
 }
 
-// publishedTable says how a published table agrees, row by row: what ran, and which figures are not those that were
-// measured.
+// publishedTable shows row by row how a published table agrees: the load, and the figures that differ from the measured
+// ones.
 func publishedTable(d *stages.Document, number int, all []report.Mark) []document.Block {
 	p := d.Published[number]
 	title := "published"

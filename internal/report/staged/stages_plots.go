@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// stagesPlots have a bar for each stage, one picture a load.
+// stagesPlots returns one picture for each load, with a bar for each stage.
 func stagesPlots(d *stages.Document) document.Plots {
 	var plots document.Plots
 	for from := 0; from < len(d.Rows); {
@@ -29,7 +29,7 @@ func stagesPlots(d *stages.Document) document.Plots {
 	return plots
 }
 
-// stagesPlot is one load in its stages, by bits a second, or by operations where bytes are not known of all.
+// stagesPlot shows one load in its stages, in bits a second, or in operations if bytes are not known for all stages.
 func stagesPlot(d *stages.Document, rows []stages.Row) document.Plot {
 	u, quantity := lab.BitsPerSecond, "bandwidth"
 	value := func(r stages.Row) float64 { return 8 * r.Bandwidth }
@@ -60,7 +60,7 @@ func stagesPlot(d *stages.Document, rows []stages.Row) document.Plot {
 	p.Title, p.Series = strings.Join(loads, "; "), []document.Series{s}
 	for i, r := range rows {
 		at := slices.IndexFunc(d.Stages, func(s stages.Stage) bool { return s.Name == r.Stage })
-		const near = 3 // times the fastest, beyond which bars were all short
+		const near = 3 // times the fastest; with a more distant ceiling all bars would be short
 		if u != lab.BitsPerSecond || at < 0 || !(d.Stages[at].Rate > 0) || 8*d.Stages[at].Rate > near*most {
 			continue
 		}

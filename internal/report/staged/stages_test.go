@@ -20,7 +20,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
-// nowhere takes the raw files of an import, and keeps its repetitions.
+// nowhere discards the raw files of an import, and keeps its repetitions.
 type nowhere struct{ repetitions []lab.Repetition }
 
 func (*nowhere) Raw(string, []byte) error { return nil }
@@ -30,7 +30,7 @@ func (n *nowhere) Repetition(r lab.Repetition) error {
 	return nil
 }
 
-// stagesOfTheReport are those of the NFS over RDMA report, as its own tables set them beside each other.
+// stagesOfTheReport returns the stages of the NFS over RDMA report, compared as in its own tables.
 func stagesOfTheReport(t *testing.T, o stages.Options) stages.Document {
 	t.Helper()
 	sink := &nowhere{}
@@ -56,8 +56,7 @@ func stagesOfTheReport(t *testing.T, o stages.Options) stages.Document {
 	return d
 }
 
-// asPublished are the stages of the report against each other as it has them, over its ports of QDR InfiniBand, beside
-// its own tables.
+// asPublished returns the report's stages compared as published, over its ports of QDR InfiniBand, with its own tables.
 func asPublished(t *testing.T) stages.Document {
 	t.Helper()
 	one, err := ceiling.ParseLinks("QDR")
@@ -76,8 +75,8 @@ func asPublished(t *testing.T) stages.Document {
 		Published: published})
 }
 
-// oddStages have a load that nothing was measured of, one of operations alone, one 50 times faster, one in one stage
-// only, and long names.
+// oddStages has a load without measurements, one with operations only, one 50 times faster, one in one stage only, and
+// long names.
 func oddStages() stages.Document {
 	long := strings.Repeat("a stage with a long name, ", 8)
 	share, lo, hi := 51.0, 48.0, 53.0
@@ -106,7 +105,7 @@ func writtenStages(t *testing.T, d stages.Document, width int) string {
 	return rendertest.Written(t, Stages(d, report.Options{}), "table", render.Options{Width: width})
 }
 
-// Whatever the width, no line is longer, and the share that a stage reaches is there before other figures are.
+// No line is wider than the terminal, and a stage's share is shown before other figures.
 func TestStagesFitTheTerminal(t *testing.T) {
 	d := asPublished(t)
 	for width := 60; width <= 200; width += 4 {
@@ -131,7 +130,7 @@ func TestStagesFitTheTerminal(t *testing.T) {
 	}
 }
 
-// A table whose pairs are alike has no marks but that its writes went to a cache, and says what it was not asked.
+// A table with comparable pairs has no marks except that its writes went to a cache, and lists what it was not asked.
 func TestStagesWithoutFaults(t *testing.T) {
 	d := stagesOfTheReport(t, stages.Options{Against: []stages.Against{{Stage: "rdma", Of: "two paths"}}})
 	text := writtenStages(t, d, 100)
@@ -142,7 +141,7 @@ func TestStagesWithoutFaults(t *testing.T) {
 	}
 }
 
-// Both directions of a load that has two are told apart, and a published row that can't be found is not called right.
+// The directions of a mixed load are distinguished, and a published row that can't be found does not count as right.
 func TestStagesOfMixedLoads(t *testing.T) {
 	one := 0
 	d := stages.Document{Stages: []stages.Stage{{Stage: lab.Stage{Name: "a"}}}, Rows: []stages.Row{
@@ -168,7 +167,7 @@ func TestStagesOfMixedLoads(t *testing.T) {
 	}
 }
 
-// A file for other programs has each figure once.
+// A file for programs has each figure once.
 func TestStagesInCSV(t *testing.T) {
 	var b strings.Builder
 	if err := render.CSV(&b, Stages(asPublished(t), report.Options{}), render.Options{}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/stages"
 )
 
-// stagesHeadline counts what weakens the table.
+// stagesHeadline counts the faults of the table.
 func stagesHeadline(d *stages.Document) string {
 	rows := map[string]int{}
 	for _, r := range d.Rows {
@@ -87,7 +87,7 @@ func stageLine(s stages.Stage) string {
 	return text
 }
 
-// stagesShared are the codes that all rows have.
+// stagesShared returns the codes that all rows have.
 func stagesShared(d *stages.Document) []string {
 	if len(d.Rows) == 0 {
 		return nil
@@ -97,7 +97,7 @@ func stagesShared(d *stages.Document) []string {
 	})
 }
 
-// stagesOfAll are the codes that are about every number: those that all rows have, and those of the run.
+// stagesOfAll returns the codes that apply to every number: those that all rows have, and those of the run.
 func stagesOfAll(d *stages.Document) []string {
 	codes := stagesShared(d)
 	for _, f := range d.Findings {
@@ -146,7 +146,8 @@ func publishedIn(d *stages.Document, f stages.Finding) string {
 	}
 }
 
-// sharedTail is what all sentences end with, from a semicolon on: what the figures before it mean is said once.
+// sharedTail returns the common end of all sentences, from a semicolon on: the explanation of the figures before it is
+// printed once.
 func sharedTail(texts []report.MarkedText) string {
 	for i := range texts[0].Text {
 		tail := texts[0].Text[i:]
@@ -158,7 +159,7 @@ func sharedTail(texts []report.MarkedText) string {
 	return ""
 }
 
-// stagesLoad is what was run, and which direction of it where it has both.
+// stagesLoad describes a row's load, with the direction if the load has both.
 func stagesLoad(r stages.Row) string {
 	title := r.Title
 	if !r.Named() {
@@ -170,7 +171,7 @@ func stagesLoad(r stages.Row) string {
 	return prose.Join(title, r.Direction)
 }
 
-// stagesLabels says where the names of the rows come from.
+// stagesLabels explains where the names of the rows come from.
 func stagesLabels(d *stages.Document) string {
 	if slices.ContainsFunc(d.Rows, func(r stages.Row) bool { return r.Partial }) {
 		return "Rows are labelled by what their sources state of the loads; what they don't state is not known."
@@ -205,8 +206,8 @@ func fixed(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// agreesSign is a published figure with a sign where it is not the measured one: ~ follows from the table's own
-// figures, ≠ from nothing.
+// agreesSign returns a published figure with a sign if it differs from the measured one: ~ if it follows from the
+// table's own figures, ≠ if it follows from nothing.
 func agreesSign(f stages.Figure) string {
 	switch f.Agrees {
 	case stages.Measured:
@@ -220,7 +221,7 @@ func agreesSign(f stages.Figure) string {
 	}
 }
 
-// stagePathTexts say the same of stages.
+// stagePathTexts returns sentences about the paths in stages.
 func stagePathTexts(d *stages.Document) []string {
 	var all report.PathSentences
 	for _, r := range d.Rows {
