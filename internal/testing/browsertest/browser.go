@@ -30,11 +30,11 @@ type Browser struct {
 	address string
 
 	mu sync.Mutex
-	// wrong is what pages said of errors, and what they asked of others.
+	// wrong are errors in pages, and requests of pages to other hosts.
 	wrong []string
 }
 
-// Open opens one for so long. What a page says of errors, and what it asks of anybody but the server, fails the test.
+// Open opens a browser with a time limit. An error in a page, or a request to anything but the server, fails the test.
 func Open(t *testing.T, address string, limit time.Duration) *Browser {
 	t.Helper()
 	if _, err := exec.LookPath("chromium"); err != nil {
@@ -82,7 +82,7 @@ func (b *Browser) hear(event any) {
 	}
 }
 
-// Do carries out what a reader does.
+// Do performs a reader's actions.
 func (b *Browser) Do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(b, actions...); err != nil {
@@ -90,7 +90,7 @@ func (b *Browser) Do(t *testing.T, actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Ask is what an action says of the page.
+// Ask returns the result of an action.
 func Ask[V any](t *testing.T, b *Browser, action chromedp.Action[V]) V {
 	t.Helper()
 	v, err := chromedp.Run(b, action)
@@ -113,7 +113,7 @@ func (b *Browser) Visit(t *testing.T, path string) {
 	b.Do(t, chromedp.WaitReady(chromedp.CSS("#content")))
 }
 
-// Emulate shows pages in a window of a size in pixels, to a reader who prefers dark pages or light ones.
+// Emulate sets the size of the window in pixels, and whether the reader prefers dark pages.
 func (b *Browser) Emulate(t *testing.T, width, height int64, dark bool) {
 	t.Helper()
 	scheme := "light"
@@ -133,7 +133,7 @@ func (b *Browser) WaitFor(t *testing.T, text string) {
 	b.WaitUntil(t, fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
 
-// WaitUntil waits until something is true, also of a page that is still to come.
+// WaitUntil waits until a condition is true, even in a page that is not loaded yet.
 func (b *Browser) WaitUntil(t *testing.T, condition string) {
 	t.Helper()
 	for b.Err() == nil {
@@ -145,7 +145,7 @@ func (b *Browser) WaitUntil(t *testing.T, condition string) {
 	t.Fatalf("it never came to %s", condition)
 }
 
-// At is the path at which the browser is, with its parameters.
+// At returns the current path, with its parameters.
 func (b *Browser) At(t *testing.T) string {
 	t.Helper()
 	u, err := url.Parse(Ask(t, b, chromedp.Location()))
@@ -155,7 +155,7 @@ func (b *Browser) At(t *testing.T) string {
 	return u.RequestURI()
 }
 
-// TabTo presses Tab until an element has the focus that a selector names.
+// TabTo presses Tab until the element of a selector has the focus.
 func (b *Browser) TabTo(t *testing.T, selector string) {
 	t.Helper()
 	const most = 400
@@ -168,7 +168,7 @@ func (b *Browser) TabTo(t *testing.T, selector string) {
 	t.Fatalf("Tab does not lead to %s", selector)
 }
 
-// Accessible has axe-core look for serious faults of the page, by day and by night, wide and narrow.
+// Accessible lets axe-core look for serious faults of the page, light and dark, wide and narrow.
 func (b *Browser) Accessible(t *testing.T) {
 	t.Helper()
 	for _, dark := range []bool{false, true} {

@@ -1,2 +1,2 @@
-// Package browsertest looks at pages of a server in a real browser. For tests only.
+// Package browsertest opens pages of a server in a real browser. For tests only.
 package browsertest

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
-// Shown returns what a machine shows of a factor: the level that is in effect, or what was found.
+// Shown returns what a machine shows of a factor: the level in effect, or the original value.
 type Shown func(l *Lab) string
 
 // File shows a factor by a file of a machine.
@@ -21,7 +21,7 @@ func File(machine, name string) Shown {
 	return func(l *Lab) string { return l.Machine(machine).Get(name) }
 }
 
-// Argument shows the value of a kernel argument that a machine was started with; empty for none.
+// Argument shows the value of a kernel argument of the machine's boot; empty for none.
 func Argument(machine, name string) Shown {
 	return func(l *Lab) string {
 		for _, a := range strings.Fields(l.Machine(machine).Get("/proc/cmdline")) {
@@ -33,7 +33,7 @@ func Argument(machine, name string) Shown {
 	}
 }
 
-// Mounts shows what a machine mounts of NFS, as the levels of mount:nfs are written; empty for none.
+// Mounts shows a machine's NFS mounts, in the form of levels of mount:nfs; empty for none.
 func Mounts(machine string) Shown {
 	return func(l *Lab) string {
 		var all []string
@@ -50,16 +50,16 @@ type atBegin struct {
 	shown map[string]string
 }
 
-// effects notes what the machines show of the factors when loads begin.
+// effects records what the machines show of the factors when loads begin.
 type effects struct {
 	*Lab
 	found map[string]string
 	all   []atBegin
-	// commands counts those that each machine had carried out when the last load began.
+	// commands is how many commands each machine had run when the last load began.
 	commands map[string]int
 }
 
-// watch begins to note what is shown. Other watchers of loads are called as before.
+// watch begins to record what is shown. Other watchers of loads are still called.
 func (e *effects) watch() {
 	e.found = e.shows()
 	before := e.begun
@@ -83,8 +83,8 @@ func (e *effects) shows() map[string]string {
 	return all
 }
 
-// check fails the test unless each repetition began with exactly the levels of its arm, and with what was found of what
-// the arm does not name.
+// check fails the test unless each repetition began with exactly the levels of its arm, and with the original values of
+// factors that the arm does not name.
 func (e *effects) check() {
 	e.Helper()
 	checked := 0
@@ -126,8 +126,8 @@ func (e *effects) check() {
 	}
 }
 
-// snapshots fails the test unless each run has the snapshots of its targets before and after it. Servers, on which no
-// load runs, need only the first. Where one is missing, the header's facts are read, which are fewer.
+// snapshots fails the test unless each run has the snapshots of its targets before and after it. Servers, which run no
+// load, need only the first. For a missing snapshot the header's facts are read, which are fewer.
 func (l *Lab) snapshots() {
 	l.Helper()
 	for _, b := range l.bundles(l.store()) {
@@ -152,8 +152,8 @@ func (l *Lab) snapshots() {
 	}
 }
 
-// inOneOrder fails the test unless scratch files were removed after the last load before mounts and settings were put
-// back: a file may be behind a mount.
+// inOneOrder fails the test unless scratch files were removed after the last load before mounts and settings were
+// restored: a file may be on a mount.
 func (e *effects) inOneOrder() {
 	e.Helper()
 	for _, m := range e.Machines {

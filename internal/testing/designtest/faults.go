@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
-// failed has the loads of a moment fail, in an experiment of its own each: of the first, which may lay out a file, and
-// of one later. Nothing is left, and nothing else is missing once the experiment has been gone on with.
+// failed makes the loads of a moment fail, each in a separate experiment: the first, which may lay out a file, and a
+// later one. Nothing must be left, and nothing else must be missing once the experiment has been resumed.
 func (d Design) failed(l *Lab, w whole) {
 	for _, at := range []int{1, 1 + w.moments/2} {
 		l.dir = l.TempDir()
@@ -46,7 +46,7 @@ func (l *Lab) failures() int {
 	return n
 }
 
-// lost has a machine not be reached any more during such a load, and be there again later.
+// lost makes a machine unreachable during such a load, and reachable again later.
 func (d Design) lost(l *Lab, w whole) {
 	for _, at := range []int{1, 1 + w.moments/2} {
 		l.dir = l.TempDir()
@@ -63,7 +63,7 @@ func (d Design) lost(l *Lab, w whole) {
 	}
 }
 
-// endsInOrder fails the test when a command ended in another way, or has left anything.
+// endsInOrder fails the test if a command ended with another code, or has left anything.
 func (l *Lab) endsInOrder(o outcome, codes ...int) {
 	l.Helper()
 	if !slices.Contains(codes, o.code) {
@@ -72,8 +72,7 @@ func (l *Lab) endsInOrder(o outcome, codes ...int) {
 	l.asFound()
 }
 
-// goOn resumes an experiment that was interrupted. In the end each repetition of the plan was carried out, those that
-// failed among them.
+// goOn resumes an interrupted experiment. In the end each repetition of the plan was run, including failed ones.
 func (l *Lab) goOn(w whole) {
 	l.Helper()
 	interrupted := func(dir string) bool {
@@ -100,7 +99,7 @@ func carriedOut(measured map[string]int) map[string]int {
 	return all
 }
 
-// budget ends the experiment before its end, and in time. The saved run says so, and is gone on with to its end.
+// budget ends the experiment early, and in time. The saved run records it, and is resumed to its end.
 func (d Design) budget(l *Lab, w whole) {
 	if d.Budget == 0 {
 		return
@@ -118,7 +117,7 @@ func (d Design) budget(l *Lab, w whole) {
 		l.Errorf("it does not say what its budget has left undone:\n%s", o.stderr)
 	}
 	if d.Adaptive || slices.ContainsFunc(l.runs(l.store()), func(r lab.Run) bool { return r.Anytime }) {
-		return // what was measured decides how much is left
+		return // measured values decide how much is left
 	}
 	for command, said := range map[string]string{"list": "complete after ",
 		"show last": "budget ended the run after "} {
@@ -133,8 +132,8 @@ func (d Design) budget(l *Lab, w whole) {
 	}
 }
 
-// notPutBack has commands fail that put something back, from the first load on: that is said, and restore tries again
-// until it is done.
+// notPutBack makes commands fail that restore something, from the first load on: that must be reported, and restore
+// must retry until it succeeds.
 func (d Design) notPutBack(l *Lab, _ whole) {
 	for _, s := range d.Undo {
 		l.dir = l.TempDir()

@@ -12,27 +12,27 @@ import (
 	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
-// kill is what a process leaves that is killed at a moment: its store, and the machines as they were.
+// kill is what a process leaves if it is killed at a moment: its store, and the state of the machines.
 type kill struct {
 	at, store string
 	back      func()
 }
 
-// aLoad is the moment of a kill while a load goes on.
+// aLoad is the moment of a kill during a load.
 const aLoad = "a load"
 
-// kills collects what a process would leave at moments while it goes on to its end. So one run has all that can be
-// left of it, and a bubble need hold no process that is gone.
+// kills collects what a process would leave at moments while it continues to its end. So one run shows everything that
+// can be left, and a bubble need not contain killed processes.
 type kills struct {
 	*Lab
-	mu      sync.Mutex // of all: some are noted by the clock
+	mu      sync.Mutex // of everything: some are recorded by the clock
 	all     []kill
 	seen    map[string]bool
 	over    bool
 	moments int
 }
 
-// watch notes what a kill would leave during each load, and before each kind of step of changing a setting: once
+// watch records what a kill would leave during each load, and before each kind of step of changing a setting: once
 // before the first load, once later.
 func (k *kills) watch() {
 	k.seen = map[string]bool{}
@@ -54,7 +54,7 @@ func (k *kills) watch() {
 	}
 }
 
-// end stops that.
+// end stops recording.
 func (k *kills) end() {
 	k.begun, k.atStep = nil, nil
 	k.mu.Lock()
@@ -62,7 +62,7 @@ func (k *kills) end() {
 	k.over = true
 }
 
-// note takes down what a kill at this moment would leave.
+// note records what a kill at this moment would leave.
 func (k *kills) note(at string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +85,8 @@ func (k *kills) note(at string) {
 	}})
 }
 
-// look fails the test where what is left can't be restored, or gone on with: --resume restores it as well.
+// look fails the test if something that was left can't be restored, or a run can't be resumed: --resume restores it as
+// well.
 func (k *kills) look(w whole) {
 	for i, left := range k.all {
 		left.back()

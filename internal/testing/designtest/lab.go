@@ -19,13 +19,13 @@ import (
 	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
-// Scheme begins the names of scripted machines.
+// Scheme is the prefix of the names of scripted machines.
 const Scheme = "scripted://"
 
-// soon is how long after the beginning of a load something happens to it.
+// soon is how long after the beginning of a load an event happens to it.
 const soon = time.Millisecond
 
-// Command is the command line: it carries out the arguments of an environment, and returns the exit code.
+// Command is the command line: it runs the arguments of an environment, and returns the exit code.
 type Command func(context.Context, app.Environment) int
 
 // Lab is the scripted machines of a design and a store, on which commands are run.
@@ -36,13 +36,13 @@ type Lab struct {
 	dir      string
 	command  Command
 	signals  chan os.Signal
-	// args are the command line of the design, found what the machines held before it.
+	// args are the command line of the design, found is the content of the machines before it.
 	args  []string
 	found map[string]string
-	// atStep is called before each step of saving a run and of changing a setting, begun of each load.
+	// atStep is called before each step of saving a run and of changing a setting, begun for each load.
 	atStep func(string)
 	begun  func(e *scripted.Event, first bool)
-	mu     sync.Mutex // of both that follow: machines begin loads by themselves
+	mu     sync.Mutex // of both that follow: machines begin loads concurrently
 	last   time.Time
 }
 
@@ -72,7 +72,7 @@ func (d Design) inLab(t *testing.T, command Command, test func(l *Lab)) {
 	})
 }
 
-// loadBegins tells of a load, and whether it is the first that begins at this moment.
+// loadBegins reports a load, and whether it is the first that begins at this moment.
 func (l *Lab) loadBegins(e *scripted.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *Lab) loadBegins(e *scripted.Event) {
 	}
 }
 
-// FolderInMemory is a folder of the test's own, where nothing waits for a disk if that can be had.
+// FolderInMemory returns a folder for the test, in memory if possible, where nothing waits for a disk.
 func FolderInMemory(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "headroom-design-")
@@ -98,7 +98,7 @@ func FolderInMemory(t *testing.T) string {
 	return dir
 }
 
-// prepare makes the machines what the design needs, and the command line.
+// prepare sets up the machines for the design, and the command line.
 func (l *Lab) prepare() {
 	l.Helper()
 	if l.design.Prepare != nil {
@@ -113,7 +113,7 @@ func (l *Lab) prepare() {
 	}
 }
 
-// Machine is the one of a name.
+// Machine returns the machine with a name.
 func (l *Lab) Machine(name string) *scripted.Machine {
 	l.Helper()
 	for _, m := range l.Machines {
@@ -125,7 +125,7 @@ func (l *Lab) Machine(name string) *scripted.Machine {
 	return nil
 }
 
-// outcome is how a command ended, and what it printed.
+// outcome is the exit code and output of a command.
 type outcome struct {
 	args           []string
 	code           int
@@ -133,13 +133,13 @@ type outcome struct {
 	took           time.Duration
 }
 
-// store is where the runs are.
+// store returns the folder of the runs.
 func (l *Lab) store() string { return filepath.Join(l.dir, "store") }
 
-// run carries out a command line, without the program's name in front.
+// run runs a command line, without the program's name in front.
 func (l *Lab) run(args ...string) outcome { return l.runIn(l.store(), args...) }
 
-// runIn is the same with another store.
+// runIn is run with another store.
 func (l *Lab) runIn(store string, args ...string) outcome {
 	l.Helper()
 	var stdout, stderr bytes.Buffer
@@ -167,7 +167,7 @@ func (l *Lab) runIn(store string, args ...string) outcome {
 // interrupt is a Ctrl-C.
 func (l *Lab) interrupt() { l.signals <- os.Interrupt }
 
-// atLoad has something happen at the how manieth moment from now on at which loads begin.
+// atLoad calls then at the at-th moment from now on at which loads begin.
 func (l *Lab) atLoad(at int, then func(*scripted.Event)) {
 	l.begun = func(e *scripted.Event, first bool) {
 		if !first {
@@ -179,7 +179,7 @@ func (l *Lab) atLoad(at int, then func(*scripted.Event)) {
 	}
 }
 
-// failAt has the loads fail that begin at such a moment; servers of a network's tests go on.
+// failAt makes the loads fail that begin at such a moment; servers of network tests continue.
 func (l *Lab) failAt(at int) {
 	l.begun = func(e *scripted.Event, first bool) {
 		if first {
@@ -191,7 +191,7 @@ func (l *Lab) failAt(at int) {
 	}
 }
 
-// loads are those of all machines, without recorders of loads.
+// loads returns the loads of all machines, without recorders of loads.
 func (l *Lab) loads() []*scripted.Load {
 	var all []*scripted.Load
 	for _, m := range l.Machines {
@@ -200,7 +200,7 @@ func (l *Lab) loads() []*scripted.Load {
 	return slices.DeleteFunc(all, func(load *scripted.Load) bool { return load.Program == "headroom" })
 }
 
-// Recorder makes a file in a folder that looks like a program for scripted machines: the head of one.
+// Recorder makes a file in a folder that looks like a program for scripted machines: the head of an ELF file.
 func Recorder(dir string) (string, error) {
 	head := elf.Header64{Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
 		byte(elf.EV_CURRENT)}, Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64),

@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// How dry runs say how many loads there will be: the product of the numbers, for each match. What they say of moments
-// is of loads that begin at the same time.
+// How dry runs state the number of loads: the product of the numbers, for each match. For loads that begin at the same
+// time they state the number of moments.
 var (
 	saidLoads = regexp.MustCompile(`(\d+) loads?;|(\d+) cells? in (\d+) (?:passes over|arms, each visited) (\d+)|` +
 		`profiles (\d+) loads? more`)
@@ -22,8 +22,8 @@ var (
 
 var runIDs = regexp.MustCompile(`headroom-[0-9A-Za-z]{10}`)
 
-// asListed is a command line as a dry run lists it: without what is drawn again for each run, without where fio is to
-// leave its output, and without the name by which that calls the load.
+// asListed returns a command line in the form of a dry run: without values that are random in each run, without fio's
+// output file, and without the name of the load.
 func asListed(line string) string {
 	words := strings.Fields(runIDs.ReplaceAllString(line, "headroom-RUN"))
 	own := []string{"--name=", "--output=", "--write_", "--log_avg_msec=", "--per_job_logs=", "--eta"}
@@ -32,8 +32,8 @@ func asListed(line string) string {
 	}), " ")
 }
 
-// doesWhatItListed fails the test unless the loads that were started are those that a dry run has listed. A layout is a
-// step of a load, and need not be listed by itself.
+// doesWhatItListed fails the test unless exactly the loads of the dry run were started. A layout is a step of a load,
+// and need not be listed separately.
 func (l *Lab) doesWhatItListed(dryRun string) {
 	l.Helper()
 	var done, listed []string
@@ -62,8 +62,8 @@ func (l *Lab) doesWhatItListed(dryRun string) {
 	}
 }
 
-// costsWhatItSaid fails the test unless there were as many loads as a dry run has said, for as long, and as much was
-// laid out. Where what is measured decides, it says no more than a bound.
+// costsWhatItSaid fails the test unless the number of loads, their time, and the size of layouts match the dry run. If
+// measured values decide, the dry run states only bounds.
 func (l *Lab) costsWhatItSaid(dry, done outcome) {
 	l.Helper()
 	if l.design.Adaptive {
@@ -92,7 +92,7 @@ func (l *Lab) costsWhatItSaid(dry, done outcome) {
 		l.Fatalf("it does not say how long it will take:\n%s", dry.stderr)
 	}
 	expected, err := time.ParseDuration(strings.ReplaceAll(strings.TrimSpace(about[1]), " ", ""))
-	boots := len(l.design.Consent) > 0 // which take longer than the loads, and nobody knows how long
+	boots := len(l.design.Consent) > 0 // boots take longer than the loads, for an unknown time
 	if err != nil || done.took < expected/2 || done.took > expected*3/2 && !boots {
 		l.Errorf("it has said that it will take %s (%v), and took %s", about[1], err, done.took)
 	}
@@ -104,7 +104,7 @@ func (l *Lab) costsWhatItSaid(dry, done outcome) {
 	}
 }
 
-// numbers adds up what a text says, each match as the product of its numbers.
+// numbers adds up the matches in a text, each as the product of its numbers.
 func numbers(said *regexp.Regexp, text string) int {
 	all := 0
 	for _, match := range said.FindAllStringSubmatch(text, -1) {

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// ends fails the test when the command ended in another way.
+// ends fails the test if the command ended with another code.
 func (l *Lab) ends(o outcome, code int) outcome {
 	l.Helper()
 	if o.code != code {
@@ -21,10 +21,11 @@ func (l *Lab) ends(o outcome, code int) outcome {
 	return o
 }
 
-// bootID differs after each boot.
+// bootID is a file that differs after each boot.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
-// contents are those of all machines, by the machine's name and the path, without what each boot makes anew.
+// contents returns the contents of all machines, by the machine's name and the path, without files that each boot
+// changes.
 func (l *Lab) contents() map[string]string {
 	all := map[string]string{}
 	for _, m := range l.Machines {
@@ -38,13 +39,13 @@ func (l *Lab) contents() map[string]string {
 	return all
 }
 
-// asFound fails the test unless all machines are as they were, and nothing runs there.
+// asFound fails the test unless all machines have their original state, and nothing runs there.
 func (l *Lab) asFound() {
 	l.Helper()
 	now := l.contents()
 	for _, path := range slices.Sorted(maps.Keys(now)) {
 		switch was, there := l.found[path]; {
-		case !there && !strings.HasSuffix(path, ":/dev/shm/headroom-0/"): // is there once a job was
+		case !there && !strings.HasSuffix(path, ":/dev/shm/headroom-0/"): // exists once there has been a job
 			l.Errorf("left: %s %.80s", path, now[path])
 		case there && was != now[path]:
 			l.Errorf("%s is %.80q, and was %.80q", path, now[path], was)
@@ -65,7 +66,7 @@ func (l *Lab) asFound() {
 	}
 }
 
-// bundles are the runs of a store, the last first.
+// bundles returns the runs of a store, the last first.
 func (l *Lab) bundles(dir string) []*store.Bundle {
 	l.Helper()
 	s := store.Open(dir)
@@ -84,7 +85,7 @@ func (l *Lab) bundles(dir string) []*store.Bundle {
 	return all
 }
 
-// runs are their headers.
+// runs returns the headers of the runs.
 func (l *Lab) runs(dir string) []lab.Run {
 	var all []lab.Run
 	for _, b := range l.bundles(dir) {
@@ -93,7 +94,7 @@ func (l *Lab) runs(dir string) []lab.Run {
 	return all
 }
 
-// failedSuffix ends the names of repetitions that failed.
+// failedSuffix is the suffix of the names of failed repetitions.
 const failedSuffix = ", failed"
 
 // measured counts the repetitions of all runs in a store, by their cell and block and whether they failed.
@@ -132,8 +133,8 @@ func (l *Lab) same(dir string, w whole) {
 	}
 }
 
-// profiled fails the test unless as many loads of each cell were profiled as were asked for: at most so many where one
-// that was interrupted was not carried out again.
+// profiled fails the test unless the requested number of loads of each cell was profiled: at most as many if an
+// interrupted one was not repeated.
 func (l *Lab) profiled(all bool) {
 	l.Helper()
 	for _, b := range l.bundles(l.store()) {

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/scripted"
 )
 
-// Test fails unless a command line keeps what every experiment promises.
+// Test fails unless a command line meets the requirements for every experiment.
 func Test(t *testing.T, command Command, d Design) {
 	t.Parallel()
 	w := whole{}
@@ -32,15 +32,15 @@ func Test(t *testing.T, command Command, d Design) {
 	}
 }
 
-// whole is an experiment that nothing has interrupted.
+// whole is an uninterrupted experiment.
 type whole struct {
-	// measured is how often each cell was measured, moments how many times at which loads began.
+	// measured is how often each cell was measured, moments is the number of times at which loads began.
 	measured map[string]int
 	moments  int
 }
 
-// whole carries the experiment out: what its dry run lists, and nothing else; with nothing left; and what it prints is
-// what the saved run says. What a kill would leave meanwhile is looked at in the end.
+// whole runs the experiment: it must do exactly what its dry run lists and leave nothing, and print what the saved run
+// shows. At the end it examines what kills at various moments would have left.
 func (d Design) whole(l *Lab) whole {
 	dry := l.run(append(l.args, "--dry-run=full")...)
 	if d.NoDryRun {
@@ -77,7 +77,7 @@ func (d Design) whole(l *Lab) whole {
 	return w
 }
 
-// canBeSent fails the test unless another store takes each run.
+// canBeSent fails the test unless another store accepts each run.
 func (l *Lab) canBeSent() {
 	l.Helper()
 	for _, b := range l.bundles(l.store()) {
@@ -87,7 +87,8 @@ func (l *Lab) canBeSent() {
 	}
 }
 
-// reportsAsShown fails the test unless headroom report writes the same page of the last run as its own command.
+// reportsAsShown fails the test unless headroom report writes the same page of the last run as the design's own
+// command.
 func (d Design) reportsAsShown(l *Lab) {
 	l.Helper()
 	if d.Show[0] == "show" {
@@ -108,8 +109,8 @@ func (d Design) reportsAsShown(l *Lab) {
 	}
 }
 
-// resumedOnlyBy has commands of other designs refuse to go on with the run, and name the one that does. That one has
-// nothing to measure any more: it shows the result, or says so.
+// resumedOnlyBy checks that commands of other designs refuse to resume the run, and name the one that does. That one
+// has nothing left to measure: it shows the result, or reports that.
 func (d Design) resumedOnlyBy(l *Lab) {
 	before := len(l.loads())
 	if o := l.run(d.resume()...); o.code != 0 && o.code != 2 || len(l.loads()) > before {
@@ -128,7 +129,7 @@ func (d Design) resumedOnlyBy(l *Lab) {
 	}
 }
 
-// interrupted ends the experiment with Ctrl-C, and goes on with it, again and again: each time soon after one more
+// interrupted interrupts the experiment with Ctrl-C and resumes it, repeatedly: each time soon after one more
 // repetition was saved, and at first at each load before that.
 func (d Design) interrupted(l *Lab, w whole) {
 	args, at, before := l.args, 1, 0
@@ -161,7 +162,7 @@ func (d Design) interrupted(l *Lab, w whole) {
 	l.profiled(false)
 }
 
-// showsAsPrinted fails the test unless headroom show says of the last run what a command printed at its end.
+// showsAsPrinted fails the test unless headroom show prints of the last run what a command printed at its end.
 func (l *Lab) showsAsPrinted(printed outcome) {
 	l.Helper()
 	shown := l.ends(l.run("show", "last"), 0)

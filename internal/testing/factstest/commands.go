@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Run is what a command prints on this machine.
+// Run returns the output of a command on this machine.
 func Run(t testing.TB, local *host.Local, argv ...string) string {
 	t.Helper()
 	out, err := local.Run(t.Context(), argv...)

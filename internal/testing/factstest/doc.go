@@ -1,3 +1,3 @@
-// Package factstest has machines for tests of collectors: saved ones, trees in memory, a few files, and ways to look
-// at the facts that were found.
+// Package factstest provides machines for tests of collectors: saved ones, trees in memory, a few files, and ways to
+// check the collected facts.
 package factstest

@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/collect"
 )
 
-// Looked is a file system that keeps which files somebody looked at.
+// Looked is a file system that records which files were accessed.
 type Looked struct {
 	fstest.MapFS
 	At map[string]bool
@@ -35,7 +35,7 @@ func (l Looked) ReadDir(name string) ([]fs.DirEntry, error) {
 	return l.MapFS.ReadDir(name)
 }
 
-// TextFiles are a few small files.
+// TextFiles makes a file system of a few small files.
 func TextFiles(texts map[string]string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for name, text := range texts {

@@ -18,7 +18,7 @@ func ValueOf(facts []lab.Fact, key string) string {
 	return ""
 }
 
-// Said is what is known of a thing: "unknown: reason" when it is not known, "" when there is no such fact.
+// Said returns the value of a fact: "unknown: reason" if it is unknown, "" if there is no such fact.
 func Said(facts []lab.Fact, key, thing string) string {
 	for _, f := range facts {
 		if f.Key == key && f.About == thing {
@@ -31,7 +31,7 @@ func Said(facts []lab.Fact, key, thing string) string {
 	return ""
 }
 
-// CheckLines fails where a value or a key of what a parser found does not stand on one line.
+// CheckLines fails if a value or a key that a parser found contains a line break.
 func CheckLines(t *testing.T, found []lab.Fact) {
 	t.Helper()
 	for _, f := range found {
@@ -42,7 +42,7 @@ func CheckLines(t *testing.T, found []lab.Fact) {
 	}
 }
 
-// KindsByKey are the kinds of the keys of some areas of the catalogue.
+// KindsByKey returns the kinds of the keys of some areas of the catalogue.
 func KindsByKey(areas ...[]catalogue.Definition) map[string]catalogue.Kind {
 	kinds := map[string]catalogue.Kind{}
 	for _, d := range slices.Concat(areas...) {
@@ -51,7 +51,7 @@ func KindsByKey(areas ...[]catalogue.Definition) map[string]catalogue.Kind {
 	return kinds
 }
 
-// CheckKinds is what TestEveryFactIsInTheCatalogue says of saved machines, quick enough for a fuzz test.
+// CheckKinds makes the checks of TestEveryFactIsInTheCatalogue, and is fast enough for a fuzz test.
 func CheckKinds(t *testing.T, found []lab.Fact, kinds map[string]catalogue.Kind) {
 	t.Helper()
 	for _, f := range found {

@@ -24,8 +24,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Machine is a saved machine: a text archive in testdata read as a target. Its files are the archive's files; six
-// sections stand for what an archive can't hold:
+// Machine is a saved machine: a text archive in testdata that is read as a target. Its files are the archive's files;
+// six sections describe what an archive can't contain:
 //
 //	files    small files, "path = content" a line
 //	bytes    files that are no text, "path = hexadecimal digits" a line
@@ -34,11 +34,11 @@ import (
 //	nodes    device nodes, "b 259:0 /dev/nvme0n1" a line (b block, c character)
 //	closed   files that may not be opened by this user
 //
-// A word in front of a file's name says how its text became bytes: "arguments proc/7/cmdline" has an argument a line,
-// "hex" is written in hexadecimal, "gzip" is packed.
+// A word in front of a file's name is the encoding of its text: "arguments proc/7/cmdline" has an argument a line,
+// "hex" is hexadecimal, "gzip" is compressed.
 //
-// A file named "$ command" is what that command prints, or "exit status N: " and what it prints when it fails; every
-// other command is not installed. The archive's comment says what it is and names the place to measure and a folder for
+// A file named "$ command" is the output of that command, or "exit status N: " and its output on failure; every other
+// command is not installed. The archive's comment describes the machine and names the place to measure and a folder for
 // a store.
 type Machine struct {
 	Title        string
@@ -70,7 +70,7 @@ func Saved(t testing.TB, name string) *Machine {
 	return readMachine(t, filepath.Join(folder(t), name+".txtar"))
 }
 
-// folder holds the machines, for tests of package facts and of those below it.
+// folder returns the folder of the machines, for tests of package facts and of packages below it.
 func folder(t testing.TB) string {
 	t.Helper()
 	for _, dir := range []string{"testdata", "../testdata"} {
@@ -116,7 +116,7 @@ func readMachine(t testing.TB, file string) *Machine {
 	return m
 }
 
-// encoded is the content of a file that a text archive can't hold as it is.
+// encoded returns the content of a file that a text archive can't contain unchanged.
 func encoded(t testing.TB, f txtar.File) (name string, data []byte) {
 	t.Helper()
 	how, name, ok := strings.Cut(f.Name, " ")
@@ -147,7 +147,7 @@ func encoded(t testing.TB, f txtar.File) (name string, data []byte) {
 	return "", nil
 }
 
-// section reads one of the sections that are no files.
+// section reads one of the sections that are not files.
 func (m *Machine) section(t testing.TB, f txtar.File) bool {
 	t.Helper()
 	put := func(name string, file *fstest.MapFile) { m.Files[collect.PathInFS(name)] = file }
@@ -227,7 +227,7 @@ func (m *Machine) Start(context.Context, host.JobSpec) (host.Job, error) {
 	return nil, errors.New("a saved machine runs no jobs")
 }
 
-// Guarded is a file system with files that may not be opened. MapFS has modes but does not heed them.
+// Guarded is a file system with files that may not be opened. MapFS has modes but ignores them.
 type Guarded struct {
 	fstest.MapFS
 	Closed map[string]bool

@@ -22,7 +22,7 @@ func Seed(f *testing.F, name string) {
 	}
 }
 
-// SeedCommands adds what commands print whose name begins with a word; a parser without a real example fails.
+// SeedCommands adds the output of commands whose name begins with a prefix; a parser without a real example fails.
 func SeedCommands(f *testing.F, prefix string) {
 	f.Helper()
 	n := 0

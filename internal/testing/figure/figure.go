@@ -1,4 +1,4 @@
-// Package figure keeps what tests measure of headroom and of the machine: rates, times, amounts of memory, shares of
+// Package figure records what tests measure of headroom and of the machine: rates, times, amounts of memory, shares of
 // right and wrong answers. For tests only. Ordinary tests record nothing; scripts/bench runs those with figures, and
 // puts them into one file.
 package figure
@@ -19,36 +19,35 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Environment names the variable that says into which file figures go. Nothing is recorded without it.
+// Environment is the variable with the name of the file for figures. Nothing is recorded without it.
 const Environment = "HEADROOM_FIGURES"
 
-// Which way a figure should go. Most that only describe (how many options differ) have none.
+// Which direction is better. Figures that only describe something (how many options differ) have none.
 const (
 	Higher = "higher"
 	Lower  = "lower"
 )
 
-// Figure is one number that somebody may quote, with how sure it is. It is in base units: s, B, B/s, Hz; "share" for
-// parts of one and "ratio" for two alike compared with each other; "" for counts.
+// Figure is one number that may be quoted, with its uncertainty. It is in base units: s, B, B/s, Hz; "share" for
+// fractions and "ratio" for comparisons of equal quantities; "" for counts.
 type Figure struct {
-	// Section is the part of scripts/bench that it is from; tests leave it empty.
+	// Section is the part of scripts/bench that it belongs to; tests leave it empty.
 	Section string
-	// Name stays the same when the wording changes: words of letters and digits, joined by "-", in groups joined by
-	// "/".
+	// Name is stable even if the wording changes: words of letters and digits, joined by "-", in groups joined by "/".
 	Name, Unit string
 	Center     float64
-	// Lo and Hi hold the true value with this Confidence. A Confidence of 0 says that there is no interval.
+	// Lo and Hi contain the true value with this Confidence. A Confidence of 0 means that there is no interval.
 	Lo, Hi, Confidence float64
-	// N values, pairs or trials; 0 where nothing was repeated.
+	// N values, pairs or trials; 0 if nothing was repeated.
 	N int
 	// Better is Higher, Lower or "".
 	Better string
-	// Text is the sentence that people read.
+	// Text is the sentence for readers.
 	Text string
 }
 
-// Record prints a figure and appends it to the file that Environment names. Without the variable it does nothing but
-// check the name.
+// Record prints a figure and appends it to the file that Environment names. Without the variable it only checks the
+// name.
 func Record(t testing.TB, f Figure) {
 	t.Helper()
 	if !named().MatchString(f.Name) {
@@ -74,8 +73,8 @@ func AtMost(t testing.TB, what string, count, n int, limit float64) {
 	}
 }
 
-// Append adds a figure to a file; programs that are no test call it. It is written at once, because packages are tested
-// side by side.
+// Append adds a figure to a file; programs that are not tests call it. It is written at once, because packages are
+// tested in parallel.
 func Append(file string, f Figure) error {
 	line, err := json.Marshal(f)
 	if err != nil {
@@ -89,10 +88,10 @@ func Append(file string, f Figure) error {
 	return errors.Join(err, out.Close())
 }
 
-// named is what names look like. Those of Go's benchmarks have capitals, and begin with their package.
+// named matches valid names. Those of Go's benchmarks have capitals, and begin with their package.
 func named() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]+([-./][a-z0-9]+)*$`) }
 
-// Name makes a name of words as they are elsewhere: of "wrong" and "two levels, 15%" it makes "wrong/two-levels-15".
+// Name makes a name from ordinary words: "wrong" and "two levels, 15%" become "wrong/two-levels-15".
 func Name(parts ...any) string {
 	var groups []string
 	for _, p := range parts {
@@ -109,8 +108,8 @@ func Name(parts ...any) string {
 	return strings.Join(groups, "/")
 }
 
-// Share is how many of all trials something was true of, with the exact interval of 95% (Clopper and Pearson,
-// Biometrika 26, 1934): rates of wrong answers are near zero, where a normal one would say "none at all".
+// Share is the share of trials with a result, with the exact interval of 95% (Clopper and Pearson, Biometrika 26,
+// 1934): rates of wrong answers are near zero, where a normal interval would have no width.
 func Share(name string, hits, n int, better string) Figure {
 	f := Figure{Name: name, Unit: "share", Center: float64(hits) / float64(n), N: n, Better: better,
 		Hi: 1, Confidence: 0.95}
@@ -124,7 +123,7 @@ func Share(name string, hits, n int, better string) Figure {
 	return f
 }
 
-// Mean is that of some values, with the interval of 95% that Student's t gives.
+// Mean is the mean of some values, with the interval of 95% from Student's t.
 func Mean(name, unit string, values []float64, better string) Figure {
 	mean, deviation := stat.MeanStdDev(values, nil)
 	f := Figure{Name: name, Unit: unit, Center: mean, N: len(values), Better: better}
@@ -135,7 +134,7 @@ func Mean(name, unit string, values []float64, better string) Figure {
 	return f
 }
 
-// Times is how often a simulation runs: few in an ordinary test, whole for a figure.
+// Times returns how often a simulation runs: few times in an ordinary test, whole for a figure.
 func Times(few, whole int) int {
 	if Whole {
 		return whole
@@ -143,16 +142,16 @@ func Times(few, whole int) int {
 	return few
 }
 
-// Saying is the figure with the sentence that people read.
+// Saying returns the figure with its sentence for readers.
 func (f Figure) Saying(format string, a ...any) Figure {
 	f.Text = fmt.Sprintf(format, a...)
 	return f
 }
 
-// Known says whether there is an interval.
+// Known reports whether there is an interval.
 func (f Figure) Known() bool { return f.Confidence > 0 && !math.IsNaN(f.Lo) && !math.IsNaN(f.Hi) }
 
-// String is the line that is printed.
+// String returns the line to print.
 func (f Figure) String() string {
 	out := f.Name + ": " + f.Value()
 	if f.N > 0 {
@@ -164,7 +163,7 @@ func (f Figure) String() string {
 	return out
 }
 
-// Value is the number with its unit and interval.
+// Value returns the number with its unit and interval.
 func (f Figure) Value() string {
 	out := number(f.Center)
 	if f.Unit != "" {
@@ -176,7 +175,7 @@ func (f Figure) Value() string {
 	return out
 }
 
-// number has four digits at least, and no exponent where people would not write one.
+// number formats at least four digits, without an exponent for usual sizes.
 func number(v float64) string {
 	if a := math.Abs(v); a >= 1000 && a < 1e15 {
 		return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
@@ -184,7 +183,7 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// written is a figure in a file. What is unknown is absent: a Lo of 0 is one that was found.
+// written is a figure in a file. An unknown value is absent: a Lo of 0 was measured.
 type written struct {
 	Section    string   `json:"section,omitempty"`
 	Name       string   `json:"name"`
@@ -198,7 +197,7 @@ type written struct {
 	Text       string   `json:"text,omitempty"`
 }
 
-// MarshalJSON leaves out an interval that is not known. A number that JSON can't hold is an error.
+// MarshalJSON omits an unknown interval. A number that JSON can't hold is an error.
 func (f Figure) MarshalJSON() ([]byte, error) {
 	w := written{Section: f.Section, Name: f.Name, Unit: f.Unit, Center: f.Center, N: f.N, Better: f.Better,
 		Text: f.Text}
@@ -208,7 +207,7 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (f *Figure) UnmarshalJSON(data []byte) error {
 	var w written
 	if err := json.Unmarshal(data, &w); err != nil {

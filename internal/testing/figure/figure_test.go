@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// noted is a test that keeps what is said to it.
+// noted is a test that records its messages.
 type noted struct {
 	testing.TB
 	logs, errors []string

@@ -2,6 +2,6 @@
 
 package figure
 
-// Whole says that simulations run as often as it takes to quote them: with the tag bench. Ordinary tests run few of
-// them, with the same seeds each time.
+// Whole is true if simulations run as often as needed for figures that can be quoted: with the tag bench. Ordinary
+// tests run few of them, with the same seeds each time.
 const Whole = false

@@ -2,5 +2,5 @@
 
 package figure
 
-// Whole says that simulations run as often as it takes to quote them.
+// Whole is true if simulations run as often as needed for figures that can be quoted.
 const Whole = true

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Fixtures returns the contents of the files that fit a pattern, by their paths. It fails the test if fewer than least
-// fit, because a test over no files proves nothing.
+// Fixtures returns the contents of the files that match a pattern, by their paths. It fails the test if fewer than
+// least match, because a test over no files proves nothing.
 func Fixtures(t testing.TB, pattern string, least int) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(pattern)

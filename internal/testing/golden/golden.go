@@ -1,4 +1,4 @@
-// Package golden holds what a test finds against a file that a person has read, and reads fixtures. For tests only.
+// Package golden compares results of tests with files that a person has reviewed, and reads fixtures. For tests only.
 package golden
 
 import (
@@ -9,12 +9,12 @@ import (
 	"testing"
 )
 
-// Update says whether tests are to write what they find: with UPDATE_GOLDEN=1 in the environment. A flag would be one
-// of every program that imports this.
+// Update reports whether tests must write their results: with UPDATE_GOLDEN=1 in the environment. A flag would be
+// defined in every program that imports this.
 func Update() bool { return os.Getenv("UPDATE_GOLDEN") == "1" }
 
-// Equal fails the test where a file does not hold what was found, and names the first line that differs. To update is
-// to write the file first.
+// Equal fails the test if a file does not contain got, and names the first line that differs. With Update it writes the
+// file first.
 func Equal(t testing.TB, file, got string) {
 	t.Helper()
 	if Update() {
@@ -31,7 +31,7 @@ func Equal(t testing.TB, file, got string) {
 	}
 }
 
-// firstDifference is the number of the first line that differs, from 1, and the line in both; 0 for none.
+// firstDifference returns the number of the first line that differs, from 1, and the line in both; 0 for none.
 func firstDifference(got, want string) (n int, g, w string) {
 	if got == want {
 		return 0, "", ""
@@ -47,11 +47,11 @@ func firstDifference(got, want string) (n int, g, w string) {
 
 var decimal = regexp.MustCompile(`\d+\.\d+(e[+-]?\d+)?`)
 
-// readDigits are all that is compared of a number: more than anybody reads.
+// readDigits is how many digits of a number are compared.
 const readDigits = 12
 
-// rounded leaves few digits of numbers that are written in full. Processors that fuse multiplications and additions,
-// as those of arm64, round the last digits differently. Source: "Floating-point operators" in the Go specification.
+// rounded shortens numbers with many digits. Processors that fuse multiplications and additions, such as arm64, round
+// the last digits differently. Source: "Floating-point operators" in the Go specification.
 func rounded(line string) string {
 	return decimal.ReplaceAllStringFunc(line, func(text string) string {
 		mantissa, _, _ := strings.Cut(text, "e")

@@ -1,4 +1,4 @@
-// Package ingesttest makes files of results to measure and test imports with.
+// Package ingesttest makes result files for tests and benchmarks of imports.
 package ingesttest
 
 import (
@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// The template is what fio 3.33 printed with --output-format=json+ for two jobs of random reads and writes that were
+// The template is the output of fio 3.33 with --output-format=json+ for two jobs of random reads and writes that were
 // not reported as a group: 38 KB.
 //
 //go:embed document.json
 var template []byte
 
-// Documents makes documents of fio, each with other numbers.
+// Documents makes documents of fio with different numbers.
 type Documents struct {
 	random *rand.Rand
-	// from and to are where the numbers that may change stand in the template.
+	// from and to are the positions of the numbers in the template that may change.
 	spans []numberSpan
 	buf   []byte
 }
@@ -36,12 +36,12 @@ func NewDocuments(seed uint64) *Documents {
 }
 
 // Next makes a document; it is valid until the next call. Its length is the template's. Numbers of three digits and
-// more have other last digits, and the counts of the latency bins are other counts, so that documents parse and
-// compress like real ones; what should add up in a real one (bins to N) does so only nearly.
+// more have other last digits, and the counts of the latency bins differ, so that documents parse and compress like
+// real ones. Values that add up in a real document (bins to N) do so only approximately.
 func (d *Documents) Next() []byte {
 	d.buf = append(d.buf[:0], template...)
 	for _, s := range d.spans {
-		keep := s.from + 1 // the first digit stays, so that sizes stay what they are
+		keep := s.from + 1 // the first digit is kept, so that magnitudes are
 		if s.to-s.from <= 2 {
 			keep = s.from
 		}
@@ -54,8 +54,8 @@ func (d *Documents) Next() []byte {
 	return d.buf
 }
 
-// changeable finds the values that are bare numbers: "key" : 123. Numbers of one or two digits are counts of bins where
-// they stand behind a key that is a number; others (error, groupid) are codes that must stay.
+// changeable finds the values that are bare numbers: "key" : 123. Numbers of one or two digits are counts of bins if
+// their key is a number; others (error, groupid) are codes that must not change.
 func changeable(data []byte) []numberSpan {
 	var spans []numberSpan
 	for i := 0; i+4 < len(data); i++ {
@@ -75,13 +75,13 @@ func changeable(data []byte) []numberSpan {
 	return spans
 }
 
-// zero says whether a number is 0 or 0.000000: absent quantities stay absent, and 100 % stays 100 %.
+// zero reports whether a number is 0 or 0.000000: absent quantities stay absent, and 100 % stays 100 %.
 func zero(number []byte) bool {
 	v, err := strconv.ParseFloat(string(number), 64)
 	return err != nil || v == 0 || v == 100
 }
 
-// WriteFiles writes n documents as files into dir, to measure other programs on the same bytes.
+// WriteFiles writes n documents as files into dir, to benchmark other programs on the same bytes.
 func (d *Documents) WriteFiles(dir string, n int) error {
 	for i := range n {
 		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("run%05d.json", i+1)), d.Next(), 0o644); err != nil {
@@ -91,8 +91,8 @@ func (d *Documents) WriteFiles(dir string, n int) error {
 	return nil
 }
 
-// Tree is a directory with n documents in it, made when they are read, so that ten thousand of them need no more memory
-// than one. Open is an ingest.Opener.
+// Tree is a directory of n documents, made when they are read, so that ten thousand of them need no more memory than
+// one. Open is an ingest.Opener.
 type Tree struct {
 	n    int
 	docs *Documents
@@ -101,7 +101,7 @@ type Tree struct {
 // NewTree makes a tree of n documents, of which only one can be open at a time.
 func NewTree(n int, seed uint64) *Tree { return &Tree{n: n, docs: NewDocuments(seed)} }
 
-// Names of the files, as a user would give them.
+// Names returns the names of the files, as a user would give them.
 func (t *Tree) Names() []string {
 	names := make([]string, t.n)
 	for i := range names {
@@ -110,10 +110,10 @@ func (t *Tree) Names() []string {
 	return names
 }
 
-// Open makes the next document; the name only names it.
+// Open makes the next document; the name has no other effect.
 func (t *Tree) Open(name string) (fs.File, error) { return File(name, t.docs.Next()), nil }
 
-// File is an open file of these bytes, which nothing copies.
+// File returns an open file of these bytes, which are not copied.
 func File(name string, data []byte) fs.File {
 	f := &file{name: path.Base(name)}
 	f.Reset(data)

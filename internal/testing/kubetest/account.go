@@ -12,11 +12,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Right is a verb on a kind of objects, whose group is empty for Kubernetes' first one. The resource may have a part:
+// Right is a verb on a kind of objects, whose group is empty for Kubernetes' core group. The resource may have a part:
 // "pods/exec".
 type Right struct{ Group, Resource, Verb string }
 
-// String is what headroom says of one that is lacking: "get virtualmachines.kubevirt.io", "create pods/exec".
+// String returns headroom's text for a missing right: "get virtualmachines.kubevirt.io", "create pods/exec".
 func (r Right) String() string {
 	kind, part, divided := strings.Cut(r.Resource, "/")
 	if r.Group != "" {
@@ -28,7 +28,7 @@ func (r Right) String() string {
 	return r.Verb + " " + kind
 }
 
-// Rights are those of the Role in a file, one by one.
+// Rights returns the rights of the Role in a file, one by one.
 func Rights(t *testing.T, file string) []Right {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -61,16 +61,16 @@ func Rights(t *testing.T, file string) []Right {
 	return all
 }
 
-// Account is a user who may do nothing in the cluster but what May says, in one namespace.
+// Account is a user whose only rights in the cluster are those set by May, in one namespace.
 type Account struct {
-	// Kubeconfig is the file that makes its reader this user.
+	// Kubeconfig is the file that authenticates as this user.
 	Kubeconfig string
 
 	cluster   *Cluster
 	namespace string
 }
 
-// Account makes one, of which there can be one in a namespace.
+// Account makes an account; a namespace can have one.
 func (c *Cluster) Account(t *testing.T, namespace string) *Account {
 	t.Helper()
 	a := &Account{filepath.Join(t.TempDir(), "config"), c, namespace}
@@ -82,13 +82,13 @@ func (c *Cluster) Account(t *testing.T, namespace string) *Account {
 		0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Of a file that is named twice, kubectl takes the last.
+	// If a file is named twice, kubectl uses the last.
 	c.Kubectl(t, "", "config", "--kubeconfig", a.Kubeconfig, "set-credentials", "ann", "--token="+token)
 	c.Kubectl(t, "", "config", "--kubeconfig", a.Kubeconfig, "set-context", "--current", "--user=ann")
 	return a
 }
 
-// May gives the account some rights, and returns when the cluster knows that they are all it has of those.
+// May gives the account some of the rights in of, and returns when the cluster grants exactly these.
 func (a *Account) May(t *testing.T, rights, of []Right) {
 	t.Helper()
 	var rules []any
@@ -108,7 +108,7 @@ func (a *Account) May(t *testing.T, rights, of []Right) {
 	}
 }
 
-// can asks the cluster whether the account has a right. kubectl auth can-i looks for the resource first, and a cluster
+// can asks the cluster whether the account has a right. kubectl auth can-i looks up the resource first, and a cluster
 // may not have it.
 func (a *Account) can(t *testing.T, r Right) bool {
 	t.Helper()
@@ -120,7 +120,7 @@ func (a *Account) can(t *testing.T, r Right) bool {
 		"--validate=false", "--output", "jsonpath={.status.allowed}", "--kubeconfig", a.Kubeconfig) == "true"
 }
 
-// create has kubectl create or apply an object, and returns what it prints.
+// create lets kubectl create or apply an object, and returns its output.
 func (a *Account) create(t *testing.T, verb string, object any, args ...string) string {
 	t.Helper()
 	text, err := json.Marshal(object)

@@ -18,7 +18,7 @@ import (
 
 // Cluster is a cluster of one node, "node1", that scripts/kube-cluster made.
 type Cluster struct {
-	// Kubeconfig is the file that makes its reader the administrator.
+	// Kubeconfig is the file that authenticates as the administrator.
 	Kubeconfig string
 	// Image is the image of the Containerfile, which the node has; pods name it with imagePullPolicy: Never.
 	Image string
@@ -27,11 +27,11 @@ type Cluster struct {
 	kubectl string
 }
 
-// Start gives a cluster that ends with the test: one of its own, or the one beside which all tests run (make
-// test-kube), so that not each of them waits for a start. A test without root is skipped.
+// Start returns a cluster that ends with the test: a separate one, or the one shared by all tests (make test-kube),
+// which saves each of them a start. A test without root is skipped.
 func Start(t *testing.T) *Cluster {
 	t.Helper()
-	// Prints what is known of the cluster and ends with the test, however that ends.
+	// Prints the data of the cluster and ends with the test, however that ends.
 	argv := []string{"sh", "-c",
 		`printf '%s\n' "$KUBECONFIG" "$HEADROOM_KUBE_IMAGE" "$HEADROOM_KUBE_DIR" "$(command -v kubectl)"; exec cat`}
 	if os.Getenv("HEADROOM_KUBE_DIR") == "" {
@@ -71,7 +71,7 @@ func Start(t *testing.T) *Cluster {
 	return &Cluster{Kubeconfig: known[0], Image: known[1], Dir: known[2], kubectl: known[3]}
 }
 
-// Command is kubectl with these arguments, not started.
+// Command returns kubectl with these arguments, not started.
 func (c *Cluster) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command(c.kubectl, append([]string{"--kubeconfig", c.Kubeconfig}, args...)...)
 	cmd.Env = append(os.Environ(), "KUBECACHEDIR="+filepath.Join(c.Dir, "kubectl"))
@@ -110,9 +110,9 @@ func (c *Cluster) Claim(t *testing.T, name, class, mode string) {
 	})
 }
 
-// Disturb has a program of the node, "kubelet", "kube-apiserver" or "kube-controller-manager", stand still ("STOP") or
-// be gone ("KILL") until the function that it returns is called, or the test ends. That one returns when the node takes
-// pods again.
+// Disturb stops ("STOP") or kills ("KILL") a program of the node, "kubelet", "kube-apiserver" or
+// "kube-controller-manager", until the returned function is called, or the test ends. That function returns when the
+// node accepts pods again.
 func (c *Cluster) Disturb(t *testing.T, program, signal string) (over func()) {
 	t.Helper()
 	tell := func(word string) {
@@ -178,8 +178,8 @@ func (c *Cluster) Network(t *testing.T, argv ...string) string {
 	return ""
 }
 
-// ReleaseNamespace makes the volumes of claims of a namespace, which are being deleted, available again. The next claim
-// finds on them what was left there.
+// ReleaseNamespace makes the volumes of a namespace's claims, which are being deleted, available again. The next claim
+// finds what was left on them.
 func (c *Cluster) ReleaseNamespace(t *testing.T, namespace string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
-// The node does what it is there for: it runs pods, has volumes of two StorageClasses, and one of them is slow.
+// The node runs pods, has volumes of two StorageClasses, and one of them is slow.
 func TestClusterHasFastAndSlowVolumes(t *testing.T) {
 	cluster := kubetest.Start(t)
 	mean := map[string]time.Duration{}
@@ -35,7 +35,7 @@ func TestClusterHasFastAndSlowVolumes(t *testing.T) {
 			}
 		}
 		log := cluster.Kubectl(t, "", "logs", "reads-of-"+class)
-		// What fio complains of comes first.
+		// Complaints of fio come first.
 		if err := json.Unmarshal([]byte(log[max(0, strings.Index(log, "{")):]), &printed); err != nil ||
 			len(printed.Jobs) != 1 {
 			t.Fatalf("%v:\n%s", err, log)

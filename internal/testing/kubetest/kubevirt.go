@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// definitions are the resource definitions of a release of KubeVirt, which says of them where they are from.
+// definitions are the resource definitions of a release of KubeVirt; they name their source.
 //
 //go:embed kubevirt.yaml
 var definitions string
 
-// KubeVirt has the cluster of a kubeconfig know KubeVirt's resources until the test ends: the API server then checks
-// all that is made of them against the schema of the release. No controller is installed.
+// KubeVirt makes KubeVirt's resources known to the cluster of a kubeconfig until the test ends: the API server then
+// checks all objects of these kinds against the schema of the release. No controller is installed.
 func KubeVirt(t *testing.T, kubeconfig string) {
 	t.Helper()
 	kubectl := func(stdin string, args ...string) {
@@ -30,7 +30,7 @@ func KubeVirt(t *testing.T, kubeconfig string) {
 	kubectl(definitions, "create", "--filename", "-")
 	t.Cleanup(func() {
 		kubectl(definitions, "delete", "--filename", "-", "--timeout", "2m")
-		// kubectl would look for machines among "all" for hours to come, and fail.
+		// kubectl would look for machines among "all" for hours, and fail.
 		if err := os.RemoveAll(filepath.Join(os.Getenv("KUBECACHEDIR"), "discovery")); err != nil {
 			t.Error(err)
 		}

@@ -19,15 +19,15 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// kubeVirtRelease is the release whose schema is kept.
+// kubeVirtRelease is the release of the saved schema.
 const kubeVirtRelease = "v1.6.0"
 
-// definition is what a resource definition has besides its schema. Source:
+// definition is the part of a resource definition other than its schema. Source:
 // pkg/virt-operator/resource/generate/components/crds.go of the release.
 type definition struct {
 	singular, kind string
 	short          []string
-	// status says that the status is set apart from the rest.
+	// status is true if the status is a subresource.
 	status bool
 }
 
@@ -40,7 +40,7 @@ func kept() []definition {
 	}
 }
 
-// The kept definitions are of the release that they name, and have what machines are made of. To update they are taken
+// The saved definitions are of the release that they name, and have the fields that machines use. An update takes them
 // from its module again.
 func TestKubeVirtDefinitions(t *testing.T) {
 	if golden.Update() {
@@ -74,8 +74,8 @@ func TestKubeVirtDefinitions(t *testing.T) {
 	}
 }
 
-// writeDefinitions makes the definitions out of the module of the release, as virt-operator does, but for descriptions,
-// columns and the older version.
+// writeDefinitions makes the definitions from the module of the release, as virt-operator does, but without
+// descriptions, columns and the older version.
 func writeDefinitions(t *testing.T) []byte {
 	t.Helper()
 	out, err := exec.Command("go", "mod", "download", "-json", "kubevirt.io/kubevirt@"+kubeVirtRelease).Output()
@@ -120,7 +120,7 @@ func writeDefinitions(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// undescribed takes descriptions out of a schema: text, while a property of that name is a schema.
+// undescribed removes descriptions from a schema: they are text, while a property of that name is a schema.
 func undescribed(of any) {
 	switch v := of.(type) {
 	case map[string]any:
@@ -137,7 +137,7 @@ func undescribed(of any) {
 	}
 }
 
-// stringsOf are the entries of the map of texts in a file of Go.
+// stringsOf returns the entries of the map of strings in a Go file.
 func stringsOf(t *testing.T, file string) map[string]string {
 	t.Helper()
 	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

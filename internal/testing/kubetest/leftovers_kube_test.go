@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A cluster whose script is killed ends all the same, and the next one in its place removes the files and cgroups that
-// are left.
+// A cluster whose script is killed ends nevertheless, and the next one in its place removes the remaining files and
+// cgroups.
 func TestKilledClusterIsRemoved(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a cluster needs root")
@@ -49,7 +49,7 @@ func TestKilledClusterIsRemoved(t *testing.T) {
 		}
 		return what
 	}
-	if n := len(left()); n < 2 { // what FUSE shows is in the cluster's own mounts
+	if n := len(left()); n < 2 { // files shown by FUSE are in the cluster's own mount namespace
 		t.Errorf("while it runs, there is nothing but %v", left())
 	}
 	groups, err := filepath.Glob("/sys/fs/cgroup/*/headroom-kube-" + number)

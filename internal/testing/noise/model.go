@@ -1,6 +1,5 @@
-// Package noise imitates the noise of storage, so that decisions can be tried on changes that are known: simulated
-// noise of several kinds, and recorded traces of real disks. Everything is drawn from the source of randomness that is
-// handed in.
+// Package noise simulates the noise of storage, so that decisions can be tested on known changes: several kinds of
+// simulated noise, and recorded traces of real disks. All randomness comes from the given source.
 package noise
 
 import (
@@ -12,7 +11,7 @@ import (
 // Model is one kind of noise.
 type Model struct {
 	Name string
-	// Runs are n runs one after the other of one load on one system: how far each lies from the usual level, as the
+	// Runs returns n consecutive runs of one load on one system: the deviation of each from the usual level, as the
 	// logarithm of the ratio.
 	Runs func(r *rand.Rand, n int) []float64
 }
@@ -24,7 +23,7 @@ func Gaussian(sd float64) Model {
 	})
 }
 
-// StudentT3 has the tails of Student's t with three degrees of freedom: now and then a run is far off.
+// StudentT3 has the tails of Student's t with three degrees of freedom: occasionally a run is far off.
 func StudentT3(sd float64) Model {
 	return independent(fmt.Sprintf("Student t3, %g%%", 100*sd), func(r *rand.Rand) float64 {
 		chi := 0.0
@@ -46,8 +45,8 @@ func independent(name string, draw func(*rand.Rand) float64) Model {
 	}}
 }
 
-// TwoMode noise is that of a shared disk: a share of the runs is slower by the factor 1-gap, and within each level they
-// differ by little. With stay above 0 a run has the level of the one before with that probability, and else draws
+// TwoMode is the noise of a shared disk: a share of the runs is slower by the factor 1-gap, and within each level they
+// differ little. With stay above 0 a run keeps the level of the one before with that probability, and otherwise draws
 // again.
 func TwoMode(gap, slow, within, stay float64) Model {
 	name := fmt.Sprintf("two levels, %g%% apart, %g%% of runs slow, %g%% within", 100*gap, 100*slow, 100*within)
@@ -70,7 +69,7 @@ func TwoMode(gap, slow, within, stay float64) Model {
 	}}
 }
 
-// Rhythm noise repeats a pattern of slow (s) and fast runs, as where every third run meets a garbage collection
+// Rhythm noise repeats a pattern of slow (s) and fast runs, as when every third run coincides with a garbage collection
 // ("sff"), or each run leaves a cache to the next one ("sf"). It begins anywhere in the pattern.
 func Rhythm(pattern string, gap, within float64) Model {
 	name := fmt.Sprintf("runs in the rhythm %s, s %g%% slower, %g%% within", pattern, 100*gap, 100*within)

@@ -9,14 +9,14 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// The standard deviation of a run is the one asked for, or the noise of a benchmark would not be the one it names.
+// The standard deviation of a run is the requested one; otherwise the noise of a benchmark would not match its name.
 func TestSpreadOfRuns(t *testing.T) {
 	const slow, gap = 0.2, 0.15
 	twoLevels := math.Sqrt(slow*(1-slow)) * -math.Log1p(-gap)
 	for _, c := range []struct {
 		model Model
 		sd    float64
-		// within which the measured one must lie; t3 has no fourth moment, sticky levels are few
+		// tolerance for the measured one; t3 has no fourth moment, sticky levels are few
 		slack float64
 	}{
 		{Gaussian(0.03), 0.03, 0.02}, {StudentT3(0.03), 0.03, 0.3},
@@ -32,12 +32,12 @@ func TestSpreadOfRuns(t *testing.T) {
 	}
 }
 
-// The other kinds are what they are called: how far the quarters of the runs are apart, how alike neighbours are, and
-// by how much the tenth to fiftieth run is below the first.
+// The other kinds match their names: the spread of the quarters of the runs, the correlation of neighbours, and how
+// much the tenth to fiftieth run is below the first.
 func TestWorlds(t *testing.T) {
 	for _, c := range []struct {
 		model          Model
-		quarters, lag1 float64 // less than 0: not asked
+		quarters, lag1 float64 // less than 0: not checked
 		fall           float64
 	}{
 		{StudentT(1, 0.03), 0.06, -1, 0}, {StudentT(1.5, 0.03), 0.0525, 0, 0},

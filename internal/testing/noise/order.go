@@ -6,10 +6,10 @@ import (
 	"github.com/headroom/headroom/internal/stat/pairorder"
 )
 
-// Order is which of the two is measured first in a pair.
+// Order is which side of a pair is measured first.
 type Order int
 
-// The orders. FixedOrder is the wrong one: whatever drifts is charged to the second.
+// The orders. FixedOrder is the wrong one: it attributes any drift to the second side.
 const (
 	RandomOrder   Order = iota // drawn for each pair
 	BalancedOrder              // as a live comparison draws it
@@ -38,8 +38,8 @@ func (o Order) swaps(r *rand.Rand, n int) []bool {
 	return swapped
 }
 
-// Samples are n pairs of runs of A against A in this order, as two samples of logarithms; a change is added to all of
-// the second.
+// Samples returns n pairs of runs of A against A in this order, as two samples of logarithms; a change is added to all
+// of the second sample.
 func (m Model) Samples(r *rand.Rand, n int, order Order) (base, next []float64) {
 	runs := m.Runs(r, 2*n)
 	for i, swapped := range order.swaps(r, n) {
@@ -58,7 +58,7 @@ type Block struct {
 	NewFirst  [2]bool
 }
 
-// Blocks are n blocks of A against A as a live comparison measures them, in a balanced order.
+// Blocks returns n blocks of A against A as a live comparison measures them, in a balanced order.
 func (m Model) Blocks(r *rand.Rand, n int) []Block {
 	runs := m.Runs(r, 4*n)
 	blocks := make([]Block, n)
@@ -72,7 +72,7 @@ func (m Model) Blocks(r *rand.Rand, n int) []Block {
 	return blocks
 }
 
-// Pairs are the differences of the Samples: the logarithms of next/base, pair by pair.
+// Pairs returns the differences of the Samples: the logarithms of next/base, pair by pair.
 func (m Model) Pairs(r *rand.Rand, n int, order Order) []float64 {
 	base, next := m.Samples(r, n, order)
 	for i := range next {

@@ -15,9 +15,9 @@ import (
 //go:embed traces/*.csv
 var traces embed.FS
 
-// Recorded are traces of real disks: the rates of some hundred runs one after the other. A model begins anywhere in its
-// trace, goes on in the order recorded and starts again at the end; the levels are taken from the trace's median. The
-// head of each file says how it was taken.
+// Recorded returns traces of real disks: the rates of some hundred consecutive runs. A model begins anywhere in its
+// trace, continues in the recorded order and starts again at the end; the levels are relative to the trace's median.
+// The head of each file describes how it was recorded.
 func Recorded() ([]Model, error) {
 	files, err := fs.Glob(traces, "traces/*.csv")
 	if err != nil {
@@ -39,7 +39,7 @@ func Recorded() ([]Model, error) {
 	return models, nil
 }
 
-// Replay is the noise of the levels recorded, all above 0.
+// Replay is the noise of recorded levels, all above 0.
 func Replay(name string, levels []float64) Model {
 	logs := make([]float64, len(levels))
 	for i, level := range levels {
@@ -57,7 +57,7 @@ func Replay(name string, levels []float64) Model {
 	}}
 }
 
-// parseTrace reads one rate a line, below the name of the column; lines that begin with # are for people.
+// parseTrace reads one rate a line, below the name of the column; lines that begin with # are comments.
 func parseTrace(text string) ([]float64, error) {
 	var levels []float64
 	named := false

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 )
 
-// Worlds are kinds of noise that machines have besides those of recorded disks: heavy tails, levels that last for some
-// runs, a machine that warms up, a day, counts of few operations, and a rhythm in most runs.
+// Worlds are further kinds of noise that machines have: heavy tails, levels that last for some runs, a machine that
+// warms up, a day, counts of few operations, and a rhythm in most runs.
 func Worlds() []Model {
 	return []Model{StudentT(1.5, 0.03), StudentT(1, 0.03), Gaussian(0.3), TwoMode(0.3, 0.5, 0.01, 0.35),
 		TwoMode(0.3, 0.5, 0.01, 0.8), TwoMode(0.6, 0.2, 0.01, 0.75), Warming(0.25, 4, 0.01), Warming(0.25, 15, 0.01),
@@ -15,7 +15,7 @@ func Worlds() []Model {
 		Rhythm("sfffffff", 0.15, 0.003)}
 }
 
-// StudentT has the tails of Student's t with so many degrees of freedom, 1 for Cauchy's. Half of the runs are within
+// StudentT has the tails of Student's t with the given degrees of freedom, 1 for Cauchy's. Half of the runs are within
 // about one scale of the usual level.
 func StudentT(freedom, scale float64) Model {
 	return independent(fmt.Sprintf("Student t%g, %g%%", freedom, 100*scale), func(r *rand.Rand) float64 {
@@ -26,8 +26,8 @@ func StudentT(freedom, scale float64) Model {
 	})
 }
 
-// Warming is the noise of a machine that is slower by a share after so many runs, and stays so: it has got warm, or its
-// cache is full. It begins cold.
+// Warming is the noise of a machine that becomes slower by a share within a number of runs, and stays so: it has warmed
+// up, or its cache is full. It begins cold.
 func Warming(by float64, runs int, sd float64) Model {
 	return changing(fmt.Sprintf("%g%% slower within %d runs, %g%%", 100*by, runs, 100*sd), sd,
 		func(_ *rand.Rand) func(i int) float64 {
@@ -43,7 +43,8 @@ func Waves() (list []Model) {
 	return list
 }
 
-// Wave is noise that rises and falls by a share with a period of so many runs, as over a day. It begins anywhere in it.
+// Wave is noise that rises and falls by a share with a period of a number of runs, as over a day. It begins anywhere in
+// the period.
 func Wave(by, period, sd float64) Model {
 	return changing(fmt.Sprintf("a wave of %g%% over %g runs, %g%%", 100*by, period, 100*sd), sd,
 		func(r *rand.Rand) func(i int) float64 {
@@ -72,8 +73,8 @@ func Whole(level, sd float64) Model {
 	})
 }
 
-// Alternating is noise in which the next run makes up for each run: it finishes what the other left undone. sd is the
-// standard deviation of a run.
+// Alternating is noise in which the next run compensates for each run: it finishes what the other left undone. sd is
+// the standard deviation of a run.
 func Alternating(sd float64) Model {
 	return Model{Name: fmt.Sprintf("each run makes up for the one before, %g%%", 100*sd),
 		Runs: func(r *rand.Rand, n int) []float64 {

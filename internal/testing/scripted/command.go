@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// run answers a short command: what is written down, then what every machine has.
+// run answers a short command: first with the scripted output, then as every machine does.
 func (m *Machine) run(ctx context.Context, argv []string) (host.Output, error) {
 	line := lab.ShellQuote(argv)
 	m.mu.Lock()
@@ -43,7 +43,7 @@ func (m *Machine) run(ctx context.Context, argv []string) (host.Output, error) {
 		result.Err
 }
 
-// answer is what a command prints and does.
+// answer returns the output of a command, and performs its effects.
 func (m *Machine) answer(argv []string) (Output, error) {
 	if m.Answer != nil {
 		if out, ok := m.Answer(argv); ok {
@@ -74,8 +74,8 @@ func (m *Machine) answer(argv []string) (Output, error) {
 	return Output{}, m.unexpectedCommand(argv)
 }
 
-// script carries out a script of headroom's. Which one it is shows in what it says; no shell runs it, so that it can't
-// touch this machine.
+// script performs a script of headroom's, which is identified by its text. No shell runs it, so it can't affect this
+// machine.
 func (m *Machine) script(script string, argv []string) (Output, error) {
 	args := argv[4:]
 	contains := func(text string) bool { return strings.Contains(script, text) }
@@ -121,9 +121,9 @@ func (m *Machine) script(script string, argv []string) (Output, error) {
 		m.unlockSettings(args[0])
 		return Output{}, nil
 	case contains(`modprobe -D "$1"`):
-		return Output{Exit: 1}, nil // all is built in
+		return Output{Exit: 1}, nil // everything is built in
 	case contains(`ls -l /proc/[0-9]*/fd`):
-		return Output{}, nil // no program has anything open
+		return Output{}, nil // no program has a file open
 	}
 	l := &Load{Env: map[string]string{}}
 	if inner := l.unwrap(argv); len(inner) > 0 && len(inner) < len(argv) {
@@ -132,7 +132,7 @@ func (m *Machine) script(script string, argv []string) (Output, error) {
 	return Output{}, m.unexpectedCommand(argv)
 }
 
-// findTools is the answer to which tools are there: NUMBER PATTERN... TOOL...
+// findTools answers which tools are installed: NUMBER PATTERN... TOOL...
 func (m *Machine) findTools(args []string) Output {
 	n, _ := strconv.Atoi(args[0])
 	text := ""
@@ -151,7 +151,7 @@ func (m *Machine) findTools(args []string) Output {
 	return Output{Stdout: text}
 }
 
-// signal ends the processes that carry a mark or work in a folder, and prints who they were.
+// signal ends the processes that have a mark or work in a folder, and prints their IDs.
 func (m *Machine) signal(signal, mark, folder string) Output {
 	m.mu.Lock()
 	var found []*process
@@ -171,7 +171,7 @@ func (m *Machine) signal(signal, mark, folder string) Output {
 	return Output{Stdout: text}
 }
 
-// plain is an error as tools print it.
+// plain returns an error as tools print it.
 func plain(err error) string {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		text := errno.Error()
@@ -186,7 +186,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// commands are those that every machine has, as far as headroom asks for them.
+// commands returns the commands that every machine has, as far as headroom uses them.
 func commands() map[string]func(*Machine, []string) (Output, error) {
 	nothing := func(*Machine, []string) (Output, error) { return Output{}, nil }
 	return map[string]func(*Machine, []string) (Output, error){
@@ -211,7 +211,7 @@ func commands() map[string]func(*Machine, []string) (Output, error) {
 	}
 }
 
-// words splits the options from what they are for.
+// words separates the options from the other arguments.
 func words(argv []string) (options string, names []string) {
 	for i, a := range argv[1:] {
 		if a == "--" {
@@ -226,7 +226,7 @@ func words(argv []string) (options string, names []string) {
 	return options, names
 }
 
-// id knows root and nobody.
+// id knows the users root and nobody.
 func (m *Machine) id(argv []string) (Output, error) {
 	_, names := words(argv)
 	if len(names) == 1 && names[0] != "root" && names[0] != "nobody" {
@@ -238,7 +238,7 @@ func (m *Machine) id(argv []string) (Output, error) {
 	return Output{Stdout: "0\n"}, nil
 }
 
-// ip tells of routes.
+// ip prints routes.
 func (m *Machine) ip(argv []string) (Output, error) {
 	if len(argv) == 6 && argv[2] == "route" && argv[4] == "fibmatch" {
 		hops := m.NextHops[argv[5]]

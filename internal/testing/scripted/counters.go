@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Use is what a load moves and takes in a second. The machine's counters go on by it while the load runs.
+// Use is what a load transfers and uses in a second. The machine's counters grow by it while the load runs.
 type Use struct {
-	// Disk is the name of one, "nvme0n1"; empty for none.
+	// Disk is the name of a disk, "nvme0n1"; empty for none.
 	Disk                  string
 	Reads, Writes         float64 // operations
 	ReadBytes, WriteBytes float64
-	// Port is the name of one; empty for none.
+	// Port is the name of a port; empty for none.
 	Port                 string
-	Received, Sent       float64 // bytes, headers and all
+	Received, Sent       float64 // bytes, including headers
 	PacketsIn, PacketOut float64
 	// CPU is how many processors it keeps busy.
 	CPU float64
 }
 
-// counters are what was spent by loads that have ended.
+// counters are the totals of loads that have ended.
 type counters struct {
 	disks map[string]Use
 	ports map[string]Use
@@ -37,7 +37,7 @@ func (c *counters) add(u Use, seconds float64) {
 		d := c.disks[u.Disk]
 		d.Reads, d.Writes = d.Reads+u.Reads*seconds, d.Writes+u.Writes*seconds
 		d.ReadBytes, d.WriteBytes = d.ReadBytes+u.ReadBytes*seconds, d.WriteBytes+u.WriteBytes*seconds
-		d.CPU += seconds // in which it was busy
+		d.CPU += seconds // while it was busy
 		c.disks[u.Disk] = d
 	}
 	if u.Port != "" {
@@ -49,7 +49,7 @@ func (c *counters) add(u Use, seconds float64) {
 	c.cpu += u.CPU * seconds
 }
 
-// counted is all that was spent until now, and since when.
+// counted returns the totals until now, and since when.
 func (m *Machine) counted() (counters, time.Time) {
 	now := time.Now()
 	m.mu.Lock()
@@ -65,10 +65,10 @@ func (m *Machine) counted() (counters, time.Time) {
 	return c, m.booted
 }
 
-// processors is how many the machine of server.txtar has.
+// processors is the number of processors of the machine in server.txtar.
 const processors = 4
 
-// count makes the files of the kernel that count.
+// count makes the kernel's files of counters.
 func (m *Machine) count() {
 	m.Computed("/proc/uptime", func() string {
 		_, booted := m.counted()
@@ -151,7 +151,7 @@ func (m *Machine) count() {
 	m.Computed("/proc/net/udp", sockets("udp", "07"))
 }
 
-// portCounter is what a port has moved in one direction.
+// portCounter returns the traffic of a port in one direction.
 func (m *Machine) portCounter(port string, way func(Use) float64) func() string {
 	return func() string {
 		c, _ := m.counted()
@@ -159,10 +159,10 @@ func (m *Machine) portCounter(port string, way func(Use) float64) func() string 
 	}
 }
 
-// whole is a count; sums of what came in a second are off by a hair.
+// whole rounds a count; sums of fractions of a second are inexact.
 func whole(v float64) int64 { return int64(math.Round(v)) }
 
-// numbers are those of its block devices, by their names.
+// numbers returns the numbers of its block devices, by their names.
 func (m *Machine) numbers() map[string]string {
 	all := map[string]string{}
 	for _, name := range m.Names("/sys/class/block") {

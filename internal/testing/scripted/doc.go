@@ -1,6 +1,6 @@
-// Package scripted is machines that are written down: their files, what commands print there, how fast loads are, what
-// fails and when. Tests of how runs are carried out take them for targets: nothing is started and nothing of this
-// machine is read, so that they pass on any machine, without root.
+// Package scripted provides scripted machines: their files, the output of commands, the speed of loads, and which
+// failures happen when. Tests of how runs are carried out use them as targets: nothing is started and nothing of this
+// machine is read, so they pass on any machine, without root.
 //
 // A load takes its time by the clock, so such tests belong into a bubble of testing/synctest, where an hour takes a
 // moment:
@@ -16,6 +16,5 @@
 //	m.AtLoad("randread", 2, func(e *scripted.Event) { e.Result.Hangs = true })
 //	t := m.Connect("scripted://db1")
 //
-// Whatever a test does not foresee is an error that names it: a command that is not written down, a program that is not
-// there.
+// Anything that a test does not provide for is an error that names it: a command without a script, a missing program.
 package scripted

@@ -62,7 +62,7 @@ func (m *Machine) stat(argv []string) (Output, error) {
 	return out, nil
 }
 
-// deviceOf is the number of the file system that a path is on.
+// deviceOf returns the device number of the file system of a path.
 func (m *Machine) deviceOf(name string) string {
 	best, number := "", "0"
 	for line := range strings.Lines(m.Get("/proc/self/mountinfo")) {

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// IO is what a load of fio's comes to.
+// IO is the outcome of a fio load.
 type IO struct {
 	// Read, Write and Trim are operations a second of all its jobs together.
 	Read, Write, Trim float64
-	// Latency is the mean of completion; 0 for the one that the queue's depth leads to.
+	// Latency is the mean completion latency; 0 to derive it from the queue depth.
 	Latency time.Duration
-	// Duration is its time; 0 for what its parameters say.
+	// Duration is its time; 0 for the time in its parameters.
 	Duration time.Duration
-	// Errno makes it fail, with what Says has it print on standard error.
+	// Errno makes it fail; it prints Says on standard error.
 	Exit, Errno int
 	Says        string
-	// Seconds are what the rate is in each second, as a share of the mean; nil for the same in all.
+	// Seconds are the rates in each second, as a share of the mean; nil for a constant rate.
 	Seconds []float64
-	// Hidden is the share that the disk does not see, as when a cache answers.
+	// Hidden is the share that does not reach the disk, as when a cache answers.
 	Hidden float64
 	// CPU is how many processors it keeps busy; 0 for a tenth of one.
 	CPU float64
@@ -48,7 +48,7 @@ func Drive(l *Load) IO {
 	return IO{Read: rate}
 }
 
-// Block is the size of each operation of fio's, in bytes.
+// Block returns fio's block size, in bytes.
 func (l *Load) Block() float64 {
 	for _, name := range []string{"bs", "blocksize"} {
 		if n := bytesOf(strings.Split(l.Params[name], ",")[0]); n > 0 {
@@ -65,7 +65,7 @@ func (l *Load) number(name string, otherwise float64) float64 {
 	return otherwise
 }
 
-// bytesOf reads "4k", "1m", "1073741824"; 0 for what is none.
+// bytesOf reads "4k", "1m", "1073741824"; 0 for anything else.
 func bytesOf(text string) float64 {
 	text = strings.TrimSuffix(strings.ToLower(text), "b")
 	factor := 1.0
@@ -79,7 +79,7 @@ func bytesOf(text string) float64 {
 	return v * factor
 }
 
-// durationOf reads "30", "30s", "500ms", "1m"; 0 for what is none.
+// durationOf reads "30", "30s", "500ms", "1m"; 0 for anything else.
 func durationOf(text string) time.Duration {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return time.Duration(v * float64(time.Second))
@@ -88,22 +88,22 @@ func durationOf(text string) time.Duration {
 	return d
 }
 
-// noise is a factor around 1 that is the same for the same load of the same machine in each run of a test. IDs of runs
-// differ, so that they are left out.
+// noise returns a factor around 1 that is the same for the same load of the same machine in each run of a test. It does
+// not depend on the IDs of runs, which differ.
 func (m *Machine) noise(l *Load) float64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %s", m.Name, l.Number, l.Params["name"])
 	return 1 + m.Noise*(2*float64(h.Sum64()%10_001)/10_000-1)
 }
 
-// fio is what comes of a load of fio's.
+// fio returns the outcome of a fio load.
 func (m *Machine) fio(l *Load) Result {
 	model := m.Fio
 	if model == nil {
 		model = Drive
 	}
 	io := model(l)
-	if now := time.Now(); l.begins.Before(now) { // a model may take its time
+	if now := time.Now(); l.begins.Before(now) { // a model may take time
 		l.begins = now
 	}
 	noise := m.noise(l)
@@ -165,7 +165,7 @@ func (m *Machine) fio(l *Load) Result {
 	return r
 }
 
-// status is a status line that fio prints while it runs, from the first on rather than once a second.
+// status returns a status line of fio's, printed from the start rather than once a second.
 func (l *Load) status(io IO) string {
 	var bandwidth, iops []string
 	for _, d := range io.directions() {
@@ -177,7 +177,7 @@ func (l *Load) status(io IO) string {
 	return fmt.Sprintf("Jobs: 1 (f=1): [-.-%%][%s][%s IOPS]\r", strings.Join(bandwidth, ","), strings.Join(iops, ","))
 }
 
-// files are those that a load works on.
+// files returns the files that a load uses.
 func (l *Load) files() []string {
 	var names []string
 	for _, j := range l.Jobs {
@@ -188,7 +188,7 @@ func (l *Load) files() []string {
 	return names
 }
 
-// make has the files be there that a load makes.
+// make creates the files that a load creates.
 func (m *Machine) make(l *Load) {
 	for _, name := range l.files() {
 		if !strings.HasPrefix(name, "/dev/") && !m.Exists(name) && m.Exists(path.Dir(name)) {
@@ -210,7 +210,7 @@ func (m *Machine) sizeOf(l *Load) float64 {
 	return 0
 }
 
-// diskOf is the disk that a load's first file is on; empty where it is on none.
+// diskOf returns the disk of a load's first file; empty if there is none.
 func (m *Machine) diskOf(l *Load) string {
 	name := "/"
 	if names := l.files(); len(names) > 0 {
@@ -239,7 +239,7 @@ func (m *Machine) diskOf(l *Load) string {
 	return disk
 }
 
-// busy has the machine be busy from now on, for another one, until the function that it returns is called.
+// busy makes the machine busy for another machine's load, until the returned function is called.
 func (m *Machine) busy(uses []Use) (end func()) {
 	p := &process{machine: m, load: &Load{Machine: m}, result: Result{Usage: uses}, began: time.Now()}
 	m.mu.Lock()
@@ -253,8 +253,8 @@ func (m *Machine) busy(uses []Use) (end func()) {
 	}
 }
 
-// below are the disks that a block device lies on: itself, or of a volume all that carry it, which have equal shares of
-// what goes there.
+// below returns the disks below a block device: itself, or all disks of a volume, which have equal shares of its
+// traffic.
 func (m *Machine) below(device string) []string {
 	var all []string
 	for _, slave := range m.Names("/sys/class/block/" + device + "/slaves") {
@@ -266,7 +266,7 @@ func (m *Machine) below(device string) []string {
 	return all
 }
 
-// directions are a load's rates as fio orders them.
+// directions returns a load's rates in fio's order.
 func (io IO) directions() []struct {
 	name string
 	rate float64
@@ -277,7 +277,7 @@ func (io IO) directions() []struct {
 	}{{"read", io.Read}, {"write", io.Write}, {"trim", io.Trim}}
 }
 
-// document is what fio 3.42 prints with --output-format=json+.
+// document returns the output of fio 3.42 with --output-format=json+.
 func (l *Load) document(io IO, runs time.Duration, start time.Time) string {
 	members := max(1, int(l.number("numjobs", 1)))
 	entries, jobs := members, l.Jobs
@@ -314,12 +314,12 @@ func (l *Load) document(io IO, runs time.Duration, start time.Time) string {
 		"timestamp_ms": time.Now().Add(runs).UnixMilli(), "jobs": list}
 	text, err := json.Marshal(document)
 	if err != nil {
-		panic(err) // of maps, numbers and strings
+		panic(err) // made of maps, numbers and strings
 	}
 	return string(text) + "\n"
 }
 
-// depthLevel is the level of a depth in fio's statistics.
+// depthLevel returns the level of a depth in fio's statistics.
 func depthLevel(depth float64) string {
 	if depth >= 64 {
 		return ">=64"
@@ -345,7 +345,7 @@ func directionOf(rate, block float64, runs time.Duration, latency float64) map[s
 	return d
 }
 
-// latencyOf is a distribution around a mean: half of it shorter by a fifth, a tenth longer by half.
+// latencyOf returns a distribution around a mean: half of it shorter by a fifth, a tenth longer by half.
 func latencyOf(n int64, mean float64) map[string]any {
 	bins := map[string]int64{fmt.Sprint(int64(mean * 0.8)): n / 2, fmt.Sprint(int64(mean * 1.5)): n / 10}
 	bins[fmt.Sprint(int64(mean*1.125))] = n - n/2 - n/10
@@ -353,7 +353,7 @@ func latencyOf(n int64, mean float64) map[string]any {
 		"N": n, "bins": bins}
 }
 
-// log is a log of fio's with a line for each second and direction.
+// log returns a log of fio's with a line for each second and direction.
 func (l *Load) log(io IO, runs, ramp time.Duration, factor float64) string {
 	step := time.Second
 	if ms := l.number("log_avg_msec", 0); ms > 0 {

@@ -12,9 +12,9 @@ import (
 //go:embed server.txtar
 var server []byte
 
-// load reads a machine that is written down as text. It has sections of lines: files (PATH = TEXT), links (PATH ->
-// WHERE), devices (PATH MAJOR:MINOR), folders and closed, which nobody may read; sections with the path of a file that
-// holds them, and sections "$ COMMAND" with what a command prints. Words in braces are filled in.
+// load reads a machine from text. It has sections of lines: files (PATH = TEXT), links (PATH -> WHERE), devices (PATH
+// MAJOR:MINOR), folders and closed, for paths that can't be read; sections with the path of a file and its content, and
+// sections "$ COMMAND" with a command's output. Words in braces are filled in.
 func (m *Machine) load(text []byte, fill *strings.Replacer) error {
 	for _, section := range txtar.Parse(text).Files {
 		data := fill.Replace(string(section.Data))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Adds writes down more of a machine, in the form of server.txtar: hardware, volumes, what commands print. Braces are
-// filled in as there.
+// Adds adds to a machine, in the form of server.txtar: hardware, volumes, output of commands. Braces are filled in as
+// there.
 func (m *Machine) Adds(text string) {
 	fill := strings.NewReplacer("{host}", m.Name, "{number}", fmt.Sprintf("%02d", m.Number), "{address}", m.Address)
 	if err := m.load([]byte(text), fill); err != nil {
@@ -14,7 +14,7 @@ func (m *Machine) Adds(text string) {
 	}
 }
 
-// AddDrive adds an NVMe drive of 1 TB like the two that are there: "nvme2n1" for 2.
+// AddDrive adds an NVMe drive of 1 TB like the two existing ones: "nvme2n1" for 2.
 func (m *Machine) AddDrive(number int) {
 	m.Adds(strings.NewReplacer("{drive}", fmt.Sprint(number), "{slot}", fmt.Sprintf("%02x", 6+number), "{letter}",
 		string(rune('A'+number))).Replace(`

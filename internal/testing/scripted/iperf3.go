@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// Stream is what a test of iperf3's comes to.
+// Stream is the outcome of an iperf3 test.
 type Stream struct {
 	// Rate is bytes a second in each of its directions; Lost is the share of UDP that does not arrive.
 	Rate, Lost  float64
 	Retransmits int64
 	RTT         time.Duration
-	// ClientCPU and ServerCPU are of one processor.
+	// ClientCPU and ServerCPU are shares of one processor.
 	ClientCPU, ServerCPU float64
-	// Over and At are the ports that its packets take at the client and at the server; empty for those that the address
-	// leads to.
+	// Over and At are the ports that its packets use at the client and at the server; empty for the ports of the
+	// addresses.
 	Over, At string
-	// Fails is what iperf3 says went wrong; empty where nothing did.
+	// Fails is the error that iperf3 reports; empty for none.
 	Fails string
 }
 
-// Wire is the 10 Gbit/s of server.txtar, and more within one machine. What is sent at a rate of its own has that rate.
+// Wire is the 10 Gbit/s of server.txtar, and more within one machine. A test with its own rate keeps that rate.
 func Wire(l *Load) Stream {
 	s := Stream{Rate: 9.4e9 / 8, RTT: 200 * time.Microsecond, ClientCPU: 0.3, ServerCPU: 0.4}
 	if l.Server == l.Machine {
@@ -34,7 +34,7 @@ func Wire(l *Load) Stream {
 	return s
 }
 
-// iperf3 is what comes of a client or a server.
+// iperf3 returns the outcome of a client or a server.
 func (m *Machine) iperf3(l *Load) Result {
 	port, _ := strconv.Atoi(l.Params["port"])
 	if l.Params["server"] != "" {
@@ -73,12 +73,12 @@ func (m *Machine) iperf3(l *Load) Result {
 	}
 	r.ended = func() {
 		listener.machine.put(listener.dir+"/stdout", "{}\n")
-		listener.end(0, "") // it is for one test
+		listener.end(0, "") // it serves one test
 	}
 	return r
 }
 
-// listener is the process that listens on a port; nil where there is none.
+// listener returns the process that listens on a port; nil if there is none.
 func (m *Machine) listener(port int) *process {
 	if m == nil {
 		return nil
@@ -93,14 +93,14 @@ func (m *Machine) listener(port int) *process {
 	return nil
 }
 
-// adds has a process use something from now on. What it did until then was nothing.
+// adds sets the resources that a process uses from now on. Until then it used none.
 func (p *process) adds(u Use) {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
 	p.result.Usage, p.began = append(p.result.Usage, u), time.Now()
 }
 
-// used is what a test moves through one end.
+// used returns the traffic of a test at one end.
 func (m *Machine) used(l *Load, s Stream, atServer bool) Use {
 	const payload, packet = 1448, 1514
 	wire, packets := s.Rate*packet/payload, s.Rate/payload
@@ -126,7 +126,7 @@ func (m *Machine) used(l *Load, s Stream, atServer bool) Use {
 	return u
 }
 
-// test is what iperf3 3.16 prints with --json.
+// test returns the output of iperf3 3.16 with --json.
 func (l *Load) test(s Stream, takes, omit time.Duration) string {
 	port, _ := strconv.Atoi(l.Params["port"])
 	udp := l.Params["udp"] != ""
@@ -203,7 +203,7 @@ func (l *Load) test(s Stream, takes, omit time.Duration) string {
 	}
 	text, err := json.Marshal(document)
 	if err != nil {
-		panic(err) // of maps, numbers and strings
+		panic(err) // made of maps, numbers and strings
 	}
 	return string(text) + "\n"
 }

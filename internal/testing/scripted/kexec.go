@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// What tells of kexec, and of systemd.
+// The kernel's files about kexec.
 const (
 	kexecLoaded   = "/sys/kernel/kexec_loaded"
 	kexecDisabled = "/proc/sys/kernel/kexec_load_disabled"
 )
 
-// Kexecs has the machine be a real host, as those are started again: by the kexec of its own kernel, or by firmware,
-// both through systemd. OnBoot is called at each boot; a machine that does not come up can't be reached until
+// Kexecs makes the machine behave like a real host that can be rebooted: by the kexec of its own kernel, or by
+// firmware, both through systemd. OnBoot is called at each boot; a machine that does not come up is unreachable until
 // PowerCycle.
 func (m *Machine) Kexecs() {
 	m.mu.Lock()
@@ -26,7 +26,7 @@ func (m *Machine) Kexecs() {
 	m.showKexec()
 }
 
-// showKexec makes the files by which a kernel tells that it has kexec. They are not there on other machines.
+// showKexec makes the files that show that a kernel has kexec. Other machines lack them.
 func (m *Machine) showKexec() {
 	m.mu.Lock()
 	has := m.kexecs
@@ -37,7 +37,7 @@ func (m *Machine) showKexec() {
 	}
 }
 
-// kexec loads a kernel, or takes it away again.
+// kexec loads a kernel, or unloads it.
 func (m *Machine) kexec(argv []string) (Output, error) {
 	switch {
 	case len(argv) == 2 && argv[1] == "--version":
@@ -62,7 +62,7 @@ func (m *Machine) kexec(argv []string) (Output, error) {
 	return Output{}, m.unexpectedCommand(argv)
 }
 
-// systemctl says that the machine is up, and starts it again.
+// systemctl reports that the machine is up, and reboots it.
 func (m *Machine) systemctl(argv []string) (Output, error) {
 	switch {
 	case len(argv) == 2 && argv[1] == "is-system-running":
@@ -80,7 +80,7 @@ func (m *Machine) systemctl(argv []string) (Output, error) {
 	return Output{}, m.unexpectedCommand(argv)
 }
 
-// restart has the machine go down in a second and, unless OnBoot says otherwise, be there again when it has started.
+// restart takes the machine down in a second. It comes up again after booting, unless OnBoot returns an error.
 func (m *Machine) restart(line string) {
 	time.AfterFunc(time.Second, func() {
 		m.Disconnect()
@@ -95,13 +95,13 @@ func (m *Machine) restart(line string) {
 	})
 }
 
-// PowerCycle starts a machine that hangs, with its own arguments.
+// PowerCycle boots a machine that hangs, with its own arguments.
 func (m *Machine) PowerCycle() {
 	m.boot()
 	m.Reconnect()
 }
 
-// installed says whether a program is there that not all machines have.
+// installed reports whether a program is installed that not all machines have.
 func (m *Machine) installed(program string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

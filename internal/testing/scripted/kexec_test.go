@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/host/bootloader"
 )
 
-// A machine with kexec is started again as the package that does so wants real hosts to be, and comes up with its own
-// arguments after a power cycle.
+// A machine with kexec is rebooted by the package for real hosts, and comes up with its own arguments after a power
+// cycle.
 func TestKexecs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New("db1")

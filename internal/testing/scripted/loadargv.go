@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// options reads "--name=value", "--name value" and "--name". A name that fio takes for the first of a new job begins
-// one.
+// options reads "--option=value", "--option value" and "--option". The option --name begins a new job, as in fio,
+// unless its value is "global".
 func options(argv []string) (map[string]string, []map[string]string) {
 	global := map[string]string{}
 	var jobs []map[string]string
@@ -42,11 +42,11 @@ func options(argv []string) (map[string]string, []map[string]string) {
 
 var shifts = regexp.MustCompile(`shift ([0-9]+)`)
 
-// unwrap takes off what stands in front of a program.
+// unwrap removes commands in front of a program.
 func (l *Load) unwrap(argv []string) []string {
 	for len(argv) > 0 {
 		rest := argv[1:]
-		drop := func(valued ...string) { // options, those with a value of their own in the next word among them
+		drop := func(valued ...string) { // options, valued are those with their value in the next word
 			for len(rest) > 0 && strings.HasPrefix(rest[0], "-") {
 				last := rest[0] == "--"
 				if slices.Contains(valued, rest[0]) {
@@ -101,7 +101,7 @@ func (l *Load) unwrap(argv []string) []string {
 	return argv
 }
 
-// scriptOf is the script of sh -c.
+// scriptOf returns the script of sh -c.
 func scriptOf(argv []string) (string, bool) {
 	if len(argv) < 4 || path.Base(argv[0]) != "sh" || argv[1] != "-c" {
 		return "", false

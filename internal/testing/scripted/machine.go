@@ -14,61 +14,59 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Machine is a machine that is written down. Its fields are to be set before anything is run on it, or between
-// commands.
+// Machine is a scripted machine. Its fields must be set before anything is run on it, or between commands.
 type Machine struct {
-	// Name is the host's; Number, from 1, makes what must differ from machine to machine, and is in Address.
+	// Name is the host's name. Number, from 1, makes values that must differ between machines, and is part of Address.
 	Name, Address string
 	Number        int
-	// Fio is how fast fio's loads are; nil for Drive. Stream is the same of iperf3's clients, for which it is nil for
-	// Wire.
+	// Fio determines the speed of fio's loads; nil for Drive. Stream does so for iperf3's clients; nil for Wire.
 	Fio    func(*Load) IO
 	Stream func(*Load) Stream
-	// NextHops are those of routes that have several, by the address that they lead to.
+	// NextHops are the next hops of routes that have several, by destination address.
 	NextHops map[string][]NextHop
-	// Exchange is the same of clients of sockperf and perftest, for which it is nil for RequestResponse.
+	// Exchange determines the results of clients of sockperf and perftest; nil for RequestResponse.
 	Exchange func(*Load) Exchange
-	// Programs are those that jobs can run besides, by the name of their file.
+	// Programs are further programs that jobs can run, by file name.
 	Programs map[string]func(*Load) Result
-	// Noise is by how much, as a share, loads of the default models and of Fio differ from what they should be, at
-	// most: the same in each run of a test.
+	// Noise is the maximum deviation, as a share, of loads of the default models and of Fio. It is the same in each run
+	// of a test.
 	Noise float64
-	// Patience is for how long a connection that was lost is tried for again, by the clock.
+	// Patience is how long a lost connection is retried, by the clock.
 	Patience time.Duration
-	// Free is the room on each of its file systems, in bytes.
+	// Free is the free space on each of its file systems, in bytes.
 	Free int64
-	// Network is the machines that it reaches; nil for itself alone.
+	// Network contains the machines that it can reach; nil for itself alone.
 	Network *Network
-	// Answer is asked first what a command prints; false is no answer. Nil where there is nothing beyond SetOutput.
+	// Answer, if not nil, is asked first for the output of a command; false means that it has none.
 	Answer func(argv []string) (Output, bool)
-	// OnMount gets the options of an NFS mount and may change them as a kernel would; what it returns is why
-	// there is none. Nil where nothing happens.
+	// OnMount gets the options of an NFS mount and may change them as a kernel would. It returns why the mount fails,
+	// or an empty string. It may be nil.
 	OnMount func(*Mount) (why string)
-	// OnBoot gets how the machine is started again; its error is why it does not come up. Nil for one that does.
+	// OnBoot gets the kernel arguments of a boot; its error is why the machine does not come up. It may be nil.
 	OnBoot func(kernelArguments string) error
 
 	tree *tree
-	mu   sync.Mutex // of all that follows; never held while anything else is called
-	// answers are what commands print, by the command line.
+	mu   sync.Mutex // of everything below; never held during calls of other code
+	// answers are the outputs of commands, by command line.
 	answers  map[string]Output
 	absent   map[string]bool
 	triggers []*trigger
 	ran      []string
 	loads    []*Load
-	// unexpected are the commands that nobody wrote down.
+	// unexpected are the commands without a script.
 	unexpected []string
 	processes  []*process
 	spent      counters
 	booted     time.Time
 	boots      int
 	own        string // its kernel's command line
-	// kexecs says that it is started as real hosts are, next what its kernel has loaded is to be started with.
+	// kexecs is true if it is rebooted like a real host; next are the arguments of the kernel loaded for the next boot.
 	kexecs     bool
 	next       string
 	lost       bool
 	destroyed  error
 	generation int
-	ports      []port // besides eth0
+	ports      []port // in addition to eth0
 	mounts     []*Mount
 	mountsMade int
 }
@@ -79,13 +77,13 @@ type Output struct {
 	Exit           int
 }
 
-// Network is machines that reach each other.
+// Network is a set of machines that reach each other.
 type Network struct {
 	mu       sync.Mutex
 	machines []*Machine
 }
 
-// at is the machine with an address; nil where there is none.
+// at returns the machine with an address; nil if there is none.
 func (n *Network) at(address string) *Machine {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -97,7 +95,7 @@ func (n *Network) at(address string) *Machine {
 	return nil
 }
 
-// New returns a server as server.txtar has it, on a network of its own.
+// New returns a server like server.txtar, on a separate network.
 func New(name string) *Machine { return new(Network).New(name) }
 
 // New returns a server on the network.
@@ -128,19 +126,19 @@ func (n *Network) New(name string) *Machine {
 	return m
 }
 
-// Get is what a file holds, without the white space around it; empty where there is none.
+// Get returns the content of a file, without the white space around it; empty if there is no file.
 func (m *Machine) Get(name string) string {
 	text, _ := m.tree.text(name)
 	return strings.TrimSpace(string(text))
 }
 
-// Exists says whether there is a file or a folder.
+// Exists reports whether there is a file or a folder.
 func (m *Machine) Exists(name string) bool {
 	_, err := m.tree.stat(name, false)
 	return err == nil
 }
 
-// Names are those in a folder.
+// Names returns the names in a folder.
 func (m *Machine) Names(folder string) []string {
 	entries, _ := m.tree.list(folder)
 	names := make([]string, len(entries))
@@ -150,7 +148,7 @@ func (m *Machine) Names(folder string) []string {
 	return names
 }
 
-// Set has a file hold a text, as somebody else would write it: no rule of the kernel is asked.
+// Set replaces the content of a file, as another process would: no rule of the kernel applies.
 func (m *Machine) Set(name, text string) {
 	n := m.at(name)
 	m.tree.mu.Lock()
@@ -158,7 +156,7 @@ func (m *Machine) Set(name, text string) {
 	n.data, n.size, n.now, n.err = []byte(text+"\n"), 0, nil, nil
 }
 
-// at is the node of a file, which is made where there is none.
+// at returns the node of a file, and makes it if necessary.
 func (m *Machine) at(name string) *node {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()
@@ -170,7 +168,7 @@ func (m *Machine) at(name string) *node {
 	return n
 }
 
-// Computed has a file hold what a function says whenever it is read.
+// Computed makes a function compute the content of a file whenever it is read.
 func (m *Machine) Computed(name string, now func() string) {
 	n := m.at(name)
 	m.tree.mu.Lock()
@@ -178,8 +176,8 @@ func (m *Machine) Computed(name string, now func() string) {
 	n.now = now
 }
 
-// OnWrite is the rule by which the kernel takes a value for a file of /proc or /sys: what the file holds then, or an
-// error (syscall.EINVAL).
+// OnWrite sets the kernel's rule for writes to a file of /proc or /sys: it returns the new content, or an error
+// (syscall.EINVAL).
 func (m *Machine) OnWrite(name string, rule func(old, written string) (string, error)) {
 	n := m.at(name)
 	m.tree.mu.Lock()
@@ -187,7 +185,7 @@ func (m *Machine) OnWrite(name string, rule func(old, written string) (string, e
 	n.set = rule
 }
 
-// Close has a file or folder be one that can't be read.
+// Close makes a file or folder unreadable.
 func (m *Machine) Close(name string, why error) {
 	n := m.at(name)
 	m.tree.mu.Lock()
@@ -195,7 +193,7 @@ func (m *Machine) Close(name string, why error) {
 	n.err = why
 }
 
-// ReadOnly has a file be one that nobody is meant to write to, as its mode says.
+// ReadOnly makes a file read-only, by its mode.
 func (m *Machine) ReadOnly(name string) {
 	n := m.at(name)
 	m.tree.mu.Lock()
@@ -203,7 +201,7 @@ func (m *Machine) ReadOnly(name string) {
 	n.mode &^= 0o222
 }
 
-// Sized makes a file of a size whose content nobody looks at.
+// Sized makes a file of a size whose content is not used.
 func (m *Machine) Sized(name string, size int64) {
 	n := m.at(name)
 	m.tree.mu.Lock()
@@ -227,17 +225,17 @@ func (m *Machine) Folder(name string) {
 	m.tree.folder(name)
 }
 
-// Remove deletes a file or a folder with all that is in it, and says whether there was one.
+// Remove deletes a file or a folder with its content, and reports whether it existed.
 func (m *Machine) Remove(name string) bool { return m.tree.remove(name) }
 
-// SetOutput has a command print something. The command line is written as in a shell: "ip -json address show".
+// SetOutput sets the output of a command. The command line is written as in a shell: "ip -json address show".
 func (m *Machine) SetOutput(command string, out Output) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.answers[command] = out
 }
 
-// Without has programs not be installed.
+// Without removes programs, as if not installed.
 func (m *Machine) Without(programs ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -247,21 +245,21 @@ func (m *Machine) Without(programs ...string) {
 	}
 }
 
-// Commands are the command lines of all short commands that were run, in order, what a shell was to run among them.
+// Commands returns the command lines of all short commands that were run, in order, including those for a shell.
 func (m *Machine) Commands() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.ran)
 }
 
-// Loads are all jobs that were started, in order.
+// Loads returns all jobs that were started, in order.
 func (m *Machine) Loads() []*Load {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.loads)
 }
 
-// Running are the IDs of the jobs that go on.
+// Running returns the IDs of the running jobs.
 func (m *Machine) Running() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -274,14 +272,14 @@ func (m *Machine) Running() []string {
 	return ids
 }
 
-// Unexpected are the commands and loads that nobody wrote down. A test that has any is to be completed.
+// Unexpected returns the commands and loads without a script. A test that has any must be completed.
 func (m *Machine) Unexpected() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.unexpected)
 }
 
-// unexpectedCommand is the error of a command that nobody wrote down.
+// unexpectedCommand returns the error of a command without a script.
 func (m *Machine) unexpectedCommand(argv []string) error {
 	line := lab.ShellQuote(argv)
 	m.mu.Lock()
@@ -291,7 +289,7 @@ func (m *Machine) unexpectedCommand(argv []string) error {
 		Hints: []string{"Machine.Prints, Machine.Answer or Machine.Programs says what it does"}}
 }
 
-// Disconnect has the machine not be reached any more. What runs there goes on.
+// Disconnect makes the machine unreachable. Its processes continue.
 func (m *Machine) Disconnect() {
 	m.mu.Lock()
 	if m.lost {
@@ -309,7 +307,7 @@ func (m *Machine) Disconnect() {
 	}
 }
 
-// Reconnect ends what Disconnect has begun.
+// Reconnect makes the machine reachable again.
 func (m *Machine) Reconnect() {
 	m.mu.Lock()
 	m.lost = false
@@ -325,7 +323,7 @@ func (m *Machine) Reconnect() {
 	}
 }
 
-// boot starts the machine again: what runs is gone, and so is what the kernel held in memory.
+// boot reboots the machine: processes are gone, and so is state in the kernel's memory.
 func (m *Machine) boot() {
 	m.mu.Lock()
 	running := slices.Clone(m.processes)
@@ -340,7 +338,7 @@ func (m *Machine) boot() {
 	}
 	for _, n := range m.Mounts() {
 		m.unmount(n.Point)
-		if strings.HasPrefix(n.Point, "/run/") { // which is memory
+		if strings.HasPrefix(n.Point, "/run/") { // a file system in memory
 			m.Remove(n.Point)
 		}
 	}
@@ -355,7 +353,7 @@ func (m *Machine) boot() {
 	}
 	m.Remove("/dev/shm")
 	m.Folder("/dev/shm")
-	m.Remove(path.Dir(settingLocks)) // the rest of /run the machine makes again
+	m.Remove(path.Dir(settingLocks)) // the machine makes the rest of /run again
 	m.count()
 	m.showKexec()
 	m.Set("/proc/cmdline", m.own)

@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// Mount is an NFS mount of a machine. Where a server's mount is made with several connections, or by several addresses,
-// each is a transport.
+// Mount is an NFS mount of a machine. If a server is mounted with several connections, or by several addresses, each is
+// a transport.
 type Mount struct {
 	Machine, Server *Machine
-	// Address of the server and Path there, seen on Point.
+	// Address of the server and Path there, mounted on Point.
 	Address, Path, Point string
-	// Options as they came out, Kind of the transports, and how many there are. Idle is how many of them carry nothing.
+	// Options in effect, Kind of the transports, and their number. Idle is how many of them carry nothing.
 	Options          []string
 	Kind             string
 	Transports, Idle int
-	under            *node // what the point was before
+	under            *node // the point before it was mounted
 	number           int
-	Over             []string // the client's ports that its calls take; nil for those that the addresses lead to
+	Over             []string // the client's ports for its calls; nil for the ports of the addresses
 	alsoTo           []string // further addresses of the server that its calls go to
-	first            *Mount   // of the same server, whose transports are this one's too; nil for itself
+	first            *Mount   // an earlier mount of the same server with shared transports; nil for itself
 }
 
-// option is the value of one; empty where it is not there.
+// option returns the value of an option; empty if it is not set.
 func (n *Mount) option(name string) string {
 	for _, o := range n.Options {
 		if key, value, _ := strings.Cut(o, "="); key == name {
@@ -36,14 +36,14 @@ func (n *Mount) option(name string) string {
 	return ""
 }
 
-// Mounts are those of NFS that are there.
+// Mounts returns the machine's NFS mounts.
 func (m *Machine) Mounts() []*Mount {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.mounts)
 }
 
-// Mounted makes an NFS mount as mount.nfs does; why it could not is what that prints.
+// Mounted makes an NFS mount as mount.nfs does; on failure it returns the message that mount.nfs prints.
 func (m *Machine) Mounted(source, point, options string) (why string) {
 	address, name, _ := strings.Cut(source, ":")
 	server := m.Network.at(address)
@@ -97,13 +97,13 @@ func (m *Machine) Mounted(source, point, options string) (why string) {
 	return ""
 }
 
-// line is that of mountinfo.
+// line returns the mount's line of mountinfo.
 func (n *Mount) line() string {
 	return fmt.Sprintf("%d 22 0:%d / %s rw,relatime - nfs4 %s:%s rw,%s,addr=%s", 60+n.number, 60+n.number, n.Point,
 		n.Address, n.Path, strings.Join(n.Options, ","), n.Address)
 }
 
-// unmount takes off what is mounted on a point, and says whether anything was.
+// unmount removes the mount on a point, and reports whether there was one.
 func (m *Machine) unmount(point string) bool {
 	m.mu.Lock()
 	i := slices.IndexFunc(m.mounts, func(n *Mount) bool { return n.Point == point })
@@ -122,7 +122,7 @@ func (m *Machine) unmount(point string) bool {
 	return true
 }
 
-// listTransports has /sys/kernel/sunrpc say where the calls of each mount go.
+// listTransports makes /sys/kernel/sunrpc show the transports of each mount.
 func (m *Machine) listTransports() {
 	const switches = "/sys/kernel/sunrpc/xprt-switches"
 	m.Remove(switches)
@@ -139,7 +139,7 @@ func (m *Machine) listTransports() {
 	}
 }
 
-// mountOf is the mount that a path is on; nil for none.
+// mountOf returns the mount that a path is on; nil for none.
 func (m *Machine) mountOf(name string) *Mount {
 	for _, n := range m.Mounts() {
 		if strings.HasPrefix(name, n.Point+"/") {
@@ -149,7 +149,7 @@ func (m *Machine) mountOf(name string) *Mount {
 	return nil
 }
 
-// uses are what a load of fio's on the mount moves: on its way through the network, and on the server.
+// uses returns the resources that a fio load on the mount uses: in the network, and on the server.
 func (n *Mount) uses(io IO, block float64) (client, server []Use) {
 	all := cmp.Or(n.first, n)
 	addresses := append([]string{all.Address}, all.alsoTo...)
@@ -176,7 +176,7 @@ func (n *Mount) uses(io IO, block float64) (client, server []Use) {
 	return client, server
 }
 
-// mountStats is what the kernel counts of each mount.
+// mountStats returns the kernel's counters of each mount.
 func (m *Machine) mountStats() string {
 	c, _ := m.counted()
 	text := "device /dev/nvme0n1 mounted on /srv with fstype ext4\n"

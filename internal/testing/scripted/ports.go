@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// port is an adapter with its one address.
+// port is an adapter with its only address.
 type port struct{ name, address string }
 
-// NextHop is one of several ways that a route spreads flows over.
+// NextHop is one of several next hops over which a route spreads flows.
 type NextHop struct {
 	Gateway string `json:"gateway"`
 	Port    string `json:"dev"`
 }
 
-// AddPort adds an adapter of 10 Gbit/s with an address in a subnet of 24 bits. Other machines reach it by their own
-// port of that subnet, or by eth0.
+// AddPort adds an adapter of 10 Gbit/s with an address in a subnet of 24 bits. Other machines reach it through their
+// own port of that subnet, or through eth0.
 func (m *Machine) AddPort(name, address string) {
 	m.mu.Lock()
 	n := len(m.ports)
@@ -79,21 +79,21 @@ func subnetOf(address string) netip.Prefix {
 	return subnet
 }
 
-// all its ports, eth0 first.
+// allPorts returns all ports, eth0 first.
 func (m *Machine) allPorts() []port {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]port{{"eth0", m.Address}}, m.ports...)
 }
 
-// has says whether an address is the machine's own.
+// owns reports whether an address belongs to the machine.
 func (m *Machine) owns(address string) bool {
 	return strings.HasPrefix(address, "127.") || slices.ContainsFunc(m.allPorts(), func(p port) bool {
 		return p.address == address
 	})
 }
 
-// portTo is the port by which an address is reached: its own, the one of its subnet, or eth0.
+// portTo returns the port through which an address is reached: the port that has it, the one of its subnet, or eth0.
 func (m *Machine) portTo(address string) port {
 	ports := m.allPorts()
 	for _, near := range []func(p port) bool{
@@ -110,7 +110,7 @@ func (m *Machine) portTo(address string) port {
 	return ports[0]
 }
 
-// Listening are the ports of protocols on which servers of loads wait, in order.
+// Listening returns the ports on which servers of loads listen, in order.
 func (m *Machine) Listening() []int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

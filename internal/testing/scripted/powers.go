@@ -10,16 +10,15 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Host is a machine that can be started again with other arguments.
+// Host is a machine that can be rebooted with other arguments.
 type Host struct{ *Target }
 
 var _ host.Booter = Host{}
 
-// bootTakes is how long a machine takes to be there again.
+// bootTakes is how long a machine takes to boot.
 const bootTakes = 30 * time.Second
 
-// Boot starts the machine again; what the kernel held in memory is as in server.txtar again, and /proc/cmdline has the
-// arguments.
+// Boot reboots the machine. State in the kernel's memory is reset to server.txtar, and /proc/cmdline has the arguments.
 func (h Host) Boot(ctx context.Context, spec host.BootSpec) error {
 	if err := h.waitForConnection(ctx); err != nil {
 		return err
@@ -50,12 +49,12 @@ func (h Host) Boot(ctx context.Context, spec host.BootSpec) error {
 	return nil
 }
 
-// Pod is a machine that can be gone for good, and of which another can be had.
+// Pod is a machine that can be lost for good and replaced.
 type Pod struct{ *Target }
 
 var _ host.Replaceable = Pod{}
 
-// Destroy has the machine be gone for good, with all that runs there.
+// Destroy removes the machine for good, with everything that runs there.
 func (m *Machine) Destroy(why string) {
 	m.mu.Lock()
 	m.destroyed = &lab.Error{What: why, Target: m.Name}
@@ -72,14 +71,14 @@ func (m *Machine) Destroy(why string) {
 	}
 }
 
-// Lost says why it is gone.
+// Lost returns why it is gone.
 func (p Pod) Lost(context.Context) error {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
 	return p.machine.destroyed
 }
 
-// Replace has another be there.
+// Replace makes another one.
 func (p Pod) Replace(ctx context.Context) error {
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return err
@@ -92,14 +91,14 @@ func (p Pod) Replace(ctx context.Context) error {
 	return nil
 }
 
-// Generation counts them.
+// Generation counts the replacements.
 func (p Pod) Generation() string {
 	p.machine.mu.Lock()
 	defer p.machine.mu.Unlock()
 	return fmt.Sprint(p.machine.generation)
 }
 
-// Place is a target that was made with something to be measured.
+// Place is a target that was created together with something to measure.
 type Place struct {
 	*Target
 	Path string
@@ -107,5 +106,5 @@ type Place struct {
 
 var _ host.HasTestPath = Place{}
 
-// TestPath is where that is.
+// TestPath returns the path to measure.
 func (p Place) TestPath() string { return p.Path }

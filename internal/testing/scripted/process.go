@@ -23,15 +23,15 @@ type process struct {
 	result  Result
 	began   time.Time
 	timer   *time.Timer
-	ending  sync.Mutex // held while it comes to its end: one that is killed writes no files any more
-	// ended, exit and signal are guarded by the machine.
+	ending  sync.Mutex // held while it ends: a killed process writes no more files
+	// ended, exit and signal are guarded by the machine's lock.
 	ended   time.Time
 	exit    int
 	signal  string
 	handles []*job
 }
 
-// newLoad makes a load of what was asked for.
+// newLoad makes a load from a job's specification.
 func (m *Machine) newLoad(spec host.JobSpec) *Load {
 	l := &Load{Machine: m, ID: spec.ID, Typed: spec.Argv, Env: map[string]string{}, Stdin: spec.Stdin}
 	for _, v := range spec.Env {
@@ -96,7 +96,7 @@ func (m *Machine) start(t *Target, spec host.JobSpec) (*job, error) {
 	return j, nil
 }
 
-// outcome is what a load comes to by what is written down.
+// outcome returns a load's scripted result.
 func (m *Machine) outcome(l *Load) Result {
 	if program, ok := m.Programs[l.Program]; ok {
 		return program(l)
@@ -136,12 +136,12 @@ func (m *Machine) outcome(l *Load) Result {
 	return Result{Err: missing(l.Typed)}
 }
 
-// missing is the error of a program that is not installed.
+// missing returns the error of a program that is not installed.
 func missing(argv []string) error {
 	return &lab.Error{What: "can't run " + argv[0], Command: argv, Output: argv[0] + ": not found", Err: fs.ErrNotExist}
 }
 
-// finish ends a process that has come to its end by itself.
+// finish ends a process that was not killed.
 func (p *process) finish() {
 	p.ending.Lock()
 	defer p.ending.Unlock()
@@ -155,7 +155,7 @@ func (p *process) finish() {
 	p.end(p.result.Exit, p.result.Signal)
 }
 
-// write writes what a process has printed and made by its end.
+// write writes the output and the files of a process that ends.
 func (p *process) write() {
 	dir, r := p.dir, p.result
 	p.machine.put(dir+"/stdout", r.Early+r.Stdout)
@@ -168,7 +168,7 @@ func (p *process) write() {
 	}
 }
 
-// end takes note of the end of a process.
+// end records the end of a process.
 func (p *process) end(exit int, signal string) {
 	m := p.machine
 	m.mu.Lock()
@@ -198,14 +198,14 @@ func (p *process) end(exit int, signal string) {
 	}
 }
 
-// kill ends a process from outside, and says whether it could.
+// kill ends a process from outside, and reports whether it could.
 func (p *process) kill(signal string) bool {
 	if p.result.Unkillable {
 		return false
 	}
 	p.ending.Lock()
 	defer p.ending.Unlock()
-	if p.load.Program == "fio" && p.result.Exit == 0 && !p.result.Hangs { // it says what it has measured so far
+	if p.load.Program == "fio" && p.result.Exit == 0 && !p.result.Hangs { // fio prints what it has measured so far
 		p.write()
 		p.end(128, "")
 		return true
@@ -214,7 +214,7 @@ func (p *process) kill(signal string) bool {
 	return true
 }
 
-// withID are the processes of a job.
+// withID returns the processes of a job.
 func (m *Machine) withID(id string) []*process {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -227,7 +227,7 @@ func (m *Machine) withID(id string) []*process {
 	return all
 }
 
-// pause lets time pass, unless ctx ends before.
+// pause waits, unless ctx ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,10 +8,10 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// kernelFolder holds what recorders make in the kernel: a folder each, while they record.
+// kernelFolder holds what recorders create in the kernel: a folder each, while they record.
 const kernelFolder = "/sys/kernel/"
 
-// record is headroom as the recorder of a load. What it records of the load that starts next is the same each time.
+// record runs headroom as the recorder of a load. Its records of the next load are always the same.
 func (m *Machine) record(l *Load) Result {
 	var r profile.Request
 	if err := json.Unmarshal(l.Stdin, &r); err != nil {
@@ -51,7 +51,7 @@ func (m *Machine) record(l *Load) Result {
 		EarlyMessages: profile.Ready + "\n", Stderr: profile.Done + "\n", ended: func() { m.Remove(made) }}
 }
 
-// headroom removes what recorders have left: headroom profile record --clean OWNERS.
+// headroom removes what recorders left: headroom profile record --clean OWNERS.
 func (m *Machine) headroom(argv []string) (Output, error) {
 	if len(argv) != 5 || argv[1] != "profile" || argv[2] != "record" || argv[3] != "--clean" {
 		return Output{}, m.unexpectedCommand(argv)

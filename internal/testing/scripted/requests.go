@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Exchange is what a test of sockperf's or perftest's comes to.
+// Exchange is the outcome of a test by sockperf or perftest.
 type Exchange struct {
-	// Answers is the time there and back. Rate is operations a second; 0 for one after the other.
+	// Answers is the round-trip time. Rate is operations a second; 0 for one after the other.
 	Answers time.Duration
 	Rate    float64
-	// Lost is the share of sockperf's requests that nobody answers.
+	// Lost is the share of sockperf's requests without an answer.
 	Lost float64
-	// Fails is what the client prints when it fails; empty where it does not.
+	// Fails is the message of a client that fails; empty for success.
 	Fails string
 }
 
@@ -35,7 +35,7 @@ func (m *Machine) exchange(l *Load) Exchange {
 	return m.Exchange(l)
 }
 
-// served is the server at the other end of a client, and the process there that listens; nil for none.
+// served returns the server at the other end of a client, and the process there that listens; nil for none.
 func (m *Machine) served(l *Load, address string, port int) *process {
 	l.Server = m
 	if !m.owns(address) {
@@ -44,7 +44,7 @@ func (m *Machine) served(l *Load, address string, port int) *process {
 	return l.Server.listener(port)
 }
 
-// sockperf is what comes of a client or a server of version 3.10. A server goes on until it is ended.
+// sockperf returns the outcome of a client or a server of version 3.10. A server runs until it is ended.
 func (m *Machine) sockperf(l *Load) Result {
 	port, _ := strconv.Atoi(l.Params["port"])
 	protocol := "udp"
@@ -101,8 +101,8 @@ func (m *Machine) sockperf(l *Load) Result {
 	return r
 }
 
-// perftest is what comes of a client or a server of one of its programs. Only a client has words behind its options:
-// the server's address.
+// perftest returns the outcome of a client or a server of one of its programs. Only a client has words after its
+// options: the server's address.
 func (m *Machine) perftest(l *Load) Result {
 	port, _ := strconv.Atoi(l.Params["port"])
 	address := l.Argv[len(l.Argv)-1]

@@ -25,7 +25,7 @@ func open(t *testing.T, m *scripted.Machine) *scripted.Target {
 	return tg
 }
 
-// set writes to a file the way a factor does.
+// set writes to a file as factors do.
 func set(t *testing.T, tg host.Target, name, value string) host.Output {
 	t.Helper()
 	out, err := tg.Run(t.Context(), "sh", "-c", `printf %s "$1" | dd of="$2" bs=65536`, "mark", value, name)
@@ -71,7 +71,7 @@ func TestUnforeseen(t *testing.T) {
 	}
 }
 
-// What scripted programs print is what the real parsers read.
+// The real parsers can read the output of scripted programs.
 func TestLoads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := new(scripted.Network)

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// settingLocks is the folder with the locks of root: symbolic links that say who has them.
+// settingLocks is the folder with root's locks: symbolic links to the holder's name.
 const settingLocks = "/run/headroom/settings"
 
-// lockSettings makes locks that are not there, and prints those that it made and all of these names.
+// lockSettings makes missing locks, and prints those that it made and all of the given names.
 func (m *Machine) lockSettings(holder string, names []string) Output {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()
@@ -28,7 +28,7 @@ func (m *Machine) lockSettings(holder string, names []string) Output {
 	return Output{Stdout: made + locks}
 }
 
-// unlockSettings removes the locks of a holder that begins like this, and then the folders if they are empty.
+// unlockSettings removes the locks of holders with a prefix, and then the folders if they are empty.
 func (m *Machine) unlockSettings(holder string) {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()

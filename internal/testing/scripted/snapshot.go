@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Snapshot returns what has all files and mounts of the machine be again as they are now. Jobs are left alone: those
-// that have ended since stay so, and only their folders are there again, as after a headroom that was killed. So a test
-// looks at what a process leaves that dies at this moment, while it goes on to its end.
+// Snapshot returns a function that restores all files and mounts of the machine. Jobs are unaffected: jobs that have
+// ended since stay ended, and only their folders are restored, as after a headroom that was killed. So a test can
+// examine what a process would leave if it died at this moment, while the process continues to its end.
 func (m *Machine) Snapshot() (back func()) {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()
@@ -30,7 +30,7 @@ func (m *Machine) Snapshot() (back func()) {
 	}
 }
 
-// showMounts has the points of all mounts show what the servers hold now, as after one of them was put back.
+// showMounts updates the points of all mounts to the servers' current content, as after one of them was restored.
 func (m *Machine) showMounts() {
 	for _, n := range m.Mounts() {
 		n.Server.tree.mu.Lock()
@@ -45,7 +45,7 @@ func (m *Machine) showMounts() {
 	}
 }
 
-// copied is a node with all that is below it. What a file holds is never changed in place, only replaced.
+// copied returns a copy of a node and everything below it. File contents are never changed in place, only replaced.
 func (n *node) copied() *node {
 	c := *n
 	c.names = maps.Clone(n.names)
@@ -55,8 +55,8 @@ func (n *node) copied() *node {
 	return &c
 }
 
-// Contents is what the machine holds that stays until somebody changes it: files, links and folders by their paths,
-// without what the kernel computes. Two of them differ by what was done in between.
+// Contents returns the persistent content of the machine: files, links and folders by their paths, without computed
+// files of the kernel. Comparing two results shows what was changed in between.
 func (m *Machine) Contents() map[string]string {
 	m.tree.mu.Lock()
 	defer m.tree.mu.Unlock()
@@ -65,7 +65,7 @@ func (m *Machine) Contents() map[string]string {
 	return all
 }
 
-// list adds a node and all that is below it.
+// list adds a node and everything below it.
 func (n *node) list(name string, all map[string]string) {
 	switch {
 	case n.now != nil:

@@ -2,7 +2,7 @@ package scripted
 
 import "testing"
 
-// What is remembered of a machine is there again, as often as that is asked for; what came later is not.
+// A snapshot can be restored any number of times; later changes are gone.
 func TestRemember(t *testing.T) {
 	m := New("db1")
 	back := m.Snapshot()

@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Target is a connection to a machine. It has what a machine has that ssh reaches.
+// Target is a connection to a machine. It can do what a machine can that is reached over ssh.
 type Target struct {
 	machine *Machine
 	name    string
@@ -33,7 +33,7 @@ var (
 	_ host.Closer      = (*Target)(nil)
 )
 
-// Open connects to the machine by a name, "scripted://db1". That fails at once where it can't be reached, as a first
+// Open connects to the machine by a name, "scripted://db1". It fails at once if the machine is unreachable, as a first
 // connection of ssh does.
 func (m *Machine) Open(name string) (*Target, error) {
 	m.mu.Lock()
@@ -44,13 +44,13 @@ func (m *Machine) Open(name string) (*Target, error) {
 	return &Target{machine: m, name: name}, nil
 }
 
-// Machine at the other end.
+// Machine returns the machine at the other end.
 func (t *Target) Machine() *Machine { return t.machine }
 
-// Name is the one by which it was opened.
+// Name returns the name by which it was opened.
 func (t *Target) Name() string { return t.name }
 
-// Close removes what was copied there, where it can be reached; nothing else is held.
+// Close removes copied files, if the machine can be reached; it holds nothing else.
 func (t *Target) Close() error {
 	t.machine.mu.Lock()
 	reached := !t.machine.lost
@@ -66,12 +66,12 @@ func (t *Target) Close() error {
 // Disconnect does nothing, either.
 func (t *Target) Disconnect() error { return nil }
 
-// ClockOffset is none.
+// ClockOffset returns 0.
 func (t *Target) ClockOffset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
 	return 0, time.Millisecond, t.waitForConnection(ctx)
 }
 
-// waitForConnection waits for a connection that was lost, for as long as that is to be hoped for.
+// waitForConnection waits for a lost connection, at most for the machine's Patience.
 func (t *Target) waitForConnection(ctx context.Context) error {
 	m := t.machine
 	for began := time.Now(); ; {
@@ -170,7 +170,7 @@ func (t *Target) ClearJob(ctx context.Context, id string) error {
 	return nil
 }
 
-// stuck is the error of a process that does not end.
+// stuck returns the error of a process that does not end.
 func (t *Target) stuck(ctx context.Context, p *process) error {
 	if err := pause(ctx, 20*time.Second); err != nil {
 		return err
@@ -179,7 +179,7 @@ func (t *Target) stuck(ctx context.Context, p *process) error {
 		Hints: []string{"they are likely waiting for a device"}}
 }
 
-// job is a job as its target's user sees it.
+// job is a job in the view of its target's user.
 type job struct {
 	target      *Target
 	process     *process
@@ -191,7 +191,7 @@ type job struct {
 
 func (j *job) close() { j.once.Do(func() { close(j.done) }) }
 
-// loseContact ends the waiting for a job whose machine was not reached for too long.
+// loseContact stops waiting for a job whose machine was unreachable for too long.
 func (j *job) loseContact() {
 	m := j.process.machine
 	m.mu.Lock()
@@ -228,7 +228,7 @@ func (j *job) Poll(ctx context.Context) (host.JobState, error) {
 	return s, nil
 }
 
-// read is a file of the job's folder.
+// read returns a file of the job's folder.
 func (j *job) read(ctx context.Context, name string) ([]byte, error) {
 	if err := j.target.waitForConnection(ctx); err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (j *job) read(ctx context.Context, name string) ([]byte, error) {
 	return data, nil
 }
 
-// Fetch cuts what is too long as other targets do.
+// Fetch shortens long files as other targets do.
 func (j *job) Fetch(ctx context.Context, name string) ([]byte, error) {
 	data, err := j.read(ctx, name)
 	if size, err := j.Size(ctx, name); err == nil && size > host.MaxFetched {

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is the file system of a machine, all of it in memory: whatever is written to /proc/sys/vm or /dev changes
-// nothing else.
+// tree is the file system of a machine, entirely in memory: writes to /proc/sys/vm or /dev have no other effect.
 type tree struct {
 	mu   sync.Mutex
 	root *node
@@ -26,13 +25,13 @@ type tree struct {
 type node struct {
 	mode   fs.FileMode
 	data   []byte
-	size   int64 // of a file whose content nobody looks at
+	size   int64 // of a file whose content is not used
 	link   string
 	number uint64 // of a device
 	inode  uint64
 	names  map[string]*node
 	err    error         // why it can't be read
-	now    func() string // what it holds at this moment, in place of data
+	now    func() string // returns the current content, in place of data
 	set    func(old, written string) (string, error)
 }
 
@@ -54,8 +53,8 @@ func (t *tree) make(mode fs.FileMode) *node {
 // maxLinks is how many links Linux follows in one path.
 const maxLinks = 40
 
-// find walks to a node through links; through one at the end if last says so. It returns the node's own path, too. A
-// snapshot asks for thousands of files, most of which are behind no link.
+// find walks to a node through links; through one at the end only if last is set. It also returns the node's own path.
+// The common case without links is fast, since a snapshot reads thousands of files.
 func (t *tree) find(name string, last bool) (*node, string, error) {
 	at := t.root
 	for part := range strings.SplitSeq(name, "/") {
@@ -76,7 +75,7 @@ func (t *tree) find(name string, last bool) (*node, string, error) {
 	return at, path.Join("/", name), nil
 }
 
-// follow is find where links or parent folders are on the way.
+// follow is find if there are links or parent folders on the path.
 func (t *tree) follow(name string, last bool) (*node, string, error) {
 	at, done, rest := t.root, "/", strings.Split(name, "/")
 	for links := 0; len(rest) > 0; {
@@ -113,7 +112,7 @@ func (t *tree) follow(name string, last bool) (*node, string, error) {
 	return at, done, nil
 }
 
-// put sets a node at a path, whose folders are made.
+// put sets a node at a path, and makes its folders.
 func (t *tree) put(name string, n *node) {
 	dir := t.folder(path.Dir(path.Clean(name)))
 	dir.names[path.Base(name)] = n
@@ -132,7 +131,7 @@ func (t *tree) folder(name string) *node {
 	return n
 }
 
-// text is what a file holds.
+// text returns the content of a file.
 func (t *tree) text(name string) ([]byte, error) {
 	t.mu.Lock()
 	n, _, err := t.find(name, true)
@@ -152,7 +151,7 @@ func (t *tree) text(name string) ([]byte, error) {
 	return slices.Clone(n.data), nil
 }
 
-// write changes a file as the kernel does it where the file belongs to the kernel, and makes one that is not there.
+// write changes a file, for a file of the kernel by the kernel's rule, and creates a missing file.
 func (t *tree) write(name string, text []byte) error {
 	t.mu.Lock()
 	n, _, err := t.find(name, true)
@@ -172,7 +171,7 @@ func (t *tree) write(name string, text []byte) error {
 	case n.mode.IsDir():
 		return syscall.EISDIR
 	case n.mode&fs.ModeDevice != 0:
-		return nil // what a device holds nobody reads
+		return nil // the content of a device is never read
 	case n.now != nil:
 		return fs.ErrPermission
 	}
@@ -193,8 +192,8 @@ func (t *tree) write(name string, text []byte) error {
 	return nil
 }
 
-// chooseBracketed is how the kernel takes a value: of a file that lists what there is, "none [mq-deadline]", it moves
-// the brackets, and refuses what is not in the list.
+// chooseBracketed accepts a value as the kernel does: in a file that lists the choices, "none [mq-deadline]", it moves
+// the brackets, and refuses other values.
 func chooseBracketed(old, written string) (string, error) {
 	words := strings.Fields(old)
 	at := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "[") })
@@ -210,7 +209,7 @@ func chooseBracketed(old, written string) (string, error) {
 	return strings.Join(words, " "), nil
 }
 
-// remove deletes a file, a link or a whole folder, and says whether there was one.
+// remove deletes a file, a link or a whole folder, and reports whether it existed.
 func (t *tree) remove(name string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,7 +221,7 @@ func (t *tree) remove(name string) bool {
 	return true
 }
 
-// stat is what is known of a file.
+// stat returns the metadata of a file.
 func (t *tree) stat(name string, last bool) (fs.FileInfo, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -272,10 +271,10 @@ func (i fileInfo) Mode() fs.FileMode  { return i.mode }
 func (i fileInfo) ModTime() time.Time { return i.time }
 func (i fileInfo) IsDir() bool        { return i.mode.IsDir() }
 
-// Sys says who owns it: root owns everything.
+// Sys returns the owner and numbers of the file: root owns everything.
 func (i fileInfo) Sys() any { return &syscall.Stat_t{Rdev: i.number, Ino: i.inode, Size: i.size} }
 
-// openFile is a file that is open, with what it held then.
+// openFile is an open file, with its content at that time.
 type openFile struct {
 	io.Reader
 	info    fs.FileInfo

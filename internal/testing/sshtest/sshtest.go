@@ -1,5 +1,5 @@
-// Package sshtest starts an SSH server for a test: on 127.0.0.1, with a host key, configuration and keys of its own,
-// for as long as the test takes.
+// Package sshtest starts an SSH server for a test: on 127.0.0.1, with its own host key, configuration and keys, for the
+// duration of the test.
 package sshtest
 
 import (
@@ -26,27 +26,27 @@ import (
 type Server struct {
 	// Port on 127.0.0.1.
 	Port int
-	// Args have ssh use the test's key and no configuration of the user's.
+	// Args make ssh use the test's key and ignore the user's configuration.
 	Args []string
-	// Config is a client's configuration that says the same, with the host "under-test".
+	// Config is an equivalent client configuration, with the host "under-test".
 	Config string
-	// Programs is a folder that comes first on the PATH of what the user who runs the test does over ssh.
+	// Programs is a folder that comes first on the PATH of commands that the test's user runs over ssh.
 	Programs string
 
 	dir     string
 	sshd    *exec.Cmd
 	ended   chan struct{} // closed when sshd has ended
-	logged  int           // how much sshd's predecessors have said
+	logged  int           // the length of the log of earlier sshd processes
 	command []string
 }
 
-// programs are the folders in which a user who comes over ssh finds programs on Debian.
+// programs are the folders in which a user who logs in over ssh finds programs on Debian.
 const programs = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// Start starts a server with some lines added to its configuration. Without a server installed the test is skipped.
+// Start starts a server with some lines added to its configuration. The test is skipped if no server is installed.
 func Start(t *testing.T, lines ...string) *Server { return StartWithin(t, nil, lines...) }
 
-// StartWithin starts a server as the last arguments of another command, one that changes what it sees of the machine.
+// StartWithin starts a server as the last arguments of another command, which changes its view of the machine.
 func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 	t.Helper()
 	program := Tool(t, "sshd", "/usr/sbin/sshd")
@@ -81,12 +81,11 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 		"AuthorizedKeysFile " + s.path("authorized_keys"),
 		"StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
 		"PermitRootLogin prohibit-password", "UseDNS no",
-		// the default of OpenSSH takes a tenth of a second of CPU time more for each connection
+		// the default of OpenSSH takes a tenth of a second more CPU time for each connection
 		"KexAlgorithms curve25519-sha256",
 	}, lines...)
-	// bash reads the user's .bashrc for every command that comes over ssh. What somebody has in there, such as a
-	// manager of Python versions that starts sixty processes and waits for a lock, is no part of any test. Users that a
-	// test makes keep their home.
+	// bash reads the user's .bashrc for every command over ssh. Its content, such as a manager of Python versions that
+	// starts sixty processes and waits for a lock, must not affect a test. Users that a test creates keep their home.
 	home := s.path("home")
 	s.Programs = s.path("programs")
 	for _, dir := range []string{home, s.Programs} {
@@ -119,14 +118,14 @@ func StartWithin(t *testing.T, within []string, lines ...string) *Server {
 	return s
 }
 
-// Stop ends the server, but no session of it.
+// Stop ends the server, but not its sessions.
 func (s *Server) Stop() {
 	_ = s.sshd.Process.Kill()
 	<-s.ended
 }
 
-// Restart starts the server as it was. Its port is nobody's meanwhile: where another program has got it, the server is
-// started until that has given it back.
+// Restart starts the server again with the same port and configuration. The port is free meanwhile: if another program
+// takes it, Restart retries until it is free again.
 func (s *Server) Restart(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -164,7 +163,7 @@ func (s *Server) start(t *testing.T) {
 	s.sshd, s.ended, s.logged = sshd, ended, said
 }
 
-// listens reports whether the server has got its port. Where it hasn't, it ends at once.
+// listens reports whether the server has its port. Without it, the server ends at once.
 func (s *Server) listens() bool { return strings.Contains(s.Log()[s.logged:], "Server listening on ") }
 
 func closed(c chan struct{}) bool {
@@ -176,9 +175,8 @@ func closed(c chan struct{}) bool {
 	}
 }
 
-// Through is a client's configuration of a host that is reached through a command: a server of its own, which speaks on
-// the command's standard streams and listens nowhere. The command's last arguments are to run what it is given: "ip
-// netns exec NAME".
+// Through returns a client configuration of a host that is reached through a command: a separate server, which uses the
+// command's standard streams and does not listen. The command must run its last arguments: "ip netns exec NAME".
 func (s *Server) Through(host string, within ...string) string {
 	argv := slices.Concat(within, []string{s.command[len(s.command)-5], "-i", "-f", s.path("sshd_config")})
 	return fmt.Sprintf("Host %s\n HostName 127.0.0.1\n Port %d\n ProxyCommand %s\n IdentityFile %s\n IdentitiesOnly "+
@@ -196,7 +194,7 @@ func (s *Server) write(t *testing.T, name, text string, mode os.FileMode) string
 	return s.path(name)
 }
 
-// Log is what the server has said.
+// Log returns the server's log.
 func (s *Server) Log() string {
 	text, err := os.ReadFile(s.path("log"))
 	if err != nil {
@@ -205,7 +203,7 @@ func (s *Server) Log() string {
 	return string(text)
 }
 
-// Options reach the server as a user; empty for the one who runs the test.
+// Options returns the options to log in as a user; an empty name means the user who runs the test.
 func (s *Server) Options(name string) host.SSHOptions {
 	if name == "" {
 		name = myself()
@@ -213,7 +211,7 @@ func (s *Server) Options(name string) host.SSHOptions {
 	return host.SSHOptions{Name: "ssh://under-test", Destination: name + "@127.0.0.1", Args: s.Args}
 }
 
-// myself is the user who runs the test.
+// myself returns the user who runs the test.
 func myself() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -236,7 +234,7 @@ func Tool(t *testing.T, names ...string) string {
 	t.Helper()
 	for _, n := range names {
 		if p, err := exec.LookPath(n); err == nil {
-			if p, err = filepath.Abs(p); err == nil { // sshd wants to be started by its whole path
+			if p, err = filepath.Abs(p); err == nil { // sshd must be started by its absolute path
 				return p
 			}
 		}
@@ -245,9 +243,9 @@ func Tool(t *testing.T, names ...string) string {
 	return ""
 }
 
-// User makes a user with a login shell for the time of the test, which must be root's, and returns the name and the
-// home folder. The name is this process's alone, since another run of the tests may be at work. Users who were left by
-// tests that were killed are removed first.
+// User creates a user with a login shell for the duration of the test, which must run as root, and returns the name and
+// the home folder. The name is unique to this process, since another run of the tests may be in progress. Users left by
+// killed tests are removed first.
 func User(t *testing.T, shell string) (name, home string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -258,7 +256,7 @@ func User(t *testing.T, shell string) (name, home string) {
 	pkill := Tool(t, "pkill", "/usr/bin/pkill")
 	prefix := "headroom-" + shell + "-"
 	remove := func(name string) {
-		_ = exec.Command(pkill, "-KILL", "-u", name).Run() // only what this user runs: the name is ours alone
+		_ = exec.Command(pkill, "-KILL", "-u", name).Run() // only this user's processes: the name is unique
 		_ = changeUsers(userdel, "-r", name)
 	}
 	passwd, err := os.ReadFile("/etc/passwd")
@@ -282,8 +280,8 @@ func User(t *testing.T, shell string) (name, home string) {
 	return name, home
 }
 
-// changeUsers runs a program that changes /etc/passwd. While another one does, it waits for some seconds only, and
-// exits with 1 or 10: "can't update password file", "can't update group file". Source: useradd(8).
+// changeUsers runs a program that changes /etc/passwd. If another one is running, the program waits for only a few
+// seconds, and exits with 1 or 10: "can't update password file", "can't update group file". Source: useradd(8).
 func changeUsers(argv ...string) error {
 	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Second) {
 		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()

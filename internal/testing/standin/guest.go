@@ -24,9 +24,9 @@ import (
 	"github.com/headroom/headroom/internal/host/qemu"
 )
 
-// guest is a guest of QEMU for an instance, while it starts and while it runs.
+// guest is a QEMU guest for an instance, while it starts and while it runs.
 type guest struct {
-	// address on the loopback at which it is reached once it has started, by a listener that hands on to its own port.
+	// address on the loopback at which it is reached once it has started, by a listener that forwards to its own port.
 	address string
 	listen  net.Listener
 	started chan struct{}
@@ -36,7 +36,7 @@ type guest struct {
 	once    sync.Once
 }
 
-// state says whether the start has come to its end, and to which.
+// state reports whether the start has finished, and its error.
 func (g *guest) state() (done bool, err error) {
 	select {
 	case <-g.started:
@@ -81,8 +81,8 @@ func (k *KubeVirt) begin(ctx context.Context, instance *unstructured.Unstructure
 	return nil
 }
 
-// listenAt takes the first address of the loopback that is free at a port: other stand-ins, of this test and of
-// others, take theirs at the same time.
+// listenAt takes the first free loopback address for a port: other stand-ins, of this test and of others, take theirs
+// at the same time.
 func (g *guest) listenAt(port int) error {
 	for n := range 100 * 250 {
 		var err error
@@ -95,7 +95,7 @@ func (g *guest) listenAt(port int) error {
 	return fmt.Errorf("no address of the loopback is free at port %d", port)
 }
 
-// handOn takes connections to the guest's address to the guest.
+// handOn forwards connections from the guest's address to the guest.
 func (g *guest) handOn() {
 	for {
 		from, err := g.listen.Accept()
@@ -118,7 +118,7 @@ func (g *guest) handOn() {
 	}
 }
 
-// Address is that of the guest of an instance, on the loopback of this machine.
+// Address returns the address of an instance's guest, on the loopback of this machine.
 func (k *KubeVirt) Address(ctx context.Context, name string) (string, error) {
 	instance, err := k.of("virtualmachineinstances", k.options.Namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -175,7 +175,7 @@ func (k *KubeVirt) endAll() {
 	}
 }
 
-// describe is the file of a guest like an instance.
+// describe returns the file of a guest that corresponds to an instance.
 func (k *KubeVirt) describe(ctx context.Context, instance *unstructured.Unstructured) (string, error) {
 	cores, _, _ := unstructured.NestedInt64(instance.Object, "spec", "domain", "cpu", "cores")
 	memory, err := resource.ParseQuantity(text(instance.Object, "spec", "domain", "memory", "guest"))
@@ -196,7 +196,7 @@ func (k *KubeVirt) describe(ctx context.Context, instance *unstructured.Unstruct
 	for _, d := range list {
 		one := d.(object)
 		if text(one, "serial") == "" {
-			continue // that which it starts from, and the one with its keys
+			continue // its boot disk, and the one with its keys
 		}
 		disk, err := k.disk(ctx, instance, one, cores)
 		if err != nil {
@@ -211,8 +211,8 @@ func (k *KubeVirt) describe(ctx context.Context, instance *unstructured.Unstruct
 	return string(out), err
 }
 
-// disk is one disk as KubeVirt would give it to the guest: the number of IOThreads and queues as its converter has them
-// (setIOThreads and numBlkQueues in pkg/virt-launcher/virtwrap/converter of v1.6.0).
+// disk returns one disk as KubeVirt would give it to the guest: the number of IOThreads and queues follows its
+// converter (setIOThreads and numBlkQueues in pkg/virt-launcher/virtwrap/converter of v1.6.0).
 func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured, disk object, cores int64) (object,
 	error) {
 	kinds := map[string]string{"virtio": "virtio-blk", "scsi": "virtio-scsi", "sata": "sata"}
@@ -261,8 +261,8 @@ func (k *KubeVirt) disk(ctx context.Context, instance *unstructured.Unstructured
 	return nil, errors.New("no volume is of disk " + text(disk, "name"))
 }
 
-// volume is the device of the local volume of a claim, or an image in its file system, which is made when it is not
-// there.
+// volume returns the device of the local volume of a claim, or an image in its file system, which is created if
+// missing.
 func (k *KubeVirt) volume(ctx context.Context, instance *unstructured.Unstructured, name, claim string) (string,
 	error) {
 	c, err := k.of("persistentvolumeclaims", instance.GetNamespace()).Get(ctx, claim, metav1.GetOptions{})
@@ -285,12 +285,12 @@ func (k *KubeVirt) volume(ctx context.Context, instance *unstructured.Unstructur
 }
 
 // diskFolders is where KubeVirt mounts file systems of claims in the pod of an instance (pkg/host-disk/host-disk.go of
-// v1.6.0), but for /var/run: that is a link, which would lead to the folder of this machine.
+// v1.6.0), except for /var/run: that is a link, which would lead to the folder of this machine.
 const diskFolders = "/run/kubevirt-private/vmi-disks/"
 
-// image is the image in a file system that is mounted in the pod of an instance, of the size of the claim or of what is
-// free there, as KubeVirt makes it. The node mounts it in namespaces of its own, to which the kernel shows a way at
-// each process of the pod.
+// image returns the image in a file system that is mounted in the pod of an instance, with the size of the claim or of
+// the free space there, as KubeVirt makes it. The node mounts it in separate namespaces, which the kernel makes
+// accessible through each process of the pod.
 func (k *KubeVirt) image(ctx context.Context, instance *unstructured.Unstructured, name string, size int64) (string,
 	error) {
 	pod, err := k.launcher(ctx, instance)
@@ -304,7 +304,7 @@ func (k *KubeVirt) image(ctx context.Context, instance *unstructured.Unstructure
 	for _, group := range groups {
 		text, err := os.ReadFile(group)
 		if err != nil || !strings.Contains(string(text), "pod"+string(pod.GetUID())) {
-			continue // it ended meanwhile, or is of another pod
+			continue // it has ended meanwhile, or belongs to another pod
 		}
 		folder := filepath.Join(filepath.Dir(group), "root", diskFolders, name)
 		var space unix.Statfs_t
@@ -327,8 +327,8 @@ func (k *KubeVirt) image(ctx context.Context, instance *unstructured.Unstructure
 	return "", fmt.Errorf("no process of the pod %s has %s", pod.GetName(), name)
 }
 
-// seed is what the guest does with what cloud-init is told: it lets in, and proves itself, with the keys. A key of its
-// own, of another kind, by which the stand-in starts it, is there besides.
+// seed returns what the guest does with its cloud-init data: it authorises, and identifies itself by, the keys. A
+// separate key of another type, which the stand-in uses to start it, is added.
 func (k *KubeVirt) seed(ctx context.Context, instance *unstructured.Unstructured) (string, error) {
 	volumes, _, _ := unstructured.NestedSlice(instance.Object, "spec", "volumes")
 	for _, v := range volumes {

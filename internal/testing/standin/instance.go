@@ -26,7 +26,7 @@ func (k *KubeVirt) makeInstance(ctx context.Context, machine object, namespace, 
 	return err
 }
 
-// printable is the word for a machine with an instance.
+// printable returns the status word of a machine with an instance.
 func (k *KubeVirt) printable(ctx context.Context, instance *unstructured.Unstructured) (word string, ready bool) {
 	switch text(instance.Object, "status", "phase") {
 	case "Running":
@@ -63,7 +63,7 @@ func condition(of object, kind string) object {
 	return nil
 }
 
-// launcher is the pod of an instance; nil while there is none.
+// launcher returns the pod of an instance; nil while there is none.
 func (k *KubeVirt) launcher(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured,
 	error) {
 	list, err := k.of("pods", instance.GetNamespace()).List(ctx,
@@ -74,7 +74,7 @@ func (k *KubeVirt) launcher(ctx context.Context, instance *unstructured.Unstruct
 	return &list.Items[0], nil
 }
 
-// instance brings an instance one step on: a pod that holds its volumes, then a guest.
+// instance advances an instance by one step: first a pod that holds its volumes, then a guest.
 func (k *KubeVirt) instance(ctx context.Context, instance *unstructured.Unstructured) error {
 	pod, err := k.launcher(ctx, instance)
 	if err != nil {
@@ -141,7 +141,7 @@ func running(pod object) bool {
 	return condition(pod, "Ready")["status"] == "True"
 }
 
-// status sets that of an instance, where it says anything new.
+// status sets the status of an instance if it has changed.
 func (k *KubeVirt) status(ctx context.Context, instance *unstructured.Unstructured, status object) error {
 	if text(instance.Object, "status", "phase") == status["phase"] && (status["conditions"] == nil ||
 		condition(instance.Object, "Ready") != nil || condition(instance.Object, "PodScheduled") != nil) {
@@ -152,7 +152,7 @@ func (k *KubeVirt) status(ctx context.Context, instance *unstructured.Unstructur
 	return err
 }
 
-// end ends the guest of an instance that is being removed, then its pod, then lets it go.
+// end ends the guest of an instance that is being removed, then its pod, then releases it.
 func (k *KubeVirt) end(ctx context.Context, instance, pod *unstructured.Unstructured) error {
 	k.stop(string(instance.GetUID()))
 	if pod != nil {
@@ -168,8 +168,7 @@ func (k *KubeVirt) end(ctx context.Context, instance, pod *unstructured.Unstruct
 	return err
 }
 
-// launcherOf is the pod of an instance: where the scheduler is told what the instance asks for, and where a claim is
-// bound.
+// launcherOf returns a pod for an instance: it tells the scheduler what the instance needs, and binds its claims.
 func (k *KubeVirt) launcherOf(ctx context.Context, instance *unstructured.Unstructured) (*unstructured.Unstructured,
 	error) {
 	spec, _, _ := unstructured.NestedMap(instance.Object, "spec")

@@ -1,13 +1,14 @@
-// Package standin is a stand-in for KubeVirt's controllers, for tests alone: a cluster that has KubeVirt's resource
-// definitions and no KubeVirt. It does with virtualmachines what they do, as far as headroom sees it: it makes
-// instances of them, pods that hold their volumes on a node, and sets the status of both; and it starts a real guest of
-// QEMU for each, with the disks, buses, caches, queues and IOThreads that the specification says. It differs from
-// KubeVirt in this:
+// Package standin is a stand-in for KubeVirt's controllers, for tests only: a cluster has KubeVirt's resource
+// definitions but no KubeVirt. The stand-in handles virtualmachines as KubeVirt does, as far as headroom sees it: it
+// makes their instances, and pods that hold their volumes on a node, and sets the status of both. For each it starts a
+// real QEMU guest, with the disks, buses, caches, queues and IOThreads of the specification. It differs from KubeVirt
+// in this:
 //
-//   - guests run on the machine of the test and not in their pods, under emulation, and are reached at an address of its loopback;
-//   - they start a kernel of the machine directly: a container disk is pulled as an image, and what is in it is not looked at;
-//   - of cloud-init it knows keys alone, and of disks claims and emptyDisk;
-//   - there are no webhooks: nothing is refused but by the schema, and no defaults are filled in.
+//   - guests run on the machine of the test and not in their pods, under emulation, and are reached at an address of
+//     its loopback;
+//   - they start a kernel of the machine directly: a container disk is pulled as an image, and its content is ignored;
+//   - of cloud-init it supports only keys, and of disks claims and emptyDisk;
+//   - there are no webhooks: only the schema refuses anything, and no defaults are filled in.
 package standin
 
 import (
@@ -31,16 +32,16 @@ import (
 type Options struct {
 	// Kubeconfig of a cluster with KubeVirt's resource definitions.
 	Kubeconfig string
-	// Namespace whose machines it sees to: other tests may have another one at work, or none.
+	// Namespace whose machines it handles: other tests may use another namespace at the same time, or none.
 	Namespace string
 	// Image of the pods that hold volumes, which the node has.
 	Image string
-	// Kernel that guests start, as a guest's file names it.
+	// Kernel that guests start, as named in a guest's file.
 	Kernel string
-	// QEMU is the program, and Firmware its folders; empty for those of the machine.
+	// QEMU is the program, and Firmware its folders; empty for the machine's own.
 	QEMU     string
 	Firmware []string
-	// Port that guests are reached at.
+	// Port at which guests are reached.
 	Port int
 }
 
@@ -55,7 +56,7 @@ type KubeVirt struct {
 	mu sync.Mutex
 	// guests by the UID of their instance.
 	guests map[string]*guest
-	// started is how many there were, and argvs are the command lines of those that came up.
+	// started is the number of guests, and argvs are the command lines of those that came up.
 	started int
 	argvs   [][]string
 }
@@ -63,9 +64,9 @@ type KubeVirt struct {
 type object = map[string]any
 
 // finalizer keeps an instance until its guest has ended, and machineFinalizer a machine until its instance is gone.
-// Source: VirtualMachineControllerFinalizer of kubevirt.io/api, and what pkg/virt-controller/watch/vm of v1.6.0 does
-// with it. Without it the garbage collector of Kubernetes would have to find the instance, which it does late in a
-// cluster whose resource definitions have just been made.
+// Source: VirtualMachineControllerFinalizer of kubevirt.io/api, and its use in pkg/virt-controller/watch/vm of v1.6.0.
+// Without it Kubernetes' garbage collector would have to find the instance, which takes long in a cluster whose
+// resource definitions have just been made.
 const (
 	finalizer        = "headroom.dev/stand-in"
 	machineFinalizer = "kubevirt.io/virtualMachineControllerFinalize"
@@ -75,7 +76,7 @@ func resourceOf(group, version, name string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: name}
 }
 
-// Start has a stand-in at work until the test ends.
+// Start runs a stand-in until the test ends.
 func Start(t *testing.T, o Options) *KubeVirt {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
@@ -83,7 +84,7 @@ func Start(t *testing.T, o Options) *KubeVirt {
 		t.Fatal(err)
 	}
 	config.QPS, config.Burst = 100, 200
-	// one thing is done after the other, and none may wait for an answer that never comes
+	// requests are sequential, and none may wait for ever
 	config.Timeout = 30 * time.Second
 	k := &KubeVirt{t: t, options: o, folder: filepath.Join(t.TempDir(), "guests"), guests: map[string]*guest{}}
 	if err := os.Mkdir(k.folder, 0o700); err != nil {
@@ -109,8 +110,8 @@ func Start(t *testing.T, o Options) *KubeVirt {
 	return k
 }
 
-// letGo says what is left when the test ends, and what held it up, and lets go of it: without a stand-in nothing would
-// end it, and neither its namespace nor the resource definitions could be removed for the next test.
+// letGo reports what is left when the test ends, and why, and releases it: without a stand-in it would not end, and
+// neither its namespace nor the resource definitions could be removed for the next test.
 func (k *KubeVirt) letGo(ctx context.Context) {
 	for _, kind := range []string{"virtualmachines", "virtualmachineinstances"} {
 		list, err := k.of(kind, k.options.Namespace).List(ctx, metav1.ListOptions{})
@@ -131,14 +132,14 @@ func (k *KubeVirt) letGo(ctx context.Context) {
 	}
 }
 
-// Argvs are the command lines of QEMU for all guests that came up, in their order.
+// Argvs returns the command lines of QEMU for all guests that came up, in their order.
 func (k *KubeVirt) Argvs() [][]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.argvs)
 }
 
-// work brings everything one step on. What fails is tried again the next time, as controllers do.
+// work advances everything by one step. A failed step is retried the next time, as controllers do.
 func (k *KubeVirt) work(ctx context.Context) {
 	machines, err := k.of("virtualmachines", k.options.Namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -175,7 +176,7 @@ func text(of object, fields ...string) string {
 	return s
 }
 
-// machine makes or removes the instance of a machine, as its strategy says, and tells how it is.
+// machine makes or removes the instance of a machine, according to its strategy, and sets its status.
 func (k *KubeVirt) machine(ctx context.Context, machine object, namespace, name string) error {
 	instance, err := k.of("virtualmachineinstances", namespace).Get(ctx, name, metav1.GetOptions{})
 	there := err == nil

@@ -1,4 +1,4 @@
-// Package summarytest has saved runs, for tests of what is made of runs.
+// Package summarytest provides saved runs, for tests of code that processes runs.
 package summarytest
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed testdata
 var files embed.FS
 
-// Names of all runs.
+// Names returns the names of all runs.
 func Names() []string { return []string{"cutoff", "imported", "measured"} }
 
 // Run reads a run of testdata: run.json and, a line each, repetitions.jsonl.

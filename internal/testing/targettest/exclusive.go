@@ -13,7 +13,7 @@ import (
 const locks = "/run/headroom-tests"
 
 // Exclusive locks a part of the machine until the test ends: "cpus", or a sysctl outside of namespaces. Other tests
-// that ask for the same name wait, also those of another run on this machine. Without root the test is skipped.
+// that request the same name wait, including those of another run on this machine. Without root the test is skipped.
 func Exclusive(t testing.TB, what string) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a test has for itself nobody else gets, and whoever comes after it does.
+// While a test holds a lock no other test gets it; the next one gets it afterwards.
 func TestExclusive(t *testing.T) {
 	what := fmt.Sprintf("test-%d", os.Getpid())
 	taken := func() error {

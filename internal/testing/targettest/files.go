@@ -57,7 +57,7 @@ func files(t *testing.T, tg host.Target) {
 	}
 }
 
-// Files of /proc say that they are empty, those of /sys that they have 4096 bytes.
+// Files of /proc report a size of 0, files of /sys a size of 4096 bytes.
 func kernelFiles(t *testing.T, tg host.Target) {
 	names := []string{"/proc/sys/kernel/osrelease", "/proc/cpuinfo", "/proc/zoneinfo", "/proc/self/mountinfo",
 		"/sys/kernel/mm/transparent_hugepage/enabled", "/proc/version", "/proc/stat"}

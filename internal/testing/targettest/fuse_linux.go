@@ -26,8 +26,8 @@ const (
 	FUSEBatchForget = 42
 )
 
-// SilentMount mounts a FUSE file system whose program takes all requests and doesn't answer the silent ones, where only
-// this test's thread and what it starts see it. It has one file, image, of 1 MiB. Requests that aren't answered are
+// SilentMount mounts a FUSE file system whose program receives all requests and does not answer the silent ones. Only
+// this test's thread and its child processes see the mount. It has one file, image, of 1 MiB. Unanswered requests are
 // sent to asked, unless the channel is full or nil.
 func SilentMount(t *testing.T, asked chan<- uint32, silent func(request uint32) bool) (point string) {
 	t.Helper()
@@ -57,7 +57,7 @@ func SilentMount(t *testing.T, asked chan<- uint32, silent func(request uint32) 
 	return point
 }
 
-// serveFUSE takes requests until the file system is given up.
+// serveFUSE serves requests until the file system is unmounted.
 func serveFUSE(fd int, asked chan<- uint32, silent func(request uint32) bool) {
 	in := make([]byte, 1<<20)
 	for {
@@ -80,7 +80,7 @@ func serveFUSE(fd int, asked chan<- uint32, silent func(request uint32) bool) {
 		out := binary.LittleEndian.AppendUint32(nil, uint32(16+len(answer)))
 		out = binary.LittleEndian.AppendUint32(out, uint32(-int32(errno)))
 		out = append(append(out, in[8:16]...), answer...) // the request's number is the answer's
-		_, _ = unix.Write(fd, out)                        // who asked may have gone
+		_, _ = unix.Write(fd, out)                        // the requester may have gone
 	}
 }
 

@@ -23,7 +23,7 @@ func contextWith(t *testing.T) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// eventually waits for something that is to come.
+// eventually waits until ready returns true.
 func eventually(t *testing.T, what string, ready func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(30 * time.Millisecond) {
@@ -34,10 +34,10 @@ func eventually(t *testing.T, what string, ready func() bool) {
 	t.Fatalf("%s: not within %s", what, patience)
 }
 
-// ownJobs is how the IDs of this process's jobs begin: others may test on the same machine.
+// ownJobs is the prefix of the IDs of this process's jobs: other processes may test on the same machine.
 func ownJobs() string { return fmt.Sprintf("TARGETTEST-%d-", os.Getpid()) }
 
-// jobID is different at each call.
+// jobID returns a different ID for each call.
 func jobID(name string) string { return fmt.Sprintf("%s%d-%s", ownJobs(), time.Now().UnixNano(), name) }
 
 func start(t *testing.T, tg host.Target, spec host.JobSpec) host.Job {
@@ -118,7 +118,7 @@ func jobInFolder(t *testing.T, tg host.Target) {
 	}
 }
 
-// longFile: of a file that is too long for the memory of this machine both ends are fetched.
+// longFile checks that both ends are fetched of a file that is too long for the memory of this machine.
 func longFile(t *testing.T, tg host.Target) {
 	job := start(t, tg,
 		host.JobSpec{Argv: []string{"sh", "-c",
@@ -177,7 +177,7 @@ func jobExits(t *testing.T, tg host.Target) {
 		}
 		remove(t, job)
 	}
-	// It works until the kernel has counted some time, which it may do in whole ticks. Source: proc_pid_stat(5).
+	// It works until the kernel has counted some time, possibly in whole ticks. Source: proc_pid_stat(5).
 	job := start(t, tg, host.JobSpec{Argv: []string{"sh", "-c", "while i=0; set -- $(cat /proc/$$/stat); " +
 		"[ ${14} -lt 3 ]; do while [ $i -lt 100000 ]; do i=$((i+1)); done; done"}})
 	if state := Await(t, job); state.UserSeconds <= 0 {
@@ -235,7 +235,7 @@ func jobFollowed(t *testing.T, tg host.Target) {
 	remove(t, job)
 }
 
-// A load starts processes of its own; they must go with it, also when they ignore the signal or have left its session.
+// A load's child processes must be killed with it, even if they ignore the signal or have left its session.
 func killAll(t *testing.T, tg host.Target) {
 	job := start(t, tg, host.JobSpec{Argv: []string{"sh", "-c",
 		"trap '' TERM; setsid sh -c 'trap \"\" TERM; echo $$ >away; sleep 1000' & sh -c 'mkdir sub; cd sub; echo $$ " +
@@ -266,7 +266,7 @@ func killAll(t *testing.T, tg host.Target) {
 	remove(t, job)
 }
 
-// What can end in order does: SIGTERM comes first.
+// A process that can end cleanly does: SIGTERM comes first.
 func killGrace(t *testing.T, tg host.Target) {
 	job := start(t, tg,
 		host.JobSpec{Argv: []string{"sh", "-c",
@@ -302,7 +302,7 @@ func twoJobs(t *testing.T, tg host.Target) {
 	end(t, both[1])
 }
 
-// ClearJob is for the jobs of a process that was killed: all it has is the ID.
+// ClearJob is for the jobs of a killed process: it needs only the ID.
 func leftovers(t *testing.T, tg host.Target) {
 	l := tg.(host.Leftovers)
 	job := start(t, tg, host.JobSpec{Argv: []string{"sh", "-c", "trap '' TERM; echo $$; while :; do sleep 1; done"}})

@@ -1,4 +1,4 @@
-// Package targettest is what every target must pass, whatever lies between it and headroom.
+// Package targettest contains the tests that every kind of target must pass.
 package targettest
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// patience is how long something may take that is to come: no measure of speed, so it is long enough for an emulated
-// guest.
+// patience is how long to wait for an expected event. It is not a measure of speed, so it is long enough for an
+// emulated guest.
 const patience = 2 * time.Minute
 
-// Run has a target pass all of it. open returns the target again for each test; it must see to closing it. Every target
+// Run runs all tests on a target. open opens the target for each test, and arranges that it is closed. Every target
 // must have Leftovers.
 func Run(t *testing.T, open func(t *testing.T) host.Target) {
 	for _, test := range []struct {
@@ -62,7 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) host.Target) {
 	}
 }
 
-// jobs are the IDs of all jobs that have a folder there.
+// jobs returns the IDs of all jobs that have a folder there.
 func jobs(t *testing.T, tg host.Target, prefix string) []string {
 	t.Helper()
 	l, ok := tg.(host.Leftovers)
@@ -77,7 +77,7 @@ func jobs(t *testing.T, tg host.Target, prefix string) []string {
 	return ids
 }
 
-// run carries out a command that must succeed.
+// run runs a command that must succeed.
 func run(t *testing.T, tg host.Target, argv ...string) string {
 	t.Helper()
 	out, err := tg.Run(t.Context(), argv...)
@@ -87,12 +87,12 @@ func run(t *testing.T, tg host.Target, argv ...string) string {
 	return string(out.Stdout)
 }
 
-// folder makes a folder there that is gone after the test.
+// folder makes a folder there that is removed after the test.
 func folder(t *testing.T, tg host.Target) string {
 	t.Helper()
 	dir := strings.TrimSuffix(run(t, tg, "mktemp", "-d", "/tmp/headroom-test.XXXXXX"), "\n")
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own is over by now
+		ctx, cancel := context.WithTimeout(context.Background(), patience) // the test's own context has ended by now
 		defer cancel()
 		if out, err := tg.Run(ctx, "rm", "-rf", dir); err != nil || out.ExitCode != 0 {
 			t.Errorf("%s is left: %s %v", dir, out.Stderr, err)
@@ -101,7 +101,7 @@ func folder(t *testing.T, tg host.Target) string {
 	return dir
 }
 
-// specialArguments are strings that a shell, or a bad imitation of quoting, takes for something else.
+// specialArguments returns strings that a shell, or faulty quoting, would misinterpret.
 func specialArguments() []string {
 	every := make([]byte, 0, 255)
 	for b := 1; b < 256; b++ {
@@ -137,7 +137,7 @@ func longArguments(t *testing.T, tg host.Target) {
 		args = append(args, fmt.Sprintf("argument %d\n", i))
 		fmt.Fprintf(&want, "argument %d\n|", i)
 	}
-	args = append(args, strings.Repeat("x", 100_000)) // the kernel takes 128 KiB in one
+	args = append(args, strings.Repeat("x", 100_000)) // the kernel accepts 128 KiB in one argument
 	want.WriteString(strings.Repeat("x", 100_000) + "|")
 	if got := run(t, tg, args...); got != want.String() {
 		t.Errorf("%d bytes arrived, %d were sent", len(got), want.Len())
@@ -159,7 +159,7 @@ func exitCodes(t *testing.T, tg host.Target) {
 }
 
 func signals(t *testing.T, tg host.Target) {
-	// not HUP and INT: who started the tests may ignore them
+	// not HUP and INT: the process that started the tests may ignore them
 	for _, signal := range []string{"TERM", "KILL", "USR1", "SEGV"} {
 		out, err := tg.Run(t.Context(), "sh", "-c", "echo said; kill -"+signal+" $$; sleep 100")
 		if err != nil || out.ExitCode == 0 || string(out.Stdout) != "said\n" {
@@ -180,7 +180,7 @@ func programMissing(t *testing.T, tg host.Target) {
 }
 
 func largeOutput(t *testing.T, tg host.Target) {
-	// Of every kind of byte, and nothing that could be compressed or taken for a line.
+	// All byte values, incompressible and without lines.
 	const size = 32 << 20
 	out, err := tg.Run(t.Context(), "sh", "-c",
 		fmt.Sprintf(`f=$(mktemp) && head -c %d /dev/urandom >"$f" && sha256sum <"$f" >&2 && cat "$f"; rm -f "$f"`,
@@ -201,7 +201,7 @@ func bareOutput(t *testing.T, tg host.Target) {
 	}
 }
 
-// octal is a format for printf(1) that prints a text.
+// octal returns a printf(1) format that prints a text.
 func octal(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -217,7 +217,7 @@ func environment(t *testing.T, tg host.Target) {
 	}
 }
 
-// A command that is given up must not go on there.
+// A cancelled command must not continue there.
 func cancelled(t *testing.T, tg host.Target) {
 	dir := folder(t, tg)
 	ctx, cancel := contextWith(t)
@@ -247,7 +247,7 @@ func cancelled(t *testing.T, tg host.Target) {
 	}
 }
 
-// gone says that there is no such process, but for a zombie.
+// gone reports whether there is no such process, except for a zombie.
 func gone(t *testing.T, tg host.Target, pid string) bool {
 	t.Helper()
 	name := "/proc/" + pid + "/stat"

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What the guides for contributors name is there: files and folders of the tree or below internal, functions, and
-// tests. Who moves one sees here where it is described.
+// The names in the guides for contributors exist: files and folders of the tree or below internal, functions, and
+// tests. A change that moves one must update its description.
 func TestGuidesNameWhatIsThere(t *testing.T) {
 	t.Chdir(root)
 	path := regexp.MustCompile(`^[A-Za-z_./-]+$`)

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// No test depends on how fast or how quiet the machine is: what compares a time, a rate, CPU time or memory of this
-// machine with a bound has the tag bench, and is run by scripts/bench (CONTRIBUTING.md). What follows looks for such
-// comparisons in the other tests.
+// No test depends on how fast or how quiet the machine is: a test that compares a time, a rate, CPU time or memory of
+// this machine with a bound has the tag bench, and is run by scripts/bench (CONTRIBUTING.md). The following code looks
+// for such comparisons in the other tests.
 
-// fine are comparisons that are found and depend on no machine: the function, and why.
+// fine returns comparisons that are found although they do not depend on a machine: the function, and why.
 func fine() map[string]string {
 	return map[string]string{
 		"internal/cli/netrdma_guest_test.go TestNetMeasuresRDMA": "two accounts of one " +
@@ -73,7 +73,7 @@ func TestNoBoundOnThisMachine(t *testing.T) {
 	}
 }
 
-// onlyWith says that a file is built with one of these tags only.
+// onlyWith reports whether a file is built with one of these tags only.
 func onlyWith(f *ast.File, tags ...string) bool {
 	for _, group := range f.Comments {
 		for _, c := range group.List {
@@ -86,15 +86,15 @@ func onlyWith(f *ast.File, tags ...string) bool {
 	return false
 }
 
-// origin is where a value comes from, as a set.
+// origin is a set of sources of a value.
 type origin int
 
 const (
-	// a time that passed: it may be longer on any machine, and never shorter than what was waited for
+	// a time that passed: it may be longer on any machine, and never shorter than the wait
 	clock origin = 1 << iota
 	usage        // CPU time, memory
 	speed        // anything divided by one of them
-	told         // the answer of a comparison that is asked for elsewhere
+	told         // the result of a comparison that is tested elsewhere
 )
 
 func (o origin) String() string {
@@ -115,18 +115,18 @@ type bound struct {
 	of       origin
 }
 
-// measures are what is known of the tests of one package. It goes by names, and not by types, which would take the
-// whole program: a field that holds a measured time in one struct is taken for one in all.
+// measures is what is known of the tests of one package. It goes by names, not by types, which would need the whole
+// program: a field that holds a measured time in one struct is assumed to do so in all.
 type measures struct {
 	results, params map[string][]origin // of functions, by position
 	fields          map[string]origin
 	declared        map[string]bool // functions of the package
-	// functions that run with the clock of testing/synctest, which stands still while anything is done
+	// functions that run with the clock of testing/synctest, which stands still during work
 	bubbles map[string]bool
 	grown   bool
 }
 
-// boundsIn the tests of one package.
+// boundsIn returns the bounds in the tests of one package.
 func boundsIn(files []goFile) []bound {
 	m := &measures{results: map[string][]origin{}, params: map[string][]origin{}, fields: map[string]origin{},
 		declared: map[string]bool{}, bubbles: map[string]bool{}}
@@ -143,7 +143,7 @@ func boundsIn(files []goFile) []bound {
 			return true
 		})
 	}
-	// What is measured in one function may be returned to another, and so on.
+	// A value measured in one function may be returned to another, and so on.
 	for m.grown = true; m.grown; {
 		m.grown = false
 		m.walk(files)
@@ -164,7 +164,7 @@ func (m *measures) walk(files []goFile) []bound {
 				b.declare(fn.Type.Params, m.params[fn.Name.Name])
 				b.declare(fn.Type.Results, nil)
 				ast.Walk(visitor{body: b}, fn.Body)
-				ast.Walk(visitor{body: b}, fn.Body) // what a loop measures is compared before it is assigned
+				ast.Walk(visitor{body: b}, fn.Body) // a value measured in a loop is compared before it is assigned
 				for _, found := range b.bounds {
 					found.file = f
 					all = append(all, found)
@@ -175,19 +175,19 @@ func (m *measures) walk(files []goFile) []bound {
 	return all
 }
 
-// body is a function that is looked through. Its names are taken for one scope.
+// body is a function under examination. Its names are treated as one scope.
 type body struct {
 	*measures
 	fn     *ast.FuncDecl
-	real   bool // its loads are real ones: it drives programs
+	real   bool // its loads are real ones: it runs programs
 	names  map[string]origin
 	bounds []bound
-	// closures by their names, and what they give back.
+	// closures by their names, and their results.
 	closures map[*ast.FuncLit]string
 	gives    map[string][]origin
 }
 
-// closuresOf a function are the names that its function literals are given.
+// closuresOf returns the names of a function's function literals.
 func closuresOf(fn *ast.FuncDecl) map[*ast.FuncLit]string {
 	names := map[*ast.FuncLit]string{}
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
@@ -203,7 +203,7 @@ func closuresOf(fn *ast.FuncDecl) map[*ast.FuncLit]string {
 	return names
 }
 
-// declare parameters and results whose types measure, or that are given what was measured.
+// declare records parameters and results whose types measure, or that receive measured values.
 func (b *body) declare(list *ast.FieldList, given []origin) {
 	if list == nil {
 		return
@@ -220,7 +220,7 @@ func (b *body) declare(list *ast.FieldList, given []origin) {
 	}
 }
 
-// ofType is the origin of values of a type.
+// ofType returns the origin of values of a type.
 func ofType(e ast.Expr) origin {
 	if star, ok := e.(*ast.StarExpr); ok {
 		e = star.X
@@ -236,7 +236,7 @@ func ofType(e ast.Expr) origin {
 type visitor struct {
 	*body
 	lit   *ast.FuncLit // the innermost around it
-	polls bool         // within a loop that waits between its looks
+	polls bool         // within a loop that waits between its checks
 }
 
 func (v visitor) Visit(n ast.Node) ast.Visitor {
@@ -271,7 +271,7 @@ func (v visitor) Visit(n ast.Node) ast.Visitor {
 	case *ast.CompositeLit:
 		for _, e := range n.Elts {
 			if kv, ok := e.(*ast.KeyValueExpr); ok {
-				// what is recorded is compared elsewhere
+				// recorded values are compared elsewhere
 				if key, ok := kv.Key.(*ast.Ident); ok && n.Type != nil && exprName(n.Type) != "figure.Figure" {
 					v.field(key.Name, v.of(kv.Value))
 				}
@@ -294,7 +294,7 @@ func (v visitor) Visit(n ast.Node) ast.Visitor {
 	return v
 }
 
-// waits says that something sleeps, or waits for a channel or a clock.
+// waits reports whether a statement sleeps, or waits for a channel or a clock.
 func waits(n ast.Stmt) bool {
 	found := false
 	if n == nil {
@@ -312,13 +312,13 @@ func waits(n ast.Stmt) bool {
 	return found
 }
 
-// fails says that a test fails here, or ends as one that was not run.
+// fails reports whether a test fails here, or is skipped.
 func fails(n ast.Node) bool {
 	found := false
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.IfStmt:
-			return false // asks by itself
+			return false // tested on its own
 		case *ast.CallExpr:
 			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf",
 				"Fail", "FailNow", "Skip", "Skipf", "SkipNow"}, s.Sel.Name) && exprName(s) != "lab.Errorf" &&
@@ -331,7 +331,7 @@ func fails(n ast.Node) bool {
 	return found
 }
 
-// judge a condition under which a test fails.
+// judge examines a condition under which a test fails.
 func (b *body) judge(cond ast.Expr) {
 	ast.Inspect(cond, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -357,8 +357,8 @@ func (b *body) found(at ast.Node, of origin) {
 	}
 }
 
-// compared is what a comparison holds against a bound. Whether anything was measured at all may be asked, and whether a
-// time is shorter than what had to be waited for: no machine makes it shorter.
+// compared returns the origin of what a comparison compares with a bound. Allowed are tests that anything was measured,
+// and that a time is not shorter than the wait: no machine makes it shorter.
 func (b *body) compared(x *ast.BinaryExpr) origin {
 	small, large := x.X, x.Y
 	switch x.Op {
@@ -434,7 +434,7 @@ func isComparison(op token.Token) bool {
 		token.LAND, token.LOR}, op)
 }
 
-// taint what is assigned to.
+// taint records the origin of an assigned variable.
 func (b *body) taint(to ast.Expr, of origin) {
 	if of == 0 {
 		return
@@ -460,7 +460,7 @@ func (b *body) field(name string, of origin) {
 	}
 }
 
-// returns notes what a function gives back.
+// returns records the origins of a function's results.
 func (b *body) returns(results []ast.Expr) {
 	if b.fn.Type.Results == nil {
 		return
@@ -481,7 +481,7 @@ func (b *body) returns(results []ast.Expr) {
 	}
 }
 
-// give notes what a function of the package is called with.
+// give records the origins of a call's arguments.
 func (b *body) give(c *ast.CallExpr) {
 	name := called(c)
 	if _, closure := b.gives[name]; !closure && b.declared[name] {
@@ -491,7 +491,7 @@ func (b *body) give(c *ast.CallExpr) {
 	}
 }
 
-// grow adds to what is known of a function, and says whether it is new.
+// grow adds to the known origins of a function, and reports whether they are new.
 func grow(of map[string][]origin, name string, i int, o origin) bool {
 	for len(of[name]) <= i {
 		of[name] = append(of[name], 0)
@@ -501,7 +501,7 @@ func grow(of map[string][]origin, name string, i int, o origin) bool {
 	return of[name][i] != before
 }
 
-// called is the name of a function that is called, with no package and no receiver.
+// called returns the name of a called function, without package and receiver.
 func called(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:
@@ -512,7 +512,7 @@ func called(c *ast.CallExpr) string {
 	return ""
 }
 
-// of is the origin of a value.
+// of returns the origin of a value.
 func (b *body) of(e ast.Expr) origin {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -546,7 +546,7 @@ func (b *body) of(e ast.Expr) origin {
 		case e.Op == token.QUO && right != 0:
 			return left | right | speed
 		case e.Op == token.SUB && right&clock != 0:
-			return left | right | speed // less where it took longer
+			return left | right | speed // smaller if it took longer
 		}
 		return left | right
 	case *ast.CallExpr:
@@ -555,7 +555,7 @@ func (b *body) of(e ast.Expr) origin {
 	return 0
 }
 
-// resultsOf a call of a function of the package, or of a closure.
+// resultsOf returns the origins of the results of a call of a function of the package, or of a closure.
 func (b *body) resultsOf(c *ast.CallExpr) (of []origin, known bool) {
 	if id, ok := c.Fun.(*ast.Ident); ok {
 		if gives, closure := b.gives[id.Name]; closure {
@@ -566,7 +566,7 @@ func (b *body) resultsOf(c *ast.CallExpr) (of []origin, known bool) {
 	return of, known || b.declared[called(c)]
 }
 
-// rated says that a key or a field is a rate or a latency: read.iops, lab.Bitrate(lab.Send), Bandwidth.
+// rated reports whether a key or a field is a rate or a latency: read.iops, lab.Bitrate(lab.Send), Bandwidth.
 func rated(key ast.Expr) bool {
 	rate := regexp.MustCompile(`(?i)iops|bitrate|requestrate|bandwidth|latency|^"rate"$|^rate$`)
 	switch key := key.(type) {
@@ -708,10 +708,10 @@ func TestOnlyWith(t *testing.T) {
 	}
 }
 
-// Tests that drive programs must pass on any machine, and two runs of them at the same time on one. The rest of this
-// file finds the commonest faults: units in expected output, fixed waits, shared names.
+// Tests that run programs must pass on any machine, and two runs of them at the same time on one. The rest of this file
+// finds the commonest faults: units in expected output, fixed waits, shared names.
 
-// harmless lists findings that are no faults, by function, with the reason.
+// harmless lists findings that are not faults, by function, with the reason.
 func harmless() map[string]string {
 	return map[string]string{
 		"internal/cli/bisect_options_kernel_test.go TestTheSlowOptionIsFound": "a kill at any moment of the search",
@@ -773,7 +773,7 @@ func trapsIn(f goFile) (all []trap) {
 }
 
 var (
-	// a unit without a number: which prefix a measured value has depends on the machine's speed
+	// a unit without a number: the prefix of a measured value depends on the machine's speed
 	unitOfLoad = regexp.MustCompile(`(?:^|[^\d\s]) ?[KMGT]i?(?:B|bit)/s|(?:^|[^\d\s]) (?:µs|ms)\b`)
 	// a name that is the same in every run
 	sharedName = regexp.MustCompile(`^(?:/tmp|/var/tmp|/dev/shm|/run/netns)/[\w.-]+|/dev/loop\d|` +
@@ -783,9 +783,9 @@ var (
 // trapFinder visits a function. It knows whether a node is in a loop, and whether a literal is part of an expression.
 type trapFinder struct {
 	name     string
-	inGuests bool // a guest is a machine of the test's own
-	polls    bool // within a loop, which looks again
-	joined   bool // with something else, which makes a name the test's own
+	inGuests bool // a guest is a machine that belongs to the test
+	polls    bool // within a loop, which checks again
+	joined   bool // with something else, which makes a name unique to the test
 	found    *[]trap
 }
 
@@ -805,7 +805,7 @@ func (v trapFinder) Visit(n ast.Node) ast.Visitor {
 	case *ast.BasicLit:
 		text := strings.Trim(n.Value, "`\"")
 		switch {
-		case n.Kind != token.STRING || strings.Contains(text, "%"): // a format of what is said
+		case n.Kind != token.STRING || strings.Contains(text, "%"): // a format of a message
 		case unitOfLoad.MatchString(text):
 			say(n, "expects a unit, which depends on the machine's speed: "+n.Value)
 		case !v.inGuests && !v.joined && !strings.Contains(text, "*") && sharedName.MatchString(text):

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// kindsOfTargets are the packages that have one kind of target each.
+// kindsOfTargets returns the packages with one kind of target each.
 func kindsOfTargets() []string {
 	return []string{"internal/host/qemu", "internal/host/kube", "internal/host/bootloader"}
 }
@@ -17,10 +17,10 @@ func kindsOfTargets() []string {
 // listOfKinds is the one file outside internal/host that may know what kind a target is.
 const listOfKinds = "internal/app/targetkinds.go"
 
-// testSupport has what only tests import: stand-ins, machines that are scripted, golden files, figures, noise.
+// testSupport has what only tests import: stand-ins, scripted machines, golden files, figures, noise.
 const testSupport = "internal/testing"
 
-// usersOfKinds are the files that may import a kind of target, with the reason.
+// usersOfKinds returns the files that may import a kind of target, with the reason.
 func usersOfKinds() map[string]string {
 	return map[string]string{
 		"internal/app/talos.go":               "it makes a host of the list bootable, by the way that is asked for",
@@ -57,8 +57,8 @@ func TestKindsOfTargetsAreKnownInOneList(t *testing.T) {
 	}
 }
 
-// What a target can do is asked by interface: no type assertion to a kind, no comparison of its name, and no look at
-// how that begins.
+// Code asks what a target can do by interface: no type assertion to a kind, no comparison of its name, no check of its
+// prefix.
 func TestTargetsAreAskedByInterface(t *testing.T) {
 	t.Chdir(root)
 	asked := 0
@@ -90,8 +90,8 @@ func TestTargetsAreAskedByInterface(t *testing.T) {
 	}
 }
 
-// refuseKind reports a pointer to a type of a package of targets: their interfaces are no pointers, and their errors
-// are asked for by errors.As.
+// refuseKind reports a pointer to a type of a package of targets: their interfaces are not pointers, and their errors
+// are tested by errors.As.
 func (f goFile) refuseKind(t *testing.T, e ast.Expr) {
 	t.Helper()
 	star, ok := e.(*ast.StarExpr)
@@ -106,7 +106,7 @@ func (f goFile) refuseKind(t *testing.T, e ast.Expr) {
 	}
 }
 
-// refuseComparison reports names of targets that are compared with that of this machine.
+// refuseComparison reports comparisons of a target's name with the name of this machine.
 func (f goFile) refuseComparison(t *testing.T, n *ast.BinaryExpr) {
 	t.Helper()
 	name := n.X
@@ -121,7 +121,7 @@ func (f goFile) refuseComparison(t *testing.T, n *ast.BinaryExpr) {
 	}
 }
 
-// refusePrefix reports looks at how the name of a target begins.
+// refusePrefix reports checks of the prefix of a target's name.
 func (f goFile) refusePrefix(t *testing.T, n *ast.CallExpr) {
 	t.Helper()
 	if !slices.Contains([]string{"strings.HasPrefix", "strings.TrimPrefix", "strings.CutPrefix"}, exprName(n.Fun)) {

@@ -1,5 +1,4 @@
-// Package headroom has no code: its tests are the rules of this repository, kept where every `go test ./...` runs
-// them.
+// Package headroom has no code: its tests are the rules of this repository, where every `go test ./...` runs them.
 package tree
 
 import (
@@ -24,8 +23,8 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// layers are the packages from the top down. A package may import those of lower layers, never its own layer's or a
-// higher one's, but for what siblings lists with a reason.
+// layers returns the packages from the top down. A package may import packages of lower layers, never of its own or a
+// higher layer, except for the imports in siblings, which have a reason.
 func layers() [][]string {
 	return [][]string{
 		{testSupport},
@@ -89,7 +88,7 @@ func layers() [][]string {
 	}
 }
 
-// siblings are the imports allowed inside a layer.
+// siblings returns the imports allowed inside a layer.
 func siblings() map[string]string {
 	return map[string]string{
 		"internal/suite -> internal/load/command": "a suite's jobs are commands as well, whose placeholders " +
@@ -110,7 +109,7 @@ func siblings() map[string]string {
 	}
 }
 
-// forbidden are imports that only the named packages (and their children) may have, with the reason.
+// forbidden returns imports that only the named packages (and their children) may have, with the reason.
 func forbidden() []struct{ path, only, reason string } {
 	return []struct{ path, only, reason string }{
 		{"os/exec", "internal/host", "processes are started on targets only"},
@@ -126,7 +125,8 @@ func forbidden() []struct{ path, only, reason string } {
 	}
 }
 
-// The command line decides and measures nothing: a command is flags, an experiment or an analysis, and a result.
+// The command line decides and measures nothing: a command consists of flags, an experiment or an analysis, and a
+// result.
 func TestCommandsDecideNothing(t *testing.T) {
 	t.Chdir(root)
 	const most, mostOfFile = 7000, 400
@@ -158,12 +158,12 @@ func TestCommandsDecideNothing(t *testing.T) {
 	}
 }
 
-// surroundings are the names that only cmd may touch: everybody else gets them as arguments.
+// surroundings returns the names that only cmd may use: all other packages get them as arguments.
 func surroundings() []string {
 	return []string{"os.Args", "os.Exit", "os.Stdin", "os.Stdout", "os.Stderr"}
 }
 
-// The list of layers is the list of packages, or rules would not be applied to a new one.
+// The list of layers must have every package, or the rules would not apply to a new one.
 func TestEveryPackageHasALayer(t *testing.T) {
 	t.Chdir(root)
 	var listed []string
@@ -202,7 +202,7 @@ func TestImportsFlowDown(t *testing.T) {
 			}
 		}
 		if within(f.dir, testSupport) {
-			continue // it is no part of the program
+			continue // it is not part of the program
 		}
 		for _, rule := range forbidden() {
 			for _, imp := range f.imports {
@@ -256,8 +256,8 @@ func TestNoInitAndNoMutableGlobals(t *testing.T) {
 	}
 }
 
-// checkVars lets pass what can't change or is never assigned to by convention: embedded files, compiled patterns and
-// templates, what is read of embedded files once, error values, and interface checks.
+// checkVars allows variables that can't change or are never assigned by convention: embedded files, compiled patterns
+// and templates, embedded files that are read once, error values, and interface checks.
 func (f goFile) checkVars(t *testing.T, d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		v, ok := s.(*ast.ValueSpec)
@@ -308,7 +308,7 @@ func TestEveryPackageHasOneComment(t *testing.T) {
 	}
 }
 
-// One loop starts repetitions, runner.Conduct: experiments of all kinds are schedules that it follows.
+// Only one loop starts repetitions, runner.Conduct: experiments of all kinds are schedules for it.
 func TestOneLoopStartsRepetitions(t *testing.T) {
 	t.Chdir(root)
 	conducted := false
@@ -341,7 +341,7 @@ func TestOneLoopStartsRepetitions(t *testing.T) {
 	}
 }
 
-// A loop over fixtures that finds none passes without having tested anything.
+// A loop over fixtures that finds none passes without testing anything.
 func TestNoEmptyFixtureLoop(t *testing.T) {
 	t.Chdir(root)
 	finders := []string{"filepath.Glob", "fs.Glob", "os.ReadDir", "fs.ReadDir"}
@@ -361,7 +361,7 @@ func TestNoEmptyFixtureLoop(t *testing.T) {
 	}
 }
 
-// Names that say nothing about what a thing does.
+// Names that do not describe what a thing does.
 func TestNoEmptyNames(t *testing.T) {
 	t.Chdir(root)
 	bad := regexp.MustCompile(`(?i)(manager|helper|util)s?$`)
@@ -381,7 +381,7 @@ func TestNoEmptyNames(t *testing.T) {
 	}
 }
 
-// Every code that any package gives is documented, and those said to come from elsewhere do.
+// Every code in any package is documented, and codes documented as coming from elsewhere do.
 func TestWarningCodes(t *testing.T) {
 	t.Chdir(root)
 	literal := regexp.MustCompile(`lab\.Warning\{+\s*Code:\s*"([a-z-]+)"`)
@@ -460,7 +460,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// Each line of the table of threats names tests, and those are there.
+// Each line of the table of threats names tests that exist.
 func TestThreatsNameTheirTests(t *testing.T) {
 	t.Chdir(root)
 	tests := map[string]bool{}
@@ -500,7 +500,7 @@ func TestThreatsNameTheirTests(t *testing.T) {
 }
 
 // TestFiguresAreRecorded checks the table of figures in the docs. Each row has the names of the figures that it quotes,
-// as build/figures.json has them, and a test or a benchmark records each.
+// as in build/figures.json, and a test or a benchmark records each.
 func TestFiguresAreRecorded(t *testing.T) {
 	t.Chdir(root)
 	tests := map[string]bool{} // string literals, and benchmarks as "rule.BenchmarkDecode"
@@ -545,8 +545,8 @@ func TestFiguresAreRecorded(t *testing.T) {
 	}
 }
 
-// isRecorded looks for the name as it stands in a test: "import/speed", or for live/* "live" and what begins with
-// "live/". That of a benchmark begins with its function.
+// isRecorded looks for the name as written in a test: "import/speed", or for live/* "live" and names with the prefix
+// "live/". The name of a benchmark begins with its function.
 func isRecorded(tests map[string]bool, name string) bool {
 	if benchmark := regexp.MustCompile(`^[a-z/]+\.Benchmark[A-Za-z0-9]+`).FindString(name); benchmark != "" {
 		return tests[benchmark]
@@ -563,7 +563,7 @@ func isRecorded(tests map[string]bool, name string) bool {
 	return false
 }
 
-// Every user-visible change brings a fragment, and fragments have a kind that the changelog knows.
+// Every user-visible change has a fragment, and fragments have a kind that the changelog knows.
 func TestChangelogFragments(t *testing.T) {
 	t.Chdir(root)
 	kinds := []string{"added", "changed", "fixed", "removed"}
@@ -583,8 +583,8 @@ func TestChangelogFragments(t *testing.T) {
 	}
 }
 
-// Lines of code and the prose of comments fit 120 columns. Longer are lines with a text of one piece: one that stands
-// between backquotes or is wide itself, and what comments list or show indented.
+// Lines of code and the prose of comments fit 120 columns. Exceptions are lines with an indivisible text, which is in
+// backquotes or is wide itself, and lists and indented text in comments.
 func TestLinesFitTheirColumns(t *testing.T) {
 	t.Chdir(root)
 	const most, tab, wide = 120, 4, 60
@@ -628,7 +628,7 @@ type goFile struct {
 
 func (f goFile) at(n ast.Node) string { return f.set.Position(n.Pos()).String() }
 
-// goFiles are all of the repository, with their tests or without.
+// goFiles returns all Go files of the repository, with their tests or without.
 func goFiles(t *testing.T, tests bool) []goFile {
 	t.Helper()
 	all, err := parsedOnce()
@@ -640,7 +640,7 @@ func goFiles(t *testing.T, tests bool) []goFile {
 	})
 }
 
-// parsedOnce serves all tests: to parse a thousand files for each took most of their time.
+// parsedOnce serves all tests: parsing a thousand files for each took most of their time.
 var parsedOnce = sync.OnceValues(func() ([]goFile, error) {
 	dirs, err := goFolders()
 	if err != nil {
@@ -696,7 +696,7 @@ func goFolders() (dirs []string, err error) {
 	return dirs, err
 }
 
-// owner is the listed package that a folder belongs to: its own or the closest parent that covers it.
+// owner returns the listed package that a folder belongs to: its own or the closest parent that covers it.
 func owner(dir string) string {
 	best := ""
 	for _, l := range layers() {
@@ -764,7 +764,7 @@ func exprName(e ast.Expr) string {
 	}
 }
 
-// embedded says whether a comment is the directive that fills a variable with a file.
+// embedded reports whether a comment is the directive that fills a variable with a file.
 func embedded(g *ast.CommentGroup) bool {
 	return g != nil && slices.ContainsFunc(g.List, func(c *ast.Comment) bool {
 		return strings.HasPrefix(c.Text, "//go:embed ")

@@ -21,7 +21,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/rendertest"
 )
 
-// The site of the documentation is built once for both.
+// The site of the documentation is built once for both tests.
 func TestSite(t *testing.T) {
 	t.Chdir(root)
 	root, err := filepath.Abs(".")
@@ -37,7 +37,7 @@ func TestSite(t *testing.T) {
 	t.Run("widths", func(t *testing.T) { widthsOfTheSite(t, site) })
 }
 
-// A site that was opened from the disk finds a word, and leads to where it stands.
+// A site that was opened from the disk finds a word, and links to its place.
 func searchOfTheSite(t *testing.T, site string) {
 	shown := rendertest.Chromium(t, "--dump-dom", "--virtual-time-budget=5000",
 		"file://"+site+"/howto/doctor.html?q=nvme-scheduler")
@@ -60,7 +60,7 @@ func searchOfTheSite(t *testing.T, site string) {
 	}
 }
 
-// frames is a page that shows others, one after the other, in a frame of a width, and writes down what is wrong.
+// frames is a page that shows other pages, one after the other, in a frame of a given width, and records what is wrong.
 const frames = `<!doctype html><title>frames</title><link rel="icon" href="data:,"><body style="margin:0">
 <iframe style="width:%spx;height:900px;border:0"></iframe><script>
 (async () => {
@@ -77,7 +77,7 @@ const frames = `<!doctype html><title>frames</title><link rel="icon" href="data:
 })();
 </script>`
 
-// Every page of the site fits a phone and a desk.
+// Every page of the site fits a phone and a desktop.
 func widthsOfTheSite(t *testing.T, site string) {
 	var pages []string
 	for _, pattern := range []string{"*.html", "*/*.html"} {

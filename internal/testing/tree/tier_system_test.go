@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTierRunsFailedTestsAgain checks the second try of scripts/tier on small modules: what passes it is green and
-// named, and everything else is red.
+// TestTierRunsFailedTestsAgain checks the second try of scripts/tier on small modules: a test that passes then is green
+// and named, and everything else is red.
 func TestTierRunsFailedTestsAgain(t *testing.T) {
 	t.Chdir(root)
 	script, err := filepath.Abs("scripts/tier")
@@ -32,7 +32,7 @@ func TestPart(t *testing.T) {
 	t.Run("two", func(t *testing.T) {})
 }
 `
-	// Lines of two packages whose tests run at the same time stand between each other in the log.
+	// Lines of two packages whose tests run at the same time are interleaved in the log.
 	const noisy = `func TestA(t *testing.T) {
 	for range 50 {
 		t.Run("noise", func(t *testing.T) { t.Log("noise"); time.Sleep(10 * time.Millisecond) })

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The list of unstable tests is worked off: each row is open, or says whether the fault was one of the test or of the
-// program and how it was mended. Without an open row, a test that is unstable again gets a new one.
+// In the list of unstable tests each row is open, or records whether the fault was in the test or in the program and
+// how it was fixed. If there is no open row, a test that becomes unstable again gets a new one.
 func TestUnstableTests(t *testing.T) {
 	t.Chdir(root)
 	rows := lines(t, "test/unstable.tsv")

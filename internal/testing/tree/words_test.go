@@ -35,7 +35,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// wordsOfNames are the words that the identifiers of the code are made of, in lower case.
+// wordsOfNames returns the words in the identifiers of the code, in lower case.
 func wordsOfNames(t *testing.T) map[string]bool {
 	t.Helper()
 	part := regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)

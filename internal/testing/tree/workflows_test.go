@@ -43,7 +43,7 @@ func (f githubFile) steps() []githubStep {
 	return steps
 }
 
-// githubFiles are the workflows and the action for GitHub.
+// githubFiles returns the workflows and the action for GitHub.
 func githubFiles(t *testing.T) []githubFile {
 	t.Helper()
 	names, _ := filepath.Glob(".github/workflows/*.yml")
@@ -75,8 +75,8 @@ func readYAML(t *testing.T, name string, into any) string {
 	return string(text)
 }
 
-// TestWorkflowsCallScripts reads what the steps of workflows and of the action run: goals of the Makefile and scripts
-// alone, which tests and developers run, too.
+// TestWorkflowsCallScripts checks that the steps of workflows and of the action run only goals of the Makefile and
+// scripts, which tests and developers run, too.
 func TestWorkflowsCallScripts(t *testing.T) {
 	t.Chdir(root)
 	makefile := strings.Join(lines(t, "Makefile"), "\n")
@@ -107,7 +107,7 @@ func TestWorkflowsCallScripts(t *testing.T) {
 	}
 }
 
-// valuesOf returns a word of a step, or each value of the matrix that it stands for.
+// valuesOf returns a word of a step, or each value of the matrix that it refers to.
 func valuesOf(f githubFile, word string) []string {
 	key, isMatrix := strings.CutPrefix(word, "${{")
 	if !isMatrix {
@@ -144,8 +144,8 @@ func TestPullRequestsRunTheTiers(t *testing.T) {
 	}
 }
 
-// An action is code of others that runs with our rights: a tag of theirs can be moved, a commit can't. A job has no
-// more rights than it names, and ends.
+// An action is code of others that runs with our rights: a tag can be moved, a commit can't. A job has only the rights
+// that it names, and a time limit.
 func TestWorkflowsAreBounded(t *testing.T) {
 	t.Chdir(root)
 	pinned := regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
@@ -177,8 +177,8 @@ func TestWorkflowsAreBounded(t *testing.T) {
 	}
 }
 
-// A secret is in the step alone that signs, in a job that can write nothing and builds nothing. What can write only
-// publishes.
+// A secret is only in the step that signs, in a job that can write nothing and builds nothing. A job that can write
+// only publishes.
 func TestSecretsAndRightsAreApart(t *testing.T) {
 	t.Chdir(root)
 	signs := 0
@@ -215,7 +215,7 @@ func TestSecretsAndRightsAreApart(t *testing.T) {
 	}
 }
 
-// A release that is not signed fails, where it is signed and where it is published.
+// A release that is not signed fails, both in signing and in publishing.
 func TestUnsignedReleasesFail(t *testing.T) {
 	t.Chdir(root)
 	programs := t.TempDir()
@@ -280,7 +280,7 @@ func TestWorkflowsAgree(t *testing.T) {
 }
 
 // TestDependabotKnowsEveryModule checks that Dependabot looks into each folder with a go.mod. It updates direct
-// requirements of code without being told to. A program (tool) counts as indirect, so its module has to be named.
+// requirements of code by default. A program (tool) counts as indirect, so its module has to be named.
 func TestDependabotKnowsEveryModule(t *testing.T) {
 	t.Chdir(root)
 	var config struct {
@@ -344,7 +344,7 @@ func TestDependabotKnowsEveryModule(t *testing.T) {
 	}
 }
 
-// toolsOf are the packages of a go.mod's tools.
+// toolsOf returns the packages of a go.mod's tools.
 func toolsOf(t *testing.T, file string) (tools []string) {
 	t.Helper()
 	inBlock := false

@@ -10,12 +10,12 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
-// Benchmarks reads what go test -bench printed, with GOMAXPROCS=1: with more, the names would end with the number.
+// Benchmarks reads the output of go test -bench with GOMAXPROCS=1: with more, the names would end with the number.
 //
 //	pkg: github.com/headroom/headroom/internal/load/fio
 //	BenchmarkParse/plain 	     384	   6215043 ns/op	 512.27 MB/s	     120 B/op
 //
-// Each unit is a figure of its own, "load/fio.BenchmarkParse/plain:MB/s"; those of several rounds (-count) have an
+// Each unit is a separate figure, "load/fio.BenchmarkParse/plain:MB/s"; with several rounds (-count) figures have an
 // interval.
 func Benchmarks(r io.Reader) ([]figure.Figure, error) {
 	values := map[string][]float64{}
@@ -32,7 +32,7 @@ func Benchmarks(r io.Reader) ([]figure.Figure, error) {
 			continue
 		}
 		if _, err := strconv.ParseUint(fields[1], 10, 64); err != nil {
-			continue // somebody's sentence
+			continue // a line of text
 		}
 		for i := 2; i < len(fields); i += 2 {
 			v, err := strconv.ParseFloat(fields[i], 64)
@@ -53,7 +53,7 @@ func Benchmarks(r io.Reader) ([]figure.Figure, error) {
 	return all, lines.Err()
 }
 
-// benchmarked is one of them in base units.
+// benchmarked returns a benchmark's figure in base units.
 func benchmarked(name string, values []float64) figure.Figure {
 	unit, better, by := name[strings.LastIndexByte(name, ':')+1:], figure.Lower, 1.0
 	switch unit {
@@ -65,7 +65,7 @@ func benchmarked(name string, values []float64) figure.Figure {
 		unit = "B"
 	case "allocs/op":
 	default:
-		better = "" // a benchmark's own: it knows
+		better = "" // the benchmark defines this unit itself
 	}
 	scaled := make([]float64, len(values))
 	for i, v := range values {

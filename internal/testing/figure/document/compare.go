@@ -12,13 +12,13 @@ import (
 // Row is one figure of two files.
 type Row struct {
 	Old, New figure.Figure
-	// Change is new over old in per cent, or for shares the difference in points of a hundred; "" where there is none.
+	// Change is new over old in per cent, or for shares the difference in percentage points; "" if there is none.
 	Change string
-	// Verdict says whether the intervals are apart.
+	// Verdict is whether the intervals are disjoint.
 	Verdict string
 }
 
-// Compare is the rows of what both have, in the order of the new one, and the names of what one only has.
+// Compare returns rows for the figures in both, in the order of the new file, and the names that only one has.
 func Compare(before, after *Document) (rows []Row, onlyBefore, onlyAfter []string) {
 	find := func(in *Document, name string) int {
 		return slices.IndexFunc(in.Figures, func(f figure.Figure) bool { return f.Name == name })
@@ -65,7 +65,7 @@ func row(before, after figure.Figure) Row {
 	return r
 }
 
-// Table prints two files side by side.
+// Table prints two files next to each other.
 func Table(w io.Writer, before, after *Document) error {
 	for _, d := range []struct {
 		which string

@@ -1,5 +1,5 @@
-// Package document is the file that figures are kept in, build/figures.json: made of what tests and benchmarks of
-// several sections recorded, and two of them side by side. For scripts/bench only.
+// Package document handles the file of figures, build/figures.json: it is made from the figures that tests and
+// benchmarks of several sections recorded, and two files can be compared. For scripts/bench only.
 package document
 
 import (
@@ -12,20 +12,20 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
-// Schema says what the file is.
+// Schema identifies the file.
 const Schema = "headroom/figures/v1"
 
 // Document is the file.
 type Document struct {
 	Schema string `json:"schema"`
-	// Commit is what git describe says of the tree, with "-dirty" where files differ from it.
+	// Commit is the tree's version as printed by git describe, with "-dirty" if files differ from it.
 	Commit  string          `json:"commit"`
 	Time    time.Time       `json:"time"`
 	Machine Machine         `json:"machine"`
 	Figures []figure.Figure `json:"figures"`
 }
 
-// Machine is where the figures are from: those of another say little beside them.
+// Machine is where the figures were measured; figures of different machines are hardly comparable.
 type Machine struct {
 	Kernel string `json:"kernel"`
 	CPUs   int    `json:"cpus"`
@@ -36,7 +36,7 @@ func (m Machine) String() string {
 	return fmt.Sprintf("Linux %s, %d of %s", m.Kernel, m.CPUs, m.Model)
 }
 
-// Read reads a file and refuses what is none.
+// Read reads a file and refuses one with another schema.
 func Read(r io.Reader) (*Document, error) {
 	var d Document
 	if err := json.NewDecoder(r).Decode(&d); err != nil {
@@ -48,7 +48,7 @@ func Read(r io.Reader) (*Document, error) {
 	return &d, nil
 }
 
-// Write writes it with one figure a line, so that a person finds them, too.
+// Write writes the file with one figure a line, so that it is readable for people, too.
 func (d *Document) Write(w io.Writer) error {
 	head := struct {
 		Schema  string    `json:"schema"`
@@ -75,7 +75,7 @@ func (d *Document) Write(w io.Writer) error {
 	return err
 }
 
-// Add adds the figures of a section. One name stands for one figure: a second one is an error, and is left out.
+// Add adds the figures of a section. Names are unique: a second figure of a name is an error, and is left out.
 func (d *Document) Add(section string, figures []figure.Figure) error {
 	var twice error
 	for _, f := range figures {
@@ -89,7 +89,7 @@ func (d *Document) Add(section string, figures []figure.Figure) error {
 	return twice
 }
 
-// Recorded reads what figure.Record has written.
+// Recorded reads the figures that figure.Record has written.
 func Recorded(r io.Reader) ([]figure.Figure, error) {
 	var all []figure.Figure
 	for lines := json.NewDecoder(r); ; {

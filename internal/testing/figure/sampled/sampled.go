@@ -1,4 +1,4 @@
-// Package sampled makes figures of samples. It is apart from figure, which tests of stat itself import. For tests only.
+// Package sampled makes figures of samples. It is separate from figure, which the tests of stat import. For tests only.
 package sampled
 
 import (
@@ -15,7 +15,7 @@ func Median(name, unit string, values []float64, better string) figure.Figure {
 		N: len(values), Better: better}
 }
 
-// Ratio is that of pairs whose logarithms of ratios these are.
+// Ratio is the median ratio of pairs, given the logarithms of their ratios.
 func Ratio(name string, logs []float64, better string) figure.Figure {
 	f := Median(name, "ratio", logs, better)
 	f.Center, f.Lo, f.Hi = math.Exp(f.Center), math.Exp(f.Lo), math.Exp(f.Hi)
