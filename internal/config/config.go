@@ -1,8 +1,8 @@
-// Package config has the settings that users keep in files and in the environment: which there are, what their values
-// may be, and where each value comes from. It reads nothing itself.
+// Package config defines the settings that users keep in files and in the environment: their names, their valid values,
+// and the origin of each value. It reads nothing itself.
 //
-// A setting is the value of the first of these that has one: a flag, an environment variable, the user's file, the
-// system's file; otherwise the default of what uses it.
+// The first of these that has a value for a setting determines it: a flag, an environment variable, the user's file,
+// the system's file. Otherwise the code that uses the setting has a default.
 package config
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Place is where a value can come from.
+// Place is a kind of source of values.
 type Place string
 
 const (
@@ -25,7 +25,7 @@ const (
 	Default     Place = "default"
 )
 
-// Origin is where one value comes from.
+// Origin is the source of one value.
 type Origin struct {
 	Place Place
 	// Name of the flag, the variable or the file.
@@ -34,7 +34,7 @@ type Origin struct {
 	Line, Column int
 }
 
-// String is the origin as config show prints it.
+// String returns the origin as config show prints it.
 func (o Origin) String() string {
 	switch o.Place {
 	case Default:
@@ -47,15 +47,15 @@ func (o Origin) String() string {
 	return fmt.Sprintf("%s:%d:%d", o.Name, o.Line, o.Column)
 }
 
-// Value of a setting, as its origin has it.
+// Value of a setting, with its origin.
 type Value struct {
 	Text   string
 	Origin Origin
 }
 
-// Settings are those of one place, or of all of them.
+// Settings are the settings from one place, or from all of them.
 type Settings struct {
-	// Values by the names of keys, Targets by their own.
+	// Values by the names of keys, Targets by their names.
 	Values, Targets map[string]Value
 }
 
@@ -69,15 +69,15 @@ func Merge(all ...Settings) Settings {
 	return merged
 }
 
-// Text is the value of a setting; empty where no place has one.
+// Text returns the value of a setting; empty if no place has one.
 func (s Settings) Text(key string) string { return s.Values[key].Text }
 
-// TargetNames are the names of targets in their order.
+// TargetNames returns the sorted names of targets.
 func (s Settings) TargetNames() []string { return slices.Sorted(maps.Keys(s.Targets)) }
 
 func empty() Settings { return Settings{Values: map[string]Value{}, Targets: map[string]Value{}} }
 
-// FromEnvironment reads the settings that environment variables have. An empty variable is none.
+// FromEnvironment reads the settings in environment variables. An empty variable counts as unset.
 func FromEnvironment(env func(string) string, r Rules) (Settings, error) {
 	s := empty()
 	for _, k := range Keys() {

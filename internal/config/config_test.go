@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// rules let pass what looks like an address.
+// rules accepts everything that looks like an address.
 func rules() Rules {
 	return Rules{Home: "/home/anna", Target: func(text string) string {
 		if !strings.HasPrefix(text, "ssh://") && !strings.HasPrefix(text, "qemu:") {
@@ -136,7 +136,7 @@ func TestVariablesThatAreWrong(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a file has, there is an error or values that are right, and a fault has a place.
+// FuzzDecode checks that any file gives an error or valid values, and that a fault has a place.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(whole))
 	for _, text := range []string{"", "store: ~/x", "targets: {a: ssh://b}", "targets: [a]", "a: &x\nb: *x",

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// Decode reads a file; place says whose it is. All faults are reported at once, each with its line and column.
+// Decode reads a file; place is the file's kind. All faults are reported at once, each with its line and column.
 func Decode(name string, place Place, data []byte, r Rules) (Settings, error) {
 	d := decoder{Reader: yamlfile.Reader{Name: name}, place: place, rules: r, read: empty()}
 	if blank(data) {
@@ -22,7 +22,7 @@ func Decode(name string, place Place, data []byte, r Rules) (Settings, error) {
 	return d.read, d.Err()
 }
 
-// blank says whether a file has nothing but comments.
+// blank reports whether a file has only comments.
 func blank(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
@@ -105,7 +105,7 @@ func (d *decoder) targets(n *yaml.Node) {
 	}
 }
 
-// atHome is a path with the user's home in the place of ~.
+// atHome replaces ~ in a path by the user's home.
 func (d *decoder) atHome(text string) string {
 	if rest, ok := strings.CutPrefix(text, "~/"); ok && d.rules.Home != "" {
 		return filepath.Join(d.rules.Home, rest)

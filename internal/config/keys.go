@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	// targets is the key whose value is a mapping of names to targets; version is that of the file's format.
+	// targets is the key of a mapping from names to targets; version is the key of the file format's version.
 	targets = "targets"
 	version = "version"
 	// newest version of the format.
@@ -33,27 +33,28 @@ const (
 )
 
 const (
-	// FileVariable names the user's file, and None says that no file is read.
+	// FileVariable is the variable with the name of the user's file; its value None means that no file is read.
 	FileVariable = "HEADROOM_CONFIG"
 	None         = "none"
-	// TargetsVariable has targets by name.
+	// TargetsVariable is the variable with named targets.
 	TargetsVariable = "HEADROOM_TARGETS"
 )
 
 // Key is a setting that has one value.
 type Key struct {
 	Name string
-	// Default is what holds where no place has a value, in words.
+	// Default describes the default in words.
 	Default string
-	// OfFlags says that the value is the default of the flag of this name, in all commands that have it.
+	// OfFlags is true if the value is the default of the flag of this name, in all commands that have it.
 	OfFlags bool
-	// path says that the value is a path, which a file can't have relative to whatever folder headroom is started in.
+	// path is true if the value is a path. In a file it must not be relative, since headroom can be started in any
+	// folder.
 	path bool
-	// fault says what would be right; empty where a value is.
+	// fault describes how to correct a value; empty for a valid value.
 	fault func(text string) string
 }
 
-// Keys are the settings in the order in which they are shown.
+// Keys returns the settings in the order in which they are shown.
 func Keys() []Key {
 	return []Key{
 		{Name: Store, Default: "$XDG_DATA_HOME/headroom", path: true, fault: anything},
@@ -69,16 +70,16 @@ func Keys() []Key {
 	}
 }
 
-// Variable is the environment variable of a setting, by the name of its key.
+// Variable returns the environment variable of a setting, by the name of its key.
 func Variable(key string) string {
 	return "HEADROOM_" + strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
 }
 
-// Rules are what this package can't know of values.
+// Rules are checks and replacements that this package can't make itself.
 type Rules struct {
 	// Home replaces ~ at the beginning of paths in files.
 	Home string
-	// Target says what would be right in the place of a text that is no target; empty where it is one.
+	// Target describes how to correct a text that is not a target; empty for a valid target.
 	Target func(text string) string
 }
 
@@ -105,7 +106,7 @@ func durationFault(text string) string {
 	return ""
 }
 
-// pathFault is that of a path in a file.
+// pathFault describes how to correct a path in a file.
 func pathFault(text string) string {
 	if !filepath.IsAbs(text) {
 		return "write the whole path, like /srv/headroom or ~/headroom"
@@ -113,10 +114,10 @@ func pathFault(text string) string {
 	return ""
 }
 
-// nameOfTarget is how names of targets may look: like roles, so that both can be told from addresses and paths.
+// nameOfTarget matches valid names of targets: like roles, so that both can be distinguished from addresses and paths.
 var nameOfTarget = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// nameFault says what would be right in the place of a target's name.
+// nameFault describes how to correct a target's name.
 func nameFault(name string) string {
 	switch {
 	case !nameOfTarget.MatchString(name):

@@ -1,4 +1,4 @@
-// Package configfile finds the configuration files and reads them, unless somebody else could have written them.
+// Package configfile finds the configuration files and reads them, unless another user could have written them.
 package configfile
 
 import (
@@ -16,24 +16,24 @@ import (
 // System is the system's configuration file.
 const System = "/etc/headroom/config.yaml"
 
-// File is one that may have settings.
+// File is a file that may have settings.
 type File struct {
 	Name  string
 	Place config.Place
-	// Read is false where there is none.
+	// Read is false if the file does not exist.
 	Read bool
-	// named says that the user named it, so that it must be there.
+	// named is true if the user named it, so that it must exist.
 	named bool
 }
 
-// Surroundings say where the files are.
+// Surroundings determine where the files are.
 type Surroundings struct {
 	Env func(string) string
-	// Named is the file of the flag, and System that of the system; empty for none.
+	// Named is the file of the flag, and System the system's file; empty for none.
 	Named, System string
 }
 
-// Read merges the settings of the environment and of all files, and says which files were looked for.
+// Read merges the settings of the environment and of all files, and returns which files were looked for.
 func Read(s Surroundings, r config.Rules) (config.Settings, []File, error) {
 	r.Home = s.Env("HOME")
 	settings, err := config.FromEnvironment(s.Env, r)
@@ -50,8 +50,8 @@ func Read(s Surroundings, r config.Rules) (config.Settings, []File, error) {
 	return settings, files, err
 }
 
-// files are those that may have settings, those that count first. One that is named stands in the place of the user's
-// own.
+// files returns the files that may have settings, in order of precedence. A named file replaces the user's default
+// file.
 func (s Surroundings) files() []File {
 	user := File{Name: s.Named, Place: config.User, named: true}
 	if user.Name == "" {
@@ -62,7 +62,7 @@ func (s Surroundings) files() []File {
 	}
 	if user.Name == "" {
 		user.named = false
-		if base := s.Env("XDG_CONFIG_HOME"); filepath.IsAbs(base) { // others are to be ignored, by the specification
+		if base := s.Env("XDG_CONFIG_HOME"); filepath.IsAbs(base) { // the specification says to ignore relative paths
 			user.Name = filepath.Join(base, "headroom", "config.yaml")
 		} else if home := s.Env("HOME"); home != "" {
 			user.Name = filepath.Join(home, ".config", "headroom", "config.yaml")
@@ -77,13 +77,13 @@ func (s Surroundings) files() []File {
 	return files
 }
 
-// read reads the file, unless somebody else could have written it: what it says decides where root writes, which
-// machines are reached, and which commands of suites are carried out there.
+// read reads the file, unless another user could have written it: it decides where root writes, which machines are
+// contacted, and which commands of suites run there.
 func (f *File) read(r config.Rules) (config.Settings, error) {
 	info, err := os.Stat(f.Name)
 	switch {
 	case (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)) && !f.named:
-		return config.Settings{}, nil // as for another user who has kept HOME, whose folder is closed to this one
+		return config.Settings{}, nil // as for another user who has kept HOME, and may not read this user's folder
 	case err == nil && !info.Mode().IsRegular():
 		err = &fs.PathError{Op: "open", Path: f.Name, Err: errors.New("it is no regular file")}
 	}
@@ -109,7 +109,7 @@ func unreadable(err error) error {
 		Hints: []string{"read another: --config FILE, or none: --config " + config.None}}
 }
 
-// OnlyOwn refuses a file that anybody but the user and root could have written, or put something else in its place.
+// OnlyOwn refuses a file that anyone but the user and root could have written or replaced.
 func OnlyOwn(what, name string) error {
 	whole, err := filepath.Abs(name)
 	if err != nil {

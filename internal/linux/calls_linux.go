@@ -1,5 +1,5 @@
-// Package linux has the system calls that no other system has. headroom measures machines that run Linux; where it runs
-// on another system itself, it measures other machines alone, and what would have to be done here fails.
+// Package linux has the system calls that only Linux has. headroom measures machines that run Linux; if it runs on
+// another system itself, it measures only other machines, and Linux calls on its own machine fail.
 package linux
 
 import (
@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What open(2), ioctl(2) and statfs(2) take and give.
+// Constants for open(2), ioctl(2) and statfs(2).
 const (
 	OpenPath   = unix.O_PATH
 	Direct     = unix.O_DIRECT
@@ -28,7 +28,7 @@ func RenameNew(from, to string) error {
 	return unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 }
 
-// SyncFS has all that was written to the file system of an open file survive a power cut.
+// SyncFS makes everything written to the file system of an open file survive a power failure.
 func SyncFS(descriptor uintptr) error { return unix.Syncfs(int(descriptor)) }
 
 // MemoryFile opens a file without a name, in memory.
@@ -36,7 +36,7 @@ func MemoryFile(name string) (descriptor int, err error) {
 	return unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 }
 
-// LoopStatus says over what a loop device lies. Source: loop(4), LOOP_GET_STATUS64.
+// LoopStatus returns the backing of a loop device. Source: loop(4), LOOP_GET_STATUS64.
 func LoopStatus(descriptor uintptr) (LoopInfo, error) {
 	info, err := unix.IoctlLoopGetStatus64(int(descriptor))
 	if err != nil {
@@ -45,19 +45,19 @@ func LoopStatus(descriptor uintptr) (LoopInfo, error) {
 	return LoopInfo{info.Device, info.Inode, info.Rdevice, info.Offset}, nil
 }
 
-// DieWithParent has the kernel kill a process when the thread ends that started it.
+// DieWithParent makes the kernel kill a process when the thread that started it ends.
 func DieWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }
 
-// SetDevice puts the number of a device into what stat(2) gives.
+// SetDevice sets the number of a device in the result of stat(2).
 func SetDevice(s *syscall.Stat_t, major, minor uint32) { s.Rdev = unix.Mkdev(major, minor) }
 
-// Device is the number of a device.
+// Device returns the number of a device.
 func Device(s *syscall.Stat_t) (major, minor uint32) { return unix.Major(s.Rdev), unix.Minor(s.Rdev) }
 
-// Signals are those that other systems do not have, and that end a program.
+// Signals returns the signals that only Linux has, and that end a program.
 func Signals() []os.Signal { return []os.Signal{syscall.SIGSTKFLT} }
 
-// SharesFiles says whether two threads have the same table of descriptors. Source: kcmp(2).
+// SharesFiles reports whether two threads share their table of file descriptors. Source: kcmp(2).
 func SharesFiles(a, b int) (bool, error) {
 	const kcmpFiles = 2
 	order, _, errno := unix.Syscall6(unix.SYS_KCMP, uintptr(a), uintptr(b), kcmpFiles, 0, 0, 0)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Nothing that takes or gives them gets as far as that.
+// No call that uses these is reached on other systems.
 const (
 	OpenPath   = 0
 	Direct     = 0
@@ -30,7 +30,7 @@ func RenameNew(from, to string) error {
 	return syscall.Unlink(from)
 }
 
-// SyncFS flushes the open file alone.
+// SyncFS flushes only the open file.
 func SyncFS(descriptor uintptr) error { return syscall.Fsync(int(descriptor)) }
 
 // MemoryFile fails.
@@ -42,20 +42,20 @@ func LoopStatus(uintptr) (LoopInfo, error) { return LoopInfo{}, errors.ErrUnsupp
 // DieWithParent does nothing.
 func DieWithParent(*syscall.SysProcAttr) {}
 
-// minorBits are those of the numbers of Linux' devices, which have 12 for the major one. They fit where they are kept
-// here, in the field of a device of this system.
+// minorBits is the number of bits of the minor number of Linux devices; the major number has 12. Both fit into the
+// field of a device on this system.
 const minorBits = 20
 
-// SetDevice puts the number of a device into what stat(2) gives.
+// SetDevice sets the number of a device in the result of stat(2).
 func SetDevice(s *syscall.Stat_t, major, minor uint32) { s.Rdev = int32(major<<minorBits | minor) }
 
-// Device is the number of a device.
+// Device returns the number of a device.
 func Device(s *syscall.Stat_t) (major, minor uint32) {
 	return uint32(s.Rdev) >> minorBits, uint32(s.Rdev) & (1<<minorBits - 1)
 }
 
-// Signals are none.
+// Signals returns nothing.
 func Signals() []os.Signal { return nil }
 
-// SharesFiles can't be told here.
+// SharesFiles fails.
 func SharesFiles(int, int) (bool, error) { return false, errors.ErrUnsupported }

@@ -1,5 +1,5 @@
 package linux
 
-// LoopInfo is over what a loop device lies: a file, by its file system and inode, from an offset on; or another device,
+// LoopInfo is the backing of a loop device: a file, by its file system and inode, from an offset on; or another device,
 // Rdevice.
 type LoopInfo struct{ Device, Inode, Rdevice, Offset uint64 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Names prints the first of some names, and how many more there are.
+// Names returns the first few names, and how many more there are.
 func Names(names []string, between string) string {
 	const most = 6
 	if len(names) <= most {

@@ -1,4 +1,4 @@
-// Package prose makes sentences of numbers and words, and breaks them into lines for a terminal.
+// Package prose builds sentences from numbers and words, and wraps them for a terminal.
 package prose
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/visible"
 )
 
-// Count is a number with its noun: "1 repetition", "3 repetitions", "2 processes".
+// Count returns a number with its noun: "1 repetition", "3 repetitions", "2 processes".
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -36,7 +36,7 @@ func About(n int) string {
 	return "about " + text
 }
 
-// Plural of a noun that ends as most do: blocks, processes, batches.
+// Plural returns the plural of a noun that forms it regularly: blocks, processes, batches.
 func Plural(noun string) string {
 	for _, end := range []string{"s", "x", "ch", "sh"} {
 		if strings.HasSuffix(noun, end) {
@@ -46,7 +46,7 @@ func Plural(noun string) string {
 	return noun + "s"
 }
 
-// List joins words as a person would: "a", "a and b", "a, b and c".
+// List joins words as in a sentence: "a", "a and b", "a, b and c".
 func List(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
@@ -54,8 +54,8 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// Few is the List of some words, or the first of them where there are many: "a, b, c and 5 more". One more than most is
-// still named, since to count it takes as much room.
+// Few returns the List of some words, or of the first of them if there are many: "a, b, c and 5 more". One more than
+// most is still named, since counting it takes as much room.
 func Few(words []string, most int) string {
 	if more := len(words) - most; more > 1 {
 		return strings.Join(words[:most], ", ") + fmt.Sprintf(" and %d more", more)
@@ -77,7 +77,7 @@ func Capital(text string) string {
 }
 
 // Wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A
-// word that is longer than a line has one of its own, since people copy paths and addresses.
+// word that is longer than a line has a separate line, since people copy paths and addresses.
 func Wrap(text string, width, indent int) []string {
 	text = visible.Text(text) // before it is measured
 	var lines []string
@@ -96,12 +96,12 @@ func Wrap(text string, width, indent int) []string {
 	return append(lines, strings.TrimRight(line, " "))
 }
 
-// Columns that a text takes on a terminal. Everything headroom prints is one column a character; names that users
-// gave are taken as such too.
+// Columns returns the width of a text on a terminal. Everything headroom prints is one column a character; names from
+// users are assumed to be, too.
 func Columns(text string) int { return utf8.RuneCountInString(text) }
 
-// LastLines are the last few lines of what a program printed, where it says what went wrong, in one line. Empty lines
-// and those to skip don't count; it is empty where there are no others.
+// LastLines returns the last few lines of a program's output, which usually have the error, joined to one line. Empty
+// lines and those to skip don't count; the result is empty if there are no others.
 func LastLines(printed string, skip func(line string) bool) string {
 	const mostLines, mostRunes = 5, 500
 	var lines []string

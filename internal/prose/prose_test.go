@@ -95,7 +95,7 @@ func FuzzWrap(f *testing.F) {
 			return
 		}
 		if lead := len(text) - len(strings.TrimLeft(text, " ")); lead > width/2 {
-			return // nobody indents by more than that
+			return // no caller indents by more than that
 		}
 		squeeze := func(s string) string { return strings.Join(strings.Fields(s), "") }
 		lines := Wrap(text, width, indent)

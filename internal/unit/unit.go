@@ -43,7 +43,7 @@ func Energy(joules float64) string {
 	return scaled(joules*1e9, 1000, []string{"nJ", "µJ", "mJ", "J", "kJ"}, " ")
 }
 
-// Percent prints a share with the digits that its size deserves: 0.04%, 1.2%, 62%.
+// Percent prints a share with digits that suit its size: 0.04%, 1.2%, 62%.
 func Percent(share float64) string {
 	p := share * 100
 	a := math.Abs(p)
@@ -59,10 +59,10 @@ func Percent(share float64) string {
 	}
 }
 
-// RoundPercent is Percent without a zero that says nothing: 3%, 1.2%.
+// RoundPercent is Percent without an insignificant zero: 3%, 1.2%.
 func RoundPercent(share float64) string { return strings.Replace(Percent(share), ".0%", "%", 1) }
 
-// Value prints a value in a base unit, as lab.Unit names them, with the figures above; in another unit with four
+// Value prints a value in a base unit, as lab.Unit names them, with the functions above; in another unit with four
 // digits.
 func Value[U ~string](base U, v float64) string {
 	switch base {
@@ -90,7 +90,7 @@ func Value[U ~string](base U, v float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64) + " " + string(base)
 }
 
-// Round prints a round value, as those of an axis, without digits that say nothing: "10 µs" for "10.0 µs".
+// Round prints a round value, as on an axis, without insignificant digits: "10 µs" for "10.0 µs".
 func Round[U ~string](base U, v float64) string {
 	text := Value(base, v)
 	end := strings.LastIndexAny(text, "0123456789") + 1
@@ -146,9 +146,8 @@ func scaled(v, step float64, prefixes []string, gap string) string {
 }
 
 // ParseBytes reads an amount in fio's notation: 4k, 1M, 7.5g, 512. As in fio with its default kb_base of 1024, the
-// plain prefixes are binary, "kb" included, and those with an i are decimal: 4ki and 4KiB are 4000 bytes. It is the
-// wrong way round and has been so since before the i was agreed on. Source: fio's HOWTO, "Parameter types", int, and
-// fio 3.33.
+// plain prefixes are binary, "kb" included, and those with an i are decimal: 4ki and 4KiB are 4000 bytes. This is the
+// reverse of the standard, and older than it. Source: fio's HOWTO, "Parameter types", int, and fio 3.33.
 func ParseBytes(s string) (int64, error) {
 	t := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), "b")
 	t, decimal := strings.CutSuffix(t, "i")
@@ -169,14 +168,14 @@ func ParseBytes(s string) (int64, error) {
 	return int64(v), nil
 }
 
-// Bandwidths are the units of bandwidth by their names, in bytes a second. Prefixes are taken at their word: 1 kB is
-// 1000 bytes, 1 KiB 1024.
+// Bandwidths are the units of bandwidth by their names, in bytes a second. Prefixes are taken literally: 1 kB is 1000
+// bytes, 1 KiB 1024.
 func Bandwidths() map[string]float64 {
 	return map[string]float64{"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "KiB/s": 1 << 10, "MiB/s": 1 << 20,
 		"GiB/s": 1 << 30}
 }
 
-// Bitrates are those in bits, in bits a second.
+// Bitrates are the units of bandwidth in bits, in bits a second.
 func Bitrates() map[string]float64 {
 	return map[string]float64{"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9}
 }
@@ -186,7 +185,7 @@ func Times() map[string]float64 {
 	return map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 }
 
-// BlockSize writes a plain number of bytes as fio's users say it: 4096 is 4k. Anything else stays as it is.
+// BlockSize formats a plain number of bytes as fio's users write it: 4096 is 4k. Anything else is unchanged.
 func BlockSize(bs string) string {
 	n, err := strconv.ParseInt(bs, 10, 64)
 	switch {
@@ -198,8 +197,8 @@ func BlockSize(bs string) string {
 	return strconv.FormatInt(n>>20, 10) + "m"
 }
 
-// ParseIEC reads an amount of bytes as IEC 80000-13 and SI write it: 4 KiB are 4096 bytes, 4 kB are 4000, and 7 B are
-// 7. It is what most programs print; fio's own options are read by ParseBytes.
+// ParseIEC reads an amount of bytes in the notation of IEC 80000-13 and SI: 4 KiB are 4096 bytes, 4 kB are 4000, and 7
+// B are 7. Most programs print this notation; fio's own options are read by ParseBytes.
 func ParseIEC(s string) (float64, error) {
 	t, isBytes := strings.CutSuffix(strings.TrimSpace(s), "B")
 	t, binary := strings.CutSuffix(t, "i")
@@ -220,14 +219,14 @@ func ParseIEC(s string) (float64, error) {
 	return v, nil
 }
 
-// LeastShare is the smallest part of a whole that ParseShare takes. No measurement is as exact, and numbers lose their
-// last digits where much less is added to one.
+// LeastShare is the smallest share that ParseShare accepts. No measurement is as exact, and numbers lose their last
+// digits if much less is added to one.
 const LeastShare = 1e-6
 
-// IsShare reports whether a number is such a part.
+// IsShare reports whether a number is such a share.
 func IsShare(v float64) bool { return v >= LeastShare && v < 1 }
 
-// ParseShare reads a part of a whole, above none and below all of it: 3% or 0.03.
+// ParseShare reads a share, above 0 and below 1: 3% or 0.03.
 func ParseShare(s string) (float64, error) {
 	digits, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	v, err := strconv.ParseFloat(digits, 64)
@@ -271,5 +270,5 @@ func ParseDuration(s string) (time.Duration, error) {
 // SecondsToDuration converts from the base unit.
 func SecondsToDuration(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// TypedPercent prints a share as somebody typed it: 3%.
+// TypedPercent prints a share as users type it: 3%.
 func TypedPercent(share float64) string { return strconv.FormatFloat(100*share, 'g', 4, 64) + "%" }

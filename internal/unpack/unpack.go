@@ -1,4 +1,4 @@
-// Package unpack turns what people have of a text into the text: compressed files and UTF-16.
+// Package unpack converts compressed files and UTF-16 to plain text.
 package unpack
 
 import (
@@ -16,10 +16,10 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// maxWindow bounds the memory that a stranger's file can ask for.
+// maxWindow bounds the memory that an untrusted file can demand.
 const maxWindow = 128 << 20
 
-// format is a way to compress a stream, with the bytes that it begins with and what names of its files end in.
+// format is a compression format, with its magic bytes and the suffix of its files.
 type format struct {
 	magic, suffix string
 	reader        func(head []byte, from io.Reader) (io.Reader, error)
@@ -34,7 +34,7 @@ func formats() []format {
 	}
 }
 
-// Packed reports whether a file that begins so is compressed.
+// Packed reports whether a file that begins with head is compressed.
 func Packed(head []byte) bool { return formatOf(head) != nil }
 
 func formatOf(head []byte) *format {
@@ -46,7 +46,7 @@ func formatOf(head []byte) *format {
 	return &all[i]
 }
 
-// Reader returns a reader of what a compressed stream holds; of the stream as it is where it is not compressed.
+// Reader returns a reader of the content of a compressed stream, or of an uncompressed stream itself.
 func Reader(from io.Reader) (io.Reader, error) {
 	in := bufio.NewReaderSize(from, 64<<10)
 	head, _ := in.Peek(64)
@@ -64,8 +64,8 @@ func readZstandard(_ []byte, from io.Reader) (io.Reader, error) {
 	return z.IOReadCloser(), nil
 }
 
-// readXZ refuses a window that is too large. The filter LZMA2 has the number 0x21 and one byte, which codes the window:
-// 30 stands for 128 MiB. Source: The .xz File Format, 3.1 and 5.3.1.
+// readXZ refuses a window that is too large. The filter LZMA2 has the number 0x21 and one byte, which encodes the
+// window: 30 means 128 MiB. Source: The .xz File Format, 3.1 and 5.3.1.
 func readXZ(head []byte, from io.Reader) (io.Reader, error) {
 	at := bytes.Index(head, []byte{0x21, 0x01})
 	if at < 0 || at+2 >= len(head) {
@@ -77,7 +77,7 @@ func readXZ(head []byte, from io.Reader) (io.Reader, error) {
 	return xz.NewReader(from)
 }
 
-// Name returns the name of a file without the ending of its compression: results.json of results.json.gz.
+// Name returns the name of a file without the suffix of its compression: results.json of results.json.gz.
 func Name(name string) string {
 	for _, f := range formats() {
 		if plain, ok := strings.CutSuffix(name, f.suffix); ok {
@@ -87,7 +87,7 @@ func Name(name string) string {
 	return name
 }
 
-// Text takes a byte order mark away and turns UTF-16 into UTF-8; text without a mark is returned as it is.
+// Text removes a byte order mark and converts UTF-16 to UTF-8; text without a mark is returned unchanged.
 // CrystalDiskMark and redirections in PowerShell write UTF-16.
 func Text(data []byte) []byte {
 	if rest, ok := bytes.CutPrefix(data, []byte("\xef\xbb\xbf")); ok {

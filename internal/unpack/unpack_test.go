@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/unpack"
 )
 
-// bzip2Text is the text as bzip2 packs it.
+// bzip2Text is the text compressed by bzip2.
 const bzip2Text = "425a6839314159265359a7142b77000002c180001002018480200021800c0238f51b8bb9229c2848538a15bb80"
 
 const text = "one\ntwo\n"
@@ -35,7 +35,7 @@ func packed(t *testing.T, to func(io.Writer) (io.WriteCloser, error)) []byte {
 }
 
 func TestReader(t *testing.T) {
-	// Go has no writer of bzip2: printf 'one\ntwo\n' | bzip2.
+	// Go can't write bzip2: printf 'one\ntwo\n' | bzip2.
 	bz2, err := hex.DecodeString(bzip2Text)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
-// Package visible keeps what others have named or printed from acting on a terminal: characters that a terminal obeys
-// rather than prints, and those that turn the order of what is read, are written as \u001b and \u202e.
+// Package visible prevents names and output from others from controlling a terminal: characters that a terminal
+// executes rather than prints, and those that reverse the order of text, are written as \u001b and \u202e.
 //
-// JSON strings know the same notation, so that a document means the same after it. A byte that is no UTF-8 becomes
+// JSON strings have the same notation, so the meaning of a document is preserved. A byte that is not UTF-8 becomes
 // \xff.
 package visible
 
@@ -12,16 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// Text shows a text of several lines: line ends and tabs stay.
+// Text returns a text of several lines with control characters made visible: line ends and tabs are kept.
 func Text(s string) string { return string(whole([]byte(s), false)) }
 
-// Line shows what has to stay within a line, such as a name: line ends and tabs are characters like the others.
+// Line does so for text that must stay within a line, such as a name: line ends and tabs are made visible, too.
 func Line(s string) string { return string(whole([]byte(s), true)) }
 
-// HasControl reports whether a text has a character that Line would show in another way.
+// HasControl reports whether a text has a character that Line would change.
 func HasControl(s string) bool { return Line(s) != s }
 
-// whole shows data to which nothing is added.
+// whole converts data that is complete.
 func whole(data []byte, line bool) []byte {
 	out, rest := show(data, "", line)
 	if len(rest) == 0 {
@@ -30,14 +30,14 @@ func whole(data []byte, line bool) []byte {
 	return append(out[:len(out):len(out)], cut(rest)...)
 }
 
-// isControl says whether a terminal would do something else with a character than print it.
+// isControl reports whether a terminal would execute a character rather than print it.
 func isControl(r rune) bool {
 	// U+2028 and U+2029 end lines, U+009B begins a sequence as ESC [ does.
 	return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029'
 }
 
-// show replaces what must not be sent. What follows the key goes as it is. The rest is the end of the data, which the
-// next piece may complete.
+// show replaces characters that must not be sent. A character after the key is sent unchanged. rest is an incomplete
+// end of the data, which the next piece may complete.
 func show(data []byte, key Key, line bool) (out, rest []byte) {
 	start := 0 // of what is not in out yet
 	replace := func(from, to int, with []byte) {
@@ -73,12 +73,12 @@ func show(data []byte, key Key, line bool) (out, rest []byte) {
 		i += size
 	}
 	if start == 0 {
-		return data, nil // nothing to show, which is nearly always so
+		return data, nil // nothing to replace, which is the usual case
 	}
 	return append(out, data[start:]...), nil
 }
 
-// cut shows the bytes of a character that is not whole.
+// cut converts the bytes of an incomplete character.
 func cut(rest []byte) []byte {
 	var out []byte
 	for _, b := range rest {

@@ -32,7 +32,7 @@ func TestWhatATerminalWouldObeyIsShown(t *testing.T) {
 	}
 }
 
-// Only who has the key can send a sequence; a sequence in a name stays visible, whatever it guesses.
+// Only code with the key can send a sequence; a sequence in a name stays visible, whatever it guesses.
 func TestOwnSequencesGoThrough(t *testing.T) {
 	var out bytes.Buffer
 	key := NewKey()
@@ -53,8 +53,8 @@ func TestOwnSequencesGoThrough(t *testing.T) {
 	}
 }
 
-// FuzzVisible checks that nothing passes that a terminal obeys, that harmless text and the meaning of JSON stay, and
-// that it does not matter in which pieces a writer gets it.
+// FuzzVisible checks that no control character passes, that harmless text and the meaning of JSON are preserved, and
+// that the result does not depend on how the data is split.
 func FuzzVisible(f *testing.F) {
 	for _, seed := range []string{"plain", "\x1b[31m", "\u009b\x9b\xc2", "a\nb\tc\r", "\u202e\u2066\xe2\x80",
 		"größer 日本 👍", "\x1bKEY\x1b[0m", "\x1bKE"} {

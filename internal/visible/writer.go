@@ -9,14 +9,13 @@ import (
 
 const escape = 0x1b
 
-// Key tells a program's own control characters from those in what it prints: they come behind it, and nobody else knows
-// it.
+// Key distinguishes a program's own control characters from those in its data: its own follow the key, which is secret.
 type Key string
 
 // NewKey makes a key that cannot be guessed.
 func NewKey() Key { return Key(string(rune(escape)) + rand.Text()) }
 
-// Own makes of a sequence of the program's own what a writer with the key sends as it is; without a key that is the
+// Own marks a sequence of the program such that a writer with the key sends it unchanged; without a key it returns the
 // sequence.
 func (k Key) Own(sequence string) string {
 	var out []byte
@@ -29,19 +28,19 @@ func (k Key) Own(sequence string) string {
 	return string(out)
 }
 
-// Writer shows what is written to it as Text does, but for what is marked as its own. Characters may come in pieces.
+// Writer converts data like Text, except for sequences marked as its own. Characters may be split between writes.
 type Writer struct {
 	to  io.Writer
 	key Key
 
-	mu   sync.Mutex // several write to standard error at once
+	mu   sync.Mutex // several goroutines write to standard error at once
 	rest []byte
 }
 
-// Writer is one that writes to w.
+// Writer returns a writer to w.
 func (k Key) Writer(w io.Writer) *Writer { return &Writer{to: w, key: k} }
 
-// Write writes what is whole of the data, and of what came before.
+// Write writes the complete characters of the data, and of the rest of earlier data.
 func (w *Writer) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +59,7 @@ func (w *Writer) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// Flush writes what was not completed.
+// Flush writes an incomplete rest.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// DidYouMean is the hint for a name that is none of those known; empty when none is near.
+// DidYouMean returns a hint for an unknown name; empty if no known name is similar.
 func DidYouMean(name string, known []string) string {
 	if near := Nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
@@ -13,8 +13,8 @@ func DidYouMean(name string, known []string) string {
 	return ""
 }
 
-// Nearest returns the known name that most likely was meant, or "". One slip of the finger is taken for a typing error
-// in names of four letters and more, two in names of eight and more: shorter names are too close to one another.
+// Nearest returns the known name that most likely was meant, or "". One edit is taken for a typing error in names of
+// four letters and more, two in names of eight and more: shorter names are too similar to each other.
 func Nearest(name string, known []string) string {
 	name = strings.ToLower(name)
 	limit := 0

@@ -18,13 +18,13 @@ type Entry struct {
 	Value *yaml.Node
 }
 
-// At notes a problem at a node.
+// At records a problem at a node.
 func (r *Reader) At(n *yaml.Node, hint, format string, args ...any) {
 	r.Add(n.Line, n.Column, hint, format, args...)
 }
 
-// Resolve follows an alias (*name) to what it stands for. The format is of fixed depth, so an alias that holds itself
-// ends as a value of the wrong kind.
+// Resolve follows an alias (*name) to its node. The format has a fixed depth, so an alias that contains itself ends as
+// a value of the wrong kind.
 func Resolve(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		return n.Alias
@@ -32,8 +32,8 @@ func Resolve(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// Mapping returns the entries of a mapping in the file's order, each key once; what says what the mapping is, for
-// messages. Keys that are not known are reported and left out; known is nil where any key is allowed.
+// Mapping returns the entries of a mapping in the file's order, each key once; what names the mapping in messages.
+// Unknown keys are reported and left out; if known is nil any key is allowed.
 func (r *Reader) Mapping(n *yaml.Node, what string, known []string) []Entry {
 	n = Resolve(n)
 	if n.Kind != yaml.MappingNode {
@@ -82,7 +82,7 @@ func (r *Reader) Sequence(n *yaml.Node, what string) []*yaml.Node {
 	return elements
 }
 
-// Scalar returns a single value as it is written; ok is false when it is none, which has then been reported.
+// Scalar returns a single value as written; ok is false if the node is something else, which is then reported.
 func (r *Reader) Scalar(n *yaml.Node, what string) (value string, ok bool) {
 	switch {
 	case n.Kind != yaml.ScalarNode:
@@ -112,7 +112,7 @@ func (r *Reader) OneOf(n *yaml.Node, what string, choices ...string) string {
 	return v
 }
 
-// Count returns a whole number between two limits; 0 stands for one that was reported.
+// Count returns a whole number between two limits; 0 after a reported problem.
 func (r *Reader) Count(n *yaml.Node, what string, least, most int) int {
 	v, ok := r.Scalar(n, what)
 	if !ok {
@@ -127,7 +127,7 @@ func (r *Reader) Count(n *yaml.Node, what string, least, most int) int {
 	return i
 }
 
-// Size returns an amount of bytes above zero; 0 stands for one that was reported.
+// Size returns an amount of bytes above zero; 0 after a reported problem.
 func (r *Reader) Size(n *yaml.Node, what string) int64 {
 	v, ok := r.Scalar(n, what)
 	if !ok {
@@ -141,7 +141,7 @@ func (r *Reader) Size(n *yaml.Node, what string) int64 {
 	return b
 }
 
-// Duration returns a time; 0 stands also for one that was reported.
+// Duration returns a time; it is also 0 after a reported problem.
 func (r *Reader) Duration(n *yaml.Node, what string) time.Duration {
 	v, ok := r.Scalar(n, what)
 	if !ok {
@@ -160,7 +160,7 @@ func (r *Reader) YesNo(n *yaml.Node, what string) bool {
 	return r.OneOf(n, what, "true", "false") == "true"
 }
 
-// KindOf says in words what a node is.
+// KindOf describes the kind of a node in words.
 func KindOf(n *yaml.Node) string {
 	switch n = Resolve(n); {
 	case n.Kind == yaml.MappingNode:
@@ -174,7 +174,7 @@ func KindOf(n *yaml.Node) string {
 	}
 }
 
-// Quoted is what somebody wrote, shortened, with control characters made visible.
+// Quoted returns a user's text, shortened, with control characters made visible.
 func Quoted(s string) string {
 	if runes := []rune(s); len(runes) > 60 {
 		s = string(runes[:60]) + "…"

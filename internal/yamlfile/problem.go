@@ -9,10 +9,10 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Problem is one fault of a file, at the place where a user must change something.
+// Problem is one fault of a file, at the place that a user must change.
 type Problem struct {
 	File         string
-	Line, Column int // from 1; 0 where the file as a whole is at fault
+	Line, Column int // from 1; 0 for a fault of the whole file
 	Message      string
 	Hint         string
 }
@@ -34,7 +34,7 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems are all faults of one file, in its order. They are reported together, so that a file is mended in one go.
+// Problems are all faults of one file, in its order. They are reported together, so that a file can be fixed at once.
 type Problems []Problem
 
 func (p Problems) Error() string {
@@ -45,13 +45,13 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Add notes a problem at a line and column.
+// Add records a problem at a line and column.
 func (r *Reader) Add(line, column int, hint, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{File: r.Name, Line: line, Column: column, Hint: hint,
 		Message: fmt.Sprintf(format, args...)})
 }
 
-// Err is nil, or a usage error that holds all Problems, each once.
+// Err returns nil, or a usage error that holds all Problems, each once.
 func (r *Reader) Err() error {
 	if len(r.Problems) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// Package yamlfile reads YAML files that people write: every fault with its line and column, all of them at once, and a
-// hint for each. What the keys mean is the caller's.
+// Package yamlfile reads YAML files that people write. It reports every fault with its line and column, all of them at
+// once, and a hint for each. The meaning of keys is the caller's.
 package yamlfile
 
 import (
@@ -15,15 +15,15 @@ import (
 // maxFile in bytes is far above what anyone writes by hand.
 const maxFile = 1 << 20
 
-// Reader collects the problems of one file while its values are asked for.
+// Reader collects the problems of one file while its values are read.
 type Reader struct {
-	// Name is the file's, for messages.
+	// Name of the file, for messages.
 	Name string
-	// Problems so far, in the order in which they were met.
+	// Problems so far, in the order in which they were found.
 	Problems Problems
 }
 
-// Parse reads the file's one YAML document; nil when there is nothing to go on with.
+// Parse returns the file's only YAML document; nil if it can't be read.
 func (r *Reader) Parse(data []byte) *yaml.Node {
 	if len(data) > maxFile {
 		r.Add(0, 0, "", "the file is larger than 1 MiB")
@@ -50,7 +50,7 @@ func (r *Reader) Parse(data []byte) *yaml.Node {
 	return document.Content[0]
 }
 
-// Version checks the format's version, and says whether it makes sense to read on.
+// Version checks the format's version, and reports whether reading can continue.
 func (r *Reader) Version(root *yaml.Node, entries []Entry, newest int) bool {
 	var value *yaml.Node
 	for _, e := range entries {
@@ -71,7 +71,7 @@ func (r *Reader) Version(root *yaml.Node, entries []Entry, newest int) bool {
 	n, err := strconv.Atoi(v)
 	switch {
 	case err == nil && n > newest:
-		// What else seems wrong may be right in that version.
+		// Other apparent faults may be valid in that version.
 		r.Problems = nil
 		r.At(value, "update headroom", "the file is of version %d, and this headroom reads version %d", n, newest)
 		return false
@@ -81,7 +81,7 @@ func (r *Reader) Version(root *yaml.Node, entries []Entry, newest int) bool {
 	return true
 }
 
-// syntax reports an error of the YAML parser, which has the line in its text only: "yaml: line 3: did not find …".
+// syntax reports an error of the YAML parser, whose line is only in its text: "yaml: line 3: did not find …".
 func (r *Reader) syntax(err error) {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
