@@ -1,7 +1,7 @@
 package host
 
-// SplitArguments cuts the text of a kernel's command line at white space that is not between double quotes, and says
-// whether every quote was closed. The words keep their quotes.
+// SplitArguments splits a kernel command line at white space outside of double quotes, and reports whether every quote
+// was closed. The words keep their quotes.
 //
 //	BOOT_IMAGE=/boot/vmlinuz-6.1.0-50-amd64 root=UUID=1f2e ro quiet dyndbg="file drivers/usb/* +p"
 //	BOOT_IMAGE=(hd0,gpt2)/vmlinuz-6.8.5-301.fc40.x86_64 root=/dev/mapper/fedora-root ro "dyndbg=module nvme +p" rhgb quiet

@@ -1,18 +1,19 @@
 package host
 
-// Disk is one that a target will have, as its description says before it is opened.
+// Disk is a disk that a target will have, as described before the target is opened.
 type Disk struct {
-	// Name is the disk's serial number there, by which it is found: /dev/disk/by-id/NAME.
+	// Name is the disk's serial number on the target, which names its link: /dev/disk/by-id/NAME.
 	Name string
-	// Kind is what the target sees: "nvme", "virtio-blk". Backing is what the data is kept on: "image", "memory",
-	// "null", "file".
+	// Kind is the kind of device that the target sees: "nvme", "virtio-blk". Backing is where the data is stored:
+	// "image", "memory", "null", "file".
 	Kind, Backing string
-	// File or device of this machine that holds the data; empty for an image that is made, and where nothing is stored.
+	// File or device of this machine that holds the data; empty if an image is created, or nothing is stored.
 	File string
 	Size int64
-	// Image says that an image is made for it, which grows to its size. Stored says that its data is on storage of this
-	// machine. Blank says that it is made with room for data, which must be written before reading it says anything.
+	// Image is set if a sparse image is created for the disk, which grows up to its size. Stored is set if the data is
+	// on storage of this machine. Blank is set if the disk is created with space that must be written before reads of
+	// it mean anything.
 	Image, Stored, Blank bool
-	// Queues of the disk and IOThreads that serve it; 0 for the default.
+	// Queues of the disk, and IOThreads that serve it; 0 for the default.
 	Queues, IOThreads int
 }

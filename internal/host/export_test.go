@@ -2,13 +2,13 @@ package host
 
 import "time"
 
-// Within is a host to which making a connection may take so long.
+// Within sets a limit on how long making a connection can take.
 func (o SSHOptions) Within(limit time.Duration) SSHOptions {
 	o.limit = limit
 	return o
 }
 
-// ThroughTheShell has files read as on a host without SFTP.
+// ThroughTheShell makes files be read as on a host without SFTP.
 func (s *SSH) ThroughTheShell() { s.plain = true }
 
 // Master is the process of the shared connection; 0 without one.

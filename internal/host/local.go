@@ -25,21 +25,21 @@ type Local struct {
 	jobs string
 }
 
-// NewLocal returns this machine as a target. Detached jobs get their folders below jobs, which should lie on
-// a memory file system: then nothing that a job prints while it loads a disk is written to that disk.
+// NewLocal returns this machine as a target. Detached jobs get their folders below jobs, which should be on a memory
+// file system: then the output of a job that loads a disk is not written to that disk.
 func NewLocal(jobs string) *Local { return &Local{jobs: jobs} }
 
 // Name is "local".
 func (l *Local) Name() string { return LocalName }
 
-// LocalFiles says that its files are those of this process, and where its jobs have their folders.
+// LocalFiles returns the folder that holds the folders of its jobs.
 func (l *Local) LocalFiles() (jobs string) { return l.jobs }
 
 // FS is the whole file system of this machine.
 func (l *Local) FS() fs.FS { return os.DirFS("/") }
 
-// Run carries out a short command with an empty standard input, in the C locale. A command that not even SIGKILL ends,
-// because it waits in the kernel for a file system or a device that doesn't answer, is left behind when ctx is done.
+// Run runs a short command with an empty standard input, in the C locale. If not even SIGKILL ends a command, because
+// it waits in the kernel for a file system or device that does not answer, Run abandons it when ctx is done.
 func (l *Local) Run(ctx context.Context, argv ...string) (Output, error) {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -70,11 +70,11 @@ func (l *Local) Run(ctx context.Context, argv ...string) (Output, error) {
 	return out, nil
 }
 
-// killedWithin is how long a command may take to end after SIGKILL. One that ends at all takes milliseconds.
+// killedWithin is how long a command can take to end after SIGKILL. A command that ends at all takes milliseconds.
 const killedWithin = 2 * time.Second
 
-// environment is the user's with the locale set to C, so that what tools print can be parsed, and with the
-// folders that system tools live in on the path, which a plain user's path lacks on Debian.
+// environment is the user's environment with the locale set to C, so that the output of tools can be parsed, and with
+// the folders of system tools added to PATH, which a plain user's PATH lacks on Debian.
 func environment(env []string) []string {
 	path := os.Getenv("PATH") + ":/usr/local/sbin:/usr/sbin:/sbin"
 	return append(env, "LC_ALL=C", "PATH="+path)
@@ -90,8 +90,8 @@ func (l *Local) ReadFiles(_ context.Context, paths ...string) (map[string]File, 
 	return files, nil
 }
 
-// Start begins a detached job in a session of its own, so that a Ctrl-C at the terminal reaches headroom
-// alone, which then decides what becomes of the job.
+// Start starts a detached job in a new session, so that a Ctrl-C at the terminal reaches only headroom, which then
+// decides whether to end the job.
 func (l *Local) Start(_ context.Context, spec JobSpec) (Job, error) {
 	if err := PrivateFolder(l.jobs); err != nil {
 		return nil, err
@@ -139,8 +139,8 @@ func (l *Local) Start(_ context.Context, spec JobSpec) (Job, error) {
 	return j, nil
 }
 
-// PrivateFolder makes the folder of the jobs. It lies where every user may create names, so one that is there already
-// must be a real folder of this user's own, or another user could read and steer the jobs.
+// PrivateFolder creates the folder of the jobs. Every user can create names in its parent folder, so an existing one
+// must be a real folder that this user owns. Otherwise another user could read and control the jobs.
 func PrivateFolder(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err == nil || !errors.Is(err, fs.ErrExist) {
 		return err
@@ -171,7 +171,7 @@ func (j *localJob) Dir() string           { return j.dir }
 func (j *localJob) Done() <-chan struct{} { return j.done }
 
 func (j *localJob) wait() {
-	_ = j.cmd.Wait() // the process state says all that the error would
+	_ = j.cmd.Wait() // the process state has all information of the error
 	j.mu.Lock()
 	j.state.Done = true
 	j.state.Ended = time.Now()
@@ -232,7 +232,7 @@ func (j *localJob) Tail(_ context.Context, name string, n int64) ([]byte, error)
 
 func (j *localJob) Kill(ctx context.Context, grace time.Duration) error {
 	select {
-	case <-j.done: // its number may be another's by now
+	case <-j.done: // its process ID can be reused by now
 	default:
 		_ = syscall.Kill(-j.cmd.Process.Pid, syscall.SIGTERM)
 	}
@@ -243,7 +243,7 @@ func (j *localJob) Kill(ctx context.Context, grace time.Duration) error {
 	case <-ctx.Done():
 	case <-timer.C:
 	}
-	// What the command started can outlive it, so the processes are looked for by their folder, not by their parent.
+	// Processes started by the command can outlive it, so they are found by their folder, not by their parent.
 	if err := KillBelow(j.dir); err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (j *localJob) Kill(ctx context.Context, grace time.Duration) error {
 
 func (j *localJob) Remove(context.Context) error { return os.RemoveAll(j.dir) }
 
-// ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes its folder.
+// ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes the job's folder.
 func (l *Local) ClearJob(_ context.Context, id string) error {
 	folders, err := l.folders(id)
 	for _, dir := range folders {
@@ -268,7 +268,7 @@ func (l *Local) ClearJob(_ context.Context, id string) error {
 	return err
 }
 
-// JobsBelow lists the IDs of the jobs whose folders are still there and begin with prefix.
+// JobsBelow lists the IDs, beginning with prefix, of jobs whose folders still exist.
 func (l *Local) JobsBelow(_ context.Context, prefix string) ([]string, error) {
 	names, err := l.names()
 	var ids []string
@@ -280,7 +280,7 @@ func (l *Local) JobsBelow(_ context.Context, prefix string) ([]string, error) {
 	return ids, err
 }
 
-// folders are those of a job.
+// folders returns the folders of a job.
 func (l *Local) folders(id string) ([]string, error) {
 	names, err := l.names()
 	var all []string
@@ -292,14 +292,14 @@ func (l *Local) folders(id string) ([]string, error) {
 	return all, err
 }
 
-// names are those of the folders of all jobs.
+// names returns the names of the folders of all jobs.
 func (l *Local) names() ([]string, error) {
 	entries, err := os.ReadDir(l.jobs)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err == nil {
-		err = PrivateFolder(l.jobs) // what others have made is not to be ended and removed
+		err = PrivateFolder(l.jobs) // another user's processes and files must not be ended or removed
 	}
 	if err != nil {
 		return nil, err

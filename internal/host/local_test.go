@@ -105,7 +105,7 @@ func TestAJobRunsInItsFolderAndIsFetched(t *testing.T) {
 	}
 }
 
-// A load starts processes of its own; they must go with it, also when they ignore the signal or have left its session.
+// A load starts processes, which must end with it, even if they ignore the signal or have left its session.
 func TestKillEndsEverythingThatTheJobStarted(t *testing.T) {
 	l := newLocal(t)
 	job := start(t, l, "R-1", "sh", "-c", "trap '' TERM; setsid sleep 1000 & sleep 1000 & echo ready; wait")
@@ -125,7 +125,7 @@ func TestKillEndsEverythingThatTheJobStarted(t *testing.T) {
 	}
 }
 
-// ClearJob is for the jobs of a process that was killed: all it has is the ID.
+// ClearJob is for the jobs of a killed process: only their IDs are known.
 func TestClearJobNeedsOnlyTheID(t *testing.T) {
 	l := newLocal(t)
 	job := start(t, l, "R-1", "sleep", "1000")

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/safepath"
 )
 
-// Owners looks at the files of a target for safepath.
+// Owners lets safepath examine the files of a target.
 func Owners(ctx context.Context, t Target) safepath.System { return owners{ctx, t} }
 
 type owners struct {
@@ -19,7 +19,7 @@ type owners struct {
 	t   Target
 }
 
-// under is the name of an absolute path in a target's file system.
+// under returns the name of an absolute path in a target's file system.
 func under(name string) string {
 	if name = strings.TrimPrefix(path.Clean(name), "/"); name == "" {
 		return "."

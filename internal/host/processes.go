@@ -16,24 +16,26 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Started says what of a target's processes a run's commands have started.
+// Started selects the processes on a target that the commands of a run have started.
 //
-// Other users name their folders and variables as they like, so no text is parsed that holds names of several
-// processes: each process is asked for by itself, and what it says is compared as a whole.
+// Other users can choose the names of their folders and variables freely, so text that lists several processes is never
+// parsed: each process is examined alone, and its values are compared as a whole.
 type Started struct {
-	// Mark is a variable of its environment, "NAME=value". Who has it got it from the run, or has given it to himself.
+	// Mark is an environment variable of the processes, "NAME=value". A process that has it inherited it from the run,
+	// or has set it.
 	Mark string
-	// Folder is where it works, or below that, since some programs overwrite their environment; empty for none.
+	// Folder contains the working directories of the processes, since some programs overwrite their environment; empty
+	// for none.
 	Folder string
-	// Users are the numbers of those who the commands are run as, beside headroom's own there. Who else works in the
-	// folder was not started by them.
+	// Users are the numeric IDs of the users that run the commands, in addition to headroom's user on the target.
+	// Another user's process in the folder was not started by the commands.
 	Users []string
-	// OwnedByJob says that this very process has started them, so that none that is older can be one of them.
+	// OwnedByJob is set if this very process has started them, so that older processes are excluded.
 	OwnedByJob bool
 }
 
-// SignalStarted sends a signal to each of the processes that were started, but those that have been asked before. It
-// returns the IDs of all that it found.
+// SignalStarted sends a signal to each of the started processes, except those listed in asked, which have been
+// signalled before. It returns the IDs of all the processes that it found.
 func SignalStarted(ctx context.Context, t Target, which Started, signal syscall.Signal, asked []string) ([]string,
 	error) {
 	if _, ok := t.(*Local); ok {
@@ -71,9 +73,9 @@ func signalStartedHere(which Started, signal syscall.Signal, asked []string) ([]
 	return found, err
 }
 
-// signalEach sends a signal to each process of this machine that is chosen, but this one, those that it descends from,
-// and those that were asked before. What is looked at is what gets the signal: the kernel gives out the number of a
-// process again only after its end, of which the descriptor of a process knows.
+// signalEach sends a signal to each chosen process of this machine, except this process, its ancestors, and the
+// processes in asked. The process that is examined is the one that gets the signal: while a process descriptor (pidfd)
+// is open, it refers to the same process, even if the kernel reuses the ID after its end.
 func signalEach(chosen func(pid int) bool, signal syscall.Signal, asked []string) ([]string, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -86,14 +88,14 @@ func signalEach(chosen func(pid int) bool, signal syscall.Signal, asked []string
 		if err != nil || slices.Contains(kin, pid) || !chosen(pid) {
 			continue
 		}
-		p, err := os.FindProcess(pid) // opens a pidfd, where the kernel has that
+		p, err := os.FindProcess(pid) // opens a pidfd, if the kernel supports it
 		if err != nil {
-			continue // it is gone
+			continue // it has ended
 		}
 		if chosen(pid) {
 			found = append(found, e.Name())
 			if !slices.Contains(asked, e.Name()) {
-				_ = p.Signal(signal) // one that is gone meanwhile is what was wanted
+				_ = p.Signal(signal) // a process that has ended meanwhile needs no signal
 			}
 		}
 		_ = p.Release()
@@ -101,7 +103,7 @@ func signalEach(chosen func(pid int) bool, signal syscall.Signal, asked []string
 	return found, nil
 }
 
-// marked says whether a process has a variable in its environment, the name and the value.
+// marked reports whether the environment of a process has a variable, given as "NAME=value".
 func marked(pid int, variable string) bool {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil || variable == "" {
@@ -115,15 +117,15 @@ func marked(pid int, variable string) bool {
 	return false
 }
 
-// worksIn says whether the working directory of a process is a folder or below it. The folder's path is one without
-// links, as the kernel tells it.
+// worksIn reports whether the working directory of a process is a folder or below it. The folder's path has no symbolic
+// links, like the paths reported by the kernel.
 func worksIn(pid int, dir string) bool {
 	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 	return err == nil && (cwd == dir || cwd == dir+" (deleted)" || strings.HasPrefix(cwd, dir+"/"))
 }
 
-// realUser is who has started a process, whatever rights a program with the set-user-ID bit has given it; empty when it
-// is gone. The kernel writes no newline of a name into this file. Source: proc_pid_status(5).
+// realUser returns the real user ID of a process, which a program with the set-user-ID bit does not change; empty if
+// the process has ended. The kernel escapes newlines of a name in this file. Source: proc_pid_status(5).
 //
 //	Name:	fio
 //	Uid:	65534	0	0	0
@@ -144,13 +146,14 @@ func realUser(pid int) string {
 
 type process struct {
 	parent int
-	// state is the kernel's letter: D for one that waits for a device.
+	// state is the kernel's letter for the state: D for a process that waits for a device.
 	state string
-	// began is when it was started, in the kernel's ticks since the machine was.
+	// began is the start time, in kernel ticks since boot.
 	began uint64
 }
 
-// readProcess reads /proc/PID/stat. The name in brackets can hold anything; what follows it are numbers and the state.
+// readProcess reads /proc/PID/stat. The name in brackets can contain any characters; the fields after it are the state
+// and numbers.
 //
 //	4711 (fio) S 4700 4711 4711 0 -1 4194304 98 0 0 0 0 0 0 0 20 0 1 0 834271 2629632 …
 func readProcess(pid int) (process, error) {
@@ -167,7 +170,7 @@ func readProcess(pid int) (process, error) {
 	return process{parent, fields[0], began}, errors.Join(err1, err2)
 }
 
-// notWaitingForDevice says whether a process ends as soon as it gets a processor, or has ended.
+// notWaitingForDevice reports whether a process has ended, or ends as soon as it gets a processor.
 func notWaitingForDevice(id string) bool {
 	pid, err := strconv.Atoi(id)
 	if err != nil {
@@ -177,7 +180,7 @@ func notWaitingForDevice(id string) bool {
 	return err != nil || p.state != "D"
 }
 
-// ancestors are this process and those that it descends from.
+// ancestors returns this process and its ancestors.
 func ancestors() []int {
 	var all []int
 	for pid := os.Getpid(); pid > 0 && !slices.Contains(all, pid); {
@@ -192,15 +195,15 @@ func ancestors() []int {
 }
 
 const (
-	// deviceLimit is how long a killed process has that waits for a device, and processorLimit one that has not got a
-	// processor yet.
+	// deviceLimit is how long a killed process that waits for a device can take to end, and processorLimit is the same
+	// for one that has not got a processor yet.
 	deviceLimit    = time.Second
 	processorLimit = time.Minute
 )
 
-// RemoveFolder kills every process whose working directory is dir or below it, and removes dir with all that it holds.
-// A process that was being started when its parent was killed enters its folder only later. So processes are looked for
-// again when the folder is gone and none can enter it.
+// RemoveFolder kills every process whose working directory is dir or below it, and removes dir with its contents. A
+// process that was being started when its parent was killed enters its folder only later. So processes are searched for
+// again after the folder is removed, when none can enter it.
 func RemoveFolder(dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = resolved
@@ -211,9 +214,9 @@ func RemoveFolder(dir string) error {
 	return errors.Join(os.RemoveAll(dir), KillBelow(dir))
 }
 
-// KillBelow kills every process whose working directory is dir or below it, a folder that no other user can enter. A
-// job's processes are found this way and not by a recorded process ID because the record could not be written before
-// the process exists, and because IDs are used again. It looks until none is found twice in a row: one look misses a
+// KillBelow kills every process whose working directory is dir or below it. No other user can enter the folder. A job's
+// processes are found this way and not by a recorded process ID because the record can't be written before the process
+// exists, and because IDs are reused. It repeats the search until two in a row find no process: one search misses a
 // process that another one starts meanwhile.
 func KillBelow(dir string) error {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {

@@ -18,10 +18,10 @@ import (
 
 const nobody = 65534
 
-// ownRun is a run of this process's alone: another run of the tests has processes like these.
+// ownRun is a run that only this process has: another run of the tests has processes like these.
 func ownRun() string { return fmt.Sprintf("TEST%d", os.Getpid()) }
 
-// asUser starts a shell script as another user, in a folder; it is ended with the test.
+// asUser starts a shell script as another user, in a folder, and ends it with the test.
 func asUser(t *testing.T, uid uint32, dir, script string, env ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
@@ -34,8 +34,8 @@ func asUser(t *testing.T, uid uint32, dir, script string, env ...string) *exec.C
 	return cmd
 }
 
-// protectedProcesses starts processes of another user, whose working directories spell what is said of processes of
-// root. Some sit there, others enter and leave without end. It returns the processes of root, one for each.
+// protectedProcesses starts processes of another user, whose working directories spell lines about processes of root.
+// Some stay there, others enter and leave endlessly. It returns the processes of root, one for each.
 func protectedProcesses(t *testing.T, n int, folder string) (protected []*exec.Cmd) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -71,7 +71,7 @@ func protectedProcesses(t *testing.T, n int, folder string) (protected []*exec.C
 	return protected
 }
 
-// checkAlive says that nobody has ended any of them.
+// checkAlive fails the test if any of the processes was ended.
 func checkAlive(t *testing.T, when string, protected []*exec.Cmd) {
 	t.Helper()
 	for i, v := range protected {
@@ -82,7 +82,7 @@ func checkAlive(t *testing.T, when string, protected []*exec.Cmd) {
 	}
 }
 
-// No user can have the process of another killed, whatever folder he sits in: each of 50 searches for it meets 20
+// No user can cause another user's process to be killed, whatever folder he works in: each of 50 searches meets 20
 // attempts.
 func TestForgedFoldersKillNobody(t *testing.T) {
 	server := sshtest.Start(t)
@@ -101,7 +101,7 @@ func TestForgedFoldersKillNobody(t *testing.T) {
 	}
 }
 
-// Neither does ending a job, of which the folder is known.
+// Ending a job whose folder is known does not do so either.
 func TestForgedFoldersOfJobsKillNobody(t *testing.T) {
 	server := sshtest.Start(t)
 	for name, tg := range map[string]host.Target{"here": host.NewLocal(filepath.Join(t.TempDir(), "jobs")),
@@ -125,7 +125,7 @@ func TestForgedFoldersOfJobsKillNobody(t *testing.T) {
 	}
 }
 
-// Who works in a folder of the run's commands, and is not one of those that they are run as, goes on.
+// Another user's process in a folder of the run's commands survives if the commands do not run as that user.
 func TestOthersInTheFolderOfCommandsGoOn(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("other users' processes need root")

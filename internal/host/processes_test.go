@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// sleeping starts a process that does nothing, in a folder, and has it ended with the test.
+// sleeping starts a process that does nothing, in a folder, and ends it with the test.
 func sleeping(t *testing.T, dir string, env ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("sleep", "1000")
@@ -25,7 +25,7 @@ func sleeping(t *testing.T, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// both finds what was started, here in Go and elsewhere by a script; none is asked to end.
+// both finds the started processes, here in Go and there by a script; none is signalled.
 func both(t *testing.T, of Started, all []*exec.Cmd) (here, there []int) {
 	t.Helper()
 	var asked []string
@@ -52,7 +52,7 @@ func both(t *testing.T, of Started, all []*exec.Cmd) (here, there []int) {
 	return here, there
 }
 
-// What a run has started is what has exactly its variable, or works in exactly its folder or below.
+// Processes of a run are those that have exactly its variable, or work in exactly its folder or below.
 func TestWhatARunHasStarted(t *testing.T) {
 	mark := fmt.Sprintf("HEADROOM_RUN=TEST%d", os.Getpid()) // another run of the tests has processes like these
 	base := t.TempDir()
@@ -86,7 +86,7 @@ func TestWhatARunHasStarted(t *testing.T) {
 	}
 }
 
-// What is asked to end is what gets the signal, and it gets it once.
+// Exactly the started processes get the signal, and they get it once.
 func TestWhatWasStartedIsAskedOnce(t *testing.T) {
 	folder := t.TempDir()
 	for name, tg := range map[string]Target{"here": newLocal(t), "there": struct{ Target }{newLocal(t)}} {
@@ -132,7 +132,7 @@ func TestWhatWasStartedIsAskedOnce(t *testing.T) {
 
 const olderIn = "HEADROOM_TEST_OLDER_IN"
 
-// What is older than headroom is nothing that headroom has started; nor is what headroom itself descends from.
+// Processes older than headroom were not started by it, and neither were headroom's ancestors.
 func TestWhatIsOlderWasNotStarted(t *testing.T) {
 	if folder := os.Getenv(olderIn); folder != "" { // in the younger process
 		for own, want := range map[bool]int{false: 1, true: 0} {
@@ -146,7 +146,7 @@ func TestWhatIsOlderWasNotStarted(t *testing.T) {
 	}
 	folder := t.TempDir()
 	sleeping(t, folder)
-	time.Sleep(20 * time.Millisecond) // the kernel tells ages in ticks of 10 ms
+	time.Sleep(20 * time.Millisecond) // the kernel counts ages in ticks of 10 ms
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestWhatIsOlderWasNotStarted(t *testing.T) {
 	}
 }
 
-// The name of a job's folder can't be known beforehand, and says whose it is.
+// The name of a job's folder is unpredictable, and contains the job's ID.
 func TestNamesOfJobFolders(t *testing.T) {
 	l := newLocal(t)
 	first, second := start(t, l, "R-1", "true"), start(t, l, "R-1.5f0c7c1be3d94a26", "true")

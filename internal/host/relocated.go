@@ -5,7 +5,7 @@ import (
 	"io/fs"
 )
 
-// relocated reads files by other paths than the ones that are asked for.
+// relocated reads each file from another path than the requested one.
 type relocated struct {
 	remoteFiles
 	rewrite func(path string) string
@@ -33,7 +33,7 @@ func (r *relocated) readLink(name string) (string, error) {
 	return r.remoteFiles.readLink(r.rewrite(name))
 }
 
-// readMany answers by the names that were asked for.
+// readMany returns the files by the names that were requested.
 func (r *relocated) readMany(ctx context.Context, names []string) (map[string]File, error) {
 	there := r.rewritten(names)
 	read, err := r.remoteFiles.readMany(ctx, there)

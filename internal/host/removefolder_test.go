@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What enters a folder while that is removed is ended, too. Many files make the removal last.
+// A process that enters a folder while it is being removed is ended, too. Many files make the removal slow.
 func TestRemoveFolderEndsWhatEntersIt(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "job")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -5,12 +5,12 @@ import (
 	"errors"
 )
 
-// maxJobOutput is how much of the end of a job's output RunJob returns.
+// maxJobOutput is how many bytes of the end of a job's output RunJob returns.
 const maxJobOutput = 1 << 16
 
-// RunJob runs a job to its end and removes it. It returns how the job ended, with the end of what it printed to output:
-// "stdout" or "stderr". One that is not waited for until then, because ctx is done, is left to stop, which ends it and
-// says so by its error; it is removed afterwards.
+// RunJob runs a job to its end and removes it. It returns how the job ended, and the end of its output: "stdout" or
+// "stderr". If ctx is done first, RunJob calls stop, which ends the job and returns the error, and then removes the
+// job.
 func RunJob(ctx context.Context, t Target, spec JobSpec, output string,
 	stop func(after context.Context, job Job) error) (JobState, []byte, error) {
 	job, err := t.Start(ctx, spec)

@@ -13,71 +13,70 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Transport is how POSIX shells on another machine are reached: over ssh, or over the API of a cluster.
+// Transport reaches POSIX shells on another machine: over ssh, or over the API of a cluster.
 type Transport interface {
-	// Dial makes a connection. It is tried again when one that was there was lost, unless the error is ErrGone.
+	// Dial makes a connection. After a connection was lost it is retried, unless the error is ErrGone.
 	Dial(ctx context.Context) (Connection, error)
-	// Vanished says what can have ended a job from outside there, and the way out.
+	// Vanished returns a hint about what can have ended a job from outside, and how to prevent that.
 	Vanished(ctx context.Context) string
 }
 
-// Connection carries shells to a machine.
+// Connection runs shells on a machine.
 type Connection interface {
-	// User there: the number, and the home folder.
+	// User returns the numeric ID and the home folder of the user on the machine.
 	User() (uid int, home string)
-	// Shell starts a POSIX shell in the C locale that reads one line from its input and carries it out.
+	// Shell starts a POSIX shell in the C locale that reads one line from its input and runs it.
 	Shell(stdout, stderr io.Writer) (*Session, error)
-	// SFTP starts the machine's own SFTP subsystem; nil where it has none that is not reached through a shell.
+	// SFTP starts the machine's SFTP subsystem; nil if it has none that is reached without a shell.
 	SFTP(stdout, stderr io.Writer) (*Session, error)
 	// Gone is closed when the connection is lost.
 	Gone() <-chan struct{}
-	// Refused says why a session ended before anything was carried out, from what was said; empty where it is not
-	// known.
+	// Refused explains, from the session's output, why it ended before it ran anything; empty if unknown.
 	Refused(said string) string
 	Close() error
 }
 
 // Session is a program that was started on a machine over a connection.
 type Session struct {
-	// Stdin of the program; closing it is its end.
+	// Stdin of the program; closing it is end of file.
 	Stdin io.WriteCloser
-	// Ended is closed when the session has ended, and all that was printed has arrived.
+	// Ended is closed when the session has ended, and all its output has arrived.
 	Ended <-chan struct{}
 	// Kill ends the session on this side.
 	Kill func()
 }
 
-// ErrGone is wrapped by the error of a machine that is gone for good, with all that went on there.
+// ErrGone is wrapped by the error of a machine that is gone for good, with all its processes.
 var ErrGone = errors.New("it is gone for good")
 
-// Shell is a machine that is reached through POSIX shells. Nothing is installed there. One connection is shared by all
-// commands; when it was lost it is made again.
+// Shell is a machine that is reached through POSIX shells. Nothing is installed on it. All commands share one
+// connection, which is made again after it was lost.
 type Shell struct {
 	name      string
 	transport Transport
-	// jobs is the folder there that holds the folders of detached jobs; empty for one that is found there.
+	// jobs is the folder on the machine that holds the folders of detached jobs; empty to choose one there.
 	jobs string
-	// patience is how long a connection that was lost is tried for again.
+	// patience is how long a lost connection is retried.
 	patience time.Duration
-	// lock is held while the connection is looked at or made.
+	// lock is held while the connection is examined or made.
 	lock chan struct{}
-	// link is the connection; nil before the first use. lost is since when it could not be made again.
+	// link is the connection; nil before the first use. lost is the time since which reconnecting has failed.
 	link   *link
 	lost   time.Time
 	closed bool
-	// sessions has room for as many commands as may go on at the same time.
+	// sessions limits how many commands run at the same time.
 	sessions chan struct{}
 	// done ends the followers of jobs.
 	done chan struct{}
-	// uploaded are the folders there that hold received files. Guarded by turn.
+	// uploaded are the folders on the machine that hold received files. Guarded by lock.
 	uploaded []string
-	// rewrite is the path by which a file of the machine is read; nil where that is its own.
+	// rewrite returns the path from which a file of the machine is read; nil if its paths are used unchanged.
 	rewrite func(path string) string
-	// plain is set where files are to be read through the shell although there is SFTP; tests do.
+	// plain is set if files are read through the shell although there is SFTP. Tests set it.
 	plain bool
 }
 
-// link is a connection, and what is kept of it while it lasts.
+// link is a connection, with the state that lasts as long as the connection.
 type link struct {
 	Connection
 	uid  int
@@ -88,17 +87,17 @@ type link struct {
 	idle  []*worker
 }
 
-// errConnectionLost says that the connection ended while a command went on, so that nobody knows what became of it.
+// errConnectionLost means that the connection ended while a command was running, so that its result is unknown.
 var errConnectionLost = errors.New("the connection was lost")
 
-// sessionsAtOnce leaves room for the connection's own session, for SFTP and for ending a command: sshd allows 10 unless
-// told otherwise (MaxSessions in sshd_config(5)).
+// sessionsAtOnce leaves room for the connection's own session, for SFTP and for ending a command: sshd allows 10 by
+// default (MaxSessions in sshd_config(5)).
 const sessionsAtOnce = 6
 
 const defaultPatience = 2 * time.Minute
 
-// NewShell returns a machine as a target; name is what the user calls it. Nothing is connected before the first use, or
-// Connect. A patience of 0 is two minutes.
+// NewShell returns a machine as a target; name is the user's name for it. Nothing is connected before the first use, or
+// Connect. A patience of 0 means two minutes.
 func NewShell(name string, transport Transport, patience time.Duration) *Shell {
 	if patience == 0 {
 		patience = defaultPatience
@@ -116,10 +115,10 @@ func (l *link) alive() bool {
 	}
 }
 
-// close gives back what the connection holds.
+// close closes the connection and releases its resources.
 func (l *link) close() error { return l.closeWithin(closeTimeout) }
 
-// closeWithin is close where programs there have so long to end by themselves.
+// closeWithin is close with a limit on how long programs on the machine have to end without being killed.
 func (l *link) closeWithin(patience time.Duration) error {
 	l.mu.Lock()
 	if l.files != nil {
@@ -133,18 +132,18 @@ func (l *link) closeWithin(patience time.Duration) error {
 	return l.Close()
 }
 
-// Relocate has files be read by other paths than they have on the machine that is meant: of a container, by those at
-// which it has its host's. Nothing has been read yet.
+// Relocate makes files be read from other paths than the requested ones: the files of a container, from the paths of
+// its host's files. It must be called before anything is read.
 func (s *Shell) Relocate(where func(path string) string) { s.rewrite = where }
 
-// Disconnect gives the connection back until the next use. What was copied there stays.
+// Disconnect closes the connection until the next use. Files that were copied to the machine stay.
 func (s *Shell) Disconnect() error {
 	s.lock <- struct{}{}
 	defer s.release()
 	return s.disconnect(stopGrace)
 }
 
-// Forget gives the connection back, so that the next command makes another: the machine was started again.
+// Forget closes the connection after the machine was rebooted, so that the next command makes another.
 func (s *Shell) Forget() error {
 	s.lock <- struct{}{}
 	defer s.release()
@@ -152,7 +151,7 @@ func (s *Shell) Forget() error {
 	return s.disconnect(closeTimeout)
 }
 
-// disconnect ends the connection. Only who has the turn may.
+// disconnect ends the connection. The caller holds the lock.
 func (s *Shell) disconnect(patience time.Duration) error {
 	if s.link == nil {
 		return nil
@@ -162,17 +161,17 @@ func (s *Shell) disconnect(patience time.Duration) error {
 	return l.closeWithin(patience)
 }
 
-// Name is what the user calls the host.
+// Name is the user's name for the host.
 func (s *Shell) Name() string { return s.name }
 
-// Connect makes the shared connection, unless there is one already. A guest that boots can be asked again and again.
+// Connect makes the shared connection, unless there is one already. It can be called repeatedly while a guest boots.
 func (s *Shell) Connect(ctx context.Context) error {
 	_, err := s.connection(ctx)
 	return err
 }
 
-// connection is the shared one, made again if it was lost. The first is tried for once; one that was there is tried for
-// with patience.
+// connection returns the shared connection, made again if it was lost. The first connection is tried once; one that was
+// lost is retried for as long as patience.
 func (s *Shell) connection(ctx context.Context) (*link, error) {
 	if err := s.acquire(ctx); err != nil {
 		return nil, err
@@ -188,7 +187,7 @@ func (s *Shell) connection(ctx context.Context) (*link, error) {
 		c, err := s.transport.Dial(ctx)
 		if err == nil {
 			if s.link != nil {
-				_ = s.link.close() // what a lost connection holds here
+				_ = s.link.close() // releases what a lost connection holds on this side
 			}
 			l := &link{Connection: c}
 			l.uid, l.home = c.User()
@@ -226,12 +225,12 @@ func (s *Shell) acquire(ctx context.Context) error {
 
 func (s *Shell) release() { <-s.lock }
 
-// Run carries out a short command with an empty standard input, in the C locale.
+// Run runs a short command with an empty standard input, in the C locale.
 func (s *Shell) Run(ctx context.Context, argv ...string) (Output, error) {
 	return s.run(ctx, nil, argv)
 }
 
-// run carries out a command; input is nil for none.
+// run runs a command; input is nil for none.
 func (s *Shell) run(ctx context.Context, input io.Reader, argv []string) (Output, error) {
 	l, err := s.connection(ctx)
 	if err != nil {
@@ -250,7 +249,7 @@ func (s *Shell) run(ctx context.Context, input io.Reader, argv []string) (Output
 	return out, err
 }
 
-// script carries out a script of ours with arguments. Its exit status must be 0. It may be carried out twice.
+// script runs one of headroom's scripts with arguments. Its exit status must be 0. A script must be safe to run twice.
 func (s *Shell) script(ctx context.Context, what, text string, args ...string) (string, error) {
 	out, err := s.runRetrying(ctx, nil, append([]string{"sh", "-c", text, "sh"}, args...))
 	if err == nil && out.ExitCode != 0 {
@@ -259,8 +258,8 @@ func (s *Shell) script(ctx context.Context, what, text string, args ...string) (
 	return string(out.Stdout), err
 }
 
-// runRetrying carries out what may be carried out twice, again when the connection was lost meanwhile. input is nil for
-// none.
+// runRetrying runs a command that is safe to run twice, and repeats it if the connection was lost meanwhile. input is
+// nil for none.
 func (s *Shell) runRetrying(ctx context.Context, input []byte, argv []string) (Output, error) {
 	for attempt := 0; ; attempt++ {
 		var from io.Reader
@@ -274,13 +273,13 @@ func (s *Shell) runRetrying(ctx context.Context, input []byte, argv []string) (O
 	}
 }
 
-// maxAttempts is how often what may be done twice is tried again on a new connection.
+// maxAttempts is how often an operation that is safe to repeat is retried on a new connection.
 const maxAttempts = 3
 
 // FS is the host's file system.
 func (s *Shell) FS() fs.FS { return shellFS{s} }
 
-// Close ends the shared connection, and leaves nothing behind there but jobs that were not removed.
+// Close ends the shared connection. It leaves nothing on the machine but jobs that were not removed.
 func (s *Shell) Close() error {
 	s.lock <- struct{}{}
 	if s.closed {

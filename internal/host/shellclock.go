@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ClockOffset estimates how far the host's clock is ahead of ours: from the quickest of several questions, the middle
-// between asking and hearing, and off by half of the time between at most.
+// ClockOffset estimates how far the host's clock is ahead of ours. Of several queries it uses the quickest, and assumes
+// that the host read its clock in the middle of the round trip: the error is at most half of the round trip.
 func (s *Shell) ClockOffset(ctx context.Context) (offset, uncertainty time.Duration, err error) {
 	argv := []string{"date", "+%s.%N"}
 	for i := range 5 {
@@ -21,7 +21,7 @@ func (s *Shell) ClockOffset(ctx context.Context) (offset, uncertainty time.Durat
 		}
 		there, step, err := parseDate(string(out.Stdout))
 		if err != nil && i > 0 {
-			break // it has no such stat: the seconds of its date are all that is known
+			break // it has no such stat: only the seconds of its date are known
 		}
 		if err != nil {
 			return 0, 0, err
@@ -36,15 +36,15 @@ func (s *Shell) ClockOffset(ctx context.Context) (offset, uncertainty time.Durat
 	return offset, uncertainty, nil
 }
 
-// processTime asks for the time at which the process that answers was first looked at, which is now: the kernel gives
-// its folder that time. It is for the date of a BusyBox that tells seconds only, whose stat tells more. Source:
-// new_inode of fs/proc/base.c, proc_pid_make_inode.
+// processTime is a command that prints when the answering process was first looked up, which is now: the kernel gives
+// that time to its folder in /proc. It is for a BusyBox whose date has only seconds, and whose stat has fractions.
+// Source: new_inode of fs/proc/base.c, proc_pid_make_inode.
 func processTime() []string { return []string{"stat", "-L", "-c", "%y", "/proc/self"} }
 
-// tickStep is the longest step of the clock that inodes have their times from: a tick of a kernel with CONFIG_HZ=100.
+// tickStep is the longest step of the clock that sets the times of inodes: a tick of a kernel with CONFIG_HZ=100.
 const tickStep = 10 * time.Millisecond
 
-// parseDate reads seconds since 1970 and the nanoseconds, which some a BusyBox does not know, or the time of a file.
+// parseDate parses seconds since 1970 with nanoseconds, which some versions of BusyBox lack, or the time of a file.
 //
 //	1763763960.123456789
 //	1763763960.%N

@@ -16,26 +16,26 @@ import (
 )
 
 // remoteFiles reads files of another machine by absolute path. Errors are fs.ErrNotExist, fs.ErrPermission or others
-// that concern the file; errConnectionLost says that the way there is gone.
+// about the file; errConnectionLost means that the connection is gone.
 type remoteFiles interface {
 	open(name string) (fs.File, error)
 	read(name string) ([]byte, error)
-	// readMany reads several files, as nearly at one moment as may be.
+	// readMany reads several files, as close to one point in time as possible.
 	readMany(ctx context.Context, names []string) (map[string]File, error)
-	// fetch reads a file as Job.Fetch does, and size adds up files as Job.Size does.
+	// fetch reads a file like Job.Fetch, and size adds up the sizes of files like Job.Size.
 	fetch(name string) ([]byte, error)
 	size(names []string) (int64, error)
-	// tail is at most the last n bytes.
+	// tail returns at most the last n bytes.
 	tail(name string, n int64) ([]byte, error)
 	list(name string) ([]fs.DirEntry, error)
 	stat(name string) (fs.FileInfo, error)
 	lstat(name string) (fs.FileInfo, error)
 	readLink(name string) (string, error)
-	// close waits so long for an end by itself.
+	// close waits this long for the server to end before it kills it.
 	close(patience time.Duration)
 }
 
-// files is the way to the host's files: SFTP, or the shell where there is none.
+// files returns the reader of the host's files: SFTP, or the shell if there is no SFTP.
 func (s *Shell) files(ctx context.Context) (remoteFiles, *link, error) {
 	l, err := s.connection(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Shell) files(ctx context.Context) (remoteFiles, *link, error) {
 	return l.files, l, nil
 }
 
-// drop has the way to the files opened again at the next use.
+// drop closes a reader of files, so that the next use opens another.
 func (l *link) drop(f remoteFiles) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,7 +67,7 @@ func (l *link) drop(f remoteFiles) {
 	}
 }
 
-// reading carries out something that only reads, and does it again when the connection was lost meanwhile.
+// reading runs an operation that only reads, and repeats it if the connection was lost meanwhile.
 func reading[T any](ctx context.Context, s *Shell, do func(remoteFiles) (T, error)) (T, error) {
 	for attempt := 0; ; attempt++ {
 		f, l, err := s.files(ctx)
@@ -88,7 +88,7 @@ func (s *Shell) ReadFiles(ctx context.Context, paths ...string) (map[string]File
 	return reading(ctx, s, func(f remoteFiles) (map[string]File, error) { return f.readMany(ctx, paths) })
 }
 
-// shellFS is the host's file system as Go's interfaces ask for it.
+// shellFS is the host's file system as an fs.FS.
 type shellFS struct{ s *Shell }
 
 func retried[T any](f shellFS, op, name string, do func(remoteFiles, string) (T, error)) (T, error) {
@@ -103,7 +103,7 @@ func retried[T any](f shellFS, op, name string, do func(remoteFiles, string) (T,
 	return v, nil
 }
 
-// unwrapPathError takes off the path that an error names already.
+// unwrapPathError removes the path from an error that already names it.
 func unwrapPathError(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err
@@ -121,8 +121,8 @@ func (f shellFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	return retried(f, "open", name, remoteFiles.list)
 }
 
-// Stat tells of a device its number, too, in a *syscall.Stat_t, where stat(1) is there: by its name alone nobody knows
-// what it is.
+// Stat adds to a device its number, in a *syscall.Stat_t, if the host has stat(1): the name alone does not identify a
+// device.
 func (f shellFS) Stat(name string) (fs.FileInfo, error) {
 	info, err := retried(f, "stat", name, remoteFiles.stat)
 	if err != nil || info.Mode()&fs.ModeDevice == 0 {
@@ -137,7 +137,7 @@ func (f shellFS) Stat(name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// parseNumber reads the number of a device, major and minor in hexadecimal.
+// parseNumber parses the number of a device, major and minor in hexadecimal.
 //
 //	7 0
 //	103 1
@@ -146,7 +146,7 @@ func parseNumber(printed string) (major, minor uint32, ok bool) {
 	return major, minor, n == 2 && err == nil
 }
 
-// device is what is known of a device.
+// device is the information about a device.
 type device struct {
 	fs.FileInfo
 	stat *syscall.Stat_t
@@ -154,7 +154,7 @@ type device struct {
 
 func (d device) Sys() any { return d.stat }
 
-// owned is what Lstat knows of a file: in a *syscall.Stat_t its owner and its group, and nothing else.
+// owned is the information of Lstat about a file: its *syscall.Stat_t has the owner and the group, and nothing else.
 type owned struct {
 	fs.FileInfo
 	stat *syscall.Stat_t
@@ -174,7 +174,7 @@ func byName(entries []fs.DirEntry) []fs.DirEntry {
 	return entries
 }
 
-// openFolder is an open folder, whose entries were read when it was opened.
+// openFolder is an open folder. Its entries were read when it was opened.
 type openFolder struct {
 	info    fs.FileInfo
 	entries []fs.DirEntry
@@ -198,7 +198,7 @@ func (d *openFolder) ReadDir(n int) ([]fs.DirEntry, error) {
 	return next, nil
 }
 
-// named is what is known of a file, under the name that was asked for.
+// named is the information about a file, under the requested name.
 type named struct {
 	fs.FileInfo
 	name string

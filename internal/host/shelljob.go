@@ -20,13 +20,13 @@ type shellJob struct {
 	id, dir string
 	start   started
 	done    chan struct{}
-	// unattended says that nobody follows the job. begin is the uptime at which its command was to begin; 0 for at
+	// unattended is set if the job is not followed. begin is the uptime at which its command should begin; 0 for at
 	// once.
 	unattended bool
 	begin      float64
 
 	mu sync.Mutex
-	// final is the state when the job has ended, or the reason why it will never be known.
+	// final is the state when the job has ended; failed is why that state will never be known.
 	final  *JobState
 	failed error
 }
@@ -37,7 +37,7 @@ func (j *shellJob) Dir() string { return j.dir }
 
 func (j *shellJob) Done() <-chan struct{} { return j.done }
 
-// Poll says how far the job is. An error for a job that is done says why nobody knows how it ended.
+// Poll returns the state of the job. For a job that is done, an error explains why its end is unknown.
 func (j *shellJob) Poll(ctx context.Context) (JobState, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -80,7 +80,7 @@ func (j *shellJob) readState(ctx context.Context) (JobState, error) {
 		ticks == j.start.ticks {
 		return running, nil
 	}
-	// The wrapper is gone. It may have written its record since, and what it started may go on without it.
+	// The wrapper is gone. It may have written its record since then, and processes that it started may still run.
 	switch again, err := j.s.ReadFiles(ctx, end); {
 	case err != nil:
 		return running, err
@@ -97,7 +97,7 @@ func (j *shellJob) readState(ctx context.Context) (JobState, error) {
 
 const uptimePath = "/proc/uptime"
 
-// clock turns the machine's uptimes into times of ours, so that the two clocks need not agree.
+// clock converts the machine's uptimes to times of our clock, so that the two clocks need not agree.
 func (j *shellJob) clock(before time.Time, f File) (began time.Time, at func(up float64) time.Time, err error) {
 	up, middle, err := j.uptime(before, f)
 	if err != nil {
@@ -107,8 +107,8 @@ func (j *shellJob) clock(before time.Time, f File) (began time.Time, at func(up 
 	return at(max(j.start.up, j.begin)), at, nil
 }
 
-// uptime is that of the machine, and the time by our clock at which it was that, give or take half of the time since it
-// was asked for.
+// uptime returns the uptime of the machine, and the time by our clock at which it had that uptime. The uncertainty is
+// half of the time since the query began.
 func (j *shellJob) uptime(before time.Time, f File) (up float64, middle time.Time, err error) {
 	first, _, _ := strings.Cut(string(f.Data), " ")
 	up, err = strconv.ParseFloat(first, 64)
@@ -118,8 +118,8 @@ func (j *shellJob) uptime(before time.Time, f File) (up float64, middle time.Tim
 	return up, before.Add(time.Since(before) / 2), nil
 }
 
-// explainMissing is the error of a job that left no record of its end: all of its processes were killed, and the folder
-// may be gone as well.
+// explainMissing returns the error of a job that left no record of its end: all of its processes were killed, and the
+// folder may be gone as well.
 func (j *shellJob) explainMissing(ctx context.Context, folder error) error {
 	e := &lab.Error{What: "job " + j.id + " was ended from outside, and left no result", Target: j.s.Name()}
 	if errors.Is(folder, fs.ErrNotExist) {
@@ -134,7 +134,7 @@ func (j *shellJob) explainMissing(ctx context.Context, folder error) error {
 	return e
 }
 
-// Caveats are what there is to know of jobs on this machine before they are started.
+// Caveats are warnings about jobs on this machine, for the user before jobs are started.
 func (s *Shell) Caveats(ctx context.Context) []string {
 	if f, _, err := s.files(ctx); err == nil {
 		if _, slow := f.(*shellFiles); slow {
@@ -145,13 +145,13 @@ func (s *Shell) Caveats(ctx context.Context) []string {
 	return nil
 }
 
-// How often a job is asked after: often in its first moments, so that a short one is not kept waiting.
+// How often a job is polled: often at first, so that a short one is not delayed.
 const (
 	firstPollInterval = 50 * time.Millisecond
 	pollInterval      = 250 * time.Millisecond
 )
 
-// follow asks after the job until it has ended. A connection that can't be made again in time is an end, too.
+// follow polls the job until it has ended. A connection that can't be made again in time also ends the job.
 func (j *shellJob) follow() {
 	defer close(j.done)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -182,7 +182,7 @@ func (j *shellJob) follow() {
 		select {
 		case <-time.After(pause):
 		case <-j.s.done:
-			// The target is closed; the job goes on without a follower.
+			// The target is closed; the job continues without a follower.
 			j.mu.Lock()
 			j.final, j.failed = &JobState{Done: true, ExitCode: -1},
 				&lab.Error{What: "the target was closed while job " + j.id + " went on", Target: j.s.Name()}
@@ -202,7 +202,7 @@ func (j *shellJob) Fetch(ctx context.Context, name string) ([]byte, error) {
 	return data, err
 }
 
-// Size is how long files of the job's folder are together.
+// Size returns the total size of files of the job's folder.
 func (j *shellJob) Size(ctx context.Context, names ...string) (int64, error) {
 	paths := make([]string, len(names))
 	for i, name := range names {
@@ -211,7 +211,7 @@ func (j *shellJob) Size(ctx context.Context, names ...string) (int64, error) {
 	return reading(ctx, j.s, func(f remoteFiles) (int64, error) { return f.size(paths) })
 }
 
-// Tail reads the end of such a file.
+// Tail reads the end of a file of the job's folder.
 func (j *shellJob) Tail(ctx context.Context, name string, n int64) ([]byte, error) {
 	return reading(ctx, j.s, func(f remoteFiles) ([]byte, error) { return f.tail(path.Join(j.dir, name), n) })
 }
@@ -242,8 +242,8 @@ func (s *Shell) kill(ctx context.Context, dir string, wrapper int, grace time.Du
 	return err
 }
 
-// parseLeft puts into words what killScript says of processes that are left: the number, the state (proc_pid_stat(5)),
-// and the kernel's function that it waits in, 0 where that may not be read.
+// parseLeft describes the remaining processes that killScript prints: the ID, the state (proc_pid_stat(5)), and the
+// kernel function that the process waits in, 0 if that can't be read.
 //
 //	5223 D jbd2_log_wait_commit
 //	5224 R 0
@@ -264,7 +264,7 @@ func parseLeft(text string) string {
 	return strings.Join(all, ", ")
 }
 
-// Remove deletes the job's folder, and the folder of all jobs when it was the last.
+// Remove deletes the job's folder, and the folder of all jobs if it is then empty.
 func (j *shellJob) Remove(ctx context.Context) error {
 	_, err := j.s.script(ctx, "can't remove the folder of job "+j.id, removeScript, j.dir)
 	return err

@@ -15,8 +15,9 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// jobBases are the folders that can hold those of jobs, the best first: memory, so that nothing that a load prints goes
-// to the disk that it loads. They depend on the user alone: the next start must find what a killed one left.
+// jobBases are the folders that can hold the folders of jobs, the best first: in memory, so that the output of a load
+// does not go to the disk that it loads. They depend on the user alone, because the next start must find the jobs of a
+// killed one.
 func (s *Shell) jobBases(l *link) []string {
 	if s.jobs != "" {
 		return []string{s.jobs}
@@ -29,15 +30,15 @@ func (s *Shell) jobBases(l *link) []string {
 	return bases
 }
 
-// makeFolder has one of the scripts make a folder in the first base that will do.
+// makeFolder creates a folder with one of the scripts, in the first suitable base.
 func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, error) {
 	l, err := s.connection(ctx)
 	if err != nil {
 		return "", err
 	}
 	bases := s.jobBases(l)
-	// An interruption meanwhile would leave a folder that nobody knows of. Whoever called hears of the interruption at
-	// the next step.
+	// An interruption now would leave a folder that is recorded nowhere. The caller sees the interruption at its next
+	// step.
 	made, cancel := withGrace(ctx, folderGrace)
 	defer cancel()
 	out, err := s.script(made, "can't make a folder", script,
@@ -59,15 +60,15 @@ func (s *Shell) makeFolder(ctx context.Context, script, id string) (string, erro
 		Hints: []string{"tried: " + strings.Join(bases, ", ")}}
 }
 
-// tokenBytes is the length of what makes the name of a job's folder one that nobody can know beforehand.
+// tokenBytes is the length of the random token that makes the name of a job's folder unpredictable.
 const tokenBytes = 8
 
 func newToken() string { return randomHex(tokenBytes) }
 
-// folderName is that of the folder of a job.
+// folderName returns the name of the folder of a job.
 func folderName(id, token string) string { return id + "." + token }
 
-// jobOf is the ID of the job whose folder has a name. Folders of files that were copied there have no token.
+// jobOf returns the ID of the job whose folder has this name. Folders of copied files have no token.
 //
 //	7KQ4M2X9TD-1.5f0c7c1be3d94a26
 func jobOf(name string) string {
@@ -81,10 +82,10 @@ func jobOf(name string) string {
 	return name[:at]
 }
 
-// folderGrace is how long the making of a folder, a round trip, may go on after an interruption.
+// folderGrace is how long creating a folder, a round trip, can continue after an interruption.
 const folderGrace = 20 * time.Second
 
-// withGrace is a context that ends some time after another.
+// withGrace returns a context that ends some time after another.
 func withGrace(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -97,7 +98,7 @@ func withGrace(ctx context.Context, by time.Duration) (context.Context, context.
 	return longer, func() { stop(); cancel() }
 }
 
-// JobsBelow lists the IDs of the jobs whose folders are still there and begin with prefix.
+// JobsBelow lists the IDs, beginning with prefix, of jobs whose folders still exist.
 func (s *Shell) JobsBelow(ctx context.Context, prefix string) ([]string, error) {
 	folders, err := s.jobFolders(ctx)
 	var ids []string
@@ -109,7 +110,7 @@ func (s *Shell) JobsBelow(ctx context.Context, prefix string) ([]string, error) 
 	return ids, err
 }
 
-// jobFolders are the folders of jobs in all places where there can be some.
+// jobFolders returns the folders of jobs in all bases.
 func (s *Shell) jobFolders(ctx context.Context) ([]string, error) {
 	l, err := s.connection(ctx)
 	if err != nil {
@@ -133,7 +134,7 @@ func (s *Shell) jobFolders(ctx context.Context) ([]string, error) {
 	return folders, nil
 }
 
-// ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes its folder.
+// ClearJob ends whatever a crashed headroom left running under a job's ID, and deletes the job's folder.
 func (s *Shell) ClearJob(ctx context.Context, id string) error {
 	folders, err := s.jobFolders(ctx)
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *Shell) ClearJob(ctx context.Context, id string) error {
 		if _, err := s.script(ctx, "can't remove "+dir, removeScript, dir); err != nil {
 			return err
 		}
-		// What was being started when headroom was killed may have entered it meanwhile.
+		// A process that was being started when headroom was killed may have entered the folder meanwhile.
 		if err := s.kill(ctx, dir, 0, 0); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Start begins a detached job. It survives the connection.
+// Start starts a detached job. It survives the connection.
 func (s *Shell) Start(ctx context.Context, spec JobSpec) (Job, error) {
 	dir, err := s.makeFolder(ctx, makeScript, spec.ID)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Shell) Start(ctx context.Context, spec JobSpec) (Job, error) {
 	}
 	j := &shellJob{s: s, id: spec.ID, dir: dir, done: make(chan struct{})}
 	if err := j.startCommand(ctx, spec); err != nil {
-		// It may have begun without our hearing of it.
+		// It may have begun although its answer was lost.
 		after, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 		defer cancel()
 		return nil, errors.Join(err, s.ClearJob(after, spec.ID))
@@ -57,7 +57,7 @@ func (j *shellJob) startCommand(ctx context.Context, spec JobSpec) error {
 		}
 		j.begin = now + spec.Unattended.Begin.Sub(middle).Seconds()
 	}
-	begin := strconv.Itoa(max(0, int(j.begin*100))) // hundredths of a second, as the kernel tells its uptime
+	begin := strconv.Itoa(max(0, int(j.begin*100))) // hundredths of a second, the precision of the kernel's uptime
 	argv := slices.Concat([]string{"sh", "-c", launchScript, "sh", j.dir, wrapperScript, spec.Argv[0], begin},
 		spec.Env, spec.Argv)
 	out, err := j.s.runRetrying(ctx, nil, argv)
@@ -80,11 +80,11 @@ func (j *shellJob) startCommand(ctx context.Context, spec JobSpec) error {
 	return nil
 }
 
-// write makes a file there, whatever bytes it holds.
+// write writes a file on the machine. The data can contain any bytes.
 func (s *Shell) write(ctx context.Context, name string, data []byte, mode fs.FileMode) error {
 	const script = `umask 077; rm -f -- "$1"; cat >"$1" && chmod "$2" "$1" && [ "$(wc -c <"$1")" -eq "$3" ]`
 	if data == nil {
-		data = []byte{} // a file without a byte has an input, too
+		data = []byte{} // an empty file has an input, too
 	}
 	out, err := s.runRetrying(ctx, data,
 		[]string{"sh", "-c", script, "sh", name, strconv.FormatUint(uint64(mode.Perm()), 8),
@@ -95,8 +95,8 @@ func (s *Shell) write(ctx context.Context, name string, data []byte, mode fs.Fil
 	return err
 }
 
-// Receive copies a file into a folder whose files can be executed. The name's first part, if it has several, is the ID
-// of the folder among those of jobs, so that ClearJob finds it after a crash.
+// Receive copies a file into a folder whose files can be executed. If the name has two parts, the first is the ID of a
+// folder next to the folders of jobs, so that ClearJob finds it after a crash.
 func (s *Shell) Receive(ctx context.Context, name string, data []byte, mode fs.FileMode) (string, error) {
 	id, file, ok := strings.Cut(name, "/")
 	if !ok {
@@ -109,7 +109,7 @@ func (s *Shell) Receive(ctx context.Context, name string, data []byte, mode fs.F
 	if err != nil {
 		return "", err
 	}
-	// The folder is there, interrupted or not, and Close must know of it.
+	// The folder exists, interrupted or not, and Close must know of it.
 	held, cancel := withGrace(ctx, folderGrace)
 	defer cancel()
 	if err := s.acquire(held); err != nil {
@@ -132,13 +132,13 @@ const (
 // started is the record of a job's beginning.
 type started struct {
 	up float64 // uptime in seconds
-	// wrapper is its process, and ticks when that began: both together name it.
+	// wrapper is the ID of its process, and ticks when that process began: both together identify it.
 	wrapper int
 	ticks   string
 }
 
-// parseStart reads the machine's uptime, and the wrapper's line of /proc/PID/stat. The 22nd field is the time when the
-// process began, the name in brackets can hold anything. Source: proc_pid_stat(5).
+// parseStart parses the machine's uptime, and the wrapper's line of /proc/PID/stat. The 22nd field is the start time of
+// the process; the name in brackets can contain any characters. Source: proc_pid_stat(5).
 //
 //	8342.71
 //	4711 (sh) S 1 4711 4711 0 -1 4194304 98 0 0 0 0 0 0 0 20 0 1 0 834271 2629632 …
@@ -155,7 +155,7 @@ func parseStart(record []byte) (started, error) {
 	return started{up: up, wrapper: pid, ticks: ticks}, nil
 }
 
-// processIn takes the process ID and the time of its beginning from a line of /proc/PID/stat.
+// processIn returns the process ID and start time from a line of /proc/PID/stat.
 func processIn(line string) (pid int, ticks string, ok bool) {
 	number, _, _ := strings.Cut(line, " ")
 	pid, err := strconv.Atoi(number)
@@ -173,8 +173,9 @@ func processIn(line string) (pid int, ticks string, ok bool) {
 	return pid, fields[19], true
 }
 
-// parseEnd reads the record of a job's end: exit status and uptime, then what the shell's "times" prints, of itself and
-// of its children, user and system. A shell gives a command that was ended by a signal 128 and its number.
+// parseEnd parses the record of a job's end: exit status and uptime, then the output of the shell's "times": user and
+// system time of the shell, then of its children. The exit status of a command ended by a signal is 128 plus its
+// number.
 //
 //	0 8343.90
 //	0m0.00s 0m0.00s
@@ -200,7 +201,7 @@ func parseEnd(record []byte) (state JobState, up float64, err error) {
 	return state, up, nil
 }
 
-// minutes reads "1m2.03s"; 0 when it is nothing of the kind.
+// minutes parses "1m2.03s"; it returns 0 for other text.
 func minutes(text string) float64 {
 	m, rest, ok := strings.Cut(strings.TrimSpace(text), "m")
 	whole, err1 := strconv.ParseFloat(m, 64)

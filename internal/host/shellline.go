@@ -8,34 +8,34 @@ import (
 	"strings"
 )
 
-// How a command crosses to another host.
+// How a command is sent to another host.
 //
-// ssh hands one string to the user's login shell there, whatever that is; it quotes in its own way, and what its
-// start-up files print is mixed with the answer. So the string is always the same, and holds nothing that any of sh,
-// csh or fish reads differently: no quote in the quotes, no backslash, no exclamation mark, no newline. It becomes a
-// POSIX shell that reads one line from its standard input and carries it out. The line is of printable ASCII; other
-// bytes of an argument are made by printf.
+// ssh passes one string to the user's login shell on the host. That shell can be any program: it has its own quoting,
+// and the output of its start-up files is mixed with the answer. So the string is always the same, and contains nothing
+// that sh, csh and fish read differently: no quote within the quotes, no backslash, no exclamation mark, no newline. It
+// starts a POSIX shell that reads one line from its standard input and runs it. The line is printable ASCII; printf
+// makes other bytes of an argument.
 //
-// A shell that is there already carries out the next command, too: somebody's start-up files can take a quarter of a
-// second of the processor time of the machine that is measured.
+// A running shell also runs the next command, because a user's start-up files can take a quarter of a second of
+// processor time on the machine that is measured.
 //
-// The answer stands between two lines that begin with a mark drawn for this call, on standard output and standard error
-// alike; what was printed before and after belongs to others. The second line has the exit status, so that a command's
-// 255 is not taken for ssh's own.
+// The answer is between two lines that begin with a random mark of this call, on both standard output and standard
+// error. Text before and after it is ignored. The second line has the exit status, so that a command's 255 is not
+// mistaken for ssh's own.
 
-// FirstLine is what a shell there is started with: it reads one line and carries it out.
+// FirstLine is the script that a shell on the host is started with: it reads one line and runs it.
 const FirstLine = `LC_ALL=C; export LC_ALL; IFS= read -r line && eval "$line"`
 
-// loginShellCommand is the command line that the login shell is given.
+// loginShellCommand is the command line for the login shell.
 const loginShellCommand = `exec /bin/sh -c '` + FirstLine + `'`
 
-// loop is the first line: from then on each line is carried out.
+// loop is the first line: from then on each line is run.
 const loop = searchPath + `while IFS= read -r line; do eval "$line"; done` + "\n"
 
-// searchPath adds the folders that system tools live in: a plain user's path lacks them on Debian.
+// searchPath adds the folders of system tools, which a plain user's PATH lacks on Debian.
 const searchPath = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin;export PATH;"
 
-// commandLine is the line that has an argument vector carried out.
+// commandLine returns the line that runs an argument vector.
 func commandLine(mark string, argv []string, input bool) string {
 	var command strings.Builder
 	other := map[byte]bool{}
@@ -43,7 +43,7 @@ func commandLine(mark string, argv []string, input bool) string {
 		command.WriteString(" " + quoted(a, other))
 	}
 	// Each byte that is not printable is made once, however often it occurs: a substitution takes a process, and an
-	// emulated guest milliseconds. It takes newlines from the end, so something else stands there.
+	// emulated guest takes milliseconds for one. A substitution removes newlines at its end, so a "_" follows the byte.
 	var before strings.Builder
 	for _, c := range slices.Sorted(maps.Keys(other)) {
 		fmt.Fprintf(&before, `b%03o=$(printf '\%03o_');`, c, c)
@@ -52,14 +52,14 @@ func commandLine(mark string, argv []string, input bool) string {
 	if !input {
 		from = " </dev/null"
 	}
-	// env finds the program as exec does: no function, no builtin of the shell. A program that can't be started is told
-	// by env.
+	// env finds the program as exec does: no function, no builtin of the shell. If a program can't be started, env
+	// reports it.
 	return "m=" + mark + `;printf '\n%s %s\n' $m $$;printf '\n%s\n' $m >&2;` + before.String() +
 		"env --" + command.String() + from + `;r=$?;printf '\n%s %s\n' $m $r;printf '\n%s\n' $m >&2` + "\n"
 }
 
-// quoted is an argument as a POSIX shell takes it, of printable characters: for other bytes it has variables, and notes
-// which.
+// quoted quotes an argument for a POSIX shell in printable characters. It represents other bytes by variables, and adds
+// them to other.
 func quoted(a string, other map[byte]bool) string {
 	var b strings.Builder
 	b.WriteByte('\'')
@@ -78,7 +78,7 @@ func quoted(a string, other map[byte]bool) string {
 	return b.String()
 }
 
-// cutMark cuts behind the line that begins with the mark, and returns what else is on it.
+// cutMark returns the rest of the line that begins with the mark, and the text after that line.
 func cutMark(text []byte, mark string) (line string, rest []byte, ok bool) {
 	_, rest, ok = bytes.Cut(text, []byte("\n"+mark))
 	if !ok {

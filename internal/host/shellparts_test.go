@@ -38,7 +38,7 @@ func TestParseSSH(t *testing.T) {
 	}
 }
 
-// The line is what every shell there reads; here all that are installed do.
+// Every shell reads the line; this test tries all that are installed.
 func TestTheLineReachesEveryShell(t *testing.T) {
 	args := []string{"printf", `%s\0`, "plain", "two words", "it's", `"`, `\n`, "", "line\nbreak\n", "\x01\x7f\xff",
 		"%d%%", "$x `id` *", "!", "ü"}
@@ -72,7 +72,7 @@ func TestTheLineReachesEveryShell(t *testing.T) {
 	}
 }
 
-// What the login shell reads holds nothing that shells quote differently.
+// The command line of the login shell contains nothing that shells quote differently.
 func TestTheCrossingIsPlain(t *testing.T) {
 	inner := strings.TrimSuffix(strings.TrimPrefix(loginShellCommand, "exec /bin/sh -c '"), "'")
 	if strings.ContainsAny(inner, "'\\!\n\t") || len(loginShellCommand) > 500 {
@@ -201,7 +201,7 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-// A job that ended in time has the result that it ended with, however long its wrapper takes to record that.
+// A job that ended in time keeps its result, however long its wrapper takes to record it.
 func TestKillLeavesTheRecordAlone(t *testing.T) {
 	dir, slow := t.TempDir(), t.TempDir()
 	mv, err := exec.LookPath("mv")

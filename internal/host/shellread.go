@@ -15,14 +15,14 @@ import (
 )
 
 // shellFiles reads through the shell, for hosts without SFTP: small images with another server than OpenSSH's. Each
-// call is a process and more there, so a snapshot of facts takes many times as long; several files are read in one
-// round trip.
+// call starts at least one process on the host, so a snapshot of facts takes many times as long. Several files are read
+// in one round trip.
 type shellFiles struct{ s *Shell }
 
 func (f *shellFiles) close(time.Duration) {}
 
-// readScript prints each file, then a line with the mark, the status and what cat had to say. Its first argument is the
-// mark.
+// readScript prints each file, then a line with the mark, the status and the error message of cat. Its first argument
+// is the mark.
 const readScript = `m=$1; shift
 exec 4>&1
 for f; do
@@ -39,7 +39,7 @@ func (f *shellFiles) readMany(ctx context.Context, names []string) (map[string]F
 	return readFrames(mark, out.Stdout, names)
 }
 
-// readFrames takes apart what readScript prints.
+// readFrames parses the output of readScript.
 func readFrames(mark string, printed []byte, names []string) (map[string]File, error) {
 	files := make(map[string]File, len(names))
 	for _, name := range names {
@@ -57,7 +57,8 @@ func readFrames(mark string, printed []byte, names []string) (map[string]File, e
 	return files, nil
 }
 
-// causeOf reads the cause from the end of a tool's complaint in the C locale; GNU's and BusyBox's begin differently.
+// causeOf parses the cause from the end of a tool's error message in the C locale; the messages of GNU and BusyBox
+// begin differently.
 //
 //	cat: /nowhere: No such file or directory
 //	cat: can't open '/root/x': Permission denied
@@ -75,7 +76,7 @@ func causeOf(printed string) error {
 	return errors.New(printed)
 }
 
-// runScript carries out a script about one file.
+// runScript runs a script about one file.
 func (f *shellFiles) runScript(script string, args ...string) ([]byte, error) {
 	out, err := f.s.Run(context.Background(), append([]string{"sh", "-c", script, "sh"}, args...)...)
 	if err != nil {
@@ -91,8 +92,8 @@ func (f *shellFiles) read(name string) ([]byte, error) {
 	return f.runScript(`cat -- "$1"`, name)
 }
 
-// fetchScript prints how long a file is, and the file: where it is longer than the second argument, as much of either
-// end as the third says.
+// fetchScript prints the size of a file, and the file. If the size is more than the second argument, it prints only as
+// many bytes of either end as the third argument.
 const fetchScript = `[ -e "$1" ] || { echo 'No such file or directory' >&2; exit 1; }
 n=$(wc -c <"$1") || exit
 echo "$n"
@@ -114,7 +115,7 @@ func (f *shellFiles) fetch(name string) ([]byte, error) {
 	return joinEnds(path.Base(name), size, bytes.Clone(data[:maxEnd]), data[maxEnd:])
 }
 
-// sizeScript prints the sum of the lengths of the files that are there.
+// sizeScript prints the total size of the files that exist.
 const sizeScript = `n=0; for f; do if [ -f "$f" ]; then s=$(wc -c <"$f") && n=$((n+s)); fi; done; echo "$n"`
 
 func (f *shellFiles) size(names []string) (int64, error) {
@@ -135,7 +136,7 @@ func (f *shellFiles) readLink(name string) (string, error) {
 	return string(to), err
 }
 
-// statScript prints the type and permissions as stat(2) has them in hexadecimal, the size, the time of change, the
+// statScript prints the type and permissions (st_mode of stat(2), in hexadecimal), the size, the modification time, the
 // owner and the group.
 const (
 	statScript  = `stat -L -c '%f %s %Y %u %g' -- "$1"`
@@ -157,7 +158,7 @@ func (f *shellFiles) statWith(script, name string) (status, error) {
 	return parseStatus(base(name), string(text))
 }
 
-// parseStatus reads what statScript prints.
+// parseStatus parses the output of statScript.
 //
 //	81a4 4096 1763763960 0 0
 //	61b0 0 1763763960 0 6
@@ -177,7 +178,7 @@ func parseStatus(name, text string) (status, error) {
 	return status{name, size, modeOf(uint32(mode)), time.Unix(changed, 0), uint32(user), uint32(group)}, nil
 }
 
-// modeOf turns the mode of stat(2) into Go's.
+// modeOf converts the mode of stat(2) to Go's.
 func modeOf(m uint32) fs.FileMode {
 	mode := fs.FileMode(m & 0o777)
 	switch m & syscall.S_IFMT {
@@ -219,8 +220,7 @@ func (s status) ModTime() time.Time { return s.changed }
 func (s status) IsDir() bool        { return s.mode.IsDir() }
 func (s status) Sys() any           { return nil }
 
-// listScript prints for each entry a letter for its type and its name, with a zero byte behind, and starts no process
-// for it.
+// listScript prints the type of each entry as a letter, its name, and a zero byte. It starts no process per entry.
 const listScript = `[ -d "$1" ] || { ls -d -- "$1" >/dev/null && echo 'Not a directory' >&2; exit 1; }
 cd -- "$1" 2>/dev/null && [ -r . ] || { echo 'Permission denied' >&2; exit 1; }
 for f in * .[!.]* ..?*; do
@@ -243,7 +243,7 @@ func (f *shellFiles) list(name string) ([]fs.DirEntry, error) {
 	return byName(entries), nil
 }
 
-// listed is an entry of a folder, of which no more is known than its type until somebody asks.
+// listed is an entry of a folder. Only its type is known until Info is called.
 type listed struct {
 	files  *shellFiles
 	path   string
@@ -260,7 +260,7 @@ func (l listed) Type() fs.FileMode {
 		'p': fs.ModeNamedPipe, 's': fs.ModeSocket}[l.letter]
 }
 
-// shellFile is an open file that was not read yet. A read asks for as much as it has room for.
+// shellFile is an open file, read on demand. A read requests as many bytes as its buffer has room for.
 type shellFile struct {
 	files  *shellFiles
 	path   string
@@ -271,8 +271,9 @@ type shellFile struct {
 func (f *shellFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *shellFile) Close() error               { return nil }
 
-// Read reads at the place. A kernel's file can give less than was asked for, so that only nothing is the end. From the
-// beginning nothing is read further than was meant: a configuration space of PCI must not be.
+// Read reads from the current offset. A kernel file can return less than requested, so only an empty result is the end.
+// From the beginning, exactly the requested bytes are read: the configuration space of a PCI device must not be read
+// further.
 func (f *shellFile) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -290,7 +291,7 @@ func (f *shellFile) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ReadAt reads at a place, whose bytes are counted: of a device none are skipped by reading them.
+// ReadAt reads at an offset, with flags that count it in bytes: on a device, dd does not skip bytes by reading them.
 func (f *shellFile) ReadAt(p []byte, at int64) (int, error) {
 	data, err := f.files.runScript(`dd if="$1" bs=65536 iflag=skip_bytes,count_bytes skip="$2" count="$3" 2>/dev/null`,
 		f.path, strconv.FormatInt(at, 10), strconv.Itoa(len(p)))

@@ -1,12 +1,12 @@
 package host
 
-// The scripts that jobs on another host take. They are POSIX, and need of the host: setsid, env, cat, ls, mkdir, mv,
-// rm, sleep. Each is given as an argument to sh, its own arguments behind it; no value is ever written into a script.
+// The scripts for jobs on another host. They are POSIX, and need on the host: setsid, env, cat, ls, mkdir, mv, rm,
+// sleep. Each is passed to sh as an argument, followed by its own arguments; no value is ever written into a script.
 
-// makeScript makes the folder of a job: USER-NUMBER ID TOKEN BASE..., in the first base that can be written to. A base
-// lies where every user may create names, so one that is there already must be a real folder of this user's own, or
-// another user could read and steer the jobs. The token is in the folder's name, so that nobody knows it beforehand; it
-// tells a folder that an earlier try of this call has made, too. It prints a word and a path.
+// makeScript creates the folder of a job: USER-NUMBER ID TOKEN BASE..., in the first base that is writable. Every user
+// can create names in the parent of a base, so an existing base must be a real folder that this user owns. Otherwise
+// another user could read and control the jobs. The token is in the folder's name, so that the name is unpredictable;
+// it also identifies a folder created by an earlier attempt of this call. The script prints a word and a path.
 const makeScript = `uid=$1; id=$2; token=$3; shift 3
 mine() { case $1 in drwx------*) [ "$3" = "$uid" ];; *) false;; esac; }
 for base; do
@@ -21,8 +21,8 @@ for base; do
 done
 echo "nowhere -"`
 
-// launchScript starts the wrapper of a job: FOLDER WRAPPER COMMAND BEGIN, then what env takes. Of two tries, one does.
-// It prints what the wrapper recorded of itself.
+// launchScript starts the wrapper of a job: FOLDER WRAPPER COMMAND BEGIN, then the arguments of env. If it runs twice,
+// only one run starts the wrapper. It prints the start record of the wrapper.
 const launchScript = `cd "$1" || exit; wrapper=$2; command=$3; shift 3
 case $command in
 */*) [ -x "$command" ] && [ ! -d "$command" ] ;;
@@ -35,12 +35,12 @@ fi
 n=1000; while [ ! -e headroom.start ] && [ $n -gt 0 ]; do sleep 0.01; n=$((n-1)); done
 cat headroom.start`
 
-// wrapperScript carries out a job in its folder and records it there. The record of the beginning is the machine's
-// uptime and the wrapper's own line of /proc/PID/stat, which tells it from a later process of the same number; that of
-// the end is exit status and uptime, and what the shell's times prints. A record comes to be by rename, so that nobody
-// reads half of one. The signals that end a job are for the command; the wrapper lives on to write down what became of
-// it. Its first argument is the uptime, in hundredths of a second, at which the command begins; a signal before that
-// ends the job without it.
+// wrapperScript runs a job in its folder and writes its records. The start record is the machine's uptime and the
+// wrapper's own line of /proc/PID/stat, which distinguishes it from a later process with the same ID. The end record is
+// the exit status and uptime, and the output of the shell's times. A record is created by rename, so that it is never
+// read half-written. Signals that end a job are meant for the command; the wrapper survives them to record the result.
+// Its first argument is the uptime, in hundredths of a second, at which the command begins; a signal before that ends
+// the job without running the command.
 const wrapperScript = `trap : HUP INT TERM
 begin=$1; shift; code=0
 read -r up rest </proc/uptime
@@ -55,16 +55,16 @@ trap '' HUP INT TERM
 read -r up rest </proc/uptime
 { printf '%s %s\n' "$code" "$up"; times; } >headroom.ending && mv headroom.ending headroom.end`
 
-// worksScript defines works, which says whether the working directory of process $1 is $dir or below it, and listed,
-// which prints the processes of which that may be so. They are found so because a record of a process ID can't be
-// written before the process exists, and because IDs are used again. All that are listed at once tell what may be so
-// and no more: a folder whose name has a newline makes lines that look like those of other processes. So each is asked
-// for by itself. Of the answer everything behind the first "/proc/PID/cwd -> " is the path, to the last byte: the x
-// keeps newlines at its end.
+// worksScript defines two functions: works reports whether the working directory of process $1 is $dir or below it, and
+// listed prints the candidates. Processes are found by their folder because a record of a process ID can't be written
+// before the process exists, and because IDs are reused. The combined list only suggests candidates: a folder whose
+// name contains a newline makes lines that look like the lines of other processes. So each candidate is examined alone.
+// In its line, everything after the first "/proc/PID/cwd -> " is the path, to the last byte: the x keeps newlines at
+// its end.
 //
-// Seen from another mount namespace, the path can be another one: in a chroot whose sessions have mounts of their own,
-// it begins outside of the chroot. So the caller defines same, which may say by device and inode that a process works
-// in the folder itself.
+// Seen from another mount namespace, the path can differ: in a chroot whose sessions have private mounts, it begins
+// outside of the chroot. So the caller defines same, which can report by device and inode that a process works in the
+// folder.
 const worksScript = `works() {
 	if same "$1"; then return; fi
 	at=$(ls -ld "/proc/$1/cwd" 2>/dev/null; echo x); at=${at%??}
@@ -86,9 +86,9 @@ found() { for f in $(listed); do if works "$f"; then echo "$f"; fi; done; }
 `
 
 // startedScript sends a signal to the processes that a run's commands have started, and prints their IDs: SIGNAL MARK
-// FOLDER USERS ASKED, see Started; those that were asked get no signal. It needs grep and tr besides. In the
-// environment of a process, NUL ends each variable; made lines, and the newlines in values something else, a variable
-// is a whole line.
+// FOLDER USERS ASKED, see Started; the processes in ASKED get no signal. It also needs grep and tr. In the environment
+// of a process, NUL ends each variable. tr turns NUL into newline, and newlines within values into another byte, so
+// that each variable is a whole line.
 const startedScript = worksScript + `signal=$1; mark=$2; dir=$3; users=$4; asked=$5
 same() { false; } # another user may have replaced the folder by a link
 owner() { while read -r key real rest; do [ "$key" = Uid: ] && return; done <"/proc/$1/status"; real=none; }
@@ -103,11 +103,11 @@ for p in $([ -z "$dir" ] || listed; grep -lsF -e "$mark" /proc/[0-9]*/environ | 
 done 2>/dev/null
 exit 0`
 
-// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It looks until nothing is found
-// twice in a row: one look misses a process that another one starts meanwhile. The wrapper comes last, when it had time
-// to record the end, for which it starts mv. One that waits for a device ends when the device has answered,
-// which some ten seconds are given for; one that only waits for a processor, on a busy host, has a minute. What is left
-// is printed, each with its state and where it waits in the kernel.
+// killScript ends a job: FOLDER WRAPPER-PID GRACE, the grace in tenths of a second. It repeats the search until two in
+// a row find no process: one search misses a process that another one starts meanwhile. The wrapper is ended last,
+// after it had time to record the end, for which it starts mv. A process that waits for a device ends when the device
+// has answered, which gets some ten seconds. A process that only waits for a processor, on a busy host, gets a minute.
+// The script prints the remaining processes, each with its state and the kernel function that it waits in.
 const killScript = belowScript + `wrapper=$2; n=$3
 others() {
 	for p in $(found); do
@@ -146,10 +146,10 @@ done 2>/dev/null`
 // foundScript prints the processes of a job: FOLDER.
 const foundScript = belowScript + `found`
 
-// removeScript deletes folders, and the folder that they are in when nothing else is: FOLDER...
+// removeScript deletes folders, and their parent folder if it is then empty: FOLDER...
 const removeScript = `for dir; do rm -rf -- "$dir" || exit; rmdir -- "${dir%/*}" 2>/dev/null; done; :`
 
-// uploadScript makes a folder whose files can be executed: USER-NUMBER ID TOKEN BASE..., the token is not used. It
+// uploadScript creates a folder whose files can be executed: USER-NUMBER ID TOKEN BASE..., the token is not used. It
 // prints a word and a path, like makeScript.
 const uploadScript = `uid=$1; id=$2; shift 3
 mine() { case $1 in drwx------*) [ "$3" = "$uid" ];; *) false;; esac; }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A job that was started in another mount namespace can have another path for its folder. It is found and ended.
+// A job that was started in another mount namespace can have another path for its folder. It is still found and ended.
 func TestAJobOfAnotherMountNamespaceIsEnded(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounts need root")

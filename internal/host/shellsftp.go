@@ -16,13 +16,13 @@ import (
 	"github.com/pkg/sftp"
 )
 
-// sftpFiles reads over the SFTP protocol: one resident process there, no process a file, and requests of many
-// goroutines on their way at the same time. A snapshot of facts reads thousands of small files.
+// sftpFiles reads over the SFTP protocol: one resident process on the host, no process per file, and the requests of
+// many goroutines in flight at the same time. A snapshot of facts reads thousands of small files.
 type sftpFiles struct {
 	client *sftp.Client
 	*Session
 	ended chan struct{}
-	// buffers of files that are being read, each *[chunk]byte.
+	// buffers for reading files, each *[chunk]byte.
 	buffers sync.Pool
 }
 
@@ -32,9 +32,10 @@ const sftpServers = "/usr/lib/openssh/sftp-server /usr/libexec/openssh/sftp-serv
 
 const sftpLimit = 20 * time.Second
 
-// openSFTP starts a server there; nil when there is none. The program is tried first: it works behind start-up files
-// that print, which spoil the protocol of the subsystem, and writes no line into the host's log for each of thousands
-// of files where the subsystem is set up to. The subsystem is for sshd's built-in server.
+// openSFTP starts an SFTP server on the host, and returns nil if there is none. It tries the program first, for two
+// reasons: start-up files that print spoil the protocol of the subsystem, but not of the program; and a subsystem that
+// is configured to log writes a line into the host's log for each of thousands of files. The subsystem is for sshd's
+// built-in server.
 func openSFTP(l *link) remoteFiles {
 	mark := randomHex(16)
 	line := "m=" + mark + ";for p in " + sftpServers + `;do if [ -x $p ];then printf '\n%s\n' $m;exec $p;fi;done` + "\n"
@@ -47,7 +48,7 @@ func openSFTP(l *link) remoteFiles {
 	return nil
 }
 
-// handshake starts a server and agrees with it on the protocol; nil when that does not come about.
+// handshake starts a server and negotiates the protocol; nil if that fails.
 func handshake(start func(stdout, stderr io.Writer) (*Session, error), line, mark string) remoteFiles {
 	stdout, printed := io.Pipe()
 	session, err := start(printed, io.Discard)
@@ -62,7 +63,7 @@ func handshake(start func(stdout, stderr io.Writer) (*Session, error), line, mar
 	defer late.Stop()
 	give := func() remoteFiles {
 		session.Kill()
-		_ = stdout.Close() // what is still printed goes nowhere
+		_ = stdout.Close() // discard further output
 		<-session.Ended
 		return nil
 	}
@@ -87,7 +88,7 @@ func handshake(start func(stdout, stderr io.Writer) (*Session, error), line, mar
 		return new([chunk]byte)
 	}}}
 	go func() {
-		_ = client.Wait() // when it has read to the end of the output
+		_ = client.Wait() // after it has read to the end of the output
 		session.Kill()
 		_ = stdout.Close()
 		<-session.Ended
@@ -103,7 +104,7 @@ func (f *sftpFiles) close(patience time.Duration) {
 	<-f.ended
 }
 
-// sftpError tells what concerns the file from what concerns the connection.
+// sftpError distinguishes errors of the file from errors of the connection.
 func sftpError(err error) error {
 	if err == nil || err == io.EOF || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return err
@@ -118,8 +119,8 @@ func sftpError(err error) error {
 	return err
 }
 
-// sftpFile is an open file; each Read asks for as much as it has room for and no more: a configuration space of PCI
-// must not be read further than was meant.
+// sftpFile is an open file. Each Read requests as many bytes as its buffer has room for and no more: the configuration
+// space of a PCI device must not be read further.
 type sftpFile struct {
 	*sftp.File
 	name string
@@ -157,7 +158,7 @@ func (f *sftpFiles) open(name string) (fs.File, error) {
 	return sftpFile{file, info.Name()}, nil
 }
 
-// chunk is what OpenSSH's server answers with at most unless asked for its limits.
+// chunk is the maximum that OpenSSH's server returns, unless its limits are queried.
 const chunk = 1 << 15
 
 func (f *sftpFiles) read(name string) ([]byte, error) {
@@ -166,8 +167,8 @@ func (f *sftpFiles) read(name string) ([]byte, error) {
 		return nil, sftpError(err)
 	}
 	defer file.Close()
-	// Files of /proc say that they are empty, those of /sys that they have 4096 bytes: only reading tells. Nearly all
-	// are short.
+	// Files of /proc report a size of 0, and files of /sys of 4096 bytes: the real size is known after reading. Nearly
+	// all are short.
 	buffer := f.buffers.Get().(*[chunk]byte)
 	defer f.buffers.Put(buffer)
 	var data []byte
@@ -214,7 +215,7 @@ func (f *sftpFiles) readMany(ctx context.Context, names []string) (map[string]Fi
 	select {
 	case <-done:
 		return files, lost
-	case <-ctx.Done(): // of a host that does not answer, reads fail when the connection is given up
+	case <-ctx.Done(): // if the host does not answer, reads fail when the connection is given up
 		return nil, ctx.Err()
 	}
 }

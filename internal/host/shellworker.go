@@ -15,13 +15,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// worker is a shell there that carries out one command after the other.
+// worker is a shell on the host that runs one command after the other.
 type worker struct {
 	*Session
 	stdout, stderr *stream
 }
 
-// worker takes one that is idle, or starts one.
+// worker returns an idle worker, or starts one.
 func (l *link) worker() (*worker, error) {
 	l.mu.Lock()
 	for len(l.idle) > 0 {
@@ -45,14 +45,14 @@ func (l *link) worker() (*worker, error) {
 	return w, err
 }
 
-// closing is how long a program there may take to end by itself when it has nothing more to read, and parting is the
-// same where there is not much time: it ends then, too, but nobody waits for that.
+// closeTimeout is how long a program on the host can take to end when its input has ended. stopGrace is the same if
+// there is little time: the program still ends then, but later.
 const (
 	closeTimeout = 2 * time.Second
 	stopGrace    = 50 * time.Millisecond
 )
 
-// stop has it end when it has nothing more to read.
+// stop closes the worker's input, and kills the worker if it does not end in time.
 func (w *worker) stop(patience time.Duration) {
 	_ = w.Stdin.Close()
 	select {
@@ -67,8 +67,8 @@ func (w *worker) discard() {
 	<-w.Ended
 }
 
-// run carries out a command. One that reads input has a worker of its own, because only an end of the session is an end
-// of its input.
+// run runs a command. One with input gets a worker that is not used again, because only the end of the session ends its
+// input.
 func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, err
@@ -94,8 +94,8 @@ func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output,
 	case <-whole:
 	case <-w.Ended:
 	case <-ctx.Done():
-		// Closing the session would leave the command running there. sshd makes each session's shell the leader of a
-		// process group, and the worker is that process.
+		// Closing the session would leave the command running on the host. sshd makes each session's shell the leader
+		// of a process group, and the worker is that process.
 		if line, _, ok := cutMark(w.stdout.bytes(), mark); ok {
 			l.end(line)
 		}
@@ -126,7 +126,7 @@ func (l *link) run(ctx context.Context, input io.Reader, argv []string) (Output,
 	return out, nil
 }
 
-// listen forgets what was said before. The channel is closed when an answer with this mark is complete.
+// listen discards earlier output. The channel is closed when an answer with this mark is complete.
 func (w *worker) listen(mark string) <-chan struct{} {
 	whole := make(chan struct{})
 	stdout := w.stdout.expect("\n" + mark + " ")
@@ -144,8 +144,8 @@ func (w *worker) listen(mark string) <-chan struct{} {
 	return whole
 }
 
-// answer cuts what the command printed out of what arrived. begun says that the host took the command up, ended that
-// its exit status arrived.
+// answer extracts the output of the command from what arrived. begun is true if the host started the command, and ended
+// if its exit status arrived.
 func (w *worker) answer(mark string) (out Output, begun, ended bool) {
 	return readAnswer(mark, w.stdout.bytes(), w.stderr.bytes())
 }
@@ -172,7 +172,7 @@ func readAnswer(mark string, stdout, stderr []byte) (out Output, begun, ended bo
 	return out, begun, ended
 }
 
-// unfinished says why there is no exit status.
+// unfinished returns the error of a command without an exit status.
 func (l *link) unfinished(w *worker, begun bool, argv []string) error {
 	select {
 	case <-l.Gone():
@@ -206,20 +206,20 @@ func (l *link) end(pid string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	// The command is given up already; whether this succeeds changes nothing for the caller.
+	// The caller has already given up the command; whether this succeeds changes nothing for the caller.
 	_, _ = l.run(ctx, nil, []string{"sh", "-c", endScript, "sh", pid})
 }
 
-// stream is what a worker prints.
+// stream collects the output of a worker.
 type stream struct {
 	mu sync.Mutex
 	b  []byte
-	// last is how the line begins that stands before an answer and, once more, behind it; whole is closed when it does.
+	// last is the beginning of the line before and after an answer; whole is closed when the second one arrives.
 	last  string
 	whole chan struct{}
 }
 
-// expect forgets what was printed and waits for a second line that begins so.
+// expect discards earlier output and waits for the second line that begins with line.
 func (s *stream) expect(line string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()

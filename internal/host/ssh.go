@@ -11,29 +11,28 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// SSHOptions say which host is meant and how it is reached.
+// SSHOptions describe a host and how to reach it.
 type SSHOptions struct {
-	// Name is what the user calls the target: "ssh://db1".
+	// Name is the user's name for the target: "ssh://db1".
 	Name string
-	// Destination as ssh takes it: "host", "user@host", a name of the user's own configuration.
+	// Destination as ssh takes it: "host", "user@host", a name of the user's ssh configuration.
 	Destination string
 	// Args are further arguments for ssh, before the destination: "-p", "2222", "-F", "/dev/null", "-i", KEY.
 	Args []string
-	// Jobs is the folder there that holds the folders of detached jobs; empty for one that is found there, in memory if
+	// Jobs is the folder on the host that holds the folders of detached jobs; empty to choose one there, in memory if
 	// possible.
 	Jobs string
-	// Patience is how long a connection that was lost is tried for again; 0 for two minutes.
+	// Patience is how long a lost connection is retried; 0 for two minutes.
 	Patience time.Duration
-	// Gone says before each connection that the machine is gone for good, by an error that is ErrGone; nil where nobody
-	// knows.
+	// Gone is called before each connection, and returns an error that is ErrGone if the machine is gone for good; nil
+	// if that can't be known.
 	Gone func(ctx context.Context) error
-	// limit is how long making a connection may take; 0 for connectLimit.
+	// limit is how long making a connection can take; 0 for connectLimit.
 	limit time.Duration
 }
 
-// SSH is a host that is reached with the user's own OpenSSH client: with their configuration, keys, agent and jump
-// hosts, none of which is read here. Nothing is installed there. One connection is shared by all commands
-// (ControlMaster).
+// SSH is a host that is reached with the user's OpenSSH client: with their configuration, keys, agent and jump hosts,
+// which headroom does not read. Nothing is installed on the host. All commands share one connection (ControlMaster).
 type SSH struct{ *Shell }
 
 // NewSSH returns a host as a target. Nothing is connected before the first use, or Connect.
@@ -43,13 +42,13 @@ func NewSSH(o SSHOptions) *SSH {
 	return s
 }
 
-// SSHScheme begins the names of hosts that are reached by ssh.
+// SSHScheme is the prefix of the names of ssh hosts.
 const SSHScheme = "ssh:"
 
 // portOption is a port at the end of a name, as virsh and others write it.
 var portOption = regexp.MustCompile(`^(ssh://[^/?#]*[^/?#:])/?\?port=([0-9]+)$`)
 
-// SSHSpelling has the port behind the host: "ssh://host?port=2222" is "ssh://host:2222".
+// SSHSpelling moves the port behind the host: "ssh://host?port=2222" becomes "ssh://host:2222".
 func SSHSpelling(name string) string { return portOption.ReplaceAllString(name, "$1:$2") }
 
 // ParseSSH reads "ssh://[user@]host[:port]", however the port is written.
@@ -70,7 +69,7 @@ func ParseSSH(name string) (SSHOptions, error) {
 	case u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "":
 		return wrong("nothing can follow the host")
 	case strings.HasPrefix(u.Hostname(), "-") || strings.HasPrefix(u.User.Username(), "-"):
-		return wrong("a name can't begin with a hyphen") // ssh would read an option
+		return wrong("a name can't begin with a hyphen") // ssh would read it as an option
 	}
 	if _, has := u.User.Password(); has {
 		return wrong("a password is never given on the command line; ssh-copy-id puts a key there")
@@ -85,7 +84,7 @@ func ParseSSH(name string) (SSHOptions, error) {
 	return o, nil
 }
 
-// sshTransport is the way to a host over ssh.
+// sshTransport is the transport over ssh.
 type sshTransport struct {
 	options SSHOptions
 	shell   *Shell
@@ -100,7 +99,7 @@ func (w sshTransport) Dial(ctx context.Context) (Connection, error) {
 	return dial(ctx, w.options)
 }
 
-// Vanished is logind, where it ends what a user leaves behind.
+// Vanished returns a hint about logind, if it ends a user's processes at logout.
 func (w sshTransport) Vanished(ctx context.Context) string {
 	if w.shell.lingers(ctx) {
 		return "systemd-logind there ends everything at logout (KillUserProcesses=yes); as root there: loginctl " +
@@ -109,19 +108,19 @@ func (w sshTransport) Vanished(ctx context.Context) string {
 	return ""
 }
 
-// lingerScript prints "killed" where logind ends what a user leaves behind at the end of the session.
+// lingerScript prints "killed" if logind ends a user's processes at the end of the session.
 const lingerScript = `[ "$(id -u)" = 0 ] && exit 0
 said=$(busctl get-property org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager KillUserProcesses 2>/dev/null)
 [ "$said" = "b true" ] && [ ! -e "/var/lib/systemd/linger/$(id -un)" ] && echo killed
 exit 0`
 
-// lingers says whether logind there would end a job with the connection.
+// lingers reports whether logind on the host would end a job with the connection.
 func (s *Shell) lingers(ctx context.Context) bool {
 	printed, err := s.script(ctx, "can't ask logind", lingerScript)
 	return err == nil && printed == "killed\n"
 }
 
-// Caveats are what there is to know of jobs on this host before they are started.
+// Caveats are warnings about jobs on this host, for the user before jobs are started.
 func (s *SSH) Caveats(ctx context.Context) []string {
 	printed := s.Shell.Caveats(ctx)
 	if s.lingers(ctx) {

@@ -25,7 +25,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
-// opened is a host that is closed at the end of the test.
+// opened returns a host that is closed at the end of the test.
 func opened(t *testing.T, o host.SSHOptions) *host.SSH {
 	t.Helper()
 	s := host.NewSSH(o)
@@ -51,7 +51,7 @@ func TestSSHWithoutSFTPPassesTheSuite(t *testing.T) {
 	})
 }
 
-// Shells that quote in ways of their own, whose start-up files print and fail.
+// Shells with unusual quoting, whose start-up files print and fail.
 func TestSSHPassesTheSuiteUnderOtherShells(t *testing.T) {
 	for shell, rc := range map[string]struct{ file, text string }{
 		"fish": {".config/fish/config.fish", "echo 'Welcome, it'\\''s \"fish\"'\necho complaint >&2\nprintf 'no end " +
@@ -61,7 +61,7 @@ func TestSSHPassesTheSuiteUnderOtherShells(t *testing.T) {
 	} {
 		t.Run(shell, func(t *testing.T) {
 			name, home := sshtest.User(t, shell)
-			t.Parallel() // each has a user of its own
+			t.Parallel() // each has a separate user
 			server := sshtest.Start(t)
 			file := filepath.Join(home, rc.file)
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -80,7 +80,7 @@ func TestSSHPassesTheSuiteUnderOtherShells(t *testing.T) {
 	}
 }
 
-// nothingOf says that a user has left no process and no file where headroom puts some.
+// nothingOf fails the test if a user has left processes, or files where headroom puts some.
 func nothingOf(t *testing.T, u *user.User) {
 	t.Helper()
 	var left []string
@@ -161,12 +161,11 @@ func sleeper(t *testing.T, s *host.SSH, id string) host.Job {
 	return job
 }
 
-// An interruption, at whatever moment of the start of a job it comes, leaves no folder of it: the run that goes on
-// starts it again.
+// An interruption at any moment of a job's start leaves no folder of the job: the resumed run starts it again.
 func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	server := sshtest.Start(t)
 	o := server.Options("")
-	memory, err := os.MkdirTemp("/dev/shm", "headroom-test-") // as on a host, so that no disk holds up what is to end
+	memory, err := os.MkdirTemp("/dev/shm", "headroom-test-") // in memory, so that no disk delays the end
 	if err != nil {
 		t.Skip(err)
 	}
@@ -194,7 +193,7 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 		default:
 			t.Fatalf("after %s: %v", after, err)
 		}
-		// What was under way there comes to its end first.
+		// Operations in progress on the host end first.
 		for late := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 			left, err := os.ReadDir(o.Jobs)
 			if len(left) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist)) {
@@ -210,8 +209,8 @@ func TestAnInterruptedStartLeavesNothing(t *testing.T) {
 	}
 }
 
-// A process that waits for a device is not ended by SIGKILL before the device answers. That is waited for; when it
-// takes too long, the error says in which state the process is, and once it has answered another try ends all.
+// SIGKILL does not end a process that waits for a device until the device answers. Kill waits for that. If it takes too
+// long, the error has the state of the process, and another try after the device has answered ends all.
 func TestAJobThatWaitsForADeviceIsEnded(t *testing.T) {
 	for name, long := range map[string]bool{"soon": false, "too long": true} {
 		t.Run(name, func(t *testing.T) {
@@ -277,7 +276,7 @@ func killed(process string) bool {
 	return false
 }
 
-// frozen is a folder in a file system that takes no writes until it is thawed.
+// frozen returns a folder in a file system that blocks writes until it is thawed.
 func frozen(t *testing.T) (folder string, thaw func()) {
 	t.Helper()
 	folder = t.TempDir()
@@ -365,7 +364,7 @@ func TestALostHostIsGivenUp(t *testing.T) {
 	}
 }
 
-// processesIn are the processes that work in a folder.
+// processesIn returns the processes that work in a folder.
 func processesIn(t *testing.T, folder string) []int {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -385,8 +384,8 @@ func processesIn(t *testing.T, folder string) []int {
 	return found
 }
 
-// What logind does at the end of a session, or the kernel when memory runs out: all processes of the job are gone at
-// once.
+// This is what logind does at the end of a session, and the kernel when memory runs out: all processes of the job end
+// at once.
 func TestAJobWhoseProcessesWereKilled(t *testing.T) {
 	server := sshtest.Start(t)
 	s := opened(t, server.Options(""))
@@ -413,7 +412,7 @@ func TestAJobWhoseProcessesWereKilled(t *testing.T) {
 	}
 }
 
-// The wrapper alone is killed: the command goes on, and is waited for.
+// Only the wrapper is killed: the command continues, and its end is awaited.
 func TestAJobWhoseWrapperWasKilled(t *testing.T) {
 	server := sshtest.Start(t)
 	s := opened(t, server.Options(""))
@@ -447,7 +446,7 @@ func TestAJobWhoseWrapperWasKilled(t *testing.T) {
 	}
 }
 
-// Nothing can be written to memory, and nothing be executed in /tmp.
+// Memory is read-only, and files in /tmp can't be executed.
 func TestFoldersThatAreReadOnlyOrNotForPrograms(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("mounting needs root")
@@ -527,8 +526,8 @@ func TestNothingIsLeftHere(t *testing.T) {
 	}
 }
 
-// A host can take the login and then say nothing, with its output open or closed, or say too much. Making the
-// connection ends at its limit, and at once where the caller gives up; the host's own end is later than both.
+// A host can accept the login and then not answer, with its output open or closed, or print too much. Making the
+// connection ends at its limit, and at once if the caller gives up; the host's own end is later than both.
 func TestHostsThatDoNotAnswer(t *testing.T) {
 	t.Parallel()
 	const closed, late = "closed its output before it answered", "no answer within 5s"

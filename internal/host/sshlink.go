@@ -25,8 +25,9 @@ import (
 // sshConnection is one shared connection: an ssh process that is the master of a control socket, over which other ssh
 // processes have their sessions.
 //
-// The master holds a session of its own, which waits there for the end of its input. So it is known when the connection
-// stands, and when headroom is killed the pipe closes, that session ends, and the master with it: nothing is left.
+// The master has a session too, which waits on the host for the end of its input. Its answer shows that the connection
+// is established. When headroom is killed, the pipe closes, that session ends, and the master ends with it: nothing is
+// left.
 type sshConnection struct {
 	socket string
 	cmd    *exec.Cmd
@@ -34,19 +35,18 @@ type sshConnection struct {
 	stdout io.Closer
 	stderr *tailBuffer
 	gone   chan struct{} // closed when the master has ended
-	// uid of the user there, and home folder.
+	// uid and home folder of the user on the host.
 	uid  int
 	home string
 }
 
-// connectLimit is how long making a connection may take in all: a guest that is emulated takes seconds to agree on
-// keys.
+// connectLimit is how long making a connection can take in all: an emulated guest takes seconds for the key exchange.
 const connectLimit = time.Minute
 
-// masterGrace is how long ssh may take to end when it has nothing more to do.
+// masterGrace is how long ssh can take to end when it has nothing more to do.
 const masterGrace = 5 * time.Second
 
-// aliveSeconds times aliveCount is when a peer that does not answer is given up. Under a heavy load sshd can be late.
+// A peer that does not answer is given up after aliveSeconds times aliveCount. Under a heavy load sshd can be late.
 const (
 	aliveSeconds   = 10
 	aliveCount     = 6
@@ -60,9 +60,9 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	}
 	l := &sshConnection{socket: filepath.Join(folder, "socket"), stderr: &tailBuffer{}, gone: make(chan struct{})}
 	mark := randomHex(16)
-	// The first value of an option counts: what must be so, what the caller says, what would be good. -T, -x and -a: no
-	// terminal, no X11, no agent there. RemoteCommand and forwardings of the user's own configuration are for their own
-	// sessions.
+	// The first value of an option counts: required options come first, then the caller's, then defaults. -T, -x and -a
+	// mean no terminal, no X11, no agent on the host. A RemoteCommand and forwardings of the user's configuration are
+	// meant for the user's own sessions.
 	args := slices.Concat(
 		[]string{"-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=yes", "-o", "ControlPersist=no", "-o",
 			"ControlPath=" + percent(l.socket),
@@ -73,11 +73,11 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 			fmt.Sprintf("ServerAliveInterval=%d", aliveSeconds),
 			"-o", fmt.Sprintf("ServerAliveCountMax=%d", aliveCount), "--", o.Destination, loginShellCommand})
 	l.cmd = exec.Command("ssh", args...)
-	// A session of its own: a Ctrl-C at the terminal is for headroom alone, which still needs the connection to end
-	// what runs there.
+	// In a new session, so that a Ctrl-C at the terminal reaches only headroom, which still needs the connection to end
+	// the processes on the host.
 	l.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	l.cmd.Stderr = l.stderr
-	l.cmd.WaitDelay = closeTimeout // a program of ssh's own, such as a ProxyCommand, may outlive it with its output
+	l.cmd.WaitDelay = closeTimeout // a child of ssh, such as a ProxyCommand, can outlive it and hold its output open
 	if l.stdin, err = l.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	})
 	go func() {
 		reading.Wait()
-		_ = l.cmd.Wait() // what it said is in stderr
+		_ = l.cmd.Wait() // its messages are in stderr
 		close(l.gone)
 	}()
 	_, _ = io.WriteString(l.stdin, "m="+mark+`;printf '\n%s %s %s\n' $m "$(id -u)" "$HOME";exec cat >/dev/null`+"\n")
@@ -126,8 +126,8 @@ func dial(ctx context.Context, o SSHOptions) (*sshConnection, error) {
 	return nil, errors.Join(err, l.Close())
 }
 
-// outputEnded says why nothing more comes from a host that has not answered. ssh ends, and has said why, unless the
-// host has closed its output and goes on.
+// outputEnded returns the error of a host whose output ended before it answered. Either ssh ends, with a message, or
+// the host has closed its output but keeps the connection.
 func (l *sshConnection) outputEnded(ctx context.Context, late <-chan time.Time,
 	failed func(string, error) error) error {
 	grace := time.NewTimer(masterGrace)
@@ -143,7 +143,7 @@ func (l *sshConnection) outputEnded(ctx context.Context, late <-chan time.Time,
 	return failed("can't connect", errors.New("the host has closed its output before it answered"))
 }
 
-// parseHello reads what the host said of itself.
+// parseHello parses the user's number and home folder.
 //
 //	1000 /home/ann
 func (l *sshConnection) parseHello(text string) error {
@@ -157,7 +157,7 @@ func (l *sshConnection) parseHello(text string) error {
 	return nil
 }
 
-// waitForMark waits for the line with the mark, behind whatever start-up files print.
+// waitForMark waits for the line with the mark, after any output of start-up files.
 func waitForMark(stdout io.Reader, mark string, ready chan<- string) {
 	var seen []byte
 	buffer := make([]byte, 4096)
@@ -174,7 +174,7 @@ func waitForMark(stdout io.Reader, mark string, ready chan<- string) {
 	}
 }
 
-// connectHints are the ways out of what ssh complains about.
+// connectHints returns hints for fixing the errors that ssh prints.
 func connectHints(printed string, err error) []string {
 	has := func(text string) bool { return strings.Contains(printed, text) }
 	switch {
@@ -195,7 +195,7 @@ func connectHints(printed string, err error) []string {
 func (l *sshConnection) User() (uid int, home string) { return l.uid, l.home }
 func (l *sshConnection) Gone() <-chan struct{}        { return l.gone }
 
-// Refused knows sshd's limit of sessions.
+// Refused recognises sshd's limit of sessions.
 func (l *sshConnection) Refused(printed string) string {
 	if strings.Contains(printed, "Session open refused") || strings.Contains(printed, "disabling multiplexing") {
 		return "sshd there allows too few sessions over one connection: MaxSessions in its sshd_config should be 10, " +
@@ -209,7 +209,7 @@ func (l *sshConnection) Shell(stdout, stderr io.Writer) (*Session, error) {
 	return l.start(stdout, stderr, "--", "shared", loginShellCommand)
 }
 
-// SFTP starts the subsystem, which sshd may have built in.
+// SFTP starts the subsystem, which can be built into sshd.
 func (l *sshConnection) SFTP(stdout, stderr io.Writer) (*Session, error) {
 	return l.start(stdout, stderr, "-s", "--", "shared", "sftp")
 }
@@ -226,14 +226,14 @@ func (l *sshConnection) start(stdout, stderr io.Writer, arguments ...string) (*S
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // what it said was printed
+		_ = cmd.Wait() // its messages were printed
 		close(ended)
 	}()
 	return &Session{Stdin: stdin, Ended: ended, Kill: func() { _ = cmd.Process.Kill() }}, nil
 }
 
-// session is an ssh process that has a session over the shared connection. Without the socket it must fail, never
-// connect by itself.
+// session returns an ssh process that has a session over the shared connection. Without the socket it must fail: it
+// must never make another connection.
 func (l *sshConnection) session(arguments ...string) *exec.Cmd {
 	args := append([]string{"-F", "/dev/null", "-T", "-x", "-a", "-o", "BatchMode=yes", "-o", "ControlMaster=no", "-o",
 		"ControlPath=" + percent(l.socket),
@@ -252,21 +252,22 @@ func (l *sshConnection) Close() error {
 	case <-l.gone:
 	case <-timer.C:
 		_ = l.cmd.Process.Kill()
-		_ = l.stdout.Close() // nobody reads to its end any more, which another program may hold open
+		_ = l.stdout.Close() // its reader waits for the end, but another program can hold the output open
 		<-l.gone
 	}
-	return os.RemoveAll(filepath.Dir(l.socket)) // ssh has removed its socket, unless it was killed
+	return os.RemoveAll(filepath.Dir(l.socket)) // ssh removes its socket, unless it was killed
 }
 
-// The path of a socket has 108 bytes with its end (unix(7)), and ssh adds 17 of its own while it makes one.
+// The path of a socket has at most 108 bytes with its terminator (unix(7)), and ssh appends 17 bytes while it creates
+// one.
 const maxSocketPath = 108 - 1 - 17
 
 func socketBases() []string { return []string{os.TempDir(), "/tmp", "/dev/shm", "/var/tmp"} }
 
-// socketFolders is how the names of folders of control sockets begin.
+// socketFolders is the prefix of the names of folders for control sockets.
 const socketFolders = "headroom-ssh-"
 
-// socketFolder makes a private folder whose path is short enough.
+// socketFolder creates a private folder whose path is short enough.
 func socketFolder(bases []string) (string, error) {
 	var failed error
 	for _, base := range bases {
@@ -284,8 +285,8 @@ func socketFolder(bases []string) (string, error) {
 		Hints: []string{"/tmp must exist and be writable"}}
 }
 
-// removeStaleSockets removes the empty folders that killed headrooms have left. A new one is empty, too, until ssh has
-// its socket there.
+// removeStaleSockets removes the empty folders that killed headroom processes have left. A new folder is also empty,
+// until ssh creates its socket there, so only old ones are removed.
 func removeStaleSockets(base string) {
 	old, err := filepath.Glob(filepath.Join(base, socketFolders+"*"))
 	if err != nil {
@@ -293,21 +294,21 @@ func removeStaleSockets(base string) {
 	}
 	for _, dir := range old {
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() && time.Since(info.ModTime()) > 2*connectLimit {
-			_ = os.Remove(dir) // one that is not empty, or not ours, stays
+			_ = os.Remove(dir) // fails for one that is not empty, or not ours
 		}
 	}
 }
 
-// percent doubles what ssh would expand in a ControlPath.
+// percent escapes the characters that ssh would expand in a ControlPath.
 func percent(path string) string { return strings.ReplaceAll(path, "%", "%%") }
 
 func randomHex(n int) string {
 	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails, says its documentation
+	_, _ = rand.Read(b) // never fails, according to its documentation
 	return hex.EncodeToString(b)
 }
 
-// tailBuffer keeps the end of what a long-lived process says.
+// tailBuffer keeps recent output of a long-lived process.
 type tailBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
