@@ -18,15 +18,15 @@ import (
 	"github.com/headroom/headroom/internal/safepath"
 )
 
-// BootJournal is the record of one experiment on the disk of the machine that headroom runs on, flushed before anything
-// is put on the host. A lock on its file, which the kernel lets go when the process ends in any way, tells it from
-// one that a killed process has left. Its lines are JSON, one for each boot, of which the last whole one counts. Only
-// the user may read it: a record of Talos holds secrets.
+// BootJournal is the record of one experiment on the disk of the machine that headroom runs on. It is flushed before
+// anything is written to the host. A lock on its file distinguishes it from the record of a killed process: the kernel
+// releases the lock however the process ends. Its lines are JSON, one for each boot; the last complete line is valid.
+// Only the user can read it: a record of Talos contains secrets.
 //
 //	{"schema":"headroom/boots/v1","id":"7KQ4M2X9TD","process":4711,"record":{"target":"ssh://root@db1","way":"grub",…}}
 type BootJournal struct {
 	path, id string
-	file     *os.File // nil while nothing is kept
+	file     *os.File // nil while no record is kept
 	atStep   func(step string)
 }
 
@@ -42,20 +42,20 @@ type journalLine struct {
 	Record  Record `json:"record"`
 }
 
-// NewBootJournal says in which folder the record of an experiment is kept; nothing is written yet. Before and After are
+// NewBootJournal sets the folder and name of the record of an experiment; nothing is written yet. Before and After are
 // for Options.
 func NewBootJournal(dir, id string) *BootJournal {
 	return &BootJournal{path: filepath.Join(dir, id+journalSuffix), id: id, atStep: func(string) {}}
 }
 
-// AtStep has f called before every step of keeping and forgetting, with its name. It exists so that a test can end the
-// process at each.
+// AtStep makes the journal call f before every step of keeping and deleting the record, with the name of the step.
+// Tests use it to end the process at each step.
 func (k *BootJournal) AtStep(f func(step string)) { k.atStep = f }
 
-// Held says whether a host may not run as it starts by itself.
+// Held reports whether a record is kept, so that the host may not be running its default boot.
 func (k *BootJournal) Held() bool { return k.file != nil }
 
-// Before keeps what is about to be put on the host.
+// Before saves the record of a boot before anything is written to the host.
 func (k *BootJournal) Before(r Record) error {
 	k.atStep("keep the record of a boot")
 	err := k.append(r)
@@ -81,8 +81,8 @@ func (k *BootJournal) append(r Record) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	// It appears under its name with its lock and first line: without them another process would take it for one that
-	// was left.
+	// The file gets its name after it is locked and has its first line: otherwise another process would take it for a
+	// leftover.
 	building := filepath.Join(dir, "."+k.id+journalSuffix+".new")
 	f, err := os.OpenFile(building, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 	if err != nil {
@@ -105,7 +105,7 @@ func (k *BootJournal) append(r Record) error {
 	return safepath.SyncFolder(dir)
 }
 
-// After forgets the record: the host runs as it starts by itself.
+// After deletes the record: the host runs its default boot.
 func (k *BootJournal) After(Record) error {
 	if k.file == nil {
 		return nil
@@ -116,7 +116,7 @@ func (k *BootJournal) After(Record) error {
 	return err
 }
 
-// Close lets go of what is still kept, for another process to put right.
+// Close releases a record that is still kept, for another process to recover from.
 func (k *BootJournal) Close() error {
 	if k.file == nil {
 		return nil
@@ -126,25 +126,25 @@ func (k *BootJournal) Close() error {
 	return f.Close()
 }
 
-// Leftover is a record that is kept.
+// Leftover is a kept record.
 type Leftover struct {
 	Path, ID string
 	Record   Record
-	// InUse is set while a living process works on it.
+	// InUse is set while a living process uses it.
 	InUse bool
 }
 
-// Pending lists the records in a folder. Trust says whether one may be acted on; any other is left alone, unread, with
-// that error.
+// Pending lists the records in a folder. Trust reports whether a file may be acted on; one that it rejects is left
+// unread, and its error is returned.
 func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
-	// What was never finished being made goes with the journals of settings.
+	// Files that were never completed are removed with the journals of settings.
 	paths, err := safepath.Records(dir, func(name string) bool { return strings.HasSuffix(name, journalSuffix) }, trust)
 	errs := []error{err}
 	var found []Leftover
 	for _, path := range paths {
 		line, err := readJournal(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // forgotten meanwhile
+		case errors.Is(err, fs.ErrNotExist): // deleted meanwhile
 		case err != nil:
 			errs = append(errs, err)
 		default:
@@ -155,7 +155,7 @@ func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
 	return found, errors.Join(errs...)
 }
 
-// Resume goes on with a record that was left. One that another process works on is refused.
+// Resume takes over a leftover record. It refuses one that another process uses.
 func Resume(left Leftover) (*BootJournal, error) {
 	f, err := os.OpenFile(left.Path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
@@ -165,7 +165,7 @@ func Resume(left Leftover) (*BootJournal, error) {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "another process is starting " +
 			left.Record.Target + " again"}, f.Close())
-	case err != nil: // whoever held the lock until now may have removed the file
+	case err != nil: // the previous holder of the lock may have removed the file
 		return nil, errors.Join(err, f.Close())
 	}
 	return &BootJournal{path: left.Path, id: left.ID, file: f, atStep: func(string) {}}, nil
@@ -183,7 +183,7 @@ func readJournal(path string) (journalLine, error) {
 	return line, err
 }
 
-// parseJournal finds the last whole line. A half-written one is what a crash leaves: of a boot that was not begun.
+// parseJournal parses the last complete line. A crash can leave an incomplete line, of a boot that had not begun.
 func parseJournal(data []byte) (journalLine, error) {
 	data = data[:bytes.LastIndexByte(data, '\n')+1]
 	last := data[bytes.LastIndexByte(bytes.TrimSuffix(data, []byte("\n")), '\n')+1:]
@@ -194,7 +194,8 @@ func parseJournal(data []byte) (journalLine, error) {
 	return line, nil
 }
 
-// lockTimeout is how long the lock of a dead process is waited for, which a child can hold that it had begun to start.
+// lockTimeout is how long Pending waits for the lock of a dead process, which a child that was just being started can
+// still hold.
 const lockTimeout = 5 * time.Second
 
 func inUse(path string, process int) bool {

@@ -9,26 +9,25 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// maxBytes of boot arguments that every kernel takes: COMMAND_LINE_SIZE of x86 and arm64, less the final zero. What is
-// longer is cut off without a word.
+// maxBytes is the length of boot arguments that every kernel accepts: COMMAND_LINE_SIZE of x86 and arm64, minus the
+// final zero. The kernel silently truncates a longer line.
 const maxBytes = 2047
 
-// argument is one boot argument as the kernel understands it, without quotes.
+// argument is one boot argument as the kernel parses it, without quotes.
 type argument struct {
 	name, value string
-	// valued is set where there is an equals sign.
+	// valued is set if there is an equals sign.
 	valued bool
 }
 
-// cmdline is the boot arguments: those of the kernel, and what follows a lone -- and is for init.
+// cmdline is a line of boot arguments: those of the kernel, and those after a lone --, which are for init.
 type cmdline struct {
 	kernel []argument
 	init   []argument
 }
 
-// parseCmdline reads boot arguments. A double quote keeps spaces together, around the whole argument or around its
-// value; there is no other quoting and no escape. GRUB puts quotes around a value with spaces, and not around one with
-// other blanks.
+// parseCmdline parses boot arguments. A double quote keeps spaces together, around the whole argument or around its
+// value; there is no other quoting and no escape. GRUB quotes a value with spaces, but not one with other blanks.
 func parseCmdline(text string) (cmdline, error) {
 	var c cmdline
 	toInit := false
@@ -70,7 +69,7 @@ func parseArgument(word string) (argument, error) {
 	return a, nil
 }
 
-// text is the argument without quotes.
+// text returns the argument without quotes.
 func (a argument) text() string {
 	if !a.valued {
 		return a.name
@@ -78,7 +77,7 @@ func (a argument) text() string {
 	return a.name + "=" + a.value
 }
 
-// String quotes the argument for the kernel.
+// String returns the argument as the kernel parses it, in quotes if needed.
 func (a argument) String() string {
 	if strings.Contains(a.value, " ") {
 		return a.name + `="` + a.value + `"`
@@ -86,8 +85,8 @@ func (a argument) String() string {
 	return a.text()
 }
 
-// is says whether the argument has this name, or name and value when the name comes with one. The kernel takes dashes
-// for underscores in names.
+// is reports whether the argument has this name, or this name and value if name contains "=". In names the kernel
+// treats dashes as underscores.
 func (a argument) is(name string) bool {
 	name, value, valued := strings.Cut(name, "=")
 	return strings.ReplaceAll(a.name, "-", "_") == strings.ReplaceAll(name, "-", "_") &&
@@ -108,18 +107,18 @@ func (c cmdline) String() string {
 	return strings.Join(words, " ")
 }
 
-// loaders are the arguments that boot loaders add themselves, and so would add again.
+// loaders are the arguments that boot loaders add, and so would add again.
 func loaders() []string { return []string{"BOOT_IMAGE", "initrd"} }
 
-// own is the command line without what a boot loader added.
+// own returns the command line without the arguments of boot loaders.
 func (c cmdline) own() cmdline {
 	return cmdline{kernel: slices.DeleteFunc(slices.Clone(c.kernel), func(a argument) bool {
 		return slices.ContainsFunc(loaders(), func(l string) bool { return a.name == l })
 	}), init: c.init}
 }
 
-// with is the command line as the spec wants it. What is added stands last, because the kernel lets the last of several
-// count.
+// with returns the command line changed according to the spec. Added arguments are last, because the kernel uses the
+// last of several.
 func (c cmdline) with(spec host.BootSpec) (cmdline, error) {
 	wanted := cmdline{init: c.init}
 	for _, a := range c.kernel {
@@ -144,7 +143,7 @@ func (c cmdline) with(spec host.BootSpec) (cmdline, error) {
 	return wanted, nil
 }
 
-// missing lists what the spec wants and this command line does not have, and what it was to be without.
+// missing returns the arguments of the spec that this command line lacks, and those that should have been removed.
 func (c cmdline) missing(spec host.BootSpec) (lacks, keeps []string) {
 	for _, word := range spec.Arguments {
 		added, err := parseCmdline(word)
@@ -163,7 +162,7 @@ func (c cmdline) missing(spec host.BootSpec) (lacks, keeps []string) {
 	return lacks, keeps
 }
 
-// value of the last argument of this name.
+// value returns the value of the last argument with this name.
 func (c cmdline) value(name string) (string, bool) {
 	for _, a := range slices.Backward(c.kernel) {
 		if a.name == name {

@@ -5,8 +5,8 @@ import (
 	"unicode/utf16"
 )
 
-// EFIText reads an EFI variable that holds text: four bytes of attributes, then UTF-16 in little endian with a
-// zero at its end, as in 06 00 00 00 67 00 72 00 75 00 62 00 00 00 for "grub".
+// EFIText parses an EFI variable that contains text: four bytes of attributes, then UTF-16 in little endian with a
+// final zero, like 06 00 00 00 67 00 72 00 75 00 62 00 00 00 for "grub".
 func EFIText(data []byte) string {
 	if len(data) < 4 {
 		return ""
@@ -23,7 +23,7 @@ func EFIText(data []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// parseEFINumber reads an EFI variable that holds a 64-bit number after its attributes.
+// parseEFINumber parses an EFI variable that contains a 64-bit number after its attributes.
 func parseEFINumber(data []byte) uint64 {
 	if len(data) < 12 {
 		return 0

@@ -17,10 +17,10 @@ const grubName = "grub"
 
 // grub is GRUB 2 with its configuration in a folder: /boot/grub, /boot/grub2, or on the EFI system partition.
 //
-// The one-time entry is a file of our own, custom.cfg, which every grub.cfg made by grub-mkconfig reads when it is
-// there (41_custom). grub.cfg itself and /etc/default/grub are never touched. The entry is chosen as grub-reboot does
-// it, by next_entry in the environment block; grub.cfg deletes that before it starts anything, so that a machine that
-// does not come back starts its own entry at the next power cycle.
+// The one-time entry is in a file that headroom creates, custom.cfg, which every grub.cfg made by grub-mkconfig reads
+// if it exists (41_custom). grub.cfg itself and /etc/default/grub are never changed. The entry is chosen like
+// grub-reboot does, by next_entry in the environment block. grub.cfg deletes next_entry before it starts anything, so
+// that a machine that does not come back starts its default entry at the next power cycle.
 type grub struct {
 	dir string
 	// prefix of the commands: "grub-", or "grub2-" in the Red Hat and SUSE families.
@@ -32,7 +32,7 @@ func (g grub) custom() string      { return path.Join(g.dir, "custom.cfg") }
 func (g grub) environment() string { return path.Join(g.dir, "grubenv") }
 
 var (
-	// What 00_header writes: next_entry is used, and deleted before anything is started.
+	// The output of 00_header: next_entry is used, and deleted before anything is started.
 	takesNext = regexp.MustCompile(
 		`(?m)^\s*set default="\$\{next_entry\}"\s*\n\s*set next_entry=\s*\n\s*save_env next_entry\s*$`)
 	takesFile  = regexp.MustCompile(`(?m)^\s*source\s+(\$\{config_directory\}|\$\{?prefix\}?)/custom\.cfg\s*$`)
@@ -75,7 +75,7 @@ func findGRUB(ctx context.Context, m machine, natural Record) (loader, error) {
 }
 
 // findGRUBFolder finds the configuration that GRUB reads. On the EFI system partition there is often a small one that
-// only leads to another; two real ones are too many, because one of them is left from an earlier time.
+// only leads to another. Two real ones are refused, because one of them is outdated.
 func findGRUBFolder(ctx context.Context, m machine) (grub, string, error) {
 	dirs := []string{"/boot/grub", "/boot/grub2"}
 	if vendors, err := fs.ReadDir(m.FS(), "boot/efi/EFI"); err == nil {
@@ -119,9 +119,9 @@ func findGRUBFolder(ctx context.Context, m machine) (grub, string, error) {
 	return grub{}, "", errors.New("neither grub-editenv nor grub2-editenv can be run")
 }
 
-// writable refuses an environment block that GRUB itself can't write, or next_entry would never be deleted: it writes
-// the blocks of the file in place, which it can't on a stack of devices (LVM, RAID, encryption) or where blocks have
-// checksums (btrfs, ZFS). The file systems that it writes are few, so these are named and not the others. Source: GRUB
+// writable refuses an environment block that GRUB can't write, because next_entry would never be deleted. GRUB writes
+// the blocks of the file in place. It can't do that on a stack of devices (LVM, RAID, encryption), nor if blocks have
+// checksums (btrfs, ZFS). It can write few file systems, so these are listed rather than the others. Source: GRUB
 // manual, "Environment block".
 func (g grub) writable(ctx context.Context, m machine) error {
 	list, err := m.output(ctx, g.prefix+"editenv", g.environment(), "list")
@@ -148,14 +148,14 @@ func (g grub) writable(ctx context.Context, m machine) error {
 	if err != nil {
 		return fmt.Errorf("can't tell whether GRUB can write %s: %w", g.environment(), err)
 	}
-	if !slices.Contains([]string{"ext2", "xfs", "fat"}, system) { // GRUB's ext2 is ext3 and ext4, too
+	if !slices.Contains([]string{"ext2", "xfs", "fat"}, system) { // GRUB's ext2 includes ext3 and ext4
 		return fmt.Errorf("%s is on %s, where GRUB is not known to delete the choice of an entry", g.environment(),
 			system)
 	}
 	return nil
 }
 
-// bootImage is the kernel's path as GRUB was told it.
+// bootImage returns the kernel's path as GRUB received it.
 func bootImage(natural Record) (string, error) {
 	c, err := parseCmdline(natural.Cmdline)
 	if err != nil {
@@ -168,7 +168,7 @@ func bootImage(natural Record) (string, error) {
 	return withoutDevice(image), nil
 }
 
-// entry finds the menu entry of a kernel, or of the one that the machine starts by itself.
+// entry finds the menu entry of a kernel, or the entry of the default kernel.
 func (g grub) entry(ctx context.Context, m machine, natural Record, kernel string) (grubEntry, error) {
 	if kernel == "" {
 		image, err := bootImage(natural)
@@ -184,7 +184,7 @@ func (g grub) entry(ctx context.Context, m machine, natural Record, kernel strin
 	cfg := text[g.config()]
 	for _, e := range grubEntries(cfg) {
 		if namesKernel(e.kernel, kernel) {
-			return e, nil // the first is the ordinary one; those for recovery come after it
+			return e, nil // the first is the normal entry; recovery entries follow it
 		}
 	}
 	if callsBLS.MatchString(cfg) {
@@ -223,7 +223,7 @@ func (g grub) plan(ctx context.Context, m machine, natural Record, wanted cmdlin
 }
 
 func (g grub) arm(ctx context.Context, m machine, r Record) error {
-	// GRUB would go on after an error in the file, with the machine's own entries, but a boot is dear.
+	// After an error in the file, GRUB would continue with the machine's other entries, but a boot takes long.
 	if out, err := m.Run(ctx, g.prefix+"script-check", g.custom()); err == nil && out.ExitCode == 1 {
 		return &lab.Error{What: "GRUB would not read what was written", Target: m.Name(), Output: string(out.Stderr)}
 	}
@@ -250,13 +250,13 @@ func (g grub) arm(ctx context.Context, m machine, r Record) error {
 
 func (grub) boot(m machine) []string { return reboot(m) }
 
-// nextEntry is the entry chosen for the next boot.
+// nextEntry returns the entry chosen for the next boot.
 func (m machine) nextEntry(ctx context.Context, environment string) (string, error) {
 	block, err := m.read(ctx, environment)
 	return parseEnvironment(block[environment])["next_entry"], err
 }
 
-// unsetNextEntry takes headroom's entry out of an environment block; another's is left alone.
+// unsetNextEntry removes headroom's entry from an environment block; another's entry is left unchanged.
 func (m machine) unsetNextEntry(ctx context.Context, environment string) error {
 	if next, err := m.nextEntry(ctx, environment); err != nil || next != onceID {
 		return err

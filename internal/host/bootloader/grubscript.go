@@ -8,7 +8,7 @@ import (
 
 // grubEntry is a menuentry of grub.cfg.
 type grubEntry struct {
-	// kernel as the linux command names it: /boot/vmlinuz-6.1.0-50-amd64, ($root)/vmlinuz.
+	// kernel is the path in the linux command: /boot/vmlinuz-6.1.0-50-amd64, ($root)/vmlinuz.
 	kernel string
 	// body are the lines between the braces.
 	body []string
@@ -18,8 +18,8 @@ type grubEntry struct {
 
 var linuxLine = regexp.MustCompile(`^(\s*)(linux|linux16|linuxefi)\s+(\S+)`)
 
-// grubEntries finds the menu entries that load a kernel, in submenus too. It reads what grub-mkconfig writes, where an
-// opening brace ends its line and the closing one stands alone; it is no shell.
+// grubEntries finds the menu entries that load a kernel, also in submenus. It parses only the format of grub-mkconfig,
+// where an opening brace ends its line and the closing brace is alone on its line; it is not a shell parser.
 //
 //	menuentry 'Debian GNU/Linux' --class debian --class gnu-linux $menuentry_id_option 'gnulinux-simple-1f2e' {
 //		search --no-floppy --fs-uuid --set=root 1f2e
@@ -56,14 +56,14 @@ func grubEntries(text string) []grubEntry {
 	return entries
 }
 
-// menuentry writes the entry again with other arguments. It may be chosen without a password: one that is asked for at
-// the console would stop the machine.
+// menuentry writes the entry again with other arguments. It needs no password: a prompt at the console would stop the
+// machine.
 func (e grubEntry) menuentry(id string, args []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "menuentry 'headroom: one boot with other arguments' --unrestricted --id %s {\n", grubQuote(id))
 	for i, line := range e.body {
 		if strings.TrimSpace(line) == "savedefault" {
-			continue // it would make the one-time entry the default
+			continue // would make the one-time entry the default
 		}
 		if i == e.linux {
 			m := linuxLine.FindStringSubmatch(line)
@@ -78,8 +78,8 @@ func (e grubEntry) menuentry(id string, args []string) string {
 	return b.String()
 }
 
-// fromLoaderEntry is the menu entry that GRUB's blscfg command makes of a loader entry. Unlike there, variables can't
-// be left in: an entry sees only those that were exported.
+// fromLoaderEntry returns the menu entry that GRUB's blscfg command makes of a loader entry. Variables must be replaced
+// here, unlike in blscfg, because an entry sees only exported variables.
 func fromLoaderEntry(e loaderEntry, variables map[string]string, video bool) grubEntry {
 	g := grubEntry{kernel: e.kernel()}
 	if video {
@@ -105,17 +105,18 @@ func fromLoaderEntry(e loaderEntry, variables map[string]string, video bool) gru
 	return g
 }
 
-// grubQuote quotes a word of a GRUB script, where single quotes keep everything, as in a POSIX shell.
+// grubQuote quotes a word of a GRUB script. Single quotes keep all characters, as in a POSIX shell.
 func grubQuote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
-// grubUnsafe are characters that GRUB puts a backslash before when it hands a word to the kernel, which does not take
-// it away again. Source: grub_create_loader_cmdline in GRUB's grub-core/lib/cmdline.c.
+// grubUnsafe are the characters that GRUB prefixes with a backslash when it passes a word to the kernel, which does not
+// remove the backslash. Source: grub_create_loader_cmdline in GRUB's grub-core/lib/cmdline.c.
 const grubUnsafe = `\'"`
 
-// grubWords are the arguments as words of GRUB's linux command. GRUB quotes one with spaces itself, as a whole.
+// grubWords returns the arguments as words of GRUB's linux command. GRUB itself quotes an argument with spaces, as a
+// whole.
 //
-// What the running kernel got from GRUB with a backslash before it was written without: base says how many of the
-// arguments come from there.
+// An argument that the running kernel received with a backslash was written without it. fromGRUB are the arguments that
+// came from GRUB.
 func grubWords(c cmdline, fromGRUB cmdline) ([]string, error) {
 	were := map[argument]bool{}
 	for _, a := range append(fromGRUB.kernel, fromGRUB.init...) {
@@ -170,8 +171,8 @@ func unescape(word string) string {
 	return b.String()
 }
 
-// grubVariables are those that grub.cfg sets and the environment block holds, as far as they are plain text. The block
-// counts.
+// grubVariables are the variables that grub.cfg and the environment block set to plain text. The block takes
+// precedence.
 //
 //	set tuned_initrd=""
 //	saved_entry=0f2e-6.8.5-301.fc40.x86_64
@@ -190,7 +191,8 @@ func grubVariables(cfg, environment string) map[string]string {
 	return variables
 }
 
-// parseEnvironment reads what grub-editenv lists, or the block itself: 1024 bytes with a heading, filled up with "#".
+// parseEnvironment parses the output of grub-editenv list, or the block itself: 1024 bytes with a heading, padded with
+// "#".
 //
 //	# GRUB Environment Block
 //	saved_entry=gnulinux-simple-1f2e

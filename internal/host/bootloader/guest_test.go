@@ -23,10 +23,11 @@ import (
 
 const grubModules = "/usr/lib/grub/i386-pc"
 
-// guestTimeout is for one boot under emulation on a machine with other things to do.
+// guestTimeout limits one boot under emulation on a busy machine.
 const guestTimeout = 10 * time.Minute
 
-// guestInit is what the guest's kernel starts. It needs no order of modules: it tries until each has what it needs.
+// guestInit is the first program of the guest. It needs no order of modules: it retries until each has its
+// dependencies.
 const guestInit = `#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev
@@ -36,7 +37,7 @@ mount -t ext4 /dev/vda1 /boot
 ` + guestAgent
 
 // grubGuest is a machine in QEMU whose firmware starts GRUB from a disk, with a Debian kernel and the grub.cfg of the
-// fixture, which Debian's grub-mkconfig made. Power is what its technician has: a reset without warning.
+// fixture, which Debian's grub-mkconfig made. powerCycle is a reset without warning, like a technician's.
 type grubGuest struct {
 	*serial
 	release string
@@ -67,7 +68,7 @@ func startGRUBGuest(t *testing.T) *grubGuest {
 	disk := grubDisk(t, dir, g.release, kernels[0], guestInitramfs(t, dir, root))
 	line, monitor, console := filepath.Join(dir, "line"), filepath.Join(dir, "monitor"), filepath.Join(dir, "console")
 	ctx, cancel := context.WithCancel(context.Background())
-	// With several CPUs, QEMU before 8.1 may hang; memory that is copied byte by byte takes it long.
+	// With several CPUs, QEMU before 8.1 can hang; it is slow at copying memory byte by byte.
 	qemu := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg", "-machine", "q35", "-cpu",
 		"max,erms=off,fsrm=off", "-smp", "1", "-m", "1G", "-display", "none",
 		"-nodefaults", "-vga", "std", "-serial", "file:"+console, "-serial", "unix:"+line+",server=on,wait=off",
@@ -103,7 +104,7 @@ func dial(t *testing.T, socket string) net.Conn {
 	return nil
 }
 
-// await waits until the guest says a word by itself.
+// await waits until the guest prints a word.
 func (g *grubGuest) await(t *testing.T, word string) {
 	t.Helper()
 	late := time.After(guestTimeout)
@@ -140,14 +141,14 @@ func guestInitramfs(t *testing.T, dir, root string) string {
 		}
 		run(t, "cp", "-L", from, to)
 	}
-	// dd must be able to refuse to replace a file, which busybox's can't.
+	// dd must be able to refuse to replace a file; busybox's can't.
 	for _, program := range []string{"busybox", "dd", "grub-editenv", "grub-probe", "grub-script-check", "kexec"} {
 		file, err := exec.LookPath(program)
 		if err != nil {
 			t.Fatal(err)
 		}
 		install(file, "/bin/"+program)
-		out, _ := exec.Command("ldd", file).Output() // it fails for a static one
+		out, _ := exec.Command("ldd", file).Output() // it fails for a static program
 		for field := range strings.FieldsSeq(string(out)) {
 			if strings.HasPrefix(field, "/") {
 				install(field, field)
@@ -183,8 +184,8 @@ func guestInitramfs(t *testing.T, dir, root string) string {
 	return packed
 }
 
-// grubDisk makes a disk that firmware can start: GRUB in its first sectors, as grub-install puts it there, and one file
-// system that is /boot. No device is needed for it.
+// grubDisk makes a disk that firmware can boot: GRUB in its first sectors, where grub-install puts it, and one file
+// system that is /boot. It needs no block device.
 func grubDisk(t *testing.T, dir, release, kernel, initrd string) string {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/debian-12.txtar")
@@ -214,7 +215,7 @@ func grubDisk(t *testing.T, dir, release, kernel, initrd string) string {
 	}
 	run(t, "truncate", "-s", "200M", disk)
 	run(t, "sh", "-c", `echo "start=2048,type=83,bootable" | sfdisk -q --no-reread --no-tell-kernel "$1"`, "sh", disk)
-	// GRUB 2.06 does not know these two features, and later mke2fs turns them on.
+	// GRUB 2.06 does not know these two features, which later versions of mke2fs enable.
 	run(t, "mke2fs", "-q", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-E", "offset=1048576",
 		"-d", boot, disk, "199M")
 	run(t, "grub-mkimage", "-O", "i386-pc", "-o", core, "-p", "(hd0,msdos1)/grub", "biosdisk", "part_msdos", "ext2")
@@ -224,7 +225,7 @@ func grubDisk(t *testing.T, dir, release, kernel, initrd string) string {
 	return disk
 }
 
-// mustRead is a file of the guest.
+// mustRead reads a file of the guest.
 func (g *grubGuest) mustRead(t *testing.T, name string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), guestTimeout)
@@ -236,7 +237,7 @@ func (g *grubGuest) mustRead(t *testing.T, name string) string {
 	return strings.TrimSpace(text[name])
 }
 
-// clean proves that nothing of headroom's is on the guest's disk.
+// clean fails the test if files of headroom are on the guest's disk.
 func (g *grubGuest) clean(t *testing.T, when string) {
 	t.Helper()
 	if (machine{g}).exists("/boot/grub/custom.cfg") {
@@ -248,7 +249,7 @@ func (g *grubGuest) clean(t *testing.T, when string) {
 }
 
 // TestGuestReturnsToItsOwnArguments boots a machine once with other arguments through a real GRUB, then with arguments
-// that it hangs with, and cycles its power; then through kexec.
+// that make it hang, and power cycles it; then through kexec.
 func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	g := startGRUBGuest(t)
 	own := g.mustRead(t, cmdlinePath)
@@ -280,7 +281,7 @@ func TestGuestReturnsToItsOwnArguments(t *testing.T) {
 	}
 	g.clean(t, "after a boot")
 
-	// A machine that hangs is given up by its user, or by the limit; here, as soon as it says that it hangs.
+	// A machine that hangs is given up by its user, or at the limit; here, as soon as it reports that it hangs.
 	futile, giveUp := context.WithCancel(t.Context())
 	go func() {
 		<-g.hangs

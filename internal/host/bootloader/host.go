@@ -1,6 +1,6 @@
-// Package bootloader starts real machines again with other boot arguments, once: a one-time entry of GRUB or
-// systemd-boot, or kexec. A host that does not come back starts with its own arguments at the next power cycle, and
-// what is put on its disks meanwhile is recorded before and taken away after.
+// Package bootloader reboots real machines once with other boot arguments, by a one-time entry of GRUB or systemd-boot,
+// or by kexec. A host that does not come back boots with its default arguments at the next power cycle. Changes to its
+// disks are recorded beforehand and undone afterwards.
 package bootloader
 
 import (
@@ -16,26 +16,26 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Options say how a host is booted.
+// Options configure how a host is booted.
 type Options struct {
-	// Method is one of Methods; empty for the safest that is possible.
+	// Method is one of Methods; empty for the safest one that is possible.
 	Method string
-	// Limit is how long a boot may take; ten minutes if zero.
+	// Limit is how long a boot can take; ten minutes if zero.
 	Limit time.Duration
-	// Pause between two looks at whether the machine is back; two seconds if zero.
+	// Pause between two checks for whether the machine is back; two seconds if zero.
 	Pause time.Duration
-	// Before is called with what is about to be put on the host, before each boot with other arguments; it returns when
-	// that is safely kept. After is called when the host runs as it starts by itself again, and the record is no longer
-	// needed.
+	// Before is called before each boot with other arguments, with the record of the changes to the host; it returns
+	// when the record is safely stored. After is called when the host has returned to its default boot, and the record
+	// is no longer needed.
 	Before, After func(Record) error
-	// Waiting is called every now and then while a machine is waited for, with what is left of the limit; nil for
-	// nobody.
+	// Waiting is called from time to time while the machine boots, with the time that is left of the limit; it may be
+	// nil.
 	Waiting func(left time.Duration)
-	// Resume is the record of an experiment that was cut off, when it is gone on with.
+	// Resume is the record of an interrupted experiment that is being resumed.
 	Resume *Record
 }
 
-// keep hands a record to who keeps it.
+// keep passes a record to Before.
 func (o Options) keep(r Record) error {
 	if o.Before == nil {
 		return nil
@@ -53,18 +53,19 @@ func (o Options) complete() Options {
 	return o
 }
 
-// Host is a target that can be booted with other arguments. It is the target itself for everything else.
+// Host is a target that can be booted with other arguments. For all other operations it is the target.
 type Host struct {
 	host.Target
 	options     Options
 	defaultBoot Record
 	loader      loader
-	// leftover is what the last boot with other arguments may have left on the host; nil before the first.
+	// leftover is the record of the last boot with other arguments, which may have left files on the host; nil before
+	// the first.
 	leftover *Record
 }
 
-// Find finds out how a target can be booted, and changes nothing. It returns the target with the power to boot, and the
-// name of the way.
+// Find determines how a target can be booted, and changes nothing. It returns the target as a Booter, and the name of
+// the method.
 func Find(ctx context.Context, t host.Target, o Options) (host.Booter, string, error) {
 	if n, ok := t.(*Talos); ok {
 		n, err := NewTalos(ctx, n.node, o)
@@ -80,8 +81,8 @@ func Find(ctx context.Context, t host.Target, o Options) (host.Booter, string, e
 	return h, h.Method(), nil
 }
 
-// New finds out how a target can be booted, and changes nothing. Refused is this machine, on which headroom itself
-// would not survive, and a machine for which no way is safe.
+// New determines how a target can be booted, and changes nothing. It refuses this machine, on which headroom would not
+// survive, and a machine without a safe method.
 func New(ctx context.Context, t host.Target, o Options) (*Host, error) {
 	o = o.complete()
 	m := machine{t}
@@ -89,7 +90,7 @@ func New(ctx context.Context, t host.Target, o Options) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The boot's ID is one a kernel, so this sees through ssh://localhost and containers, too.
+	// The boot ID is unique to a kernel, so this also recognises ssh://localhost and containers.
 	if here, err := os.ReadFile(host.BootIDFile); err != nil ||
 		strings.TrimSpace(string(here)) == strings.TrimSpace(now[host.BootIDFile]) {
 		return nil, &lab.Error{Kind: lab.Refused,
@@ -126,7 +127,7 @@ func New(ctx context.Context, t host.Target, o Options) (*Host, error) {
 	return h, nil
 }
 
-// bare is the record of a host with nothing of headroom's on it.
+// bare returns the record of a host without any changes by headroom.
 func (r Record) bare() Record {
 	return Record{Target: r.Target, Method: r.Method, Cmdline: r.Cmdline, Release: r.Release, Entry: r.Entry}
 }
@@ -134,8 +135,8 @@ func (r Record) bare() Record {
 // Method is how the host is booted, one of Methods.
 func (h *Host) Method() string { return h.defaultBoot.Method }
 
-// Boot starts the host again as the spec says, and returns when commands can be run on it. The zero spec starts it as
-// it starts by itself, and proves that it did.
+// Boot reboots the host as specified, and returns when it can run commands. The zero spec boots the default, and
+// verifies that.
 func (h *Host) Boot(ctx context.Context, spec host.BootSpec) error {
 	m := machine{h.Target}
 	if len(spec.Machine) > 0 {
@@ -175,7 +176,7 @@ func (h *Host) Boot(ctx context.Context, spec host.BootSpec) error {
 	return checkBooted(h.Name(), spec, version, now[cmdlinePath], strings.TrimSpace(now[releasePath]))
 }
 
-// start puts the record's files in place, boots, and clears away when the host is back.
+// start writes the record's files, reboots, and removes the files when the host is back.
 func (h *Host) start(ctx context.Context, m machine, record Record) error {
 	prepare := func() error {
 		for _, f := range record.Files {
@@ -189,11 +190,11 @@ func (h *Host) start(ctx context.Context, m machine, record Record) error {
 	if err == nil {
 		err = h.restart(ctx, m, h.loader.boot(m))
 	}
-	// Also when the user has had enough: what was put there is taken away if the host can be reached at all.
+	// This runs even if ctx was cancelled: the files are removed if the host can be reached at all.
 	clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if errors.Is(err, errGone) {
-		return err // there is nobody to clear up with; the record is what it takes
+		return err // the host can't be reached; the record has what is needed to undo the changes
 	}
 	if err == nil && record.Environment != "" {
 		next, unread := m.nextEntry(clean, record.Environment)
@@ -208,8 +209,8 @@ func (h *Host) start(ctx context.Context, m machine, record Record) error {
 	return errors.Join(err, undone)
 }
 
-// restart runs a command on the host that starts it again. That it is still there after a minute says nothing: it may
-// have been cut off.
+// restart runs a command on the host that reboots it. If the command has not returned after a minute, the connection
+// may just be lost.
 func (h *Host) restart(ctx context.Context, m machine, argv []string) error {
 	return h.options.restart(ctx, m, argv, func(ctx context.Context) (host.Output, error) {
 		asking, stop := context.WithTimeout(ctx, time.Minute)
@@ -218,8 +219,8 @@ func (h *Host) restart(ctx context.Context, m machine, argv []string) error {
 	})
 }
 
-// bootDefault starts the host without anything of headroom's on it. After a boot that was given up it may still be on
-// its way, and what was put there for that boot in its place.
+// bootDefault reboots the host without any changes by headroom. After a failed boot the host may still be shutting down
+// or booting, and files for that boot may still exist.
 func (h *Host) bootDefault(ctx context.Context, m machine) error {
 	if err := h.options.reachable(ctx, m); err != nil {
 		return err
@@ -243,7 +244,7 @@ func (h *Host) bootDefault(ctx context.Context, m machine) error {
 	return err
 }
 
-// ended proves that a machine runs as it starts by itself, and says so to who keeps the record.
+// ended verifies that a machine runs its default boot, and then calls After.
 func (o Options) ended(natural Record, cmdline, release string) error {
 	if !sameBoot(natural, cmdline, release) {
 		return &lab.Error{What: "the host started by itself, but not as before", Target: natural.Target,
@@ -258,8 +259,8 @@ func (o Options) ended(natural Record, cmdline, release string) error {
 	return nil
 }
 
-// checkBooted proves that a host runs as it was asked to, with the version that was asked for unless nobody can know
-// it.
+// checkBooted verifies that a host was booted with the arguments of the spec, and with this kernel version unless the
+// version is empty.
 func checkBooted(name string, spec host.BootSpec, version, text, release string) error {
 	now, err := parseCmdline(text)
 	if err != nil {
@@ -285,9 +286,9 @@ func checkBooted(name string, spec host.BootSpec, version, text, release string)
 				"nothing is left on its disks"}}
 }
 
-// JobsBelow, ClearJob, Receive and Close are the target's, where it has them.
+// JobsBelow, ClearJob, Receive and Close call the target, if it implements them.
 
-// JobsBelow lists the jobs that a crashed headroom has left.
+// JobsBelow lists the jobs left by a crashed headroom.
 func (h *Host) JobsBelow(ctx context.Context, prefix string) ([]string, error) {
 	if l, ok := h.Target.(host.Leftovers); ok {
 		return l.JobsBelow(ctx, prefix)
@@ -303,7 +304,7 @@ func (h *Host) ClearJob(ctx context.Context, id string) error {
 	return nil
 }
 
-// Receive writes a file for a name below a folder of the target's own.
+// Receive writes a file into a private folder on the target.
 func (h *Host) Receive(ctx context.Context, name string, data []byte, mode fs.FileMode) (string, error) {
 	if r, ok := h.Target.(host.Receiver); ok {
 		return r.Receive(ctx, name, data, mode)
@@ -311,7 +312,7 @@ func (h *Host) Receive(ctx context.Context, name string, data []byte, mode fs.Fi
 	return "", &lab.Error{Kind: lab.Refused, What: "no file can be copied there", Target: h.Name()}
 }
 
-// Close gives back what the target holds.
+// Close releases the resources of the target.
 func (h *Host) Close() error {
 	if c, ok := h.Target.(host.Closer); ok {
 		return c.Close()

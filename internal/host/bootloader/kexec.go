@@ -17,8 +17,8 @@ const (
 	lockdown      = "/sys/kernel/security/lockdown"
 )
 
-// kexec has the running kernel start the next one. Nothing is written to a disk, so any reset starts the machine's own
-// kernel; but firmware has no part in it, and devices are found as the last kernel left them.
+// kexec makes the running kernel start the next one. Nothing is written to a disk, so any reset starts the default
+// kernel. But firmware is not involved, and the new kernel finds devices in the state that the previous one left.
 type kexec struct{}
 
 func findKexec(ctx context.Context, m machine, _ Record) (loader, error) {
@@ -33,7 +33,7 @@ func findKexec(ctx context.Context, m machine, _ Record) (loader, error) {
 		return nil, errors.New("kernel.kexec_load_disabled forbids it until the next boot")
 	case text(kexecLoaded) != "0":
 		return nil, errors.New("another kernel is loaded for kexec already (kexec --unload takes it away)")
-	// none [integrity] confidentiality: the word in brackets counts.
+	// none [integrity] confidentiality: the word in brackets is the current mode.
 	case files[lockdown].Err == nil && !strings.Contains(text(lockdown), "[none]"):
 		return nil, fmt.Errorf("the kernel is locked down (%s), as with Secure Boot, and starts signed kernels only",
 			text(lockdown))
@@ -48,7 +48,7 @@ func findKexec(ctx context.Context, m machine, _ Record) (loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nobody unmounts them on the way.
+	// Nothing unmounts them before kexec.
 	for line := range strings.Lines(mounts["/proc/mounts"]) {
 		f := strings.Fields(line)
 		if len(f) > 3 && strings.HasPrefix(f[0], "/dev/") && strings.HasPrefix(f[3]+",", "rw,") {
@@ -94,7 +94,7 @@ func (kexec) boot(m machine) []string {
 	return []string{"kexec", "--exec"}
 }
 
-// unloadKernel takes away a kernel that was loaded and not started.
+// unloadKernel unloads a kernel that was loaded and not started.
 func (m machine) unloadKernel(ctx context.Context) error {
 	files, err := m.ReadFiles(ctx, kexecLoaded)
 	if err != nil || strings.TrimSpace(string(files[kexecLoaded].Data)) != "1" {

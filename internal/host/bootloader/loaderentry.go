@@ -9,13 +9,13 @@ import (
 
 // loaderEntry is a file of loader/entries, which systemd-boot and the GRUB of the Red Hat family read.
 type loaderEntry struct {
-	// id is the file's name without counters of tries: "0f2e-6.8.5.conf".
+	// id is the file's name without boot counters: "0f2e-6.8.5.conf".
 	id string
-	// lines are keys and values in their order; a key may come several times.
+	// lines are keys and values in their order; a key can occur several times.
 	lines [][2]string
 }
 
-// parseLoaderEntry reads a Boot Loader Specification entry of type 1.
+// parseLoaderEntry parses a Boot Loader Specification entry of type 1.
 //
 //	title      Debian GNU/Linux 12 (bookworm)
 //	linux      /1b5c…/6.1.0-50-amd64/linux
@@ -38,8 +38,7 @@ func parseLoaderEntry(name, text string) loaderEntry {
 	return e
 }
 
-// entryID takes the counters of a boot that is being assessed from a name: debian-6.1+2-1.conf is the entry
-// debian-6.1.conf.
+// entryID removes the boot counters from a file name: debian-6.1+2-1.conf is the entry debian-6.1.conf.
 func entryID(name string) string {
 	stem, ok := strings.CutSuffix(name, ".conf")
 	if !ok {
@@ -62,7 +61,7 @@ func (e loaderEntry) values(key string) []string {
 	return values
 }
 
-// kernel is the path of the entry's kernel, on its own file system; empty for one that starts something else.
+// kernel returns the path of the entry's kernel on its file system; empty if the entry starts something else.
 func (e loaderEntry) kernel() string {
 	if paths := e.values("linux"); len(paths) > 0 {
 		return paths[0]
@@ -70,12 +69,13 @@ func (e loaderEntry) kernel() string {
 	return ""
 }
 
-// boots says whether the entry is for a kernel that goes by this name: its path there, or its version.
+// boots reports whether the entry is for this kernel, given by its path there or by its version.
 func (e loaderEntry) boots(kernel string) bool {
 	return namesKernel(e.kernel(), kernel) || slices.Contains(e.values("version"), kernel)
 }
 
-// namesKernel says whether a path to a kernel is meant by a path or by an installed version: "6.1.0-50-amd64".
+// namesKernel reports whether p is the path of a kernel that is given by a path or an installed version:
+// "6.1.0-50-amd64".
 func namesKernel(p, kernel string) bool {
 	if p == "" || kernel == "" {
 		return false
@@ -87,7 +87,7 @@ func namesKernel(p, kernel string) bool {
 		base == "linux" && path.Base(dir) == kernel || path.Join("/boot", p) == kernel
 }
 
-// versionOf is the version of a kernel that is named by it or by a path; empty where the path does not say it.
+// versionOf returns the version of a kernel that is given by version or by path; empty if the path does not contain it.
 func versionOf(kernel string) string {
 	if !strings.Contains(kernel, "/") {
 		return kernel
@@ -98,7 +98,7 @@ func versionOf(kernel string) string {
 	return ""
 }
 
-// withoutDevice takes GRUB's device from a path: (hd0,gpt2)/vmlinuz, ($root)/vmlinuz.
+// withoutDevice removes GRUB's device from a path: (hd0,gpt2)/vmlinuz, ($root)/vmlinuz.
 func withoutDevice(p string) string {
 	if _, rest, ok := strings.Cut(p, ")"); ok && p[0] == '(' {
 		return rest
@@ -127,5 +127,5 @@ func loaderEntries(fsys fs.FS, dir string) ([]loaderEntry, error) {
 	return entries, nil
 }
 
-// inside makes a path one of an fs.FS.
+// inside converts an absolute path to a path in an fs.FS.
 func inside(p string) string { return strings.TrimPrefix(path.Clean(p), "/") }

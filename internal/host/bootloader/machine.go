@@ -10,14 +10,14 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// What says which boot this is, how it was started, and what runs the machine.
+// Files with the boot arguments, the kernel release, and whether systemd runs the machine.
 const (
 	cmdlinePath = "/proc/cmdline"
 	releasePath = "/proc/sys/kernel/osrelease"
 	systemdPath = "/run/systemd/system"
 )
 
-// machine is a target with the few things that booting needs of it.
+// machine is a target with the operations that booting needs.
 type machine struct{ host.Target }
 
 // run runs a command that must succeed.
@@ -26,7 +26,7 @@ func (m machine) run(ctx context.Context, argv ...string) error {
 	return err
 }
 
-// output is what a command prints that must succeed, without the space around it.
+// output runs a command that must succeed, and returns its output without surrounding space.
 func (m machine) output(ctx context.Context, argv ...string) (string, error) {
 	out, err := m.Run(ctx, argv...)
 	if err == nil && out.ExitCode != 0 {
@@ -36,7 +36,7 @@ func (m machine) output(ctx context.Context, argv ...string) (string, error) {
 	return strings.TrimSpace(string(out.Stdout)), err
 }
 
-// read reads files that must be there.
+// read reads files that must exist.
 func (m machine) read(ctx context.Context, paths ...string) (map[string]string, error) {
 	files, err := m.ReadFiles(ctx, paths...)
 	if err != nil {
@@ -52,16 +52,17 @@ func (m machine) read(ctx context.Context, paths ...string) (map[string]string, 
 	return text, nil
 }
 
-// exists says whether there is a file. One that can't be looked at counts as there: nothing is ever put in its place.
+// exists reports whether a file exists. If that can't be determined, it returns true: an existing file must never be
+// overwritten.
 func (m machine) exists(p string) bool {
 	_, err := fs.Stat(m.FS(), inside(p))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// systemd says whether systemd runs the machine, as sd_booted does.
+// systemd reports whether systemd runs the machine, like sd_booted.
 func (m machine) systemd() bool { return m.exists(systemdPath) }
 
-// first is the first of these files that is there.
+// first returns the first of these files that exists.
 func (m machine) first(paths ...string) (string, bool) {
 	for _, p := range paths {
 		if m.exists(p) {
@@ -71,8 +72,8 @@ func (m machine) first(paths ...string) (string, bool) {
 	return "", false
 }
 
-// installed finds an installed kernel and its initial ramdisk by path or version. Most systems name them in one of
-// these ways: Debian and Ubuntu; Fedora, RHEL and SUSE; Arch Linux with mkinitcpio or dracut; Alpine.
+// installed finds an installed kernel and its initial ramdisk by path or version. It knows the names used by most
+// systems: Debian and Ubuntu; Fedora, RHEL and SUSE; Arch Linux with mkinitcpio or dracut; Alpine.
 func (m machine) installed(kernel string) (image, initrd string, err error) {
 	version := versionOf(kernel)
 	image, ok := kernel, version != "" && m.exists(kernel)
@@ -92,7 +93,7 @@ func (m machine) installed(kernel string) (image, initrd string, err error) {
 	return image, initrd, nil
 }
 
-// efiVariable is the text of a variable of the boot loader's, empty when there is none. Source: The Boot Loader
+// efiVariable returns the text of a variable of the boot loader, empty if there is none. Source: The Boot Loader
 // Interface of systemd; the last part of a variable's name is the vendor's GUID.
 func (m machine) efiVariable(ctx context.Context, name string) (string, error) {
 	p := "/sys/firmware/efi/efivars/" + name + "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"

@@ -9,31 +9,31 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// bootMethod is how a machine is started once with other arguments.
+// bootMethod is a way to boot a machine once with other arguments.
 type bootMethod struct {
 	name string
-	// find looks whether a machine can be booted so, and changes nothing; the error says why it can't.
+	// find checks whether a machine can be booted by this method, and changes nothing; the error explains why it can't.
 	find func(ctx context.Context, m machine, natural Record) (loader, error)
 }
 
-// loader is a way that was found on a machine.
+// loader is a boot method that is available on a machine.
 type loader interface {
-	// plan says what is to be put on the machine for this boot: the record with it.
+	// plan returns the record of the changes to the machine for this boot.
 	plan(ctx context.Context, m machine, natural Record, wanted cmdline, kernel string) (Record, error)
-	// arm makes the entry the next one, when its files are written.
+	// arm selects the entry for the next boot, after its files were written.
 	arm(ctx context.Context, m machine, r Record) error
-	// boot is the command that starts the machine again.
+	// boot returns the command that reboots the machine.
 	boot(m machine) []string
 }
 
-// bootMethods are all, the safest first. The first two leave firmware and boot loader their parts, so that a boot
-// differs from an ordinary one in nothing but its arguments; a kernel that is started by kexec finds devices as the
-// last one left them.
+// bootMethods are all methods, the safest first. The first two use firmware and boot loader as usual, so that a boot
+// differs from a normal one only in its arguments; a kernel that is started by kexec finds devices in the state that
+// the previous one left.
 func bootMethods() []bootMethod {
 	return []bootMethod{{grubName, findGRUB}, {systemdBootName, findSystemdBoot}, {kexecName, findKexec}}
 }
 
-// Methods are the names of all ways, the safest first.
+// Methods returns the names of all methods, the safest first.
 func Methods() []string {
 	var names []string
 	for _, w := range bootMethods() {
@@ -42,7 +42,7 @@ func Methods() []string {
 	return names
 }
 
-// choose finds the way that was asked for, or the first that is possible.
+// choose returns the requested method, or the first that is possible.
 func choose(ctx context.Context, m machine, natural Record, asked string) (string, loader, error) {
 	if asked != "" && !slices.Contains(Methods(), asked) {
 		return "", nil, &lab.Error{Kind: lab.Usage, What: "there is no boot method called " + asked,
@@ -66,7 +66,7 @@ func choose(ctx context.Context, m machine, natural Record, asked string) (strin
 	return "", nil, refused
 }
 
-// reboot is the command that starts a machine again through its firmware.
+// reboot returns the command that reboots a machine through its firmware.
 func reboot(m machine) []string {
 	if m.systemd() {
 		return []string{"systemctl", "reboot"}
@@ -74,7 +74,7 @@ func reboot(m machine) []string {
 	return []string{"reboot"}
 }
 
-// isEmpty says whether a spec asks for nothing.
+// isEmpty reports whether a spec changes nothing.
 func isEmpty(spec host.BootSpec) bool {
 	return len(spec.Arguments) == 0 && len(spec.Without) == 0 && spec.Kernel == "" && len(spec.Machine) == 0
 }

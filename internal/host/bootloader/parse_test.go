@@ -62,7 +62,7 @@ func TestWhatASpecMakesOfACommandLine(t *testing.T) {
 	}
 }
 
-// What GRUB puts a backslash before was written without, and is written so again.
+// Arguments in which GRUB inserts backslashes were written without them, and are written so again.
 func TestGRUBEscapesOnce(t *testing.T) {
 	was, err := parseCmdline(`BOOT_IMAGE=/vmlinuz systemd.unit=dev-by\\x2duuid.device it=isn\'t a=b\c`)
 	if err != nil {
@@ -129,7 +129,8 @@ func TestGRUBEntries(t *testing.T) {
 	}
 }
 
-// An entry of the Red Hat family becomes one that stands for itself: variables that only blscfg sees are resolved.
+// A menu entry made from a loader entry of the Red Hat family is complete: variables that only blscfg sees are
+// resolved.
 func TestGRUBEntryOfALoaderEntry(t *testing.T) {
 	e := parseLoaderEntry("x.conf", "title X\nlinux /vmlinuz-6.8.5\ninitrd /initramfs-6.8.5.img $tuned_initrd "+
 		"$other\noptions $kernelopts\n")
@@ -168,7 +169,7 @@ options root=/dev/sda1 ro dyndbg="module a +p"
 	}
 }
 
-// fixtures are the texts of all hosts whose names end so.
+// fixtures adds to the fuzz corpus the files of all hosts whose names end in suffix.
 func fixtures(f *testing.F, suffix string) {
 	f.Helper()
 	archives, err := filepath.Glob("testdata/*.txtar")
@@ -193,7 +194,7 @@ func fixtures(f *testing.F, suffix string) {
 	}
 }
 
-// What is read is written so that it is read again as the same, by the kernel from every loader.
+// A parsed line is written so that it parses to the same, by the kernel from every loader.
 func FuzzCommandLine(f *testing.F) {
 	fixtures(f, "proc/cmdline")
 	f.Add(`a="b c" -- "d=e f"`)

@@ -11,53 +11,54 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// onceID names the one-time entry, wherever there is one.
+// onceID is the name of the one-time entry in every boot loader.
 const onceID = "headroom-once"
 
-// Record is all that it takes to put a host back: what is about to be written to its disks, and how it was running
-// before. It is the same from the first boot with other arguments to the one that ends them, but for what is written.
+// Record has everything that is needed to restore a host: the changes to its disks, recorded before they are made, and
+// how it was booted before. From the first boot with other arguments to the one that ends them, only the changes
+// differ.
 type Record struct {
-	// Target as the user calls it, and the way in which it is booted: "grub", "systemd-boot", "kexec", "talos".
+	// Target as the user names it, and the boot method: "grub", "systemd-boot", "kexec", "talos".
 	Target string `json:"target"`
 	Method string `json:"way"`
-	// Cmdline and Release are those of the kernel that the host starts by itself (/proc/cmdline, uname -r).
+	// Cmdline and Release are from the default kernel (/proc/cmdline, uname -r).
 	Cmdline string `json:"cmdline"`
 	Release string `json:"release"`
-	// Entry is the loader's own entry for that kernel, where it says so.
+	// Entry is the loader's name for the entry of that kernel, if known.
 	Entry string `json:"entry,omitempty"`
-	// Files that were not there before.
+	// Files that did not exist before.
 	Files []NewFile `json:"files,omitempty"`
-	// Environment is the block of GRUB's in which next_entry, unset before, is set to headroom's entry.
+	// Environment is GRUB's environment block in which next_entry, unset before, is set to headroom's entry.
 	Environment string `json:"environment,omitempty"`
-	// OneShot is the entry in the EFI variable LoaderEntryOneShot, which was not there before.
+	// OneShot is the entry in the EFI variable LoaderEntryOneShot, which did not exist before.
 	OneShot string `json:"one_shot,omitempty"`
-	// Kernel and Arguments are loaded into memory, to be started by kexec.
+	// Kernel and Arguments are loaded into memory, for kexec to start.
 	Kernel    string `json:"kernel,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
-	// Config is the whole machine configuration of a Talos node, with its secrets, and Installer the image that it runs
-	// from.
+	// Config is the whole machine configuration of a Talos node, with its secrets, and Installer the image that it was
+	// installed from.
 	Config    string `json:"config,omitempty"`
 	Installer string `json:"installer,omitempty"`
-	// Image is what the node installs: from then on it starts so, until Installer is installed again.
+	// Image is installed on the node: from then on the node boots it, until Installer is installed again.
 	Image string `json:"image,omitempty"`
 }
 
-// NewFile is a file that headroom makes; nothing is ever replaced.
+// NewFile is a file that headroom creates; no file is ever replaced.
 type NewFile struct {
 	Path string `json:"path"`
 	Text string `json:"text"`
 }
 
-// Undo takes from a host's disks what a record says was put there, whatever of it is there, in the opposite order:
-// first the choice of the entry, then the entry. It goes on after an error and reports all of them.
+// Undo removes from a host's disks those changes of a record that were made, in reverse order: first the
+// choice of the entry, then the entry. It continues after an error and returns all errors.
 //
-// The host goes on running as it is. Running says whether it still has boot arguments or a kernel that are not its own;
-// then starting it again ends that, by Host.Boot with the zero spec or by hand. A Talos node that was told to install
-// something always needs that Boot: how it runs now does not say how it starts next.
+// The host is not rebooted. Running reports whether it still runs with boot arguments or a kernel other than its
+// default. Then a reboot ends that, by Host.Boot with the zero spec or by hand. A Talos node on which an image was
+// installed always needs that Boot: how it runs now does not show how it will boot next.
 func Undo(ctx context.Context, t host.Target, r Record) (running bool, err error) {
 	m := machine{t}
 	var errs []error
-	if l, ok := t.(host.Leftovers); ok { // one that still writes, of a headroom that was killed
+	if l, ok := t.(host.Leftovers); ok { // a job of a killed headroom may still be writing
 		errs = append(errs, l.ClearJob(ctx, onceID))
 	}
 	if n, ok := t.(*Talos); ok && r.Config != "" {
@@ -82,8 +83,8 @@ func Undo(ctx context.Context, t host.Target, r Record) (running bool, err error
 	return r.Image != "" || !sameBoot(r, now[cmdlinePath], now[releasePath]), errors.Join(errs...)
 }
 
-// sameBoot says whether a machine runs as the record says that it starts by itself. What loaders add is left out:
-// kexec adds nothing, and GRUB's name of a disk may change.
+// sameBoot reports whether a machine runs its default boot, according to the record. Arguments added by loaders are
+// ignored: kexec adds none, and GRUB's name of a disk can change.
 func sameBoot(r Record, text, release string) bool {
 	was, err := parseCmdline(r.Cmdline)
 	now, err2 := parseCmdline(text)
@@ -91,8 +92,8 @@ func sameBoot(r Record, text, release string) bool {
 		strings.TrimSpace(release)
 }
 
-// removeNew deletes a file of a record. One that holds anything else than what was recorded, or a beginning of it, is
-// somebody else's.
+// removeNew deletes a file of a record. A file whose content is neither the recorded content nor a prefix of it belongs
+// to another program.
 func (m machine) removeNew(ctx context.Context, f NewFile) error {
 	files, err := m.ReadFiles(ctx, f.Path)
 	if err != nil {
@@ -116,7 +117,7 @@ func (m machine) removeNew(ctx context.Context, f NewFile) error {
 	return m.run(ctx, "sync")
 }
 
-// canWriteNew refuses the dd of BusyBox, which would replace a file.
+// canWriteNew refuses the dd of BusyBox, which would replace an existing file.
 func (m machine) canWriteNew(ctx context.Context) error {
 	out, err := m.Run(ctx, "dd", "--help")
 	if err == nil && strings.Contains(string(out.Stdout)+string(out.Stderr), "BusyBox") {
@@ -125,12 +126,12 @@ func (m machine) canWriteNew(ctx context.Context) error {
 	return err
 }
 
-// writeNew makes a file of a record, on the disk before it returns. dd is what can refuse to replace a file and wait
-// for the disk, and takes its text from standard input, so that no shell is needed.
+// writeNew writes a file of a record, and flushes it to disk before it returns. dd can refuse to replace a file and can
+// flush, and reads from standard input, so that no shell is needed.
 func (m machine) writeNew(ctx context.Context, f NewFile) error {
 	argv := []string{"dd", "of=" + f.Path, "conv=excl,fsync", "status=none"}
 	if l, ok := m.Target.(host.Leftovers); ok {
-		if err := l.ClearJob(ctx, onceID); err != nil { // of a headroom that crashed just here
+		if err := l.ClearJob(ctx, onceID); err != nil { // from a headroom that crashed at this point
 			return err
 		}
 	}
@@ -150,5 +151,5 @@ func (m machine) writeNew(ctx context.Context, f NewFile) error {
 	if err != nil {
 		return err
 	}
-	return m.run(ctx, "sync") // the name in its folder, too
+	return m.run(ctx, "sync") // flushes the folder's entry, too
 }

@@ -22,15 +22,15 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// What a guest says by itself on its second serial line.
+// Words that a guest prints unasked on its second serial line.
 const (
 	guestReady = "ready"
 	guestHangs = "hangs"
 )
 
-// guestAgent carries out what comes over the line, one command at a time: a number and a command in base64; back comes
-// the number, the exit status, and both outputs in base64. Until the line is raw it may echo a part of what was sent to
-// the boot before.
+// guestAgent runs the commands that arrive over the line, one at a time: a number and a command in base64. It answers
+// with the number, the exit status, and both outputs in base64. Until the line is raw, it can echo a part of the input
+// of the previous boot.
 const guestAgent = `stty -F /dev/ttyS1 raw -echo
 exec 3<>/dev/ttyS1
 echo >&3
@@ -42,8 +42,8 @@ while read -r id code <&3; do
 done
 `
 
-// serial is a target at the other end of a guest's serial line. A guest that starts again drops what it was doing, as a
-// host does whose connection breaks.
+// serial is a target at the other end of a guest's serial line. A guest that reboots drops its running command, like a
+// host whose connection breaks.
 type serial struct {
 	line  net.Conn
 	said  chan string
@@ -80,8 +80,7 @@ func (s *serial) Run(ctx context.Context, argv ...string) (host.Output, error) {
 	return s.shell(ctx, lab.ShellQuote(argv))
 }
 
-// shell gives the guest a line for its shell, which takes its own commands before any other unless a function stands in
-// front of them.
+// shell sends a line to the guest's shell, which prefers its builtin commands unless a function overrides them.
 func (s *serial) shell(ctx context.Context, line string) (host.Output, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +140,7 @@ func missing(p string) error { return &fs.PathError{Op: "open", Path: p, Err: fs
 
 func (s *serial) FS() fs.FS { return serialFS{s} }
 
-// serialFS is as much of a guest's file system as finding a boot loader needs.
+// serialFS is the part of a guest's file system that finding a boot loader needs.
 type serialFS struct{ *serial }
 
 func (f serialFS) run(argv ...string) (host.Output, error) {
@@ -193,7 +192,7 @@ func (i serialInfo) ModTime() time.Time { return time.Time{} }
 func (i serialInfo) IsDir() bool        { return false }
 func (i serialInfo) Sys() any           { return nil }
 
-// Start carries a job out at once and waits for it: the jobs of a boot are over in a moment.
+// Start runs a job at once and waits for it: the jobs of a boot are short.
 func (s *serial) Start(ctx context.Context, spec host.JobSpec) (host.Job, error) {
 	out, err := s.shell(ctx,
 		"echo "+base64.StdEncoding.EncodeToString(spec.Stdin)+" | base64 -d | "+lab.ShellQuote(spec.Argv))

@@ -18,30 +18,30 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// standIn stands in for a host: a tree of files, and the handful of commands that booting needs, written again here. It
-// starts kernels as GRUB, systemd-boot and kexec do as far as that is documented; the system tier drives the real ones.
+// standIn replaces a host: a tree of files, and the few commands that booting needs, reimplemented here. It starts
+// kernels like GRUB, systemd-boot and kexec, as far as that is documented; the system tier uses the real ones.
 type standIn struct {
 	root string
-	// answers to commands, by the whole line, before anything else: what is odd about this host.
+	// answers to commands, by the whole line, checked first: the peculiarities of this host.
 	answers map[string]host.Output
-	// ran are all commands, as typed.
+	// ran are all commands that were run.
 	ran []string
 	// hangs is set for a host that does not come back.
 	hangs, down bool
-	// keepsNext is set for a GRUB that can't write its environment block, ignores for one that starts its own entry
+	// keepsNext is set for a GRUB that can't write its environment block, ignores for one that boots its default entry
 	// anyway.
 	keepsNext, ignores bool
 	// failAt cuts the connection at this command, counted from 1.
 	failAt, calls int
 
-	// natural and release are how it starts by itself; loaded and image what kexec has in memory.
+	// natural and release describe its default boot; loaded and image are loaded for kexec.
 	natural, release, loaded, image string
 	boots                           int
 }
 
 var errCut = errors.New("the connection was cut")
 
-// newStandIn is a host with the files of a fixture.
+// newStandIn returns a host with the files of a fixture.
 func newStandIn(t *testing.T, fixture string) *standIn {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", fixture+".txtar"))
@@ -79,7 +79,7 @@ func (s *standIn) write(t *testing.T, name, text string) {
 	}
 }
 
-// efi writes an EFI variable that holds text.
+// efi writes an EFI variable that contains text.
 func (s *standIn) efi(name, text string) error {
 	data := []byte{6, 0, 0, 0}
 	for _, u := range append(utf16.Encode([]rune(text)), 0) {
@@ -95,7 +95,7 @@ func (s *standIn) efiText(name string) string {
 func (s *standIn) Name() string { return "ssh://root@db1" }
 func (s *standIn) FS() fs.FS    { return os.DirFS(s.root) }
 
-// cut counts what reaches the host, and fails where the test wants it.
+// cut counts the calls that reach the host, and fails the one selected by the test.
 func (s *standIn) cut() error {
 	s.calls++
 	if s.down || s.calls == s.failAt {
@@ -192,7 +192,7 @@ func (s *standIn) editEnvironment(file, command string, args []string) (string, 
 	return text, s.put(file, "# GRUB Environment Block\n"+text+"######")
 }
 
-// reboot starts what the loader would start.
+// reboot starts the entry that the loader would start.
 func (s *standIn) reboot(kexec bool) error {
 	s.boots++
 	cmdline, release := s.natural, s.release
@@ -228,13 +228,13 @@ func (s *standIn) reboot(kexec bool) error {
 		s.put(host.BootIDFile, strings.Repeat("x", s.boots)))
 }
 
-// powerCycle starts the host as a technician does who finds it hanging.
+// powerCycle starts the host like a technician who finds it hanging.
 func (s *standIn) powerCycle() error {
 	s.hangs, s.down = false, false
 	return s.reboot(false)
 }
 
-// asGRUB makes of a linux line what GRUB hands to the kernel, as grub_create_loader_cmdline does.
+// asGRUB converts a linux line to the arguments that GRUB passes to the kernel, like grub_create_loader_cmdline.
 func asGRUB(line string) string {
 	_, line, _ = strings.Cut(strings.TrimSpace(line), " ")
 	_, line, _ = strings.Cut(line, " ")
@@ -268,7 +268,7 @@ func asGRUB(line string) string {
 	return strings.Join(words, " ")
 }
 
-// Start carries out dd, the one job that booting needs.
+// Start runs dd, the only job that booting needs.
 func (s *standIn) Start(_ context.Context, spec host.JobSpec) (host.Job, error) {
 	if err := s.cut(); err != nil {
 		return nil, err

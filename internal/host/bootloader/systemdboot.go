@@ -12,20 +12,20 @@ import (
 
 const systemdBootName = "systemd-boot"
 
-// oneShotFile is named so that it is the last entry in the menu and never the default: without a sort key an entry
-// stands behind all that have one, and among those without one the order is that of names, downwards, where digits
-// count more than letters and an A less than every other one. Source: UAPI.1 Boot Loader Specification, "Sorting";
-// UAPI.10 Version Format Specification.
+// oneShotFile has a name that makes it the last entry in the menu and never the default. An entry without a sort key
+// comes after all that have one. Entries without one are sorted by name in descending order, where digits are greater
+// than letters and an A is the smallest letter. Source: UAPI.1 Boot Loader Specification, "Sorting"; UAPI.10 Version
+// Format Specification.
 const oneShotFile = "A-" + onceID + ".conf"
 
-// oneShotFeature is the bit of LoaderFeatures that says that the loader takes LoaderEntryOneShot, and deletes it before
-// it starts the entry. Source: The Boot Loader Interface of systemd.
+// oneShotFeature is the bit of LoaderFeatures that is set if the loader supports LoaderEntryOneShot, which it deletes
+// before it starts the entry. Source: The Boot Loader Interface of systemd.
 const oneShotFeature = 1 << 3
 
-// systemdBoot writes an entry beside the others and chooses it for one boot by an EFI variable.
+// systemdBoot adds an entry and chooses it for one boot by an EFI variable.
 type systemdBoot struct {
-	// entries is the folder loader/entries with the running kernel's entry, on the EFI system partition or the extended
-	// one.
+	// entries is the folder loader/entries that has the running kernel's entry, on the EFI system partition or on the
+	// extended boot loader partition.
 	entries string
 }
 
@@ -68,7 +68,7 @@ func findSystemdBoot(ctx context.Context, m machine, natural Record) (loader, er
 	return nil, fmt.Errorf("no loader/entries holds the running entry %q", natural.Entry)
 }
 
-// entry finds the loader entry of a kernel, or the one that the machine starts by itself.
+// entry finds the loader entry of a kernel, or of the default kernel.
 func (s systemdBoot) entry(m machine, natural Record, kernel string) (loaderEntry, error) {
 	entries, err := loaderEntries(m.FS(), s.entries)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s systemdBoot) plan(_ context.Context, m machine, natural Record, wanted c
 	return natural, nil
 }
 
-// oneShot writes a loader entry again with other arguments. The line of options goes to the kernel as it stands.
+// oneShot writes a loader entry again with other arguments. The options line is passed to the kernel unchanged.
 func oneShot(e loaderEntry, wanted cmdline) string {
 	var b strings.Builder
 	b.WriteString("# Written by headroom for one boot, and removed by it: headroom restore\n")
@@ -104,7 +104,7 @@ func oneShot(e loaderEntry, wanted cmdline) string {
 	for _, l := range e.lines {
 		switch l[0] {
 		case "title", "sort-key", "version", "machine-id", "options":
-			continue // what an entry is shown and sorted by, and what is changed
+			continue // titles and sort keys must differ, and options are changed
 		}
 		b.WriteString(l[0] + " " + l[1] + "\n")
 	}
@@ -128,7 +128,7 @@ func (systemdBoot) arm(ctx context.Context, m machine, r Record) error {
 
 func (systemdBoot) boot(m machine) []string { return reboot(m) }
 
-// noOneShot refuses to replace the choice of somebody else.
+// noOneShot refuses a machine on which another program has chosen an entry.
 func (m machine) noOneShot(ctx context.Context) error {
 	chosen, err := m.efiVariable(ctx, "LoaderEntryOneShot")
 	if err == nil && chosen != "" {
@@ -137,7 +137,7 @@ func (m machine) noOneShot(ctx context.Context) error {
 	return err
 }
 
-// unsetOneShot takes back the choice of an entry that is headroom's; another's is left alone.
+// unsetOneShot removes the choice of headroom's entry; another's choice is left unchanged.
 func (m machine) unsetOneShot(ctx context.Context, entry string) error {
 	chosen, err := m.efiVariable(ctx, "LoaderEntryOneShot")
 	if err != nil || chosen != entry {

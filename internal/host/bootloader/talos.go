@@ -13,31 +13,31 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Talos is a node of Talos Linux, reached by the user's own talosctl: "talos://10.5.0.2". It has no shell, so files can
-// be read and the machine booted, and nothing else; loads run there as pods.
+// Talos is a node of Talos Linux, reached through the user's talosctl: "talos://10.5.0.2". It has no shell: files can
+// be read and the machine can be booted, but nothing else. Loads run on it as pods.
 type Talos struct {
 	node        string
 	local       *host.Local
 	options     Options
 	defaultBoot Record
-	// ukiCmdline is set where boot arguments are part of the installed image: with systemd-boot, and with GRUB that
-	// takes them from there.
+	// ukiCmdline is set if boot arguments are part of the installed image: with systemd-boot, and with GRUB if it takes
+	// them from the image.
 	ukiCmdline bool
-	// legacy is set for a talosctl whose upgrades leave out the arguments in the machine configuration unless told
-	// otherwise.
+	// legacy is set for a talosctl whose upgrades ignore the arguments in the machine configuration unless called with
+	// --legacy.
 	legacy bool
 }
 
-// TalosScheme begins the name of a Talos node as a target.
+// TalosScheme is the prefix of the name of a Talos node as a target.
 const TalosScheme = "talos://"
 
-// TalosTraits are what is so of every Talos node.
+// TalosTraits are the traits of every Talos node.
 func TalosTraits() host.Traits { return host.Traits{Noun: "Talos node", BootOnly: true} }
 
-// talosName is how a Talos node is booted.
+// talosName is the boot method of a Talos node.
 const talosName = "talos"
 
-// NewTalos connects to a node and finds out how it can be booted; it changes nothing.
+// NewTalos connects to a node and determines how it can be booted; it changes nothing.
 func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
 	n := &Talos{node: node, local: host.NewLocal(""), options: o.complete()}
 	now, err := machine{n}.read(ctx, cmdlinePath, releasePath)
@@ -76,8 +76,8 @@ func NewTalos(ctx context.Context, node string, o Options) (*Talos, error) {
 	return n, err
 }
 
-// bootedWithUKI says whether systemd-boot started the node with an image that has its arguments within. A node that
-// does not know the resource, or the field, is too old to have been.
+// bootedWithUKI reports whether systemd-boot started the node with an image that includes its arguments. A node that
+// does not have the resource, or the field, is too old for that.
 func (n *Talos) bootedWithUKI(ctx context.Context) (bool, error) {
 	argv := n.argv("get", "securitystate", "-o", "jsonpath={.spec.bootedWithUKI}")
 	out, err := n.local.Run(ctx, argv...)
@@ -88,15 +88,15 @@ func (n *Talos) bootedWithUKI(ctx context.Context) (bool, error) {
 	return strings.TrimSpace(string(out.Stdout)) == "true", err
 }
 
-// Name is "talos://" and the node.
+// Name returns "talos://" and the node.
 func (n *Talos) Name() string { return TalosScheme + n.node }
 
-// Run refuses: there is nothing on a node that could be run.
+// Run refuses: a node can't run commands.
 func (n *Talos) Run(_ context.Context, argv ...string) (host.Output, error) {
 	return host.Output{}, n.noShell(argv)
 }
 
-// Start refuses, as Run does.
+// Start refuses, like Run.
 func (n *Talos) Start(_ context.Context, spec host.JobSpec) (host.Job, error) {
 	return nil, n.noShell(spec.Argv)
 }
@@ -107,7 +107,7 @@ func (n *Talos) noShell(argv []string) error {
 		Hints:   []string{"loads run on a Talos node as pods"}}
 }
 
-// ReadFiles reads one file after the other: talosctl reads no more at a time.
+// ReadFiles reads one file after the other: talosctl reads one at a time.
 func (n *Talos) ReadFiles(ctx context.Context, paths ...string) (map[string]host.File, error) {
 	files := make(map[string]host.File, len(paths))
 	for _, p := range paths {
@@ -133,7 +133,7 @@ func (n *Talos) ReadFiles(ctx context.Context, paths ...string) (map[string]host
 	return files, nil
 }
 
-// unreachable tells a node that does not answer from a file that can't be read, by the codes of gRPC that talosctl
+// unreachable distinguishes a node that does not answer from a file that can't be read, by the gRPC codes that talosctl
 // prints.
 func unreachable(printed string) bool {
 	for _, code := range []string{"code = Unavailable", "code = DeadlineExceeded", "connection refused",
@@ -158,7 +158,7 @@ func (n *Talos) argv(args ...string) []string {
 	return append([]string{"talosctl", "--nodes", n.node}, args...)
 }
 
-// talosctl is what a talosctl that must succeed prints.
+// talosctl runs talosctl, which must succeed, and returns its output.
 func (n *Talos) talosctl(ctx context.Context, args ...string) (string, error) {
 	argv := n.argv(args...)
 	out, err := n.local.Run(ctx, argv...)
@@ -171,7 +171,7 @@ func (n *Talos) talosctl(ctx context.Context, args ...string) (string, error) {
 
 var tagLine = regexp.MustCompile(`(?m)^\s*(?:Tag:\s*|Talos )(v[0-9]+\.[0-9]+\.\S+)`)
 
-// talosTag finds a version in what talosctl version prints, behind a heading.
+// talosTag finds the version after a heading in the output of talosctl version.
 //
 //	Client:
 //		Tag:         v1.10.3
@@ -197,8 +197,8 @@ func talosAtLeast(tag string, major, minor int) bool {
 	return err1 == nil && err2 == nil && (x > major || x == major && y >= minor)
 }
 
-// installer is the image to upgrade to without changing the version: the one that the node was installed from, which
-// also says what extensions it has, at the version that runs.
+// installer returns the image to upgrade to without changing the version: the image that the node was installed from,
+// which also determines its extensions, at the running version.
 func installer(image, running string) (string, error) {
 	if i := strings.LastIndexByte(image, ':'); i > strings.LastIndexByte(image, '/') && !strings.Contains(image, "@") &&
 		running != "" {

@@ -30,7 +30,7 @@ hostname: db1
 
 const talosImage = "factory.talos.dev/installer/376567988ad370138ad8b2698212367b8edcb69b5fd68c80be1f2ec7d603b4ba:v1.10.3"
 
-// talosStandIn puts the stand-in for talosctl on the path, and gives it a node. No real Talos has been seen.
+// talosStandIn puts a replacement for talosctl on the path, with a node. It was never compared with a real Talos.
 func talosStandIn(t *testing.T, client, uki string) (dir string) {
 	t.Helper()
 	scripts, err := filepath.Abs("testdata/stand-in")
@@ -107,7 +107,7 @@ func TestTalosBootsWithOtherArgumentsAndReturns(t *testing.T) {
 	}
 }
 
-// Where arguments are part of the image, another image is a level of kernel:, and goes back to the one before.
+// If arguments are part of the image, another image is a level of kernel:, and the previous image is restored.
 func TestTalosWithArgumentsInItsImage(t *testing.T) {
 	dir := talosStandIn(t, "v1.14.0", "true")
 	n := newTalos(t, quick())
@@ -131,7 +131,7 @@ func TestTalosWithArgumentsInItsImage(t *testing.T) {
 	}
 }
 
-// An image that starts with the same arguments can't be told by them from the node's own.
+// An image that boots with the same arguments can't be distinguished from the node's image by its arguments.
 func TestTalosInstallsItsOwnImageAgain(t *testing.T) {
 	dir := talosStandIn(t, "v1.10.3", "false")
 	var kept Record
@@ -169,7 +169,7 @@ func TestTalosThatFails(t *testing.T) {
 	}
 	n.options = quick()
 	ctx, giveUp := context.WithCancel(t.Context())
-	go func() { // as its user would
+	go func() { // like its user
 		for ctx.Err() == nil {
 			if _, err := os.Stat(filepath.Join(dir, "down")); err == nil {
 				giveUp()

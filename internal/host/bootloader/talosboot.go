@@ -15,17 +15,16 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Boot starts the node again as the spec says. Talos takes boot arguments when it is installed, so this is an upgrade
-// to the version that runs already, with the arguments in machine.install.extraKernelArgs; the configuration as it was
-// is applied again, with another such upgrade, by the zero spec. Where arguments are part of the image (UEFI
-// installations since Talos 1.10), spec.Kernel names the installer image that has them, from an Image Factory.
+// Boot reboots the node as specified. Talos takes boot arguments when it is installed, so this is an upgrade to the
+// running version, with the arguments in machine.install.extraKernelArgs. The zero spec applies the original
+// configuration again, with another such upgrade. If arguments are part of the image (UEFI installations since Talos
+// 1.10), spec.Kernel names the installer image that includes them, from an Image Factory.
 //
-// An upgrade is not for one boot. Talos keeps the system that ran before and returns to it when the new one does not
-// start.
+// An upgrade is permanent. Talos keeps the previous system and returns to it if the new one does not start.
 //
 // Sources: Talos documentation, "Boot Loader", "Editing Machine Configuration", "Upgrading Talos Linux";
-// siderolabs/talos issue 13967 and the documentation's note on it: from 1.13 on talosctl upgrade hands no
-// extraKernelArgs on without --legacy.
+// siderolabs/talos issue 13967 and the documentation's note on it: from 1.13 on, talosctl upgrade ignores
+// extraKernelArgs without --legacy.
 func (n *Talos) Boot(ctx context.Context, spec host.BootSpec) error {
 	m := machine{n}
 	if len(spec.Machine) > 0 {
@@ -68,11 +67,12 @@ func (n *Talos) Boot(ctx context.Context, spec host.BootSpec) error {
 	if err != nil {
 		return err
 	}
-	// An image does not say which kernel it holds.
+	// The name of an image does not tell the kernel in it.
 	return checkBooted(n.Name(), spec, "", now[cmdlinePath], strings.TrimSpace(now[releasePath]))
 }
 
-// bootDefault puts the configuration and the image back, and reboots only if the node runs as it should already.
+// bootDefault restores the configuration and the image. It only reboots if no image was installed and the node already
+// runs its default boot.
 func (n *Talos) bootDefault(ctx context.Context, m machine) error {
 	if err := n.options.reachable(ctx, m); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (n *Talos) bootDefault(ctx context.Context, m machine) error {
 	if now, err = m.read(ctx, cmdlinePath, releasePath); err != nil {
 		return err
 	}
-	n.defaultBoot.Image = "" // what was told is done
+	n.defaultBoot.Image = "" // the image was replaced
 	return n.options.ended(n.defaultBoot, now[cmdlinePath], now[releasePath])
 }
 
@@ -107,8 +107,8 @@ func (n *Talos) upgrade(ctx context.Context, m machine, image string) error {
 	return n.restart(ctx, m, argv)
 }
 
-// restart runs a talosctl here that starts the node again. It waits for the node itself, so it may take as long as a
-// boot.
+// restart runs a talosctl on this machine that reboots the node. talosctl waits for the node, so it can take as long as
+// a boot.
 func (n *Talos) restart(ctx context.Context, m machine, argv []string) error {
 	err := n.options.restart(ctx, m, argv, func(ctx context.Context) (host.Output, error) {
 		return n.local.Run(ctx, argv...)
@@ -121,9 +121,9 @@ func (n *Talos) restart(ctx context.Context, m machine, argv []string) error {
 	return err
 }
 
-// apply gives the node a machine configuration with a patch. What is below machine.install counts at the next upgrade,
-// so no reboot is needed, and none is allowed. The configuration holds secrets: its file is the user's alone, and
-// short-lived.
+// apply applies a machine configuration with a patch. The part below machine.install takes effect at the next upgrade,
+// so no reboot is needed, and none is allowed. The configuration contains secrets: its file is readable only by the
+// user, and deleted afterwards.
 func (n *Talos) apply(ctx context.Context, config, patch string) error {
 	file, err := os.CreateTemp("", "headroom-talos-*.yaml") // with mode 0600
 	if err != nil {
@@ -142,7 +142,7 @@ func (n *Talos) apply(ctx context.Context, config, patch string) error {
 	return err
 }
 
-// talosPatch is a strategic merge patch: lists are appended to, and a name with a dash in front takes an argument away.
+// talosPatch returns a strategic merge patch: lists are appended to, and a leading dash removes an argument.
 //
 //	{"machine":{"install":{"extraKernelArgs":["-quiet","mitigations=off"]}}}
 func talosPatch(spec host.BootSpec) (string, error) {
@@ -171,13 +171,13 @@ func (n *Talos) imageNeeded(spec host.BootSpec) error {
 			"then try it as a level of kernel:, such as factory.talos.dev/metal-installer/SCHEMATIC:VERSION"}}
 }
 
-// install is what is asked of machine.install in a machine configuration.
+// install is the part of machine.install in a machine configuration that is needed.
 type install struct {
 	Image             string `yaml:"image"`
 	GRUBUseUKICmdline bool   `yaml:"grubUseUKICmdline"`
 }
 
-// installSection finds machine.install among the documents of a machine configuration.
+// installSection finds machine.install in the documents of a machine configuration.
 //
 //	version: v1alpha1
 //	machine:

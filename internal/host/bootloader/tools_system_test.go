@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// The commands of GRUB and coreutils do what the record says, on a folder of this machine.
+// The real commands of GRUB and coreutils apply the record, on a folder of this machine.
 func TestRealToolsArmAndUndo(t *testing.T) {
 	needs(t, "grub-editenv", "grub-script-check", "dd")
 	for _, fixture := range []string{"debian-12", "ubuntu-24.04", "fedora-40"} {
@@ -54,7 +54,7 @@ func TestRealToolsArmAndUndo(t *testing.T) {
 		if err := g.arm(t.Context(), m, r); lab.KindOf(err) != lab.Refused {
 			t.Errorf("armed twice: %v", err)
 		}
-		for range 2 { // the second time there is nothing left to do
+		for range 2 { // the second time there is nothing left to undo
 			if _, err := Undo(t.Context(), m.Target, r); err != nil {
 				t.Error(err)
 			}
@@ -65,7 +65,7 @@ func TestRealToolsArmAndUndo(t *testing.T) {
 		if list := run(t, "grub-editenv", g.environment(), "list"); strings.TrimSpace(list) != "saved_entry=0" {
 			t.Errorf("%s: the environment is left as %s", fixture, list)
 		}
-		// What GRUB would not read is refused before it is chosen.
+		// A file that GRUB can't read is refused before it is chosen.
 		broken := NewFile{g.custom(), "menuentry 'x' {\n\tlinux 'a\n}\n"}
 		if err := m.writeNew(t.Context(), broken); err != nil {
 			t.Fatal(err)

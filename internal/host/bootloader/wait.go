@@ -14,8 +14,8 @@ import (
 // errGone is a machine that went down and did not come back.
 var errGone = errors.New("it went down and did not come back")
 
-// restart starts a machine again by what ask does, and waits until there is another boot of it. The command's own
-// answer is often lost with the connection, so what counts is the boot's ID.
+// restart reboots a machine by calling ask, and waits until a new boot answers. The result of the command is often lost
+// with the connection, so success is determined by the boot ID.
 func (o Options) restart(ctx context.Context, m machine, argv []string,
 	ask func(ctx context.Context) (host.Output, error)) error {
 	before, err := m.read(ctx, host.BootIDFile)
@@ -26,7 +26,7 @@ func (o Options) restart(ctx context.Context, m machine, argv []string,
 	waiting, cancel := context.WithTimeout(ctx, o.Limit)
 	defer cancel()
 	out, err := ask(waiting)
-	// 255 is ssh's, when the connection ends before the command does.
+	// ssh returns 255 if the connection ends before the command does.
 	if err == nil && out.ExitCode != 0 && out.ExitCode != 255 {
 		return &lab.Error{What: "can't restart the machine", Target: m.Name(), Command: argv,
 			Output: string(out.Stdout) + string(out.Stderr)}
@@ -54,14 +54,14 @@ func (o Options) restart(ctx context.Context, m machine, argv []string,
 	}
 }
 
-// waiting tells who watches how much of the limit is left.
+// waiting reports how much of the limit is left.
 func (o Options) waiting(ctx context.Context) {
 	if end, ok := ctx.Deadline(); ok && o.Waiting != nil {
 		o.Waiting(time.Until(end))
 	}
 }
 
-// reachable waits until a machine answers that may be on its way down or up.
+// reachable waits until a machine answers, which may be shutting down or booting.
 func (o Options) reachable(ctx context.Context, m machine) error {
 	began := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, o.Limit)
@@ -86,8 +86,8 @@ func (o Options) reachable(ctx context.Context, m machine) error {
 	}
 }
 
-// readBootID reads which boot this is. It is allowed its time also when the rest is over: whether a machine can be
-// cleared up after depends on the last look.
+// readBootID reads the boot ID. It gets its full time even if ctx has expired: this last check decides whether changes
+// to the machine can be undone.
 func (o Options) readBootID(ctx context.Context, m machine) (string, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer stop()
@@ -95,7 +95,7 @@ func (o Options) readBootID(ctx context.Context, m machine) (string, error) {
 	return now[host.BootIDFile], err
 }
 
-// timeoutError is the end of a wait that was too long.
+// timeoutError returns the error of a wait that exceeded the limit.
 func (o Options) timeoutError(m machine, argv []string, out host.Output, took time.Duration, seen bool) error {
 	if seen {
 		return &lab.Error{What: fmt.Sprintf("the machine did not go down in %s", took), Target: m.Name(), Command: argv,
@@ -108,8 +108,8 @@ func (o Options) timeoutError(m machine, argv []string, out host.Output, took ti
 			"if it only needs longer, allow more time"}}
 }
 
-// waitForSystemd waits until systemd has started what it starts, so that a load does not compete with that. A service
-// that hangs is none of our business: at most two minutes, or what is left of the limit.
+// waitForSystemd waits until systemd has started its services, so that a load does not compete with them. It does not
+// wait for a service that hangs: two minutes at most, or the rest of the limit.
 func (o Options) waitForSystemd(ctx context.Context, m machine) error {
 	if !m.systemd() {
 		return nil

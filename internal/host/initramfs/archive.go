@@ -1,6 +1,5 @@
-// Package initramfs makes the file system that a kernel unpacks into memory and starts from: programs of this machine
-// with their libraries, modules of the kernel in the order in which they need each other, and whatever files the caller
-// adds.
+// Package initramfs builds the file system that a kernel unpacks into memory and starts from: programs of this machine
+// with their libraries, kernel modules in the order of their dependencies, and other files from the caller.
 package initramfs
 
 import (
@@ -11,8 +10,8 @@ import (
 	"strings"
 )
 
-// Archive is a file system as the kernel unpacks it, in the "newc" format. Names are paths without a slash in front;
-// folders above a file are made. The first of two files of one name stays, since several programs need the same
+// Archive is a file system in the "newc" format that the kernel unpacks. Names are paths without a leading slash;
+// parent folders are created. Of two files with the same name the first is kept, since several programs need the same
 // library. Source: the kernel's Documentation/driver-api/early-userspace/buffer-format.rst.
 type Archive struct {
 	data bytes.Buffer
@@ -30,7 +29,7 @@ const (
 	aLink   = 0o120000
 )
 
-// Folder makes a folder and those above it.
+// Folder adds a folder and its parents.
 func (a *Archive) Folder(name string) {
 	if name == "." || a.made[name] {
 		return
@@ -48,7 +47,7 @@ func (a *Archive) File(name string, permissions int, data []byte) {
 // Link adds a symbolic link.
 func (a *Archive) Link(name, leadsTo string) { a.add(name, aLink|0o777, []byte(leadsTo)) }
 
-// Copy adds a file of this machine under the path that it has here.
+// Copy adds a file of this machine under the same path.
 func (a *Archive) Copy(file string) error {
 	name := strings.TrimPrefix(file, "/")
 	if a.made[name] {
@@ -66,14 +65,14 @@ func (a *Archive) Copy(file string) error {
 	return nil
 }
 
-// pageSize is that of the kernels that unpack archives here.
+// pageSize of the kernels that unpack these archives.
 const pageSize = 4096
 
-// Bytes ends the archive and returns it, with zeros up to a whole page. Several archives one after the other are one
-// file system to the kernel, which skips zeros between them. QEMU puts an initrd right below what its firmware
-// reserves, but for the last bytes of a page that is not full: a kernel that finds these in reserved memory copies the
-// whole initrd to another place first. Source: x86_load_linux of QEMU's hw/i386/x86.c; reserve_initrd of the kernel's
-// arch/x86/kernel/setup.c.
+// Bytes ends the archive and returns it, padded with zeros to a whole page. The kernel treats several concatenated
+// archives as one file system, and skips zeros between them. QEMU puts an initrd right below the memory that its
+// firmware reserves, but if its last page is not full, the last bytes are in reserved memory, and then the kernel first
+// copies the whole initrd to another place. Source: x86_load_linux of QEMU's hw/i386/x86.c; reserve_initrd of the
+// kernel's arch/x86/kernel/setup.c.
 func (a *Archive) Bytes() []byte {
 	a.entry("TRAILER!!!", 0, nil)
 	a.data.Write(make([]byte, -a.data.Len()&(pageSize-1)))
@@ -89,8 +88,8 @@ func (a *Archive) add(name string, mode int, data []byte) {
 	a.entry(name, mode, data)
 }
 
-// entry writes the head of a file, thirteen numbers of eight hexadecimal digits behind a mark, then its name and
-// contents:
+// entry writes the header of a file, thirteen numbers of eight hexadecimal digits after a magic number, then its name
+// and contents:
 //
 //	070701 inode mode uid gid links mtime size major minor rmajor rminor namesize check
 func (a *Archive) entry(name string, mode int, data []byte) {

@@ -7,16 +7,16 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// ModuleArguments are what a kernel's command line says to modules. The kernel itself hears only what is for parts that
-// are built into it; for modules modprobe reads the line, and insmod does not.
+// ModuleArguments are the arguments for modules on a kernel's command line. The kernel itself uses only those for
+// built-in code. For modules modprobe reads the line, but insmod does not.
 type ModuleArguments struct {
 	options   map[string][]string
 	blacklist []string
 }
 
-// ParseModuleArguments reads a command line as modprobe does: the module's name up to the first dot, in which dashes
-// are underscores; a parameter without a second dot; and a value, in which alone quotes may stand, or around the whole
-// argument, from where some boot loaders move them. What has another form is for somebody else.
+// ParseModuleArguments parses a command line like modprobe. An argument is a module's name up to the first dot, with
+// dashes treated as underscores; a parameter without a second dot; and a value. Quotes are allowed only in the value,
+// or around the whole argument, where some boot loaders move them. Arguments of another form are not for modules.
 //
 //	nvme.io_queue_depth=64 virtio-blk.queue_depth=8 nvme_core.multipath
 //	parport.dyndbg="file drivers/parport/ieee1284_ops.c +mpf"
@@ -52,11 +52,11 @@ func ParseModuleArguments(cmdline string) ModuleArguments {
 	return a
 }
 
-// Options are what a module is loaded with, each as one argument of insmod, in the order of the command line: of
-// several the last counts.
+// Options returns the options of a module, each as one argument of insmod, in the order of the command line: the last
+// of several takes effect.
 func (a ModuleArguments) Options(module string) []string { return a.options[moduleName(module)] }
 
-// Blacklisted says whether a module must not be loaded for a device's sake. As a part that another one needs it may be.
+// Blacklisted reports whether a module must not be loaded for a device. It may still be loaded as a dependency.
 func (a ModuleArguments) Blacklisted(module string) bool {
 	return slices.Contains(a.blacklist, moduleName(module))
 }

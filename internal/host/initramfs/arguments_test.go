@@ -24,11 +24,11 @@ func TestModuleArguments(t *testing.T) {
 		{`x.dyndbg="file a.c +p" y.z=1`, "y", []string{"z=1"}},
 		{`"x.dyndbg=file a.c +p" y.z=1`, "x", []string{`dyndbg="file a.c +p"`}},
 		{`x.text=a"b c"d`, "x", []string{`text=a"b c"d`}},
-		// What is in quotes is no argument of its own, and what is ill-formed is left out.
+		// Quoted text is not a separate argument, and malformed arguments are ignored.
 		{`note="see nvme.a=1 too"`, "nvme", nil},
 		{`"nvme".a=1 nvme."b"=1 "nvme.c" nvme.d="1`, "nvme", nil},
 		{"nvme.a.b=1 nvme. .c=1 nvme=1 root=/dev/nvme0n1.x=1", "nvme", nil},
-		{"nvme.unknown=1\n", "nvme", []string{"unknown=1"}}, // the kernel says so, and loads the module
+		{"nvme.unknown=1\n", "nvme", []string{"unknown=1"}}, // the kernel warns about it, and loads the module
 		{"", "nvme", nil},
 	} {
 		if got := ParseModuleArguments(c.line).Options(c.module); !slices.Equal(got, c.want) {
@@ -43,7 +43,7 @@ func TestModuleArguments(t *testing.T) {
 	}
 }
 
-// FuzzModuleArguments: whatever stands on a command line, no option of it is more than one word to the kernel.
+// FuzzModuleArguments checks that no command line yields an option that the kernel parses as more than one word.
 func FuzzModuleArguments(f *testing.F) {
 	f.Add(`nvme.io_queue_depth=2 x.dyndbg="file a.c +p" "y.z=1 2" modprobe.blacklist=a,b`)
 	f.Add(`a.b="c`)

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// entries reads an archive back, as the kernel does: name, mode in octal, contents.
+// entries parses an archive like the kernel: name, mode in octal, contents.
 func entries(t *testing.T, archive []byte) []string {
 	t.Helper()
 	number := func(field int) int {
@@ -61,7 +61,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// moduleFile is as much of an ELF file as the sections .modinfo and .shstrtab take.
+// moduleFile returns an ELF file with only the sections .modinfo and .shstrtab.
 func moduleFile(t *testing.T, info string) []byte {
 	t.Helper()
 	names := "\x00.modinfo\x00.shstrtab\x00"
@@ -140,7 +140,7 @@ func TestModulesInOrder(t *testing.T) {
 	}
 }
 
-// FuzzNeeds: what comes from a kernel of anybody's must not bring headroom down.
+// FuzzNeeds checks that no module file, whoever made it, crashes headroom.
 func FuzzNeeds(f *testing.F) {
 	f.Add([]byte("\x7fELF\x02\x01\x01"))
 	f.Add([]byte{})

@@ -23,14 +23,14 @@ import (
 // Modules are the modules of one kernel.
 type Modules struct {
 	dir string
-	// files by the module's name, in which a dash counts as an underscore.
+	// files by the module's name, with dashes replaced by underscores.
 	files map[string]string
-	// builtIn are those that are in the kernel itself; nil when nothing says which.
+	// builtIn are the modules built into the kernel; nil if that is unknown.
 	builtIn map[string]bool
 }
 
-// FindModules looks for the modules below a folder: lib/modules/VERSION, or the tree that a kernel was built in. Both
-// have a list of what was built in:
+// FindModules searches a folder for modules: lib/modules/VERSION, or the tree that a kernel was built in. Both have a
+// list of the built-in modules:
 //
 //	kernel/arch/x86/events/amd/amd-uncore.ko
 //	kernel/fs/binfmt_script.ko
@@ -69,7 +69,7 @@ type Module struct {
 	Data []byte
 }
 
-// Missing are the names that are neither modules nor built in. Nothing is missing where nothing says what is built in.
+// Missing returns the names that are neither modules nor built in. It returns none if the built-in modules are unknown.
 func (m Modules) Missing(names ...string) []string {
 	var missing []string
 	for _, n := range names {
@@ -80,8 +80,7 @@ func (m Modules) Missing(names ...string) []string {
 	return missing
 }
 
-// InOrder reads modules and those that they need, the needed ones first. What is built in needs no file and is left
-// out.
+// InOrder reads modules and their dependencies, dependencies first. Built-in modules need no file and are omitted.
 func (m Modules) InOrder(ctx context.Context, names ...string) ([]Module, error) {
 	if missing := m.Missing(names...); len(missing) > 0 {
 		return nil, fmt.Errorf("%s has no module %s", m.dir, strings.Join(missing, ", "))
@@ -129,9 +128,9 @@ func (m Modules) InOrder(ctx context.Context, names ...string) ([]Module, error)
 	return order, nil
 }
 
-// ciphers are the modules that carry out an algorithm, which others need by its name: ext4 needs crc32c. A module says
-// so by an alias in its section .modinfo ("alias=crc32c"); the table of them, modules.alias, is made when a package is
-// installed, and missing where it was only unpacked.
+// ciphers returns the modules that implement an algorithm, which other modules need by its name: ext4 needs crc32c. A
+// module declares it by an alias in its section .modinfo ("alias=crc32c"). The table of aliases, modules.alias, is
+// created when a package is installed, and missing if the package was only unpacked.
 func (m Modules) ciphers(ctx context.Context, algorithm string) ([]string, error) {
 	if m.builtIn[algorithm] {
 		return nil, nil
@@ -159,7 +158,7 @@ func (m Modules) ciphers(ctx context.Context, algorithm string) ([]string, error
 	return found, nil
 }
 
-// needsOf is what a module says of itself in its section .modinfo, entries that end with a zero byte:
+// needsOf returns the dependencies of a module. They are in its section .modinfo, as entries that end with a zero byte:
 //
 //	depends=nvme-core,t10-pi
 //	softdep=pre: crc32c

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Programs adds programs of this machine, by name or by path, with the libraries that the loader takes for them.
+// Programs adds programs of this machine, by name or by path, with the libraries that the loader loads for them.
 func (a *Archive) Programs(ctx context.Context, programs ...string) error {
 	for _, p := range programs {
 		files, err := withLibraries(ctx, p)
@@ -28,8 +28,8 @@ func (a *Archive) Programs(ctx context.Context, programs ...string) error {
 	return nil
 }
 
-// Find is the path of a program of this machine; the folders of system tools count, which a plain user's path lacks on
-// Debian.
+// Find returns the path of a program of this machine. It also searches the folders of system tools, which a plain
+// user's PATH lacks on Debian.
 func Find(program string) (string, error) {
 	file, err := exec.LookPath(program)
 	if err == nil || strings.ContainsRune(program, '/') {
@@ -43,7 +43,7 @@ func Find(program string) (string, error) {
 	return "", err
 }
 
-// withLibraries is a program and the libraries that the loader would take for it.
+// withLibraries returns a program and the libraries that the loader would load for it.
 //
 //	linux-vdso.so.1 (0x00007ffd5a9f2000)
 //	libudev.so.1 => /lib/x86_64-linux-gnu/libudev.so.1 (0x00007f3a1c1d5000)
@@ -80,7 +80,7 @@ func withLibraries(ctx context.Context, program string) ([]string, error) {
 	return all, nil
 }
 
-// isStatic says whether a program needs no loader; ldd fails on those. A script needs none either.
+// isStatic reports whether a program needs no loader; ldd fails on such programs. A script needs none either.
 func isStatic(file string) (bool, error) {
 	data, err := os.ReadFile(file)
 	if err != nil || !bytes.HasPrefix(data, []byte(elf.ELFMAG)) {
