@@ -49,8 +49,8 @@ type NewFile struct {
 	Text string `json:"text"`
 }
 
-// Undo removes from a host's disks those changes of a record that were made, in reverse order: first the
-// choice of the entry, then the entry. It continues after an error and returns all errors.
+// Undo removes from a host's disks those changes of a record that were made, in reverse order: first the choice of the
+// entry, then the entry. It continues after an error and returns all errors.
 //
 // The host is not rebooted. Running reports whether it still runs with boot arguments or a kernel other than its
 // default. Then a reboot ends that, by Host.Boot with the zero spec or by hand. A Talos node on which an image was

@@ -11,22 +11,21 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// What carries a guest out: the processor itself, or QEMU's own imitation of one.
+// How a guest's instructions are executed: by the processor, or by QEMU's emulation of one.
 const (
 	KVM       = "kvm"
 	Emulation = "emulation"
 )
 
-// The limits of the probe. With KVM a kernel says its version within a second, and within two has found that it has
-// nothing to start. On hosts whose own hypervisor is in the way, /dev/kvm is there and a guest hangs before it has said
+// The limits of the probe. With KVM a kernel prints its version within a second, and within two has found that it has
+// nothing to start. On some hosts that run under another hypervisor, /dev/kvm exists and a guest hangs before it prints
 // anything.
 const (
 	probeTimeout         = 5 * time.Second
 	probeTimeoutEmulated = 15 * time.Second
 )
 
-// accelerator is KVM when a kernel gets through its own start with it, emulation otherwise; or what the description
-// asks for.
+// chooseAccelerator returns KVM if the kernel boots with it, else emulation; or the accelerator of the description.
 func (g *Guest) chooseAccelerator(ctx context.Context, k kernel) (string, error) {
 	if g.file.Accelerator == Emulation || runtime.GOARCH != "amd64" {
 		return Emulation, nil
@@ -50,8 +49,8 @@ func (g *Guest) chooseAccelerator(ctx context.Context, k kernel) (string, error)
 	return KVM, nil
 }
 
-// probe starts the guest's kernel with KVM and nothing else. It works when the kernel ends by itself, in a panic for
-// want of a file system.
+// probe starts the guest's kernel with KVM and nothing else. KVM works if the kernel ends in a panic because it has no
+// file system.
 func (g *Guest) probe(ctx context.Context, k kernel) bool {
 	dir, err := os.MkdirTemp(g.dir, "probe-")
 	if err != nil {

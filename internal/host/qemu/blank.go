@@ -7,11 +7,11 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// MadeBlank says whether a device of the guest, by its path there, is a disk whose image was made for the guest: blank
-// at first, and gone with it. A disk of the description that names a file is none.
+// MadeBlank reports whether a device of the guest, given by its path there, is a disk whose image was created for the
+// guest: blank at first, and removed with it. A disk that names a file in the description is not.
 func (g *Guest) MadeBlank(ctx context.Context, device string) (bool, error) {
 	if g.file.Image != "" {
-		return false, nil // its own system names its disks
+		return false, nil // the system of the image names its disks
 	}
 	for _, d := range g.file.Disks {
 		if d.File != "" {
@@ -33,12 +33,12 @@ func (g *Guest) MadeBlank(ctx context.Context, device string) (bool, error) {
 	return false, nil
 }
 
-// Stored says whether a disk's data lies on storage of this machine, rather than in memory or nowhere.
+// Stored reports whether a disk's data is on storage of this machine, rather than in memory or nowhere.
 func (d Disk) Stored() bool { return d.Backing == onImage || d.Backing == onFile }
 
-// Blank says whether a disk is made for the guest with room for data, which must be written before reading it says
+// Blank reports whether a disk is created for the guest with space that must be written before reads of it mean
 // anything.
 func (d Disk) Blank() bool { return d.Backing == onImage || d.Backing == onMemory }
 
-// Unseen is false: headroom itself has made the images.
+// Unseen is false: headroom created the images.
 func (g *Guest) Unseen() bool { return false }

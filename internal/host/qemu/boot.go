@@ -18,38 +18,38 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// ownArguments let the guest be watched, and end when it fails. quiet is not among them, so that it can be left out. An
-// emulated guest on a busy machine is late with its first timer interrupts, which the kernel takes for a broken board
-// and panics; of guests under KVM it does not ask that. Source: Documentation/admin-guide/kernel-parameters.txt,
-// no_timer_check; arch/x86/kernel/kvm.c.
+// ownArguments make the guest observable, and end it when it fails. quiet is not among them, so that it can be left
+// out. An emulated guest on a busy machine gets its first timer interrupts late, which the kernel mistakes for a broken
+// board, so it panics; no_timer_check prevents that. The kernel skips the check under KVM. Source:
+// Documentation/admin-guide/kernel-parameters.txt, no_timer_check; arch/x86/kernel/kvm.c.
 const ownArguments = "console=ttyS0 panic=-1 no_timer_check"
 
-// maxCommandLine is COMMAND_LINE_SIZE of x86: what is behind it the kernel cuts off.
+// maxCommandLine is COMMAND_LINE_SIZE of x86: the kernel truncates a longer line.
 const maxCommandLine = 2047
 
-// panicGrace is how long a kernel that panics may take to say all about it and to end QEMU (panic=-1), which takes a
+// panicGrace is how long a kernel that panics can take to print its report and to end QEMU (panic=-1), which takes a
 // second.
 const panicGrace = 20 * time.Second
 
 var errLimit = errors.New("have passed (limit: in the guest's file)")
 
-// errHung is why a start is given up that the emulator has brought to a stand. With several CPUs QEMU 7.2 now and then
-// carries out a piece of the kernel for ever: of Debian's 6.1 it was key_set_index_key, with registers that no longer
-// changed. The same start succeeds when it is begun once more.
+// errHung means that the kernel hung in the emulator while it started. With several CPUs, QEMU 7.2 occasionally
+// executes the same piece of the kernel forever: in Debian's 6.1 it was key_set_index_key, with registers that no
+// longer changed. A second attempt at the same start succeeds.
 var errHung = errors.New("its kernel hung in the emulator")
 
-// lockup is what a kernel prints that finds one of its CPUs in an endless loop, also where it is to be quiet. Source:
+// lockup is printed by a kernel that finds one of its CPUs in an endless loop, even if it is quiet. Source:
 // kernel/watchdog.c.
 //
 //	[   84.698007] watchdog: BUG: soft lockup - CPU#1 stuck for 78s! [swapper/0:1]
 const lockup = "watchdog: BUG: soft lockup"
 
-// portsTried is how many ports are tried when others take them first.
+// portsTried is how many ports are tried if other programs take them first.
 const portsTried = 5
 
-// Boot starts the guest in the way of the spec; a running one is ended first, as by a loss of power, but its disks keep
-// what was written to them. When it returns, the guest has said by /proc/cmdline that it was started with the arguments
-// asked for.
+// Boot boots the guest with the settings of the spec. A running guest is ended first, as by a loss of power, but its
+// disks keep the data written to them. When Boot returns, /proc/cmdline of the guest has shown that it has the
+// requested arguments.
 func (g *Guest) Boot(ctx context.Context, spec host.BootSpec) error {
 	s, err := g.plan(ctx, spec)
 	if err != nil {
@@ -82,7 +82,7 @@ func (g *Guest) Boot(ctx context.Context, spec host.BootSpec) error {
 	return nil
 }
 
-// startOnFreePort starts QEMU within the limit of the guest's file. Nothing of it is left after an error.
+// startOnFreePort starts QEMU within the limit of the guest's file. After an error nothing of it is left.
 func (g *Guest) startOnFreePort(ctx context.Context, s start) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.file.Limit, fmt.Errorf("%s %w", g.file.Limit, errLimit))
 	defer cancel()
@@ -98,7 +98,7 @@ func (g *Guest) startOnFreePort(ctx context.Context, s start) error {
 	}
 }
 
-// plan settles how QEMU is to be started. Nothing of the running guest is touched before it is known to be possible.
+// plan determines how to start QEMU. It fails before it changes anything of the running guest.
 func (g *Guest) plan(ctx context.Context, spec host.BootSpec) (start, error) {
 	f, err := g.file.with(spec.Machine)
 	if err != nil {
@@ -130,8 +130,8 @@ func (g *Guest) plan(ctx context.Context, spec host.BootSpec) (start, error) {
 	return s, err
 }
 
-// adapt ends the initrd with what belongs to one command line only. The kernel takes several archives behind one
-// another for one.
+// adapt appends to the initrd the files that depend on the command line. The kernel treats several concatenated
+// archives as one.
 func (b bootable) adapt(cmdline string) error {
 	if b.size == 0 {
 		return nil
@@ -150,7 +150,7 @@ func (b bootable) adapt(cmdline string) error {
 	return errors.Join(err, f.Close())
 }
 
-// arguments is the kernel's command line. An argument that is left out goes whatever its value.
+// arguments returns the kernel's command line. An argument in Without is removed whatever its value.
 func arguments(f File, spec host.BootSpec) (string, error) {
 	for _, a := range spec.Arguments {
 		if fault := argumentFault(a); fault != "" {
@@ -181,7 +181,7 @@ func arguments(f File, spec host.BootSpec) (string, error) {
 	return line, nil
 }
 
-// bootable makes the files of a kernel, once.
+// bootable creates the files of a kernel, once.
 func (g *Guest) bootable(ctx context.Context, f File) (bootable, error) {
 	if b, ok := g.ready[f.Kernel]; ok {
 		return b, nil
@@ -208,7 +208,7 @@ func (g *Guest) bootable(ctx context.Context, f File) (bootable, error) {
 		if err != nil {
 			return b, err
 		}
-		// A kernel that can't be started unpacked unpacks itself, which takes longer and is no error.
+		// A kernel that can't be started unpacked unpacks itself, which takes longer but works.
 		if elf, err := Unpacked(ctx, packed); err == nil {
 			b.kernel = filepath.Join(g.dir, "vmlinux-"+number)
 			if err := os.WriteFile(b.kernel, elf, 0o600); err != nil {
@@ -220,7 +220,7 @@ func (g *Guest) bootable(ctx context.Context, f File) (bootable, error) {
 	return b, nil
 }
 
-// stop ends the running guest. What its file systems hold back is written first, when it still answers.
+// stop ends the running guest. If the guest still answers, it first writes its cached data to its disks.
 func (g *Guest) stop(ctx context.Context) error {
 	if g.process == nil {
 		return nil
@@ -241,7 +241,7 @@ func (g *Guest) end() {
 	}
 }
 
-// start starts QEMU and waits until the guest can be spoken to. taken says that another program had the port.
+// start starts QEMU and waits until the guest accepts commands. taken is true if another program had the port.
 func (g *Guest) start(ctx context.Context, s start) (taken bool, err error) {
 	if s.port, err = freePort(); err != nil {
 		return false, err
@@ -272,7 +272,7 @@ func (g *Guest) start(ctx context.Context, s start) (taken bool, err error) {
 	return false, nil
 }
 
-// await waits until the guest can be spoken to, has failed, or the time is over.
+// await waits until the guest accepts commands, has failed, or ctx is done.
 func (g *Guest) await(ctx context.Context, s start) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -281,7 +281,7 @@ func (g *Guest) await(ctx context.Context, s start) error {
 	var panicSeen time.Time
 	begun := time.Now()
 	for {
-		ended := g.process.ended() // asked before the console is read, which is whole when QEMU has ended
+		ended := g.process.ended() // checked before the console is read, which is complete when QEMU has ended
 		console, err := os.ReadFile(filepath.Join(g.dir, consoleFile))
 		if err != nil {
 			return err
@@ -294,7 +294,8 @@ func (g *Guest) await(ctx context.Context, s start) error {
 		}
 		switch {
 		case panicked && !ended && time.Since(panicSeen) < panicGrace:
-			// The console is written character by character: the reason may be half there, the trace is still to come.
+			// The console is written character by character: the reason may be incomplete, and the trace is still to
+			// follow.
 		case panicked:
 			reason, _, _ = strings.Cut(reason, "\n")
 			return &host.NotStarted{Err: fmt.Errorf("its kernel panicked: %s", strings.TrimSpace(reason))}
@@ -309,7 +310,7 @@ func (g *Guest) await(ctx context.Context, s start) error {
 		case ended:
 			return fmt.Errorf("QEMU ended (%s)", g.process.cmd.ProcessState)
 		case own && bytes.Contains(console, []byte(ready)), !own && answersSSH(ctx, g.port):
-			// ssh and sshd give up a greeting that takes long, as it may in an emulated guest on a busy machine.
+			// ssh and sshd give up a slow greeting, which an emulated guest on a busy machine can cause.
 			if refusal = g.Connect(ctx); refusal == nil {
 				return nil
 			}
@@ -323,8 +324,7 @@ func (g *Guest) await(ctx context.Context, s start) error {
 	}
 }
 
-// timeoutError is why a guest is not waited for any longer: nothing was heard of it in time, or somebody has called it
-// off.
+// timeoutError returns why the wait for a guest ended: it did not answer in time, or ctx was cancelled.
 func (g *Guest) timeoutError(ctx context.Context, refusal error) error {
 	err := errors.Join(context.Cause(ctx), refusal)
 	if errors.Is(context.Cause(ctx), errLimit) {
@@ -333,8 +333,8 @@ func (g *Guest) timeoutError(ctx context.Context, refusal error) error {
 	return err
 }
 
-// answersSSH says whether an SSH server answers. QEMU takes a connection to the port at any time, so that only what
-// comes over it counts.
+// answersSSH reports whether an SSH server answers. QEMU accepts connections to the port at any time, so only received
+// data counts.
 func answersSSH(ctx context.Context, port int) bool {
 	dialer := net.Dialer{Timeout: time.Second}
 	c, err := dialer.DialContext(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
@@ -350,7 +350,7 @@ func answersSSH(ctx context.Context, port int) bool {
 	return string(greeting[:n]) == "SSH-"
 }
 
-// outputTail are the end of what the guest's console and QEMU itself said.
+// outputTail returns the end of the output of the guest's console and of QEMU.
 func (g *Guest) outputTail(qemu []byte) string {
 	console, _ := os.ReadFile(filepath.Join(g.dir, consoleFile))
 	text := strings.Map(func(c rune) rune {
@@ -363,7 +363,7 @@ func (g *Guest) outputTail(qemu []byte) string {
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
-// checkArguments reads back what the kernel was started with.
+// checkArguments verifies the kernel's arguments against /proc/cmdline.
 func (g *Guest) checkArguments(ctx context.Context, s start, without []string) error {
 	out, err := g.Run(ctx, "cat", "/proc/cmdline")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/host/initramfs"
 )
 
-// A guest's console arrives character by character. A panic that is half written is not yet told.
+// A guest's console arrives character by character. A partly written panic is not reported yet.
 func TestPanicIsReadWhole(t *testing.T) {
 	dir := t.TempDir()
 	console := filepath.Join(dir, consoleFile)
@@ -33,7 +33,7 @@ func TestPanicIsReadWhole(t *testing.T) {
 	}
 	time.AfterFunc(200*time.Millisecond, func() {
 		write("[    1.0] Kernel panic - not syncing: VFS: Unable to mount root fs\n[    1.0] Call Trace:\n")
-		p.stop(stopGrace) // as the guest ends QEMU when it has said all
+		p.stop(stopGrace) // like the guest, which ends QEMU after its report
 	})
 	g := &Guest{dir: dir, process: p}
 	if err := g.await(t.Context(), start{}); err == nil ||
@@ -45,7 +45,7 @@ func TestPanicIsReadWhole(t *testing.T) {
 	}
 }
 
-// Modules are loaded with what the kernel's command line says to them, and one that refuses it is the boot's fault.
+// Modules are loaded with their options from the kernel's command line, and a module that refuses them fails the boot.
 func TestModulesGetTheirArguments(t *testing.T) {
 	script := loadScript([]module{{"nvme_core", false}, {"nvme", true}, {"ahci", true}, {"virtio_blk", true}},
 		`nvme.io_queue_depth=2 nvme.unknown nvme-core.dyndbg="file a.c +p; it's" modprobe.blacklist=ahci,nvme_core quiet`)
@@ -79,7 +79,7 @@ $b insmod /modules/virtio_blk.ko || echo 'headroom: the module virtio_blk can no
 	}
 }
 
-// What an earlier start has put behind the files of a guest is not there at the next.
+// Files that an earlier start appended to the initrd of a guest are gone at the next start.
 func TestInitrdIsOfOneCommandLine(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "initrd")
 	if err := os.WriteFile(file, []byte("files"), 0o600); err != nil {

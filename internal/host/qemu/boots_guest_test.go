@@ -28,7 +28,7 @@ func boot(t *testing.T, g *Guest, spec host.BootSpec) {
 	t.Logf("booted under %s in %.1f s", g.Accelerator(), time.Since(began).Seconds())
 }
 
-// A guest is booted in several ways, and says itself that each is in effect.
+// A guest is booted with several settings, and the guest itself shows that each is in effect.
 func TestBoots(t *testing.T) {
 	t.Parallel()
 	g := open(t, describe(t, "arguments: [audit=0]\ndisks:\n  - {name: fast, kind: nvme, size: 64m}\n  - {name: "+
@@ -58,9 +58,9 @@ func TestBoots(t *testing.T) {
 	if said(t, g, "cat", "/proc/sys/kernel/random/boot_id") == first {
 		t.Error("it is the same boot as before")
 	}
-	// Arguments of modules are in effect, in what the module says and in what the kernel makes of it. A queue of two
-	// has room for one. A scheduler, which a disk with one queue has, takes twice as many (blk_mq_init_sched of the
-	// kernel's block/blk-mq-sched.c).
+	// Options of modules are in effect, both in the module's parameters and in the kernel. A queue of two has room for
+	// one. A scheduler, which a disk with one queue has, takes twice as many (blk_mq_init_sched of the kernel's
+	// block/blk-mq-sched.c).
 	for file, want := range map[string]string{
 		"/sys/module/nvme/parameters/io_queue_depth": "2", "/sys/module/virtio_blk/parameters/queue_depth": "8",
 	} {
@@ -97,7 +97,7 @@ func TestBoots(t *testing.T) {
 		t.Errorf("the zero spec starts it with %q", got)
 	}
 
-	// What can't be is reported before anything of the running guest is touched.
+	// Impossible settings are reported before the running guest is changed.
 	id := said(t, g, "cat", "/proc/sys/kernel/random/boot_id")
 	for what, spec := range map[string]host.BootSpec{
 		"cpus can't be many: write a whole number from 1 to 255": {
@@ -150,7 +150,7 @@ func TestBoots(t *testing.T) {
 	}
 }
 
-// The example of the documentation is a guest that boots, with another kernel's name.
+// The example of the documentation describes a guest that boots, with another kernel's name.
 func TestExampleBoots(t *testing.T) {
 	t.Parallel()
 	_, rest, _ := strings.Cut(example(t), "\nkernel: ")
@@ -174,13 +174,12 @@ func TestExampleBoots(t *testing.T) {
 	}
 }
 
-// A kernel that panics and one that never answers are errors with the last that the guest said; the next boot is a good
-// one.
+// For a kernel that panics and one that never answers, the error has the guest's last output; the next boot succeeds.
 func TestBootsThatFail(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
 	g := open(t, describe(t, ""))
-	limit := max(30*time.Second, time.Since(began).Round(time.Second)) // a kernel that starts says something sooner
+	limit := max(30*time.Second, time.Since(began).Round(time.Second)) // a kernel that starts prints something sooner
 	passed := limit.String() + " have passed (limit: in the guest's file)"
 	began = time.Now()
 	err := g.Boot(t.Context(), host.BootSpec{Arguments: []string{"rdinit=/nowhere"}})
@@ -202,7 +201,7 @@ func TestBootsThatFail(t *testing.T) {
 	if _, ok := errors.AsType[*host.NotStarted](err); !ok {
 		t.Errorf("%v does not say that the guest did not come up", err)
 	}
-	// A kernel that has said nothing after half of the time may hang in the emulator, and is started once more.
+	// A kernel that has printed nothing after half of the time may hang in the emulator, and is started once more.
 	var reported []string
 	g.say = func(text string) { reported = append(reported, text) }
 	err = g.Boot(t.Context(), host.BootSpec{Arguments: []string{"rdinit=/bin/cat"}})
@@ -215,7 +214,7 @@ func TestBootsThatFail(t *testing.T) {
 	}
 	g.file.Limit = own
 	boot(t, g, host.BootSpec{})
-	// Arguments that the guest does not have are noticed whoever took them away.
+	// Missing arguments are noticed, whatever removed them.
 	s := start{arguments: ownArguments + " never=given"}
 	if err := g.checkArguments(t.Context(), s, nil); err == nil ||
 		!strings.Contains(err.Error(), "the guest runs without never=given") {
@@ -223,7 +222,7 @@ func TestBootsThatFail(t *testing.T) {
 	}
 }
 
-// A QEMU that maps queues to IOThreads has as many as were asked for, and each serves its queues.
+// A QEMU that maps queues to IOThreads has the requested number, and each serves its queues.
 func TestIOThreads(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("../../../scripts/guest-qemu").Output()
@@ -241,7 +240,7 @@ func TestIOThreads(t *testing.T) {
 			boot(t, g, host.BootSpec{Machine: map[string]string{"iothreads": strconv.Itoa(threads)}})
 		}
 		for _, disk := range []string{"real", "none"} {
-			for cpu := range 4 { // each CPU has a queue of its own
+			for cpu := range 4 { // each CPU has a separate queue
 				said(t, g, "taskset", "-c", strconv.Itoa(cpu), "dd", "if=/dev/disk/by-id/"+disk, "of=/dev/null",
 					"bs=1M", "iflag=direct")
 			}
@@ -252,9 +251,8 @@ func TestIOThreads(t *testing.T) {
 	}
 }
 
-// busyThreads counts the threads of a process, by the beginning of their name, that have waited for work more than a
-// few times: a tick of the processor's time is too long to see what little they did. Source: proc_pid_status(5),
-// voluntary_ctxt_switches.
+// busyThreads counts the threads of a process, by the prefix of their name, that have waited for work more than a few
+// times: their processor time is less than a tick. Source: proc_pid_status(5), voluntary_ctxt_switches.
 func busyThreads(t *testing.T, pid int, name string) int {
 	t.Helper()
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -277,8 +275,7 @@ func busyThreads(t *testing.T, pid int, name string) int {
 	return n
 }
 
-// Two guests reach each other over their links, and nobody else; one that starts again is reached again, and has
-// carried out its setup.
+// Two guests reach only each other over their links; one that reboots is reached again, and has run its setup.
 func TestGuestsReachEachOther(t *testing.T) {
 	t.Parallel()
 	links, folder := &Links{}, guests(t)
@@ -300,13 +297,13 @@ func TestGuestsReachEachOther(t *testing.T) {
 	one, two := opened("1"), opened("2")
 	for range 2 {
 		for _, address := range []string{"10.0.11.1", "10.0.12.1"} {
-			// The first may find the other guest too busy to say where it is.
+			// The first may find the other guest too busy to answer.
 			said(t, two, "timeout", "600", "sh", "-c", `until ping -c 1 -W 20 "$1"; do sleep 1; done`, "sh", address)
 		}
 		if got := said(t, one, "cat", "/run/said"); got != "of 1" {
 			t.Errorf("the setup has left %q", got)
 		}
-		// The card of the largest frames is the first link's: its name is the order of the cards.
+		// The card of the largest frames belongs to the first link: cards are named in their order.
 		if got := said(t, one, "sh", "-c", "cat /sys/class/net/eth1/mtu /sys/class/net/eth1/speed; wc -l < "+
 			"/etc/services") + "."; !strings.HasPrefix(got, "9000\n100\n") || strings.HasSuffix(got, "\n0.") {
 			t.Errorf("the card and the file are %q", got)

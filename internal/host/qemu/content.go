@@ -12,20 +12,20 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// ready is what the guest's console says when it listens for SSH; before it, init has said what went wrong.
+// ready is printed on the guest's console when it listens for SSH. Errors of init are printed before it.
 const ready = "headroom: this guest is ready"
 
-// setupFailed is what the console says when the commands of the description failed, after what they said.
+// setupFailed is printed on the console after the output of the description's commands, if they failed.
 const setupFailed = "headroom: the setup failed"
 
-// sshdPrograms are parts of OpenSSH's server that newer versions have as programs of their own.
+// sshdPrograms are parts of OpenSSH's server that are separate programs in newer versions.
 func sshdPrograms() []string {
 	return []string{"/usr/lib/openssh/sshd-session", "/usr/lib/openssh/sshd-auth", "/usr/libexec/openssh/sshd-session",
 		"/usr/libexec/openssh/sshd-auth"}
 }
 
-// content is the throwaway file system of a guest, without its keys and the file that loads its modules. It is not
-// packed: an emulated processor unpacks slower than it copies.
+// content returns the temporary file system of a guest, without its keys and the file that loads its modules. It is not
+// compressed: an emulated processor decompresses slower than it copies.
 func content(ctx context.Context, f File, k kernel) ([]byte, []module, error) {
 	a := initramfs.New()
 	for _, d := range []string{"proc", "sys", "dev", "tmp", "root", "run/sshd", "var/tmp", "var/log", "mnt"} {
@@ -84,7 +84,7 @@ func content(ctx context.Context, f File, k kernel) ([]byte, []module, error) {
 	return a.Bytes(), modules, nil
 }
 
-// packageOf is the package of a program, where its name differs from the program's.
+// packageOf returns the package of a program, if it is not named like the program.
 func packageOf(program string) string {
 	if program == "rdma" {
 		return "iproute2"
@@ -97,15 +97,14 @@ func missing(program, from string, err error) error {
 		Err: err}
 }
 
-// module is one that a guest loads.
+// module is a kernel module that a guest loads.
 type module struct {
 	name string
-	// asked says that it is there for its own sake, and not only because another one needs it.
+	// asked is set for a module that is wanted itself, and not only as a dependency.
 	asked bool
 }
 
-// addModules adds the modules of the network card, the disks and the description, and lists them in the order in which
-// they are loaded.
+// addModules adds the modules of the network card, the disks and the description, and returns them in loading order.
 func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]module, error) {
 	if k.modules == "" {
 		return nil, nil
@@ -130,7 +129,7 @@ func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]
 	if withRDMA(f.Networks) {
 		names = append(names, "rdma_rxe")
 		if crc := "crc32_generic"; len(all.Missing(crc)) == 0 {
-			names = append(names, crc) // which rdma_rxe asks for by the algorithm's name only when a card is added
+			names = append(names, crc) // which rdma_rxe requests by the algorithm's name only when a card is added
 		}
 	}
 	names = append(names, f.Modules...)
@@ -150,14 +149,15 @@ func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]
 
 func moduleFile(name string) string { return "modules/" + name + ".ko" }
 
-// loadFile has the commands that load the modules. It is made again for each start, since the kernel's command line has
-// arguments of them.
+// loadFile has the commands that load the modules. It is written for each start, since the kernel's command line has
+// options for the modules.
 const loadFile = "etc/headroom-modules"
 
-// refusedArguments is what the console says of a module that was not loaded because of its arguments.
+// refusedArguments is printed on the console for a module that was not loaded because of its options.
 const refusedArguments = "headroom: not loaded with the arguments of the kernel's command line: "
 
-// loadScript loads modules with what the command line says to them, as modprobe would: insmod does not read it.
+// loadScript returns the script that loads modules with their options from the command line, like modprobe: insmod does
+// not read the command line.
 func loadScript(modules []module, cmdline string) string {
 	arguments := initramfs.ParseModuleArguments(cmdline)
 	var load strings.Builder
@@ -177,11 +177,12 @@ func loadScript(modules []module, cmdline string) string {
 	return load.String()
 }
 
-// hostName of a guest is a word of its own: reports hide the host's name wherever it stands, in qemu:guest.yaml too.
+// hostName of a guest is a word of no other use: reports hide the host's name wherever it occurs, also in
+// qemu:guest.yaml.
 const hostName = "headroom-guest"
 
-// configuration are the files of /etc. No name is looked up and no password is taken; the exchange of keys is the
-// quickest that OpenSSH has, since each connection costs an emulated processor a second.
+// configuration returns the files of /etc. There is no name resolution and no password login. The key exchange is the
+// fastest that OpenSSH has, since each connection costs an emulated processor a second.
 func configuration() map[string]string {
 	return map[string]string{
 		"etc/passwd": "root:*:0:0:root:/root:/bin/sh\nsshd:*:100:65534::/run/sshd:/bin/false\n" +
@@ -208,9 +209,8 @@ Subsystem sftp internal-sftp
 	}
 }
 
-// initScript is the first program of the guest. What fails is reported on the console, where Boot finds it. The address
-// is the one that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network
-// stack".
+// initScript is the first program of the guest. It reports errors on the console, where Boot finds them. The address is
+// the one that QEMU's user networking forwards to. Source: QEMU's documentation, "Using the user mode network stack".
 func initScript(busybox, sshd string, f File) string {
 	return "#!" + busybox + " sh\nb=" + busybox + `
 $b mount -t proc proc /proc
@@ -247,8 +247,8 @@ exec $b init
 // setupFile has the commands of the description.
 const setupFile = "etc/headroom-setup"
 
-// setupScript carries out the commands of the description. What the first one that fails has said is on the console,
-// before the line by which Boot knows of it.
+// setupScript runs the commands of the description. The output of the first one that fails is on the console, before
+// the line by which Boot recognises the failure.
 func setupScript(f File) string {
 	if f.Setup == "" {
 		return ""

@@ -9,14 +9,14 @@ import (
 
 // Disk is one disk of a guest.
 type Disk struct {
-	// Name is the disk's serial number in the guest, by which it is found: /dev/disk/by-id/NAME.
+	// Name is the disk's serial number in the guest, which names its link: /dev/disk/by-id/NAME.
 	Name string
 	Kind string
-	// Backing says where the data is: in an image made for the guest, in memory, nowhere (null), or in File.
+	// Backing is where the data is stored: in an image created for the guest, in memory, nowhere (null), or in File.
 	Backing string
 	File    string
 	Size    int64
-	// Cache and AIO as QEMU's -drive has them.
+	// Cache and AIO are values of QEMU's -drive.
 	Cache, AIO string
 	// Queues of the disk; 0 for QEMU's default.
 	Queues int
@@ -24,7 +24,7 @@ type Disk struct {
 	IOThreads int
 }
 
-// The kinds of disk, and what is behind one.
+// The kinds of disk, and the kinds of backing.
 const (
 	nvme       = "nvme"
 	virtioBlk  = "virtio-blk"
@@ -124,10 +124,10 @@ func (r *reader) disk(n *yaml.Node) Disk {
 	return d
 }
 
-// cached says whether QEMU's cache and way of asking the host matter to a disk.
+// cached reports whether QEMU's cache mode and kind of asynchronous I/O matter to a disk.
 func (d Disk) cached() bool { return d.Stored() }
 
-// settingNames are the settings that a disk has. Memory is a file to QEMU as well, but one without direct access before
+// settingNames are the settings that a disk has. Memory is a file to QEMU as well, but one without direct I/O before
 // Linux 6.6.
 func (d Disk) settingNames() []string {
 	var takes []string
@@ -143,10 +143,10 @@ func (d Disk) settingNames() []string {
 	return takes
 }
 
-// direct says whether the host's page cache is passed by.
+// direct reports whether I/O bypasses the host's page cache.
 func (d Disk) direct() bool { return d.Cache == "none" || d.Cache == "directsync" }
 
-// fault says what does not go together; QEMU itself says so only when it starts.
+// fault describes settings that exclude each other, which QEMU reports only when it starts.
 func (d Disk) fault() string {
 	if d.AIO == "native" && !d.direct() {
 		return "disk " + d.Name + ": aio native needs cache none or directsync, and cache is " + d.Cache

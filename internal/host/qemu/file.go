@@ -12,62 +12,61 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// formatVersion is that of the file's format.
+// formatVersion is the version of the file's format.
 const formatVersion = 1
 
-// The defaults are the smallest machine that runs a load generator without getting into its own way.
+// The defaults are the smallest machine that runs a load generator without limiting it.
 const (
 	defaultCPUs   = 2
 	defaultMemory = 1 << 30
-	minMemory     = 384 << 20 // the throwaway file system unpacks to 100 MiB, and its archive lies beside it meanwhile
+	minMemory     = 384 << 20 // the temporary file system unpacks to 100 MiB, and its archive is in memory meanwhile
 	defaultLimit  = 3 * time.Minute
 	maxCPUs       = 255 // of one q35 machine
 	maxQueues     = 255
 	maxIOThreads  = 64
 )
 
-// File describes a guest, as its YAML file does. Paths in it are absolute or begin at the file's folder; here they are
+// File describes a guest, like its YAML file. Relative paths in the YAML file start at its folder; here all paths are
 // absolute.
 type File struct {
 	// Kernel is a path to a bzImage, to a Debian package file, to an unpacked package or to the tree that a kernel was
-	// built in, or an installed version; empty where the image starts its own.
+	// built in, or an installed version; empty if the image boots its own kernel.
 	Kernel string
-	// Initrd is given to the kernel instead of one made by headroom; only with an image.
+	// Initrd is used instead of the one made by headroom; only with an image.
 	Initrd string
-	// Arguments of the kernel, besides those that headroom needs.
+	// Arguments of the kernel, in addition to those that headroom needs.
 	Arguments []string
-	// Machine are the settings that a boot may change.
+	// Machine has the settings that a boot can change.
 	Machine Machine
 	// Type of QEMU's machine: q35, pc.
 	Type  string
 	Disks []Disk
-	// Modules of the kernel that are loaded besides those of the network card and the disks.
+	// Modules of the kernel to load, in addition to those of the network card and the disks.
 	Modules []string
-	// Programs of this machine that are copied in, besides fio, sshd and busybox.
+	// Programs of this machine to copy into the guest, in addition to fio, sshd and busybox.
 	Programs []string
-	// Files of this machine that are copied in under the same path.
+	// Files of this machine to copy into the guest under the same path.
 	Files []string
 	// Networks lead to other guests.
 	Networks []Network
 	// Beside are the descriptions of other guests that are started before this one, and end after it.
 	Beside []string
-	// Setup are shell commands that the guest carries out at each boot, before it can be spoken to.
+	// Setup are shell commands that the guest runs at each boot, before it accepts commands.
 	Setup string
-	// Image is a disk image that the guest starts from; empty for a throwaway file system in memory. It is never
-	// written to.
+	// Image is a disk image that the guest boots; empty for a temporary file system in memory. It is never written to.
 	Image string
-	// User and Key with which SSH lets in; only with an image.
+	// User and Key for the SSH login; only with an image.
 	User, Key string
-	// QEMU is the program, and Firmware the folders of its firmware; empty for QEMU's own.
+	// QEMU is the program, and Firmware the folders of its firmware; empty for QEMU's defaults.
 	QEMU     string
 	Firmware []string
 	// Accelerator is kvm, emulation, or empty for the better one that works.
 	Accelerator string
-	// Limit is how long a boot may take.
+	// Limit is how long a boot can take.
 	Limit time.Duration
 }
 
-// Machine are settings of the virtual machine that can be changed from boot to boot.
+// Machine has the settings of the virtual machine that can change from boot to boot.
 type Machine struct {
 	CPUs   int
 	Memory int64
@@ -75,7 +74,8 @@ type Machine struct {
 	IOMMU string
 }
 
-// Decode reads the description of a guest; path is the file's. The error holds yamlfile.Problems: all of them at once.
+// Decode parses the description of a guest; path is the path of the file. The error holds yamlfile.Problems: all of
+// them at once.
 //
 // A file looks like this:
 //
@@ -164,7 +164,7 @@ func (r *reader) file(root *yaml.Node) File {
 	return f
 }
 
-// together checks what only several keys show; at has the keys of the file.
+// together checks conditions that involve several keys; at has the keys of the file.
 func (r *reader) together(root *yaml.Node, f File, at map[string]*yaml.Node) {
 	if root.Kind != yaml.MappingNode {
 		return
@@ -200,7 +200,7 @@ func (r *reader) together(root *yaml.Node, f File, at map[string]*yaml.Node) {
 	refuse("setup", "let the image do it", "setup is carried out in headroom's own file system only")
 }
 
-// kernel is a version or a path; a path has a slash or is a file beside the description.
+// kernel parses a version or a path; a path has a slash, or is a file next to the description.
 func (r *reader) kernel(n *yaml.Node) string {
 	v, ok := r.Scalar(n, "kernel")
 	if !ok {
@@ -214,7 +214,7 @@ func (r *reader) kernel(n *yaml.Node) string {
 	return r.path(n, "kernel")
 }
 
-// path reads the path of something that must be there.
+// path parses the path of a file that must exist.
 func (r *reader) path(n *yaml.Node, what string) string {
 	v, ok := r.Scalar(n, what)
 	if !ok {
@@ -251,7 +251,7 @@ func (r *reader) paths(n *yaml.Node, what string) []string {
 	return all
 }
 
-// words reads a list of single values; fault says what is wrong with one, or "".
+// words parses a list of single values; fault returns what is wrong with one, or "".
 func (r *reader) words(n *yaml.Node, what string, fault func(string) string) []string {
 	var all []string
 	for _, element := range r.Sequence(n, what) {
@@ -277,7 +277,8 @@ func nameFault(s string) string {
 	return ""
 }
 
-// fileFault says what is wrong with the path of a file that is copied; whether it is there shows when it is.
+// fileFault returns what is wrong with the path of a file to copy. Whether the file exists is checked when it is
+// copied.
 func fileFault(s string) string {
 	if !filepath.IsAbs(s) || filepath.Clean(s) != s {
 		return "a file is named by its whole path, under which the guest has it, too: " + s
@@ -304,7 +305,7 @@ func (r *reader) ssh(n *yaml.Node) (user, key string) {
 	return user, key
 }
 
-// argumentFault says what is wrong with one argument of a kernel.
+// argumentFault returns what is wrong with one argument of a kernel.
 func argumentFault(s string) string {
 	switch name, _, _ := strings.Cut(s, "="); {
 	case s == "" || strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c == 0x7f }):

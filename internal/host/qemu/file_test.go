@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// Each faulty file says in its comments which problems it has: all of them, with their places.
+// Each faulty file lists its problems in its comments: all of them, with their places.
 func TestBadFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/bad/*.yaml")
 	if err != nil || len(files) < 10 {
@@ -60,7 +60,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// The example of the documentation is a good file.
+// The example of the documentation is valid.
 func TestExample(t *testing.T) {
 	got, err := Decode("docs/guest.yaml", []byte(example(t)))
 	if err != nil {
@@ -78,7 +78,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// example is the first YAML block of docs/howto/guests.md.
+// example returns the first YAML block of docs/howto/guests.md.
 func example(t *testing.T) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/howto/guests.md")

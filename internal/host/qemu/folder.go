@@ -27,13 +27,13 @@ const (
 	guestPrefix   = "guest-"
 )
 
-// newFolder makes the folder of a guest below base, and clears away what a headroom that was killed has left there. A
+// newFolder creates the folder of a guest below base, and removes the folders left there by a killed headroom. A
 // guest's folder is locked while its headroom lives.
 func newFolder(base string) (dir string, lock *os.File, err error) {
 	if err := host.PrivateFolder(base); err != nil {
 		return "", nil, err
 	}
-	// One headroom at a time, so that a folder that is not locked yet is not taken for a left one.
+	// One headroom at a time, so that a folder that is not locked yet is not mistaken for a leftover.
 	all, err := locked(filepath.Join(base, "guests.lock"), true)
 	if err != nil {
 		return "", nil, err
@@ -61,7 +61,7 @@ func removeLeftovers(base string) error {
 		dir := filepath.Join(base, e.Name())
 		lock, err := locked(filepath.Join(dir, lockFile), false)
 		if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) {
-			continue // alive, or gone meanwhile
+			continue // in use, or removed meanwhile
 		}
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func removeLeftovers(base string) error {
 	return nil
 }
 
-// locked opens and locks a file; the lock ends with the process. Children do not inherit it.
+// locked opens and locks a file; the lock ends with the process. Child processes do not inherit it.
 func locked(file string, wait bool) (*os.File, error) {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -92,9 +92,9 @@ func locked(file string, wait bool) (*os.File, error) {
 	return f, nil
 }
 
-// newKeys makes the guest's own key and the one that lets headroom in, and returns them as an archive to go behind the
-// file system. The guest's own is made here because this machine has random numbers, and so that it is known before the
-// first connection.
+// newKeys creates the guest's host key and the key for headroom's login, and returns them as an archive to append to
+// the file system. The host key is created here because this machine has enough entropy, and so that it is known before
+// the first connection.
 func newKeys(ctx context.Context, dir string) ([]byte, error) {
 	a := initramfs.New()
 	for _, key := range []string{"host_key", "user_key"} {
@@ -121,11 +121,11 @@ func newKeys(ctx context.Context, dir string) ([]byte, error) {
 	return a.Bytes(), os.WriteFile(filepath.Join(dir, knownFile), []byte(hostAlias+" "+string(public)), 0o600)
 }
 
-// hostAlias is the guest's name to ssh, whatever its port.
+// hostAlias is the guest's name in the ssh configuration, whatever its port.
 const hostAlias = "guest"
 
-// writeSSHConfig writes what ssh needs to know of a guest into a file, so that a guest that starts at another port is
-// still the same target. The user's own configuration is not read: nothing in it can be meant for a guest.
+// writeSSHConfig writes the ssh configuration of a guest into a file, so that a guest that starts at another port is
+// still the same target. The user's own configuration is not read: nothing in it applies to a guest.
 func (g *Guest) writeSSHConfig() error {
 	user, key, check := "root", filepath.Join(g.dir, "user_key"), "yes"
 	if g.file.Image != "" {
@@ -141,7 +141,7 @@ func (g *Guest) writeSSHConfig() error {
 	return os.WriteFile(filepath.Join(g.dir, sshConfigFile), []byte(text), 0o600)
 }
 
-// quoteSSH writes a path for ssh_config(5), where a percent sign begins a token.
+// quoteSSH quotes a path for ssh_config(5), where a percent sign begins a token.
 func quoteSSH(path string) string {
 	quoted := `"`
 	for _, c := range path {
@@ -157,8 +157,8 @@ func quoteSSH(path string) string {
 	return quoted + `"`
 }
 
-// blankDisks opens an image for each disk that needs one, in a folder or in memory. They have no name in any folder, so
-// that nothing is left of them whatever ends headroom; QEMU opens them by the number of the file that it inherits.
+// blankDisks creates an image for each disk that needs one, in a folder or in memory. The images have no name in any
+// folder, so that they vanish however headroom ends; QEMU inherits them as open file descriptors.
 func blankDisks(disks []Disk, folder string) (files []*os.File, paths []string, err error) {
 	for _, d := range disks {
 		var f *os.File
@@ -196,7 +196,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// freePort is a port that was free a moment ago; who starts a guest on it tries another when it is taken after all.
+// freePort returns a port that was free a moment ago. If it is taken before the guest starts, the caller tries another.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {

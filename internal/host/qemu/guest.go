@@ -1,5 +1,5 @@
-// Package qemu starts guests in QEMU from a description in a file. A guest is a process of this machine and the SSH
-// server within it, so it is the SSH target with the power to boot.
+// Package qemu starts guests in QEMU from a description in a file. A guest is a process of this machine with an SSH
+// server inside, so it is an SSH target that can also be booted.
 package qemu
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Guest is a machine in QEMU. One Boot or Close at a time; commands run between them.
+// Guest is a virtual machine in QEMU. Calls of Boot and Close must not overlap; commands run between them.
 type Guest struct {
 	*host.SSH
 	file File
@@ -29,19 +29,19 @@ type Guest struct {
 	version     version
 	accelerator string
 	imageFormat string
-	// keys are the archive behind each initramfs.
+	// keys is the archive appended to each initramfs.
 	keys []byte
-	// ready are the kernels that were made ready to start, by the name that was asked for.
+	// ready are the kernels whose files were already created, by the name that was requested.
 	ready map[string]bootable
-	// blank are the images that were made for the guest; paths those of all disks, in order.
+	// blank are the images that were created for the guest; paths are the paths of all disks, in order.
 	blank []*os.File
 	paths []string
 	// companions are the guests that were started for this one.
 	companions []*Guest
-	// linkEnds are the ends of its networks, in their order, which are given back to links.
+	// linkEnds are the ends of its networks, in their order, which are returned to links.
 	linkEnds []*os.File
 	links    *Links
-	// process runs; nil before the first boot.
+	// process is the running QEMU; nil before the first boot.
 	process *process
 	port    int
 	// running is the description that the running guest was started from.
@@ -50,22 +50,22 @@ type Guest struct {
 	say func(text string)
 }
 
-// bootable are the files of a kernel that QEMU takes.
+// bootable has the files of a kernel for QEMU.
 type bootable struct {
 	kernel, initrd string
-	// modules are those that the guest loads. Their arguments differ from start to start, and so does the end of
-	// initrd, behind size; size is 0 for one that is not headroom's own.
+	// modules are the modules that the guest loads. Their options differ from start to start, and so does the end of
+	// initrd, after size; size is 0 for an initrd that headroom did not make.
 	modules []module
 	size    int64
 }
 
-// Host is what a guest has of the machine that it is started on.
+// Host is the part of this machine that a guest uses.
 type Host struct {
-	// Folder is where the guest's own folder is made; it should lie in memory.
+	// Folder is where the guest's folder is created; it should be in memory.
 	Folder string
-	// Images is the folder that blank images are made in, where they have no name.
+	// Images is the folder that blank images are created in, where they have no name.
 	Images string
-	// Links connect it with other guests that have the same.
+	// Links connect the guest with other guests that have the same Links.
 	Links *Links
 	// Say reports the progress of a start to the user; nil reports nothing.
 	Say func(text string)
@@ -73,7 +73,7 @@ type Host struct {
 	starting []string
 }
 
-// Open reads the description of a guest and starts it. name is what the user calls the guest: "qemu:FILE". The guest
+// Open parses the description of a guest and starts it. name is the user's name for the guest: "qemu:FILE". The guest
 // lives until Close, or until this process ends in any way.
 func Open(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	g, err := prepare(ctx, name, file, on)
@@ -86,7 +86,7 @@ func Open(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	return g, nil
 }
 
-// fits fails for a guest of this machine's own programs where an x86 processor can't run them.
+// fits returns an error if a guest would run this machine's programs, and these are not for an x86 processor.
 func (f File) fits(architecture string) error {
 	if f.Image != "" || architecture == "amd64" {
 		return nil
@@ -96,7 +96,7 @@ func (f File) fits(architecture string) error {
 		Hints: []string{"name an image: of an x86 system, or start the guest on an x86 machine"}}
 }
 
-// prepare makes all that a guest needs before its first start.
+// prepare creates everything that a guest needs before its first start.
 func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -144,7 +144,7 @@ func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 	return g, nil
 }
 
-// startCompanion starts the guests that this one needs, which are ready when it starts itself.
+// startCompanion starts the guests that this one needs, which are ready before it starts.
 func (g *Guest) startCompanion(ctx context.Context, file string, on Host) error {
 	own, err := filepath.Abs(file)
 	if err != nil {
@@ -165,7 +165,7 @@ func (g *Guest) startCompanion(ctx context.Context, file string, on Host) error 
 	return nil
 }
 
-// prepareFiles makes the keys and the disks, and finds out what carries the guest out.
+// prepareFiles creates the keys and the disks, and chooses the accelerator.
 func (g *Guest) prepareFiles(ctx context.Context, images string) error {
 	var err error
 	if g.keys, err = newKeys(ctx, g.dir); err != nil {
@@ -187,13 +187,13 @@ func (g *Guest) prepareFiles(ctx context.Context, images string) error {
 	return err
 }
 
-// Accelerator is what carries the guest out: KVM, or Emulation, of which no rate means anything but to itself.
+// Accelerator is KVM or Emulation. Rates of an emulated guest can only be compared with one another.
 func (g *Guest) Accelerator() string { return g.accelerator }
 
-// Port on 127.0.0.1 leads to its SSH server.
+// Port on 127.0.0.1 is forwarded to its SSH server.
 func (g *Guest) Port() int { return g.port }
 
-// Argv is the command line of the QEMU that runs; nil where none does.
+// Argv returns the command line of the running QEMU; nil if none runs.
 func (g *Guest) Argv() []string {
 	if g.Ended() {
 		return nil
@@ -201,10 +201,10 @@ func (g *Guest) Argv() []string {
 	return g.process.cmd.Args
 }
 
-// Ended says that no QEMU runs for it any more.
+// Ended reports whether no QEMU runs for it any more.
 func (g *Guest) Ended() bool { return g.process == nil || g.process.ended() }
 
-// Caveats are what is to be said of every measurement in the guest.
+// Caveats are warnings that apply to every measurement in the guest.
 func (g *Guest) Caveats(ctx context.Context) []string {
 	caveats := g.SSH.Caveats(ctx)
 	if g.Emulated() {
@@ -214,16 +214,16 @@ func (g *Guest) Caveats(ctx context.Context) []string {
 	return caveats
 }
 
-// Emulated says whether its processor is a program.
+// Emulated reports whether its processor is emulated.
 func (g *Guest) Emulated() bool { return g.accelerator == Emulation }
 
-// BootArguments are those that its description has for the kernel.
+// BootArguments returns the kernel arguments of its description.
 func (g *Guest) BootArguments() []string { return slices.Clone(g.file.Arguments) }
 
 // LosesDataOnBoot is true: the guest's file system is in memory.
 func (g *Guest) LosesDataOnBoot() bool { return true }
 
-// Levels are the levels of the machine's settings as the guest was last started, by name.
+// Levels returns the levels of the machine's settings at the last start, by name.
 func (g *Guest) Levels() map[string]string {
 	levels := map[string]string{}
 	for _, s := range Settings() {
@@ -234,10 +234,10 @@ func (g *Guest) Levels() map[string]string {
 	return levels
 }
 
-// stopGrace is how long QEMU is given to write back what it holds.
+// stopGrace is how long QEMU can take to write back its cached data.
 const stopGrace = 5 * time.Second
 
-// Close ends the guest; nothing is left of it.
+// Close ends the guest and removes everything of it.
 func (g *Guest) Close() error {
 	var err error
 	if g.SSH != nil {
@@ -256,8 +256,8 @@ func (g *Guest) Close() error {
 	return errors.Join(err, g.lock.Close())
 }
 
-// formatOf tells a qcow2 image by its first bytes ("QFI\xfb") from a raw one; QEMU is told, so that it does not guess
-// by what a guest wrote.
+// formatOf distinguishes a qcow2 image by its first bytes ("QFI\xfb") from a raw one. QEMU is given the format, because
+// it would guess from data that a guest wrote.
 func formatOf(image string) (string, error) {
 	if image == "" {
 		return "", nil

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
-// How soon a guest is there, how long its next boot takes, and how soon a panic is seen.
+// Measures how long a guest takes to start and to boot again, and how soon a panic is noticed.
 func TestGuestTimes(t *testing.T) {
 	file := describe(t, "")
 	var there, boots, panics []float64

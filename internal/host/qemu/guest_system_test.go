@@ -40,7 +40,7 @@ func describe(t *testing.T, more string) string {
 	file := filepath.Join(t.TempDir(), "guest.yaml")
 	text := "version: 1\nkernel: " + strings.TrimSpace(string(out)) + "\n" + more
 	if !strings.Contains(more, "limit:") {
-		text += "limit: 20m\n" // no measure of speed
+		text += "limit: 20m\n" // not a measure of speed
 	}
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func describe(t *testing.T, more string) string {
 	return file
 }
 
-// guests is a folder in memory for the folders of guests.
+// guests returns a folder in memory for the folders of guests.
 func guests(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "headroom-test-")
@@ -87,7 +87,7 @@ func details(err error) []string {
 	return nil
 }
 
-// said is what a command in the guest prints.
+// said returns the output of a command in the guest.
 func said(t *testing.T, g *Guest, argv ...string) string {
 	t.Helper()
 	out, err := g.Run(t.Context(), argv...)
@@ -101,7 +101,7 @@ func TestGuestPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	g := open(t, describe(t, ""))
 	targettest.Run(t, func(*testing.T) host.Target { return g })
-	// The date of the guest's BusyBox tells seconds, and its stat a fraction of them, which clocks are compared by.
+	// The date of the guest's BusyBox has only seconds; its stat has fractions of a second, which ClockOffset uses.
 	date, now := said(t, g, "date", "+%s.%N"), said(t, g, "stat", "-L", "-c", "%y", "/proc/self")
 	if regexp.MustCompile(`\.\d`).MatchString(date) || !regexp.MustCompile(`\.\d{9} `).MatchString(now) {
 		t.Errorf("its date is %s, and its stat says %s", date, now)
@@ -124,10 +124,10 @@ func qemus(t *testing.T, dir string) int {
 	return n
 }
 
-// opened is set for a process of this test that opens a guest and waits to be killed.
+// opened is set in a process of this test that opens a guest and waits to be killed.
 const opened = "HEADROOM_TEST_OPENS"
 
-// What kills headroom ends QEMU, and the next guest clears away what was left in memory.
+// A signal that kills headroom also ends QEMU, and the next guest removes the files left in memory.
 func TestKilledHeadroomLeavesNothing(t *testing.T) {
 	t.Parallel()
 	if arguments := os.Getenv(opened); arguments != "" {
@@ -185,7 +185,7 @@ func TestKilledHeadroomLeavesNothing(t *testing.T) {
 	}
 }
 
-// The version of QEMU is recognized before anything is started.
+// The version of QEMU is checked before anything is started.
 func TestIOThreadsOfAnOldQEMU(t *testing.T) {
 	t.Parallel()
 	file := describe(t, "disks:\n  - {name: d, kind: virtio-blk, size: 64m, iothreads: 4}\n")
@@ -207,8 +207,7 @@ func TestIOThreadsOfAnOldQEMU(t *testing.T) {
 	}
 }
 
-// A guest that hangs under KVM is emulated. Here a program that says it is QEMU stands in for one under which guests
-// hang.
+// A guest that hangs under KVM is emulated. Here another program pretends to be a QEMU under which guests hang.
 func TestProbeNoticesAHang(t *testing.T) {
 	t.Parallel()
 	kvm, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)

@@ -20,11 +20,11 @@ import (
 
 // kernel is a kernel with its modules.
 type kernel struct {
-	// image is the bzImage; modules the folder that its modules are found below, empty when there is none.
+	// image is the bzImage; modules is the folder that contains its modules, empty if it has none.
 	image, modules string
 }
 
-// findKernel finds the kernel that a name stands for. Package files are unpacked below folder.
+// findKernel finds the kernel with a name. Package files are unpacked below folder.
 func findKernel(ctx context.Context, name, folder string) (kernel, error) {
 	if !strings.ContainsRune(name, '/') {
 		return installed(name)
@@ -49,7 +49,7 @@ func findKernel(ctx context.Context, name, folder string) (kernel, error) {
 	return image(name)
 }
 
-// installed is a kernel of this machine, by its version.
+// installed returns a kernel of this machine, by its version.
 func installed(version string) (kernel, error) {
 	k := kernel{"/boot/vmlinuz-" + version, "/lib/modules/" + version}
 	for _, p := range []string{k.image, k.modules} {
@@ -88,8 +88,8 @@ func inFolder(dir string) (kernel, error) {
 	return k, nil
 }
 
-// image is a bzImage by its path. Its modules are those of the tree or folder that it lies in, or the installed ones of
-// its version; none when it has its drivers built in.
+// image returns a bzImage by its path. Its modules are in the tree or folder that contains it, or are the installed
+// ones of its version; it has none if its drivers are built in.
 func image(path string) (kernel, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -120,7 +120,7 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// The places of the header of a bzImage that are read. Source: the kernel's Documentation/arch/x86/boot.rst.
+// The fields of the header of a bzImage that are read. Source: the kernel's Documentation/arch/x86/boot.rst.
 const (
 	atSetupSectors  = 0x1f1
 	atMagic         = 0x202 // "HdrS"
@@ -130,7 +130,7 @@ const (
 	headerLength    = 0x268
 )
 
-// releaseOf is the kernel's release as its own file says it: "6.1.0-50-amd64 (debian-kernel@…) #1 SMP …".
+// releaseOf returns the kernel's release from the file: "6.1.0-50-amd64 (debian-kernel@…) #1 SMP …".
 func releaseOf(bzImage []byte) (string, error) {
 	if err := isKernel(bzImage); err != nil {
 		return "", err
@@ -154,9 +154,9 @@ func isKernel(bzImage []byte) error {
 	return nil
 }
 
-// Unpacked is the ELF file within a bzImage, when it can be started as it is. An emulated processor takes half as long
-// to unpack a kernel as it then takes to start it, so the host does that. Without the step that unpacks it, the
-// kernel's text lies at the address that it was linked for, so this is for emulation, where rates say nothing anyway.
+// Unpacked returns the ELF file within a bzImage, if it can be started directly. An emulated processor takes half as
+// long to unpack a kernel as it then takes to start it, so the host unpacks it. Without the unpacking step, the
+// kernel's text stays at the address that it was linked for, so this is for emulation, where rates mean nothing anyway.
 func Unpacked(ctx context.Context, bzImage []byte) ([]byte, error) {
 	if err := isKernel(bzImage); err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func Unpacked(ctx context.Context, bzImage []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The note that says where to start it (XEN_ELFNOTE_PHYS32_ENTRY) is there with CONFIG_PVH=y.
+	// The note with the entry point (XEN_ELFNOTE_PHYS32_ENTRY) exists with CONFIG_PVH=y.
 	note := []byte{4, 0, 0, 0, 4, 0, 0, 0, 18, 0, 0, 0, 'X', 'e', 'n', 0}
 	note8 := []byte{4, 0, 0, 0, 8, 0, 0, 0, 18, 0, 0, 0, 'X', 'e', 'n', 0}
 	if !bytes.HasPrefix(elf, []byte("\x7fELF")) || !bytes.Contains(elf, note) && !bytes.Contains(elf, note8) {
@@ -186,11 +186,11 @@ func Unpacked(ctx context.Context, bzImage []byte) ([]byte, error) {
 	return elf, nil
 }
 
-// maxKernel in bytes, unpacked; one with all of its options built in has 200 MB.
+// maxKernel in bytes, unpacked; a kernel with all of its options built in has 200 MB.
 const maxKernel = 1 << 30
 
-// decompress unpacks the payload, which ends with the unpacked size in four bytes behind the compressed data, so that
-// what comes behind the stream is not looked at.
+// decompress unpacks the payload. It ends with the unpacked size in four bytes after the compressed data, so data after
+// the compressed stream is ignored.
 func decompress(ctx context.Context, payload []byte) ([]byte, error) {
 	switch {
 	case bytes.HasPrefix(payload, []byte{0x1f, 0x8b}):

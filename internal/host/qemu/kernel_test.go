@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// bzImage is as much of a kernel's file as headroom reads: the header, a version and a payload.
+// bzImage returns the parts of a kernel's file that headroom reads: the header, a version and a payload.
 func bzImage(payload []byte) []byte {
 	image := make([]byte, 1024)
 	image[atSetupSectors] = 1
@@ -27,14 +27,14 @@ func bzImage(payload []byte) []byte {
 	return append(append(image, make([]byte, 16)...), payload...)
 }
 
-// vmlinux has the mark of an ELF file and the note that says where to start it.
+// vmlinux returns the magic number of an ELF file and the note with the entry point.
 func vmlinux() []byte {
 	return append([]byte("\x7fELF"+strings.Repeat("code ", 1000)), 4, 0, 0, 0, 8, 0, 0, 0, 18, 0, 0, 0, 'X', 'e', 'n',
 		0)
 }
 
 func TestUnpacked(t *testing.T) {
-	size := []byte{1, 2, 3, 4} // the unpacked size behind the stream, as the kernel's build appends it
+	size := []byte{1, 2, 3, 4} // the unpacked size after the stream, as the kernel's build appends it
 	var gz, zst, not bytes.Buffer
 	g, n := gzip.NewWriter(&gz), gzip.NewWriter(&not)
 	z, err := zstd.NewWriter(&zst)
@@ -71,7 +71,7 @@ func TestUnpacked(t *testing.T) {
 	}
 }
 
-// A kernel is found by what a user has of it.
+// A kernel is found by any of the names that users have for it.
 func TestFindKernel(t *testing.T) {
 	dir := t.TempDir()
 	for _, f := range []string{"package/boot/vmlinuz-6.1.0-50-amd64", "package/lib/modules/6.1.0-50-amd64/modules.dep",

@@ -11,21 +11,20 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Links are the wires between guests of one process, each with two ends. A wire is a pair of sockets that have no name,
-// so that nothing listens, nobody else can reach it, and nothing is left of it whatever ends headroom. The zero value
-// has none yet.
+// Links are the wires between guests of one process, each with two ends. A wire is a pair of unnamed sockets: nothing
+// listens, no other process can connect, and nothing is left however headroom ends. The zero value has no wires.
 type Links struct {
 	mutex sync.Mutex
-	// free are the ends that no guest has, by the name of the wire; a wire that was never named is not in it.
+	// free are the ends that no guest has, by the name of the wire; it has no entry for a wire that does not exist.
 	free map[string][]*os.File
-	// held are the ends that guests have.
+	// held counts the ends that guests have.
 	held map[string]int
 }
 
 // maxEnds is how many guests a wire connects.
 const maxEnds = 2
 
-// acquire gives a guest an end of a wire, which is made for the first one.
+// acquire gives a guest one end of a wire, which is created for the first guest.
 func (l *Links) acquire(name string) (*os.File, error) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -37,7 +36,7 @@ func (l *Links) acquire(name string) (*os.File, error) {
 			Hints: []string{"give this guest a link of its own with each of them"}}
 	}
 	if l.held[name] == 0 {
-		// Datagrams, so that a guest that starts again never begins in the middle of a frame.
+		// Datagrams, so that a guest that reboots never begins in the middle of a frame.
 		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 		if err != nil {
 			return nil, fmt.Errorf("the link %s: %w", name, err)
@@ -53,7 +52,7 @@ func (l *Links) acquire(name string) (*os.File, error) {
 	return end, nil
 }
 
-// release takes the ends of a guest back. A wire that no guest has is gone.
+// release takes back the ends of a guest. A wire that no guest has is closed.
 func (l *Links) release(networks []Network, ends []*os.File) {
 	if len(ends) == 0 {
 		return
@@ -70,7 +69,7 @@ func (l *Links) release(networks []Network, ends []*os.File) {
 	}
 }
 
-// takeAll takes an end for each network of a guest.
+// takeAll acquires an end for each network of a guest.
 func (l *Links) takeAll(networks []Network) ([]*os.File, error) {
 	var ends []*os.File
 	for _, n := range networks {

@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// EmulatedCPU is the processor of an emulated guest: all that QEMU can imitate, but the marks by which kernels copy
-// and clear memory with an instruction for each byte. QEMU carries out one byte after the other, and eight in the same
-// time where such an instruction is for eight.
+// EmulatedCPU is the processor of an emulated guest: all features that QEMU can emulate, except the flags that make
+// kernels copy and clear memory with byte-wise string instructions. QEMU executes one byte after the other, and takes
+// the same time for eight bytes if the instruction handles eight.
 const EmulatedCPU = "max,erms=off,fsrm=off"
 
-// start is all that one start of QEMU is made of.
+// start has all parameters of one start of QEMU.
 type start struct {
 	file        File
 	program     string
 	version     version
 	accelerator string
-	// bootable and arguments of the kernel; empty for an image that starts its own.
+	// bootable and arguments of the kernel; empty for an image that boots its own kernel.
 	bootable
 	arguments string
-	// imageFormat is that of the image, raw or qcow2.
+	// imageFormat is the format of the image, raw or qcow2.
 	imageFormat string
-	// hangs says that the emulator may bring the kernel to a stand, which is looked for.
+	// hangs is set if the kernel can hang in the emulator, which is then watched for.
 	hangs bool
-	// port on 127.0.0.1 that leads to the guest's SSH.
+	// port on 127.0.0.1 that is forwarded to the guest's SSH server.
 	port int
 	// paths of the disks' images, in the order of the disks.
 	paths []string
@@ -33,7 +33,7 @@ type start struct {
 	links []int
 }
 
-// argv is the command. Nothing is in the machine that is not asked for: each device costs time at boot.
+// argv returns the command. The machine has no device that was not requested: each takes time at boot.
 func (s start) argv() []string {
 	f := s.file
 	argv := []string{s.program}
@@ -44,7 +44,7 @@ func (s start) argv() []string {
 	if s.accelerator == KVM {
 		cpu, accel = "host", "kvm"
 		if f.Machine.IOMMU == "intel" {
-			machine += ",kernel-irqchip=split" // QEMU demands it for interrupt remapping
+			machine += ",kernel-irqchip=split" // QEMU requires it for interrupt remapping
 		}
 	}
 	argv = append(argv, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-name",
@@ -70,7 +70,7 @@ func (s start) argv() []string {
 		argv = append(argv, networkArgv(i, w, s.links[i])...)
 	}
 	if f.Image != "" {
-		// snapshot: what is written goes to a file that has no name, and is gone with QEMU.
+		// snapshot: writes go to an unnamed file that vanishes with QEMU.
 		argv = append(argv, "-drive",
 			"file="+strings.ReplaceAll(f.Image, ",", ",,")+",if=none,id=image,snapshot=on,format="+s.imageFormat,
 			"-device", "virtio-blk-pci,drive=image,bootindex=0")
@@ -81,7 +81,7 @@ func (s start) argv() []string {
 	return argv
 }
 
-// diskArgv are the arguments for a disk. They are JSON because a mapping of queues to IOThreads can't be written
+// diskArgv returns the arguments for a disk. They are JSON because a mapping of queues to IOThreads can't be written
 // otherwise.
 func diskArgv(d Disk, path string, iommu bool) []string {
 	node := "node-" + d.Name
@@ -94,7 +94,7 @@ func diskArgv(d Disk, path string, iommu bool) []string {
 	}
 	controller := map[string]any{}
 	if iommu && d.Kind != nvme && d.Kind != sata {
-		controller["iommu_platform"] = true // or the device's accesses to memory would pass by the IOMMU
+		controller["iommu_platform"] = true // otherwise the device's memory accesses would bypass the IOMMU
 		controller["disable-legacy"] = "on"
 	}
 	switch {
@@ -137,7 +137,7 @@ func setQueues(device map[string]any, property string, queues int) {
 	}
 }
 
-// blockdev is what is behind a disk.
+// blockdev returns the block node that stores a disk's data.
 func blockdev(d Disk, node, path string) map[string]any {
 	if d.Backing == onNull {
 		// A disk must read as zeros to be found empty.
@@ -158,7 +158,7 @@ func blockdev(d Disk, node, path string) map[string]any {
 func toJSON(v map[string]any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
-		return "" // strings, numbers and truths always have a form in JSON
+		return "" // strings, numbers and booleans can always be encoded
 	}
 	return string(text)
 }

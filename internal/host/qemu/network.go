@@ -11,20 +11,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Network is a network card of a guest that leads to another guest of the same headroom.
+// Network is a network card of a guest, connected to another guest of the same headroom.
 type Network struct {
 	// Link is the name of the wire: the two guests that name it are connected.
 	Link string
-	// Address of the guest there, with the length of the prefix.
+	// Address of the guest on the link, with the prefix length.
 	Address netip.Prefix
-	// MTU in bytes and Speed in Mbit/s, as the card tells the guest; 0 for QEMU's own: 1500, and no speed.
+	// MTU in bytes and Speed in Mbit/s, as the card reports them to the guest; 0 for QEMU's defaults: 1500, and no
+	// speed.
 	MTU, Speed int
-	// RDMA is soft RoCE over the card.
+	// RDMA enables soft RoCE over the card.
 	RDMA bool
 }
 
-// The bounds of what virtio-net takes. Source: the kernel's include/uapi/linux/if_ether.h (ETH_MIN_MTU, ETH_MAX_MTU);
-// IPv4 wants 576.
+// The limits of virtio-net. Source: the kernel's include/uapi/linux/if_ether.h (ETH_MIN_MTU, ETH_MAX_MTU); IPv4
+// requires 576.
 const (
 	minMTU    = 576
 	maxMTU    = 65535
@@ -33,7 +34,7 @@ const (
 	linkShape = `^[A-Za-z0-9][A-Za-z0-9-]{0,11}$`
 )
 
-// ownNetwork is that of the card by which headroom reaches a guest: QEMU's user network.
+// ownNetwork is the network of the card by which headroom reaches a guest: QEMU's user network.
 func ownNetwork() netip.Prefix { return netip.MustParsePrefix("10.0.2.0/24") }
 
 func (r *reader) networks(n *yaml.Node) []Network {
@@ -107,13 +108,13 @@ func (r *reader) address(n *yaml.Node) netip.Prefix {
 	return p
 }
 
-// mac is an address of the card that no other guest on the wire has: locally administered, then the IP address.
+// mac returns an address of the card that is unique on the wire: locally administered, with the IP address.
 func (w Network) mac() string {
 	a := w.Address.Addr().As4()
 	return fmt.Sprintf("02:68:%02x:%02x:%02x:%02x", a[0], a[1], a[2], a[3])
 }
 
-// networkArgv are the arguments for a network, whose end of the wire QEMU inherits as a file descriptor.
+// networkArgv returns the arguments for a network. QEMU inherits its end of the wire as a file descriptor.
 func networkArgv(i int, w Network, descriptor int) []string {
 	id := "link-" + strconv.Itoa(i)
 	device := "virtio-net-pci,netdev=" + id + ",romfile=,mac=" + w.mac()
@@ -131,8 +132,8 @@ func speedOption(speed int) string {
 	return ",speed=" + strconv.Itoa(speed) + ",duplex=full"
 }
 
-// ownSpeed is what the card by which headroom reaches the guest says of its speed: the least of the others'. While the
-// speed of one card is not known, nothing bounds what a machine can send.
+// ownSpeed is the speed reported by the card through which headroom reaches the guest: the lowest speed of the other
+// cards. While the speed of any card is unknown, the total rate of a machine has no known limit.
 func ownSpeed(networks []Network) int {
 	least := 0
 	for _, w := range networks {
@@ -143,7 +144,7 @@ func ownSpeed(networks []Network) int {
 	return least
 }
 
-// networkScript sets up the cards of the networks, which are told by their own addresses.
+// networkScript sets up the cards of the networks, which are identified by their MAC addresses.
 func networkScript(networks []Network) string {
 	var b strings.Builder
 	for i, w := range networks {
@@ -161,7 +162,7 @@ $b ip address add %s dev $card && $b ip link set $card up || echo 'headroom: the
 	return b.String()
 }
 
-// withRDMA says whether a guest has RDMA on any network.
+// withRDMA reports whether a guest has RDMA on any network.
 func withRDMA(networks []Network) bool {
 	return slices.ContainsFunc(networks, func(w Network) bool { return w.RDMA })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// wired is a guest with a plain network and one that says all of itself.
+// wired returns a guest with a plain network and one with all options.
 func wired(t *testing.T) File {
 	t.Helper()
 	f, err := Decode("x.yaml", []byte(`version: 1
@@ -61,8 +61,7 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// What is sent into one end of a link comes out of the other, a third guest is refused, and a missing link is made
-// again.
+// Data sent into one end of a link arrives at the other, a third guest is refused, and a missing link is created again.
 func TestLinks(t *testing.T) {
 	var l Links
 	both := []Network{{Link: "a"}, {Link: "b"}}
@@ -88,7 +87,7 @@ func TestLinks(t *testing.T) {
 	if got := pass(int(one[0].Fd()), int(two[0].Fd())) + pass(int(two[0].Fd()), int(one[0].Fd())); got != "frameframe" {
 		t.Errorf("%q came through", got)
 	}
-	// The first of these links is free on one end, and must be so after the second was refused.
+	// The first of these links has one free end, which must still be free after the second was refused.
 	if _, err := l.takeAll([]Network{{Link: "b"}, {Link: "a"}}); lab.KindOf(err) != lab.Usage ||
 		!strings.Contains(err.Error(), "the link a connects two guests already") {
 		t.Errorf("a third guest: %v", err)

@@ -10,17 +10,17 @@ import (
 	"github.com/headroom/headroom/internal/linux"
 )
 
-// process is a QEMU that runs, or has run.
+// process is a QEMU process that runs, or has run.
 type process struct {
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// startProcess starts QEMU so that it ends with headroom, even with one that is killed: the kernel kills it when the
-// thread that started it ends. A thread of Go's may end before headroom does; so the goroutine that starts QEMU keeps a
-// thread for itself and stays on it for as long as QEMU runs. Source: prctl(2), PR_SET_PDEATHSIG; go.dev/issue/27505.
+// startProcess starts QEMU so that it ends with headroom, even if headroom is killed: the kernel kills it when the
+// thread that started it ends. A thread of the Go runtime can end before headroom does, so the goroutine that starts
+// QEMU is locked to its thread for as long as QEMU runs. Source: prctl(2), PR_SET_PDEATHSIG; go.dev/issue/27505.
 //
-// Its working directory is the guest's folder, by which a later headroom finds what is left all the same. files become
+// Its working directory is the guest's folder, by which a later headroom would find a leftover process. files become
 // the file descriptors from 3 on.
 func startProcess(argv []string, dir string, log *os.File, files []*os.File) (*process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -38,7 +38,7 @@ func startProcess(argv []string, dir string, log *os.File, files []*os.File) (*p
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // the process state says all that the error would
+			_ = cmd.Wait() // the process state has all information of the error
 			close(p.done)
 		}
 	}()
@@ -54,7 +54,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// stop ends QEMU: SIGTERM, at which it writes back what it holds of its disks, and SIGKILL when grace has passed.
+// stop ends QEMU: SIGTERM, after which it writes back the cached data of its disks, and SIGKILL after the grace period.
 func (p *process) stop(grace time.Duration) {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {

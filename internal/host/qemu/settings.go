@@ -9,18 +9,18 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Setting is one thing about a guest's machine that a boot can change.
+// Setting is a setting of a guest's machine that a boot can change.
 type Setting struct {
 	Name string
-	// Means says what it is, and Levels what it can be.
+	// Means describes the setting, and Levels its possible levels.
 	Means, Levels string
-	// set changes the description, or says why it can't.
+	// set changes the description, or returns why it can't.
 	set func(f *File, level string) (fault string)
-	// get is its level in a description.
+	// get returns its level in a description.
 	get func(f File) string
 }
 
-// Settings are all of them. What is about disks is set on every disk that has it.
+// Settings returns all settings. A disk setting is set on every disk that has it.
 func Settings() []Setting {
 	return []Setting{
 		{"cpus", "virtual CPUs", "1 to " + strconv.Itoa(maxCPUs),
@@ -107,7 +107,7 @@ func choice(to *string, level string, choices ...string) string {
 	return ""
 }
 
-// with is the description with other settings. All faults are reported at once.
+// with returns the description with other settings. All faults are reported at once.
 func (f File) with(machine map[string]string) (File, error) {
 	f.Disks = slices.Clone(f.Disks)
 	var faults, known []string

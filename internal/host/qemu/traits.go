@@ -4,15 +4,15 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// Scheme begins the name of a guest as a target; the path of the file that describes it follows.
+// Scheme is the prefix of the name of a guest as a target, followed by the path of the file that describes it.
 const Scheme = "qemu:"
 
-// Traits are what is so of every guest.
+// Traits are the traits of every guest.
 func Traits() host.Traits {
 	return host.Traits{Noun: "guest", HostedHere: true, OwnBoot: true, Ephemeral: true, LosesSettings: true}
 }
 
-// Provided are the disks that a guest will have.
+// Provided returns the disks that a guest will have.
 func (f File) Provided() []host.Disk {
 	var all []host.Disk
 	for _, d := range f.Disks {

@@ -16,19 +16,19 @@ type version struct{ major, minor int }
 
 func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
 
-// The first versions that can do what is asked of them. Source: the release notes of QEMU (wiki.qemu.org/ChangeLog/9.0
-// and /10.0); devices in JSON came with 6.2.
+// The first versions with the required features. Source: the release notes of QEMU (wiki.qemu.org/ChangeLog/9.0 and
+// /10.0); devices in JSON came with 6.2.
 const (
-	oldest          = 7 // the first that this was tried with
+	oldest          = 7 // the oldest that was tested
 	linksFrom       = 2 // of 7: -netdev dgram
 	mapsQueues      = 9
 	mapsQueuesSCSI  = 10
-	threadsEmulated = 9 // not of its release notes, but of what was seen: see emulationThreads
+	threadsEmulated = 9 // observed, not from the release notes: see emulationThreads
 	backportsAdvice = "Debian 12 has QEMU 10 in its backports: apt install -t bookworm-backports qemu-system-x86, or " +
 		"unpack it and name it with qemu: and firmware:"
 )
 
-// parseVersion reads what --version prints:
+// parseVersion parses the output of --version:
 //
 //	QEMU emulator version 7.2.22 (Debian 1:7.2+dfsg-7+deb12u18+b3)
 //	QEMU emulator version 10.0.2 (Debian 1:10.0.2+ds-2+deb13u1~bpo12+1)
@@ -56,7 +56,7 @@ func readVersion(ctx context.Context, program string) (version, error) {
 	return version{}, &lab.Error{What: "can't start QEMU", Command: argv, Err: err}
 }
 
-// refuses says which part of a description a version of QEMU can't do.
+// refuses returns an error for the first part of a description that a version of QEMU does not support.
 func (v version) refuses(f File) error {
 	if v.major < oldest {
 		return &lab.Error{What: "QEMU " + v.String() + " is too old; 7.0 is the first that headroom starts guests with",
@@ -82,9 +82,10 @@ func (v version) refuses(f File) error {
 	return nil
 }
 
-// emulationThreads says whether each emulated CPU has a thread. With such threads QEMU 7.2 hung or broke three of five
-// guests whose kernel was changing its own code, as it does where functions are traced, and one of two hundred at their
-// boot; with a single thread none of six. QEMU 10 did that to none of eight that had come up.
+// emulationThreads returns "multi" if each emulated CPU gets its own thread, else "single". With a thread per CPU, QEMU
+// 7.2 hung or broke three of five guests whose kernel was changing its own code, as it does where functions are traced,
+// and one of two hundred at their boot; with a single thread none of six. QEMU 10 did that to none of eight that had
+// booted.
 func (v version) emulationThreads() string {
 	if v.major < threadsEmulated {
 		return "single"
