@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// threads begins programs of several threads, which have the file of the first argument open for writing, or mapped, in
-// the way that the second names. Python's own thread begins them; libc does what Python does not.
+// threads starts programs with several threads, which open or map the file of the first argument for writing, as the
+// second argument specifies. Python's threading module starts the threads; libc does what Python does not offer.
 const threads = `
 import ctypes, mmap, os, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -32,7 +32,7 @@ if how == "own descriptors":
 libc.syscall(60, 0) # exit(2) ends this thread alone
 `
 
-// byThread has a thread open a file.
+// byThread lets a thread open a file.
 func byThread(file func(d *disk) string, how string) func(d *disk) string {
 	return func(d *disk) string {
 		d.background("python3", "python3", "-c", threads, file(d), how)
@@ -40,7 +40,8 @@ func byThread(file func(d *disk) string, how string) func(d *disk) string {
 	}
 }
 
-// below are devices that are used through what is below or beside them, where the device itself shows nothing.
+// below are devices that are used through files or devices below or next to them, where the device itself shows
+// nothing.
 func below() []layout {
 	node, image := func(d *disk) string { return d.node }, func(d *disk) string { return d.image }
 	return []layout{
@@ -122,13 +123,13 @@ func below() []layout {
 	}
 }
 
-// opened has a program open a file for writing.
+// opened starts a program that opens a file for writing.
 func opened(d *disk, file string) string {
 	d.background("dash", "sh", "-c", `exec 3<>"$1"; echo ready; exec sleep 600`, "sh", file)
 	return ""
 }
 
-// swapFile makes a file swap space, and uses it.
+// swapFile makes a file swap space, and activates it.
 func (d *disk) swapFile(file string) {
 	d.t.Helper()
 	d.run("util-linux", "fallocate", "--length", "64MiB", file)
@@ -140,21 +141,21 @@ func (d *disk) swapFile(file string) {
 	d.t.Cleanup(func() { d.run("mount", "swapoff", file) })
 }
 
-// swapIn makes a swap file in a folder, and a loop device over it.
+// swapIn creates a swap file in a folder, and a loop device over it.
 func (d *disk) swapIn(folder string, noCopies bool) string {
 	d.t.Helper()
 	file := filepath.Join(folder, "swap")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		d.t.Fatal(err)
 	}
-	if noCopies { // what btrfs demands
+	if noCopies { // btrfs requires it
 		d.run("e2fsprogs", "chattr", "+C", file)
 	}
 	d.swapFile(file)
 	return d.attach(file)
 }
 
-// imageIn makes an empty file, and a loop device over it.
+// imageIn creates an empty file, and a loop device over it.
 func (d *disk) imageIn(file string) string {
 	d.t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -172,7 +173,7 @@ func (d *disk) imageIn(file string) string {
 // overlaid is an overlay with its layers.
 type overlaid struct{ lower, upper, merged string }
 
-// overlay mounts one.
+// overlay mounts an overlay.
 func (d *disk) overlay() overlaid {
 	d.t.Helper()
 	root := d.t.TempDir()

@@ -15,23 +15,23 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Claim holds a device open from before the first look at it, so that the one that was inspected is the one in use
-// until Close: while it is open, the kernel gives its number to no other.
+// Claim holds a device open from before its inspection until Close, so that the device in use is the one that was
+// inspected: while it is open, the kernel does not reuse its number.
 //
-// When the device was free, the claim is exclusive: no file system can be mounted from it, no RAID, LVM or
-// device-mapper layer built on it, no swap turned on, and mkfs refuses it. Programs that open the device plainly can
-// still read and write; fio is one of them. blkdiscard asks for the device exclusively too: it needs --force meanwhile.
-// (Measured with Linux 6.18, fio 3.33 and util-linux 2.38.) The claim also holds the lock by which udev and systemd
-// leave a device alone, so that nobody looks for partitions in what a benchmark writes.
+// If the device was free, the claim is exclusive: no file system can be mounted from it, no RAID, LVM or device-mapper
+// layer built on it, no swap turned on, and mkfs refuses it. Programs that open the device without O_EXCL, like fio,
+// can still read and write. blkdiscard also opens the device exclusively: it needs --force meanwhile. (Measured with
+// Linux 6.18, fio 3.33 and util-linux 2.38.) The claim also holds the lock that makes udev and systemd ignore a device,
+// so that they do not search for partitions in the data of a benchmark.
 type Claim struct {
 	environment
 	file      *os.File
-	others    []*os.File // the same storage under other names, held too
+	others    []*os.File // the same storage under other names, also held
 	identity  Identity
 	exclusive bool
 }
 
-// openClaim opens a block device. The string says why it could not be had exclusively.
+// openClaim opens a block device. The string explains why it could not be opened exclusively.
 func openClaim(s environment, path string) (*Claim, string, error) {
 	busy := ""
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_EXCL, 0)
@@ -49,8 +49,8 @@ func openClaim(s environment, path string) (*Claim, string, error) {
 	return c, busy, nil
 }
 
-// lock takes the lock described in systemd's BLOCK_DEVICE_LOCKING. udev takes it too, for the moment in which it looks
-// at a device that just appeared, so a little patience is in order.
+// lock takes the lock described in systemd's BLOCK_DEVICE_LOCKING. udev briefly takes it too when it examines a device
+// that just appeared, so lock retries for a second.
 func (c *Claim) lock() bool {
 	for range 20 {
 		if unix.Flock(int(c.file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
@@ -61,13 +61,13 @@ func (c *Claim) lock() bool {
 	return false
 }
 
-// Identity of the device that is held.
+// Identity of the claimed device.
 func (c *Claim) Identity() Identity { return c.identity }
 
-// Exclusive says whether nobody else can claim the device meanwhile.
+// Exclusive reports whether no other program can claim the device meanwhile.
 func (c *Claim) Exclusive() bool { return c.exclusive }
 
-// Close lets the device go. A nil claim can be closed.
+// Close releases the device. A nil claim can be closed.
 func (c *Claim) Close() error {
 	if c == nil {
 		return nil
@@ -79,9 +79,9 @@ func (c *Claim) Close() error {
 	return err
 }
 
-// claimOthers takes what stands for the same storage under another name: the kernel takes the names for different
-// devices, so the claim on one does not keep anybody from the other. What a layer of the kernel's own lies on (LVM, md)
-// is claimed by that layer already; a loop device claims nothing.
+// claimOthers claims the same storage under its other names. To the kernel these are different devices, so a claim on
+// one does not protect the others. A device under a kernel layer (LVM, md) is claimed by that layer already; a loop
+// device claims nothing.
 func (c *Claim) claimOthers(f *family) []Use {
 	var uses []Use
 	for _, m := range f.members {
@@ -99,8 +99,8 @@ func (c *Claim) claimOthers(f *family) []Use {
 	return uses
 }
 
-// StillTheSame says whether the path still leads to the device that was inspected, and the device still holds the same
-// medium. Ask it before each step that writes, because fio and others open the path again. Errors are of kind Refused.
+// StillTheSame checks that the path still leads to the inspected device, and that the device has the same medium. Call
+// it before each step that writes, because fio and others open the path again. Errors are of kind Refused.
 func (c *Claim) StillTheSame() error {
 	changed := func(what string, err error) error {
 		return &lab.Error{Kind: lab.Refused, Err: err,
@@ -110,7 +110,7 @@ func (c *Claim) StillTheSame() error {
 	for _, path := range []string{c.identity.Path, c.identity.Device} {
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) && path != c.identity.Path {
-			continue // a container may have the device under a name of its own only
+			continue // a container may have the device only under another name
 		}
 		if err != nil {
 			return changed("its path leads nowhere", err)
@@ -183,7 +183,7 @@ func difference(was, is Identity) string {
 	return "its properties in /sys changed"
 }
 
-// mayWrite is asked by every function of this package that writes.
+// mayWrite checks that writing is allowed. Every function of this package that writes calls it.
 func (c *Claim) mayWrite(ctx context.Context, v Verdict) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// claimed inspects a device and has it judged.
+// claimed inspects and judges a device.
 func claimed(t *testing.T, path string, override guard.Override) (*guard.Claim, guard.Verdict) {
 	t.Helper()
 	evidence, claim := inspected(t, path)
@@ -31,7 +31,8 @@ func claimed(t *testing.T, path string, override guard.Override) (*guard.Claim, 
 	return claim, verdict
 }
 
-// TestClaimKeepsOthersOut shows what can be done to a device while it is claimed, and that all can be once it is not.
+// TestClaimKeepsOthersOut shows what is possible with a device while it is claimed, and that everything is possible
+// once it is released.
 func TestClaimKeepsOthersOut(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 64*mib)
@@ -67,7 +68,7 @@ func TestClaimKeepsOthersOut(t *testing.T) {
 	d.run("e2fsprogs", "mkfs.ext4", "-q", d.node)
 }
 
-// TestStillTheSame pulls the device away in several ways while it is claimed.
+// TestStillTheSame removes or replaces the device in several ways while it is claimed.
 func TestStillTheSame(t *testing.T) {
 	needRoot(t)
 	for name, change := range map[string]func(d *disk, link string){
@@ -111,7 +112,7 @@ func TestStillTheSame(t *testing.T) {
 	}
 }
 
-// TestStillTheSameMedium changes what the kernel says of a device whose path, number and size stay as they are.
+// TestStillTheSameMedium changes the kernel's description of a device whose path, number and size stay the same.
 func TestStillTheSameMedium(t *testing.T) {
 	needRoot(t)
 	d := newDiskWithout(t, 64*mib, true)
@@ -131,7 +132,8 @@ func TestStillTheSameMedium(t *testing.T) {
 	}
 }
 
-// TestWhoComesDuringTheRun has others begin to use a device after it was found to be free: it is left as they have it.
+// TestWhoComesDuringTheRun lets other programs begin to use a device after it was found to be free: the device is then
+// left unchanged.
 func TestWhoComesDuringTheRun(t *testing.T) {
 	needRoot(t)
 	for name, come := range map[string]func(d *disk){
@@ -168,7 +170,7 @@ func TestWhoComesDuringTheRun(t *testing.T) {
 	}
 }
 
-// TestOwnJobsAreNobodyElse has a job of headroom's write to a device that it has claimed.
+// TestOwnJobsAreNobodyElse lets a job of headroom write to a device that headroom has claimed.
 func TestOwnJobsAreNobodyElse(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 64*mib)
@@ -212,7 +214,7 @@ func relink(d *disk, to, link string) {
 	}
 }
 
-// TestLeaveClean dirties devices as a benchmark does, and worse, and has them cleaned.
+// TestLeaveClean dirties devices as a benchmark does, and worse, and cleans them.
 func TestLeaveClean(t *testing.T) {
 	needRoot(t)
 	for name, c := range map[string]struct {
@@ -255,8 +257,8 @@ func TestLeaveClean(t *testing.T) {
 	}
 }
 
-// TestLeaveCleanWithoutDiscard cleans devices that take no discards: small ones and those without platters are zeroed,
-// a large one with platters has its headers wiped.
+// TestLeaveCleanWithoutDiscard cleans devices without discards: small and non-rotating ones are zeroed, a large
+// rotating one has its headers wiped.
 func TestLeaveCleanWithoutDiscard(t *testing.T) {
 	needRoot(t)
 	for name, c := range map[string]struct {
@@ -272,7 +274,7 @@ func TestLeaveCleanWithoutDiscard(t *testing.T) {
 			d := newDiskWithout(t, c.size, c.rotational)
 			claim, verdict := claimed(t, d.node, "")
 			random(d, 0, 6*mib)
-			d.write(0x200000, []byte("SKUL\xba\xbe")) // the second header of a LUKS2 volume, behind the first MiB
+			d.write(0x200000, []byte("SKUL\xba\xbe")) // the second header of a LUKS2 volume, after the first MiB
 			random(d, c.size/2, mib)
 			tables()[0].make(d)
 			zfs(d, 0, 1, 2, 3)
@@ -298,7 +300,8 @@ func TestLeaveCleanWithoutDiscard(t *testing.T) {
 	}
 }
 
-// TestLeaveCleanNeedsTheVerdict: no verdict, no other device's, none that allows only reading.
+// TestLeaveCleanNeedsTheVerdict checks that cleaning is refused without a verdict, with one for another device, and
+// with one that only allows reading.
 func TestLeaveCleanNeedsTheVerdict(t *testing.T) {
 	needRoot(t)
 	d, other := newDisk(t, 64*mib), newDisk(t, 64*mib)
@@ -328,7 +331,7 @@ func TestLeaveCleanNeedsTheVerdict(t *testing.T) {
 	}
 }
 
-// mustParseAsNothing asks other programs than the guard.
+// mustParseAsNothing checks with programs other than the guard.
 func mustParseAsNothing(d *disk) {
 	d.t.Helper()
 	var list struct{ Signatures []any }
@@ -355,8 +358,8 @@ func random(d *disk, at, length int64) {
 	d.write(at, p)
 }
 
-// TestPlainUser: a user who may not read a device gets that error, and nothing is taken for empty. The test runs itself
-// again as another user.
+// TestPlainUser checks that a user without read permission for a device gets that error, and that no device is judged
+// empty. The test runs itself again as another user.
 func TestPlainUser(t *testing.T) {
 	if node := os.Getenv("GUARD_DEVICE"); node != "" {
 		asPlainUser(t, node)
@@ -372,11 +375,11 @@ func TestPlainUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(binary, data, 0o755); err != nil { // a plain user must be able to run it
+	if err := os.WriteFile(binary, data, 0o755); err != nil { // an unprivileged user must be able to run it
 		t.Fatal(err)
 	}
 	for dir := filepath.Dir(binary); dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
-		if err := os.Chmod(dir, 0o755); err != nil { // as above
+		if err := os.Chmod(dir, 0o755); err != nil { // like above
 			t.Fatal(err)
 		}
 	}

@@ -14,27 +14,27 @@ import (
 	"github.com/headroom/headroom/internal/linux"
 )
 
-// Cleaned says in what state CleanUp left a device.
+// Cleaned describes the state in which CleanUp left a device.
 type Cleaned struct {
-	// How it was done: "discarded", "zeroed" or "headers wiped".
+	// How it was cleaned: "discarded", "zeroed" or "headers wiped".
 	How string `json:"how"`
-	// Blank says that the guard would take the device for empty again. After "headers wiped" it would not: the data of
-	// the benchmark are still between the ends, so the next run must name the drive.
+	// Blank is set if the guard would again judge the device to be empty. After "headers wiped" it would not: the data
+	// of the benchmark are still between the ends, so the next run must name the drive.
 	Blank bool `json:"blank"`
 }
 
 const (
-	// headerLength is wiped at each end. There lie all partition tables and their backups, the labels of LVM, md, ZFS
+	// headerLength is wiped at each end. It contains all partition tables and their backups, the labels of LVM, md, ZFS
 	// (two of 256 KiB at each end) and LUKS2 of the usual size.
 	headerLength = 1 << 20
-	// stepLength is discarded or zeroed by one system call. One for a whole drive could not be interrupted.
+	// stepLength is discarded or zeroed by one system call. A single call for a whole drive could not be interrupted.
 	stepLength = 16 << 30
-	// wipeRounds bounds how often what still parses is looked for and wiped.
+	// wipeRounds limits how often remaining signatures are searched for and wiped.
 	wipeRounds = 8
 )
 
-// Discard tells the device that none of its blocks is in use. It goes through the file that was inspected, so it can't
-// hit another device. An error that wraps unix.EOPNOTSUPP says that the device takes no discards.
+// Discard tells the device that none of its blocks is in use. It uses the file that was inspected, so it can't affect
+// another device. An error that wraps unix.EOPNOTSUPP means that the device does not support discards.
 func (c *Claim) Discard(ctx context.Context, v Verdict) error {
 	if err := c.mayWrite(ctx, v); err != nil {
 		return err
@@ -46,16 +46,17 @@ func (c *Claim) Discard(ctx context.Context, v Verdict) error {
 	return errors.Join(c.rangewise(ctx, w, linux.BlkDiscard, "discard", extent{0, c.identity.Size}), w.Close())
 }
 
-// CleanUp leaves nothing on the device that could be taken for a file system, a partition table or a member of
-// anything, and proves it: the data that a benchmark leaves can look like a partition table by chance (fio issue 1942).
+// CleanUp leaves nothing on the device that could be mistaken for a file system, a partition table or a member of an
+// array or pool, and verifies that: the data that a benchmark leaves can look like a partition table by chance (fio
+// issue 1942).
 //
-// It discards the whole device when that is possible, which is also how a drive wants to be left. Not every drive reads
-// zeros after that, so it looks. Where data remain it has the drive zero itself, if it can do so without being sent the
-// zeros and has no platters, or if it is no larger than 1 GiB. Failing that it wipes the headers: the first and the
-// last MiB, and whatever still has a signature.
+// It discards the whole device if possible, which is also the best state for an SSD. Not every drive reads zeros after
+// that, so CleanUp checks. If data remain, it zeroes the device, if the device can write zeros without being sent them
+// and does not rotate, or if it is no larger than 1 GiB. Otherwise it wipes the headers: the first and the last MiB,
+// and every remaining signature.
 //
-// The verdict must be the one that allowed the run to write. After Ctrl-C, give it a context of its own: it does
-// nothing under one that is cancelled.
+// The verdict must be the one that allowed the run to write. After Ctrl-C, pass a new context: with a cancelled one it
+// does nothing.
 func (c *Claim) CleanUp(ctx context.Context, t host.Target, v Verdict) (Cleaned, error) {
 	if err := c.mayWrite(ctx, v); err != nil {
 		return Cleaned{}, err
@@ -90,7 +91,7 @@ func (c *Claim) CleanUp(ctx context.Context, t host.Target, v Verdict) (Cleaned,
 	return done, c.wipeHeaders(ctx, t, w)
 }
 
-// wipeHeaders zeroes both ends, and then what still parses until nothing does.
+// wipeHeaders zeroes both ends, and then all remaining signatures until none is found.
 func (c *Claim) wipeHeaders(ctx context.Context, t host.Target, w *os.File) error {
 	size := c.identity.Size
 	ends := []extent{{0, min(headerLength, size)}, {max(0, size-headerLength), min(headerLength, size)}}
@@ -119,7 +120,7 @@ func (c *Claim) wipeHeaders(ctx context.Context, t host.Target, w *os.File) erro
 	return &lab.Error{What: fmt.Sprintf("%s still holds %s after it was wiped", c.identity.Path, left[0])}
 }
 
-// inspectAgain inspects the device again, as for the next run.
+// inspectAgain inspects the device like the next run would.
 func (c *Claim) inspectAgain(ctx context.Context, t host.Target) (bool, error) {
 	signatures, err := c.signaturesNow(ctx, t)
 	if err != nil || len(signatures) > 0 {
@@ -154,20 +155,21 @@ func (c *Claim) signaturesNow(ctx context.Context, t host.Target) ([]Signature, 
 	return append(found, marks...), err
 }
 
-// rereadPartitions has the kernel look for partitions again, in case it saw some in the data of the benchmark. Not
-// every device can have partitions, and a plain user may not ask; then there is nothing to forget or nothing to be
-// done.
+// rereadPartitions makes the kernel search for partitions again, in case it found some in the data of the benchmark.
+// Not every device can have partitions, and an unprivileged user must not ask; then there are none to remove or it
+// can't be done.
 func (c *Claim) rereadPartitions() {
 	_ = unix.IoctlSetInt(int(c.file.Fd()), linux.BlkRRPart, 0)
 }
 
-// writer opens the held device for writing. Not exclusively: the claim is another open file, and would be in the way.
+// writer opens the claimed device for writing. It does not open it exclusively, because the claim is another open file
+// and would conflict.
 func (c *Claim) writer() (*os.File, error) {
 	return os.OpenFile(descriptorPath(c.file), os.O_WRONLY, 0)
 }
 
-// rangewise does BLKDISCARD or BLKZEROOUT on a stretch, step by step. Both take the start and the length in bytes, as
-// two numbers of 64 bits. Source: include/uapi/linux/fs.h, block/ioctl.c.
+// rangewise runs BLKDISCARD or BLKZEROOUT on an extent, step by step. Both take the start and the length in bytes, as
+// two 64-bit numbers. Source: include/uapi/linux/fs.h, block/ioctl.c.
 func (c *Claim) rangewise(ctx context.Context, w *os.File, request uintptr, doing string, e extent) error {
 	for done := int64(0); done < e.length; {
 		if err := ctx.Err(); err != nil {

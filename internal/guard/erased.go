@@ -29,7 +29,7 @@ type adminCommand struct {
 	timeoutMS, result          uint32
 }
 
-// Of the NVMe Base Specification 2.0: Identify is opcode 06h; CNS 00h in its command dword 10 asks for the 4096 bytes
+// From the NVMe Base Specification 2.0: Identify is opcode 06h; CNS 00h in its command dword 10 requests the 4096 bytes
 // that describe a namespace.
 const (
 	identifyOpcode    = 0x06
@@ -37,8 +37,8 @@ const (
 	identifyLength    = 4096
 )
 
-// erasedReadsOnes says whether the device itself states that blocks which were erased read as FF. Only NVMe can say so;
-// what can't be asked does not say it.
+// erasedReadsOnes reports whether the device itself states that erased blocks read as FF. Only NVMe can state it; if it
+// can't be queried, the result is false.
 func (c *Claim) erasedReadsOnes() bool {
 	if !strings.HasPrefix(c.identity.Name, "nvme") {
 		return false
@@ -47,13 +47,13 @@ func (c *Claim) erasedReadsOnes() bool {
 	return err == nil && readsOnes(data)
 }
 
-// identify asks an NVMe device for the description of its namespace.
+// identify requests the description of its namespace from an NVMe device.
 func identify(device *os.File) ([]byte, error) {
 	nsid, _, errno := unix.Syscall(unix.SYS_IOCTL, device.Fd(), nvmeIoctlID, 0)
 	if errno != 0 {
 		return nil, errno
 	}
-	// Go moves no such memory
+	// Go never moves this memory
 	data, err := unix.Mmap(-1, 0, identifyLength, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return nil, err
@@ -72,8 +72,8 @@ func identify(device *os.File) ([]byte, error) {
 	return slices.Clone(data), nil
 }
 
-// readsOnes reads byte 33 of Identify Namespace, DLFEAT: its bits 2:0 are 001b for erased blocks that read as 00, 010b
-// for FF, and 000b for a device that does not say. The bits above are about other things. Source: NVM Command Set
+// readsOnes evaluates byte 33 of Identify Namespace, DLFEAT: its bits 2:0 are 001b if erased blocks read as 00, 010b
+// for FF, and 000b if the device does not report it. The higher bits have other meanings. Source: NVM Command Set
 // Specification 1.0, figure 97.
 //
 //	0000: 0000 0200 0000 0000 0000 0200 0000 0000

@@ -1,39 +1,40 @@
 package guard
 
-// Evidence is all that was found out about a path. It can be written down and judged again.
+// Evidence is everything that was found out about a path. It can be saved and judged again.
 type Evidence struct {
 	Path string `json:"path"` // as the user gave it
-	// NotADevice says what the path is when it is no block device: "a directory", "not there". Nothing else is set
-	// then.
+	// NotADevice describes the path if it is no block device: "a directory", "not there". All other fields are then
+	// unset.
 	NotADevice string   `json:"not_a_device,omitempty"`
 	Identity   Identity `json:"identity,omitzero"`
 	ReadOnly   bool     `json:"read_only,omitempty"`
-	// Busy is why the device can't be opened exclusively; blank when it is held.
+	// Busy is why the device can't be opened exclusively; blank if it is held.
 	Busy string `json:"busy,omitempty"`
-	// Uses of the device and of those that hang together with it: mounts, swap, holders, programs.
+	// Uses of the device and of related devices: mounts, swap, holders, programs.
 	Uses []Use `json:"uses,omitempty"`
-	// BuiltOn names what a stacked device (LVM, md, dm-crypt, multipath) lies on.
+	// BuiltOn names the devices under a stacked device (LVM, md, dm-crypt, multipath).
 	BuiltOn []string `json:"built_on,omitempty"`
 	// Partitions that the kernel knows on the device.
 	Partitions []string    `json:"partitions,omitempty"`
 	Signatures []Signature `json:"signatures,omitempty"`
 	Sample     Sample      `json:"sample,omitzero"`
-	// ProgramsHidden says that the programs of the machine can't be seen, only those of this container: one of them may
-	// have the device open. (What the kernel itself has given away is Busy all the same.)
+	// ProgramsHidden is set if only the programs of this container are visible: another program of the machine may have
+	// the device open. (Uses by the kernel still show in Busy.)
 	ProgramsHidden bool `json:"programs_hidden,omitempty"`
-	// ProgramsUnread is how many programs have files open that can't be read, because they are other users'.
-	// FilesUnseen is how many open files were not looked at, because they are on network file systems, which might not
+	// ProgramsUnread is how many programs have open files that can't be examined, because they are other users'.
+	// FilesUnseen is how many open files were not examined, because they are on network file systems, which might not
 	// answer.
 	ProgramsUnread int `json:"programs_unread,omitempty"`
 	FilesUnseen    int `json:"files_unseen,omitempty"`
-	// UseUnknown says what could not be found out about the use of the device, ContentUnknown about its content.
+	// UseUnknown are questions about the use of the device that could not be answered, ContentUnknown about its
+	// content.
 	UseUnknown     []string `json:"use_unknown,omitempty"`
 	ContentUnknown []string `json:"content_unknown,omitempty"`
-	// Checks that were carried out. Judge takes nothing for empty unless all of Checks() are here.
+	// Checks that were completed. Judge never finds a device empty unless all of Checks() are here.
 	Checks []Check `json:"checks,omitempty"`
 }
 
-// Check is one thing that is looked at.
+// Check is one kind of inspection.
 type Check string
 
 // The checks.

@@ -6,37 +6,37 @@ import (
 	"strings"
 )
 
-// relation says how another block device hangs together with the one in question.
+// relation is how another block device is related to the inspected one.
 type relation int
 
-// The relations. Writing to the device changes what all of these hold, except for underneath.
+// The relations. Writing to the device changes the data of all related devices, except for those underneath.
 const (
 	itself relation = iota
 	partition
-	wholeDisk      // the disk that the partition in question lies on
+	wholeDisk      // the disk of the inspected partition
 	holder         // built on top: LVM, md, dm-crypt, bcache, a loop device over it
 	samePathDevice // another name for the same storage: a second path to the drive, a loop device over the same file
-	underneath     // what the device in question is built on
+	underneath     // a device that the inspected one is built on
 )
 
-// relative is a block device that hangs together with the one in question.
+// relative is a block device that is related to the inspected one.
 type relative struct {
 	blockDevice
 	relation relation
-	// words name it in a sentence: "it", "partition 2", "dm-1 (LVM volume vg0-root)".
+	// words describe it in a sentence: "it", "partition 2", "dm-1 (LVM volume vg0-root)".
 	words string
 }
 
-// backing is what a loop device lies over.
+// backing is what a loop device is backed by.
 type backing struct {
-	// device is set when it is a block device, file and its path when it is a file.
+	// device is set for a block device, file and its path for a file.
 	device Number
 	isFile bool
 	file   fileID
 	path   string
 }
 
-// family finds all block devices that hang together with one.
+// family is the set of all block devices that are related to one.
 type family struct {
 	environment
 	members []relative
@@ -44,11 +44,11 @@ type family struct {
 	loops   map[string]backing
 	// views are the mounts that programs see.
 	views []view
-	// sparesJobs leaves headroom's own jobs out of the programs that have a member open.
+	// sparesJobs ignores headroom's own jobs among the programs that have a member open.
 	sparesJobs bool
-	// faults are what could not be read; a member may be missing then.
+	// faults are read errors; a member may be missing because of them.
 	faults []string
-	// programsUnread and filesUnseen are those of Evidence.
+	// programsUnread and filesUnseen are as in Evidence.
 	programsUnread, filesUnseen int
 }
 
@@ -60,12 +60,12 @@ func (s environment) familyOf(d blockDevice) *family {
 	f.readLoops()
 	f.add(d.name, itself, "it")
 	if d.disk != d.name {
-		// A partition's siblings may be in use; what uses the disk as a whole uses this partition too.
+		// A partition's siblings may be in use; a user of the whole disk also uses this partition.
 		f.addAlone(d.disk, wholeDisk, "the whole disk "+d.disk)
 	}
 	f.addTwins(d)
 	f.addUnderneath(d.name)
-	if d.disk != d.name { // a partition lists nothing below it; an array does
+	if d.disk != d.name { // a partition lists nothing below it, but an array does
 		f.addUnderneath(d.disk)
 	}
 	return f
@@ -75,7 +75,7 @@ func (f *family) fault(doing string, err error) {
 	f.faults = append(f.faults, fmt.Sprintf("%s: %v", doing, err))
 }
 
-// add takes a device into the family, with its partitions and all that is built on any of them.
+// add adds a device to the family, with its partitions and everything that is built on any of them.
 func (f *family) add(name string, r relation, words string) {
 	if f.seen[name] {
 		return
@@ -98,7 +98,8 @@ func (f *family) add(name string, r relation, words string) {
 	}
 }
 
-// partitionOf is what a partition of a relative is: a partition of the device itself, but a twin of a twin.
+// partitionOf returns the relation of a relative's partition: a partition of the device itself is a partition, but a
+// partition of a device with another relation has that relation.
 func partitionOf(r relation) relation {
 	if r == itself {
 		return partition
@@ -106,7 +107,7 @@ func partitionOf(r relation) relation {
 	return r
 }
 
-// addAlone takes a device into the family with what is built on it, without its partitions.
+// addAlone adds a device to the family with everything that is built on it, without its partitions.
 func (f *family) addAlone(name string, r relation, words string) bool {
 	if f.seen[name] {
 		return false
@@ -126,7 +127,7 @@ func (f *family) addAlone(name string, r relation, words string) bool {
 		f.add(h, holder, f.describe(h))
 	}
 	for loop, b := range f.loops {
-		if b.device == d.number { // /sys does not list a loop device among the holders of what it is laid over
+		if b.device == d.number { // /sys does not list a loop device among the holders of its backing device
 			f.add(loop, holder, f.describe(loop))
 		}
 	}
@@ -134,8 +135,8 @@ func (f *family) addAlone(name string, r relation, words string) bool {
 }
 
 // addTwins finds other names of the same storage. A drive with two paths (two controllers, a SAN without multipath)
-// appears as two disks of one worldwide name, and two loop devices can lie over one file. To the kernel they have
-// nothing to do with each other: an exclusive claim on one says nothing of the other.
+// appears as two disks with the same worldwide name, and two loop devices can be backed by the same file. To the kernel
+// they are unrelated: an exclusive claim on one has no effect on the other.
 func (f *family) addTwins(d blockDevice) {
 	disk, err := f.device(d.disk)
 	if err != nil {
@@ -159,7 +160,7 @@ func (f *family) addTwins(d blockDevice) {
 	}
 	for _, name := range names {
 		if f.seen[name] || f.wwid(name) != wwid || f.optional(classDir(name)+"/hidden") == "1" {
-			continue // a hidden device is a path that the kernel itself joins (NVMe multipath); nobody can use it
+			continue // a hidden device is a path that the kernel combines (NVMe multipath); programs can't use it
 		}
 		if other, err := f.device(name); err == nil && other.part == 0 && other.size == disk.size {
 			f.add(name, samePathDevice, name+" (another path to the same drive)")
@@ -167,8 +168,8 @@ func (f *family) addTwins(d blockDevice) {
 	}
 }
 
-// addUnderneath finds what a stacked device is built on, all the way down. Its other users do not matter: that one
-// volume of a volume group is mounted does not speak against another.
+// addUnderneath finds the devices that a stacked device is built on, at all levels. Their other users do not matter: a
+// mounted volume of a volume group is no reason against another volume.
 func (f *family) addUnderneath(name string) {
 	slaves, err := f.entries(classDir(name) + "/slaves")
 	if err != nil {
@@ -196,7 +197,7 @@ func (f *family) addUnderneath(name string) {
 	}
 }
 
-// readLoops asks every loop device that is in use what it lies over.
+// readLoops queries the backing of every loop device that is in use.
 func (f *family) readLoops() {
 	names, err := f.entries("sys/class/block")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
-// How long a large blank device takes, and how fast it is read beside dd.
+// Measures how long a large blank device takes, and how fast it is read compared to dd.
 func TestReadingFigures(t *testing.T) {
 	needRoot(t)
 	proved := func(node string, reread bool) (guard.Sample, float64) {

@@ -20,7 +20,7 @@ type object struct {
 	file fileID
 }
 
-// fileID tells a file from others, by whatever name it is reached.
+// fileID identifies a file, whatever its path.
 type fileID struct {
 	// device is the number of its file system as stat(2) encodes it.
 	device, inode uint64
@@ -39,21 +39,21 @@ func objectOf(info fs.FileInfo) (object, bool) {
 	return object{file: fileID{device: uint64(st.Dev), inode: st.Ino, size: st.Size}}, true
 }
 
-// number is the number of the block device that a path leads to.
+// number returns the number of the block device that a path leads to.
 func (s environment) number(name string) (Number, bool) {
 	o, ok := s.stat(name)
 	return o.number, ok && o.isDevice
 }
 
-// fileBelow is a file that holds what is on a member: all that is written there is written to it.
+// fileBelow is a file that stores the data of a member: writes to the member change the file.
 type fileBelow struct {
 	words string // "the file under it", "the file under loop3 (loop device over /images/a)"
 	path  string
 	id    fileID
 }
 
-// filesBelow are the files under the device, under whatever it is built on, and under the disk that it is a partition
-// of.
+// filesBelow returns the files under the device, under the devices that it is built on, and under the disk that it is a
+// partition of.
 func (f *family) filesBelow() []fileBelow {
 	var files []fileBelow
 	for _, m := range f.members {
@@ -80,7 +80,7 @@ func (f *family) sizeOf(b backing) int64 {
 	return o.file.size
 }
 
-// below are those files below the family that an object is.
+// below returns the files below the family that are the same as an object.
 func (f *family) below(o object) (who []string) {
 	if o.isDevice {
 		return nil
@@ -93,7 +93,7 @@ func (f *family) below(o object) (who []string) {
 	return who
 }
 
-// usesOfFile are those files below the family that a path leads to.
+// usesOfFile returns the files below the family that a path leads to.
 func (f *family) usesOfFile(name string) []string {
 	if len(f.filesBelow()) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func (f *family) usesOfFile(name string) []string {
 	return f.below(o)
 }
 
-// statWithin is stat for paths that may lead to a server that is gone.
+// statWithin is stat with a time limit, for paths that may lead to a server that does not answer.
 func (f *family) statWithin(name string) (object, bool) {
 	type answer struct {
 		o  object
@@ -124,8 +124,8 @@ func (f *family) statWithin(name string) (object, bool) {
 	}
 }
 
-// sameFile reports whether two files are one. An overlay shows files of its layers as its own: with another number of
-// the file system, and mostly with the inode that they have in their layer.
+// sameFile reports whether two files are the same. An overlay shows files of its layers as its own: with another number
+// of the file system, and mostly with the inode that they have in their layer.
 func (f *family) sameFile(a, b fileID) bool {
 	if a.device == b.device && a.inode == b.inode {
 		return true
@@ -133,8 +133,8 @@ func (f *family) sameFile(a, b fileID) bool {
 	return a.inode == b.inode && a.size == b.size && a.size > 0 && (f.overlaid(a.device) || f.overlaid(b.device))
 }
 
-// overlaid reports whether a file system may be an overlay: it is one, or its number is that of no mount, as are those
-// that an overlay makes up for its layers.
+// overlaid reports whether a file system may be an overlay: either it is mounted as one, or its number belongs to no
+// mount, like the numbers that an overlay makes up for its layers.
 func (f *family) overlaid(device uint64) bool {
 	number := Number{unix.Major(device), unix.Minor(device)}
 	known := false
@@ -151,8 +151,8 @@ func (f *family) overlaid(device uint64) bool {
 	return !known && number.Major == 0
 }
 
-// layered finds overlays that have a file below the family in one of their layers. Its content is that of a file of the
-// overlay, which may be open there under another number, and what comes of a layer that is changed is not defined.
+// layered finds overlays that have a file below the family in one of their layers. The file's content is also that of a
+// file of the overlay, which may be open there under another number, and the effect of changing a layer is undefined.
 // Source: Documentation/filesystems/overlayfs.rst.
 func (f *family) layered() []Use {
 	files := f.filesBelow()
@@ -192,8 +192,8 @@ func (f *family) layered() []Use {
 	return uses
 }
 
-// overlayLayers are the folders that an overlay consists of, by the options of its mount. A colon in a path has a
-// backslash before it, which mountinfo shows as "\134". Source: the kernel's fs/overlayfs/params.c.
+// overlayLayers returns the folders that an overlay consists of, from its mount options. A colon in a path is preceded
+// by a backslash, which mountinfo shows as "\134". Source: the kernel's fs/overlayfs/params.c.
 //
 //	rw,lowerdir=/l/A:/l/B,upperdir=/u,workdir=/w,uuid=on
 //	ro,lowerdir+=/l/A,lowerdir+=/l/B,datadir+=/d

@@ -18,8 +18,8 @@ import (
 )
 
 // fixture is a machine as text: a txtar archive whose files are those of /proc, /sys and /dev. A name "a -> b" is a
-// link; a file that says "block device 8:0" is a node. The file "ask" lists the paths to inspect, "want" says what is
-// found.
+// link; a file that contains "block device 8:0" is a node. The file "ask" lists the paths to inspect, "want" the
+// expected results.
 type fixture struct {
 	name    string
 	archive *txtar.Archive
@@ -47,7 +47,7 @@ func fixtures(t testing.TB) []fixture {
 			}
 			data := file.Data
 			if text, err := strconv.Unquote(strings.TrimSpace(string(data))); err == nil {
-				data = []byte(text) // what is not text is written as a Go string
+				data = []byte(text) // binary data is written as a Go string
 			}
 			f.files[file.Name] = &fstest.MapFile{Mode: 0o444, Data: data}
 		}
@@ -63,7 +63,7 @@ func (f fixture) number(name string) (Number, bool) {
 	return o.number, ok && o.isDevice
 }
 
-// stat follows the links of the fixture. A file's inode is made of its path.
+// stat follows the links of the fixture. A file's inode is derived from its path.
 func (f fixture) stat(name string) (object, bool) {
 	name = strings.TrimPrefix(name, "/")
 	if pid, rest, ok := strings.Cut(strings.TrimPrefix(name, "proc/"), "/root/"); ok && pid != "" {
@@ -99,7 +99,7 @@ func (f fixture) loopTarget(node string) (backing, error) {
 	return backing{isFile: true, file: fileNamed(file)}, err
 }
 
-// section is the file of a name.
+// section returns the file with this name.
 func (f fixture) section(name string) string {
 	for _, file := range f.archive.Files {
 		if file.Name == name {
@@ -109,7 +109,7 @@ func (f fixture) section(name string) string {
 	return ""
 }
 
-// inspect does to a path of the fixture what Inspect does, as far as it needs no device.
+// inspect inspects a path of the fixture like Inspect, except for the parts that need a device.
 func (f fixture) inspect(t *testing.T, path string) Evidence {
 	t.Helper()
 	n, ok := f.number(path)
@@ -129,7 +129,7 @@ func (f fixture) inspect(t *testing.T, path string) Evidence {
 	return e
 }
 
-// TestFixtures finds out how the devices of whole machines are used.
+// TestFixtures determines how the devices of whole machines are used.
 func TestFixtures(t *testing.T) {
 	for _, f := range fixtures(t) {
 		var got strings.Builder
@@ -150,7 +150,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// found writes evidence down as the fixtures have it.
+// found formats evidence like the fixtures.
 func found(e Evidence) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s %s\n", e.Path, e.Identity.Device, e.Identity)
@@ -183,7 +183,7 @@ func (f fixture) write(t *testing.T, want string) {
 	}
 }
 
-// TestEvidenceSurvivesJSON: evidence is kept with a run, and can be judged again.
+// TestEvidenceSurvivesJSON checks that evidence, which is kept with a run, can be judged again.
 func TestEvidenceSurvivesJSON(t *testing.T) {
 	for _, f := range fixtures(t) {
 		for _, path := range strings.Fields(f.section("ask")) {
@@ -203,7 +203,7 @@ func TestEvidenceSurvivesJSON(t *testing.T) {
 	}
 }
 
-// TestProgramsOfAContainer: the first PID namespace sees all programs, any other its own.
+// TestProgramsOfAContainer checks that the initial PID namespace sees all programs, and any other only its own.
 func TestProgramsOfAContainer(t *testing.T) {
 	for namespace, hidden := range map[string]bool{"pid:[4026531836]": false, "pid:[4026532217]": true} {
 		f := fixtureNamed(t, "laptop")
@@ -214,7 +214,7 @@ func TestProgramsOfAContainer(t *testing.T) {
 	}
 }
 
-// TestUnreadableIsNotFree: what can't be read must be a reason to refuse.
+// TestUnreadableIsNotFree checks that unreadable files are a reason to refuse.
 func TestUnreadableIsNotFree(t *testing.T) {
 	for _, gone := range []string{"proc/self/mountinfo", "sys/class/block/nvme1n1/ro"} {
 		f := fixtureNamed(t, "laptop")

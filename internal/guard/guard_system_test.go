@@ -28,12 +28,12 @@ func needRoot(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("loop devices need root: sudo go test -tags system ./internal/guard")
 	}
-	// Another run makes mount namespaces, in which what is mounted here stays mounted, and flushes every file system.
+	// Another run creates mount namespaces, in which mounts of this test persist, and flushes every file system.
 	targettest.Exclusive(t, "guard")
 }
 
-// TestLayouts shows the guard every layout: what is not empty is refused and unchanged to the byte, what is blank is
-// accepted. Naming the drive gives up what it holds, but not what is in use.
+// TestLayouts inspects and judges every layout: devices that are not empty are refused and left unchanged to the byte,
+// blank ones are accepted. Naming the drive overrides data on it, but not its use.
 func TestLayouts(t *testing.T) {
 	needRoot(t)
 	refused, accepted := 0, 0
@@ -69,7 +69,7 @@ func TestManyLayouts(t *testing.T) {
 	}
 }
 
-// inspected looks at a device as a run that writes does: whole, where nothing else speaks against it.
+// inspected inspects a device like a run that writes: it is read whole if there is no other reason against it.
 func inspected(t *testing.T, path string) (guard.Evidence, *guard.Claim) {
 	t.Helper()
 	evidence, claim, err := guard.Inspect(context.Background(), host.NewLocal(t.TempDir()), path)
@@ -147,7 +147,7 @@ func mustRefuse(t *testing.T, v guard.Verdict, err error, want string) {
 	}
 }
 
-// TestNoDevice shows the guard what is no block device; not even reading is allowed there.
+// TestNoDevice inspects paths that are no block devices; not even reading is allowed there.
 func TestNoDevice(t *testing.T) {
 	dir := t.TempDir()
 	file, fifo := filepath.Join(dir, "file"), filepath.Join(dir, "fifo")

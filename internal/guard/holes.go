@@ -13,27 +13,28 @@ import (
 	"github.com/headroom/headroom/internal/linux"
 )
 
-// holes are those of the regular file that a loop device lies over: nothing was ever written there, so that they read
-// as zeros and need no reading.
+// holes describes the holes of the regular file under a loop device: nothing was ever written there, so they read as
+// zeros and need no reading.
 type holes struct {
 	file *os.File
 	name string
-	// offset is where in the file the device begins.
+	// offset is where the device begins in the file.
 	offset int64
-	// allocated is how many bytes of the file are not holes, or a few more.
+	// allocated is how many bytes of the file are not holes, or slightly more.
 	allocated int64
 }
 
-// reportsHoles says whether a file system answers SEEK_DATA right: never with a hole where there are data that are not
-// on the disk yet. Network file systems can't know what another machine writes, FUSE says what somebody's program
-// wants, and ZFS had holes where there were data (openzfs/zfs issue 15526). Numbers: include/uapi/linux/magic.h.
+// reportsHoles reports whether SEEK_DATA of a file system is reliable: it never reports a hole where there are data
+// that are not on the disk yet. Network file systems can't know about writes of other machines, FUSE returns what its
+// program chooses, and ZFS reported holes where there were data (openzfs/zfs issue 15526). Numbers:
+// include/uapi/linux/magic.h.
 func reportsHoles(kind int64) bool {
 	return slices.Contains([]int64{linux.Ext4, linux.XFS, linux.Btrfs, linux.Tmpfs}, kind)
 }
 
-// holesBelow finds the file that the device lies over; nil when it lies over none, or when that file can't be opened
-// and be known to be the one: then all of the device must be read. What was written to the device and waits in memory
-// is written to the file first, as it would be a hole otherwise.
+// holesBelow returns the holes of the file under the device. It returns nil if there is no file, or if the file can't
+// be opened or can't be verified to be the right one: then all of the device must be read. Dirty data of the device is
+// first written to the file, because it would appear as a hole otherwise.
 func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
 	name := c.optional(classDir(c.identity.Name) + "/loop/backing_file")
 	if name == "" || c.identity.Name != c.identity.Disk {
@@ -41,11 +42,11 @@ func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
 	}
 	status, err := linux.LoopStatus(c.file.Fd())
 	if err != nil || status.Rdevice != 0 {
-		return nil, nil // over another device
+		return nil, nil // backed by another device
 	}
 	file, err := openBacking(name, status)
 	if err != nil {
-		return nil, nil // of another mount namespace, deleted, replaced
+		return nil, nil // in another mount namespace, deleted, replaced
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -61,9 +62,8 @@ func (c *Claim) holesBelow(ctx context.Context) (*holes, error) {
 	return &holes{file: file, name: name, offset: int64(status.Offset), allocated: info.Blocks * 512}, nil
 }
 
-// openBacking opens the file that the kernel names for a loop device, if it is the one by its file system and inode.
-// The path is that of whoever set the device up: it may lead elsewhere here, so that nothing is opened before it is
-// known.
+// openBacking opens the file that the kernel names for a loop device, if its file system and inode match. The path is
+// from the process that set the device up: it may lead elsewhere here, so nothing is opened before it is verified.
 func openBacking(name string, status linux.LoopInfo) (*os.File, error) {
 	place, err := os.OpenFile(name, linux.OpenPath|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -88,8 +88,7 @@ func openBacking(name string, status linux.LoopInfo) (*os.File, error) {
 	return os.Open(descriptorPath(place))
 }
 
-// next is the first stretch of the device from a place on that is not a hole, in whole blocks; one of no length at the
-// end.
+// next returns the first extent from a position on that is not a hole, in whole blocks; one of length 0 at the end.
 func (h *holes) next(at, size int64) (extent, error) {
 	if at >= size {
 		return extent{size, 0}, nil
@@ -113,7 +112,8 @@ func (h *holes) next(at, size int64) (extent, error) {
 	return extent{min(from, size), min(max(end-from, shortestChunk), chunkSize, max(0, size-from))}, nil
 }
 
-// beyond is what the file is too short for: the device can't be read there, which is to be found out by reading.
+// beyond returns an extent of the device after the end of a file that is too short. The device can't be read there, and
+// reading shows that.
 func (h *holes) beyond(at, size int64) (extent, error) {
 	info, err := h.file.Stat()
 	if err != nil {

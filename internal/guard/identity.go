@@ -10,31 +10,31 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Identity says which drive it is. What a device does not tell is blank or zero.
+// Identity identifies a drive. Properties that a device does not report are blank or zero.
 type Identity struct {
 	Path   string `json:"path"`   // as the user gave it
 	Device string `json:"device"` // the kernel's node: "/dev/nvme1n1"
 	Name   string `json:"name"`   // the kernel's name: "nvme1n1p2"
 	Disk   string `json:"disk"`   // the whole disk's: "nvme1n1"
 	Number Number `json:"number"`
-	// Sequence is the kernel's diskseq: it never gives the same one twice in a boot, so a drive that was swapped for
-	// another under the same number shows. 0 before Linux 5.15.
+	// Sequence is the kernel's diskseq, which is unique within a boot, so it shows if a drive was swapped for another
+	// with the same number. 0 before Linux 5.15.
 	Sequence uint64 `json:"sequence,omitempty"`
 	Size     int64  `json:"size"` // bytes
 	Model    string `json:"model,omitempty"`
 	Serial   string `json:"serial,omitempty"`
-	// WWID names the drive worldwide, also where it can be reached over several paths.
+	// WWID is the worldwide name of the drive, the same over all of its paths.
 	WWID          string `json:"wwid,omitempty"`
 	Rotational    bool   `json:"rotational"`
 	Removable     bool   `json:"removable"`
 	LogicalBlock  int64  `json:"logical_block"`  // bytes
 	PhysicalBlock int64  `json:"physical_block"` // bytes
-	// Discard says whether the device takes discards; ZeroWrites whether it can write zeros without being sent them.
+	// Discard is set if the device supports discards; ZeroWrites if it can write zeros without being sent them.
 	Discard    bool `json:"discard"`
 	ZeroWrites bool `json:"zero_writes"`
 }
 
-// String is what a person calls the drive: "Samsung PM9A3 7.68 TB (S6CKNN0T700123)".
+// String describes the drive for a person: "Samsung PM9A3 7.68 TB (S6CKNN0T700123)".
 func (i Identity) String() string {
 	words := unit.Capacity(float64(i.Size))
 	if i.Model != "" {
@@ -46,8 +46,9 @@ func (i Identity) String() string {
 	return words
 }
 
-// Token is what a user must type to give up what the device holds: the serial number, or the exact size in bytes of a
-// device that has none. Two drives of one model have one size, so the size is not taken where there is a serial number.
+// Token is what a user must type to give up the data on the device: the serial number, or the exact size in bytes of a
+// device that has none. Two drives of one model have the same size, so the size is not accepted if there is a serial
+// number.
 func (i Identity) Token() string {
 	if i.Serial != "" {
 		return i.Serial
@@ -55,7 +56,8 @@ func (i Identity) Token() string {
 	return strconv.FormatInt(i.Size, 10)
 }
 
-// identify reads what /sys says of a drive. Partitions have the model, the serial number and the queue of their disk.
+// identify reads the description of a drive from /sys. Partitions have the model, the serial number and the queue of
+// their disk.
 func (s environment) identify(name string, d blockDevice) Identity {
 	disk := classDir(d.disk)
 	number := func(file string) int64 {
@@ -80,7 +82,8 @@ func (s environment) identify(name string, d blockDevice) Identity {
 	}
 }
 
-// model joins vendor and model, unless the vendor says nothing: SATA drives all carry "ATA", virtio a PCI number.
+// model joins vendor and model, unless the vendor carries no information: all SATA drives have "ATA", virtio a PCI
+// number.
 func (s environment) model(disk string) string {
 	dir := classDir(disk) + "/device"
 	model := strings.Join(strings.Fields(s.optional(dir+"/model")), " ")
@@ -95,9 +98,9 @@ func (s environment) model(disk string) string {
 	return model
 }
 
-// serial looks where each kind of drive keeps its serial number: NVMe and MMC beside the device, virtio at the disk,
-// SCSI and SATA in page 80h of the vital product data, USB bridges in udev's database only. What all lack, a wwid may
-// have; it is as good for naming one drive among many.
+// serial searches the places where the kinds of drives have their serial number: NVMe and MMC at the device, virtio at
+// the disk, SCSI and SATA in page 80h of the vital product data, USB bridges only in udev's database. If all lack it, a
+// wwid may contain it, which identifies one drive among many as well.
 func (s environment) serial(disk string) string {
 	dir := classDir(disk)
 	for _, file := range []string{dir + "/device/serial", dir + "/serial"} {
@@ -132,10 +135,10 @@ func udevSerial(record string) string {
 	return ""
 }
 
-// wwid is the worldwide name: of NVMe at the disk ("eui.0025…"), of SCSI at the device ("naa.5000…").
+// wwid returns the worldwide name: NVMe has it at the disk ("eui.0025…"), SCSI at the device ("naa.5000…").
 func (s environment) wwid(disk string) string {
 	for _, file := range []string{"/wwid", "/device/wwid"} {
-		// A drive that was never given a name says zero; all such drives would be "the same".
+		// A drive that was never given a name reports zero; all such drives would be "the same".
 		t := printable(s.optional(classDir(disk) + file))
 		if _, value, _ := strings.Cut(t, "."); strings.Trim(value, "0-") != "" {
 			return t
@@ -144,7 +147,7 @@ func (s environment) wwid(disk string) string {
 	return ""
 }
 
-// printable cleans a name that a drive made up: no control characters, and single spaces, so that it can be typed.
+// printable cleans a name from a drive: no control characters, and single spaces, so that it can be typed.
 func printable(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -155,9 +158,9 @@ func printable(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// requireLocal refuses other machines: the guard opens devices itself, so it can only look at this one. To judge a
-// device of another machine by the device of the same name here would be the worst of mistakes. It returns the folder
-// with those of headroom's jobs.
+// requireLocal refuses other machines: the guard opens devices itself, so it can only inspect devices of this one. To
+// judge a device of another machine by the device of the same name here would be the worst mistake. It returns the
+// folder that holds the folders of headroom's jobs.
 func requireLocal(t host.Target) (jobs string, err error) {
 	if here, ok := t.(host.LocalFiles); ok {
 		return here.LocalFiles(), nil

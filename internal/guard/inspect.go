@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/linux"
 )
 
-// localEnvironment is this machine. Jobs is the folder with the folders of its jobs.
+// localEnvironment is this machine. Jobs is the folder that holds the folders of its jobs.
 func localEnvironment(t host.Target, jobs string) environment {
 	return environment{
 		files: t.FS(),
@@ -35,8 +35,8 @@ func localEnvironment(t host.Target, jobs string) environment {
 	}
 }
 
-// loopTarget asks the kernel what a loop device lies over; the path in /sys can be another mount namespace's, or that
-// of a file which is gone. Source: loop(4), LOOP_GET_STATUS64.
+// loopTarget queries the kernel for the backing of a loop device; the path in /sys can belong to another mount
+// namespace, or to a file that was deleted. Source: loop(4), LOOP_GET_STATUS64.
 func loopTarget(node string) (backing, error) {
 	f, err := os.Open(node)
 	if err != nil {
@@ -53,12 +53,13 @@ func loopTarget(node string) (backing, error) {
 	return backing{isFile: true, file: fileID{device: info.Device, inode: info.Inode}}, nil
 }
 
-// Inspect finds out how a path is used, which signatures are on it and what a sample of its content holds, and takes
-// the device for this run. It writes nothing. It reads for two seconds, or what a device up to 1 GiB needs to be read
-// whole. That is enough to refuse most devices that hold anything; ReadAll proves that one holds nothing.
+// Inspect determines how a path is used, which signatures are on it and what a sample of its content holds, and claims
+// the device for this run. It writes nothing. It reads for two seconds, or as long as it takes to read a device of up
+// to 1 GiB whole. That is enough to refuse most devices with data; ReadAll proves that one is empty.
 //
-// The claim is nil when the path is no block device or can't be opened; the evidence says so, and Judge refuses it. It
-// must be closed when the run has ended. An error means that the inspection itself was cut off or could not begin.
+// The claim is nil if the path is no block device or can't be opened; the evidence states why, and Judge refuses it.
+// The claim must be closed when the run has ended. An error means that the inspection itself was interrupted or could
+// not begin.
 func Inspect(ctx context.Context, t host.Target, path string) (Evidence, *Claim, error) {
 	e := Evidence{Path: path}
 	jobs, err := requireLocal(t)
@@ -68,7 +69,7 @@ func Inspect(ctx context.Context, t host.Target, path string) (Evidence, *Claim,
 	info, err := os.Stat(path)
 	if err != nil {
 		e.NotADevice = cause(err)
-		return e, nil, nil // what can't be looked at is evidence
+		return e, nil, nil // a path that can't be examined is evidence
 	}
 	if _, ok := numberOf(info); !ok {
 		e.NotADevice = kindOf(info)
@@ -83,7 +84,7 @@ func Inspect(ctx context.Context, t host.Target, path string) (Evidence, *Claim,
 	claim, busy, err := openClaim(localEnvironment(t, jobs), path)
 	if err != nil {
 		e.NotADevice = "a block device that can't be opened: " + cause(err)
-		return e, nil, nil // as above
+		return e, nil, nil // like above
 	}
 	e.Busy = busy
 	if err := claim.inspect(ctx, t, &e); err != nil {
@@ -95,7 +96,7 @@ func Inspect(ctx context.Context, t host.Target, path string) (Evidence, *Claim,
 	return e, claim, nil
 }
 
-// cause drops the path and the system call, which the sentence around it names.
+// cause removes the path and the system call from an error, because the sentence around it names them.
 func cause(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "not there"
@@ -122,7 +123,7 @@ func kindOf(info fs.FileInfo) string {
 	return "no block device"
 }
 
-// inspect gathers the evidence on the device that the claim holds.
+// inspect gathers the evidence on the claimed device.
 func (c *Claim) inspect(ctx context.Context, t host.Target, e *Evidence) error {
 	info, err := c.file.Stat()
 	if err != nil {
@@ -155,7 +156,7 @@ func (c *Claim) inspect(ctx context.Context, t host.Target, e *Evidence) error {
 	return c.readContent(ctx, e)
 }
 
-// describeUse fills in how the device is used. It reads nothing but /proc and /sys.
+// describeUse fills in how the device is used. It reads only /proc and /sys.
 func (f *family) describeUse(e *Evidence) {
 	ro, err := f.text(classDir(e.Identity.Name) + "/ro")
 	if err != nil {
@@ -177,13 +178,13 @@ func (f *family) describeUse(e *Evidence) {
 	e.Checks = append(e.Checks, Mounts, Swap, Layers, OtherPaths, Writers)
 }
 
-// readSignatures asks libblkid about the device and its partitions, and looks for marks of its own.
+// readSignatures runs libblkid on the device and its partitions, and searches for headroom's own list of signatures.
 func (c *Claim) readSignatures(ctx context.Context, t host.Target, f *family, e *Evidence) error {
 	for _, m := range f.members {
 		node := m.node
 		switch m.relation {
 		case itself:
-			node = descriptorPath(c.file) // the device that is held, whatever its name leads to
+			node = descriptorPath(c.file) // the claimed device, whatever its name leads to
 		case partition:
 		default:
 			continue
@@ -216,8 +217,8 @@ func (c *Claim) readSignatures(ctx context.Context, t host.Target, f *family, e 
 	return nil
 }
 
-// known says whether libblkid reported the same thing; it can give another offset, as the magic of a format may be
-// anywhere within it.
+// known reports whether libblkid found the same signature. It can report another offset, as the magic of a format may
+// be anywhere within it.
 func known(found []Signature, m Signature) bool {
 	return slices.ContainsFunc(found, func(s Signature) bool {
 		near := s.Offset/4096 == m.Offset/4096
@@ -225,7 +226,7 @@ func known(found []Signature, m Signature) bool {
 	})
 }
 
-// readContent reads the device whole where that takes a moment, and samples it otherwise.
+// readContent reads the device whole if that is quick, and samples it otherwise.
 func (c *Claim) readContent(ctx context.Context, e *Evidence) error {
 	r, err := c.toRead(ctx)
 	if err != nil {
@@ -241,7 +242,7 @@ func (c *Claim) readContent(ctx context.Context, e *Evidence) error {
 	return err
 }
 
-// sample looks where data most likely are.
+// sample reads the places where data are most likely.
 func (c *Claim) sample(ctx context.Context, e *Evidence) error {
 	device, err := newDirectReader(c.file, bounceSize)
 	if err != nil {

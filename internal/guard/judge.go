@@ -9,38 +9,38 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Override is what the user typed to give up what a device holds: its serial number, or its size in bytes. Blank when
+// Override is what the user typed to give up the data on a device: its serial number, or its size in bytes. Blank if
 // nothing was typed.
 type Override string
 
-// Consent is what the user typed to allow more than what was proved. Both must name the drive.
+// Consent is what the user typed to allow more than was proved. Both values must identify the drive.
 type Consent struct {
-	Destroy Override // gives up what the drive holds
-	Sampled Override // takes a sample of the content for enough
-	// Later says that the rest of the device is read before the first write, which the verdict does not allow yet.
+	Destroy Override // gives up the data on the drive
+	Sampled Override // accepts a sample of the content
+	// Later is set if the rest of the device is read before the first write, which the verdict does not allow yet.
 	Later bool
 }
 
-// Verdict says what may be done to a device.
+// Verdict is what may be done to a device.
 type Verdict struct {
 	Identity Identity `json:"identity"`
-	// MayWrite says that steps that destroy are allowed.
+	// MayWrite allows destructive steps.
 	MayWrite bool `json:"may_write"`
-	// Empty says that the device was proved to hold nothing and to be used by nobody.
+	// Empty is set if the device was proved to be empty and unused.
 	Empty bool `json:"empty"`
-	// Sampled says that it may be written to although most of it was not read: no data were found in what was.
+	// Sampled is set if it may be written to although most of it was not read: the part that was read has no data.
 	Sampled bool `json:"sampled,omitempty"`
-	// Unread says that it was not read whole yet.
+	// Unread is set if it was not read whole yet.
 	Unread bool `json:"unread,omitempty"`
 	// Overridden are the reasons to refuse that the user set aside by naming the drive.
 	Overridden []string `json:"overridden,omitempty"`
-	// Checks are what was looked at.
+	// Checks are the completed checks.
 	Checks []Check `json:"checks,omitempty"`
-	// Sample tells how much of the contents was seen.
+	// Sample describes how much of the contents was read.
 	Sample Sample `json:"sample,omitzero"`
 }
 
-// String finishes the sentence "Samsung PM9A3 7.68 TB (S6CKNN0T700123), …".
+// String completes the sentence "Samsung PM9A3 7.68 TB (S6CKNN0T700123), …".
 func (v Verdict) String() string {
 	switch {
 	case v.Empty && v.MayWrite:
@@ -55,37 +55,37 @@ func (v Verdict) String() string {
 	return "only read from"
 }
 
-// SeemsBlank says that no data were found in what was read of the device, proof or not.
+// SeemsBlank reports whether no data were found in the part of the device that was read, proof or not.
 func (v Verdict) SeemsBlank() bool { return v.Empty || v.Sampled }
 
-// nothingFound says how much of a device was seen: there is no word like empty for a sample.
+// nothingFound describes how much of a device was read. It avoids the word empty, which a sample can't prove.
 func nothingFound(s Sample, size int64) string {
 	return "no data found in " + unit.Percent(float64(s.Bytes)/float64(max(1, size))) + " of it"
 }
 
-// reasons speak against writing to a device.
+// reasons are reasons against writing to a device.
 type reasons struct {
-	// use can't be set aside by anyone; content can, by naming the drive.
+	// use can't be overridden; content can, by naming the drive.
 	use, content []string
 }
 
-// destroys says whether any step could change a device. Only a load that is known to read is harmless; there is no list
-// of harmful ones, because such a list forgets some (bench-fio's lacked randrw, trim and randtrim).
+// destroys reports whether any step could change a device. Only a load that is known to only read is harmless. There is
+// no list of harmful loads, because such a list is never complete (bench-fio's lacked randrw, trim and randtrim).
 func destroys(steps []lab.Step, onlyReads bool) bool {
 	return !onlyReads || slices.ContainsFunc(steps, func(s lab.Step) bool { return s != lab.Load })
 }
 
-// MustRead says whether it depends on the rest of the content what Judge will say: nothing else speaks against writing
-// to the device, and the user has not named it to be written to all the same.
+// MustRead reports whether Judge's decision depends on the rest of the content: there is no other reason against
+// writing to the device, and the user has not named it to be written to anyway.
 func MustRead(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) bool {
 	return destroys(steps, onlyReads) && e.NotADevice == "" && !e.Sample.Whole && consent.Destroy == "" &&
 		consent.Sampled == "" && !reasonsAgainst(e).any()
 }
 
-// Judge decides whether steps may be carried out on a device. steps are those of every job, onlyReads says that every
-// load among them was proved to read and do nothing else. It looks at nothing but its arguments.
+// Judge decides whether steps may be run on a device. steps are the steps of every job; onlyReads is true if every load
+// among them was proved to only read. Judge uses nothing but its arguments.
 //
-// It refuses with a lab.Error of kind Refused that names all that was found and, where there is one, the override.
+// It refuses with a lab.Error of kind Refused that names every reason and, if there is one, the override.
 func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdict, error) {
 	v := Verdict{Identity: e.Identity, Checks: e.Checks, Sample: e.Sample}
 	if e.NotADevice != "" {
@@ -136,10 +136,10 @@ func Judge(e Evidence, steps []lab.Step, onlyReads bool, consent Consent) (Verdi
 	return v, nil
 }
 
-// any says whether there is a reason at all.
+// any reports whether there is a reason.
 func (r reasons) any() bool { return len(r.use)+len(r.content) > 0 }
 
-// reasonsAgainst turns evidence into reasons.
+// reasonsAgainst converts evidence to reasons.
 func reasonsAgainst(e Evidence) reasons {
 	var r reasons
 	if e.Identity.Size == 0 {
@@ -168,7 +168,7 @@ func reasonsAgainst(e Evidence) reasons {
 		r.content = append(r.content, "it has partitions: "+strings.Join(e.Partitions, ", "))
 	}
 	r.content = append(r.content, e.ContentUnknown...)
-	if e.Sample.Data && len(e.Signatures) == 0 { // a signature is data too, and says more
+	if e.Sample.Data && len(e.Signatures) == 0 { // a signature is data too, and more informative
 		at := unit.Bytes(float64(e.Sample.DataAt))
 		what := fmt.Sprintf("there are data at %#x (%s from the start)", e.Sample.DataAt, at)
 		if e.Sample.Ones {
@@ -196,7 +196,7 @@ func refuse(e Evidence, why, hints []string) error {
 		What: fmt.Sprintf("%s (%s) must not be written to: %s", e.Path, e.Identity, shorten(why))}
 }
 
-// shorten keeps a refusal readable: a system disk is mounted in twenty places.
+// shorten keeps a refusal readable: a system disk has twenty mount points.
 func shorten(why []string) string {
 	const most = 8
 	if len(why) > most {
@@ -205,19 +205,19 @@ func shorten(why []string) string {
 	return strings.Join(why, "; ")
 }
 
-// howToName gives the override.
+// howToName is the hint with the override.
 func howToName(i Identity) string {
 	return fmt.Sprintf("to destroy what it holds, give its %s: --destroy %s", nameOf(i),
 		lab.ShellQuote([]string{i.Token()}))
 }
 
-// howToSample gives the consent to a sample.
+// howToSample is the hint for accepting a sample.
 func howToSample(i Identity) string {
 	return fmt.Sprintf("to be content with a sample of it, give its %s: --sampled %s", nameOf(i),
 		lab.ShellQuote([]string{i.Token()}))
 }
 
-// nameOf says what a drive is named by.
+// nameOf returns the kind of token that identifies a drive.
 func nameOf(i Identity) string {
 	if i.Serial != "" {
 		return "serial number"

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// blankEvidence is that of a device that was looked at in every way and found empty.
+// blankEvidence is the evidence of a device that passed every check and was found empty.
 func blankEvidence() Evidence {
 	return Evidence{
 		Path: "/dev/nvme1n1",
@@ -78,7 +78,7 @@ func TestJudgeReasons(t *testing.T) {
 	}
 }
 
-// TestJudgeNeedsEveryCheck: evidence that lacks a check is not evidence of being empty.
+// TestJudgeNeedsEveryCheck checks that evidence without one of the checks never proves a device empty.
 func TestJudgeNeedsEveryCheck(t *testing.T) {
 	for i, missing := range Checks() {
 		e := blankEvidence()
@@ -108,7 +108,7 @@ func TestJudgeTakesOnlyTheRightName(t *testing.T) {
 	e := blankEvidence()
 	for _, name := range []Override{"S6CKNN0T70012", "s6cknn0t700123", " S6CKNN0T700123", "7681501126656",
 		"/dev/nvme1n1", "yes"} {
-		// also where the device is empty: the user had another one in mind
+		// even if the device is empty: the user had another one in mind
 		v, err := Judge(e, writes(), false, Consent{Destroy: name})
 		refused(t, v, err, "does not name it")
 	}
@@ -125,14 +125,15 @@ func TestJudgeTakesOnlyTheRightName(t *testing.T) {
 	}
 }
 
-// sampledEvidence is that of a device of which only a sample was read.
+// sampledEvidence is the evidence of a device of which only a sample was read.
 func sampledEvidence() Evidence {
 	e := blankEvidence()
 	e.Sample = Sample{Bytes: 304 << 20, Places: 4200, Gap: 3 << 30, Misses: []Miss{{64 << 10, 0.9}}}
 	return e
 }
 
-// TestJudgeTakesNoSampleForEmpty: what was not read whole is written to by name alone, and never called empty.
+// TestJudgeTakesNoSampleForEmpty checks that a device that was not read whole is only written to if it is named, and is
+// never called empty.
 func TestJudgeTakesNoSampleForEmpty(t *testing.T) {
 	e := sampledEvidence()
 	v, err := Judge(e, writes(), false, Consent{})
@@ -177,7 +178,7 @@ func TestJudgeTakesNoSampleForEmpty(t *testing.T) {
 	}
 }
 
-// TestMustRead: a device is read whole only where that decides.
+// TestMustRead checks that a device is read whole only if that decides.
 func TestMustRead(t *testing.T) {
 	token := Override(blankEvidence().Identity.Token())
 	for name, c := range map[string]struct {

@@ -12,23 +12,23 @@ import (
 
 const mib = 1 << 20
 
-// layout is a way in which a device can be found.
+// layout is a state of a device.
 type layout struct {
 	name string
-	// size of the device in bytes, 64 MiB when it is 0; options for losetup.
+	// size of the device in bytes, 64 MiB if 0; options for losetup.
 	size    int64
 	options []string
-	// make lays it out and returns the path to judge; "" stands for the loop device.
+	// make creates the layout and returns the path to judge; "" for the loop device.
 	make func(d *disk) string
 	// want is a part of the refusal; "" for a device that must be accepted.
 	want string
-	// inUse says that naming the drive must not help.
+	// inUse is set if naming the drive must not help.
 	inUse bool
-	// alive says that the kernel itself goes on writing to the device, behind the first 4 KiB.
+	// alive is set if the kernel itself continues to write to the device, after the first 4 KiB.
 	alive bool
 }
 
-// on makes a layout by one command with the device as its last argument.
+// on creates a layout by one command with the device as its last argument.
 func on(pkg string, argv ...string) func(*disk) string {
 	return func(d *disk) string {
 		d.run(pkg, append(argv[:len(argv):len(argv)], d.node)...)
@@ -36,12 +36,13 @@ func on(pkg string, argv ...string) func(*disk) string {
 	}
 }
 
-// ext4 makes a small file system that stays as it is while it is mounted.
+// ext4 creates a small file system that does not change while it is mounted.
 func ext4(d *disk, node string) {
 	d.run("e2fsprogs", "mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", node)
 }
 
-// imaged has a command write an image file from a folder with a file in it; IMAGE and FOLDER stand for their paths.
+// imaged runs a command that writes an image file from a folder with a file in it; IMAGE and FOLDER are replaced by
+// their paths.
 func imaged(pkg string, argv ...string) func(*disk) string {
 	return func(d *disk) string {
 		folder, image := d.t.TempDir(), filepath.Join(d.t.TempDir(), "made")
@@ -58,7 +59,7 @@ func imaged(pkg string, argv ...string) func(*disk) string {
 	}
 }
 
-// bytesAt writes the same bytes at some places; a negative one counts from the end.
+// bytesAt writes the same bytes at some offsets; a negative one counts from the end.
 func bytesAt(data string, places ...int64) func(*disk) string {
 	return func(d *disk) string {
 		for _, at := range places {
@@ -266,7 +267,7 @@ func inUse() []layout {
 			}},
 		{name: "mounted btrfs", size: 128 * mib, inUse: true, want: "it is mounted on ", make: func(d *disk) string {
 			d.run("btrfs-progs", "mkfs.btrfs", "-q", d.node)
-			d.mount(d.node, "-o", "ro") // or the kernel goes on writing to it
+			d.mount(d.node, "-o", "ro") // otherwise the kernel continues to write to it
 			return ""
 		}},
 		{name: "second device of a mounted btrfs", size: 128 * mib, inUse: true,
@@ -274,7 +275,7 @@ func inUse() []layout {
 				first := newDisk(d.t, 128*mib)
 				d.run("btrfs-progs", "mkfs.btrfs", "-q", "-m", "raid1", first.node, d.node)
 				d.run("btrfs-progs", "btrfs", "device", "scan", d.node, first.node)
-				first.mount(first.node, "-o", "ro") // as above
+				first.mount(first.node, "-o", "ro") // like above
 				return ""
 			}},
 		{name: "disk with a mounted partition", inUse: true, want: "partition 2 is mounted on ",
@@ -498,7 +499,7 @@ func blanks() []layout {
 	}
 }
 
-// sqliteAt copies a database of some pages to a place.
+// sqliteAt copies a database of some pages to an offset.
 func sqliteAt(d *disk, at int64) string {
 	file := filepath.Join(d.t.TempDir(), "some.db")
 	d.run("sqlite3", "sqlite3", file, "create table t (x); insert into t values (randomblob(45000));")
@@ -511,7 +512,7 @@ func sqliteAt(d *disk, at int64) string {
 	return ""
 }
 
-// mapped has another process map a device and close it.
+// mapped lets another process map a device and close it.
 func mapped(d *disk, node string) string {
 	self, err := os.Executable()
 	if err != nil {
@@ -521,7 +522,7 @@ func mapped(d *disk, node string) string {
 	return ""
 }
 
-// byHand makes another node for the device, outside of /dev.
+// byHand creates another node for the device, outside of /dev.
 func byHand(d *disk) string {
 	number := strings.Fields(d.run("coreutils", "stat", "-c", "%Hr %Lr", d.node))
 	node := filepath.Join(d.t.TempDir(), "node")
@@ -545,7 +546,7 @@ func fill(d *disk, b string) {
 	}
 }
 
-// table makes a partition table with sfdisk from its script language.
+// table creates a partition table with sfdisk from its script language.
 func table(label string, lines ...string) func(*disk) string {
 	return func(d *disk) string {
 		script := filepath.Join(d.t.TempDir(), "script")
@@ -558,7 +559,7 @@ func table(label string, lines ...string) func(*disk) string {
 	}
 }
 
-// label makes an empty partition table of a kind that sfdisk does not write.
+// label creates an empty partition table of a kind that sfdisk does not write.
 func label(kind string) func(*disk) string {
 	return func(d *disk) string {
 		d.run("parted", "parted", "--script", d.node, "mklabel", kind)
@@ -584,8 +585,8 @@ func pv(d *disk) string {
 	return ""
 }
 
-// md1 writes the superblock of a version 1 array as md(4) describes it: mdadm can't make an array on a kernel without
-// md. Fields and checksum are those of struct mdp_superblock_1 in the kernel's include/uapi/linux/raid/md_p.h.
+// md1 writes the superblock of a version 1 array as described in md(4): mdadm can't create an array on a kernel without
+// md. Fields and checksum are from struct mdp_superblock_1 in the kernel's include/uapi/linux/raid/md_p.h.
 func md1(d *disk, at int64) string {
 	sb := make([]byte, 256+2*2)
 	le := binary.LittleEndian

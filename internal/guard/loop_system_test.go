@@ -27,7 +27,7 @@ type disk struct {
 	node  string
 }
 
-// newDisk makes a blank one. Everything it takes is given back when the test ends.
+// newDisk creates a blank disk. Its resources are released when the test ends.
 func newDisk(t *testing.T, size int64, options ...string) *disk {
 	t.Helper()
 	d := &disk{t: t, image: filepath.Join(t.TempDir(), "image")}
@@ -45,7 +45,7 @@ func newDisk(t *testing.T, size int64, options ...string) *disk {
 	return d
 }
 
-// attach lays a loop device over a file or device.
+// attach creates a loop device over a file or device.
 func (d *disk) attach(file string, options ...string) string {
 	d.t.Helper()
 	argv := append([]string{"losetup", "--find", "--show", "--nooverlap"}, options...)
@@ -57,7 +57,7 @@ func (d *disk) attach(file string, options ...string) string {
 	return node
 }
 
-// run carries out a command of a Debian package, which is named when the command is missing.
+// run runs a command of a Debian package, which is named if the command is missing.
 func (d *disk) run(pkg string, argv ...string) string {
 	d.t.Helper()
 	if _, err := exec.LookPath(argv[0]); err != nil {
@@ -74,7 +74,8 @@ func (d *disk) run(pkg string, argv ...string) string {
 	return string(out)
 }
 
-// background starts a command and waits until it has printed a line. It is ended with the test, before the disk is.
+// background starts a command and waits until it has printed a line. The command is ended with the test, before the
+// disk.
 func (d *disk) background(pkg string, argv ...string) {
 	d.t.Helper()
 	if _, err := exec.LookPath(argv[0]); err != nil {
@@ -100,7 +101,7 @@ func (d *disk) background(pkg string, argv ...string) {
 	}
 }
 
-// write puts bytes at an offset of the device.
+// write writes bytes at an offset of the device.
 func (d *disk) write(at int64, data []byte) {
 	d.t.Helper()
 	f, err := os.OpenFile(d.node, os.O_WRONLY, 0)
@@ -116,7 +117,7 @@ func (d *disk) write(at int64, data []byte) {
 	}
 }
 
-// removeImage leaves the file underneath without the name that the kernel knows it by.
+// removeImage removes the name by which the kernel knows the file under the device.
 func (d *disk) removeImage() {
 	d.t.Helper()
 	known := d.image
@@ -127,7 +128,7 @@ func (d *disk) removeImage() {
 	}
 }
 
-// writeUnflushed puts bytes at an offset of the device, and leaves them in memory.
+// writeUnflushed writes bytes at an offset of the device, and leaves them in memory.
 func (d *disk) writeUnflushed(at int64, data []byte) {
 	d.t.Helper()
 	f, err := os.OpenFile(d.node, os.O_WRONLY, 0)
@@ -164,8 +165,8 @@ func (d *disk) size() int64 {
 	return size
 }
 
-// newDiskWithout makes a disk that takes no discards, with platters or not. Its loop device is made for it alone and
-// removed again: the kernel (6.18) gives one back its discards in no other way.
+// newDiskWithout creates a disk without discards, rotating or not. Its loop device is created for it alone and removed
+// again: the kernel (6.18) restores the discards of a loop device in no other way.
 func newDiskWithout(t *testing.T, size int64, rotational bool) *disk {
 	t.Helper()
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
@@ -173,7 +174,7 @@ func newDiskWithout(t *testing.T, size int64, rotational bool) *disk {
 		t.Fatal(err)
 	}
 	defer control.Close()
-	number := 4000 + rand.IntN(100000) // far from those that losetup --find gives out
+	number := 4000 + rand.IntN(100000) // far from those that losetup --find uses
 	err = unix.EEXIST
 	for ; errors.Is(err, unix.EEXIST); number++ {
 		err = unix.IoctlSetInt(int(control.Fd()), unix.LOOP_CTL_ADD, number+1)
@@ -192,7 +193,7 @@ func newDiskWithout(t *testing.T, size int64, rotational bool) *disk {
 			if err == nil {
 				return
 			}
-			if !errors.Is(err, unix.EBUSY) || time.Now().After(end) { // who looks at all disks may have it open
+			if !errors.Is(err, unix.EBUSY) || time.Now().After(end) { // another program may have it open
 				t.Errorf("loop device %d: %v", number, err)
 				return
 			}
@@ -215,7 +216,7 @@ func newDiskWithout(t *testing.T, size int64, rotational bool) *disk {
 	return d
 }
 
-// mount a file system somewhere in the test's own folder.
+// mount mounts a file system somewhere in the test's folder.
 func (d *disk) mount(node string, options ...string) string {
 	d.t.Helper()
 	point := d.t.TempDir()
@@ -224,7 +225,7 @@ func (d *disk) mount(node string, options ...string) string {
 	return point
 }
 
-// addPartition tells the kernel of a partition in MiB; the kernel of a small virtual machine may read no table itself.
+// addPartition adds a partition, in MiB, to the kernel; the kernel of a small virtual machine may not parse tables.
 func (d *disk) addPartition(number, start, length int64) string {
 	d.t.Helper()
 	d.run("util-linux", "addpart", d.node, fmt.Sprint(number), fmt.Sprint(start*2048), fmt.Sprint(length*2048))
@@ -232,9 +233,9 @@ func (d *disk) addPartition(number, start, length int64) string {
 	return fmt.Sprintf("%sp%d", d.node, number)
 }
 
-// deletePartition waits as long as the partition is in use: whoever makes a mount namespace meanwhile has a copy of
-// each mount, and one that was unmounted here goes on there until its last process has ended (mount_namespaces(7)). A
-// partition that is left is one of whatever the loop device is given next.
+// deletePartition waits as long as the partition is in use: a process that creates a mount namespace meanwhile has a
+// copy of each mount, and one that was unmounted here persists there until its last process has ended
+// (mount_namespaces(7)). A partition that is left would belong to the next file that the loop device is attached to.
 func (d *disk) deletePartition(number int64) {
 	d.t.Helper()
 	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -249,9 +250,9 @@ func (d *disk) deletePartition(number int64) {
 	}
 }
 
-// fingerprint of the image: what it holds and where, when it was written, how much of it is allocated. Holes are passed
-// over, so that a device of terabytes costs no more than what was written to it; zeros are too, because a file system
-// calls blocks that it set aside data once they have been read.
+// fingerprint of the image: its data and their offsets, when it was written, how much of it is allocated. Holes are
+// skipped, so that a device of terabytes costs no more than the data written to it; zeros are skipped too, because a
+// file system reports reserved blocks as data once they have been read.
 func (d *disk) fingerprint() string {
 	d.t.Helper()
 	syscall.Sync()

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// mount is a line of /proc/PID/mountinfo, as far as it tells which device is mounted where.
+// mount is a line of /proc/PID/mountinfo, with the fields that relate a device to a mount point.
 type mount struct {
-	id     string // of the mount, which is no other's on the machine
+	id     string // of the mount, unique on the machine
 	number Number
 	point  string
 	fstype string
@@ -18,10 +18,10 @@ type mount struct {
 	options string
 }
 
-// parseMountinfo reads the mounts of one process. The fields up to the mount options are fixed; then come optional
-// ones, ended by "-"; then type and source. A line that can't be understood is an error: it might be the one that
-// counts, which is why a parser that skips such lines won't do here. Source: proc(5),
-// Documentation/filesystems/proc.rst, section 3.5.
+// parseMountinfo parses the mounts of one process. The fields up to the mount options are fixed; then come optional
+// fields, ended by "-"; then type and source. A line that can't be parsed is an error, because it might be the decisive
+// one; a parser that skips such lines is not suitable here. Source: proc(5), Documentation/filesystems/proc.rst,
+// section 3.5.
 //
 //	27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 //	36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
@@ -54,7 +54,7 @@ func parseMountinfo(text string) ([]mount, error) {
 	return mounts, nil
 }
 
-// unescape undoes the kernel's mangling of blanks and backslashes in paths: three octal digits after a backslash.
+// unescape decodes the kernel's escapes of blanks and backslashes in paths: three octal digits after a backslash.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -73,22 +73,22 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// view is what some processes see of the mounts.
+// view is the mounts that some processes see.
 type view struct {
 	pid string
-	// where says whose they are, if they are not headroom's own.
+	// where describes whose mounts they are, if not headroom's.
 	where  string
 	mounts []mount
 }
 
-// readViews reads the mounts of every mount namespace that can be seen: a container's or a service's mounts are not in
-// headroom's own list. The exclusive claim covers those that can't be seen.
+// readViews reads the mounts of every visible mount namespace: mounts of a container or a service are not in headroom's
+// own list. The exclusive claim covers namespaces that can't be seen.
 func (f *family) readViews() {
 	processes := f.processes()
 	own := f.namespace("self")
 	done := map[string]bool{}
 	for _, pid := range append([]string{"self"}, processes...) {
-		// Processes of one namespace and one root see the same mounts; the root matters because a chroot hides some.
+		// Processes with the same namespace and root see the same mounts; the root matters because a chroot hides some.
 		seen := f.namespace(pid) + " " + f.link("proc/"+pid+"/root")
 		if done[seen] {
 			continue
@@ -100,7 +100,7 @@ func (f *family) readViews() {
 			}
 			continue // the process has ended, or belongs to another user
 		}
-		done[seen] = seen != " " // unless neither could be read
+		done[seen] = seen != " " // unless both could not be read
 		mounts, err := parseMountinfo(text)
 		if err != nil {
 			f.fault("can't read the mounts of process "+pid, err)
@@ -114,7 +114,7 @@ func (f *family) readViews() {
 	}
 }
 
-// mounted finds which members of a family are mounted.
+// mounted finds the members of a family that are mounted.
 func (f *family) mounted() []Use {
 	var uses []Use
 	seen := map[Use]bool{}
@@ -150,9 +150,9 @@ func (f *family) matching(mounts []mount, pid string) []Use {
 	return uses
 }
 
-// sources are the devices of a mount whose number is made up (major 0). btrfs and bcachefs can span devices, so only
-// the source says where they lie: one path (btrfs), or all with colons between (bcachefs). Paths elsewhere than in /dev
-// are followed for these two alone: to follow a path on a server that is gone would hang.
+// sources returns the devices of a mount whose number is made up (major 0). btrfs and bcachefs can span devices, so
+// only the source names them: one path (btrfs), or all paths separated by colons (bcachefs). Only for these two are
+// paths outside /dev followed: following a path on a server that does not answer would hang.
 func (f *family) sources(m mount, pid string) []Number {
 	var numbers []Number
 	for source := range strings.SplitSeq(m.source, ":") {
@@ -162,7 +162,7 @@ func (f *family) sources(m mount, pid string) []Number {
 		}
 		n, ok := f.number(path.Join("/proc", pid, "root", source))
 		if !ok {
-			n, ok = f.nodeNumber(source) // the node is not there under this name, but the kernel's name is
+			n, ok = f.nodeNumber(source) // the node does not exist under this name, but the kernel knows the name
 		}
 		if ok {
 			numbers = append(numbers, n)

@@ -10,14 +10,14 @@ import (
 	"github.com/headroom/headroom/internal/linux"
 )
 
-// Number identifies a block device to the kernel. A path is only a name for it: links, by-id names and nodes made by
-// hand lead to the same number, so numbers are what the guard compares.
+// Number identifies a block device to the kernel. Paths are only names for it: links, by-id names and nodes made by
+// hand lead to the same number, so the guard compares numbers.
 type Number struct {
 	Major uint32 `json:"major"`
 	Minor uint32 `json:"minor"`
 }
 
-// String is the notation of /sys and mountinfo: "259:0".
+// String returns the notation of /sys and mountinfo: "259:0".
 func (n Number) String() string { return fmt.Sprintf("%d:%d", n.Major, n.Minor) }
 
 // parseNumber reads "259:0".
@@ -37,7 +37,7 @@ func parseNumber(s string) (Number, error) {
 	return Number{uint32(a), uint32(b)}, nil
 }
 
-// numberOf is the device number of a block device's node; false for anything else.
+// numberOf returns the device number of a block device's node; false for anything else.
 func numberOf(info fs.FileInfo) (Number, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || st.Mode&syscall.S_IFMT != syscall.S_IFBLK {

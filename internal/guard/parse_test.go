@@ -98,7 +98,7 @@ func TestParseDescriptor(t *testing.T) {
 		"pos:\t0\nflags:\t0100000\nmnt_id:\t19\n": false,
 		"pos:\t0\nflags:\t0100001\n":              true,
 		"pos:\t0\nflags:\t02\n":                   true,
-		"pos:\t0\nflags:\t?\n":                    true,  // it is open, and nobody knows how
+		"pos:\t0\nflags:\t?\n":                    true,  // it is open, but the mode is unknown
 		"":                                        false, // closed meanwhile
 	} {
 		if got := parseDescriptor(fdinfo).writable; got != want {
@@ -107,7 +107,7 @@ func TestParseDescriptor(t *testing.T) {
 	}
 }
 
-// seed adds every file of the fixtures whose name ends so.
+// seed adds every file of the fixtures whose name ends with suffix.
 func seed(f *testing.F, suffix string) {
 	f.Helper()
 	seeds := 0
@@ -137,7 +137,7 @@ func FuzzMountinfo(f *testing.F) {
 				lines++
 			}
 		}
-		// A line that is passed over in silence could be the one that counts.
+		// A line that is silently skipped could be the decisive one.
 		if err == nil && len(mounts) != lines {
 			t.Errorf("%d lines, %d mounts", lines, len(mounts))
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/headroom/headroom/internal/linux"
 )
 
-// directReader reads a device past the page cache: what another host wrote to a shared drive, or what was written past
-// the cache here, would not be in it, and a sample of a large drive should not push other pages out.
+// directReader reads a device without the page cache, for two reasons: the cache lacks data that another host wrote to
+// a shared drive, or that was written here with O_DIRECT; and a sample of a large drive should not evict other pages.
 type directReader struct {
 	direct, plain *os.File
-	bounce        []byte // aligned to pages, as O_DIRECT demands
+	bounce        []byte // aligned to pages, as O_DIRECT requires
 }
 
 const (
@@ -23,8 +23,8 @@ const (
 	alignment  = 4096 // the largest logical block that drives have
 )
 
-// newDirectReader opens the device behind an open file once more, so that it is the same one whatever the path leads to
-// by now. Where the device refuses O_DIRECT, it reads through the cache.
+// newDirectReader opens the device behind an open file again, so that it is the same one even if the path now leads
+// elsewhere. If the device refuses O_DIRECT, the reader uses the cache.
 func newDirectReader(held *os.File, size int) (*directReader, error) {
 	bounce, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
@@ -38,10 +38,11 @@ func newDirectReader(held *os.File, size int) (*directReader, error) {
 	return r, nil
 }
 
-// descriptorPath names what an open file has open. With the process ID in it, it is also right in a child process.
+// descriptorPath returns a path to the file that is open as f. It contains the process ID, so it also works in a child
+// process.
 func descriptorPath(f *os.File) string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), f.Fd()) }
 
-// release gives back what the reader took. Nothing was written, so nothing can be lost.
+// release frees the resources of the reader. Nothing was written, so nothing can be lost.
 func (r *directReader) release() {
 	if r.direct != nil {
 		_ = r.direct.Close()
@@ -49,7 +50,7 @@ func (r *directReader) release() {
 	_ = unix.Munmap(r.bounce)
 }
 
-// ReadAt reads whole aligned blocks and hands out the part that was asked for.
+// ReadAt reads whole aligned blocks and returns the requested part.
 func (r *directReader) ReadAt(p []byte, at int64) (int, error) {
 	if r.direct == nil {
 		return r.plain.ReadAt(p, at)
@@ -62,7 +63,7 @@ func (r *directReader) ReadAt(p []byte, at int64) (int, error) {
 		n, err := r.direct.ReadAt(r.bounce[:want], from)
 		if n <= skip {
 			if err == nil || errors.Is(err, io.EOF) || errors.Is(err, unix.EINVAL) {
-				// The end of a device that is no multiple of the alignment.
+				// The end of a device whose size is no multiple of the alignment.
 				n, err = r.plain.ReadAt(p[done:], at+int64(done))
 				return done + n, err
 			}
@@ -73,9 +74,8 @@ func (r *directReader) ReadAt(p []byte, at int64) (int, error) {
 	return done, nil
 }
 
-// chunk reads a stretch that begins at a multiple of the alignment into the reader's own memory, where it is good until
-// the next read. The stretch is no longer than that memory; what is left of it at the end of an odd device is read in
-// the second piece.
+// chunk reads an extent that begins at a multiple of the alignment into the reader's buffer, where it is valid until
+// the next read. The extent must fit into the buffer. An unaligned rest at the end of the device is returned as second.
 func (r *directReader) chunk(e extent) (first, second []byte, err error) {
 	whole := int(e.length / alignment * alignment)
 	if r.direct == nil {

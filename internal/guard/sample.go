@@ -16,49 +16,48 @@ import (
 const (
 	wholeUpTo  = 1 << 30  // a device up to this size is read whole
 	endsLength = 16 << 20 // of a larger one, this much at each end
-	pieceCount = 4096     // and pieces of what lies between, each of a random place in its own stratum
+	pieceCount = 4096     // and pieces of the part between, each at a random place in its own stratum
 	pieceSize  = 64 << 10
 	readSize   = 1 << 20
-	// timeForPieces ends the reading of pieces, but not before minPieces: a disk with platters reads a hundred a
-	// second.
+	// timeForPieces ends the reading of pieces, but not before minPieces: a rotating disk reads a hundred a second.
 	timeForPieces = 2 * time.Second
 	minPieces     = 128
 )
 
-// Sample is what was read of a device's contents.
+// Sample describes what was read of a device's contents.
 type Sample struct {
 	Bytes  int64 `json:"bytes"`  // read
-	Places int   `json:"places"` // reads, for telling a sample's density
-	// Whole says that every byte was read, or is known to be a hole of File.
+	Places int   `json:"places"` // number of reads, for the density of the sample
+	// Whole is set if every byte was read, or is known to be a hole of File.
 	Whole bool `json:"whole"`
-	// Holes is how many bytes were not read because they are holes of the file that a loop device lies over, File.
+	// Holes is how many bytes were not read because they are holes of File, the file under a loop device.
 	Holes int64  `json:"holes,omitempty"`
 	File  string `json:"file,omitempty"`
-	// Gap is the longest stretch that was not read, in bytes: longer data can't have been missed.
+	// Gap is the longest extent that was not read, in bytes: longer data can't have been missed.
 	Gap int64 `json:"gap"`
-	// Misses says how likely it is that one stretch of data was missed; none when the device was read whole.
+	// Misses is how likely it is that one extent of data was missed; none if the device was read whole.
 	Misses []Miss `json:"misses,omitempty"`
-	// Fill is the one value that all bytes have which were read, 0x00 or 0xFF.
+	// Fill is the value of all bytes that were read, 0x00 or 0xFF.
 	Fill byte `json:"fill"`
-	// Data says that other bytes were found, the first of them at DataAt. Ones says that they begin with a whole piece
+	// Data is set if other bytes were found, the first of them at DataAt. Ones is set if they begin with a whole piece
 	// of FF.
 	Data   bool  `json:"data"`
 	DataAt int64 `json:"data_at,omitempty"`
 	Ones   bool  `json:"ones,omitempty"`
 }
 
-// Miss is how likely it is that one stretch of data of a length, at a random place, lies between the pieces that were
+// Miss is the probability that an extent of data of some length, at a random place, is between the pieces that were
 // read.
 type Miss struct {
 	Length int64   `json:"length"` // bytes
 	Chance float64 `json:"chance"`
 }
 
-// missLengths are the lengths of data that a sample is asked about.
+// missLengths are the lengths of data for which the probability is computed.
 func missLengths() []int64 { return []int64{64 << 10, 1 << 20, 100 << 20, 1 << 30} }
 
-// String says how closely was looked: "all 512 MiB", "3.00 MiB; the other 99.9 GiB are holes of /srv/image",
-// "289 MiB in 4131 places, at most 1.31 MiB apart".
+// String describes how much was read: "all 512 MiB", "3.00 MiB; the other 99.9 GiB are holes of /srv/image", "289 MiB
+// in 4131 places, at most 1.31 MiB apart".
 func (s Sample) String() string {
 	read := unit.Bytes(float64(s.Bytes))
 	switch {
@@ -70,18 +69,18 @@ func (s Sample) String() string {
 	return fmt.Sprintf("%s in %d places, at most %s apart", read, s.Places, unit.Bytes(float64(s.Gap)))
 }
 
-// extent is a stretch of a device, in bytes.
+// extent is a contiguous range of a device, in bytes.
 type extent struct{ at, length int64 }
 
-// ReadSample samples a device of this size that is not on this machine, as Inspect does with one that is, until it
-// finds data. It says nothing of who uses the device. What it returns is Whole only for a device that is small enough
-// to be read whole at once.
+// ReadSample samples a device on another machine, in the way that Inspect samples one of this machine, until it finds
+// data. It does not check who uses the device. The result is Whole only for a device that is small enough to be read
+// whole at once.
 func ReadSample(ctx context.Context, device io.ReaderAt, size int64) (Sample, error) {
 	return sample(ctx, device, size, false, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 }
 
-// ReadAll reads such a device from a place to its end, until it finds data. What is before that place was found
-// blank. tell hears of each piece.
+// ReadAll reads a device on another machine from an offset to its end, until it finds data. The part before the offset
+// was found blank. It calls tell for each piece.
 func ReadAll(ctx context.Context, device io.ReaderAt, from, size int64, tell func(Progress)) (Sample, error) {
 	r := &sampler{device: device, buffer: make([]byte, readSize), size: size, seen: []extent{{0, from}}}
 	for at := from; at < size && !r.found.Data; at += readSize {
@@ -93,13 +92,13 @@ func ReadAll(ctx context.Context, device io.ReaderAt, from, size int64, tell fun
 	return r.finish(), nil
 }
 
-// sample reads a device until it finds data or has seen enough. Up to 1 GiB it reads everything. Of a larger device it
-// reads both ends, where labels and tables are; then the landmarks, where a freshly made file system writes even when
-// empty; then one piece at random in each of 4096 equal strata, in an order that covers the device evenly wherever time
-// cuts it off. erasedOnes says that FF throughout is what the device returns for erased blocks.
+// sample reads a device until it finds data or has read enough. Up to 1 GiB it reads everything. Of a larger device it
+// reads both ends, where labels and tables are; then the landmarks, where a new file system writes even when empty;
+// then one random piece in each of 4096 equal strata, in an order that covers the device evenly whenever time runs out.
+// erasedOnes is true if the device returns FF for erased blocks.
 //
-// It can miss data. What it can't miss is a stretch longer than Gap, a signature, or a quick format of the usual kinds
-// whose headers were wiped. So it is there to refuse a device with data at once; ReadAll proves one empty.
+// It can miss data. It can't miss an extent longer than Gap, a signature, or a quick format of the usual kinds whose
+// headers were wiped. So it serves to refuse a device with data quickly; ReadAll proves one empty.
 func sample(ctx context.Context, device io.ReaderAt, size int64, erasedOnes bool, draw *rand.Rand) (Sample, error) {
 	r := &sampler{device: device, buffer: make([]byte, readSize), size: size, erasedOnes: erasedOnes}
 	if size <= wholeUpTo {
@@ -123,7 +122,7 @@ func sample(ctx context.Context, device io.ReaderAt, size int64, erasedOnes bool
 	return r.finish(), nil
 }
 
-// pieces are the stretches to read between the ends, in order: landmarks, then strata.
+// pieces are the extents to read between the ends, in order: landmarks, then strata.
 func pieces(size int64, draw *rand.Rand) []extent {
 	var list []extent
 	for _, at := range landmarks(size) {
@@ -142,8 +141,8 @@ func pieces(size int64, draw *rand.Rand) []extent {
 	return list
 }
 
-// reverse12 turns the bits of a number below 4096 around. Visiting places in the order 0, 2048, 1024, 3072, … (a van
-// der Corput sequence) leaves gaps of about equal size after any number of them.
+// reverse12 reverses the bits of a number below 4096. Reading places in the order 0, 2048, 1024, 3072, … (a van der
+// Corput sequence) leaves gaps of about equal size after any number of them.
 func reverse12(i int) int {
 	r := 0
 	for range 12 {
@@ -156,8 +155,8 @@ func reverse12(i int) int {
 // landmarks are places where file systems keep copies of their headers and their first structures, on the bare device
 // and in a partition that begins at 1 MiB, as all do today.
 //
-//   - ext4 (sparse_super): backups in block groups 1 and the powers of 3, 5 and 7, of 128 MiB with blocks of 4 KiB. Source:
-//     the kernel's Documentation/filesystems/ext4.
+//   - ext4 (sparse_super): backups in block groups 1 and the powers of 3, 5 and 7, of 128 MiB with blocks of 4 KiB.
+//     Source: the kernel's Documentation/filesystems/ext4.
 //   - btrfs: copies at 64 MiB and 256 GiB. Source: btrfs-dev-docs, on-disk format.
 //   - XFS: allocation groups, of at most 1 TiB, at least four. Source: mkfs.xfs(8), agcount.
 //   - the middle, where NTFS had its copy of the MFT.
@@ -182,18 +181,18 @@ func landmarks(size int64) []int64 {
 	return places
 }
 
-// sampler reads stretches and remembers what it saw.
+// sampler reads extents and records what it found.
 type sampler struct {
 	device io.ReaderAt
 	buffer []byte
 	size   int64
-	// erasedOnes says that FF throughout is blank, too.
+	// erasedOnes is set if FF throughout also counts as blank.
 	erasedOnes bool
 	found      Sample
 	seen       []extent
 }
 
-// read looks at a stretch; it stops at the first data.
+// read reads an extent; it stops at the first data.
 func (r *sampler) read(ctx context.Context, e extent) error {
 	for done := int64(0); done < e.length; {
 		if err := ctx.Err(); err != nil {
@@ -215,7 +214,7 @@ func (r *sampler) read(ctx context.Context, e extent) error {
 	return nil
 }
 
-// check says whether a piece is data: anything but one value throughout, the same as in all pieces before it.
+// check determines whether a piece is data: anything but a single repeated byte, the same as in all pieces before it.
 func (r *sampler) check(p []byte, at int64) {
 	if len(r.seen) == 0 && r.erasedOnes && p[0] == 0xff {
 		r.found.Fill = 0xff
@@ -228,13 +227,13 @@ func (r *sampler) check(p []byte, at int64) {
 	r.found.Ones = ones(p[first:])
 }
 
-// ones says whether data begin with a block of FF.
+// ones reports whether data begin with a block of FF.
 func ones(p []byte) bool {
 	p = p[:min(len(p), 512)]
 	return p[0] == 0xff && same(p)
 }
 
-// finish adds up what was read.
+// finish completes the sample with sums and gaps.
 func (r *sampler) finish() Sample {
 	slices.SortFunc(r.seen, func(a, b extent) int { return cmp.Compare(a.at, b.at) })
 	end := int64(0)
@@ -256,9 +255,9 @@ func (r *sampler) finish() Sample {
 	return r.found
 }
 
-// missing is the chance that a stretch of data lies wholly in one of the gaps between what was read, when each place on
-// the device is as likely as any other: a gap has room for it at gap-length+1 of the size-length+1 places where it can
-// begin.
+// missing returns the probability that an extent of data is completely in one of the gaps between the extents that were
+// read, if each place on the device is equally likely: a gap has room for it at gap-length+1 of the size-length+1
+// places where it can begin.
 func missing(gaps []int64, length, size int64) float64 {
 	places := int64(0)
 	for _, gap := range gaps {

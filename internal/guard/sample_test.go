@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sparse is a device of any size that is all one byte but for some stretches, and remembers nothing of being read.
+// sparse is a device of any size that contains a single byte value except for some extents. It does not record reads.
 type sparse struct {
 	size int64
 	fill byte
@@ -87,7 +87,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestSampleGap: no stretch of data longer than the gap goes unseen, wherever it is.
+// TestSampleGap checks that no extent of data longer than the gap is missed, wherever it is.
 func TestSampleGap(t *testing.T) {
 	const size = 5 << 30
 	blank, err := sample(context.Background(), sparse{size: size}, size, false, seeded())
@@ -122,7 +122,7 @@ func TestSampleFailsOnWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// TestPieces: wherever time cuts the reading off, every part of the device has had its share.
+// TestPieces checks that every part of the device is sampled evenly, whenever time ends the reading.
 func TestPieces(t *testing.T) {
 	for _, size := range []int64{wholeUpTo + 512, 7681501126656, 20 << 40} {
 		list := pieces(size, seeded())
@@ -148,7 +148,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestMarks puts each signature where it belongs, on devices of even and odd sizes.
+// TestMarks writes each signature at its places, on devices of even and odd sizes.
 func TestMarks(t *testing.T) {
 	if len(signaturePatterns()) == 0 {
 		t.Fatal("no marks")

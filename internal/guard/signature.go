@@ -8,17 +8,17 @@ import (
 	"io"
 )
 
-// signaturePattern is a signature that headroom itself looks for: some that libblkid lacks, and those that survive at
-// the end of a device when its beginning was wiped. They would be refused as data as well; knowing them by name tells
-// the user what it is.
+// signaturePattern is a signature that headroom itself searches for: some that libblkid lacks, and those that remain at
+// the end of a device after its beginning was wiped. They would be refused as data as well, but with less information
+// for the user.
 type signaturePattern struct {
 	what string
-	// at gives the places of the mark on a device of a size in bytes; those that are not on it are passed over.
+	// at returns the places of the magic on a device of a size in bytes; places outside the device are skipped.
 	at    func(size int64) []int64
 	magic []byte
 }
 
-// signaturePatterns is the list. Sources are beside the groups.
+// signaturePatterns is the list. Sources are next to the groups.
 func signaturePatterns() []signaturePattern {
 	return []signaturePattern{
 		// UEFI specification 5.3: the header is in the second block, its backup in the last. Both block sizes are
@@ -30,7 +30,7 @@ func signaturePatterns() []signaturePattern {
 		{"a Windows dynamic disk (LDM)", fromEnd(512, 512), []byte("PRIVHEAD")},
 		{"a Windows dynamic disk (LDM)", fromEnd(512, 1<<20-17*512), []byte("VMDB")},
 		// The kernel's block/partitions: bsd.c finds its label by the magic in the second sector, the BSDs also in the
-		// first; libblkid knows it only within an MBR. amiga.c looks at the first sixteen sectors.
+		// first; libblkid finds it only within an MBR. amiga.c searches the first sixteen sectors.
 		{"a BSD disk label", places(64, 512), []byte{0x57, 0x45, 0x56, 0x82}},
 		{"an Amiga partition table", sectors(0, 16), []byte("RDSK")},
 		// lvm2, lib/format_text/layout.h: the label is in one of the first four sectors.
@@ -72,7 +72,7 @@ func signaturePatterns() []signaturePattern {
 	}
 }
 
-// places are fixed distances from the start.
+// places are fixed offsets from the start.
 func places(offsets ...int64) func(int64) []int64 {
 	return func(int64) []int64 { return offsets }
 }
@@ -88,7 +88,7 @@ func sectors(first, count int64) func(int64) []int64 {
 	}
 }
 
-// fromEnd is a distance from the end of a device whose size is first rounded down.
+// fromEnd is an offset from the end of a device whose size is first rounded down.
 func fromEnd(rounding, distance int64) func(int64) []int64 {
 	return func(size int64) []int64 { return []int64{size/rounding*rounding - distance} }
 }
@@ -126,7 +126,7 @@ func luksBackups(int64) []int64 {
 	return offsets
 }
 
-// findSignatures looks for headroom's own list of signatures. It reads only where one can be.
+// findSignatures searches for headroom's own list of signatures. It reads only the places where one can be.
 func findSignatures(device io.ReaderAt, size int64) ([]Signature, error) {
 	var found []Signature
 	for _, m := range signaturePatterns() {
@@ -148,7 +148,7 @@ func findSignatures(device io.ReaderAt, size int64) ([]Signature, error) {
 	return append(found, boot...), err
 }
 
-// findBootSector reads the first sector as the partition tables without a magic of their own.
+// findBootSector parses the first sector as one of the partition tables that have no magic.
 func findBootSector(device io.ReaderAt, size int64) ([]Signature, error) {
 	sector := make([]byte, 512)
 	if size < int64(len(sector)) {
@@ -174,10 +174,10 @@ func findBootSector(device io.ReaderAt, size int64) ([]Signature, error) {
 // atariEntries is where the four entries of an Atari table begin.
 const atariEntries = 0x1c6
 
-// atariTable says whether the kernel could take the sector for an Atari partition table. That format has no magic: an
-// entry that is marked active, has three letters or digits for a name and fits on the disk makes one. On a disk of 2 TB
-// and more, one random sector in forty does, which is how a benchmark leaves partitions behind (fio issue 1942).
-// Source: the kernel's block/partitions/atari.c.
+// atariTable reports whether the kernel could take the sector for an Atari partition table. That format has no magic:
+// it is recognised by an entry that is marked active, has three letters or digits as its name and fits on the disk. On
+// a disk of 2 TB and more, one random sector in forty has such an entry, which is how a benchmark leaves partitions
+// behind (fio issue 1942). Source: the kernel's block/partitions/atari.c.
 func atariTable(sector []byte, size int64) bool {
 	for at := atariEntries; at < atariEntries+4*12; at += 12 {
 		entry := sector[at : at+12]
@@ -206,8 +206,8 @@ func readFull(device io.ReaderAt, p []byte, at int64) error {
 	return fmt.Errorf("can't read %d bytes at %#x: %w", len(p), at, err)
 }
 
-// blank says whether all bytes are zero.
+// blank reports whether all bytes are zero.
 func blank(p []byte) bool { return same(p) && (len(p) == 0 || p[0] == 0) }
 
-// same says whether all bytes are equal: each equals the one after it, which compares at the speed of memory.
+// same reports whether all bytes are equal. It compares each byte with the next one, at the speed of memory.
 func same(p []byte) bool { return len(p) < 2 || bytes.Equal(p[:len(p)-1], p[1:]) }

@@ -16,8 +16,8 @@ import (
 	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
-// TestLoopDeviceThatDoesNotAnswer inspects a device while another loop device lies over a file that is gone. To know
-// which devices are one, all are asked for their files, and whoever asks in vain can't be ended.
+// TestLoopDeviceThatDoesNotAnswer inspects a device while another loop device is backed by a file on a server that does
+// not answer. All loop devices are queried for their files to find related ones, and a query that hangs can't be ended.
 func TestLoopDeviceThatDoesNotAnswer(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("it takes root to mount")

@@ -34,8 +34,8 @@ func parseSwaps(text string) ([]swap, error) {
 	return swaps, nil
 }
 
-// swapping finds the members of a family that are active swap, and the files under them that are. The kernel keeps fio
-// from writing to such a file, and not a loop device from discarding its blocks.
+// swapping finds the members of a family that are active swap space, and files under them that are. The kernel keeps
+// fio from writing to such a file, but does not keep a loop device from discarding its blocks.
 func (f *family) swapping() []Use {
 	text, err := f.text("proc/swaps")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,8 +67,8 @@ func (f *family) swapping() []Use {
 	return uses
 }
 
-// swapFile finds the files under a family that are a swap file. One that can't be looked at could be any of them, but
-// for that of a host whose files a container does not see.
+// swapFile finds the files under a family that are a swap file. A swap file that can't be examined could be any of
+// them, unless it belongs to a host whose files a container does not see.
 func (f *family) swapFile(name string) []Use {
 	var uses []Use
 	for _, who := range f.usesOfFile(name) {

@@ -10,37 +10,37 @@ import (
 )
 
 // environment is what the guard can see of a machine without opening a device: its file system, and where nodes lead.
-// Tests put a tree of text in its place.
+// Tests replace it by a tree of text.
 type environment struct {
 	files fs.FS
-	// stat says what a path leads to; false when it leads nowhere, or can't be looked at.
+	// stat returns what a path leads to; false if it leads nowhere, or can't be examined.
 	stat func(name string) (object, bool)
-	// sharesFiles says whether two threads have the same descriptors. The error says that nobody can tell; nil for a
-	// machine on which that is never known.
+	// sharesFiles reports whether two threads share their file descriptors. An error means that this can't be
+	// determined; the function is nil for a machine on which that is never known.
 	sharesFiles func(a, b int) (bool, error)
-	// loopTarget says what a loop device with a backing file is laid over.
+	// loopTarget returns the backing of a loop device that has a backing file.
 	loopTarget func(node string) (backing, error)
-	// self is headroom's own process ID, and jobs the folder with the folders of its jobs.
+	// self is headroom's own process ID, and jobs the folder that holds the folders of its jobs.
 	self int
 	jobs string
 }
 
-// text reads a small file of /proc or /sys without the white space around it.
+// text reads a small file of /proc or /sys without surrounding white space.
 func (s environment) text(name string) (string, error) {
 	data, err := fs.ReadFile(s.files, name)
 	return strings.TrimSpace(string(data)), err
 }
 
-// optional reads a file that not every device or kernel has: "" when it is not there or can't be read. It must not
-// be used for anything whose absence would make a device look free.
+// optional reads a file that not every device or kernel has: "" if it does not exist or can't be read. It must not be
+// used for anything whose absence would make a device look free.
 func (s environment) optional(name string) string {
-	t, _ := s.text(name) // absence is the answer
+	t, _ := s.text(name) // an error means absent
 	return t
 }
 
-// link reads where a link leads; "" when that is unknown.
+// link returns where a link leads; "" if that is unknown.
 func (s environment) link(name string) string {
-	l, _ := fs.ReadLink(s.files, name) // absence is the answer
+	l, _ := fs.ReadLink(s.files, name) // an error means absent
 	return l
 }
 
@@ -74,7 +74,7 @@ type blockDevice struct {
 
 func classDir(name string) string { return "sys/class/block/" + name }
 
-// device reads what the kernel says of a device. Source: the uevent file and Documentation/ABI/stable/sysfs-block.
+// device reads the kernel's description of a device. Source: the uevent file and Documentation/ABI/stable/sysfs-block.
 //
 //	MAJOR=259
 //	DEVNAME=nvme0n1p2
@@ -101,12 +101,12 @@ func (s environment) device(name string) (blockDevice, error) {
 	if err != nil {
 		return d, fmt.Errorf("%s/size: %w", classDir(name), err)
 	}
-	d.size = sectors * 512 // always 512, whatever the device's own sector is
+	d.size = sectors * 512 // always 512, whatever the device's sector size
 	if part := s.optional(classDir(name) + "/partition"); part != "" {
 		if d.part, err = strconv.Atoi(part); err != nil {
 			return d, fmt.Errorf("%s/partition: %w", classDir(name), err)
 		}
-		// /sys/class/block/sda2 is a link to …/block/sda/sda2: a partition's folder lies in its disk's.
+		// /sys/class/block/sda2 is a link to …/block/sda/sda2: a partition's folder is in its disk's.
 		link, err := fs.ReadLink(s.files, classDir(name))
 		if err != nil {
 			return d, err
@@ -116,7 +116,7 @@ func (s environment) device(name string) (blockDevice, error) {
 	return d, nil
 }
 
-// named finds the kernel's name for a device number.
+// named returns the kernel's name for a device number.
 func (s environment) named(n Number) (string, error) {
 	link, err := fs.ReadLink(s.files, "sys/dev/block/"+n.String())
 	if err != nil {
@@ -136,8 +136,8 @@ func parseUevent(text string) map[string]string {
 	return fields
 }
 
-// describe says what a device is, for a person: "dm-1 (LVM volume vg0-root)". It only helps to understand a refusal, so
-// what can't be read is left out.
+// describe describes a device for a person: "dm-1 (LVM volume vg0-root)". It only helps to understand a refusal, so
+// unreadable details are omitted.
 func (s environment) describe(name string) string {
 	dir := classDir(name)
 	switch {
@@ -153,8 +153,8 @@ func (s environment) describe(name string) string {
 	return name
 }
 
-// mapping says who made a device-mapper device. The program that makes one puts its own prefix before the UUID.
-// Source: the comment on DM_UUID_FLAG in the kernel's dm-ioctl.h, and lvm2, cryptsetup and multipath-tools themselves.
+// mapping returns which program made a device-mapper device. The program puts a prefix before the UUID. Source: the
+// comment on DM_UUID_FLAG in the kernel's dm-ioctl.h, and lvm2, cryptsetup and multipath-tools themselves.
 func mapping(uuid string) string {
 	prefixes := []struct{ prefix, words string }{
 		{"LVM-", "LVM volume"},

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Use is a way in which the device, or one that hangs together with it, is in use.
+// Use is a way in which the device, or a related one, is in use.
 type Use struct {
 	Who string `json:"who"` // "it", "partition 2", "dm-1 (LVM volume vg0-root)"
 	How string `json:"how"` // "is mounted on /boot"
 }
 
-// held finds what is built on the device: that it exists is enough, mounted or not.
+// held finds devices that are built on the device: their existence is enough, mounted or not.
 func (f *family) held() []Use {
 	var uses []Use
 	for _, m := range f.members {
@@ -19,7 +19,7 @@ func (f *family) held() []Use {
 		case m.relation == holder:
 			uses = append(uses, Use{m.words, "is built on it"})
 		case m.relation != underneath && f.exists(classDir(m.name)+"/bcache") && !strings.HasPrefix(m.name, "bcache"):
-			// A caching device has no holder, and a backing device none until its cache is there.
+			// A caching device has no holder, and a backing device has none until its cache is attached.
 			uses = append(uses, Use{m.words, "is registered with bcache"})
 		}
 	}
@@ -70,8 +70,8 @@ func (f *family) pooled() []Use {
 	return uses
 }
 
-// exported finds members that this machine serves to others over NVMe-oF; the kernel's target opens them without a
-// claim. (Its SCSI target does claim what it serves.)
+// exported finds members that this machine exports over NVMe-oF; the kernel's target opens them without a claim. (Its
+// SCSI target does claim the devices that it exports.)
 func (f *family) exported() []Use {
 	var uses []Use
 	subsystems, err := f.entries("sys/kernel/config/nvmet/subsystems")
@@ -103,7 +103,7 @@ func (f *family) exported() []Use {
 	return uses
 }
 
-// programsHidden says whether this process sees no others than those of its own PID namespace. The first namespace has
+// programsHidden reports whether this process sees only the processes of its PID namespace. The initial namespace has
 // the same number on every machine: PROC_PID_INIT_INO, include/linux/proc_ns.h.
 func (f *family) programsHidden() bool {
 	namespace := f.link("proc/self/ns/pid")

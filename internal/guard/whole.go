@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// How a device is read whole. Eight reads of 2 MiB in flight keep an NVMe drive and the network of a SAN busy, and a
-// disk with platters in order.
+// Parameters for reading a device whole. Eight reads of 2 MiB in flight keep an NVMe drive and the network of a SAN
+// busy, and are in order for a rotating disk.
 const (
 	inFlight  = 8
 	chunkSize = 2 << 20
-	// shortestChunk is read where a file has data: a file in many small pieces is not read in as many reads.
+	// shortestChunk is read where a file has data, so that a file in many small pieces does not take as many reads.
 	shortestChunk = 64 << 10
 	tellEvery     = 200 * time.Millisecond
 )
 
-// Progress is how far the reading of a device has come.
+// Progress is how much of a device was read.
 type Progress struct {
-	Done int64 // bytes of the device that are dealt with, from its start
+	Done int64 // bytes of the device, from its start, that were read or skipped
 	Read int64 // bytes that were read
 	Size int64
 }
 
-// ReadAll reads everything on the device, until it finds data, and completes the evidence with that. Nothing else
-// proves a device empty. It may take as long as the drive takes to be read once: tell hears of it several times a
-// second. Of a loop device over a file only what is not a hole of the file is read, where that can be known.
+// ReadAll reads everything on the device, until it finds data, and adds the result to the evidence. Only this proves a
+// device empty. It takes as long as the drive needs to be read once, and calls tell several times a second. If the
+// holes of the file under a loop device are known, they are not read.
 //
-// In that time others may have begun to use the device, so that it is looked at once more how it is used.
+// Other programs may have begun to use the device meanwhile, so its use is checked again.
 func (c *Claim) ReadAll(ctx context.Context, e *Evidence, tell func(Progress)) error {
 	r, err := c.toRead(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *Claim) ReadAll(ctx context.Context, e *Evidence, tell func(Progress)) e
 	return c.checkUseAgain(e, false)
 }
 
-// readAll reads what is to be read, and puts down what it found.
+// readAll reads the unread extents, and records the result.
 func (c *Claim) readAll(ctx context.Context, r *unreadRange, e *Evidence, tell func(Progress)) error {
 	s := &scan{nextRange: r.next, stopped: make(chan struct{})}
 	open := func() (*directReader, error) { return newDirectReader(c.file, chunkSize) }
@@ -57,7 +57,7 @@ func (c *Claim) readAll(ctx context.Context, r *unreadRange, e *Evidence, tell f
 	}
 	if err != nil && s.data == nil {
 		e.ContentUnknown = append(e.ContentUnknown, err.Error())
-		return nil // that it can't be read is evidence
+		return nil // a read error is evidence
 	}
 	e.Sample = Sample{Bytes: s.read.Load(), Places: 1, Fill: s.fill}
 	if s.data != nil {
@@ -71,7 +71,7 @@ func (c *Claim) readAll(ctx context.Context, r *unreadRange, e *Evidence, tell f
 	return nil
 }
 
-// chooseFill takes the first byte for what blank blocks read as, where the device says that this may be FF.
+// chooseFill uses the first byte as the value of blank blocks, if the device reports that this may be FF.
 func (c *Claim) chooseFill(s *scan) error {
 	if !c.erasedReadsOnes() {
 		return nil
@@ -86,8 +86,8 @@ func (c *Claim) chooseFill(s *scan) error {
 	return nil
 }
 
-// checkUseAgain adds what has begun to use the device since it was inspected; of programs those that are no jobs of
-// headroom's, if they are spared.
+// checkUseAgain adds uses of the device that have begun since it was inspected. If sparesJobs is set, it ignores
+// headroom's own jobs.
 func (c *Claim) checkUseAgain(e *Evidence, sparesJobs bool) error {
 	d, err := c.device(c.identity.Name)
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Claim) checkUseAgain(e *Evidence, sparesJobs bool) error {
 	return nil
 }
 
-// union adds to a list what it lacks of another.
+// union appends to a list the elements of another that it lacks.
 func union[T comparable](list, more []T) []T {
 	for _, m := range more {
 		if !slices.Contains(list, m) {
@@ -114,10 +114,10 @@ func union[T comparable](list, more []T) []T {
 	return list
 }
 
-// scan looks for the first byte that is not blank, with several reads in flight.
+// scan searches for the first byte that is not blank, with several reads in flight.
 type scan struct {
 	fill byte
-	// mutex guards stretches, which are handed out in order, and what was found.
+	// mutex guards the extents, which are handed out in order, and the results.
 	mutex     sync.Mutex
 	nextRange func() (extent, bool, error)
 	data      *firstData
@@ -134,8 +134,8 @@ type firstData struct {
 	ones bool
 }
 
-// run reads until all is read, data are found, a read fails, or ctx ends. Then it returns at once: a read that a drive
-// does not answer goes on by itself, and gives back what it holds when it ends.
+// run reads until everything is read, data are found, a read fails, or ctx ends. Then it returns at once: a read that a
+// drive does not answer continues in the background, and releases its resources when it ends.
 func (s *scan) run(ctx context.Context, open func() (*directReader, error), tell func()) error {
 	var workers sync.WaitGroup
 	for range inFlight {
@@ -158,20 +158,20 @@ func (s *scan) run(ctx context.Context, open func() (*directReader, error), tell
 		case <-tick.C:
 			tell()
 		case <-ctx.Done():
-			s.next(ctx) // waits for who is looking for a stretch: the file that tells them is closed when this returns
+			s.next(ctx) // waits for a worker that is searching for an extent: the caller closes the file with the holes
 			return ctx.Err()
 		case <-ended:
 			if s.failed != nil {
 				return s.failed
 			}
-			return ctx.Err() // they may have ended for that, before it was seen here
+			return ctx.Err() // they may have ended because of ctx, before that was noticed here
 		}
 	}
 }
 
 func (s *scan) stop() { s.once.Do(func() { close(s.stopped) }) }
 
-// fail ends the reading; the failure at the lowest place is as good as any other.
+// fail ends the reading. The first failure is kept, which need not be at the lowest place.
 func (s *scan) fail(err error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -181,8 +181,8 @@ func (s *scan) fail(err error) {
 	s.stop()
 }
 
-// next hands out what is to be read. What comes before it has been handed out already, so that the lowest discovery is
-// the first of all.
+// next returns the next extent to read. All extents before it have been handed out already, so the data found at the
+// lowest place are the first of all.
 func (s *scan) next(ctx context.Context) (extent, bool) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -224,7 +224,7 @@ func (s *scan) work(ctx context.Context, reader *directReader) {
 	}
 }
 
-// check compares with what blank blocks read as, and ends the reading where they differ.
+// check compares a piece with the value of blank blocks, and ends the reading if they differ.
 func (s *scan) check(p []byte, at int64) {
 	first := firstNot(p, s.fill)
 	if first < 0 {
@@ -238,7 +238,7 @@ func (s *scan) check(p []byte, at int64) {
 	s.stop()
 }
 
-// firstNot is the place of the first byte that is not fill; -1 when all are.
+// firstNot returns the position of the first byte that is not fill; -1 if all are.
 func firstNot(p []byte, fill byte) int {
 	if len(p) == 0 || p[0] == fill && same(p) {
 		return -1
@@ -251,10 +251,10 @@ func firstNot(p []byte, fill byte) int {
 	return -1
 }
 
-// unreadRange is what must be read to know all of a device: everything, or what is not a hole.
+// unreadRange is what must be read to know all of a device: everything, or all but the holes.
 type unreadRange struct {
 	size, at int64
-	holes    *holes // nil where they are not known
+	holes    *holes // nil if they are not known
 }
 
 func (c *Claim) toRead(ctx context.Context) (*unreadRange, error) {
@@ -264,16 +264,16 @@ func (c *Claim) toRead(ctx context.Context) (*unreadRange, error) {
 
 func (r *unreadRange) release() {
 	if r.holes != nil {
-		_ = r.holes.file.Close() // it was only looked at
+		_ = r.holes.file.Close() // it was only examined
 	}
 }
 
-// isSmall says whether so little is to be read that no sample is needed beforehand.
+// isSmall reports whether the range is so small that no sample is needed beforehand.
 func (r *unreadRange) isSmall() bool {
 	return r.size <= wholeUpTo || r.holes != nil && r.holes.allocated <= wholeUpTo
 }
 
-// next is the next stretch to read, in order; false at the end.
+// next returns the next extent to read, in order; false at the end.
 func (r *unreadRange) next() (extent, bool, error) {
 	e := extent{r.at, min(chunkSize, r.size-r.at)}
 	if r.holes != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// TestMapping is the program that maps a device, closes it and stays.
+// TestMapping is the program that maps a device, closes it and keeps running.
 func TestMapping(t *testing.T) {
 	node := os.Getenv("GUARD_MAP")
 	if node == "" {
@@ -36,8 +36,8 @@ func TestMapping(t *testing.T) {
 	time.Sleep(10 * time.Minute)
 }
 
-// TestAnyPlace writes 4 KiB at random places of large devices, one at a time: each time it is refused and left alone,
-// and afterwards, blank again, accepted.
+// TestAnyPlace writes 4 KiB at random places of large devices, one at a time: each time the device is refused and left
+// unchanged, and afterwards, blank again, accepted.
 func TestAnyPlace(t *testing.T) {
 	needRoot(t)
 	seed := uint64(time.Now().UnixNano())
@@ -71,7 +71,7 @@ func TestAnyPlace(t *testing.T) {
 	}
 }
 
-// TestDataInMemory: what was written to the device and is not in the file underneath yet is seen.
+// TestDataInMemory checks that data that was written to the device but not yet to the file underneath is found.
 func TestDataInMemory(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 3<<30)
@@ -87,7 +87,7 @@ func TestDataInMemory(t *testing.T) {
 	mustRefuse(t, v, err, "there are data at 0x40000000 ")
 }
 
-// TestSampledByName: a sample is never called empty, and allows nothing unless the drive was named for it.
+// TestSampledByName checks that a sample is never called empty, and allows nothing unless the drive was named for it.
 func TestSampledByName(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 1<<30+64*mib)
@@ -117,7 +117,7 @@ func TestSampledByName(t *testing.T) {
 	t.Log(v)
 }
 
-// TestInterruptedReading: who interrupts it gets no verdict, and the device back.
+// TestInterruptedReading checks that an interrupted reading gives no verdict, and releases the device.
 func TestInterruptedReading(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 1<<30+64*mib)
@@ -142,7 +142,7 @@ func TestInterruptedReading(t *testing.T) {
 	f.Close()
 }
 
-// TestWhoComesMeanwhile: a program that opens the device while it is read is found.
+// TestWhoComesMeanwhile checks that a program is found that opens the device while it is read.
 func TestWhoComesMeanwhile(t *testing.T) {
 	needRoot(t)
 	d := newDisk(t, 1<<30+64*mib)

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// sparseFile is a file of a size with some bytes in it, which is read as a device is.
+// sparseFile creates a file of a size with some bytes in it, which is read like a device.
 func sparseFile(t *testing.T, size int64, data map[int64]string) *os.File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "device"))
@@ -42,7 +42,7 @@ func scanned(ctx context.Context, f *os.File, size int64) (*scan, error) {
 	return s, s.run(ctx, func() (*directReader, error) { return newDirectReader(f, chunkSize) }, func() {})
 }
 
-// TestScanFindsTheFirstByte: several reads are in flight, and it is the first of all data that is reported.
+// TestScanFindsTheFirstByte checks that the first of all data is reported, although several reads are in flight.
 func TestScanFindsTheFirstByte(t *testing.T) {
 	const size = 64<<20 + 3*512
 	for name, data := range map[string]map[int64]string{
@@ -70,7 +70,7 @@ func TestScanFindsTheFirstByte(t *testing.T) {
 	}
 }
 
-// TestScanStops: when data are found, or it is interrupted, nothing more is handed out.
+// TestScanStops checks that no more extents are handed out after data were found, or after an interruption.
 func TestScanStops(t *testing.T) {
 	const size = 256 << 20
 	count := func(s *scan, then func(int64)) *atomic.Int64 {
@@ -104,7 +104,7 @@ func TestScanStops(t *testing.T) {
 	}
 }
 
-// TestScanFailsOnWhatItCannotRead: a device that ends before its end is not blank.
+// TestScanFailsOnWhatItCannotRead checks that a device that is shorter than its size is not blank.
 func TestScanFailsOnWhatItCannotRead(t *testing.T) {
 	_, err := scanned(context.Background(), sparseFile(t, 4<<20, nil), 8<<20)
 	if err == nil || !strings.Contains(err.Error(), "can't read") {
@@ -134,7 +134,7 @@ func TestFirstNot(t *testing.T) {
 	}
 }
 
-// TestHoles: what lies between the extents of a file is passed over, and nothing else.
+// TestHoles checks that only the ranges between the extents of a file are skipped.
 func TestHoles(t *testing.T) {
 	const size = 64 << 20
 	data := map[int64]string{0: "a", 5<<20 + 4095: "b", 40 << 20: strings.Repeat("c", 5<<20), size - 1: "d"}
@@ -176,7 +176,7 @@ func TestHoles(t *testing.T) {
 	}
 }
 
-// TestMissing holds the formula against data at random places, on devices that were sampled as they are.
+// TestMissing compares the formula with data at random places, on devices that were sampled like real ones.
 func TestMissing(t *testing.T) {
 	draw := rand.New(rand.NewPCG(5, 6))
 	for _, size := range []int64{3 << 30, 40<<30 + 512} {
@@ -217,9 +217,9 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestReadsOnes: only 010b in the lowest three bits of DLFEAT makes FF blank.
+// TestReadsOnes checks that only 010b in the lowest three bits of DLFEAT makes FF blank.
 func TestReadsOnes(t *testing.T) {
-	// of QEMU's emulated NVMe, which has the drive read 00 where it was erased
+	// from QEMU's emulated NVMe, whose erased blocks read as 00
 	text, err := os.ReadFile("testdata/identify-namespace.hex")
 	if err != nil {
 		t.Fatal(err)

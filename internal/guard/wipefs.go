@@ -11,13 +11,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Signature is a mark that a file system, a volume manager, a partition table or the like left on a device.
+// Signature is a magic number that a file system, a volume manager, a partition table or the like left on a device.
 type Signature struct {
 	// Who has it: "it", "partition 2".
 	Who string `json:"who"`
-	// What it is a mark of, with its article: "an ext4 file system".
+	// What it belongs to, with an article: "an ext4 file system".
 	What string `json:"what"`
-	// Type as libblkid calls it ("ext4"); empty for marks that headroom itself looked for.
+	// Type is libblkid's name ("ext4"); empty for signatures that headroom itself searched for.
 	Type   string `json:"type,omitempty"`
 	Offset int64  `json:"offset"` // bytes from the start
 }
@@ -26,8 +26,9 @@ func (s Signature) String() string {
 	return fmt.Sprintf("%s (signature at %#x)", s.What, s.Offset)
 }
 
-// wipefs asks libblkid for every signature on a device, through the program wipefs in its mode that changes nothing.
-// blkid itself would stop at the first, or say nothing at all where two contradict each other (its exit status 8).
+// wipefs lists every signature that libblkid finds on a device, through the program wipefs in its mode that changes
+// nothing. blkid itself would stop at the first, or print nothing at all if two contradict each other (its exit status
+// 8).
 func wipefs(ctx context.Context, t host.Target, who, node string) ([]Signature, error) {
 	argv := []string{"wipefs", "--no-act", "--json", node}
 	out, err := t.Run(ctx, argv...)
@@ -45,7 +46,7 @@ func wipefs(ctx context.Context, t host.Target, who, node string) ([]Signature, 
 	return signatures, err
 }
 
-// parseWipefs reads what `wipefs --no-act --json` prints; before util-linux 2.39 it printed nothing at all for some
+// parseWipefs parses the output of `wipefs --no-act --json`; before util-linux 2.39 it printed nothing at all for some
 // blank devices.
 //
 //	{"signatures": [
@@ -79,7 +80,7 @@ func parseWipefs(data []byte) ([]Signature, error) {
 	return found, nil
 }
 
-// inWords says what a type of libblkid's is. The names are those of util-linux, libblkid/src/{superblocks,partitions}.
+// inWords describes a type of libblkid. The names are from util-linux, libblkid/src/{superblocks,partitions}.
 func inWords(kind string) string {
 	switch kind {
 	case "LVM1_member", "LVM2_member":
@@ -129,7 +130,7 @@ func inWords(kind string) string {
 	return article(kind) + " " + kind + " file system"
 }
 
-// article is "an" before a vowel as it is spoken: an xfs, but a udf.
+// article returns "an" before a vowel as it is spoken: an xfs, but a udf.
 func article(name string) string {
 	spelt := strings.ToLower(name)
 	for _, vowel := range []string{"a", "e", "i", "o", "f2", "hf", "nt", "xf"} {

@@ -12,14 +12,14 @@ import (
 	"github.com/headroom/headroom/internal/facts/collect"
 )
 
-// written finds programs that have a member open for writing: a virtual machine whose disk it is, a database on a raw
-// device, another benchmark. Most take no exclusive claim. Programs that only read (smartd, multipathd, udev) are let
-// be.
+// written finds programs that have a member open for writing: a virtual machine that uses it as its disk, a database on
+// a raw device, another benchmark. Most take no exclusive claim. Programs that only read (smartd, multipathd, udev) are
+// ignored.
 //
-// What a program has open is compared by device number, whatever the node is called and wherever it is: in a chroot,
-// made by mknod, removed since. A file under a loop device is compared by its file system and inode. Mappings count
-// too, which stay when the file is closed. What can't be seen is a device that the kernel keeps open on its own for a
-// program: on the way through a socket, or registered with io_uring.
+// Open devices are compared by device number, whatever the name and place of the node: in a chroot, made by mknod,
+// deleted since. A file under a loop device is compared by its file system and inode. Mappings count too, because they
+// remain after the file is closed. A device that the kernel keeps open for a program can't be seen: in transit through
+// a socket, or registered with io_uring.
 func (f *family) written() []Use {
 	w := writers{family: f, remote: map[string]bool{}}
 	for _, pid := range f.processes() {
@@ -36,19 +36,19 @@ func (f *family) isJob(pid string) bool {
 	return f.jobs != "" && strings.HasPrefix(f.link("proc/"+pid+"/cwd"), f.jobs+"/")
 }
 
-// writers looks at what programs have open.
+// writers examines the open files of programs.
 type writers struct {
 	*family
-	// remote says of the mounts of all programs, by "mount ID" and by "device number", whether their file system asks
-	// somebody else, which may not answer.
+	// remote reports of the mounts of all programs, by "mount ID" and by "device number", whether their file system
+	// depends on a server, which may not answer.
 	remote map[string]bool
 	uses   []Use
-	// hidden programs, and files that were skipped.
+	// hidden counts programs, and skipped files, that could not be examined.
 	hidden, skipped int
 }
 
-// look looks at what a program has open, and has mapped. A thread can have descriptors of its own, and those of a
-// program whose first thread has ended are its other threads'.
+// look examines the open files and mappings of a program. A thread can have a separate descriptor table, and if the
+// first thread of a program has ended, only its other threads have descriptors.
 func (w *writers) look(pid string) {
 	tables := w.tables(pid)
 	mountsRead := false
@@ -58,7 +58,7 @@ func (w *writers) look(pid string) {
 	w.lookAtMappings(pid, mountsRead)
 }
 
-// tables are threads of a program of which no two have the same descriptors.
+// tables returns threads of a program such that no two share their descriptors.
 func (w *writers) tables(pid string) []string {
 	tables := []string{pid}
 	for _, thread := range w.threads(pid) {
@@ -69,9 +69,10 @@ func (w *writers) tables(pid string) []string {
 	return tables
 }
 
-// threads of a program, its first among them. All have a folder in /proc, though it lists only programs.
+// threads returns the threads of a program, including its first. All have a folder in /proc, although a listing of
+// /proc shows only programs.
 func (w *writers) threads(pid string) []string {
-	names, _ := w.entries("proc/" + pid + "/task") // none of one that has ended
+	names, _ := w.entries("proc/" + pid + "/task") // none if it has ended
 	return names
 }
 
@@ -82,15 +83,15 @@ func (w *writers) sameFiles(a, b string) bool {
 		return false
 	}
 	same, err := w.sharesFiles(x, y)
-	// Whoever may not compare them may not read them either, which the first thread shows.
+	// A user who may not compare them may not read them either, as the first thread shows.
 	return same || errors.Is(err, fs.ErrPermission)
 }
 
-// lookAtDescriptors looks at what a thread of a program has open, and returns whether the program's mounts were read.
+// lookAtDescriptors examines the open files of a thread, and returns whether the program's mounts were read.
 func (w *writers) lookAtDescriptors(pid, thread string, mountsRead bool) bool {
 	dir := "proc/" + thread
 	descriptors, err := fs.ReadDir(w.files, dir+"/fd")
-	// without one it is a thread of the kernel
+	// without a command line it is a kernel thread
 	if errors.Is(err, fs.ErrPermission) && w.optional(dir+"/cmdline") != "" {
 		w.hidden++
 	}
@@ -115,8 +116,8 @@ func (w *writers) lookAtDescriptors(pid, thread string, mountsRead bool) bool {
 	return mountsRead
 }
 
-// follow finds out whether a link of /proc leads to a member. A file on a server that is gone would hang, and so might
-// one of a file system that is mounted nowhere any more: of those, only what looks like a device is followed.
+// follow determines whether a link of /proc leads to a member. A file on a server that does not answer would hang, and
+// so might a file of a file system that is no longer mounted: of those, only links that look like devices are followed.
 func (w *writers) follow(pid, link, target string, remote, known bool) {
 	if remote || !known && !strings.HasPrefix(target, "/dev/") {
 		if known || !inMemory(target) {
@@ -140,19 +141,18 @@ func (w *writers) follow(pid, link, target string, remote, known bool) {
 	}
 }
 
-// leadsToFile says whether a link of /proc leads to something with a path: "socket:[4711]" and "anon_inode:[eventfd]"
-// do not.
+// leadsToFile reports whether a link of /proc leads to a path: "socket:[4711]" and "anon_inode:[eventfd]" do not.
 func leadsToFile(target string) bool { return strings.HasPrefix(target, "/") }
 
-// inMemory says whether a path that lies on no mount is how the kernel writes memory down: memfd_create(2), shmget(2),
+// inMemory reports whether a path that is on no mount is the kernel's notation for memory: memfd_create(2), shmget(2),
 // DMA buffers.
 func inMemory(target string) bool {
 	return slices.ContainsFunc([]string{"/memfd:", "/SYSV", "/dmabuf:", "/anon_hugepage", "/[aio]"},
 		func(p string) bool { return strings.HasPrefix(target, p) })
 }
 
-// readMounts takes in the mounts that a program sees. The IDs are those of the whole machine, so that one program's
-// serve for all.
+// readMounts records the mounts that a program sees. The IDs are unique on the machine, so the mounts of all programs
+// can be combined.
 func (w *writers) readMounts(pid string) {
 	text, err := w.text("proc/" + pid + "/mountinfo")
 	if err != nil {
@@ -160,7 +160,7 @@ func (w *writers) readMounts(pid string) {
 	}
 	mounts, err := parseMountinfo(text)
 	if err != nil {
-		return // mounted has made that a fault
+		return // mounted has recorded that as a fault
 	}
 	for _, m := range mounts {
 		remote := collect.AsksOthers(m.fstype)
@@ -169,11 +169,11 @@ func (w *writers) readMounts(pid string) {
 }
 
 // answerWithin limits the wait for the mappings of a program, and for a path. The kernel shows no mappings while a
-// thread of the program waits for a page, and that page, or the path, may be on a server that is gone.
+// thread of the program waits for a page, and that page, or the path, may be on a server that does not answer.
 const answerWithin = time.Second
 
-// lookAtMappings finds devices and files that a program has mapped, which it may have closed since. All threads have
-// the same memory, but for a first one that has ended, which has none.
+// lookAtMappings finds devices and files that a program has mapped, and may have closed since. All threads share the
+// memory, except for a first thread that has ended, which has none.
 func (w *writers) lookAtMappings(pid string, mountsRead bool) {
 	thread := pid
 	maps, ok := w.mapsOf(thread)
@@ -195,7 +195,7 @@ func (w *writers) lookAtMappings(pid string, mountsRead bool) {
 		link := "proc/" + thread + "/map_files/" + m.addresses
 		info, err := fs.Lstat(w.files, link)
 		if err != nil || info.Mode()&0o200 == 0 {
-			continue // gone, or from a file that is open for reading only
+			continue // ended, or from a file that is open only for reading
 		}
 		remote, known := w.remote[m.device]
 		if !known && !mountsRead {
@@ -207,7 +207,7 @@ func (w *writers) lookAtMappings(pid string, mountsRead bool) {
 	}
 }
 
-// mapsOf are the mappings of a thread; false if they are not to be had.
+// mapsOf returns the mappings of a thread; false if they can't be read in time.
 func (w *writers) mapsOf(thread string) (string, bool) {
 	answer := make(chan string, 1)
 	go func() { answer <- w.optional("proc/" + thread + "/maps") }()
@@ -221,12 +221,12 @@ func (w *writers) mapsOf(thread string) (string, bool) {
 
 // sharedMapping is a mapping through which a file can be written to.
 type sharedMapping struct {
-	addresses string // as map_files has them
+	addresses string // in the notation of map_files
 	device    string // number of the file system
 	target    string
 }
 
-// parseShared reads the shared mappings of /proc/PID/maps; only by them is a file written to. Source: proc_pid_maps(5).
+// parseShared parses the shared mappings of /proc/PID/maps; only these can write to a file. Source: proc_pid_maps(5).
 //
 //	7f3c5c000000-7f3c5c021000 rw-p 00000000 00:00 0
 //	7f3c63a00000-7f3c63e00000 rw-s 00000000 00:06 412                        /dev/loop7
@@ -255,14 +255,14 @@ func parseShared(text string) []sharedMapping {
 	return found
 }
 
-// descriptor is what /proc says of an open file.
+// descriptor is the description of an open file in /proc.
 type descriptor struct {
 	writable bool
 	mount    string
 }
 
-// parseDescriptor reads the access mode of an open file, whose lowest two bits are 0 for reading only, and the ID of
-// the mount that it was opened on. Source: proc_pid_fdinfo(5).
+// parseDescriptor parses the access mode of an open file, whose lowest two bits are 0 for read-only, and the ID of the
+// mount that it was opened on. Source: proc_pid_fdinfo(5).
 //
 //	pos:	0
 //	flags:	0100002
