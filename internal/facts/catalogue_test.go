@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
-// Every fact that any saved machine yields is in the catalogue, so that rules, redaction and comparison know it.
+// Every fact of any saved machine is in the catalogue, so that rules, redaction and comparison know it.
 func TestEveryFactIsInTheCatalogue(t *testing.T) {
 	index := catalogue.NewIndex()
 	for _, m := range factstest.Machines(t) {
@@ -55,9 +55,9 @@ func TestCatalogueHasEachKeyOnce(t *testing.T) {
 	}
 }
 
-// Every key is there for some saved machine, so that none is only promised. A member stands for its family.
+// Every key occurs for some saved machine, so that no key is only promised. One member represents its family.
 func TestEveryKeyIsProduced(t *testing.T) {
-	// What is missing here, and why.
+	// The keys that do not occur, and why.
 	absent := map[string]string{
 		"collector.*":          "it says that a collector was late",
 		"cpu.vulnerability":    "it is never known: it stands for a list that is not there",

@@ -18,21 +18,20 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Collector reads one kind of fact. It is a value in the list that Collectors returns.
+// Collector reads one kind of fact. It is an element of the list that Collectors returns.
 type Collector struct {
 	Name string
-	// Commands are the read-only commands whose output Collect looks up in its scope; nil for none.
+	// Commands are the read-only commands whose output Collect finds in its scope; nil for none.
 	Commands func(in collect.Scope) [][]string
-	// Collect parses files below "/". It never fails: what it can't read becomes a fact that is unknown, with the
-	// reason.
+	// Collect parses files below "/". It never fails: an unreadable value becomes an unknown fact, with the reason.
 	Collect func(r collect.Reader, in collect.Scope) []lab.Fact
 }
 
-// Tools is the name of the collector of load generators. They are programs to start and to read from end to end, so
-// that a second snapshot leaves them out: each result names the version that it is of.
+// Tools is the name of the collector of load generators. It starts these programs and reads them completely, so a
+// second snapshot omits it: each result names the version of its load generator.
 const Tools = "tools"
 
-// Collectors is the list of all collectors, in the order in which their facts are shown: first what a reader asks
+// Collectors is the list of all collectors, in the order in which their facts are shown: the most requested facts
 // first.
 func Collectors() []Collector {
 	return []Collector{
@@ -75,22 +74,22 @@ func Collectors() []Collector {
 	}
 }
 
-// SnapshotLimit is the time that a snapshot takes at most: thousands of files may come over a network, or a machine may
-// have much else to do.
+// SnapshotLimit is the longest time for a snapshot: thousands of files may come over a network, or a machine may be
+// busy.
 const SnapshotLimit = 15 * time.Second
 
-// localSilence is the time after which a snapshot of this machine ends if no collector answers. On a busy machine they
-// answer late, and one that asks a dead NFS server never answers. A limit that is longer than usual allows for as much
-// more silence.
+// localSilence is how long a snapshot of this machine waits without an answer from any collector before it ends. On a
+// busy machine collectors answer late, and one that reads from a dead NFS server never answers. If the limit of the
+// snapshot is longer than usual, this time grows in proportion.
 const localSilence = 3 * time.Second
 
-// forCommands is what a command may take of a time limit: less, so that one that hangs (stat on a dead NFS server)
-// leaves its collector time for everything else.
+// forCommands is the part of a time limit that a command can take: less than the whole, so that a command that hangs
+// (stat on a dead NFS server) leaves its collector time for everything else.
 func forCommands(limit time.Duration) time.Duration { return limit * 2 / 3 }
 
-// SnapshotWithin collects all facts of a target, with those of the place under test. It takes well under a second on an
-// ordinary machine and limit at most, works as any user and changes nothing. A collector that does not answer in time
-// leaves the fact "collector.NAME", unknown. Collectors can be left out by name. The error says that the context was
+// SnapshotWithin collects all facts of a target, including those of the place under test. It takes well under a second
+// on an ordinary machine and at most limit, works as any user and changes nothing. A collector that does not answer in
+// time yields the unknown fact "collector.NAME". Collectors can be omitted by name. An error means that the context was
 // cancelled; nothing else stops a snapshot.
 func SnapshotWithin(ctx context.Context, limit time.Duration, t host.Target, place lab.Place,
 	without ...string) ([]lab.Fact, error) {
@@ -111,7 +110,7 @@ func SnapshotWithin(ctx context.Context, limit time.Duration, t host.Target, pla
 		facts []lab.Fact
 	}
 	scope := collect.NewScope(place, t.FS())
-	// The channel has room for every answer, so that a collector that is late can still end.
+	// The channel has room for every answer, so that a late collector can still end.
 	answers := make(chan answer, len(collectors))
 	for i, c := range collectors {
 		found[i] = []lab.Fact{collect.Unknown("collector."+c.Name, "", catalogue.Late+" in time")}

@@ -24,8 +24,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// TestGolden compares everything that is found on each saved machine: the place, the facts, the machine's few and the
-// counters.
+// TestGolden compares all results for each saved machine: the place, the facts, the machine's few and the counters.
 func TestGolden(t *testing.T) {
 	for _, m := range factstest.Machines(t) {
 		t.Run(m.Title, func(t *testing.T) {
@@ -55,7 +54,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// placeAndFacts reads everything that the machine says, and the place under test.
+// placeAndFacts reads all facts of the machine, and the place under test.
 func placeAndFacts(t testing.TB, m *factstest.Machine) (lab.Place, []lab.Fact) {
 	t.Helper()
 	place, err := undertest.Resolve(t.Context(), m, m.Place)
@@ -96,7 +95,7 @@ func writeFacts(b *strings.Builder, facts []lab.Fact) {
 }
 
 // shown are members of families that the golden files show in full: a plain one, one of several lines, one of several
-// words, one that is closed.
+// words, one that can't be read.
 func shown() []string {
 	return []string{"kernel.config.HZ", "kernel.config.CC_VERSION_TEXT", "kernel.config.KASAN",
 		"module.kvm_intel.nested",
@@ -116,7 +115,7 @@ func line(f lab.Fact) string {
 	return fmt.Sprintf("%s = %s [%s]\n", name, f.Value, f.Source)
 }
 
-// checkWhole says what holds for the facts of any machine.
+// checkWhole checks properties of the facts of any machine.
 func checkWhole(t *testing.T, facts []lab.Fact) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -144,7 +143,7 @@ func checkWhole(t *testing.T, facts []lab.Fact) {
 	}
 }
 
-// TestLive reads this very machine.
+// TestLive reads this machine.
 func TestLive(t *testing.T) {
 	local := host.NewLocal(t.TempDir())
 	place, err := undertest.Resolve(t.Context(), local, t.TempDir())
@@ -185,8 +184,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// slow is a saved machine on which a file system hangs, and commands do not end, not even when they are killed: that is
-// how a command looks to a drive that does not answer.
+// slow is a saved machine on which a file system hangs, and commands do not end, even when they are killed: like a
+// command that uses a drive that does not answer.
 type slow struct {
 	*factstest.Machine
 	hang chan struct{}
@@ -215,10 +214,10 @@ func (s slowFS) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(s.FS, 
 
 func (s slowFS) ReadLink(name string) (string, error) { return fs.ReadLink(s.FS, name) }
 
-// The clock of a bubble stands still but where all wait, so that the time is the same on any machine.
+// The clock of a synctest bubble advances only while all goroutines wait, so the time is the same on any machine.
 func TestSnapshotDoesNotHang(t *testing.T) {
 	t.Parallel()
-	// A user who allows for more time, on a machine that is busy, has as much more.
+	// A user who allows more time on a busy machine gets proportionally more silence.
 	for limit, silence := range map[time.Duration]time.Duration{SnapshotLimit: localSilence,
 		10 * SnapshotLimit: 10 * localSilence, time.Second: time.Second} {
 		synctest.Test(t, func(t *testing.T) { snapshotDoesNotHang(t, limit, silence) })
@@ -234,7 +233,8 @@ func snapshotDoesNotHang(t *testing.T, limit, silence time.Duration) {
 	}
 	start := time.Now()
 	facts, err := SnapshotWithin(t.Context(), limit, s, place)
-	// Two commands hang side by side, so that their collectors still answer, and only what waits for a file is cut off.
+	// Two commands hang in parallel, so their collectors still answer, and only collectors that wait for a file are cut
+	// off.
 	if took := time.Since(start); err != nil || took != min(limit, forCommands(silence)+silence) {
 		t.Fatalf("%v after %v", err, took)
 	}
@@ -259,7 +259,7 @@ func snapshotDoesNotHang(t *testing.T, limit, silence time.Duration) {
 	}
 }
 
-// More commands hang than are carried out at a time: they must not take turns in using up the snapshot's time.
+// More commands hang than run at a time: they must not use up the snapshot's time one after the other.
 func TestManyCommandsHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, manyCommandsHang)

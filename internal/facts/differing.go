@@ -6,11 +6,11 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// notThere is why a fact is not known that only another machine has.
+// notThere is the reason of an unknown fact that only another machine has.
 const notThere = "it is not there"
 
-// Differing are the facts that are not as those of another machine, and those that only the other has, as unknown ones.
-// They hold no text in common with the files that they were read from.
+// Differing returns the facts that differ from another machine's, and, as unknown facts, those that only the other
+// machine has. Their strings are copies, which do not keep the contents of the source files in memory.
 func Differing(other, own []lab.Fact) []lab.Fact {
 	type name struct{ key, about string }
 	theirs := make(map[name]lab.Fact, len(other))
@@ -35,7 +35,7 @@ func Differing(other, own []lab.Fact) []lab.Fact {
 	return kept
 }
 
-// Completed are all facts of a machine, of those of another and of those that differ from them.
+// Completed returns all facts of a machine, from the facts of another machine and the facts that differ from them.
 func Completed(other, differing []lab.Fact) []lab.Fact {
 	type name struct{ key, about string }
 	own := map[name]bool{}

@@ -13,19 +13,19 @@ import (
 // DocumentSchema is the schema of a Document.
 const DocumentSchema = "headroom/facts/v1"
 
-// Document is a snapshot of one target as `headroom facts --json` prints it, as bundles keep it, and as
-// `headroom facts diff` and `headroom doctor` read it.
+// Document is a snapshot of one target as printed by `headroom facts --json`, stored in bundles, and read by `headroom
+// facts diff` and `headroom doctor`.
 type Document struct {
 	Schema  string     `json:"schema"`
 	Target  string     `json:"target"`
 	Taken   time.Time  `json:"taken,omitzero"`
-	Version string     `json:"version,omitempty"` // headroom's own
+	Version string     `json:"version,omitempty"` // headroom's version
 	Facts   []lab.Fact `json:"facts"`
 }
 
 // Memory estimates how many bytes facts take.
 func Memory(all []lab.Fact) int {
-	const fact = 80 // five texts, without their letters
+	const fact = 80 // five strings, without their contents
 	bytes := fact * len(all)
 	for _, f := range all {
 		bytes += len(f.Key) + len(f.About) + len(f.Value) + len(f.Source) + len(f.Unknown)
@@ -33,7 +33,7 @@ func Memory(all []lab.Fact) int {
 	return bytes
 }
 
-// Brief is the facts without those families: what a run's header carries and a report shows.
+// Brief returns the facts without the large families: the facts in a run's header and in a report.
 func Brief(all []lab.Fact) []lab.Fact {
 	brief := make([]lab.Fact, 0, len(all)/8)
 	for _, f := range all {
@@ -44,16 +44,16 @@ func Brief(all []lab.Fact) []lab.Fact {
 	return brief
 }
 
-// Change is a fact that was one thing before a run and another after it.
+// Change is a fact whose value differs before and after a run.
 type Change struct {
 	Before, After lab.Fact
 }
 
-// Changes are the settings that differ between two snapshots of one boot of one target. What moves by itself is none,
-// and neither is a fact that one of the two could not read: the reason may be the time that a snapshot may take. Nor is
-// a mount other than that of the place, or a machine that runs beside: people plug in, mount and remount what the load
-// never touches, and start another guest by the name of one. The first snapshot is read one by one, so that it need not
-// be in memory beside the second.
+// Changes returns the settings that differ between two snapshots of one boot of one target. Values that change on their
+// own are omitted, and so is a fact that one of the two could not read, since the reason may be the time limit of the
+// snapshot. Mounts other than that of the place are also omitted, and virtual machines on the same host: people plug
+// in, mount and remount devices that the load never uses, and start another guest under the same name. The first
+// snapshot is read one fact at a time, so that it need not be in memory together with the second.
 func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 	type name struct{ key, about string }
 	at := make(map[name]int, len(after))
@@ -61,7 +61,7 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 		at[name{f.Key, f.About}] = i
 	}
 	index := catalogue.NewIndex()
-	mounted := "" // where the place is
+	mounted := "" // mount point of the place
 	if i, ok := at[name{"filesystem.mount_point", ""}]; ok {
 		mounted = after[i].Value
 	}
@@ -93,8 +93,8 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 	return changes
 }
 
-// Counters are the keys of what looks like a setting, cannot be set, and yet moved between two snapshots of one boot:
-// modules keep counters among their parameters.
+// Counters returns the keys of apparent settings that can't be set but changed between two snapshots of one boot:
+// modules have counters among their parameters.
 func Counters(before, after []lab.Fact) []string {
 	at := make(map[string]string, len(after))
 	for _, f := range after {

@@ -32,9 +32,9 @@ func TestChanges(t *testing.T) {
 		{Key: "disk.queue.scheduler", About: "sda", Value: "none"},
 		{Key: "disk.queue.scheduler", About: "sdb", Value: "bfq"},
 		{Key: "disk.under-test.queue.scheduler", Value: "bfq"},
-		{Key: "load.average", Value: "8"},                         // moves by itself
+		{Key: "load.average", Value: "8"},                         // changes on its own
 		{Key: "kernel.preempt", Unknown: "permission denied"},     // could not be read the second time
-		{Key: "disk.queue.scheduler", About: "sdc", Value: "bfq"}, // came meanwhile: no change of a setting
+		{Key: "disk.queue.scheduler", About: "sdc", Value: "bfq"}, // appeared meanwhile: no change of a setting
 		{Key: "sysctl.vm.swappiness", Value: "10"},
 		// a counter
 		{Key: "module.page_reporting.passes", Value: "2", Source: "/sys/module/page_reporting/parameters/passes" +
@@ -42,8 +42,8 @@ func TestChanges(t *testing.T) {
 		{Key: "module.nvme_core.io_timeout", Value: "60", Source: "/sys/module/nvme_core/parameters/io_timeout"},
 		{Key: "filesystem.mount_point", Value: "/srv"},
 		{Key: "mount.options", About: "/srv", Value: "rw, sync, relatime"},
-		{Key: "mount.options", About: "/media/stick", Value: "ro"}, // the load never touches it
-		{Key: "guest.cpus", About: "web", Value: "2"},              // a guest beside
+		{Key: "mount.options", About: "/media/stick", Value: "ro"}, // the load never uses it
+		{Key: "guest.cpus", About: "web", Value: "2"},              // another guest on the host
 		{Key: "drive.iothread", About: "web/disk0", Value: "io0"},
 	}
 	if got := Counters(before, after); len(got) != 1 || got[0] != "module.page_reporting.passes" {
@@ -79,7 +79,7 @@ func TestBrief(t *testing.T) {
 	}
 }
 
-// A device under test has its facts by its role and by its name. One change of it is one change.
+// A device under test has its facts by its role and by its name. A change of it is reported once.
 func TestAChangeOfADeviceUnderTestIsReportedOnce(t *testing.T) {
 	snapshot := func(underTest, other string) []lab.Fact {
 		file := func(device string) string { return "/sys/class/block/" + device + "/queue/scheduler" }

@@ -109,7 +109,7 @@ func TestLargeMachine(t *testing.T) {
 	}
 }
 
-// It takes a twentieth of a second, of SnapshotLimit, and a quarter from real files.
+// It takes a twentieth of a second, a small part of SnapshotLimit, and a quarter of a second from real files.
 func BenchmarkSnapshotOfALargeMachine(b *testing.B) {
 	m := largeMachine(b)
 	for b.Loop() {
@@ -119,7 +119,7 @@ func BenchmarkSnapshotOfALargeMachine(b *testing.B) {
 	}
 }
 
-// BenchmarkCollectors says what each collector costs on that machine, without the kernel's own part.
+// BenchmarkCollectors measures each collector on that machine, without the kernel's part.
 func BenchmarkCollectors(b *testing.B) {
 	m := largeMachine(b)
 	for _, c := range Collectors() {

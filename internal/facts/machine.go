@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// Machine picks what the checks need out of a snapshot. Where several disks lie under the place, the first speaks for
-// all; block sizes are those of the device that the load sees, which an encryption layer can make larger.
+// Machine selects the facts that the checks need from a snapshot. If several disks are under the place, the first
+// represents all; block sizes belong to the device that the load sees, which an encryption layer can make larger.
 func Machine(facts []lab.Fact) validity.Machine {
 	values := make(map[string]string, len(facts))
 	for _, f := range facts {
@@ -40,7 +40,7 @@ func Machine(facts []lab.Fact) validity.Machine {
 	if v := values["vm.hypervisor"]; v != catalogue.None {
 		m.Virtual = v
 	}
-	// A paravirtual disk can't say whether it spins: the kernel then shows its default, 1.
+	// A paravirtual disk does not report whether it rotates: the kernel then shows its default, 1.
 	if v := disk("rotational"); v != "" && disk("driver") != "virtio_blk" && disk("driver") != "vbd" {
 		spins := v == "1"
 		m.Rotational = &spins

@@ -88,8 +88,8 @@ func manyDisks(n int) collect.Tree {
 	return t
 }
 
-// TestThousandsOfDisks asks that the work grows with the number of disks, not with its square: it counts what is looked
-// at.
+// TestThousandsOfDisks checks that the work grows linearly with the number of disks, not with its square: it counts
+// file accesses.
 func TestThousandsOfDisks(t *testing.T) {
 	t.Parallel()
 	read := func(n int) (map[string]int64, []lab.Fact) {

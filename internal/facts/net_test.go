@@ -17,7 +17,7 @@ func snapshotOf(t *testing.T, name string) []lab.Fact {
 	return facts
 }
 
-// TestNetworkMachines names the facts for which the saved machines were made. A reason is checked by a part of it.
+// TestNetworkMachines checks the facts for which the saved machines were made. A reason is checked by a part of it.
 func TestNetworkMachines(t *testing.T) {
 	for machine, wants := range map[string][][3]string{
 		"two-socket-25g": {

@@ -37,7 +37,7 @@ func TestLoopDevices(t *testing.T) {
 	file := image(t, filepath.Join(dir, "image with a space"), 64<<20)
 	loop := attach(t, local, file)
 	name := filepath.Base(loop)
-	// What lies under the loop device is what lies under its file; on a tmpfs, the loop device itself.
+	// The disks under the loop device are those under its file; on a tmpfs, the loop device itself.
 	disks := under.Disks
 	if len(disks) == 0 {
 		disks = []string{name}
@@ -104,8 +104,8 @@ func TestLoopDevices(t *testing.T) {
 	}
 }
 
-// TestInUse looks at a loop device without and with a load, until it sees each: other programs may look for signatures
-// on every disk meanwhile, and a busy machine may keep the load from the disk.
+// TestInUse checks a loop device without and with a load, until it sees each: other programs may search for signatures
+// on every disk meanwhile, and a busy machine may delay the load.
 func TestInUse(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("loop devices need root")

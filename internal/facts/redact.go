@@ -13,27 +13,27 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Redactor hides what names a host, a person's machine or a single drive: serial numbers, world-wide names, UUIDs, MAC
-// and IP addresses, host names. Each becomes a short hash of itself, the same in every report, so that a reader still
-// sees that two runs used the same drive. The hash hides; it does not withstand somebody who guesses names and tries
+// Redactor hides values that identify a host, a person's machine or a single drive: serial numbers, world-wide names,
+// UUIDs, MAC and IP addresses, host names. Each is replaced by a short hash, which is the same in every report, so that
+// a reader can still see that two runs used the same drive. The hash is no protection against guessing names and trying
 // them.
 type Redactor struct {
-	// secrets are values to hide wherever they stand, the longest first.
+	// secrets are values to hide wherever they occur, the longest first.
 	secrets []string
-	// guests are names of virtual machines, which stand in About and may be too short to look for anywhere else.
+	// guests are names of virtual machines, which occur in About and may be too short to search for anywhere else.
 	guests map[string]bool
-	// targets says to hide where targets are reached, which no fact needs to name.
+	// targets hides the addresses of targets, which no fact needs to contain.
 	targets bool
 	index   catalogue.Index
 }
 
-// NewRedactor learns from facts what is to be hidden, in facts and in other text of the same run (paths, command
-// lines).
+// NewRedactor collects the values to hide from facts. The Redactor hides them in facts and in other text of the same
+// run (paths, command lines).
 func NewRedactor(facts []lab.Fact) Redactor {
 	r := Redactor{guests: map[string]bool{}, targets: true, index: catalogue.NewIndex()}
 	learn := func(values ...string) {
 		for _, v := range values {
-			// A short one would be found inside ordinary words.
+			// A short value would be found inside ordinary words.
 			if len(v) >= 4 && v != "localhost" && v != catalogue.None {
 				r.secrets = append(r.secrets, v)
 			}
@@ -48,7 +48,7 @@ func NewRedactor(facts []lab.Fact) Redactor {
 			learn(word, bareAddress(word))
 		}
 		if f.Key == "host.name" || f.Key == "cluster.node" {
-			// The first part of a full name stands by itself in other places: volume groups, boot arguments.
+			// The first part of a full name occurs alone in other places: volume groups, boot arguments.
 			short, _, _ := strings.Cut(f.Value, ".")
 			learn(short)
 		}
@@ -58,20 +58,20 @@ func NewRedactor(facts []lab.Fact) Redactor {
 		}
 	}
 	slices.SortFunc(r.secrets, func(a, b string) int {
-		return cmp.Or(len(b)-len(a), strings.Compare(a, b)) // equal ones together
+		return cmp.Or(len(b)-len(a), strings.Compare(a, b)) // equal ones are adjacent
 	})
 	r.secrets = slices.Compact(r.secrets)
 	return r
 }
 
-// WithTargets shows where targets are reached: for whoever named them.
+// WithTargets keeps the addresses of targets, for the user who named them.
 func (r Redactor) WithTargets() Redactor {
 	r.targets = false
 	return r
 }
 
-// bareAddress is the IP address in "192.0.2.1/24", "192.0.2.1:3260" and "[2001:db8::1]:3260"; other text stays as it
-// is.
+// bareAddress returns the IP address in "192.0.2.1/24", "192.0.2.1:3260" and "[2001:db8::1]:3260"; other text is
+// returned unchanged.
 func bareAddress(text string) string {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Addr().String()
@@ -82,8 +82,8 @@ func bareAddress(text string) string {
 	return text
 }
 
-// Patterns of names that can stand anywhere in a text. An InfiniBand adapter has a hardware address of 8 or 20 bytes.
-// An IPv4 address must not follow a letter or a digit, and only values that hold addresses are searched for one,
+// Patterns of names that can occur anywhere in a text. An InfiniBand adapter has a hardware address of 8 or 20 bytes.
+// An IPv4 address must not follow a letter or a digit, and only values that contain addresses are searched for one,
 // because version numbers look alike. Some network interfaces are named after their MAC address: enx0123456789ab
 // (systemd.net-naming-scheme(7)).
 var (
@@ -93,11 +93,11 @@ var (
 	macName     = regexp.MustCompile(`\b(en|ib|wl|ww|sl)x[0-9a-f]{12}`)
 	cgroupID    = regexp.MustCompile(`\b[0-9a-f]{32,64}\b`)
 	ipv4Pattern = regexp.MustCompile(`\b(\d{1,3}\.){3}\d{1,3}\b`)
-	// A boot server hands over the MAC address with dashes, the type of hardware in front: BOOTIF=01-02-00-5e-10-00-01.
+	// A boot server passes the MAC address with dashes, after the type of hardware: BOOTIF=01-02-00-5e-10-00-01.
 	bootMAC = regexp.MustCompile(`(?i)\bBOOTIF=([0-9a-f]{2}-){6,20}[0-9a-f]{2}\b`)
-	// The folders that belong to one person each. Source: hier(7); udisks mounts below the other two.
+	// Folders that belong to one person. Source: hier(7); udisks mounts below the other two.
 	homePattern = regexp.MustCompile(`(/home/|/run/media/|/media/)([^/\s,:;"'\\()\[\]{}]+)`)
-	// Users among the options of mounts: mount.cifs(8), mount.ceph(8), and uname of the kernel's 9p.
+	// Users in mount options: mount.cifs(8), mount.ceph(8), and uname of the kernel's 9p.
 	userOption = regexp.MustCompile(`\b(username|user|uname|domain|name)=([^,\s]+)`)
 	// Boot arguments of a root on a network: dracut.cmdline(7), mount.cifs(8).
 	loginArgument = regexp.MustCompile(
@@ -106,9 +106,9 @@ var (
 	loginInRoot = regexp.MustCompile(`\biscsi:[^@\s]+@`)
 	// Names of iSCSI (RFC 3720) and of NVMe subsystems and hosts.
 	qualifiedName = regexp.MustCompile(`\b[in]qn\.[0-9]{4}-[0-9]{2}\.[^\s,;"'\\]+`)
-	// Where a target is reached: a user, a host, a port.
+	// The address of a target: a user, a host, a port.
 	authorityPattern = regexp.MustCompile(`\b((?:ssh|talos)://(?:[^\s@/"'<>]+@)?)(\[[0-9A-Fa-f:]+\]|[^\s@:/?"'<>,;)]+)`)
-	// What may be an IPv6 address, together with all that could belong to it.
+	// A possible IPv6 address, with all characters that could belong to it.
 	colonWord = regexp.MustCompile(`[0-9A-Za-z]*:[0-9A-Za-z:.]*`)
 )
 
@@ -120,7 +120,7 @@ func (r Redactor) Text(s string) string {
 	if r.targets && strings.Contains(s, "://") {
 		s = authorityPattern.ReplaceAllStringFunc(s, hiddenHost)
 	}
-	// Most texts have none of what a pattern needs, which is seen faster than the pattern says so.
+	// Most texts lack a character that a pattern needs. Testing for it is faster than the pattern.
 	digits, colons, dashes := longestHex(s), strings.Count(s, ":"), strings.Count(s, "-")
 	for _, p := range []struct {
 		pattern  *regexp.Regexp
@@ -145,7 +145,7 @@ func (r Redactor) Text(s string) string {
 	return colonWord.ReplaceAllStringFunc(s, hiddenIPv6)
 }
 
-// hiddenNumber leaves the name of an SMMU, which is where its registers are: alike in all machines of a kind.
+// hiddenNumber keeps the name of an SMMU, which is the address of its registers: the same in all machines of a kind.
 func hiddenNumber(s string) string {
 	if strings.HasPrefix(s, "smmu3.") {
 		return s
@@ -153,7 +153,7 @@ func hiddenNumber(s string) string {
 	return hidden(s)
 }
 
-// longestHex is how many hexadecimal digits follow one another at most.
+// longestHex returns the length of the longest sequence of hexadecimal digits.
 func longestHex(s string) int {
 	longest, n := 0, 0
 	for i := range len(s) {
@@ -168,7 +168,7 @@ func longestHex(s string) int {
 	return longest
 }
 
-// hiddenFolder hides the last part of a path, once.
+// hiddenFolder hides the last part of a path, unless it is hidden already.
 func hiddenFolder(path string) string {
 	at := strings.LastIndexByte(path, '/') + 1
 	if strings.HasPrefix(path[at:], hiddenPrefix) {
@@ -177,11 +177,11 @@ func hiddenFolder(path string) string {
 	return path[:at] + hidden(path[at:])
 }
 
-// hideWord hides a name where it stands by itself: a host called "client" is not hidden in "clientaddr=", a serial
+// hideWord hides a name where it is a whole word: a host called "client" is not hidden in "clientaddr=", a serial
 // number is in "nvme-MODEL_SERIAL-part1".
 func hideWord(s, name string) string {
 	if !strings.Contains(s, name) {
-		return s // as nearly all texts are, of which there are tens of thousands
+		return s // like nearly all of tens of thousands of texts
 	}
 	var b strings.Builder
 	for done := 0; ; {
@@ -201,7 +201,7 @@ func hideWord(s, name string) string {
 	}
 }
 
-// alphanumeric says whether there is a letter or a digit at a place in a text.
+// alphanumeric reports whether there is a letter or a digit at an index of a text.
 func alphanumeric(s string, i int) bool {
 	if i < 0 || i >= len(s) {
 		return false
@@ -218,7 +218,7 @@ func (r Redactor) Fact(f lab.Fact) lab.Fact {
 		return f
 	}
 	if strings.HasSuffix(f.Key, ".sha256") {
-		return f // it names a build of a program, not a thing that somebody owns
+		return f // it identifies a build of a program, not an object that belongs to a person
 	}
 	if r.index.Secret(f.Key) && f.Value != "" && f.Value != catalogue.None {
 		f.Value = hidden(f.Value)
@@ -241,14 +241,14 @@ func (r Redactor) Fact(f lab.Fact) lab.Fact {
 	case "filesystem.source", "mount.source":
 		f.Value = hideServer(f.Value)
 	}
-	if strings.HasPrefix(f.Key, "module.") { // netconsole's parameter holds both ends
+	if strings.HasPrefix(f.Key, "module.") { // netconsole's parameter contains both ends
 		f.Value = ipv4Pattern.ReplaceAllStringFunc(f.Value, hiddenAddress)
 	}
 	f.Value = r.Text(f.Value)
 	return f
 }
 
-// about hides names in what a fact is about.
+// about hides names in the About of a fact.
 func (r Redactor) about(f lab.Fact) string {
 	guest, drive, isDrive := strings.Cut(f.About, "/")
 	if class := catalogue.ClassOf(f.Key); class == "drive" && isDrive && r.guests[guest] {
@@ -278,7 +278,7 @@ func hideServer(source string) string {
 	return source
 }
 
-// Redact hides names in all facts of a target; the facts given stay as they are.
+// Redact hides names in all facts of a target. It does not modify its argument.
 func Redact(facts []lab.Fact) []lab.Fact {
 	r := NewRedactor(facts)
 	out := make([]lab.Fact, len(facts))
@@ -288,23 +288,23 @@ func Redact(facts []lab.Fact) []lab.Fact {
 	return out
 }
 
-// Redacted is the snapshot without names; the one given stays as it is.
+// Redacted returns the snapshot without names. It does not modify its receiver.
 func (d Document) Redacted() Document {
 	d.Target, d.Facts = NewRedactor(d.Facts).Text(d.Target), Redact(d.Facts)
 	return d
 }
 
-// hiddenPrefix begins what stands for a name.
+// hiddenPrefix is the prefix of each replacement.
 const hiddenPrefix = "hidden-"
 
-// hidden is eight hexadecimal digits that stand for a name. The prefix keeps them from being looked up in tables of
-// plain hashes.
+// hidden returns the replacement of a name, eight hexadecimal digits. The hashed prefix prevents looking them up in
+// tables of plain hashes.
 func hidden(name string) string {
 	sum := sha256.Sum256([]byte("headroom:" + name))
 	return hiddenPrefix + hex.EncodeToString(sum[:4])
 }
 
-// hiddenValue hides what stands behind the equals sign, once.
+// hiddenValue hides the value after the equals sign, unless it is hidden already.
 func hiddenValue(setting string) string {
 	name, value, _ := strings.Cut(setting, "=")
 	if strings.HasPrefix(value, hiddenPrefix) {
@@ -313,7 +313,7 @@ func hiddenValue(setting string) string {
 	return name + "=" + hidden(value)
 }
 
-// hiddenHost hides the host of a target, once, and a user who is not root.
+// hiddenHost hides the host of a target, unless it is hidden already, and a user who is not root.
 func hiddenHost(name string) string {
 	at := strings.Index(name, "://") + len("://")
 	user, host, found := strings.Cut(name[at:], "@")
@@ -331,7 +331,7 @@ func hiddenHost(name string) string {
 	return name[:at] + user + host
 }
 
-// hiddenAddress leaves the addresses that name nobody.
+// hiddenAddress keeps the addresses that identify no machine.
 func hiddenAddress(address string) string {
 	if address == "0.0.0.0" || strings.HasPrefix(address, "127.") || strings.HasPrefix(address, "255.") {
 		return address
@@ -339,7 +339,7 @@ func hiddenAddress(address string) string {
 	return hidden(address)
 }
 
-// hiddenIPv6 hides a word that is an IPv6 address. Words like "0000:41:00.0" and "12:30:59" are none.
+// hiddenIPv6 hides a word that is an IPv6 address. Words like "0000:41:00.0" and "12:30:59" are not.
 func hiddenIPv6(word string) string {
 	text := strings.TrimRight(word, ".")
 	a, err := netip.ParseAddr(text)

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
-// TestRedactMachines hides the names in every saved machine: none may be left anywhere, and nothing else may change.
+// TestRedactMachines hides the names in every saved machine: no name may remain anywhere, and nothing else may change.
 func TestRedactMachines(t *testing.T) {
 	names := []string{"S6CKNN0T", "storage-17", "0b1f2c3d-8a4e", "c2a7a9a2-6b45", "192.0.2.", "5000c500c0000001",
 		"36434b304e50",
@@ -83,7 +83,7 @@ func TestRedactText(t *testing.T) {
 	}
 }
 
-// Names stand in what a fact is about, in a reason and in a source, too, and in options as addresses of both kinds.
+// Names also occur in About, in a reason and in a source, and in options as addresses of both kinds.
 func TestRedactFacts(t *testing.T) {
 	for _, c := range []struct{ before, after lab.Fact }{
 		{lab.Fact{Key: "nic.mtu", About: "enx0050b6123456", Value: "1500",
@@ -150,7 +150,7 @@ func TestRedactFacts(t *testing.T) {
 			t.Errorf("hiding twice gives %+v", twice)
 		}
 	}
-	// What only looks like an address stays.
+	// Text that only looks like an address is kept.
 	for _, text := range []string{"0000:41:00.0", "at 12:30:59", "::1", "::", "a: b: c", "8:0 8:16",
 		"dm-0: 0 100 linear 8:0 0", "std::vector",
 		"pci=resource_alignment=20@0000:41:00.0"} {
@@ -160,8 +160,8 @@ func TestRedactFacts(t *testing.T) {
 	}
 }
 
-// Where a target is reached is hidden whether or not a fact names it: a machine may be called otherwise than its
-// address, which stands for no more than a name in the user's configuration.
+// The address of a target is hidden whether or not a fact contains it: a machine's name may differ from its address,
+// which can be just a name in the user's configuration.
 func TestRedactAddressesOfTargets(t *testing.T) {
 	r := NewRedactor([]lab.Fact{{Key: "host.name", Value: "storage"}})
 	for text, want := range map[string]string{

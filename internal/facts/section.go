@@ -6,21 +6,21 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Section is what is known of one thing, or of one area of the machine, for people to read.
+// Section has the facts about one object, or about one area of the machine, for people to read.
 type Section struct {
-	// Title is the area, and the thing where there are several of its class: "cpu", "disk nvme0n1", "disk under test".
+	// Title is the area, and the object if there are several of its class: "cpu", "disk nvme0n1", "disk under test".
 	Title string
 	Rows  []Row
 }
 
-// Row is a fact with the part of its key that the title does not say.
+// Row is a fact with the part of its key that is not in the title.
 type Row struct {
 	Name string
 	Fact lab.Fact
 }
 
-// Sections groups facts: the machine's by the first part of their key, those about a thing by the thing, in the order
-// in which they come.
+// Sections groups facts: the machine's by the first part of their key, those about an object by the object, in their
+// original order.
 func Sections(all []lab.Fact) []Section {
 	var list []Section
 	at := map[string]int{}

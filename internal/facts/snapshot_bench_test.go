@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
-// A snapshot of this machine keeps to the time that it has.
+// A snapshot of this machine stays within its time limit.
 func TestSnapshotTakesLittle(t *testing.T) {
 	local := host.NewLocal(t.TempDir())
 	var times []float64

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/sshtest"
 )
 
-// Every collector comes to an end over ssh, too; how soon is the machine's affair.
+// Every collector also ends over ssh; how fast depends on the machine.
 func TestAllCollectorsAnswerOverSSH(t *testing.T) {
 	host := host.NewSSH(sshtest.Start(t).Options(""))
 	t.Cleanup(func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/factstest"
 )
 
-// snapshot collects what all collectors say of a saved machine, however long they take.
+// snapshot collects the facts of all collectors for a saved machine, however long they take.
 func snapshot(t *testing.T, m *factstest.Machine) []lab.Fact {
 	t.Helper()
 	var facts []lab.Fact
@@ -24,7 +24,7 @@ func snapshot(t *testing.T, m *factstest.Machine) []lab.Fact {
 	return facts
 }
 
-// asUser is a saved machine seen by a user who is not root: configuration spaces end after 64 bytes.
+// asUser returns a saved machine as seen by a user who is not root: configuration spaces end after 64 bytes.
 func asUser(m *factstest.Machine) *factstest.Machine {
 	m.Files["proc/self/status"] = &fstest.MapFile{Data: []byte("Name:\theadroom\nUid:\t1000\t1000\t1000\t1000\n")}
 	for name, f := range m.Files {
@@ -77,8 +77,7 @@ func TestStorageWithoutTools(t *testing.T) {
 	}
 }
 
-// What is no disk is not described as one, and what is mounted over, mounted twice or made up by the kernel not as a
-// mount.
+// Only disks are described as disks. Mounts that are covered, repeated or made up by the kernel are omitted.
 func TestWhatIsLeftOut(t *testing.T) {
 	facts := snapshot(t, factstest.Saved(t, "storage"))
 	for _, c := range [][2]string{
@@ -98,7 +97,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 	}
 }
 
-// A function that sleeps is left asleep, and a width of 63 lanes is no width.
+// A suspended function is not woken, and a width of 63 lanes is not reported.
 func TestSleepingFunctionsAreNotWoken(t *testing.T) {
 	m := factstest.Saved(t, "storage")
 	const address, dead = "0000:83:00.0", "0000:81:00.0"
