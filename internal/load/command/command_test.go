@@ -43,7 +43,7 @@ func TestUsesAndTools(t *testing.T) {
 	}
 }
 
-// Three lines as pgbench 15 prints them; progress before them has the same words.
+// Three lines of pgbench 15; the progress lines before them have the same words.
 const pgbenchSaid = `progress: 1.0 s, 700.0 tps, lat 1.4 ms stddev 0.2
 latency average = 1.234 ms
 tps = 700.000000 (first)

@@ -1,5 +1,5 @@
-// Package command knows what a job of the engine "exec" is made of: argument vectors with placeholders in, values out
-// of what a command printed. It is pure; the runner carries commands out.
+// Package command handles the jobs of the engine "exec": argument vectors with placeholders go in, values parsed from
+// the output of a command come out. It is pure; the runner runs the commands.
 package command
 
 import (
@@ -11,24 +11,25 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// The placeholders that only the target can fill in.
+// Placeholders that only the target can fill in.
 const (
-	Dir  = "dir"  // the job's own folder, below the place under test
-	CPUs = "cpus" // how many there are
+	Dir  = "dir"  // the job's folder, below the place under test
+	CPUs = "cpus" // the number of CPUs
 	Job  = "job"  // the job's name
 )
 
-// Tree is the placeholder of the folder that the program under test was built in. A suite may have a parameter of that
-// name, which is then meant.
+// Tree is the placeholder of the folder in which the program under test was built. If a suite has a parameter of that
+// name, it means the parameter.
 const Tree = "tree"
 
 // OfTarget are the placeholders that only the target can fill in.
 func OfTarget() []string { return []string{Dir, CPUs, Job} }
 
-// placeholder is a word of lower-case letters in braces. "${name}" of a shell, "{ print }" and "{2}" are none.
+// placeholder is a word of lower-case letters in braces. "${name}" of a shell, "{ print }" and "{2}" are not
+// placeholders.
 var placeholder = regexp.MustCompile(`\{([a-z][a-z0-9_]*)\}`)
 
-// Placeholders are the names in a text, each as often as it stands there.
+// Placeholders returns the names in a text, each as often as it occurs.
 func Placeholders(text string) []string {
 	var names []string
 	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
@@ -39,10 +40,10 @@ func Placeholders(text string) []string {
 	return names
 }
 
-// shells says whether the brace belongs to a variable of a shell.
+// shells reports whether the brace belongs to a variable of a shell.
 func shells(text string, brace int) bool { return brace > 0 && text[brace-1] == '$' }
 
-// Fill replaces the placeholders that have a value; the others stay. What a value holds is not looked at again.
+// Fill replaces the placeholders that have a value; the others stay. Values are not searched for placeholders.
 func Fill(text string, values map[string]string) string {
 	var b strings.Builder
 	end := 0
@@ -57,7 +58,7 @@ func Fill(text string, values map[string]string) string {
 	return b.String() + text[end:]
 }
 
-// FillAll is Fill for everything in a command that may hold a placeholder.
+// FillAll is Fill for every part of a command that can contain a placeholder.
 func FillAll(c lab.Command, values map[string]string) lab.Command {
 	c.Argv = fillEach(c.Argv, values)
 	c.Prepare, c.CleanUp = fillLists(c.Prepare, values), fillLists(c.CleanUp, values)
@@ -85,7 +86,7 @@ func fillLists(lists [][]string, values map[string]string) [][]string {
 	return filled
 }
 
-// Uses are the names of all placeholders of a command, sorted, each once.
+// Uses returns the names of all placeholders of a command, sorted, without duplicates.
 func Uses(c lab.Command) []string {
 	var names []string
 	for _, argv := range slices.Concat([][]string{c.Argv}, c.Prepare, c.CleanUp,
@@ -98,8 +99,8 @@ func Uses(c lab.Command) []string {
 	return slices.Compact(names)
 }
 
-// Tools are the programs that a command needs, sorted, each with its package where the suite names it. What is named by
-// a path in which something is still to be filled in can't be looked for beforehand.
+// Tools returns the programs that a command needs, each with its package if the suite names it. A program whose path
+// contains a placeholder can't be searched for beforehand.
 func Tools(c lab.Command) map[string]string {
 	tools := maps.Clone(c.Needs)
 	if tools == nil {

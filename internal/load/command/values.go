@@ -19,7 +19,7 @@ const (
 	SystemCPU = "cpu.system"
 )
 
-// Ended is a command that has ended by itself, with all that it printed.
+// Ended is a command that has ended, with its output.
 type Ended struct {
 	ExitCode       int
 	Signal         string
@@ -29,11 +29,11 @@ type Ended struct {
 	Stdout, Stderr []byte
 }
 
-// Values are what was measured: how long the command took, how many CPUs it and the processes that it waited for kept
-// busy, and its own metrics. The error says why there are none: a command that fails has done something else than what
-// was to be measured, so not even its time counts.
+// Values returns the measured values: how long the command took, how many CPUs it and the processes that it waited for
+// kept busy, and its own metrics. A command that fails yields an error and no values: it has not done what should be
+// measured, so not even its time counts.
 //
-// Of a metric's matches the last counts, since programs print their sums last. Standard output is searched first:
+// The last match of a metric is used, since programs print their totals last. Standard output is searched first:
 //
 //	latency average = 1.234 ms
 //	initial connection time = 3.456 ms
@@ -66,7 +66,7 @@ func Values(c lab.Command, e Ended) (map[string]float64, error) {
 	return values, nil
 }
 
-// find reads the number that a metric's expression matches last.
+// find returns the number in the last match of a metric's expression.
 func find(m lab.Match, outputs ...[]byte) (float64, bool) {
 	expression, err := regexp.Compile(m.Expression)
 	if err != nil || expression.NumSubexp() != 1 {
@@ -84,7 +84,7 @@ func find(m lab.Match, outputs ...[]byte) (float64, bool) {
 	return 0, false
 }
 
-// CheckExpression says what is wrong with the expression of a metric; empty when nothing is.
+// CheckExpression returns what is wrong with the expression of a metric; empty if it is valid.
 func CheckExpression(text string) string {
 	expression, err := regexp.Compile(text)
 	if err != nil {
@@ -96,8 +96,7 @@ func CheckExpression(text string) string {
 	return ""
 }
 
-// Unit is the base unit of a unit as programs print it, and the factor to that. One that is not known is a unit of its
-// own.
+// Unit returns the base unit of a printed unit, and the factor to convert to it. An unknown unit is its own base unit.
 func Unit(printed string) (lab.Unit, float64) {
 	for _, u := range []struct {
 		names string
@@ -126,12 +125,12 @@ func name(c lab.Command) string {
 	return c.Argv[0]
 }
 
-// maxQuoted is how much of what a command printed fits into a warning; the bundle has all of it.
+// maxQuoted is how many bytes of a command's output fit into a warning; the bundle has all of it.
 const maxQuoted = 300
 
-// quote is the end of what a command printed, where programs say what went wrong: its errors, or else its output.
+// quote returns the end of a command's output, where programs print errors: its standard error, or else its output.
 func quote(e Ended) string {
-	const enough = 64 << 10 // of some hundred megabytes nobody wants to see each line
+	const enough = 64 << 10 // hundreds of megabytes need not be split into lines
 	for _, text := range [][]byte{e.Stderr, e.Stdout} {
 		text = text[max(0, len(text)-enough):]
 		var last []string

@@ -11,33 +11,35 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Options are what Argv adds to a job's own parameters.
+// Options are additions of Argv to a job's own parameters.
 type Options struct {
-	// Program is fio's; empty for the one on the target's PATH.
+	// Program is the path of fio; empty for the one on the target's PATH.
 	Program string
-	// Filename is the file or device to load; it replaces the parameter of that name. Empty leaves that alone.
+	// Filename is the file or device to load; it replaces the parameter filename. If it is empty, that is left
+	// unchanged.
 	Filename string
-	// Together are files or devices that are loaded at the same time by a job of the same name each, so that fio starts
-	// them together and their results are added up. Filename is not used then.
+	// Together are files or devices that are loaded at the same time, each by a job of the same name, so that fio
+	// starts them together and adds up their results. Filename is not used then.
 	Together []string
-	// Output is the file that the JSON goes to; empty is fio's standard output.
+	// Output is the file for the JSON; empty is fio's standard output.
 	Output string
-	// Logs is the prefix of per-second logs: Logs_iops.log and Logs_bw.log with the samples of all jobs. Empty is none.
+	// Logs is the prefix of per-second logs: Logs_iops.log and Logs_bw.log with the samples of all jobs. Empty means no
+	// logs.
 	Logs string
-	// Fine is the interval of the logs where it is to be another, by the target's clock then; 0 is a second, from the
-	// start of the load.
+	// Fine is another interval of the logs, whose times are then from the target's clock; 0 means a second, with times
+	// from the start of the load.
 	Fine time.Duration
-	// Progress has fio print its status line once a second. Up to fio 3.42 it goes to standard output, and it does so
-	// only while the JSON goes elsewhere: without Output, nothing is printed.
+	// Progress makes fio print its status line once a second. Up to fio 3.42 it goes to standard output, and fio prints
+	// it only if the JSON goes elsewhere: without Output, there is no status line.
 	Progress bool
 }
 
-// Argv is the plain command line of one job, as fio's users write it: the parameters that say most come first and
-// the others follow by name. Values keep their spelling. A parameter that fio takes without a value (time_based,
-// group_reporting) is given so when its value is "" or "1".
+// Argv returns the command line of one job in the usual style of fio's users: the most informative parameters come
+// first and the others follow by name. Values keep their spelling. A parameter that fio takes without a value
+// (time_based, group_reporting) has none if its value is "" or "1".
 //
-// The logs are averages over a second that fio's helper thread takes; a log without log_avg_msec would cost each
-// I/O an entry. Where the parameters ask for logs of their own, headroom's are left out.
+// The logs are averages over a second, computed by fio's helper thread; a log without log_avg_msec would write an entry
+// for each I/O. If the parameters request logs, headroom's logs are omitted.
 func Argv(name string, params map[string]string, opt Options) []string {
 	rest := maps.Clone(params)
 	if rest == nil {
@@ -47,7 +49,7 @@ func Argv(name string, params map[string]string, opt Options) []string {
 	first := name
 	switch {
 	case len(opt.Together) > 0:
-		// What follows the name "global" holds for all jobs after it. Source: fio's HOWTO, "Job file format" and name.
+		// Options after the name "global" apply to all jobs after it. Source: fio's HOWTO, "Job file format" and name.
 		delete(rest, "filename")
 		first = "global"
 	case opt.Filename != "":
@@ -91,8 +93,8 @@ func Argv(name string, params map[string]string, opt Options) []string {
 	return argv
 }
 
-// oneFile spells a file's name. A bare colon separates names: fio would write to the file before it. Source: fio's
-// HOWTO, filename.
+// oneFile escapes a file's name. A bare colon separates names: fio would write to a file named by the part before it.
+// Source: fio's HOWTO, filename.
 func oneFile(name string) string { return strings.ReplaceAll(name, ":", `\:`) }
 
 // leading are the parameters that a reader looks for first.
@@ -111,7 +113,7 @@ func argument(key, value string) string {
 	return "--" + key + "=" + value
 }
 
-// flags are the options that fio takes without a value: those of the type "empty or boolean value" in --cmdhelp.
+// flags are the options without a value: those of the type "empty or boolean value" in --cmdhelp.
 func flags() []string {
 	return []string{
 		"exitall", "exitall_on_error", "group_reporting", "new_group", "norandommap", "refill_buffers",
@@ -121,7 +123,7 @@ func flags() []string {
 	}
 }
 
-// logs says whether a job asks for logs itself.
+// logs reports whether a job requests logs.
 func logs(params map[string]string) bool {
 	for key := range params {
 		if strings.HasPrefix(key, "write_") && strings.HasSuffix(key, "_log") && key != "write_iolog" ||
@@ -132,9 +134,8 @@ func logs(params map[string]string) bool {
 	return false
 }
 
-// CheckParams refuses what must not be among a job's parameters, because on fio's command line it would not be one: an
-// option of fio itself (--output=/dev/sda overwrites a disk, --trigger=COMMAND runs one), or a name that is no
-// option's.
+// CheckParams refuses parameters that would not be parameters of a job on fio's command line: an option of fio itself
+// (--output=/dev/sda overwrites a disk, --trigger=COMMAND runs one), or a name that is no option.
 func CheckParams(params map[string]string) error {
 	for _, key := range slices.Sorted(maps.Keys(params)) {
 		switch {
@@ -159,7 +160,7 @@ func CheckParams(params map[string]string) error {
 	return nil
 }
 
-// commandOptions are the options that fio --help lists: those of the command, not of a job.
+// commandOptions are the options that fio --help lists: options of the command, not of a job.
 func commandOptions() []string {
 	return []string{
 		"debug", "parse-only", "merge-blktrace-only", "output", "bandwidth-log", "minimal", "output-format",
@@ -173,16 +174,16 @@ func commandOptions() []string {
 	}
 }
 
-// WantedRuntime is the time that a job is to run for, without its ramp; 0 when it ends by size. Without time_based
-// it is the longest time: a job that reaches the end of its file ends sooner, which is worth a warning.
+// WantedRuntime returns the requested run time of a job, without its ramp; 0 if it ends by size. Without time_based it
+// is an upper limit: a job that reaches the end of its file ends sooner, which deserves a warning.
 func WantedRuntime(params map[string]string) time.Duration {
 	return duration(params, "runtime", "timeout")
 }
 
-// Ramp is the time for which a job runs before fio starts to count; it comes on top of the run time.
+// Ramp returns how long a job runs before fio starts to count; it is added to the run time.
 func Ramp(params map[string]string) time.Duration { return duration(params, "ramp_time") }
 
-// duration of the first parameter that is there; 0 where there is none or where fio will refuse its value.
+// duration returns the first parameter that is set; 0 if none is, or if its value is one that fio refuses.
 func duration(params map[string]string, keys ...string) time.Duration {
 	for _, key := range keys {
 		if value, ok := params[key]; ok {

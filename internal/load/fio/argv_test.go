@@ -39,7 +39,7 @@ func TestArgv(t *testing.T) {
 	}
 }
 
-// What Argv writes, ParseArgv reads.
+// ParseArgv parses the output of Argv.
 func TestArgvAndBack(t *testing.T) {
 	params := map[string]string{"rw": "randread", "bs": "4KB", "time_based": "1", "runtime": "60",
 		"description": "a = b", "stonewall": "0"}

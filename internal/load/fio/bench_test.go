@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The input of issue-size imports: json+ documents of about 40 KB. For the comparison that the docs quote, give the
-// same file to python3 -m timeit -s 'import json; b=open(FILE,"rb").read()' 'json.loads(b)'.
+// The input that an import typically reads: json+ documents of about 40 KB. For the comparison that the docs quote,
+// pass the same file to python3 -m timeit -s 'import json; b=open(FILE,"rb").read()' 'json.loads(b)'.
 func BenchmarkParse(b *testing.B) {
 	for _, name := range []string{"fio-3.33-jsonplus-3jobs-group", "fio-3.33-jsonplus-3jobs-nogroup",
 		"fio-3.42-randrw-fsync"} {
@@ -23,7 +23,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkImport reads 100 documents and works out every value, as an import does.
+// BenchmarkImport parses 100 documents and computes every value, like an import.
 func BenchmarkImport(b *testing.B) {
 	data := bytes.Repeat(read(b, "testdata/json/fio-3.33-jsonplus-3jobs-group.json"), 100)
 	b.SetBytes(int64(len(data)))

@@ -12,7 +12,7 @@ import (
 // defaultBlock is fio's default block size in bytes.
 const defaultBlock = 4096
 
-// BlockSize returns how many bytes each I/O of a job moves; 0 where sizes differ, or where fio refuses the value.
+// BlockSize returns how many bytes each I/O of a job moves; 0 if sizes differ, or if fio refuses the value.
 func BlockSize(params map[string]string) int64 {
 	for _, differ := range []string{"bssplit", "bsrange", "blocksize_range"} {
 		if params[differ] != "" {
@@ -23,8 +23,8 @@ func BlockSize(params map[string]string) int64 {
 	if text == "" {
 		return defaultBlock
 	}
-	// "4k,64k,512" is for reads, writes and trims. A missing size is that of the direction before it, and at first the
-	// default.
+	// "4k,64k,512" is for reads, writes and trims. A missing size equals the previous direction's, and the default for
+	// the first one.
 	sizes, last := [3]int64{}, int64(defaultBlock)
 	given := strings.Split(text, ",")
 	for i := range sizes {

@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/load/pasted"
 )
 
-// Command finds a call of fio in a line of a terminal, with or without a prompt before it, and takes it apart as a
-// shell would. It is nil when there is none.
+// Command finds a call of fio in a line of a terminal, with or without a prompt before it, and splits it like a shell.
+// It returns nil if there is none.
 //
 //	root@debian:/exports# fio --name=fiotest --ioengine=io_uring --rw=randread --bs=8k
 //	$ sudo fio -name=write -filename=/dev/nvme0n1 -rw=write 2>&1 | tee log
@@ -30,7 +30,8 @@ var (
 		`(?:^|[#$%>❯➜]\s*)(?:sudo\s+)?(?:[\w./-]*/)?(fio)\s+\S+\.(?:fio|job|ini)(?:\s|$)`)
 )
 
-// commandStart is where the word fio begins as a command: before an option, or behind a prompt and before a job file.
+// commandStart returns where the word fio begins as a command: before an option, or after a prompt and before a job
+// file.
 func commandStart(line string) int {
 	for _, call := range []*regexp.Regexp{callWithOptions, callOfJobFile} {
 		if m := call.FindStringSubmatchIndex(line); m != nil {
@@ -40,23 +41,23 @@ func commandStart(line string) int {
 	return -1
 }
 
-// ParseArgv reads fio's command line into its jobs, by fio's rules: --name begins a job, what stands before the first
-// one and what follows --name=global applies to all below. One dash is as good as two, and a value may follow as an
-// argument of its own. Options of the command, not of a job, and job files are left out.
+// ParseArgv parses fio's command line into its jobs, by fio's rules: --name begins a job; options before the first one
+// and after --name=global apply to all jobs below. One dash is as good as two, and a value can be a separate argument.
+// Options of the command, not of a job, and job files are ignored.
 func ParseArgv(argv []string) []Section {
 	sections, _ := parseArgv(argv)
 	return sections
 }
 
-// StatesAll reports whether a command of fio states all parameters of its jobs, so that one that is missing has fio's
-// default: it has jobs of its own, reads no job file, and leaves nothing to a variable of the shell.
+// StatesAll reports whether a command of fio states all parameters of its jobs, so that a missing one has fio's
+// default: it has jobs on the command line, reads no job file, and uses no shell variable.
 func StatesAll(argv []string) bool {
 	sections, files := parseArgv(argv)
 	return len(sections) > 0 && len(files) == 0 && strings.TrimSuffix(path.Base(argv[0]), ".exe") == "fio" &&
 		!slices.ContainsFunc(argv, func(word string) bool { return strings.ContainsAny(word, "$…") })
 }
 
-// parseArgv returns the jobs of a command line, and the words that are no options, which are job files.
+// parseArgv returns the jobs of a command line, and the words that are not options, which are job files.
 func parseArgv(argv []string) (sections []Section, files []string) {
 	global := map[string]string{}
 	current := global

@@ -15,14 +15,14 @@ type cutOff struct{ error }
 
 func (c cutOff) Unwrap() error { return c.error }
 
-// IsCutOff reports whether an error of ParseBytes says that the last document is cut off.
+// IsCutOff reports whether an error of ParseBytes means that the last document is cut off.
 func IsCutOff(err error) bool {
 	_, ok := errors.AsType[cutOff](err)
 	return ok
 }
 
-// describeDamage explains why a document can't be read. The byte comes from the standard library's decoder, which keeps
-// an exact count; the fast one does not give it out.
+// describeDamage explains why a document can't be parsed. The byte offset comes from the standard library's decoder,
+// which has an exact count; the fast one does not provide it.
 func describeDamage(data []byte, at int64, cut bool, err error) error {
 	place, cause := "", err
 	if p, ok := errors.AsType[*placeError](err); ok {
@@ -54,14 +54,14 @@ func describeDamage(data []byte, at int64, cut bool, err error) error {
 	}
 }
 
-// withoutNaN replaces the numbers that C's printf makes but JSON does not have by values that count as absent, of
-// the same length so that offsets stay true. fio divides by zero here and there:
+// withoutNaN replaces numbers that C's printf writes but JSON does not have by values that count as absent, of the same
+// length so that offsets stay valid. fio divides by zero in some places:
 //
 //	"bw_dev" : -nan,
 //	"iops_mean" : nan,
 //	"bw_agg" : inf,
 //
-// The result is nil when there are none.
+// The result is nil if there are none.
 func withoutNaN(data []byte) []byte {
 	var clean []byte
 	quoted := false
@@ -86,7 +86,7 @@ func withoutNaN(data []byte) []byte {
 	return clean
 }
 
-// notANumber is the length of a nan or an infinity at the start of text in C's or Python's spelling, or 0.
+// notANumber returns the length of a nan or an infinity at the start of text in C's or Python's spelling, or 0.
 func notANumber(text []byte) int {
 	for _, word := range []string{"-infinity", "infinity", "-nan(ind)", "-nan", "-inf", "nan", "inf"} {
 		if len(text) >= len(word) && strings.EqualFold(string(text[:len(word)]), word) {

@@ -8,14 +8,14 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// decoder turns the bytes of one document into a Document, and can then be used for the next.
+// decoder decodes the bytes of one document into a Document, and can then be used for the next.
 //
-// Every number that fio prints is read leniently: null, a string and what else is no number counts as absent. A thing
-// that should be an object or a list and is not is an error with its place.
+// Every number that fio prints is parsed leniently: null, a string and other values count as absent. A value of another
+// type where an object or a list is expected is an error with its place.
 type decoder struct {
 	d jx.Decoder
-	// Bins of all distributions read so far, one behind the other, and for how many of them to make room when the first
-	// one of a document comes.
+	// Bins of all distributions read so far, one after the other, and the number of bins to reserve space for when the
+	// first distribution of a document comes.
 	room   int
 	ns     []int64
 	counts []uint64
@@ -24,7 +24,7 @@ type decoder struct {
 	rest   []byte
 }
 
-// span is a distribution among all of a document: ns[from:to] and counts[from:to].
+// span is the range of one distribution in the bins of a document: ns[from:to] and counts[from:to].
 type span struct{ from, to int }
 
 func (p *decoder) document(data []byte) (Document, error) {
@@ -87,7 +87,7 @@ func (p *decoder) decode(data []byte) (Document, error) {
 	return doc, nil
 }
 
-// normalize takes away the differences between versions that can only be seen when the whole document has been read.
+// normalize removes the differences between versions that can only be recognised after the whole document was read.
 func normalize(job *Job, global map[string]string, version string) {
 	// Up to 3.12, lat_percentiles=1 filed the percentiles of the total latency under clat.
 	value, ok := job.Options["lat_percentiles"]
@@ -186,7 +186,8 @@ func (p *decoder) job(doc *Document) error {
 	return nil
 }
 
-// depthLevel is the key of a depth level. Those that fio prints are spelt out to save making each again.
+// depthLevel returns the key of a depth level. The levels that fio prints are constants, to avoid allocating each
+// again.
 func depthLevel(key []byte) string {
 	switch string(key) {
 	case "1":
@@ -232,7 +233,7 @@ func (p *decoder) direction(job *Job, name string) error {
 			return p.int64(&d.ShortIOs)
 		case "drop_ios":
 			return p.int64(&d.DropIOs)
-		// fio 3 counts nanoseconds and says so in the key; fio 2 counted microseconds.
+		// fio 3 counts in nanoseconds, as the key states; fio 2 counted in microseconds.
 		case "slat_ns":
 			return p.latency(&d.Submission, 1e9)
 		case "clat_ns":
@@ -251,11 +252,11 @@ func (p *decoder) direction(job *Job, name string) error {
 	if err != nil {
 		return err
 	}
-	// Before io_kbytes came beside it (2.21), io_bytes was in KiB (fio issue 378).
+	// Before io_kbytes was added (2.21), io_bytes was in KiB (fio issue 378).
 	if !hasKBytes {
 		d.Bytes *= 1024
 	}
-	// bw_bytes came with 3.2; before it the bytes are the exacter source, bw being whole KiB/s.
+	// bw_bytes was added in 3.2; before it the bytes are the more exact source, since bw is in whole KiB/s.
 	if d.Bandwidth == 0 && d.Seconds > 0 {
 		d.Bandwidth = float64(d.Bytes) / d.Seconds
 	}
@@ -349,7 +350,7 @@ func (p *decoder) disk(doc *Document) error {
 func (p *decoder) options() (map[string]string, error) {
 	options := make(map[string]string, 16)
 	err := p.object(func(key []byte) error {
-		name := string(key) // the key's memory is gone once the value has been read
+		name := string(key) // the key's memory is invalid after the value has been read
 		var value string
 		err := p.word(&value)
 		options[name] = value

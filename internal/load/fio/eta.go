@@ -10,13 +10,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// ETA is what one of fio's status lines says.
+// ETA has the values of one of fio's status lines.
 type ETA struct {
-	// Left is the time left, and Known says whether fio can tell yet.
+	// Left is the time left, and Known is false until fio can estimate it.
 	Known bool
 	Left  time.Duration
-	// IOPS and Bandwidth (bytes a second) of the last interval by direction. Empty where fio shows none, as while it
-	// lays files out or ramps up.
+	// IOPS and Bandwidth (bytes a second) of the last interval by direction. Empty if fio shows none, for example while
+	// it lays out files or ramps up.
 	IOPS, Bandwidth map[string]float64
 }
 
@@ -26,7 +26,7 @@ var (
 	etaLeft  = regexp.MustCompile(`^eta (?:(\d+)d:)?(?:(\d+)h:)?(\d+)m:(\d+)s$`)
 )
 
-// ParseETA reads one status line as fio 2 and 3 print them, and says whether it is one.
+// ParseETA parses one status line of fio 2 or 3, and reports whether it is one.
 //
 //	Jobs: 1 (f=1): [r(1)][40.0%][r=1024MiB/s][r=262k IOPS][eta 00m:03s]
 //	Jobs: 2 (f=2), 0-6000 IOPS: [m(2)][-.-%][r=15.6MiB/s,w=8000KiB/s][r=4002,w=2000 IOPS][eta 00m:00s]
@@ -57,7 +57,7 @@ func ParseETA(line string) (ETA, bool) {
 	return e, true
 }
 
-// clock adds up days, hours, minutes and seconds; what was not printed is empty.
+// clock adds up days, hours, minutes and seconds; parts that were not printed are empty.
 func clock(parts []string) time.Duration {
 	var d time.Duration
 	for i, unit := range []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second} {
@@ -69,7 +69,7 @@ func clock(parts []string) time.Duration {
 	return d
 }
 
-// rates reads "r=1024MiB/s,w=8000KiB/s", "r=262k" or, from fio 2, "258.1MB/0KB/0KB" for read, write and trim.
+// rates parses "r=1024MiB/s,w=8000KiB/s", "r=262k" or, from fio 2, "258.1MB/0KB/0KB" for read, write and trim.
 func rates(to map[string]float64, text string, step float64) {
 	names := map[string]string{"r": lab.Read, "w": lab.Write, "t": lab.Trim}
 	if strings.Contains(text, "=") {
@@ -83,15 +83,15 @@ func rates(to map[string]float64, text string, step float64) {
 	}
 	directions := []string{lab.Read, lab.Write, lab.Trim}
 	for i, value := range strings.Split(strings.TrimSuffix(text, "/s"), "/") {
-		// All three are always there; a direction that does nothing is not worth showing.
+		// All three are always printed; a direction that does nothing is omitted.
 		if v, ok := amount(value, step); ok && v > 0 && i < len(directions) {
 			to[directions[i]] = v
 		}
 	}
 }
 
-// amount reads a figure of fio's human output with its prefix: 262k, 12.0MiB, 8000KiB, 258.1MB. A prefix with an i is
-// binary; another one counts in steps of step, which is 1024 in the output of fio 2, for bytes.
+// amount parses a figure of fio's output for people with its prefix: 262k, 12.0MiB, 8000KiB, 258.1MB. A prefix with an
+// i is binary; another prefix counts in steps of step, which is 1024 for bytes in the output of fio 2.
 func amount(s string, step float64) (float64, bool) {
 	s = strings.TrimSpace(s)
 	number := strings.TrimRight(s, "KMGTPEkmgtpeiB")
@@ -117,8 +117,8 @@ func amount(s string, step float64) (float64, bool) {
 	return v, true
 }
 
-// LastETA is the newest status line in the end of what fio has printed. fio separates them by carriage returns, so
-// the last piece may still be growing; it counts once it is closed by one.
+// LastETA returns the newest status line at the end of fio's output. fio separates them by carriage returns, so the
+// last piece may be incomplete; it counts once a carriage return follows.
 func LastETA(tail []byte) (ETA, bool) {
 	end := bytes.LastIndexAny(tail, "\r\n")
 	if end < 0 {

@@ -2,10 +2,10 @@ package fio
 
 import "maps"
 
-// Final leaves out the documents that a later one replaces: with --status-interval, fio prints everything since its
-// start again and again. A document replaces the one before it when both have the same jobs, none of which has done
-// less, and when as much time lies between the two as fio itself went on for. Documents of runs of their own stay, even
-// where the same job was run twice.
+// Final removes the documents that a later one replaces: with --status-interval, fio repeatedly prints the totals since
+// its start. A document replaces the previous one if both have the same jobs, none of which has done less, and if the
+// time between the two equals the time for which fio continued. Documents of separate runs stay, even if the same job
+// was run twice.
 func Final(docs []Document) []Document {
 	final := make([]Document, 0, len(docs))
 	for i, d := range docs {
@@ -16,7 +16,7 @@ func Final(docs []Document) []Document {
 	return final
 }
 
-// How far the clocks may be apart, in seconds: run times are in milliseconds, the time since fio's start in whole
+// How much the clocks can differ, in seconds: run times are in milliseconds, the time since fio's start in whole
 // seconds, rounded up.
 const (
 	busySlack    = 0.25
@@ -42,15 +42,16 @@ func (d Document) continuedBy(next Document) bool {
 	if near(between, next.busy()-d.busy(), busySlack) {
 		return true
 	}
-	// The time after the last I/O (end_fsync, say) is no run time. A second run of the same job starts counting again,
-	// so that its elapsed time is not longer.
+	// The time after the last I/O (of end_fsync, for example) is not run time. A second run of the same job starts
+	// counting again, so that its elapsed time is not longer.
 	elapsed := next.elapsed() - d.elapsed()
 	return elapsed >= 1 && near(between, elapsed, elapsedSlack)
 }
 
 func near(a, b, slack float64) bool { return a-b < slack && b-a < slack }
 
-// busy is the time in seconds that the document covers: the groups' run times, which follow one another.
+// busy returns the time in seconds that the document covers: the run times of the groups, which run one after the
+// other.
 func (d Document) busy() float64 {
 	byGroup := map[int]float64{}
 	for _, j := range d.Jobs {

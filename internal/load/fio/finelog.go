@@ -7,18 +7,18 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Fine adds up the samples of all jobs and directions of a log with log_unix_epoch in even steps, and says when the
-// first began by the clock of the machine that fio ran on. A step of a tenth of a second is not much longer than what
-// the thread that looks at the counters may be late by, so that a sample stands for the time from the one before it to
-// its own:
+// Fine adds up the samples of all jobs and directions of a log with log_unix_epoch in even steps, and returns when the
+// first step began by the clock of the machine that fio ran on. A step of a tenth of a second is not much longer than
+// the possible delay of the thread that reads the counters, so a sample covers the time from the previous one to its
+// own:
 //
 //	1795411731284, 2030, 0, 0, 0
 //	1795411731384, 2000, 0, 0, 0
 //	1795411732260, 15990, 0, 0, 0
 //
-// Where there is none for two intervals and more, nothing was done until an interval before the sample: fio writes none
-// then. quantity is "iops" or "bandwidth". Source: __add_samples in fio's stat.c, and logs of 3.33 of a load that was
-// stopped.
+// If there is none for two intervals or more, nothing was done until one interval before the sample: fio writes no
+// sample then. quantity is "iops" or "bandwidth". Source: __add_samples in fio's stat.c, and logs of 3.33 of a load
+// that was stopped.
 func Fine(samples []LogSample, quantity string, interval time.Duration) (s lab.Series, start time.Time, ok bool) {
 	if len(samples) == 0 || interval <= 0 {
 		return lab.Series{}, time.Time{}, false
@@ -35,8 +35,8 @@ func Fine(samples []LogSample, quantity string, interval time.Duration) (s lab.S
 	if (last-origin)/interval >= maxIntervals {
 		return lab.Series{}, time.Time{}, false
 	}
-	// position of a moment in steps. Those that are next to the edge of a step are on it: a hundredth of the neighbour
-	// would hide that nothing was done.
+	// position of a time in steps. A time next to the edge of a step is moved to the edge: a hundredth of the
+	// neighbouring step would hide that nothing was done.
 	position := func(at time.Duration) float64 {
 		steps := float64(at-origin) / float64(interval)
 		if edge := math.Round(steps); math.Abs(steps-edge) < edgeTolerance {
@@ -45,7 +45,7 @@ func Fine(samples []LogSample, quantity string, interval time.Duration) (s lab.S
 		return steps
 	}
 	s = lab.Series{Metric: quantity, Interval: interval.Seconds(), Values: make([]float64, int(position(last)))}
-	before := map[string]time.Duration{} // by direction; where time goes back, the samples of the next job begin
+	before := map[string]time.Duration{} // by direction; if time goes back, the samples of the next job begin
 	for _, sample := range samples {
 		from := sample.Time - interval
 		if b, known := before[sample.Direction]; known && b <= sample.Time && sample.Time-b < 2*interval-interval/10 {
@@ -60,5 +60,5 @@ func Fine(samples []LogSample, quantity string, interval time.Duration) (s lab.S
 	return s, time.UnixMilli(origin.Milliseconds()), len(s.Values) > 0
 }
 
-// edgeTolerance is how near to the edge of a step a moment is on it, in steps.
+// edgeTolerance is how close to the edge of a step a time is moved to the edge, in steps.
 const edgeTolerance = 0.2

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// What fio 3.33 wrote of a load of 2000 I/Os a second that was stopped for 0.73 s and made up for it.
+// The log of fio 3.33 for a load of 2000 I/Os a second that was stopped for 0.73 s and then caught up.
 const stoppedLog = `1795411731184, 1980, 0, 0, 0
 1795411731284, 2030, 0, 0, 0
 1795411731384, 2000, 0, 0, 0
@@ -51,7 +51,7 @@ func TestFineShowsAStall(t *testing.T) {
 	}
 }
 
-// Directions and jobs are added, and a thread that comes late costs no step.
+// Directions and jobs are added, and a late thread costs no step.
 func TestFineAddsUp(t *testing.T) {
 	s, _ := fineOf(t, "1000100, 10, 0, 0\n1000100, 20, 1, 0\n1000260, 10, 0, 0\n1000200, 20, 1, 0\n1000300, 10, 0, "+
 		"0\n1000300, 20, 1, 0\n1000100, 5, 0, 0\n1000200, 5, 0, 0\n1000300, 5, 0, 0\n", "iops")

@@ -18,7 +18,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// run carries out fio on this machine, with its null engine or on a small scratch file, and returns what it printed.
+// run runs fio on this machine, with its null engine or on a small scratch file, and returns its output.
 func run(t *testing.T, argv ...string) (stdout, stderr []byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
@@ -34,9 +34,9 @@ func run(t *testing.T, argv ...string) (stdout, stderr []byte) {
 	return out.Stdout, out.Stderr
 }
 
-// agreed repeats a load until two accounts of it agree: where the machine stops for a while, what fio was held up with
-// falls into one second, and the mean over the seconds is not the rate of the whole. They never agree where one of them
-// is wrong.
+// agreed repeats a load until two measurements of it agree: if the machine stops for a while, the delayed I/Os all
+// count in one second, and the mean over the seconds differs from the total rate. If one of the two is wrong, they
+// never agree.
 func agreed(t *testing.T, load func() error) {
 	t.Helper()
 	var err error
@@ -49,7 +49,7 @@ func agreed(t *testing.T, load func() error) {
 	t.Error(err)
 }
 
-// The command line that Argv makes gives a document, logs of all jobs in one file, and progress on standard output.
+// The command line of Argv produces a document, logs of all jobs in one file, and progress on standard output.
 func TestArgvOnRealFio(t *testing.T) {
 	t.Parallel()
 	agreed(t, func() error { return argvOnRealFio(t, t.TempDir()) })
@@ -101,7 +101,7 @@ func argvOnRealFio(t *testing.T, dir string) error {
 	return nil
 }
 
-// The output for people and the JSON of one run say the same, as far as the former was not rounded.
+// The output for people and the JSON of one run agree, as far as the former was not rounded.
 func TestTextAndJSONAgree(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "scratch")
@@ -131,9 +131,8 @@ func TestTextAndJSONAgree(t *testing.T) {
 		}
 		for metric, v := range text[i].Values {
 			want := printed[i].Values[metric]
-			// Percentiles are printed in whole microseconds, rounded up, and in whole milliseconds where none is below
-			// two of them. The text does not say for how long each member of a group ran, which its share of CPU time
-			// is relative to.
+			// Percentiles are printed in whole microseconds, rounded up, and in whole milliseconds if none is below two
+			// of them. The text has no run time of each member of a group, which its share of CPU time is relative to.
 			slack := 0.01*want + 1.1e-6
 			switch {
 			case strings.HasPrefix(metric, "cpu.") && printed[i].Name == "r":
@@ -142,7 +141,7 @@ func TestTextAndJSONAgree(t *testing.T) {
 				slack = 0.1 * want
 			case strings.Contains(metric, ".latency.p") && want > 2e-3:
 				slack = max(slack, 1.1e-3)
-			// fio cuts the fraction off, and on a busy disk eight flushed writes a second are all
+			// fio truncates the fraction, and on a busy disk there are only eight flushed writes a second
 			case strings.HasSuffix(metric, ".iops"):
 				slack = max(slack, 1)
 			}
@@ -153,7 +152,7 @@ func TestTextAndJSONAgree(t *testing.T) {
 	}
 }
 
-// fio adds the samples of all jobs up under group_reporting, so that they can stand in for a rate.
+// fio adds up the samples of all jobs under group_reporting, so that they can replace a rate.
 func TestSamplesAreThoseOfAllJobs(t *testing.T) {
 	t.Parallel()
 	agreed(t, func() error { return samplesOfAllJobs(t) })
@@ -191,7 +190,7 @@ func samplesOfAllJobs(t *testing.T) error {
 	return nil
 }
 
-// fio itself does with a job file what was read from it: as many I/Os as size and block size make.
+// fio runs a job file as it was parsed: the number of I/Os follows from size and block size.
 func TestJobFileOnRealFio(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.fio")
@@ -216,7 +215,7 @@ func TestJobFileOnRealFio(t *testing.T) {
 	}
 }
 
-// What is refused in a job file is what fio reads in a way that nobody means.
+// The input that job files refuse is what fio reads in an unexpected way.
 func TestBlanksAfterEqualsOnRealFio(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x.fio")
@@ -257,7 +256,7 @@ func issuedIn(text string) (reads []int64) {
 	return reads
 }
 
-// TestLoopsOverRealFio checks that each pass of a shell's loop is a result of its own, with its options.
+// TestLoopsOverRealFio checks that each pass of a shell's loop is a separate result, with its options.
 func TestLoopsOverRealFio(t *testing.T) {
 	t.Parallel()
 	loop := "for bs in 4k 64k; do fio --name=t --ioengine=null --size=1m --rw=read --bs=$bs --eta=never"
@@ -277,8 +276,8 @@ func TestLoopsOverRealFio(t *testing.T) {
 	}
 }
 
-// TestTerseAndJSONAgree checks that the terse output and the JSON of one run say the same, as far as the former was not
-// cut off.
+// TestTerseAndJSONAgree checks that the terse output and the JSON of one run agree, as far as the former was not
+// truncated.
 func TestTerseAndJSONAgree(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"3", "4", "5"} {
@@ -302,7 +301,7 @@ func TestTerseAndJSONAgree(t *testing.T) {
 		for i := range printed {
 			for metric, v := range terse[i].Values {
 				want := printed[i].Values[metric]
-				slack := 0.01*want + 1.1e-6 // microseconds are whole
+				slack := 0.01*want + 1.1e-6 // whole microseconds
 				switch {
 				case strings.HasPrefix(metric, "cpu."):
 					slack = 0.1 * want

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// sane checks what must hold of anything that was read.
+// sane checks properties of every document that was parsed.
 func sane(t *testing.T, d Document) {
 	t.Helper()
 	for _, g := range d.Groups() {

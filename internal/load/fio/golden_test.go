@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// fixtures are the files of a folder of testdata. None is a fault of the test.
+// fixtures returns the files of a folder of testdata. It fails the test if there are none.
 func fixtures(t testing.TB, folder string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
@@ -36,7 +36,7 @@ func read(t testing.TB, file string) []byte {
 	return data
 }
 
-// describe is what the golden files hold: everything of a document that others work with.
+// describe formats a document for the golden files: everything that other packages use.
 func describe(d Document) string {
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

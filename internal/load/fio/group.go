@@ -14,9 +14,9 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// Groups puts together the jobs that ran at the same time under one name: those with the same group, job name and load,
-// in the order in which they were printed. Rates, bytes and I/Os are added, bins are merged, means are weighted by
-// the number of operations. Values of a Group are:
+// Groups combines the jobs that ran at the same time under one name: those with the same group, job name and load, in
+// the order in which they were printed. Rates, bytes and I/Os are added, bins are merged, means are weighted by the
+// number of operations. Values of a Group are:
 //
 //	read.iops, read.bandwidth                  and so for write, trim and mixed
 //	read.latency.mean, .min, .max, .p50, …     completion latency; the total latency where that one alone was measured
@@ -26,8 +26,8 @@ import (
 //	cpu.per_io                                 CPU seconds an I/O
 //	elapsed                                    seconds of the longest job
 //
-// Quantiles come from the merged bins. fio's printed percentiles are used only where there is one job and it
-// printed no bins: percentiles of several jobs can't be put together.
+// Quantiles come from the merged bins. fio's printed percentiles are used only if there is one job and it printed no
+// bins: percentiles of several jobs can't be combined.
 func (d Document) Groups() []Group {
 	type key struct {
 		group      int
@@ -49,21 +49,21 @@ func (d Document) Groups() []Group {
 	return groups
 }
 
-// Together reports whether two jobs are of one group of Groups.
+// Together reports whether two jobs belong to the same group of Groups.
 func (d Document) Together(a, b Job) bool {
 	return a.Group == b.Group && a.Name == b.Name && d.load(a) == d.load(b)
 }
 
-// loadOptions are the options that make the load of a job another one.
+// loadOptions are the options that determine the load of a job.
 func loadOptions() []string {
 	return []string{"rw", "readwrite", "bs", "blocksize", "bsrange", "blocksize_range", "bssplit", "iodepth",
 		"ioengine", "direct", "buffered", "rwmixread", "rwmixwrite", "rate", "rate_iops", "thinktime", "fsync",
 		"fdatasync", "sync"}
 }
 
-// load returns the options of a job that make its load another one. Clones of a job (numjobs) share them. They may
-// have files of their own. Where fio prints options of some jobs alone, and none for all, a job without them has those
-// of the only load of its name and group.
+// load returns the options of a job that determine its load. Clones of a job (numjobs) share them. They can have
+// separate files. If fio prints options of some jobs only, and none for all, a job without them has those of the only
+// load with its name and group.
 func (d Document) load(j Job) string {
 	if len(j.Options) > 0 || len(d.Global) > 0 {
 		return d.optionsOfLoad(j)
@@ -127,8 +127,8 @@ func (d Document) group(name string, jobs []Job) Group {
 	return g
 }
 
-// unlike reports whether fio added up unlike jobs (group_reporting): the mean I/O is not as large as the block size of
-// the first job, whose name and options stand for all.
+// unlike reports whether fio added up different jobs (group_reporting): the mean I/O size differs from the block size
+// of the first job, whose name and options represent all.
 func (g *Group) unlike() bool {
 	const most = 0.02 // fio prints three digits of the bytes
 	size := BlockSize(g.Params)
@@ -153,7 +153,7 @@ func params(global, own map[string]string) map[string]string {
 	return p
 }
 
-// failure says in words what went wrong with a job; empty when nothing did.
+// failure describes the error of a job; empty if it has none.
 func (d Document) failure(j Job) string {
 	name := strconv.Quote(j.Name)
 	if j.Host != "" {
@@ -167,14 +167,14 @@ func (d Document) failure(j Job) string {
 			name, j.TotalErrors, syscall.Errno(j.FirstError), j.FirstError)
 	case j.TotalErrors > 0:
 		return fmt.Sprintf("job %s went on after %d failed I/Os", name, j.TotalErrors)
-	// The exit status of such a job can be 0 (a file that was not there, a size of nothing).
+	// The exit status of such a job can be 0 (for example if a file was missing, or a size was 0).
 	case len(j.Directions) == 0 && !d.Partial:
 		return fmt.Sprintf("job %s did no I/O", name)
 	}
 	return ""
 }
 
-// addDirections fills in what was read, written and trimmed, and returns how many I/Os that were.
+// addDirections fills in the values of reads, writes and trims, and returns their number of I/Os.
 func (g *Group) addDirections() (ios int64) {
 	for _, name := range lab.Directions() {
 		var sum Direction
@@ -182,7 +182,7 @@ func (g *Group) addDirections() (ios int64) {
 		found := false
 		for _, j := range g.Jobs {
 			dir, ok := j.Directions[name]
-			// unified_rw_reporting=both prints the sum beside its parts.
+			// unified_rw_reporting=both prints the sum in addition to its parts.
 			if !ok || name == lab.Mixed && len(j.Directions) > 1 {
 				continue
 			}
@@ -212,15 +212,15 @@ func (g *Group) addDirections() (ios int64) {
 	return ios
 }
 
-// addSamples keeps the extremes of the only entry: those of several would have to be added up, and fio says nothing of
-// their moments.
+// addSamples keeps the extremes of the only entry: those of several would have to be added up, and fio does not print
+// their times.
 func (g *Group) addSamples(direction string) {
 	if len(g.Jobs) != 1 {
 		return
 	}
 	d := g.Jobs[0].Directions[direction]
 	if d.IOPSSamples == nil && d.BandwidthSamples == nil {
-		return // as in all JSON
+		return // like in all JSON
 	}
 	for metric, s := range map[string]*lab.Samples{lab.IOPS(direction): d.IOPSSamples,
 		lab.Bandwidth(direction): d.BandwidthSamples} {
@@ -234,21 +234,21 @@ func (g *Group) addSamples(direction string) {
 	}
 }
 
-// set keeps a value unless it is zero: of what did I/O no rate and no latency is, so that a zero is a figure that was
-// not printed.
+// set stores a value unless it is zero: a direction that did I/O has no rate or latency of zero, so a zero is a figure
+// that was not printed.
 func (g *Group) set(metric string, v float64) {
 	if v > 0 {
 		g.Values[metric] = v
 	}
 }
 
-// weighted is the latency of one job with how many operations it stands for.
+// weighted is the latency of one job with its number of operations as the weight.
 type weighted struct {
 	*Latency
 	n float64
 }
 
-// weight is N, or where fio did not print it the I/Os of the direction, or 1 where nothing is known.
+// weight returns N, or, if fio did not print it, the I/Os of the direction, or 1 if both are unknown.
 func (l *Latency) weight(ios int64) float64 {
 	switch {
 	case l.N > 0:
@@ -259,8 +259,8 @@ func (l *Latency) weight(ios int64) float64 {
 	return 1
 }
 
-// latency is the completion latency. It is the total latency instead where completion was not measured at all
-// (disable_clat=1), or where only the total has a distribution (lat_percentiles=1): one metric has one source.
+// latency returns the completion latency. It returns the total latency instead if completion was not measured
+// (disable_clat=1), or if only the total has a distribution (lat_percentiles=1): one metric has one source.
 func (d Direction) latency() *Latency {
 	if d.Completion == nil || d.Total != nil && !d.Completion.distributed() && d.Total.distributed() {
 		return d.Total
@@ -291,7 +291,7 @@ func (g *Group) addLatency(direction string, parts []weighted) {
 		complete = complete && len(p.Histogram.Counts) > 0
 	}
 	h := merged(parts)
-	// A smallest latency of zero is real where there is a largest one: fio's clock can be coarser than a fast engine.
+	// A minimum latency of zero is real if the maximum is not zero: fio's clock can be coarser than a fast engine.
 	if highest > 0 {
 		g.Values[lab.Latency(direction, "min")] = lowest
 		g.Values[lab.Latency(direction, "max")] = highest
@@ -318,7 +318,7 @@ func shares(quantiles []lab.Quantile) []float64 {
 	return q
 }
 
-// merged are the bins of all parts, in memory of their own: those of a part belong to the document.
+// merged returns the bins of all parts, as copies: the bins of a part belong to the document.
 func merged(parts []weighted) lab.Histogram {
 	h := parts[0].Histogram
 	if len(parts) == 1 {
@@ -332,7 +332,7 @@ func merged(parts []weighted) lab.Histogram {
 	return h
 }
 
-// percentile looks one up. The shares were computed from decimals, so that an equal one may differ in its last bit.
+// percentile returns a percentile. The shares were computed from decimals, so an equal one can differ in its last bit.
 func (l *Latency) percentile(share float64) (float64, bool) {
 	for s, v := range l.Percentiles {
 		if s-share < 1e-9 && share-s < 1e-9 {
@@ -358,8 +358,8 @@ func (g *Group) addSync() {
 	g.addLatency(lab.Sync, parts)
 }
 
-// addCPU adds up the CPU time of the jobs. fio prints percentages of the run time; with group_reporting that is the
-// summed run time of all members, which makes the percentage an average over them.
+// addCPU adds up the CPU time of the jobs. fio prints percentages of the run time; with group_reporting that is the sum
+// of the run times of all members, so the percentage is an average over them.
 func (g *Group) addCPU() {
 	var user, system float64
 	for _, j := range g.Jobs {
@@ -380,7 +380,7 @@ func (g *Group) addCPU() {
 	}
 }
 
-// members is the number of jobs that one entry stands for.
+// members returns the number of jobs that one entry represents.
 func members(params map[string]string) float64 {
 	if reporting, ok := params["group_reporting"]; !ok || reporting == "0" {
 		return 1

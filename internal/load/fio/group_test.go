@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// job is one that read at 100 I/O/s for 10 s, with these latencies in ns.
+// job returns a job that read at 100 I/O/s for 10 s, with these latencies in ns.
 func job(name string, group int, l *Latency) Job {
 	return Job{
 		Name: name, Group: group, Seconds: 10, RunSeconds: 10, UserCPU: 0.1, SystemCPU: 0.2,
@@ -63,7 +63,7 @@ func TestGroupsOfJobs(t *testing.T) {
 	}
 }
 
-// TestJobsOfOneName checks that jobs of one name are one load only if their options are, but for files.
+// TestJobsOfOneName checks that jobs with one name are one load only if their options agree, except for files.
 func TestJobsOfOneName(t *testing.T) {
 	for _, c := range []struct {
 		second map[string]string
@@ -86,8 +86,8 @@ func TestJobsOfOneName(t *testing.T) {
 	}
 }
 
-// TestJobsWithoutOptions checks that jobs of which fio printed no options, as of its clients, are of the only load of
-// their name, and of none if there are two.
+// TestJobsWithoutOptions checks that jobs without printed options, like those of fio's clients, belong to the only load
+// with their name, and to none if there are two.
 func TestJobsWithoutOptions(t *testing.T) {
 	d := Document{Jobs: []Job{job("t", 0, nil), job("t", 0, nil), job("t", 0, nil), job("u", 0, nil)}}
 	d.Jobs[1].Options = map[string]string{"rw": "randread", "bs": "4k"}
@@ -127,7 +127,7 @@ func TestUnlikeJobs(t *testing.T) {
 	}
 }
 
-// Percentiles of several jobs can't be put together; without bins there is none.
+// Percentiles of several jobs can't be combined; without bins there is none.
 func TestNoPercentilesWithoutBins(t *testing.T) {
 	l := &Latency{Min: 1e-6, Max: 5e-6, Mean: 2e-6, N: 100, Percentiles: map[float64]float64{0.99: 4e-6, 0.5: 2e-6}}
 	one := Document{Jobs: []Job{job("a", 0, l)}}.Groups()[0]
@@ -179,7 +179,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Before 3.8 there is no job_runtime; then the options tell how many jobs an entry stands for.
+// Before 3.8 there is no job_runtime; then the number of jobs of an entry is computed from the options.
 func TestCPUOfOldGroups(t *testing.T) {
 	j := job("a", 0, nil)
 	j.RunSeconds = 0

@@ -16,14 +16,13 @@ type Section struct {
 	Name string
 	// Line on which it begins; 0 for a command line.
 	Line int
-	// Params are its own options with those of the global sections above it underneath. An option without a value is
-	// "1".
+	// Params are its own options on top of those of the global sections above it. An option without a value is "1".
 	Params map[string]string
-	// Lines on which the options stand.
+	// Lines of the options.
 	Lines map[string]int
 }
 
-// ParseJobFile reads fio's own job files and returns their jobs in order.
+// ParseJobFile parses fio's own job files and returns their jobs in order.
 //
 //	; random reads and a log
 //	[global]
@@ -36,12 +35,12 @@ type Section struct {
 // anywhere in a line; a global section applies to the jobs below it, and a second one adds to the first; a later option
 // replaces an earlier one; a section named global alone is no job.
 //
-// Some of what fio takes is refused, because it would not mean what it says: a blank after = (fio makes it part of the
-// value, and reads bs= 4k as 1 byte), text after the ] of a section (fio cuts a letter off the name). So are
-// ${VARIABLE} and $ncpus, $pagesize, $mb_memory: what they stand for is not in the file, so a run could not be
-// repeated from it. Nor are other files included.
+// Some input that fio accepts is refused, because fio does not do what it seems to mean: a blank after = (fio makes it
+// part of the value, and reads bs= 4k as 1 byte), text after the ] of a section (fio cuts a letter off the name). So
+// are ${VARIABLE} and $ncpus, $pagesize, $mb_memory: their values are not in the file, so a run could not be repeated
+// from it. Other files are not included.
 //
-// All errors come at once, joined, each with its line.
+// All errors are returned together, joined, each with its line.
 func ParseJobFile(r io.Reader) ([]Section, error) {
 	p := jobFile{global: map[string]string{}, globals: map[string]int{}}
 	p.lines(r)
@@ -58,7 +57,7 @@ type jobFile struct {
 	sections []Section
 	global   map[string]string
 	globals  map[string]int // lines
-	// inGlobal and inJob say what the present line is part of; neither before the first section.
+	// inGlobal and inJob are set for the kind of section of the current line; neither before the first section.
 	inGlobal, inJob bool
 	errs            jobFileErrors
 }
@@ -163,8 +162,8 @@ func (p *jobFile) option(text string, line int) {
 
 var replaced = regexp.MustCompile(`\$\{[^}]*\}|\$(ncpus|pagesize|mb_memory)`)
 
-// variable is what fio would replace in a value, or empty. $jobname, $jobnum and $filenum are not replaced here but by
-// filename_format.
+// variable returns the part of a value that fio would replace, or empty. $jobname, $jobnum and $filenum are replaced by
+// filename_format, not here.
 func variable(value string) string {
 	return replaced.FindString(value)
 }

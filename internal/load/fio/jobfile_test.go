@@ -29,7 +29,7 @@ iodepth=8
 `
 
 func TestParseJobFile(t *testing.T) {
-	// The values are those that fio 3.33 itself printed for this file as the options of each job.
+	// The values that fio 3.33 itself printed for this file as the options of each job.
 	want := []Section{
 		{Name: "a", Line: 6, Params: map[string]string{"bs": "4k", "size": "64k", "ioengine": "null"}},
 		{Name: "b b", Line: 10, Params: map[string]string{"bs": "8k", "size": "64k", "ioengine": "null", "rw": "read",

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// latency reads a summary whose figures count perSecond to the second. One without a single operation leaves *to nil.
+// latency reads a summary whose figures are in units of 1/perSecond seconds. If it has no operation, *to stays nil.
 func (p *decoder) latency(to **Latency, perSecond float64) error {
 	var l Latency
 	var n float64
@@ -43,12 +43,12 @@ func (p *decoder) latency(to **Latency, perSecond float64) error {
 	if err != nil {
 		return err
 	}
-	// Nothing measured. Before fio 3.18 only the zeros tell, with percentiles that are zeros as well.
+	// Nothing measured. Before fio 3.18 only the zeros show that, with percentiles that are zeros as well.
 	if n == 0 && (hasN || l.Max == 0 && l.Mean == 0) {
 		return nil
 	}
 	l.N = uint64(n)
-	// With bins at hand nobody asks for percentiles, and to read some forty decimals takes as long as the rest of a
+	// Percentiles are not needed if there are bins, and parsing some forty decimals takes as long as the rest of a
 	// summary.
 	if len(l.Histogram.Counts) == 0 && percentiles != nil {
 		if l.Percentiles, err = percentilesOf(percentiles, perSecond); err != nil {
@@ -59,7 +59,7 @@ func (p *decoder) latency(to **Latency, perSecond float64) error {
 	return nil
 }
 
-// percentilesOf reads an object of them, whose keys are per cent:
+// percentilesOf reads an object of percentiles, whose keys are per cent:
 //
 //	"percentile" : {
 //	  "1.000000" : 179512,
@@ -75,7 +75,7 @@ func percentilesOf(text jx.Raw, perSecond float64) (map[float64]float64, error) 
 		}
 		var value float64
 		err := p.scaled(&value, perSecond)
-		// fio 2 filled its list up with "0.00" keys.
+		// fio 2 padded its list with "0.00" keys.
 		if percent > 0 {
 			read[percent/100] = value
 		}
@@ -89,7 +89,7 @@ func percentilesOf(text jx.Raw, perSecond float64) (map[float64]float64, error) 
 //	  "2416" : 1,
 //	  "2512" : 17,
 //
-// Before fio 2.20 they were indices into fio's array, which says so by a few keys of its own at the front:
+// Before fio 2.20 they were indices into fio's array; a few additional keys at the front show that:
 //
 //	"FIO_IO_U_PLAT_BITS" : 6,
 //	"FIO_IO_U_PLAT_VAL" : 64,
@@ -128,7 +128,7 @@ func (p *decoder) bins(to *lab.Histogram, nanoseconds float64) error {
 	return err
 }
 
-// liftedBins looks up a distribution that has been read already.
+// liftedBins returns a distribution that has been read already.
 func (p *decoder) liftedBins(to *lab.Histogram, nanoseconds float64) error {
 	return p.array(func() error {
 		n, err := p.d.Int()
@@ -140,7 +140,7 @@ func (p *decoder) liftedBins(to *lab.Histogram, nanoseconds float64) error {
 	})
 }
 
-// reserveBins makes room for all distributions of a document, before the first one.
+// reserveBins reserves space for all distributions of a document, before the first one.
 func (p *decoder) reserveBins() {
 	if cap(p.ns)-len(p.ns) < p.room {
 		p.ns, p.counts = make([]int64, 0, p.room), make([]uint64, 0, p.room)
@@ -148,12 +148,13 @@ func (p *decoder) reserveBins() {
 	p.room = 0
 }
 
-// histogram is one distribution of the document. The next one begins behind it, and it can't grow into that.
+// histogram returns one distribution of the document. The next one begins after it, and its capacity prevents growing
+// into that.
 func (p *decoder) histogram(s span) lab.Histogram {
 	return lab.Histogram{Nanoseconds: p.ns[s.from:s.to:s.to], Counts: p.counts[s.from:s.to:s.to]}
 }
 
-// finished brings bins to nanoseconds and into order.
+// finished converts bins to nanoseconds and sorts them if needed.
 func finished(h lab.Histogram, nanoseconds float64) lab.Histogram {
 	if nanoseconds != 1 {
 		for i, v := range h.Nanoseconds {
@@ -168,15 +169,14 @@ func finished(h lab.Histogram, nanoseconds float64) lab.Histogram {
 	return h
 }
 
-// binLine is about the length of a line with a bin, by which the space for all bins of a document is estimated: one
-// piece of memory for all makes for half as much as one for each.
+// binLine is about the length of a line with a bin, which is used to estimate the space for all bins of a document: one
+// allocation for all takes half as much memory as one for each.
 const binLine = 28
 
 // longest is above any latency, in ns (13 days), and small enough to be multiplied without overflow.
 const longest = 1 << 50
 
-// inOrder sorts bins and adds those that occur twice. fio prints them in order; tools that write fio's JSON again may
-// not.
+// inOrder sorts bins and merges duplicates. fio prints them in order; tools that rewrite fio's JSON may not.
 func inOrder(h lab.Histogram) lab.Histogram {
 	byValue := make(map[int64]uint64, len(h.Counts))
 	for i, v := range h.Nanoseconds {
@@ -189,7 +189,7 @@ func inOrder(h lab.Histogram) lab.Histogram {
 	return sorted
 }
 
-// indexToValue is the middle of the bin at an index of fio's array, which has 2^bits bins for each power of two.
+// indexToValue returns the middle of the bin at an index of fio's array, which has 2^bits bins for each power of two.
 // Source: plat_idx_to_val in fio's stat.c.
 func indexToValue(index int64, bits uint) int64 {
 	if index < 2<<bits {

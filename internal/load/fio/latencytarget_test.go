@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The depth that fio found for a latency_target stands in its text and in its JSON.
+// The depth that fio found for a latency_target is in its text and in its JSON.
 func TestLatencyTarget(t *testing.T) {
 	for text, want := range map[string][2]int64{
 		"     latency   : target=200000, window=200000, percentile=90.00%, depth=3\n": {200000, 3},

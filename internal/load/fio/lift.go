@@ -5,23 +5,23 @@ import (
 	"strconv"
 )
 
-// maxDigits bounds the numbers that lift reads itself: all of them are below longest/10, and no sum overflows.
+// maxDigits limits the numbers that lift parses itself: all of them are below longest/10, and no sum overflows.
 const maxDigits = 14
 
-// lift reads the distributions out of a document and returns the document without them, with a list of one number, that
-// of the span in p.lifted, in the place of each:
+// lift reads the distributions of a document and returns the document without them. Each is replaced by a list of one
+// number, the index of its span in p.lifted:
 //
 //	"bins" : {                       "bins" : [0]
 //	  "2416" : 1,
 //	  "2512" : 17
 //	}
 //
-// They are two thirds of a json+ document, nothing but numbers, and a loop for just that form reads them twice as
-// quickly as a decoder of any JSON. The rest is JSON exactly if the whole is. The result is nil where there are none,
-// and where one has another form: then all of the document is the decoder's to read, and to explain if it is damaged.
+// Distributions are two thirds of a json+ document and consist only of numbers. A loop for just that form reads them
+// twice as fast as a general JSON decoder. The rest is valid JSON exactly if the whole is. The result is nil if there
+// are no distributions, or if one has another form: then the decoder reads the whole document, and explains any damage.
 func (p *decoder) lift(data []byte) []byte {
 	p.rest, p.lifted = p.rest[:0], p.lifted[:0]
-	kept := 0 // all before it is in p.rest, or lifted
+	kept := 0 // all data before it are in p.rest, or lifted
 	for {
 		key := nextBins(data[kept:])
 		if key < 0 {
@@ -50,8 +50,8 @@ func (p *decoder) lift(data []byte) []byte {
 }
 
 // nextBins finds the key "bins" and returns where it ends, or -1. In JSON, a quotation mark within a string is written
-// \", so that these bytes are the end of a key wherever a colon follows them. The search is for the word without its
-// first quotation mark: bytes.Index looks for the first byte, and quotation marks are everywhere.
+// \", so these bytes are the end of a key if a colon follows them. It searches for the word without its first quotation
+// mark: bytes.Index searches for the first byte, and quotation marks are frequent.
 func nextBins(text []byte) int {
 	word := []byte(`bins"`)
 	for end := 0; ; {
@@ -67,8 +67,8 @@ func nextBins(text []byte) int {
 	}
 }
 
-// liftBins reads the object at data[from:] and returns its end. What is between two numbers is compared with what was
-// between the first ones, white space and all, which takes one step where byte after byte would take twenty.
+// liftBins reads the object at data[from:] and returns its end. The text between two numbers is compared with the text
+// between the first two, including white space, which takes one step where byte after byte would take twenty.
 func (p *decoder) liftBins(data []byte, from int) (end int, ok bool) {
 	at, ok := past(data, from, '{')
 	if !ok {
@@ -110,7 +110,7 @@ func (p *decoder) liftBins(data []byte, from int) (end int, ok bool) {
 	}
 }
 
-// digits reads a whole number as JSON spells it. The result is at itself where there is none, or a longer one than
+// digits parses an integer in JSON's notation. It returns at itself if there is none, or if it is longer than
 // maxDigits.
 func digits(text []byte, at int) (value int64, behind int) {
 	behind = at
@@ -123,7 +123,7 @@ func digits(text []byte, at int) (value int64, behind int) {
 	return value, behind
 }
 
-// skipColon is what ends a key and leads to its value, white space included; nil where text does not begin with it.
+// skipColon returns the text between a key and its value, including white space; nil if text does not begin with it.
 func skipColon(text []byte) []byte {
 	if !bytes.HasPrefix(text, []byte{'"'}) {
 		return nil
@@ -135,7 +135,7 @@ func skipColon(text []byte) []byte {
 	return text[:at+space(text[at:])]
 }
 
-// skipComma is what leads from a value to the next key; nil where text does not begin with it.
+// skipComma returns the text between a value and the next key; nil if text does not begin with it.
 func skipComma(text []byte) []byte {
 	at, ok := past(text, 0, ',')
 	if !ok {
@@ -147,13 +147,13 @@ func skipComma(text []byte) []byte {
 	return text[:at]
 }
 
-// past is the place behind a sign that comes next, after white space or none.
+// past returns the position after a character that comes next, with or without white space before it.
 func past(text []byte, at int, sign byte) (behind int, ok bool) {
 	at += space(text[at:])
 	return at + 1, at < len(text) && text[at] == sign
 }
 
-// space is how many bytes of JSON's white space text begins with.
+// space returns how many bytes of JSON's white space text begins with.
 func space(text []byte) int {
 	for i, c := range text {
 		if c != ' ' && c != '\n' && c != '\r' && c != '\t' {

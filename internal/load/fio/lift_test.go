@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// bothWays decodes a document with its distributions lifted and in the plain way, which must come to the same.
+// bothWays decodes a document with its distributions lifted and in the plain way, and requires the same result.
 func bothWays(t *testing.T, data []byte) (lifted bool) {
 	t.Helper()
 	var quick decoder
@@ -76,14 +76,14 @@ func TestLift(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			// Keys that look like it, and stand where nothing is read, are lifted too and must do no harm.
+			// Keys that look like it, in places that are not read, are lifted too and must do no harm.
 			doc := `{"fio version":"fio-3.33","jobs":[{"job options":{"a\"bins" : ` + c.bins + `,"nbins":"1"},` +
 				`"iodepth_level":{"bins":` + c.bins + `},"read":{"iops":1,"clat_ns":{"max":9,"N":3,"bins" : ` + c.bins +
 				`}}}]}`
 			if lifted := bothWays(t, []byte(doc)); lifted != c.lifted {
 				t.Errorf("lifted is %t", lifted)
 			}
-			// A value that looks like the key makes all be read in the plain way.
+			// A value that looks like the key makes the decoder read everything in the plain way.
 			named := strings.Replace(doc, `"iodepth_level"`, `"jobname":"a\"bins","iodepth_level"`, 1)
 			if bothWays(t, []byte(named)) {
 				t.Error("a job's name was taken for a distribution")
@@ -92,7 +92,7 @@ func TestLift(t *testing.T) {
 	}
 }
 
-// A damaged document is explained by its own bytes, not by those of what is left when the distributions are gone.
+// The error of a damaged document refers to its original bytes, not to the bytes without the distributions.
 func TestLiftKeepsErrorsTrue(t *testing.T) {
 	doc := "{\n\"fio version\" : \"fio-3.33\", \"jobs\" : [{\"read\" : {\"clat_ns\" : {\"bins\" : {\"7\" : 1}, " +
 		"\"max\" : x}}}]\n}"
@@ -104,7 +104,7 @@ func TestLiftKeepsErrorsTrue(t *testing.T) {
 	}
 }
 
-// The histograms of a Parser's documents are its own, those of their groups the caller's.
+// The histograms of a Parser's documents belong to the Parser, the histograms of their groups to the caller.
 func TestParserLeavesGroupsAlone(t *testing.T) {
 	var p Parser
 	doc := func(bins string) []Group {

@@ -14,7 +14,7 @@ import (
 
 // LogSample is one line of a fio log: the mean over the interval that ends at Time.
 type LogSample struct {
-	// Time since the job began to count; its ramp is not in it. With log_unix_epoch it is the time since 1970.
+	// Time since the job began to count; its ramp is not included. With log_unix_epoch it is the time since 1970.
 	Time time.Duration
 	// Value as fio writes it: I/Os a second in an iops log, KiB/s in a bw log, nanoseconds in the latency logs of fio 3
 	// (microseconds in those of fio 2).
@@ -22,15 +22,15 @@ type LogSample struct {
 	Direction string
 }
 
-// ParseLog reads a log of fio's. The columns are time in ms, value, direction (0 read, 1 write, 2 trim), block size
-// and, in newer versions, offset and more; for averages the latter are 0.
+// ParseLog parses a log of fio. The columns are time in ms, value, direction (0 read, 1 write, 2 trim), block size and,
+// in newer versions, offset and more; for averages the latter are 0.
 //
 //	1000, 8004, 0, 0, 0
 //	1000, 4004, 1, 0, 0
 //	2001, 8008, 0, 0, 0
 //
-// With per_job_logs=0 fio writes the samples of one job after those of the other, so that time can go back. A last
-// line without its end was cut off and is left out. Source: fio's HOWTO, "Log File Formats", and logs of 3.33 and 3.42.
+// With per_job_logs=0 fio writes the samples of one job after those of the other, so time can go back. An incomplete
+// last line was cut off and is ignored. Source: fio's HOWTO, "Log File Formats", and logs of 3.33 and 3.42.
 func ParseLog(r io.Reader) ([]LogSample, error) {
 	var samples []LogSample
 	in := bufio.NewReader(r)
@@ -95,15 +95,15 @@ func shorten(s string) string {
 	return s
 }
 
-// maxIntervals bounds a series: eleven days of seconds.
+// maxIntervals limits a series: eleven days of seconds.
 const maxIntervals = 1_000_000
 
-// Series adds up the samples of all jobs by interval, one series a direction, in the order of lab.Directions. quantity
-// is "iops" or "bandwidth"; a bw log's KiB/s become bytes a second.
+// Series adds up the samples of all jobs by interval, one series per direction, in the order of lab.Directions.
+// quantity is "iops" or "bandwidth"; a bw log's KiB/s are converted to bytes a second.
 //
-// fio writes no sample for an interval in which a job did nothing, so a gap is a zero, and a stall shows. It does
-// write one for a piece of an interval at the end, often for one job only: last intervals that fewer jobs reached
-// than most others are left out, because their sum would look like a drop.
+// fio writes no sample for an interval in which a job did nothing, so a gap counts as zero, and a stall is visible. It
+// does write one for a part of an interval at the end, often for one job only. Last intervals that fewer jobs reached
+// than most others are omitted, because their sum would look like a drop.
 func Series(samples []LogSample, quantity string, interval time.Duration) []lab.Series {
 	scale := 1.0
 	if quantity == "bandwidth" {

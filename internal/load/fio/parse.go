@@ -2,30 +2,29 @@ package fio
 
 import "github.com/headroom/headroom/internal/lab"
 
-// maxNotes is how much of the text before a document is kept.
+// maxNotes is how many bytes of the text before a document are kept.
 const maxNotes = 64 << 10
 
-// ParseBytes reads every JSON document that fio printed. Text before, between and after documents is passed over; what
-// stands before a document becomes its Notes. Documents that lie within other JSON (a kubestr or ClusterBuster report)
-// are found too.
+// ParseBytes parses every JSON document that fio printed. Text before, between and after documents is skipped; the text
+// before a document becomes its Notes. Documents within other JSON (a kubestr or ClusterBuster report) are found too.
 //
 //	note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1
 //	{
 //	  "fio version" : "fio-3.33",
 //
-// Input without any document is an error, and so is one that is cut off or damaged, which names the byte and what was
-// being read there. The documents before it are returned, too.
+// Input without any document is an error, and so is a document that is cut off or damaged; the error names the byte and
+// the value that was being read. The documents before it are returned, too.
 //
-// Format: fio's HOWTO, "JSON output" and "JSON+ output"; what differs between versions was checked against
-// output of fio 2.2 to 3.42.
+// Format: fio's HOWTO, "JSON output" and "JSON+ output"; differences between versions were checked against output of
+// fio 2.2 to 3.42.
 func ParseBytes(data []byte) ([]Document, error) { return new(Parser).ParseBytes(data) }
 
-// Parser parses one input after another with the same buffers, which counts where there are thousands. Its zero value
-// is ready for use, by one goroutine.
+// Parser parses one input after another with the same buffers, which matters for thousands of inputs. Its zero value is
+// ready for use, by one goroutine.
 type Parser struct{ dec decoder }
 
-// ParseBytes is the function of that name, whose result is valid until the next call in its histograms; those of the
-// documents' Groups are copies, which the caller may keep.
+// ParseBytes is like the function of that name, but the histograms in its result are valid only until the next call;
+// the histograms of the documents' Groups are copies, which the caller can keep.
 func (p *Parser) ParseBytes(data []byte) ([]Document, error) {
 	p.dec.ns, p.dec.counts = p.dec.ns[:0], p.dec.counts[:0]
 	s := &scanner{buf: data}

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Quantiles computed from bins must be the ones that fio computed from the same bins.
+// Quantiles computed from bins must equal those that fio computed from the same bins.
 func TestQuantilesAreThoseThatFioPrints(t *testing.T) {
 	compared := 0
 	for _, file := range fixtures(t, "json") {
@@ -44,7 +44,7 @@ func TestQuantilesAreThoseThatFioPrints(t *testing.T) {
 	}
 }
 
-// A few figures of the golden files, worked out by hand from the fixtures.
+// A few figures of the golden files, computed by hand from the fixtures.
 func TestByHand(t *testing.T) {
 	for _, c := range []struct {
 		file, metric string
@@ -79,7 +79,7 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// The same document written again by other tools, and within other JSON.
+// The same document rewritten by other tools, and within other JSON.
 func TestShapes(t *testing.T) {
 	for _, file := range fixtures(t, "json") {
 		data := read(t, file)
@@ -117,7 +117,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// compacted is the first document of a fixture without blanks.
+// compacted returns the first document of a fixture without blanks.
 func compacted(t *testing.T, data []byte) []byte {
 	t.Helper()
 	data = data[bytes.Index(data, []byte("{\n  \"fio version\"")):]
@@ -163,7 +163,7 @@ func TestSeveralDocuments(t *testing.T) {
 	}
 }
 
-// TestTextBetweenDocuments puts lines that begin with any letter between documents of one file.
+// TestTextBetweenDocuments inserts lines that begin with any letter between documents of one file.
 func TestTextBetweenDocuments(t *testing.T) {
 	whole := string(read(t, "testdata/json/fio-3.33-json-with-note-prefix.json"))
 	for _, between := range []string{"", "\n", "=== run 2\n", "mixed: (groupid=0, jobs=1)\n", "fio: killed\n", "true\n",
@@ -305,7 +305,7 @@ func number(n int) string {
 	return string(data)
 }
 
-// Wherever a document is cut, there is an error and never half a document.
+// Wherever a document is cut off, there is an error and never half a document.
 func TestCutAnywhere(t *testing.T) {
 	whole := read(t, "testdata/json/fio-3.28-two-jobs.json")
 	whole = bytes.TrimSpace(whole)

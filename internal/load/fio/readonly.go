@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// OnlyReads says whether a job can't change a single byte of what it is pointed at. What may be destroyed depends on
-// it, so it knows what is harmless, not what is harmful: the direction, the engine and every single parameter must be
-// one of which it is known; a parameter that is new, misspelt or merely not listed makes the answer false.
+// OnlyReads reports whether a job can't change a single byte of its file or device. Data may be destroyed if the answer
+// is wrong, so it has lists of what is harmless, not of what is harmful: the direction, the engine and every parameter
+// must be known to be harmless; a parameter that is new, misspelt or not listed makes the answer false.
 //
-// The direction must be named: rw=read or randread. The engine must be named too, and be one that turns reads into
-// nothing but reads of the file (not one that runs other programs' code, replays a log, or speaks to another host).
-// Not listed, each for its reason:
+// The direction must be given: rw=read or randread. The engine must be given too, and must turn reads into nothing but
+// reads of the file (not one that runs other programs' code, replays a log, or connects to another host). Not listed,
+// each for its reason:
 //
-//   - verify, experimental_verify, verify_*: may write a state file, and with do_verify a read job checks what
-//     a write job made; verify=0 is allowed
+//   - verify, experimental_verify, verify_*: may write a state file, and with do_verify a read job checks the data of
+//     a write job; verify=0 is allowed
 //   - trim_*, zonemode=zbd, zone_reset_*: trims, and zones that are reset
-//   - overwrite, create_on_open, file_append, fallocate, fill_device, unlink, allow_file_create: make, grow or remove
+//   - overwrite, create_on_open, file_append, fallocate, fill_device, unlink, allow_file_create: create, grow or remove
 //     files
 //   - directory, opendir, filename_format, nrfiles, lockfile: files other than the one that was checked
 //   - read_iolog, write_iolog, replay_*, merge_blktrace_*: replay writes, or write to a file of any name
-//   - mem=mmapshared:FILE: has the buffers in a file; memory that is no file's is allowed
+//   - mem=mmapshared:FILE: has the buffers in a file; memory without a file is allowed
 //   - exec_prerun, exec_postrun, profile, ioscheduler, cgroup*: run programs, change the system
-//   - rwmix*, allow_mounted_write: have no meaning for a job that reads; who gives them means something else
+//   - rwmix*, allow_mounted_write: have no effect on a job that reads; a user who sets them intends something else
 //
-// A job that reads a file which is missing or too short lays it out first. That is for the caller to rule out; on
-// a device it does not happen.
+// A job that reads a missing or too short file creates it first. The caller must rule that out; on a device it does not
+// happen.
 func OnlyReads(params map[string]string) bool {
 	rw, named := params["rw"]
 	if alias, ok := params["readwrite"]; ok {
@@ -45,7 +45,7 @@ func OnlyReads(params map[string]string) bool {
 				return false
 			}
 		case "mem", "iomem":
-			// With a name after the colon, buffers lie in that file, and what is read is written there.
+			// With a name after the colon, the buffers are in that file, and the data read is written there.
 			if strings.Contains(value, ":") {
 				return false
 			}
@@ -62,7 +62,7 @@ func OnlyReads(params map[string]string) bool {
 	return true
 }
 
-// readsOnly accepts read and randread, with the number that fio takes after a colon (rw=randread:8).
+// readsOnly accepts read and randread, with the number that fio allows after a colon (rw=randread:8).
 func readsOnly(rw string) bool {
 	direction, number, colon := strings.Cut(rw, ":")
 	if direction != "read" && direction != "randread" {
@@ -75,18 +75,17 @@ func readingEngines() []string {
 	return []string{"sync", "psync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio", "mmap", "null"}
 }
 
-// harmless are the parameters that shape, time, report or place a load that reads, and that can't make it write to its
-// file.
+// harmless are the parameters that shape, time, report or place a read load, and that can't make it write to its file.
 func harmless() []string {
 	return []string{
-		// What is read, and in which order.
+		// Which data are read, and in which order.
 		"filename", "size", "io_size", "filesize", "offset", "offset_increment", "offset_align", "number_ios", "loops",
 		"bs", "blocksize", "bsrange", "blocksize_range", "bssplit", "ba", "blockalign", "bs_unaligned",
 		"blocksize_unaligned",
 		"randrepeat", "allrandrepeat", "randseed", "norandommap", "softrandommap", "random_generator",
 		"random_distribution",
 		"percentage_random", "rw_sequencer", "zonesize", "zonerange", "zoneskip",
-		// How: engine and its options, depth, flushing (a flush of what nobody wrote), caching.
+		// How: engine and its options, depth, flushing (of data that were never written), caching.
 		"iodepth", "iodepth_batch", "iodepth_batch_submit", "iodepth_batch_complete", "iodepth_batch_complete_min",
 		"iodepth_batch_complete_max", "iodepth_low", "serialize_overlap", "io_submit_mode", "direct", "buffered",
 		"sync",
@@ -94,7 +93,7 @@ func harmless() []string {
 		"hipri", "hipri_percentage", "fixedbufs", "registerfiles", "nonvectored", "sqthread_poll", "sqthread_poll_cpu",
 		"uncached", "nowait", "force_async", "userspace_reap", "cmdprio_percentage", "cmdprio_class",
 		"cmdprio", "cmdprio_bssplit",
-		// Contents of the buffers: a job that reads has them filled and then reads over them.
+		// Contents of the buffers: a job that reads fills them and then reads over them.
 		"zero_buffers", "refill_buffers", "scramble_buffers", "buffer_pattern", "buffer_compress_percentage",
 		"buffer_compress_chunk", "dedupe_percentage", "dedupe_mode", "dedupe_working_set_percentage",
 		"iomem_align", "mem_align", "hugepage-size", "lockmem",
@@ -106,13 +105,13 @@ func harmless() []string {
 		"rate_iops", "rate_iops_min", "max_latency", "latency_target", "latency_window", "latency_percentile",
 		"latency_run",
 		"steadystate", "ss", "steadystate_duration", "ss_dur", "steadystate_ramp_time", "ss_ramp",
-		// Who.
+		// Which processes.
 		"name", "description", "numjobs", "thread", "group_reporting", "new_group", "stonewall", "wait_for",
 		"wait_for_previous",
 		"cpumask", "cpus_allowed", "cpus_allowed_policy", "numa_cpu_nodes", "numa_mem_policy", "nice",
 		"prio", "prioclass",
 		"exitall", "exitall_on_error", "exit_what", "continue_on_error", "create_serialize",
-		// What is measured and printed. Logs get a suffix of fio's own, so that their names are no device's.
+		// Measurement and output. fio appends a suffix to the names of logs, so that they are never names of devices.
 		"clocksource", "gtod_reduce", "gtod_cpu", "disable_lat", "disable_clat", "disable_slat", "disable_bw",
 		"disable_bw_measurement", "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list",
 		"significant_figures", "disk_util", "unified_rw_reporting", "stats", "kb_base", "unit_base", "write_bw_log",

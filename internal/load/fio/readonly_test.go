@@ -73,7 +73,7 @@ func TestOnlyReads(t *testing.T) {
 	}
 }
 
-// Nothing that is known to write may creep into the list.
+// No parameter that is known to write may be added to the list.
 func TestHarmlessIsHarmless(t *testing.T) {
 	for _, key := range harmless() {
 		for _, c := range []string{"verify", "trim", "exec", "replay", "unlink", "write_iolog", "fallocate",

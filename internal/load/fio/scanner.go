@@ -7,19 +7,20 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// scanner finds documents in what fio printed.
+// scanner finds documents in fio's output.
 type scanner struct {
 	buf []byte
-	// pos in buf up to which all is done with; doc the start of the present document.
+	// pos in buf up to which everything is processed; doc is the start of the current document.
 	pos, doc int
-	// several is set once the input has proved to hold more than one document.
+	// several is set once more than one document was found in the input.
 	several bool
 }
 
 // marker is the first key of every document since fio 1.99.
 const marker = `"fio version"`
 
-// next moves to the beginning of the next document and returns the lines of text before it, and whether there is one.
+// next moves to the beginning of the next document and returns the lines of text before it. found is false if there is
+// none.
 func (s *scanner) next() (before []string, found bool) {
 	from := s.pos
 	for {
@@ -32,12 +33,12 @@ func (s *scanner) next() (before []string, found bool) {
 			s.doc = s.pos + brace
 			return notes(s.buf[s.pos:s.doc]), true
 		}
-		from = at + len(marker) // the words stand somewhere else: in a note, in another tool's JSON
+		from = at + len(marker) // the words occur elsewhere: in a note, in another tool's JSON
 	}
 }
 
-// opening finds the brace that opens the object whose first key follows text. A tool that sorts keys puts others
-// before it; then it is the last brace that begins a line.
+// opening finds the brace that opens the object whose first key follows text. A tool that sorts keys puts others before
+// it; then it is the last brace at the start of a line.
 func opening(text []byte) int {
 	trimmed := bytes.TrimRight(text, " \t\r\n")
 	switch {
@@ -55,8 +56,8 @@ func opening(text []byte) int {
 	return -1
 }
 
-// notes are the lines of text before a document that are not blank. What stands before one within other JSON is not
-// fio's, and not worth keeping.
+// notes returns the lines before a document that are not blank. Text before a document within other JSON is not from
+// fio, and not worth keeping.
 func notes(text []byte) []string {
 	within := text[bytes.LastIndexByte(text, '\n')+1:]
 	if len(bytes.TrimSpace(within)) > 0 {
@@ -74,7 +75,7 @@ func notes(text []byte) []string {
 	return kept
 }
 
-// decode reads the document that next has found and moves behind it.
+// decode decodes the document that next has found and moves past it.
 func (s *scanner) decode(dec *decoder) (Document, error) {
 	if doc, ok := s.only(dec); ok {
 		return doc, nil
@@ -87,7 +88,7 @@ func (s *scanner) decode(dec *decoder) (Document, error) {
 			return doc, nil
 		}
 	}
-	// The end was a guess from the indentation. Only where it does not hold is it worth while to count braces.
+	// The end was a guess from the indentation. Braces are counted only if the guess was wrong.
 	end = s.balanced()
 	cut := end < 0
 	if cut {
@@ -108,8 +109,8 @@ func (s *scanner) decode(dec *decoder) (Document, error) {
 	return doc, nil
 }
 
-// only decodes the present document if it is the only one, as it nearly always is in a file: then it ends with the last
-// closing brace of the input, which is quicker to find than its first one.
+// only decodes the current document if it is the only one, as it nearly always is in a file: then it ends with the last
+// closing brace of the input, which is faster to find than the matching one.
 func (s *scanner) only(dec *decoder) (Document, bool) {
 	if s.several {
 		return Document{}, false
@@ -120,7 +121,7 @@ func (s *scanner) only(dec *decoder) (Document, bool) {
 	}
 	end := s.doc + last + len("\n}")
 	first := bytes.Index(s.buf[s.doc:end], []byte(marker)) + len(marker)
-	if bytes.Contains(s.buf[s.doc+first:end], []byte(marker)) { // text may stand between two
+	if bytes.Contains(s.buf[s.doc+first:end], []byte(marker)) { // text can be between two
 		s.several = true
 		return Document{}, false
 	}
@@ -133,9 +134,9 @@ func (s *scanner) only(dec *decoder) (Document, bool) {
 	return doc, true
 }
 
-// end guesses the end of the present document: fio and every tool that indents put the closing brace on a line of its
-// own, as far in as the line of the opening one. It is many times faster to find than by counting braces.
-// The result is -1 when there is none up to the end of the input.
+// end guesses the end of the current document: fio and every tool that indents put the closing brace alone on a line,
+// with the same indentation as the line of the opening one. That is many times faster to find than by counting braces.
+// The result is -1 if there is none up to the end of the input.
 func (s *scanner) end() int {
 	line := bytes.LastIndexByte(s.buf[:s.doc], '\n') + 1
 	indent := 0
@@ -153,7 +154,7 @@ func (s *scanner) end() int {
 	return -1
 }
 
-// balanced finds the end of the present document by counting braces; -1 when the input ends before.
+// balanced finds the end of the current document by counting braces; -1 if the input ends before.
 func (s *scanner) balanced() int {
 	if n := balance(s.buf[s.doc:]); n >= 0 {
 		return s.doc + n
@@ -161,7 +162,7 @@ func (s *scanner) balanced() int {
 	return -1
 }
 
-// balance is the length of the JSON object at the start of text, or -1.
+// balance returns the length of the JSON object at the start of text, or -1.
 func balance(text []byte) int {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {

@@ -20,8 +20,8 @@ func hostPort(host, port string) string {
 	return host + ":" + port
 }
 
-// spread puts the global options of several servers where they belong: what all share to the document, the rest to
-// the jobs of the server, below their own options.
+// spread distributes the global options of several servers: options that all share go to the document, the rest to the
+// jobs of the server, below their own options.
 func spread(doc *Document, hosts []hostOptions) {
 	if len(hosts) == 0 {
 		return

@@ -13,20 +13,18 @@ var terseLine = regexp.MustCompile(`^\s*([345]);(fio-[^;]+);([^;]+);(\d{1,9});(\
 
 const (
 	// terseDirection is how many fields a direction has: sums, three latencies with their percentiles, and samples of
-	// the bandwidth; version 5 counts these and has samples of the IOPS.
+	// the bandwidth; version 5 adds their count, and samples of the IOPS.
 	terseDirection, terseDirection5 = 41, 47
 	// tersePercentiles is how many percentiles there are, unused ones as "0%=0".
 	tersePercentiles = 20
-	// terseRest is how many fields follow at least: CPU, depths, latencies in 22 classes.
+	// terseRest is the minimum number of fields after the directions: CPU, depths, latencies in 22 classes.
 	terseRest = 34
 )
 
-// terse reads a line of terse output: the version of the format and of fio, the job, its group and error, and for each
+// terse parses a line of terse output: the version of the format and of fio, the job, its group and error, and for each
 // direction KiB, KiB/s, IOPS, ms, and latencies in µs.
 //
 //	3;fio-3.7;bio;0;0;28709340;159349;500;180166;2;1078053;720.835412;8307.158883;743;1632665;127194.504051;…
-//
-// Source: fio's HOWTO, "Terse output"; stat.c, show_thread_status_terse_all.
 func (p *textParser) terse(_ string, m []string) {
 	size, names := terseDirection, []string{lab.Read, lab.Write, lab.Trim}
 	switch m[1] {
@@ -40,7 +38,7 @@ func (p *textParser) terse(_ string, m []string) {
 		names = []string{lab.Mixed} // unified_rw_reporting
 	}
 	if len(fields) < len(names)*size+terseRest {
-		p.lost = append(p.lost, p.number) // it is cut
+		p.lost = append(p.lost, p.number) // it is cut off
 		return
 	}
 	if p.block == nil {
@@ -57,7 +55,7 @@ func (p *textParser) terse(_ string, m []string) {
 		if d := terseDirectionOf(fields[:size]); d.IOPS > 0 || d.Bandwidth > 0 {
 			if bs := BlockSize(job.Options); bs > 0 && job.Options["bs"] != "" {
 				if exact := d.Bandwidth / float64(bs); d.IOPS <= exact && exact < d.IOPS+1 {
-					d.IOPS = exact // fio cut its fraction off
+					d.IOPS = exact // fio truncated it
 				}
 			}
 			job.Directions[name] = d
@@ -70,7 +68,7 @@ func (p *textParser) terse(_ string, m []string) {
 	p.endJob()
 }
 
-// entries returns how many results of a name the command makes; 1 where there is none.
+// entries returns how many results with a name the command produces; 1 if there is no command.
 func (p *textParser) entries(name string) int {
 	n := 0
 	for _, s := range p.sections {
@@ -89,7 +87,7 @@ func entriesOf(s Section) int {
 	return 1
 }
 
-// terseDirectionOf reads the fields of a direction.
+// terseDirectionOf parses the fields of a direction.
 func terseDirectionOf(fields []string) Direction {
 	const kib, micro = 1024, 1e6
 	d := Direction{Bytes: whole(terseNumber(fields[0]) * kib), Bandwidth: terseNumber(fields[1]) * kib,
@@ -121,7 +119,7 @@ func terseDirectionOf(fields []string) Direction {
 	return d
 }
 
-// terseNumber reads a number, or a percentage as one; 0 for what is none.
+// terseNumber parses a number, or a percentage as one; 0 for other text.
 func terseNumber(text string) float64 {
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	if err != nil || !(v >= 0 && v < 1e18) {

@@ -13,21 +13,21 @@ import (
 	"github.com/headroom/headroom/internal/load/pasted"
 )
 
-// Block is what one call of fio printed for people, as it was pasted from a terminal.
+// Block is the output for people of one call of fio, pasted from a terminal.
 type Block struct {
 	// Line is where it begins in the text. Prompt is the line of the command before it, or Line if there is none.
 	Line, Prompt int
-	// Command as it was typed, one element an argument; nil where it was not pasted.
+	// Command as the user typed it, one element per argument; nil if it was not pasted.
 	Command []string
-	// Document has what the lines said; it is always Partial. What fio rounds when it prints for people (4 digits of
-	// a rate, whole microseconds of a percentile) is rounded here too.
+	// Document has the values of the lines; it is always Partial. Values that fio rounds when it prints for people (4
+	// digits of a rate, whole microseconds of a percentile) are rounded here too.
 	Document Document
 }
 
-// ParseText reads fio's output for people, whole or any of its lines, from text in which it is mixed with prompts,
-// commands and prose. A block begins at a call of fio, or where fio's output begins without one. Blocks of which no
-// value was found are left out, and what is absent in a block is absent in its values. lost are the numbers of the
-// lines with rates that belong to no job.
+// ParseText parses fio's output for people, whole or any of its lines, from text in which it is mixed with prompts,
+// commands and prose. A block begins at a call of fio, or where fio's output begins without one. Blocks without values
+// are omitted, and values that are absent in a block stay absent. lost are the numbers of the lines with rates that
+// belong to no job.
 //
 //	root@debian:/exports# fio --name=fiotest --ioengine=io_uring --rw=randread --bs=8k --size=1G --numjobs=1
 //	  read: IOPS=5312, BW=5312MiB/s (5570MB/s)(10.4GiB/2001msec)
@@ -35,12 +35,12 @@ type Block struct {
 //	   bw (  MiB/s): min= 3063, max= 3208, per=100.00%, avg=3187.67, stdev=31.30, samples=19
 //	   iops        : min=392128, max=410708, avg=408021.58, stdev=4006.29, samples=19
 //
-// Where the line with IOPS= is missing, the averages of the samples stand in for it (the last two lines above). With
-// group_reporting, fio ≥ 3 prints them added up over the jobs, which was checked with fio 3.33 and 8 jobs; fio 2
-// printed those of the first job (fio issue 519), so that its samples are used for single jobs only. A line without its
-// direction gets it from the command's rw.
+// If the line with IOPS= is missing, the averages of the samples replace it (the last two lines above). With
+// group_reporting, fio ≥ 3 prints averages added up over the jobs, which was checked with fio 3.33 and 8 jobs; fio 2
+// printed the averages of the first job (fio issue 519), so its samples are used for single jobs only. A line without
+// its direction gets it from the command's rw.
 //
-// The unit MB means two things: in fio 2's "bw=4465.3MB/s" it is 1024*1024 bytes, in fio 3's "(5570MB/s)" a million.
+// The unit MB has two meanings: in fio 2's "bw=4465.3MB/s" it is 1024*1024 bytes, in fio 3's "(5570MB/s)" a million.
 func ParseText(r io.Reader) (blocks []Block, lost []int, err error) {
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<20)
@@ -62,20 +62,21 @@ type textParser struct {
 
 	// lost are the lines with rates that belong to no job.
 	lost []int
-	// prompted is the number of the last line with a command that is not fio; 0 if there is none.
+	// prompted is the number of the last line with a command other than fio; 0 if there is none.
 	prompted int
-	// call whose results are read; nil if no command was pasted. loops are the loops that have begun and not ended.
+	// call is the call whose results are read; nil if no command was pasted. loops are the loops that have begun and
+	// not ended.
 	call  *call
 	loops []loop
 
 	block *Block
-	// clients is set if the results are of clients of fio, which end at different times.
+	// clients is set if the results are from clients of fio, which end at different times.
 	clients bool
 	// summarised is set after a summary of all jobs was read. unnamed is set if the block has results without the name
 	// of a job. printed is when fio printed the last job.
 	summarised, unnamed bool
 	printed             time.Time
-	// sections of the block's command, and what the lines at the top of fio's output say of each job.
+	// sections of the block's command, and the options of each job from the lines at the top of fio's output.
 	sections []Section
 	headers  map[string][]map[string]string
 	// job that lines belong to: the last one that was named, or the only one of a command.
@@ -91,7 +92,7 @@ type textParser struct {
 	open, wrapped string
 }
 
-// The lines that are read. The patterns bound the digits of what becomes an integer.
+// The lines that are parsed. The patterns limit the digits of numbers that become integers.
 var (
 	headerLine  = regexp.MustCompile(`^\s*(?:<\S+> )?(\S.*): \(g=(\d{1,9})\): rw=([^,]+), bs=(.+), ioengine=([^,]+), iodepth=(\d+)`)
 	versionLine = regexp.MustCompile(`^\s*fio-\d+\.\d\S*$`)
@@ -128,7 +129,7 @@ func (p *textParser) line(text string) {
 	}
 	p.beginLoops(text)
 	p.clients = p.clients || clientLine.MatchString(text)
-	// Each kind of line has its pattern and what to do with what it captured.
+	// Each kind of line has a pattern and a function for the captured groups.
 	for _, kind := range []struct {
 		pattern *regexp.Regexp
 		read    func(text string, m []string)
@@ -175,7 +176,7 @@ func (p *textParser) note(text string, _ []string) {
 	}
 }
 
-// finish closes the present block and keeps it when something was found.
+// finish ends the current block and keeps it if it has results.
 func (p *textParser) finish() {
 	p.endJob()
 	if p.block != nil && len(p.block.Document.Jobs) > 0 {
@@ -184,7 +185,7 @@ func (p *textParser) finish() {
 	p.block = nil
 }
 
-// header reads the line that fio prints for each job before it starts:
+// header parses the line that fio prints for each job before it starts:
 //
 //	seq: (g=0): rw=write, bs=(R) 1024KiB-1024KiB, (W) 1024KiB-1024KiB, (T) 1024KiB-1024KiB, ioengine=libaio, iodepth=4
 //	seq: (g=0): rw=write, bs=1M-1M/1M-1M/1M-1M, ioengine=libaio, iodepth=4
@@ -202,8 +203,8 @@ func (p *textParser) header(_ string, m []string) {
 	p.headers[m[1]] = append(p.headers[m[1]], params)
 }
 
-// blockSize turns a header's sizes into the notation of fio's options ("1024KiB-1024KiB" is bs=1M there, where 1024KiB
-// would be read as 1,024,000). It is that of the job's direction; empty for a range of sizes.
+// blockSize converts a header's sizes to the notation of fio's options ("1024KiB-1024KiB" is bs=1M there, where 1024KiB
+// would be read as 1,024,000). It is the size of the job's direction; empty for a range of sizes.
 func blockSize(sizes, rw string) string {
 	index := 0
 	switch {
@@ -239,7 +240,7 @@ func blockSize(sizes, rw string) string {
 	return strconv.FormatInt(int64(v), 10)
 }
 
-// beginJob reads the line at which the results of a job begin:
+// beginJob parses the line at which the results of a job begin:
 //
 //	seq: (groupid=0, jobs=1): err= 0: pid=4307: Fri Nov 20 19:12:30 2026
 func (p *textParser) beginJob(_ string, m []string) {
@@ -261,7 +262,7 @@ func (p *textParser) beginJob(_ string, m []string) {
 	p.job, p.seen = &job, map[string]int{}
 }
 
-// newJob returns a job without results. The patterns admit nothing but short numbers for its group and its error.
+// newJob returns a job without results. The patterns only admit short numbers for its group and its error.
 func newJob(name, group, failed string) Job {
 	job := Job{Name: name, Directions: map[string]Direction{}}
 	job.Group, _ = strconv.Atoi(group)
@@ -285,7 +286,7 @@ func (p *textParser) endJob() {
 	p.job, p.direction, p.percentiles = nil, "", nil
 }
 
-// current is the job that a line of results belongs to. Where none was named, it is the one that the command runs.
+// current returns the job that a line of results belongs to. If none was named, it is the only job of the command.
 func (p *textParser) current() *Job {
 	if p.job != nil {
 		return p.job
@@ -300,8 +301,8 @@ func (p *textParser) current() *Job {
 	return p.job
 }
 
-// Directions of a pattern (rw), with modifiers or without, in the order in which fio prints them; none for what is no
-// pattern.
+// Directions returns the directions of a pattern (rw), with or without modifiers, in the order in which fio prints
+// them; none for other text.
 func Directions(rw string) []string {
 	pattern, _, _ := strings.Cut(rw, ":")
 	switch pattern {
@@ -319,8 +320,8 @@ func Directions(rw string) []string {
 	return nil
 }
 
-// directionOf is the direction of a line of this kind: the last one named, or by the job's rw. A job that mixes prints
-// all lines of its reads first.
+// directionOf returns the direction of a line of this kind: the last one named, or from the job's rw. A job that mixes
+// directions prints all lines of its reads first.
 func (p *textParser) directionOf(job *Job, kind string) string {
 	if p.direction != "" {
 		return p.direction

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// values parses text that holds one block with one group.
+// values parses text that contains one block with one group.
 func values(t *testing.T, text string) Group {
 	t.Helper()
 	blocks, _, err := ParseText(strings.NewReader(text))
@@ -50,7 +50,7 @@ func TestTheNFSReport(t *testing.T) {
 		if len(g.Values) != 2 || g.Values[lab.IOPS(direction)] == 0 || g.Values[lab.Bandwidth(direction)] == 0 {
 			t.Errorf("line %d: values %v", b.Line, g.Values)
 		}
-		// Every I/O has the same size, so that the two agree as far as they were printed.
+		// Every I/O has the same size, so the two agree as far as they were printed.
 		size := map[string]float64{"8k": 8192, "1M": 1 << 20}[g.Params["bs"]]
 		if ratio := g.Values[lab.Bandwidth(direction)] / g.Values[lab.IOPS(direction)] / size; math.Abs(ratio-1) >
 			0.003 {
@@ -59,7 +59,7 @@ func TestTheNFSReport(t *testing.T) {
 	}
 }
 
-// The extremes of samples are kept, and how many jobs they were added up from.
+// The extremes of samples are kept, with the number of jobs that they were added up from.
 func TestExtremesOfSamples(t *testing.T) {
 	lines := "   bw (  MiB/s): min=   82, max=13513, per=95.40%, avg=3327.49, stdev=630.16, samples=155\n" +
 		"   iops        : min=10592, max=1729712, avg=425919.08, stdev=80659.95, samples=155\n"
@@ -144,8 +144,8 @@ func TestPiecesOfText(t *testing.T) {
 	}
 }
 
-// What is unknown is left out: samples of fio 2 are the first job's, lines without a command have no direction, a
-// block without values is none.
+// Unknown values are omitted: samples of fio 2 belong to the first job, lines without a command have no direction, and
+// a block without values is no block.
 func TestTextThatSaysNothing(t *testing.T) {
 	for name, text := range map[string]string{
 		"prose":           "I ran fio and it was slow.\nread the manual\n",

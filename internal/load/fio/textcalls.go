@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/load/pasted"
 )
 
-// The results of several calls follow each other in one text. A new call begins at a command, at a header line, and
-// behind results at any of these lines:
+// The results of several calls follow each other in one text. A new call begins at a command, at a header line, and,
+// after results, at any of these lines:
 //
 //	fio-3.33
 //	Starting 1 process
@@ -26,7 +26,7 @@ import (
 // A job with the process ID of an earlier one is a later status of it (--status-interval), which counts from the
 // beginning again, and replaces it.
 //
-// Results behind a command belong to it until another prompt follows: it ran in a loop, or more than once.
+// Results after a command belong to it until another prompt follows: it ran in a loop, or more than once.
 
 var (
 	startingLine = regexp.MustCompile(`^\s*(?:<\S+> )?Starting \d+ (?:process|thread)`)
@@ -37,29 +37,29 @@ var (
 	loopEnd      = regexp.MustCompile(`(?:^|;)\s*done\b`)
 )
 
-// call is a command as it was typed. pass counts the results that were read of it before the present ones.
+// call is a command from a pasted text. pass counts the results of it that were read before the current ones.
 type call struct {
 	command []string
-	// line on which the command stands.
+	// line of the command.
 	line int
-	// loops around the command, and outer those that earlier lines began.
+	// loops around the command, and outer are those that earlier lines began.
 	loops, outer []loop
 	pass         int
 }
 
-// loop is one of a shell: "for bs in 4k 64k 1m; do".
+// loop is a loop of a shell: "for bs in 4k 64k 1m; do".
 type loop struct {
 	variable string
 	values   []string
 }
 
-// mostLoops is how many loops around a command are known: the innermost.
+// mostLoops is how many loops around a command are kept: the innermost.
 const mostLoops = 4
 
-// beginLoops reads the loops that a line begins.
+// beginLoops parses the loops that a line begins.
 func (p *textParser) beginLoops(text string) {
 	for _, m := range loopStart.FindAllStringSubmatch(text, -1) {
-		// A list of nothing but blanks has no values.
+		// A list of only blanks has no values.
 		if values := strings.Fields(m[2]); len(values) > 0 {
 			p.loops = append(p.loops, loop{m[1], values})
 		}
@@ -67,8 +67,7 @@ func (p *textParser) beginLoops(text string) {
 	p.loops = slices.Clone(p.loops[max(0, len(p.loops)-mostLoops):])
 }
 
-// expanded returns the command of a pass through the loops, of which the last is the innermost. Variables of no loop
-// stay.
+// expanded returns the command of a pass through the loops, of which the last is the innermost. Other variables stay.
 func (c call) expanded() []string {
 	values, pass := map[string]string{}, c.pass
 	for _, l := range slices.Backward(c.loops) {
@@ -85,7 +84,7 @@ func (c call) expanded() []string {
 	return command
 }
 
-// beginCall starts a block at a command. The line may go on in the next one, where a terminal wrapped it.
+// beginCall starts a block at a command. The line can continue in the next one, if a terminal wrapped it.
 func (p *textParser) beginCall(text string, command []string) {
 	p.call, p.clients = &call{command: command, line: p.number, outer: slices.Clone(p.loops)}, false
 	p.beginLoops(text)
@@ -97,7 +96,7 @@ func (p *textParser) beginCall(text string, command []string) {
 	}
 }
 
-// goesOn reports whether a line is the rest of a command that a terminal wrapped, and reads the whole.
+// goesOn reports whether a line is the rest of a command that a terminal wrapped, and if so parses the whole command.
 //
 //	$ fio --filename=/var/lib/scylla/a --direct=1 --rw=randrw --ioengine=libaio --bs=512b --iodepth=16 --runtim
 //	e=60 --group_reporting --name=8k7030test
@@ -118,7 +117,7 @@ func (p *textParser) goesOn(text string) bool {
 	return true
 }
 
-// nextCall starts a block behind results, whose command is the one before it where no other prompt came between.
+// nextCall starts a block after results. Its command is the previous one if no other prompt came between.
 func (p *textParser) nextCall() {
 	if p.call != nil {
 		p.call.pass++
@@ -126,7 +125,7 @@ func (p *textParser) nextCall() {
 	p.begin()
 }
 
-// begin starts a block of the present call.
+// begin starts a block of the current call.
 func (p *textParser) begin() {
 	p.finish()
 	p.block = &Block{Line: p.number, Prompt: cmp.Or(p.prompted, p.number), Document: Document{Partial: true}}
@@ -138,19 +137,19 @@ func (p *textParser) begin() {
 	}
 }
 
-// hasResults reports whether the block at hand has any.
+// hasResults reports whether the current block has results.
 func (p *textParser) hasResults() bool {
 	return p.block != nil && (p.job != nil || len(p.block.Document.Jobs) > 0)
 }
 
-// banner reads what fio prints before it starts.
+// banner parses the lines that fio prints before it starts.
 func (p *textParser) banner(string, []string) {
 	if p.hasResults() {
 		p.nextCall()
 	}
 }
 
-// prompt reads another command than fio's. What it prints is no result of the fio before it.
+// prompt parses another command than fio. Its output is not a result of the fio before it.
 func (p *textParser) prompt(string, []string) {
 	p.prompted, p.clients = p.number, false
 	if p.hasResults() {
@@ -159,7 +158,7 @@ func (p *textParser) prompt(string, []string) {
 	}
 }
 
-// status reads "Run status group 0 (all jobs):", which follows the results of all jobs.
+// status parses "Run status group 0 (all jobs):", which follows the results of all jobs.
 func (p *textParser) status(string, []string) {
 	if p.block == nil {
 		p.begin()
@@ -167,7 +166,7 @@ func (p *textParser) status(string, []string) {
 	p.summarised = true
 }
 
-// sameCall reports whether the results of a job belong to the block at hand.
+// sameCall reports whether the results of a job belong to the current block.
 func (p *textParser) sameCall(job Job, printed time.Time) bool {
 	if slices.ContainsFunc(p.block.Document.Jobs, job.isLater) || !p.hasResults() {
 		return true
@@ -193,12 +192,12 @@ func (p *textParser) addJob(job Job) {
 	p.block.Document.Jobs = append(jobs, job)
 }
 
-// allClients is the name under which fio prints the sum of its clients, which is no job.
+// allClients is the name under which fio prints the sum of its clients, which is not a job.
 const allClients = "All clients"
 
-// printedAt reads the end of a job's line, "pid=4307: Fri Nov 20 19:12:30 2026".
+// printedAt parses the end of a job's line, "pid=4307: Fri Nov 20 19:12:30 2026".
 func printedAt(pid, date string) (int, time.Time) {
-	n, _ := strconv.Atoi(pid) // 0 where none was pasted
+	n, _ := strconv.Atoi(pid) // 0 if none was pasted
 	at, err := time.Parse("Mon Jan _2 15:04:05 2006", strings.TrimSpace(date))
 	if err != nil {
 		return n, time.Time{}
@@ -206,7 +205,7 @@ func printedAt(pid, date string) (int, time.Time) {
 	return n, at
 }
 
-// jobsBefore returns how many jobs of a name the block has before this one, or before the earlier status of it.
+// jobsBefore returns how many jobs with the same name the block has before this one, or before its earlier status.
 func (p *textParser) jobsBefore(job Job) (n int) {
 	for _, j := range p.block.Document.Jobs {
 		if job.isLater(j) {
@@ -219,8 +218,8 @@ func (p *textParser) jobsBefore(job Job) (n int) {
 	return n
 }
 
-// options returns what the command says of the nth job of a name, from 0, or what the header says where there is no
-// command. What the command says by a variable is as the header says, or unknown.
+// options returns the options of the nth job with a name, from 0, according to the command, or to the header if there
+// is no command. An option that the command sets by a variable is taken from the header, or unknown.
 func (p *textParser) options(name string, nth int) map[string]string {
 	sections := slices.DeleteFunc(slices.Clone(p.sections), func(s Section) bool { return s.Name != name })
 	if len(sections) == 0 && len(p.sections) == 1 && len(p.headers) == 0 {
@@ -236,7 +235,7 @@ func (p *textParser) options(name string, nth int) map[string]string {
 	if headers := p.headers[name]; len(headers) > 0 {
 		at := nth
 		if len(sections) > 0 {
-			at = len(headers) - len(sections) // a header a section
+			at = len(headers) - len(sections) // one header per section
 		}
 		header = headers[max(0, min(at, len(headers)-1))]
 	}
@@ -244,7 +243,7 @@ func (p *textParser) options(name string, nth int) map[string]string {
 		return maps.Clone(header)
 	}
 	options := map[string]string{}
-	if engine := header["ioengine"]; engine != "" && engine != "psync" { // the default is another on other systems
+	if engine := header["ioengine"]; engine != "" && engine != "psync" { // the default differs on other systems
 		options["ioengine"] = engine
 	}
 	for key, value := range sections[0].Params {
@@ -258,8 +257,8 @@ func (p *textParser) options(name string, nth int) map[string]string {
 	return options
 }
 
-// nameOf returns the name of a job whose results have none. If a variable that is not known makes the load, each pass
-// of its loop is a load.
+// nameOf returns the name of a job whose results have none. If an unknown variable determines the load, each pass of
+// its loop is a separate load.
 func (p *textParser) nameOf(s Section) string {
 	for _, option := range loadOptions() {
 		if strings.ContainsRune(s.Params[option], '$') && p.call != nil {
@@ -269,8 +268,8 @@ func (p *textParser) nameOf(s Section) string {
 	return s.Name
 }
 
-// exactRate returns the rate that the number of I/Os and the time make, where fio cut its fraction off: "IOPS=6" of 207
-// I/Os in 30532 ms are 6.78.
+// exactRate computes the rate from the number of I/Os and the time if fio truncated it: "IOPS=6" of 207 I/Os in 30532
+// ms are 6.78.
 func exactRate(d Direction) float64 {
 	if exact := float64(d.IOs) / d.Seconds; d.IOPS <= exact && exact < d.IOPS+1 && d.IOPS == float64(int64(d.IOPS)) {
 		return exact

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// result returns the results of a job as fio prints them: its process, the second in which they were printed, and the
+// result returns the results of a job in fio's format: its process, the second in which they were printed, and the
 // reads of one second.
 func result(name string, pid, second, reads int) string {
 	return fmt.Sprintf("%s: (groupid=0, jobs=1): err= 0: pid=%d: Sun Nov 29 10:11:%02d 2026\n"+
@@ -19,20 +19,20 @@ func result(name string, pid, second, reads int) string {
 const summary = "\nRun status group 0 (all jobs):\n   READ: bw=1KiB/s (1kB/s), 1KiB/s-1KiB/s (1kB/s-1kB/s), io=1KiB (1kB), " +
 	"run=1000-1000msec\n\nDisk stats (read/write):\n  sda: ios=1/0, merge=0/0, ticks=0/5, in_queue=5, util=9.9%\n"
 
-// banner returns what fio prints before it starts.
+// banner returns the lines that fio prints before it starts.
 func banner(name, bs string) string {
 	size := bs + "-" + bs
 	return name + ": (g=0): rw=randread, bs=(R) " + size + ", (W) " + size + ", (T) " + size +
 		", ioengine=psync, iodepth=1\nfio-3.33\nStarting 1 process\n"
 }
 
-// terse returns a line of terse output, of reads alone.
+// terse returns a line of terse output with only reads.
 func terse(reads int) string {
 	return fmt.Sprintf("3;fio-3.7;t;0;0;%d;%d;%d;1000", 4*reads, 4*reads, reads) +
 		strings.Repeat(";0", 2*terseDirection-4+terseRest) + "\n"
 }
 
-// TestTerseLines checks what can be wrong with a line of terse output.
+// TestTerseLines checks possible faults of a line of terse output.
 func TestTerseLines(t *testing.T) {
 	whole := terse(5)
 	for name, text := range map[string]string{"cut": whole[:len(whole)/2] + "\n", "of version 2": "2" + whole[1:],
@@ -144,7 +144,7 @@ func TestSeparateCalls(t *testing.T) {
 	}
 }
 
-// TestNothingIsLost puts results together in many ways and checks that each is found once, in its block, or listed.
+// TestNothingIsLost combines results in many ways and checks that each is found once, in its block, or listed.
 func TestNothingIsLost(t *testing.T) {
 	pieces := []string{"root@pve1:~# fio --name=t --rw=randread --bs=4k\n", "root@pve2:~# ./bench.sh\n", summary,
 		banner("t", "4096B"), "fio-3.33\n", "\n", "## after tuning\n", "RESULT", "RESULT", "LINE"}

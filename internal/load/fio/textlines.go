@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// rates reads the line of a direction's rates, of fio 3 and of fio 2:
+// rates parses the line with a direction's rates, of fio 3 and of fio 2:
 //
 //	read: IOPS=4843k, BW=36.9GiB/s (39.7GB/s)(111GiB/3007msec)
 //	write: io=8935.0MB, bw=4465.3MB/s, iops=4465, runt=  2001msec
@@ -57,14 +57,14 @@ func (p *textParser) rates(text string, m []string) {
 	p.keep(job, name, d)
 }
 
-// keep stores a direction of which something is known: unified_rw_reporting=both prints a line of zeros for mixed.
+// keep stores a direction with results: unified_rw_reporting=both prints a line of zeros for mixed.
 func (p *textParser) keep(job *Job, name string, d Direction) {
 	if d.IOPS > 0 || d.Bandwidth > 0 || d.Completion != nil || d.Submission != nil || d.Total != nil {
 		job.Directions[name] = d
 	}
 }
 
-// latencyOf is the summary that a line about latency belongs to, or nil.
+// latencyOf returns the summary that a line about latency belongs to, or nil.
 func (p *textParser) latencyOf(kind, line string) *Latency {
 	job := p.current()
 	if job == nil {
@@ -95,7 +95,7 @@ func (p *textParser) latencyOf(kind, line string) *Latency {
 	return *to
 }
 
-// latency reads "clat (usec): min=247, max=20034k, avg=687.15, stdev=66.71".
+// latency parses "clat (usec): min=247, max=20034k, avg=687.15, stdev=66.71".
 func (p *textParser) latency(_ string, m []string) {
 	p.percentiles = nil
 	l := p.latencyOf(m[1], "summary")
@@ -110,12 +110,12 @@ func (p *textParser) latency(_ string, m []string) {
 	}
 }
 
-// beginPercentiles reads "clat percentiles (usec):".
+// beginPercentiles parses "clat percentiles (usec):".
 func (p *textParser) beginPercentiles(_ string, m []string) {
 	p.percentiles, p.perSecond = p.latencyOf(m[1], "percentiles"), perSecond(m[2])
 }
 
-// addPercentiles reads "|  1.00th=[  619],  5.00th=[  644],".
+// addPercentiles parses "|  1.00th=[  619],  5.00th=[  644],".
 func (p *textParser) addPercentiles(all [][]string) {
 	if p.percentiles == nil {
 		return
@@ -135,7 +135,7 @@ func (p *textParser) addPercentiles(all [][]string) {
 func (p *textParser) bandwidthSamples(text string, m []string) { p.samples("bw", text, m[1]) }
 func (p *textParser) iopsSamples(text string, _ []string)      { p.samples("iops", text, "") }
 
-// samples reads the statistics of fio's own samples, which stand in for rates that were not pasted.
+// samples parses the statistics of fio's own samples, which replace rates that were not pasted.
 func (p *textParser) samples(kind, text, unit string) {
 	p.percentiles = nil
 	job := p.current()
@@ -168,7 +168,7 @@ func (p *textParser) samples(kind, text, unit string) {
 	p.keep(job, name, d)
 }
 
-// extremes reads the least and the largest of a line of samples; nil where it has not both.
+// extremes parses the minimum and the maximum of a line of samples; nil unless it has both.
 //
 //	bw (  MiB/s): min=   82, max=13513, per=95.40%, avg=3327.49, stdev=630.16, samples=155
 //	iops        : min=10592, max=1729712, avg=425919.08, stdev=80659.95, samples=155
@@ -188,8 +188,8 @@ func extremes(text, unit string, step float64, jobs int) *lab.Samples {
 	return &s
 }
 
-// addedUp says whether sample lines are those of all jobs of an entry. Before fio 3, which prints how many samples
-// there are, they were those of the first.
+// addedUp reports whether sample lines cover all jobs of an entry. Before fio 3, which prints the number of samples,
+// they covered the first job.
 func (p *textParser) addedUp(job *Job, text string) bool {
 	if n := job.Options["numjobs"]; n == "" || n == "1" {
 		return true
@@ -198,7 +198,7 @@ func (p *textParser) addedUp(job *Job, text string) bool {
 	return strings.Contains(text, "samples=") && (!known || major >= 3)
 }
 
-// cpu reads "cpu          : usr=18.10%, sys=17.40%, ctx=2701, majf=0, minf=10".
+// cpu parses "cpu          : usr=18.10%, sys=17.40%, ctx=2701, majf=0, minf=10".
 func (p *textParser) cpu(_ string, m []string) {
 	p.direction, p.percentiles = "", nil
 	job := p.current()
@@ -209,7 +209,7 @@ func (p *textParser) cpu(_ string, m []string) {
 	job.ContextSwitches = whole(amountOr0(m[3], 1))
 }
 
-// latencyTarget reads which depth fio found for a target, of which a zero is none.
+// latencyTarget parses the depth that fio found for a target; a zero means none.
 //
 //	latency   : target=200000, window=200000, percentile=90.00%, depth=1
 func (p *textParser) latencyTarget(_ string, m []string) {
@@ -218,7 +218,7 @@ func (p *textParser) latencyTarget(_ string, m []string) {
 	}
 }
 
-// issued reads how many I/Os there were, which the means of several jobs are weighted by.
+// issued parses the number of I/Os, which is the weight of the means of several jobs.
 //
 //	issued rwts: total=0,10630,0,0 short=0,0,0,0 dropped=0,0,0,0
 //	issued    : total=r=0/w=8935/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0
@@ -235,8 +235,8 @@ func (p *textParser) issued(_ string, m []string) {
 	}
 }
 
-// total reads the summary of a group. It is all there is of the bandwidth where the lines of the jobs were not pasted,
-// and belongs to the job only where there is one.
+// total parses the summary of a group. If the lines of the jobs were not pasted, it is the only source of the
+// bandwidth, and it belongs to a job only if there is exactly one.
 //
 //	READ: bw=36.9GiB/s (39.7GB/s), 36.9GiB/s-36.9GiB/s (39.7GB/s-39.7GB/s), io=111GiB (119GB), run=3007-3007msec
 //	WRITE: io=8935.0MB, aggrb=4465.3MB/s, minb=4465.3MB/s, maxb=4465.3MB/s, mint=2001msec, maxt=2001msec
@@ -292,8 +292,8 @@ func amountOr0(s string, step float64) float64 {
 	return v
 }
 
-// whole rounds to the nearest whole number. Amounts are below 1e18 before their prefix, which a hostile text can
-// push out of range.
+// whole rounds to the nearest integer. Amounts are below 1e18 before their prefix, which malicious text can push out of
+// range.
 func whole(v float64) int64 {
 	if v < 0 || v > 1<<62 {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/go-faster/jx"
 )
 
-// placeError says where in a document reading failed. Keys are innermost first.
+// placeError has the place in a document where reading failed. Keys are innermost first.
 type placeError struct {
 	keys []string
 	err  error
@@ -19,7 +19,7 @@ type placeError struct {
 
 func (e *placeError) Error() string { return e.path() + ": " + e.err.Error() }
 
-// path as one writes it in jq: jobs[0].read.clat_ns.
+// path in the notation of jq: jobs[0].read.clat_ns.
 func (e *placeError) path() string {
 	var b strings.Builder
 	for _, k := range slices.Backward(e.keys) {
@@ -83,7 +83,7 @@ func unexpected(wanted string, t jx.Type) error {
 	return fmt.Errorf("%s was expected; found: %s", wanted, t)
 }
 
-// number reads a number; anything else leaves *to alone.
+// number reads a number; other values leave *to unchanged.
 func (p *decoder) number(to *float64) error {
 	if p.d.Next() != jx.Number {
 		return p.d.Skip()
@@ -95,8 +95,8 @@ func (p *decoder) number(to *float64) error {
 	return err
 }
 
-// scaled reads a number and divides it. Dividing gives the nearest decimal fraction, multiplying by the inverse
-// would not.
+// scaled reads a number and divides it. Dividing gives the nearest decimal fraction, multiplying by the inverse would
+// not.
 func (p *decoder) scaled(to *float64, divisor float64) error {
 	var v float64
 	err := p.number(&v)
@@ -104,8 +104,8 @@ func (p *decoder) scaled(to *float64, divisor float64) error {
 	return err
 }
 
-// int64 reads a whole number. fio has printed -1 as an unsigned one; a float holds both, and every whole number
-// below 2^53 exactly.
+// int64 reads an integer. fio has printed -1 as an unsigned integer; a float holds both, and every integer below 2^53
+// exactly.
 func (p *decoder) int64(to *int64) error {
 	var v float64
 	err := p.number(&v)
@@ -132,7 +132,7 @@ func (p *decoder) millis(to *time.Time) error {
 	return err
 }
 
-// text reads a string; anything else leaves *to alone.
+// text reads a string; other values leave *to unchanged.
 func (p *decoder) text(to *string) error {
 	if p.d.Next() != jx.String {
 		return p.d.Skip()
@@ -142,7 +142,7 @@ func (p *decoder) text(to *string) error {
 	return err
 }
 
-// word reads a string, or a number as it is spelt.
+// word reads a string, or a number in its original spelling.
 func (p *decoder) word(to *string) error {
 	if p.d.Next() != jx.Number {
 		return p.text(to)
@@ -152,7 +152,7 @@ func (p *decoder) word(to *string) error {
 	return err
 }
 
-// parseDecimal reads digits with at most one dot, which is how fio spells percentiles.
+// parseDecimal parses digits with at most one dot, which is fio's notation for percentiles.
 func parseDecimal(s []byte) (float64, bool) {
 	var digits, scale int64 = 0, 1
 	dot := false

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Version takes apart what fio prints as its version: "fio-3.33", "fio-2.2.10", "fio-3.16-64-gd0d6", "3.7".
+// Version parses fio's version: "fio-3.33", "fio-2.2.10", "fio-3.16-64-gd0d6", "3.7".
 func Version(s string) (major, minor int, ok bool) {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "fio-")
 	first, rest, found := strings.Cut(s, ".")
