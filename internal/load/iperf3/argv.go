@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Options are those of iperf3's client that a job can set, by their long names. Who serves whom, where and how the
-// result is printed is not for a job to say. "protocol" is no option of iperf3's: it stands for --udp. Source:
+// Options are the options of iperf3's client that a job can set, by their long names. A job does not choose which end
+// is the server, where it runs, or the output format. "protocol" is not an option of iperf3: it selects --udp. Source:
 // iperf3(1).
 func Options() map[string]option.Option {
 	return map[string]option.Option{
@@ -27,10 +27,10 @@ func Options() map[string]option.Option {
 	}
 }
 
-// defaultTime is iperf3's own.
+// defaultTime is iperf3's default.
 const defaultTime = 10 * time.Second
 
-// TestTime is how long a test with these options runs, what does not count included.
+// TestTime returns how long a test with these options runs, including the time that does not count.
 func TestTime(params map[string]string) time.Duration {
 	run := defaultTime
 	if d, err := unit.ParseDuration(params["time"]); err == nil && d > 0 {
@@ -40,8 +40,8 @@ func TestTime(params map[string]string) time.Duration {
 	return run + omit
 }
 
-// Payload is the least that a packet of a test has, in bytes, as far as its options say; 0 where packets are as large
-// as they can be.
+// Payload returns the minimum payload of a test's packets, in bytes, as far as its options determine it; 0 if packets
+// are as large as possible.
 func Payload(params map[string]string) int64 {
 	var least int64
 	for _, name := range []string{"set-mss", "length"} {
@@ -54,7 +54,7 @@ func Payload(params map[string]string) int64 {
 	return least
 }
 
-// Flows are the streams of a test.
+// Flows returns the number of streams of a test.
 func Flows(params map[string]string) int64 {
 	if n, err := strconv.ParseInt(params["parallel"], 10, 64); err == nil && n > 0 {
 		return n
@@ -62,10 +62,10 @@ func Flows(params map[string]string) int64 {
 	return 1
 }
 
-// Port is iperf3's own.
+// Port is iperf3's default.
 const Port = 5201
 
-// Fault says what is wrong with the options of one test; empty when nothing is.
+// Fault returns what is wrong with the options of one test; empty if they are valid.
 func Fault(params map[string]string) (message, hint string) {
 	switch {
 	case params["reverse"] == "1" && params["bidir"] == "1":
@@ -77,7 +77,7 @@ func Fault(params map[string]string) (message, hint string) {
 	return "", ""
 }
 
-// Client is the argument vector of a client.
+// Client returns the argument vector of a client.
 func Client(params map[string]string, address string, port int) []string {
 	argv := []string{"iperf3", "--client", address, "--port", strconv.Itoa(port), "--json", "--get-server-output",
 		"--connect-timeout", "5000"}
@@ -103,20 +103,20 @@ func Client(params map[string]string, address string, port int) []string {
 	return argv
 }
 
-// Server is the argument vector of a server for one test. It listens on the address under test and nowhere else, and no
-// longer than so long, whatever becomes of whoever started it: timeout ends it, with options that busybox knows, too.
+// Server returns the argument vector of a server for one test. It listens only on the address under test, and no longer
+// than longest, even if the process that started it has ended: timeout ends it, with options that busybox supports,
+// too.
 func Server(address string, port int, longest time.Duration) []string {
 	return []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())),
 		"iperf3", "--server", "--one-off", "--bind", address, "--port", strconv.Itoa(port), "--json"}
 }
 
-// Finely is a client's or a server's argument vector with intervals of so long: a tenth of a second is the least that
-// iperf3 takes.
+// Finely returns a client's or a server's argument vector with this interval; iperf3's minimum is a tenth of a second.
 func Finely(argv []string, interval time.Duration) []string {
 	return append(slices.Clone(argv), "--interval", strconv.FormatFloat(interval.Seconds(), 'g', -1, 64))
 }
 
-// Title says in a few words what a test does: "tcp x8", "tcp reverse".
+// Title describes a test in a few words: "tcp x8", "tcp reverse".
 func Title(params map[string]string) string {
 	words := []string{params["protocol"]}
 	if words[0] == "" {

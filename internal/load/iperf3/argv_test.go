@@ -43,8 +43,8 @@ func TestParseError(t *testing.T) {
 	}
 }
 
-// Packets are as large as they can be, unless the options say that they are smaller: a TCP that may wait fills them
-// whatever it is handed.
+// Packets are as large as possible, unless the options make them smaller: a TCP that may delay fills them, whatever the
+// size of the writes.
 func TestPayload(t *testing.T) {
 	for _, c := range []struct {
 		params map[string]string

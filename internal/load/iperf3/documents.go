@@ -12,15 +12,15 @@ import (
 	"slices"
 )
 
-// Is says whether a text has documents of iperf3: with the version at their beginning, or an end whose beginning was
-// cut out.
+// Is reports whether a text has documents of iperf3: with the version at their beginning, or with an end whose
+// beginning was cut out.
 func Is(head []byte) bool {
 	return bytes.Contains(head, []byte(`"iperf 3.`)) && (bytes.Contains(head, []byte(`"start"`)) ||
 		bytes.Contains(head, []byte(`"connected"`))) ||
 		bytes.Contains(head, []byte(`"sum_received"`)) && bytes.Contains(head, []byte(`"bits_per_second"`))
 }
 
-// Parse reads the only test of a text: a document of --json, whatever stands before and behind it, or the lines of
+// Parse parses the only test of a text: a document of --json, with or without text before and after it, or the lines of
 // --json-stream.
 func Parse(text []byte) (Result, error) {
 	all, _, err := ParseAll(text)
@@ -33,9 +33,9 @@ func Parse(text []byte) (Result, error) {
 	return all[0], nil
 }
 
-// ParseAll reads all tests of a text: documents one after the other, in arrays or in other documents, and the lines of
-// --json-stream. With --json-stream-full-output both are of the same test, which is read once. Damaged has the numbers
-// of the lines at which documents begin that can't be read.
+// ParseAll parses all tests of a text: documents one after the other, in arrays or in other documents, and the lines of
+// --json-stream. With --json-stream-full-output both describe the same test, which is returned once. Damaged has the
+// numbers of the lines at which damaged documents begin.
 //
 //	{"event":"start","data":{"connected":[{"socket":5,"local_host":"127.0.0.1",…
 //	{"event":"interval","data":{"streams":[…],"sum":{"start":0,"end":1.000589,…
@@ -109,11 +109,11 @@ func (r Result) Same(other Result) bool {
 
 var (
 	anyObject = regexp.MustCompile(`\{`)
-	// documentStart is how a document, or the first event of a test, begins.
+	// documentStart is the beginning of a document, or of the first event of a test.
 	documentStart = regexp.MustCompile(`\{\s*"(?:start"\s*:\s*\{|event"\s*:\s*"start")`)
 )
 
-// next returns where a pattern matches from a place on; -1 where it does not.
+// next returns where a pattern matches from a position on; -1 if it does not.
 func next(text []byte, from int, pattern *regexp.Regexp) int {
 	if m := pattern.FindIndex(text[from:]); m != nil {
 		return from + m[0]
@@ -122,18 +122,18 @@ func next(text []byte, from int, pattern *regexp.Regexp) int {
 }
 
 const (
-	// mostNested is how deep in other JSON a document of iperf3 is looked for.
+	// mostNested is how deep in other JSON a document of iperf3 is searched for.
 	mostNested = 4
-	// mostDamaged is how many documents may be damaged before the rest is not read.
+	// mostDamaged is how many documents can be damaged before the rest is ignored.
 	mostDamaged = 100
 )
 
-// documents collects those of a text.
+// documents collects the documents of a text.
 type documents struct {
 	found []document
 	// stream is the test whose events are read; nil if there is none.
 	stream *document
-	// line at which the value at hand begins.
+	// line at which the current value begins.
 	line int
 }
 
@@ -145,7 +145,7 @@ func (p *documents) finish() {
 	p.stream = nil
 }
 
-// value reads a document, an event, or what has documents inside.
+// value reads a document, an event, or a value that contains documents.
 func (p *documents) value(raw json.RawMessage, depth int) error {
 	raw = bytes.TrimSpace(raw)
 	var list []json.RawMessage

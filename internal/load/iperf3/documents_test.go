@@ -19,7 +19,7 @@ func read(t testing.TB, name string) []byte {
 	return text
 }
 
-// TestSeveral reads several tests in one text, whatever stands between them.
+// TestSeveral parses several tests in one text, with other text between them.
 func TestSeveral(t *testing.T) {
 	one, two := string(read(t, "iperf3-3.12-udp.json")), string(read(t, "iperf3-3.21-bidir.json"))
 	stream := string(read(t, "iperf3-3.21-json-stream.txt"))
@@ -58,7 +58,7 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// TestFullOutput reads what --json-stream-full-output adds to the events: a document of the same test.
+// TestFullOutput parses the document of the same test that --json-stream-full-output adds to the events.
 func TestFullOutput(t *testing.T) {
 	stream := read(t, "iperf3-3.21-json-stream.txt")
 	var members [][]byte
@@ -82,7 +82,7 @@ func TestFullOutput(t *testing.T) {
 	}
 }
 
-// TestServer reads what the server printed. What it sent is not what arrived.
+// TestServer parses the output of the server. The number of bytes it sent is not the number that arrived.
 func TestServer(t *testing.T) {
 	for name, want := range map[string]map[string]float64{
 		"iperf3-3.12-server-tcp-P2.json": {"send.bitrate": 8 * 25165824 / 2.000514, "cpu.server": 0.0037020263670654},
@@ -123,7 +123,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestRTT leaves out what the kernel says of sockets that only received.
+// TestRTT ignores the kernel's RTT of sockets that only received.
 func TestRTT(t *testing.T) {
 	for name, want := range map[string]float64{"iperf3-3.21-bidir.json": 0, "iperf3-3.12-bidir.json": 0,
 		"iperf3-3.12-bidir-server-output.json": 81e-6} {
@@ -140,7 +140,7 @@ func TestRTT(t *testing.T) {
 	}
 }
 
-// TestOldBidirectionalUDP reads both directions of what versions before 3.11 print.
+// TestOldBidirectionalUDP parses both directions in the output of versions before 3.11.
 func TestOldBidirectionalUDP(t *testing.T) {
 	r, err := Parse([]byte(`{"start": {"version": "iperf 3.9", "test_start": {"protocol": "UDP", "num_streams": 1}},
 "intervals": [], "end": {"sum": {"start": 0, "end": 2, "bytes": 1000, "lost_packets": 25, "packets": 100},
@@ -150,7 +150,7 @@ func TestOldBidirectionalUDP(t *testing.T) {
 	}
 }
 
-// TestTrimmed reads an end whose beginning was cut out.
+// TestTrimmed parses an end whose beginning was cut out.
 func TestTrimmed(t *testing.T) {
 	both, err := Parse([]byte(`Warning: a note
 {"start": {}, "intervals": [], "end": {"streams": [],

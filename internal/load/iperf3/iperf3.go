@@ -1,8 +1,8 @@
-// Package iperf3 reads what iperf3 prints with --json or --json-stream: tests between a client and a server, as either
-// of them saw it.
+// Package iperf3 parses the output of iperf3 with --json or --json-stream: tests between a client and a server, as
+// either of them saw it.
 //
-// What is not said is absent, never zero. Versions from 3.1 on are read. Sources: iperf_api.c of iperf3, and its
-// release notes for what older versions print otherwise.
+// Values that are not printed are absent, never zero. Versions from 3.1 on are supported. Sources: iperf_api.c of
+// iperf3, and its release notes for differences of older versions.
 package iperf3
 
 import (
@@ -18,55 +18,56 @@ import (
 // Result is one test.
 type Result struct {
 	Version string
-	// Cookie is the same in what the client and the server print of one test; empty where it is not known.
+	// Cookie is the same in the output of the client and the server of one test; empty if unknown.
 	Cookie string
-	// Client and Server are the addresses of the test's first connection; empty where none was made.
+	// Client and Server are the addresses of the test's first connection; empty if none was made.
 	Client, Server string
-	// AtServer says that the server printed it.
+	// AtServer is set if the server printed the result.
 	AtServer bool
 	Start    time.Time
 	Protocol string // "TCP", "UDP", "SCTP"
 	Streams  int
-	// Block is how many bytes each write had, Seconds how long the test was to last, Omit how many seconds before that
-	// did not count.
+	// Block is how many bytes each write had, Seconds is the requested time of the test, Omit is how many seconds
+	// before that did not count.
 	Block         int64
 	Seconds, Omit float64
-	// Rate in B/s that each stream was limited to; 0 is none.
+	// Rate in B/s that each stream was limited to; 0 means no limit.
 	Rate float64
-	// Congestion control of the sender and of the receiver; empty where the test does not say.
+	// Congestion control of the sender and of the receiver; empty if unknown.
 	SenderCongestion string
-	// Forward is what the client sent, Reverse what the server sent; nil where it did not.
+	// Forward is the data sent by the client, Reverse the data sent by the server; nil if there are none.
 	Forward, Reverse *Flow
-	// ClientCPU and ServerCPU are the CPU time of the two iperf3 processes as a share of one CPU, without what the
-	// kernel did for them in interrupts; below 0 where it is not known.
+	// ClientCPU and ServerCPU are the CPU time of the two iperf3 processes as a share of one CPU, without the time of
+	// interrupts that the kernel handled for them; negative if unknown.
 	ClientCPU, ServerCPU float64
-	// Failed is what iperf3 says went wrong; empty where nothing did. Its exit status was 0 even so before 3.14.
+	// Failed is the error of iperf3; empty if there is none. Before 3.14 its exit status was 0 even after an error.
 	Failed string
 }
 
 // Flow is all streams of one direction together.
 type Flow struct {
-	// Bytes that arrived, in Seconds: goodput. Sent is what was handed to the kernel on the other side.
+	// Bytes that arrived, in Seconds: goodput. Sent is the number of bytes passed to the kernel on the other side.
 	Bytes   int64
 	Seconds float64
 	Sent    int64
-	// Arrived and Handed are the same with what did not count.
+	// Arrived and Handed are the same, including the time that did not count.
 	Arrived, Handed int64
-	// Unconfirmed says that Bytes are what was sent: what arrived is not known here.
+	// Unconfirmed is set if Bytes are the bytes sent, because the number that arrived is unknown.
 	Unconfirmed bool
-	// Retransmits of all streams; below 0 where the sender's kernel does not tell.
+	// Retransmits of all streams; negative if the sender's kernel does not report them.
 	Retransmits int64
-	// RTT is the mean of all streams, in seconds; 0 where it is not known.
+	// RTT is the mean of all streams, in seconds; 0 if unknown.
 	RTT float64
-	// Jitter in seconds, below 0 where it is not known, Lost and Packets; of UDP alone.
+	// Jitter in seconds, negative if unknown, Lost and Packets; only for UDP.
 	Jitter        float64
 	Lost, Packets int64
-	// Intervals of a second or so, as the receiver saw them where it told (--get-server-output); else of what the
-	// client sent, which is what it handed to the kernel: with buffers of megabytes that is ahead of what arrives.
+	// Intervals of about a second, as seen by the receiver if it reported them (--get-server-output). Otherwise they
+	// are the data that the client passed to the kernel: with buffers of megabytes that is ahead of the data that
+	// arrived.
 	Intervals []ReportInterval
 }
 
-// Rate is the goodput in B/s; 0 where nothing was measured.
+// Rate returns the goodput in B/s; 0 if nothing was measured.
 func (f *Flow) Rate() float64 {
 	if f.Seconds <= 0 {
 		return 0
@@ -78,12 +79,12 @@ func (f *Flow) Rate() float64 {
 type ReportInterval struct {
 	From, To float64
 	Bytes    int64
-	// Omitted says that it was before the time that counts.
+	// Omitted is set for an interval before the time that counts.
 	Omitted bool
 }
 
-// ParseError is what a client or a server says went wrong, from its document or from a plain line: "iperf3: error -
-// unable to start listener…".
+// ParseError returns the error that a client or a server printed, from its document or from a plain line: "iperf3:
+// error - unable to start listener…".
 func ParseError(text []byte) (string, error) {
 	var d document
 	if begin := bytes.IndexByte(text, '{'); begin >= 0 && json.Unmarshal(withoutNaN(text[begin:]), &d) == nil &&
@@ -96,8 +97,8 @@ func ParseError(text []byte) (string, error) {
 	return "", errors.New("it says nothing of an error")
 }
 
-// withoutNaN puts null where some versions print a number that is none, which is no JSON (esnet/iperf#613, #826). It
-// never stands in a text, since texts have no colon before a bare word:
+// withoutNaN writes null for numbers that some versions print as nan, which is not JSON (esnet/iperf#613, #826). It
+// never changes a string, since strings have no colon before a bare word:
 //
 //	"lost_percent":	-nan,
 //	"lost_percent":	nan,
@@ -108,15 +109,14 @@ func withoutNaN(text []byte) []byte {
 	return regexp.MustCompile(`:\s*-?nan\b`).ReplaceAll(text, []byte(":null"))
 }
 
-// document is what one end prints. Of the fields in its start, some stand there once for each stream; they are not
-// read.
+// document is the output of one end. Some fields of its start occur once for each stream; they are not read.
 type document struct {
 	line      int
 	Start     start      `json:"start"`
 	Intervals []interval `json:"intervals"`
 	End       end        `json:"end"`
 	Error     string     `json:"error"`
-	// Server is the server's own document, where the client asked for it and the server was started with --json.
+	// Server is the server's document, if the client requested it and the server was started with --json.
 	Server *struct {
 		Intervals []interval `json:"intervals"`
 		End       struct {
@@ -136,12 +136,12 @@ type start struct {
 		Seconds      int64 `json:"timesecs"`
 		Milliseconds int64 `json:"timemillisecs"`
 	} `json:"timestamp"`
-	// Accepted is there at a server.
+	// Accepted is present at a server.
 	Accepted *struct{} `json:"accepted_connection"`
 	Test     *test     `json:"test_start"`
 }
 
-// test is what the client asked for.
+// test is the client's request.
 type test struct {
 	Protocol      string  `json:"protocol"`
 	Streams       int     `json:"num_streams"`
@@ -157,8 +157,8 @@ type interval struct {
 	SumReverse *sum `json:"sum_bidir_reverse"`
 }
 
-// sum of streams, in an interval or in the whole test. At the end, seconds of what was received are those of the
-// sender, so that only start and end are right.
+// sum of streams, in an interval or in the whole test. At the end, the seconds of the received data are the sender's,
+// so only start and end are correct.
 type sum struct {
 	Start       float64  `json:"start"`
 	End         float64  `json:"end"`
@@ -241,7 +241,7 @@ func (d *document) result() (Result, error) {
 	} else {
 		r.Forward = first
 	}
-	if e := d.End; e.ReceivedReverse != nil || e.SumReverse != nil { // older versions don't say bidir in their start
+	if e := d.End; e.ReceivedReverse != nil || e.SumReverse != nil { // older versions don't report bidir in their start
 		r.Reverse = d.flow(e.SentReverse, e.ReceivedReverse, e.SumReverse, false, func(i interval) *sum {
 			return i.SumReverse
 		})
@@ -249,8 +249,8 @@ func (d *document) result() (Result, error) {
 	return r, nil
 }
 
-// trimmed returns what the end of a document says of its test, where the start was cut out; nil where that does not
-// tell who sent.
+// trimmed returns the parameters of a test from the end of its document, if the start was cut out; nil if that does not
+// show who sent.
 func (d *document) trimmed() *test {
 	sent := d.End.Sent
 	if sent == nil || d.End.Received == nil || d.End.ReceivedReverse == nil && sent.Sender == nil {
@@ -269,14 +269,15 @@ func (d *document) trimmed() *test {
 	return t
 }
 
-// flow of one direction; nil where nothing was measured. Mixed is of UDP, as versions before 3.11 print it: with the
-// bytes of the sender and the losses of the receiver.
+// flow returns one direction; nil if nothing was measured. Mixed is for UDP in versions before 3.11, which print the
+// bytes of the sender with the losses of the receiver.
 func (d *document) flow(sent, received, mixed *sum, forward bool, of func(interval) *sum) *Flow {
 	if received == nil {
 		received = mixed
 	}
 	sends := forward == (d.Start.Accepted == nil) // whether the end that printed this sent
-	// A server does not know what its client received, and an end that was interrupted not what the other one did.
+	// A server does not know what its client received, and an end that was interrupted does not know what the other one
+	// did.
 	unconfirmed := sends && (!forward || d.Error != "" && received != nil && received.Bytes == 0 && sent != nil &&
 		sent.Bytes > 0)
 	if unconfirmed && sent != nil {
@@ -288,7 +289,7 @@ func (d *document) flow(sent, received, mixed *sum, forward bool, of func(interv
 	f := &Flow{Bytes: received.Bytes, Seconds: received.End - received.Start, Retransmits: -1, Unconfirmed: unconfirmed}
 	if sent != nil {
 		f.Sent = sent.Bytes
-		// 2^32-2 and -1 are what a sender prints whose kernel does not tell.
+		// A sender whose kernel does not report it prints 2^32-2 or -1.
 		if n := sent.Retransmits; n != nil && *n >= 0 && *n < 1<<32-2 {
 			f.Retransmits = *n
 		}
@@ -332,8 +333,8 @@ func (d *document) flow(sent, received, mixed *sum, forward bool, of func(interv
 	return f
 }
 
-// meanRTT returns the mean over the streams of those that sent, by one end's kernel; 0 where it is not known. Of a
-// socket that sends no data the kernel knows no more than the handshake.
+// meanRTT returns the mean over the streams that sent, according to one end's kernel; 0 if unknown. For a socket that
+// sends no data the kernel only knows the RTT of the handshake.
 func meanRTT(streams []stream) float64 {
 	sum, n := 0.0, 0.0
 	for _, s := range streams {
@@ -358,8 +359,8 @@ func counted(of []ReportInterval) (all int64) {
 	return all
 }
 
-// omitted is what was handed over, and what arrived, before the time that counts, as the two ends saw it. What one of
-// them does not say is taken from the other.
+// omitted returns the bytes passed to the kernel and the bytes that arrived before the time that counts, as seen by the
+// two ends. A number that one end does not report is taken from the other.
 func (d *document) omitted(forward bool, of func(interval) *sum) (handed, arrived int64) {
 	add := func(list []interval, of func(interval) *sum) (all int64) {
 		for _, i := range intervals(list, of) {

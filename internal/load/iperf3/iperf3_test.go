@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// All fixtures are what iperf3 3.1.7 to 3.21 printed.
+// All fixtures are output of iperf3 3.1.7 to 3.21.
 func fixtures(t testing.TB) []string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/iperf3-*")
@@ -48,7 +48,7 @@ func described(direction string, f *Flow) string {
 	return fmt.Sprintf("  %s %.0f B/s %+v\n", direction, f.Rate(), *f)
 }
 
-// What stands around a document, and numbers that are none, make no difference; what was cut off is said.
+// Text around a document and nan values make no difference; a document that is cut off is reported.
 func TestDamage(t *testing.T) {
 	whole, err := os.ReadFile("testdata/iperf3-3.12-udp.json")
 	if err != nil {
@@ -87,7 +87,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// What versions before 3.11 print of UDP is what was sent.
+// Versions before 3.11 print the sent bytes of UDP.
 func TestOldUDP(t *testing.T) {
 	r, err := Parse([]byte(
 		`{"start": {"version": "iperf 3.1.7", "test_start": {"protocol": "UDP", "num_streams": 1}}, "intervals": [],

@@ -15,24 +15,24 @@ type Pasted struct {
 	Result
 	// Tool is "iperf3" or "iperf2".
 	Tool string
-	// Line is where it begins, Prompt the line of its command, or Line where there is none.
+	// Line is where it begins, Prompt the line of its command, or Line if there is none.
 	Line, Prompt int
-	// Command as it was typed, and its options by their long names; nil where it was not pasted.
+	// Command as the user typed it, and its options by their long names; nil if it was not pasted.
 	Command []string
 	Options map[string]string
 }
 
-// ParseText reads the tests in text that iperf3 or iperf 2 printed for people, at its client or its server, whole or
+// ParseText parses the tests in text that iperf3 or iperf 2 printed for people, at its client or its server, whole or
 // any of its lines, with prompts, commands and prose between them. Lost are the numbers of lines with a rate that are
-// not understood. Of several processes that printed at the same time nothing is read: their streams have the same
+// not understood. If several processes printed at the same time, nothing is parsed: their streams have the same
 // numbers.
 //
 //	[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec    0             sender
 //	[SUM][RX-C]   0.00-2.00   sec  24.0 MBytes   101 Mbits/sec                  receiver
 //	[  3]  0.0-10.0 sec   754 MBytes   633 Mbits/sec   0.012 ms   40/538084 (0.0074%)
 //
-// Prefixes of Bytes are binary, prefixes of bits decimal. Sources: iperf_locale.c, iperf_api.c and units.c of
-// iperf3, where lines for UDP ended in neither word before 3.2; Locale.c and ReportOutputs.c of iperf 2.
+// Prefixes of Bytes are binary, prefixes of bits decimal. Sources: iperf_locale.c, iperf_api.c and units.c of iperf3,
+// where before 3.2 lines for UDP ended in neither word; Locale.c and ReportOutputs.c of iperf 2.
 func ParseText(text string) (all []Pasted, lost []int, err error) {
 	p := &textParser{}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -55,45 +55,45 @@ func ParseText(text string) (all []Pasted, lost []int, err error) {
 // IsText reports whether a text has lines of a test.
 func IsText(text []byte) bool { return rowLine.Match(text) || failedLine.Match(text) }
 
-// textParser reads line by line.
+// textParser parses line by line.
 type textParser struct {
 	number int
 	tests  []*printed
 	lost   []int
-	// crossed is the first line that has a time of a stream again; 0 if there is none.
+	// crossed is the first line that repeats a time of a stream; 0 if there is none.
 	crossed int
-	// at is the test at hand; nil between tests.
+	// at is the current test; nil between tests.
 	at *printed
-	// command is the last one that was typed, on the line prompt; it continues in the next one where open is not empty.
+	// command is the last one that was typed, on the line prompt; it continues in the next one if open is not empty.
 	command []string
 	prompt  int
 	open    string
-	// copied is set while the client repeats what its server printed.
+	// copied is set while the client repeats the output of its server.
 	copied bool
 }
 
-// printed is what was printed of one test.
+// printed has the printed values of one test.
 type printed struct {
 	line, prompt int
 	command      []string
 	options      map[string]string
-	// two says that it is of iperf 2; port is where that listens.
+	// two is set for iperf 2; port is the port that it listens on.
 	two  bool
 	port string
-	// role is "C" at a client, "S" at a server; empty where it is not known.
+	// role is "C" at a client, "S" at a server; empty if unknown.
 	role string
-	// host is the server as the client was given it.
+	// host is the server in the spelling given to the client.
 	host        string
 	connections []connection
 	rows        []row
 	// last is the last interval of each stream, and ends are the summaries that were read.
 	last map[string]row
 	ends map[string]bool
-	// reverse is set if the server sends, udp if lines count datagrams, and sends if they count what only the end that
-	// sends knows.
+	// reverse is set if the server sends, udp if lines count datagrams, and sends if they have counts that only the
+	// sender knows.
 	reverse, udp, sends bool
-	// parted is set behind a line of hyphens, summary below the titles behind that, and report by the stream of which
-	// iperf 2 prints what its server counted.
+	// parted is set after a line of hyphens, summary below the titles after that, and report for a stream for which
+	// iperf 2 prints the counts of its server.
 	parted, summary bool
 	report          string
 
@@ -113,8 +113,8 @@ type connection struct {
 
 const number = `\d{1,15}(?:[.,]\d{1,9})?`
 
-// The lines that are read. Anything may stand before them: a title, a time, a pod; but no quotation mark, as in JSON
-// with the text of a server.
+// The lines that are parsed. Other text can precede them: a title, a time, a pod; but no quotation mark, as in JSON
+// that contains the text of a server.
 var (
 	callPattern = regexp.MustCompile(pasted.Before + `(iperf[23]?(?:\.exe)?)\s+(?:\S+\s+)?--?[A-Za-z]`)
 	rowLine     = regexp.MustCompile(`(?m)^[^"\n]*\[ *(\*?\d{1,5}|\*?SUM(?:-\d{1,5})?|FD\d{1,5})\](?:\[([TR]X)-([CS])\])?\s+` +
@@ -124,7 +124,7 @@ var (
 	failedLine  = regexp.MustCompile(`(?m)^[^"\n]*\biperf3: (?:error - (.*)|((?:interrupt|parameter error) - .*))`)
 	refusedLine = regexp.MustCompile(`(?:^|\s)((?:tcp |udp )?connect failed: .*)`)
 	donePattern = regexp.MustCompile(`iperf Done\.`)
-	// copiedLine stands before what --get-server-output adds, which is of the same test.
+	// copiedLine precedes the lines that --get-server-output adds, which describe the same test.
 	copiedLine     = regexp.MustCompile(`Server (?:JSON )?output:\s*$`)
 	connectingLine = regexp.MustCompile(`Connecting to host (\S+), port \d+`)
 	acceptedLine   = regexp.MustCompile(`Accepted connection from \S+, port \d+`)
@@ -165,7 +165,7 @@ func (p *textParser) line(text string) {
 		p.command, p.prompt, p.copied = command, p.number, false
 		return
 	}
-	// Each kind of line has its pattern and what to do with what it captured.
+	// Each kind of line has a pattern and a function for the captured groups.
 	for _, kind := range []struct {
 		pattern *regexp.Regexp
 		read    func(m []string)
@@ -215,7 +215,7 @@ func (p *textParser) line(text string) {
 	}
 }
 
-// test returns the test at hand, or a new one.
+// test returns the current test, or a new one.
 func (p *textParser) test() *printed {
 	if p.at == nil {
 		p.at = &printed{line: p.number, prompt: p.number, command: p.command, options: optionsOf(p.command),
@@ -238,7 +238,7 @@ func (p *textParser) begin(role string) *printed {
 	return p.at
 }
 
-// unlessRows returns the test at hand if it has no rows yet, or a new one.
+// unlessRows returns the current test if it has no rows yet, or a new one.
 func (p *textParser) unlessRows() *printed {
 	if p.at != nil && len(p.at.rows) > 0 {
 		p.end()
@@ -246,11 +246,11 @@ func (p *textParser) unlessRows() *printed {
 	return p.test()
 }
 
-// end closes the test at hand.
+// end ends the current test.
 func (p *textParser) end() { p.at = nil }
 
-// client reads iperf 2's "Client connecting to 192.0.2.1, TCP port 5001". A server prints it, too, where it tests the
-// way back.
+// client parses iperf 2's "Client connecting to 192.0.2.1, TCP port 5001". A server also prints it when it tests the
+// reverse direction.
 func (p *textParser) client(m []string) {
 	back := p.at != nil && p.at.role == "S" && len(p.at.connections) > 0
 	early := p.at != nil && (p.at.role == "" || p.at.role == "S") && len(p.at.rows) == 0
@@ -264,7 +264,7 @@ func (p *textParser) client(m []string) {
 	}
 }
 
-// server reads "Server listening on TCP port 5001", or "Server listening on 5201", at which iperf3 waits for a test.
+// server parses "Server listening on TCP port 5001", or "Server listening on 5201", at which iperf3 waits for a test.
 func (p *textParser) server(m []string) {
 	if m[1] == "" {
 		p.end()
@@ -274,7 +274,7 @@ func (p *textParser) server(m []string) {
 	p.at.udp, p.at.port = m[1] == "UDP", m[2]
 }
 
-// connect reads the line of a connection. A server of iperf 2 begins a test with it.
+// connect parses the line of a connection. A server of iperf 2 begins a test with it.
 func (p *textParser) connect(m []string) {
 	t := p.test()
 	if known := slices.ContainsFunc(t.connections, func(c connection) bool { return c.id == m[1] }); len(t.rows) > 0 &&
@@ -290,7 +290,7 @@ func (p *textParser) connect(m []string) {
 		remote: address(m[5]), reversed: strings.Contains(m[6], "(reverse)")})
 }
 
-// starting reads what -V prints:
+// starting parses a line that -V adds:
 //
 //	Starting Test: protocol: TCP, 1 streams, 131072 byte blocks, omitting 0 seconds, 2 second test, tos 0
 func (p *textParser) starting(m []string) {

@@ -23,7 +23,7 @@ func parsed(t testing.TB, name string) []Pasted {
 	return all
 }
 
-// near reports whether two results are alike to the three digits that are printed.
+// near reports whether two results are equal to the three digits that are printed.
 func near(a, b float64) bool { return math.Abs(a-b) <= 0.006*max(math.Abs(a), math.Abs(b)) }
 
 func (p Pasted) summary() string {
@@ -42,7 +42,7 @@ func (p Pasted) summary() string {
 	return s
 }
 
-// TestText reads what was printed. The values are those of the lines.
+// TestText parses printed tests. The expected values are those of the lines.
 func TestText(t *testing.T) {
 	for name, want := range map[string][]string{
 		"3.12-tcp-P2.txt":   {"iperf3 TCP x2 send.bitrate=1.01e+08 send.retransmits=2"},
@@ -88,7 +88,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTextAgrees compares what the client printed as text with what the server printed of the same test as JSON.
+// TestTextAgrees compares the client's text with the server's JSON of the same test.
 func TestTextAgrees(t *testing.T) {
 	for text, document := range map[string]string{
 		"3.12-tcp-P2.txt": "iperf3-3.12-server-tcp-P2.json", "3.12-udp-P2.txt": "iperf3-3.12-server-udp-P2.json",
@@ -117,7 +117,7 @@ func TestTextAgrees(t *testing.T) {
 	}
 }
 
-// TestVerbose reads what -V says of a test, and of its command where that is pasted.
+// TestVerbose parses the additional output of -V, and the command if it is pasted.
 func TestVerbose(t *testing.T) {
 	r := parsed(t, "3.12-omit-V-server-output.txt")[0]
 	if r.Version != "3.12" || r.Block != 131072 || r.Seconds != 2 ||
@@ -146,7 +146,7 @@ func TestVerbose(t *testing.T) {
 	}
 }
 
-// TestTextLines reads parts of what is printed, and what other versions print.
+// TestTextLines parses parts of the output, and the output of other versions.
 func TestTextLines(t *testing.T) {
 	const receiver = "[  5]   0.00-10.04  sec  1.09 GBytes   938 Mbits/sec                  receiver\n"
 	const sender = "[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec    7             sender\n"

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// optionsOf returns the options of a call of iperf3 or iperf 2 by their long names, and its role ("client" or
-// "server") as "role". Options that say where, how long at a time and in which form results are printed are left out.
-// Source: iperf3(1), iperf(1).
+// optionsOf returns the options of a call of iperf3 or iperf 2 by their long names, and its role ("client" or "server")
+// as "role". Options that only affect where, how often and in which form results are printed are omitted. Source:
+// iperf3(1), iperf(1).
 //
 //	iperf3 -c 192.0.2.24 -P20 -t360
 //	iperf -s -u -i 1
@@ -61,15 +61,15 @@ func optionsOf(command []string) map[string]string {
 	return options
 }
 
-// LoadOptions are the options of a pasted command that make the load and of which a result has nothing else.
+// LoadOptions are the options of a pasted command that affect the load and that results do not show otherwise.
 func LoadOptions() []string {
 	return []string{"window", "set-mss", "no-delay", "zerocopy", "bytes", "blockcount", "tos", "dscp", "bitrate",
 		"dualtest", "tradeoff", "skip-rx-copy", "fq-rate", "mptcp", "gsro"}
 }
 
-// amount reads what iperf3 takes as a number with a K, M, G or T of 1000 or 1024; 0 where it is none.
+// amount parses a number with a K, M, G or T of 1000 or 1024, as iperf3 takes it; 0 for other text.
 func amount(s string, base float64) float64 {
-	s, _, _ = strings.Cut(s, "/") // bursts
+	s, _, _ = strings.Cut(s, "/") // removes bursts
 	digits := strings.TrimRight(s, "kKmMgGtT")
 	v := parsedNumber(digits)
 	if len(s) == len(digits)+1 {

@@ -13,16 +13,16 @@ type row struct {
 	from, to float64
 	// rate in B/s.
 	rate float64
-	// again are the segments that were sent again; below 0 where that is not printed.
+	// again counts the segments that were retransmitted; negative if not printed.
 	again int64
-	// jitter in seconds; below 0 where that is not printed. packets are 0 where it is not known how many were lost.
+	// jitter in seconds; negative if not printed. packets is 0 if the number of lost packets is unknown.
 	jitter        float64
 	lost, packets int64
 	omitted       bool
-	// end is "sender" or "receiver" in a summary, and "both" where the rate is of the sender and the losses are of the
-	// receiver; empty in an interval.
+	// end is "sender" or "receiver" in a summary, and "both" if the rate is the sender's and the losses are the
+	// receiver's; empty in an interval.
 	end string
-	// report says that iperf 2's server counted it.
+	// report is set for counts of iperf 2's server.
 	report bool
 }
 
@@ -88,10 +88,10 @@ func (p *textParser) row(m []string) {
 	t.rows = append(t.rows, r)
 }
 
-// stream tells streams apart, and what each end counted of one.
+// stream identifies a stream, and which end counted it.
 func (r row) stream() string { return fmt.Sprint(r.id, r.role, r.report) }
 
-// restarts reports whether a row is of another test, though no line before it says so.
+// restarts reports whether a row is of another test, although no line before it shows that.
 func (t *printed) restarts(next row) bool {
 	before, ok := t.last[next.stream()]
 	switch {

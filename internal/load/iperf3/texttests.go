@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// pasted returns the test as it is known when all its lines were read.
+// pasted returns the test after all its lines were read.
 func (t *printed) pasted() Pasted {
 	r := Pasted{Tool: "iperf3", Line: t.line, Prompt: t.prompt, Command: t.command, Options: t.options}
 	r.Version, r.Cookie, r.AtServer, r.Start, r.Failed = t.version, t.cookie, t.role == "S", t.start, t.failed
@@ -49,7 +49,7 @@ func (t *printed) pasted() Pasted {
 	return r
 }
 
-// known fills in what the connections and the command say.
+// known fills in values from the connections and the command.
 func (t *printed) known(r *Pasted) {
 	r.Server = cmp.Or(t.host, t.options["client"])
 	if len(t.connections) > 0 {
@@ -67,7 +67,7 @@ func (t *printed) known(r *Pasted) {
 	case t.udp || t.options["udp"] != "":
 		r.Protocol = "UDP"
 	case len(t.rows) > 0:
-		r.Protocol = "TCP" // whose lines count no datagrams
+		r.Protocol = "TCP" // its lines count no datagrams
 	}
 	for _, in := range t.rows {
 		if in.omitted {
@@ -81,7 +81,7 @@ func (t *printed) known(r *Pasted) {
 	r.SenderCongestion = cmp.Or(r.SenderCongestion, t.options["congestion"])
 	_, limited := t.options["bitrate"]
 	switch {
-	case t.two: // whose k, m and g differ by version
+	case t.two: // its k, m and g differ by version
 	case limited || t.rate > 0:
 		r.Rate = cmp.Or(t.rate, amount(t.options["bitrate"], 1000)/8)
 	case len(t.command) > 0 && r.Protocol == "UDP":
@@ -89,7 +89,7 @@ func (t *printed) known(r *Pasted) {
 	}
 }
 
-// defaultUDPRate is iperf3's own, in B/s (UDP_RATE in iperf.h).
+// defaultUDPRate is iperf3's default, in B/s (UDP_RATE in iperf.h).
 const defaultUDPRate = 1 << 20 / 8
 
 // finished reports whether each stream of iperf 2 has its summary.
@@ -99,8 +99,8 @@ func (t *printed) finished() bool {
 	})
 }
 
-// summarise finds the rows of iperf 2 that sum up the test: the last of a stream, if it begins at 0. It also gives all
-// rows the roles that iperf3 prints.
+// summarise finds the rows of iperf 2 that summarise the test: the last of a stream, if it begins at 0. It also sets
+// the roles of all rows in iperf3's notation.
 func (t *printed) summarise() {
 	both := map[string]bool{}
 	for i, r := range t.rows {
@@ -133,8 +133,8 @@ func (t *printed) summarise() {
 	t.rows = kept
 }
 
-// roleOf a row of iperf 2: a star marks the way against a stream's usual one, and so does "(reverse)" in the line of
-// its connection. A connection to the port on which a client listens comes from the server.
+// roleOf returns the role of a row of iperf 2: a star marks the direction opposite to a stream's usual one, and so does
+// "(reverse)" in the line of its connection. A connection to the port on which a client listens comes from the server.
 func (t *printed) roleOf(r row) string {
 	sends := t.role != "S"
 	i := slices.IndexFunc(t.connections, func(c connection) bool { return c.id == strings.TrimPrefix(r.id, "*") })
@@ -149,7 +149,8 @@ func (t *printed) roleOf(r row) string {
 	return "RX-" + cmp.Or(t.role, "C")
 }
 
-// serverSends reports whether a server's summary is of what it sent. Old versions print the other end's with zeros.
+// serverSends reports whether a server's summary is of data that it sent. Old versions print the other end's summary
+// with zeros.
 func (t *printed) serverSends() bool {
 	sent, received := 0.0, 0.0
 	for _, r := range t.rows {
@@ -166,7 +167,7 @@ func (t *printed) serverSends() bool {
 	return t.role == "S" && t.sends || sent > 0 && received == 0
 }
 
-// goes reports whether a row is of what the client sent.
+// goes reports whether a row is of data that the client sent.
 func (t *printed) goes(r row) bool {
 	if r.role == "" {
 		return !t.reverse
@@ -174,7 +175,7 @@ func (t *printed) goes(r row) bool {
 	return r.role == "TX-C" || r.role == "RX-S"
 }
 
-// streamsOf returns the numbers of the streams of one direction.
+// streamsOf returns the IDs of the streams of one direction.
 func (t *printed) streamsOf(forward bool) (ids []string) {
 	for _, r := range t.rows {
 		if r.id != "SUM" && t.goes(r) == forward && !slices.Contains(ids, r.id) {
@@ -184,7 +185,7 @@ func (t *printed) streamsOf(forward bool) (ids []string) {
 	return ids
 }
 
-// flow returns what was measured in one direction; nil where nothing was.
+// flow returns the results of one direction; nil if nothing was measured.
 func (t *printed) flow(forward bool) (f *Flow, fault string) {
 	sends := forward == (t.role != "S")
 	received, arrives, fault := t.total(forward, "receiver")
@@ -229,8 +230,8 @@ func (t *printed) flow(forward bool) (f *Flow, fault string) {
 	return f, ""
 }
 
-// total returns the summary of all streams of a direction by one end: the line [SUM], or all lines of streams where
-// none is missing, as those of iperf 2's server are printed.
+// total returns the summary of all streams of a direction according to one end: the line [SUM], or the sum of all lines
+// of streams if none is missing, as iperf 2's server prints them.
 func (t *printed) total(forward bool, end string) (all row, found bool, fault string) {
 	var rows []row
 	for _, r := range t.rows {
@@ -264,7 +265,7 @@ func (t *printed) total(forward bool, end string) (all row, found bool, fault st
 	return all, true, ""
 }
 
-// intervals of one direction, of all streams together.
+// intervals returns the intervals of one direction, of all streams together.
 func (t *printed) intervals(forward bool) (list []ReportInterval) {
 	id := "SUM"
 	if streams := t.streamsOf(forward); len(streams) == 1 {

@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// flows are the directions in which something was measured.
+// flows returns the directions in which something was measured.
 func (r Result) flows() map[string]*Flow {
 	flows := map[string]*Flow{}
 	if r.Forward != nil {
@@ -20,7 +20,8 @@ func (r Result) flows() map[string]*Flow {
 	return flows
 }
 
-// Values of the test by metric, in base units. Of UDP, what was sent says nothing about what arrived.
+// Values returns the values of the test by metric, in base units. For UDP, the rate sent says nothing about the rate
+// that arrived.
 func (r Result) Values() map[string]float64 {
 	values := map[string]float64{}
 	for direction, f := range r.flows() {
@@ -51,7 +52,7 @@ func (r Result) Values() map[string]float64 {
 	return values
 }
 
-// Unconfirmed are the warnings about rates of what was sent, where what arrived is not known.
+// Unconfirmed returns warnings about rates of sent data if the arrived data are unknown.
 func (r Result) Unconfirmed() (list []lab.Warning) {
 	for _, direction := range []string{lab.Send, lab.Receive} {
 		f := r.flows()[direction]
@@ -69,7 +70,7 @@ func (r Result) Unconfirmed() (list []lab.Warning) {
 	return list
 }
 
-// Ran is how many seconds counted.
+// Ran returns how many seconds counted.
 func (r Result) Ran() float64 {
 	seconds := 0.0
 	for _, f := range r.flows() {
@@ -78,7 +79,7 @@ func (r Result) Ran() float64 {
 	return seconds
 }
 
-// Series are the bitrates by the second.
+// Series returns the bitrates by the second.
 func (r Result) Series() []lab.Series {
 	var all []lab.Series
 	for _, direction := range []string{lab.Send, lab.Receive} {
@@ -91,9 +92,9 @@ func (r Result) Series() []lab.Series {
 	return all
 }
 
-// bitrates over the time that counts, in even steps of the usual interval: on a busy machine intervals are a little
-// longer or shorter, and there may be a very short one at either end. What arrived in an interval is taken to have done
-// so evenly.
+// bitrates returns the bitrate over the time that counts, in even steps of the usual interval: on a busy machine
+// intervals are a little longer or shorter, and there may be a very short one at either end. The bytes of an interval
+// are assumed to have arrived evenly.
 func bitrates(direction string, intervals []ReportInterval) (lab.Series, bool) {
 	counted := slices.DeleteFunc(slices.Clone(intervals), func(in ReportInterval) bool { return in.Omitted })
 	step := stepOf(usual(counted))
@@ -110,15 +111,15 @@ func bitrates(direction string, intervals []ReportInterval) (lab.Series, bool) {
 			}
 		}
 		if seconds < step/2 {
-			return lab.Series{}, false // nobody looked
+			return lab.Series{}, false // no interval covers this step
 		}
 		s.Values = append(s.Values, 8*bytes/seconds)
 	}
 	return s, len(s.Values) > 0
 }
 
-// stepOf is the interval that was asked for, by the one that is usual: a client that a busy machine starves looks after
-// 1.1 s or 1.6 in place of one, and seldom sooner. Were these steps of their own, the series of several clients could
+// stepOf returns the requested interval, derived from the usual one: a client on an overloaded machine reports after
+// 1.1 s or 1.6 s instead of one, and seldom sooner. If these were steps themselves, the series of several clients could
 // not be added up.
 func stepOf(usual float64) float64 {
 	if usual > 0.9 {
@@ -127,7 +128,7 @@ func stepOf(usual float64) float64 {
 	return math.Round(10*usual) / 10
 }
 
-// usual length of intervals: half of the time is in ones that are no longer.
+// usual returns the typical length of intervals: half of the time is in intervals that are no longer.
 func usual(intervals []ReportInterval) float64 {
 	var lengths []float64
 	whole, sum := 0.0, 0.0

@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Series are even, though intervals are not: what comes before the time that counts is left out, and stubs at the ends
-// cost no second.
+// Series are even, although intervals are not: intervals before the time that counts are omitted, and short ones at the
+// ends cost no second.
 func TestSeriesAreEven(t *testing.T) {
 	r := Result{Forward: &Flow{Seconds: 3, Intervals: []ReportInterval{
 		{From: 0, To: 1, Bytes: 900, Omitted: true},
@@ -19,7 +19,7 @@ func TestSeriesAreEven(t *testing.T) {
 	if len(all) != 1 || all[0].Metric != lab.Bitrate(lab.Send) || all[0].Interval != 1 || len(all[0].Values) != 3 {
 		t.Fatalf("%+v", all)
 	}
-	for i, want := range []float64{8 * 100, 8 * (12 + 176), 8 * 300} { // in the third second they looked for 0.97 s
+	for i, want := range []float64{8 * 100, 8 * (12 + 176), 8 * 300} { // the third second has data for 0.97 s
 		if got := all[0].Values[i]; math.Abs(got-want) > 1e-6 {
 			t.Errorf("second %d: %g bit, want %g", i+1, got, want)
 		}
@@ -31,8 +31,8 @@ func TestSeriesAreEven(t *testing.T) {
 	}
 }
 
-// A client that is starved looks later than it was asked to. Its series has the steps that were asked for all the same,
-// those of the clients beside it.
+// A client on an overloaded machine reports later than requested. Its series still has the requested steps, like those
+// of the other clients.
 func TestSeriesOfAStarvedClient(t *testing.T) {
 	late := func(every float64, n int) Result {
 		f := &Flow{}

@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// busy is the share of a core from which on a thread of iperf3 has hardly any time left.
+	// busy is the share of a core above which a thread of iperf3 is nearly saturated.
 	busy = 0.95
-	// defaultUDP is the rate in B/s of each UDP stream for which none is asked. Source: UDP_RATE in iperf3's iperf.h.
+	// defaultUDP is the rate in B/s of each UDP stream without a requested rate. Source: UDP_RATE in iperf3's iperf.h.
 	defaultUDP = 1024 * 1024 / 8
-	// rateShare is the part of an asked rate from which it counts as kept, as with fio.
+	// rateShare is the part of a requested rate from which the rate counts as reached, as with fio.
 	rateShare = 0.98
-	// lostShare is the share of lost UDP packets from which the path, or an end, is too slow for the rate. The first
-	// packets of a test may be lost, which is less.
+	// lostShare is the share of lost UDP packets above which the path, or an end, is too slow for the rate. Losing the
+	// first packets of a test can be normal, and is below that.
 	lostShare = 0.01
-	// resentShare is the share of TCP segments from which losses limit the rate: at a round trip of 1 ms to some
-	// 600 Mbit/s a stream (Mathis et al., 1997: 1.22 segments per round trip, over the root of the share).
+	// resentShare is the share of TCP segments above which losses limit the rate: at a round trip of 1 ms to some 600
+	// Mbit/s a stream (Mathis et al., 1997: 1.22 segments per round trip, over the root of the share).
 	resentShare = 5e-4
 	// segment is the payload of a TCP segment over Ethernet without jumbo frames. Larger ones make the share larger.
 	segment = 1448
 	// shortest is the time in seconds below which a TCP stream may still be opening its window: some ten round trips,
-	// of 100 ms on long ways.
+	// of 100 ms on long paths.
 	shortest = 1.0
 )
 
@@ -77,7 +77,7 @@ func (r Result) Warnings() []lab.Warning {
 	return list
 }
 
-// flowWarnings are the reasons to distrust what went in one direction.
+// flowWarnings are the reasons to distrust the results of one direction.
 func (r Result) flowWarnings(direction string, f *Flow) []lab.Warning {
 	if f.Sent > 0 && f.Bytes == 0 {
 		return []lab.Warning{{Code: "no-result", Taints: []string{"*"}, Text: fmt.Sprintf("nothing arrived in %s: the "+
@@ -96,7 +96,7 @@ func (r Result) flowWarnings(direction string, f *Flow) []lab.Warning {
 	streams := float64(max(1, r.Streams))
 	asked, udp := r.Rate*streams, r.Protocol == "UDP"
 	if of := f.Rate() / streams; udp && r.Rate == 0 && of >= rateShare*defaultUDP && of*rateShare <= defaultUDP {
-		asked = defaultUDP * streams // older versions don't say it
+		asked = defaultUDP * streams // older versions don't report it
 	}
 	if asked > 0 && f.Rate() >= rateShare*asked {
 		why := "iperf3 held itself to the %s a stream that were asked for (--bitrate), and the network kept up"
@@ -120,7 +120,7 @@ func (r Result) flowWarnings(direction string, f *Flow) []lab.Warning {
 	return list
 }
 
-// threaded says that each stream has a thread of its own. Source: the release notes of 3.16.
+// threaded reports whether each stream has a separate thread. Source: the release notes of 3.16.
 func (r Result) threaded() bool {
 	major, minor, _ := strings.Cut(r.Version, ".")
 	minor, _, _ = strings.Cut(minor, ".")

@@ -1,9 +1,9 @@
-// Package neper reads what the programs of Google's neper print: first their options, then what they measured, a name
+// Package neper parses the output of the programs of Google's neper: first their options, then their results, a name
 // and a value in each line.
 //
-// What is not said is absent, never zero. Sources: define_all_flags.c, thread.c, rr.c, stream.c, histo.c and common.c
-// of neper; for the versions before July 2019, which had no udp_stream, tcp_crr and local_throughput, tcp_stream.c and
-// tcp_rr.c.
+// Values that are not printed are absent, never zero. Sources: define_all_flags.c, thread.c, rr.c, stream.c, histo.c
+// and common.c of neper; for the versions before July 2019, which had no udp_stream, tcp_crr and local_throughput,
+// tcp_stream.c and tcp_rr.c.
 package neper
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	// callPattern finds a call. "netperf -t tcp_rr" is none.
+	// callPattern finds a call. It does not match "netperf -t tcp_rr".
 	callPattern = regexp.MustCompile(`(?m)(?:^\s*|[/(;&|#$%>❯➜]\s*|\b(?:sudo|time|exec|--)\s+)` +
 		`((?:tcp|udp|psp)_(?:stream|rr|crr))(?:\s+-|\s*$)`)
 	rate    = regexp.MustCompile(`(?m)^\s*throughput=\d`)
@@ -31,13 +31,13 @@ var (
 		`invalid_secret_count|correlation_coefficient)=`)
 )
 
-// IsText reports whether a text has what neper printed.
+// IsText reports whether a text has output of neper.
 func IsText(text []byte) bool {
 	return marks.Match(text) || rate.Match(text) && callPattern.Match(text)
 }
 
-// ParseText reads tests, of one call or several, with commands and prose between them. Left are tests that are not
-// read.
+// ParseText parses tests, of one call or several, with commands and prose between them. Left are tests that could not
+// be parsed.
 //
 //	num_flows=1
 //	client=1
@@ -64,7 +64,7 @@ type test struct {
 	values map[string]string
 }
 
-// testsOf returns the tests of a part: where a name comes again, another begins. --iostat-ms prints t=… many times.
+// testsOf returns the tests of a part: a repeated name begins another test. --iostat-ms prints t=… many times.
 func testsOf(part pasted.Part) (all []test) {
 	last := test{values: map[string]string{}}
 	for i, line := range part.Lines {
@@ -84,7 +84,7 @@ func testsOf(part pasted.Part) (all []test) {
 	}
 	whole := strings.Join(part.Lines, "\n")
 	if !marks.MatchString(whole) && (part.Command == nil || !rate.MatchString(whole)) {
-		return nil // others print host=a, too
+		return nil // other programs print host=a, too
 	}
 	if len(last.values) == 0 {
 		last.part = part
@@ -92,7 +92,7 @@ func testsOf(part pasted.Part) (all []test) {
 	return append(all, last)
 }
 
-// read are the names whose values are read. Those from throughput on are of what was measured.
+// read are the names whose values are used. Those from throughput on are results.
 func read() []string {
 	return []string{"magic", "maxevents", "client", "num_clients", "num_flows", "num_threads", "host", "test_length",
 		"total_run_time", "total_transactions", "buffer_size", "request_size", "response_size", "congestion_control",
@@ -101,8 +101,8 @@ func read() []string {
 		"latency_min", "latency_max", "latency_mean"}
 }
 
-// program returns the program that printed the test, by its options. Where they are missing it returns the program of
-// the command, and "" if there is no command. psp_stream has the options of tcp_stream.
+// program returns the program that printed the test, determined by its options. If they are missing it returns the
+// program of the command, and "" if there is no command. psp_stream has the options of tcp_stream.
 func (t *test) program() string {
 	typed := ""
 	if t.part.Command != nil {
@@ -118,7 +118,7 @@ func (t *test) program() string {
 	return has
 }
 
-// typed adds the values of options that the command has and no line.
+// typed adds the values of options that are in the command but in no line.
 func (t *test) typed() {
 	names := map[string]string{"-F": "num_flows", "-T": "num_threads", "-B": "buffer_size", "-H": "host",
 		"-l": "test_length"}
@@ -143,7 +143,7 @@ func (t *test) typed() {
 	}
 }
 
-// byOptions is the program that has these options; empty where lines of them are missing.
+// byOptions returns the program that has these options; empty if lines of them are missing.
 func (t *test) byOptions() string {
 	has := func(name string) bool { _, printed := t.values[name]; return printed }
 	_, tcp := t.values["tcp_fastopen"]
@@ -180,7 +180,7 @@ func (t *test) isClient() (client, known bool) {
 // number returns a value, and whether it is printed.
 func (t *test) number(name string) (v float64, ok bool) { return pasted.Number(t.values[name]) }
 
-// result of the test, or why there is none.
+// result returns the result of the test, or why there is none.
 func (t *test) result() (r pasted.Result, reason string) {
 	program := t.program()
 	client, known := t.isClient()
@@ -207,7 +207,7 @@ func (t *test) result() (r pasted.Result, reason string) {
 		names["request"], names["response"] = "request_size", "response_size"
 	}
 	for param, name := range names {
-		if value := t.values[name]; value != "" && value[0] != '-' { // --test-length -100 is of transactions
+		if value := t.values[name]; value != "" && value[0] != '-' { // --test-length -100 is in transactions
 			r.Params[param] = value
 		}
 	}
@@ -234,16 +234,16 @@ func (t *test) result() (r pasted.Result, reason string) {
 	return r, reason
 }
 
-// changes are the options that make another load of it where they are not 0.
+// changes are the options that change the load if they are not 0.
 func changes() []string {
 	return []string{"delay", "noburst", "no_delay", "max_pacing_rate", "tcp_tx_delay", "zerocopy", "rx_zerocopy"}
 }
 
-// mixed is why lines of several processes between each other are left.
+// mixed is the reason why lines of several processes among each other are not parsed.
 const mixed = "throughput and local_throughput are not of the same test; paste what each process printed one after the other"
 
-// stream reads rates. A process has the rate of what it read, and at its end learns what the other one read; both are
-// in bit/s then.
+// stream parses rates. A process has the rate of the data that it read, and at its end learns the rate of the other
+// one; both are in bit/s then.
 func (t *test) stream(r *pasted.Result, client bool) (reason string) {
 	local, measured := t.number("local_throughput")
 	remote, _ := t.number("remote_throughput")
@@ -285,12 +285,12 @@ func (t *test) stream(r *pasted.Result, client bool) (reason string) {
 	return ""
 }
 
-// requests reads the rate of transactions, and how long they took in seconds. A server prints no times but zeros.
+// requests parses the rate of transactions, and their latency in seconds. A server prints only zeros as times.
 func (t *test) requests(r *pasted.Result, client bool) (reason string) {
 	rate, printed := t.number("throughput")
 	remote, _ := t.number("remote_throughput")
 	local, both := t.number("local_throughput")
-	if !client && remote > 0 { // what the client counted
+	if !client && remote > 0 { // counted by the client
 		rate, printed = cmp.Or(rate, remote), true
 	}
 	switch {
@@ -322,7 +322,7 @@ func (t *test) requests(r *pasted.Result, client bool) (reason string) {
 	return ""
 }
 
-// bitsOf returns what the units of --throughput-opt are in bit/s.
+// bitsOf returns the units of --throughput-opt in bit/s.
 func bitsOf() map[string]float64 {
 	return map[string]float64{"bits/s": 1, "10^3bits/s": 1e3, "10^6bits/s": 1e6, "10^9bits/s": 1e9,
 		"Kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Kibit/s": 1 << 10, "Mibit/s": 1 << 20, "Gibit/s": 1 << 30,

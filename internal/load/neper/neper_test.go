@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// fixture returns what neper printed over the loopback: a version of November 2025, and for old-* one from before July
+// fixture returns output of neper over the loopback: a version of November 2025, and for old-* one from before July
 // 2019.
 func fixture(t testing.TB, name string) string {
 	t.Helper()
@@ -52,7 +52,7 @@ func TestGolden(t *testing.T) {
 	golden.Equal(t, "testdata/golden.txt", all.String())
 }
 
-// Both ends tell the same test apart alike.
+// Both ends identify the same test equally.
 func TestEndsAgree(t *testing.T) {
 	for _, name := range []string{"stream", "maerts", "crr"} {
 		client, _ := ParseText(fixture(t, name))

@@ -1,9 +1,9 @@
-// Package netperf reads what netperf prints: the tables of its classic tests, and the output of its omni tests, which
-// names its values (-k), separates them by commas (-o) or has them in columns (-O).
+// Package netperf parses the output of netperf: the tables of its classic tests, and its omni tests, which print names
+// and values (-k), values separated by commas (-o) or columns (-O).
 //
-// What is not said is absent, never zero. Sources: nettest_bsd.c of netperf for the tables, print_omni_keyword,
-// print_omni_csv and print_omni_human in nettest_omni.c, and format_units and calc_thruput_interval_omni in netlib.c
-// for what the units mean.
+// Values that are not printed are absent, never zero. Sources: nettest_bsd.c of netperf for the tables,
+// print_omni_keyword, print_omni_csv and print_omni_human in nettest_omni.c, and format_units and
+// calc_thruput_interval_omni in netlib.c for the meaning of units.
 package netperf
 
 import (
@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	// callPattern finds a call. Omni output has one in quotes, as a value.
+	// callPattern finds a call. Omni output contains one in quotes, as a value.
 	callPattern = regexp.MustCompile(`^[^"]*?(?:^|[\s/(;&|#$%>❯➜])(netperf)\s+(?:\S+\s+)?--?[A-Za-z]`)
 	// banner begins a test: "MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to h () port 0 AF_INET".
 	banner = regexp.MustCompile(`(?:MIGRATED )?\b([A-Z]+ [A-Za-z/| ]{2,40}?) TEST from .*? to (\S*) \(([^)]*)\) port`)
@@ -33,18 +33,18 @@ var (
 	separated = regexp.MustCompile(`^\s*(?:[^,]+,)*Throughput(?:,[^,]+)*$`)
 )
 
-// bitsOf returns what a unit is in bit/s, as the code of netperf computes it.
+// bitsOf returns a unit in bit/s, as netperf's code computes it.
 func bitsOf(unit string) (float64, bool) {
 	bits, known := map[string]float64{"10^3bits": 1e3, "10^6bits": 1e6, "10^9bits": 1e9, "Bytes": 8,
 		"KBytes": 8 << 10, "MBytes": 8 << 20, "GBytes": 8 << 30}[unit]
 	return bits, known
 }
 
-// IsText reports whether a text has what netperf printed.
+// IsText reports whether a text has output of netperf.
 func IsText(text []byte) bool { return banner.Match(text) }
 
-// ParseText reads tests, of one call or several, with commands and prose between them. Left are tests that are not
-// read.
+// ParseText parses tests, of one call or several, with commands and prose between them. Left are tests that could not
+// be parsed.
 //
 //	MIGRATED TCP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 192.0.2.2 () port 0 AF_INET : demo
 //	bytes  bytes   bytes    secs.    10^6bits/sec
@@ -85,13 +85,13 @@ func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
 	return all, left
 }
 
-// untitled is why rows are left that -P 0 prints.
+// untitled is the reason why rows printed with -P 0 are not parsed.
 const untitled = "figures without titles, as -P 0 prints them; leave -P 0 out"
 
 // isRow reports whether a line may have figures.
 func isRow(line string) bool { return numbers.MatchString(line) || unitOf.MatchString(line) }
 
-// test is one as it was printed.
+// test is one printed test.
 type test struct {
 	name, server, burst string
 	// unit of the table, and whether the table is of requests.
@@ -99,12 +99,12 @@ type test struct {
 	requests bool
 	// rows of numbers below the titles.
 	rows [][]float64
-	// values by their names in omni output; titles are those of values that are separated by commas.
+	// values by their names in omni output; titles are the titles of values that are separated by commas.
 	values map[string]string
 	titles []string
 	// above are the last lines, which may be the titles of columns.
 	above []string
-	// last is the row of values below titles, and untitled is set if the line at hand is another like it.
+	// last is the row of values below titles, and untitled is set if the current line is another like it.
 	last     string
 	untitled bool
 }
@@ -162,8 +162,8 @@ func (t *test) line(text string) {
 	}
 }
 
-// columns returns the values of a line below the titles of -O, by their names; nil if it is none. Each title stands in
-// up to four lines, and a column of blanks stands between two of them:
+// columns returns the values of a line below the titles of -O, by their names; nil if it is none. Each title has up to
+// four lines, and a column of blanks separates two titles:
 //
 //	Local       Remote      Local  Elapsed Throughput Throughput
 //	Send Socket Recv Socket Send   Time               Units
@@ -216,7 +216,7 @@ func (t *test) columns(text string) map[string]string {
 	return values
 }
 
-// titles returns the names of values by their titles in output with commas or in columns.
+// titles maps titles in output with commas or in columns to the names of values.
 func titles() map[string]string {
 	return map[string]string{"Throughput": "THROUGHPUT", "Throughput Units": "THROUGHPUT_UNITS",
 		"Elapsed Time (sec)": "ELAPSED_TIME", "Local Send Size": "LOCAL_SEND_SIZE",
@@ -228,7 +228,7 @@ func titles() map[string]string {
 		"Local Transport Retransmissions": "LOCAL_TRANSPORT_RETRANS"}
 }
 
-// kind is what a test does.
+// kind is what a test measures.
 type kind struct {
 	job, protocol, direction string
 	requests                 bool
@@ -249,7 +249,7 @@ func kinds() map[string]kind {
 	}
 }
 
-// result of the test, or why there is none.
+// result returns the result of the test, or why there is none.
 func (t *test) result() (r pasted.Result, reason string) {
 	k, known := kinds()[t.name]
 	if !known {
@@ -301,7 +301,7 @@ func (t *test) result() (r pasted.Result, reason string) {
 		r.Seconds, r.Values[lab.Bitrate(k.direction)] = first[3], first[4]*bits
 		return r, ""
 	}
-	// The first line is of what was sent, the second of what arrived.
+	// The first line counts the sent data, the second the data that arrived.
 	if len(t.rows) < 2 || len(first) < 6 || len(t.rows[1]) < 4 {
 		return r, "the second line of its table is missing, which has what arrived"
 	}
@@ -314,7 +314,7 @@ func (t *test) result() (r pasted.Result, reason string) {
 	return r, ""
 }
 
-// omni reads named values. The throughput is what the receiver counted, of UDP too.
+// omni parses named values. The throughput is the receiver's count, also for UDP.
 func (t *test) omni(k kind, r *pasted.Result, set func(name, value string)) (reason string) {
 	r.Seconds = parsed(t.values["ELAPSED_TIME"])
 	value := t.values["THROUGHPUT"]
@@ -350,7 +350,7 @@ func (t *test) omni(k kind, r *pasted.Result, set func(name, value string)) (rea
 	return ""
 }
 
-// parsed returns a number, and 0 for -1, which netperf prints where it knows none.
+// parsed returns a number, and 0 for -1, which netperf prints for an unknown value.
 func parsed(s string) float64 {
 	v, _ := pasted.Number(s)
 	return v

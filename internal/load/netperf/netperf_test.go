@@ -10,7 +10,7 @@ import (
 
 const to = " TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to server (192.0.2.2) port 0 AF_INET : demo"
 
-// stream is the table of TCP_STREAM, rr that of TCP_RR, udp that of UDP_STREAM.
+// stream is the table of TCP_STREAM, rr is the table of TCP_RR, udp is the table of UDP_STREAM.
 const (
 	stream = "MIGRATED TCP STREAM" + to + "\nRecv   Send    Send                          \n" +
 		"Socket Socket  Message  Elapsed              \nSize   Size    Size     Time     Throughput  \n" +
@@ -19,7 +19,7 @@ const (
 		"Socket Size   Request  Resp.   Elapsed  Trans.\nSend   Recv   Size     Size    Time     Rate         \n" +
 		"bytes  Bytes  bytes    bytes   secs.    per sec   \n\n" +
 		"16384  131072 1        1       10.00    24912.33   \n16384  131072 \n"
-	// columns is what -O printed, of a test over the loopback.
+	// columns is the output of -O, of a test over the loopback.
 	columns = "MIGRATED TCP STREAM" + to + "\nLocal       Remote      Local  Elapsed Throughput Throughput  \n" +
 		"Send Socket Recv Socket Send   Time               Units       \n" +
 		"Size        Size        Size   (sec)                          \n" +

@@ -1,4 +1,4 @@
-// Package option says what the options of load generators may be set to, and checks what somebody has set them to.
+// Package option describes the allowed values of load generators' options, and checks values against them.
 package option
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Kind is what an option's value must be.
+// Kind is the kind of an option's values.
 type Kind int
 
-// A Toggle is 0 or 1; a Number is whole and above 0; a Size may end in k, m or g; a Duration is of whole seconds; Text
+// A Toggle is 0 or 1; a Number is a positive integer; a Size can end in k, m or g; a Duration is in whole seconds; Text
 // is one word.
 const (
 	Toggle Kind = iota
@@ -22,16 +22,16 @@ const (
 	Text
 )
 
-// Option is one that a job can set.
+// Option is an option that a job can set.
 type Option struct {
 	Kind Kind
-	// Words are the only ones that a Text may be, and what a Number may be beside a number.
+	// Words are the only allowed values of a Text, and the allowed words of a Number in addition to numbers.
 	Words []string
-	// Zero says that a Duration may be 0.
+	// Zero allows a Duration of 0.
 	Zero bool
 }
 
-// Canonical is a value as the load generator is given it. Where ok is false, hint says what could be written.
+// Canonical returns a value in the load generator's notation. If ok is false, hint describes valid values.
 func (o Option) Canonical(value string) (canonical string, ok bool, hint string) {
 	word := slices.Contains(o.Words, value)
 	switch o.Kind {

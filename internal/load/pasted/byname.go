@@ -5,17 +5,17 @@ import (
 	"regexp"
 )
 
-// Named are the lines of a text that one name stands before, without it.
+// Named has the lines of a text that begin with the same name, without that name.
 type Named struct {
 	Name string
 	Text []byte
 }
 
-// level is no machine's name, but what a program calls its messages or its streams.
+// level is not a machine's name, but a program's word for its messages or its streams.
 var level = regexp.MustCompile(`(?i)^\[?(?:trace|debug|info|notice|warn|warning|error|fatal|stdout|stderr|out|err|sum)\b`)
 
-// ByName takes a text of several machines apart by the names before its lines, in the order of their first lines. It
-// returns nil unless nine of ten lines have one of two names or more, and each name three lines.
+// ByName splits a text of several machines by the names before its lines, in the order of their first lines. It returns
+// nil unless nine of ten lines have one of at least two names, and each name three lines.
 //
 //	node1: fio-3.36                 pdsh, clush
 //	node2: fio-3.36

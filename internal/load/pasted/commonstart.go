@@ -10,7 +10,7 @@ import (
 )
 
 // WithoutCommonStart returns a text without the prefix that nine of ten of its lines share; nil if they share none.
-// Numbers in the prefix may differ from line to line, except in names such as node7. Results may share a prefix, too,
+// Numbers in the prefix can differ from line to line, except in names such as node7. Results can share a prefix, too,
 // so the caller has to find out which text gives more results.
 //
 //	2026-11-29T10:00:00.123456789Z stdout F Starting 10 threads    a container's log
@@ -51,7 +51,7 @@ func WithoutCommonStart(text []byte) []byte {
 	return bytes.Join(lines, []byte("\n"))
 }
 
-// token is a piece of the beginning of a line, and where it ends: a rune, or "0" for a number that may change from line
+// token is a piece of the beginning of a line, and where it ends: a rune, or "0" for a number that can change from line
 // to line, or " " for blanks.
 type token struct {
 	text string
@@ -95,8 +95,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// ofName reports whether the number at a place of a line belongs to a name, such as node7 and fio-0. The numbers of a
-// time (29T10) and of klog (I1129) do not.
+// ofName reports whether the number at a position of a line belongs to a name, such as node7 and fio-0. The numbers of
+// a time (29T10) and of klog (I1129) do not.
 func ofName(line []byte, at int) bool {
 	switch {
 	case at == 0:
@@ -118,9 +118,9 @@ func shared(line, others []token) int {
 	return n
 }
 
-// whole returns as many tokens as may stand before results: up to JSON, a bracket that is not closed in them, or a
-// path, which results begin with, and then up to the last one that is not within a word. A quotation begins a message
-// of logrus.
+// whole returns the tokens that can precede results: up to JSON, a bracket that is not closed in them, or a path, which
+// results begin with, and then up to the last one that is not within a word. A quotation mark begins a message of
+// logrus.
 func whole(start []token) []token {
 	closing := map[string]string{"{": "JSON", "<": ">", "[": "]", "(": ")"}
 	for i, t := range start {
@@ -146,8 +146,7 @@ func whole(start []token) []token {
 	return nil
 }
 
-// commonStart returns the longest beginning of a line that at least so many lines have and that may stand before
-// results.
+// commonStart returns the longest beginning of a line that at least fewest lines have and that can precede results.
 func commonStart(of []token, lines [][]byte, fewest int) []token {
 	having := make([]int, len(of)+1)
 	for _, line := range lines {
@@ -162,8 +161,8 @@ func commonStart(of []token, lines [][]byte, fewest int) []token {
 	return nil
 }
 
-// cutStart returns a line without what it has of a beginning, and the mark of quotation that closes it. Of blanks at
-// the end of the beginning only one belongs to it: the others may be the indentation of results.
+// cutStart returns a line without its part of a common beginning, and the quotation mark that closes it. Only one blank
+// at the end of the beginning belongs to it: the others may be the indentation of results.
 func cutStart(line []byte, start []token) (rest []byte, quoted byte) {
 	all := tokens(line)
 	n := len(whole(all[:shared(all, start)]))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWithoutCommonStart checks where what lines have in common ends: before the results, and never within the name of
-// a machine.
+// TestWithoutCommonStart checks where the common part of lines ends: before the results, and never within the name of a
+// machine.
 func TestWithoutCommonStart(t *testing.T) {
 	for text, want := range map[string]string{
 		"I1129 10:00:01.1 1 a.go:12] one\nI1129 10:00:02.1 1 a.go:9] two\nI1129 10:00:03.1 1 a.go:9] three\n": "one\ntwo\nthree\n",

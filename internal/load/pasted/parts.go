@@ -10,18 +10,18 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Part is what one call of a program printed.
+// Part is the output of one call of a program.
 type Part struct {
-	// Line is where it begins, Prompt the line of its command, or Line where there is none.
+	// Line is where it begins, Prompt the line of its command, or Line if there is none.
 	Line, Prompt int
-	// Command as it was typed; nil where it was not pasted.
+	// Command as the user typed it; nil if it was not pasted.
 	Command []string
-	// Lines are those from Line on, without colours.
+	// Lines are the lines from Line on, without colours.
 	Lines []string
 }
 
-// Parts splits text at the calls of a program and at the lines with which it begins to print. Results behind a command
-// belong to it until another prompt follows: it ran in a loop.
+// Parts splits text at the calls of a program and at the lines that begin its output. Results after a command belong to
+// it until another prompt follows: it ran in a loop.
 func Parts(text string, call, begins *regexp.Regexp) []Part {
 	all := []Part{{Line: 1, Prompt: 1}}
 	begun := false
@@ -73,20 +73,20 @@ type Result struct {
 	Params  map[string]string
 	Values  map[string]float64
 	Seconds float64
-	// Test tells a test apart that may be printed in two forms, such as a table and JSON, and Form is the one at hand;
-	// empty where nothing tells.
+	// Test identifies a test that may be printed in two forms, such as a table and JSON, and Form is the current one;
+	// empty if unknown.
 	Test, Form string
 	// Warnings are the reasons to distrust it.
 	Warnings []lab.Warning
 }
 
-// Left is a line with a result that is not read, and the reason.
+// Left is a line with a result that was not parsed, and the reason.
 type Left struct {
 	Line   int
 	Reason string
 }
 
-// Number returns a number of a text, and whether it is one that a tool can have measured: finite, and not below 0.
+// Number parses a number. ok is false for a number that a tool can't have measured: infinite, or negative.
 func Number(text string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(v >= 0) || math.IsInf(v, 0) {

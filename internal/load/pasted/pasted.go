@@ -1,4 +1,4 @@
-// Package pasted reads what stands around results in text that people copy from a terminal: prompts, commands, colours.
+// Package pasted parses the context of results in text that people copy from a terminal: prompts, commands, colours.
 package pasted
 
 import (
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Plain takes away what terminals and web pages put into a line: colours, carriage returns (of which the text behind
-// the last one was seen), spaces that do not break.
+// Plain removes additions of terminals and web pages from a line: colours, carriage returns (the text after the last
+// one was visible), non-breaking spaces.
 func Plain(line string) string {
 	line = colours.ReplaceAllString(line, "")
 	line = strings.TrimRight(strings.ReplaceAll(line, "\u00a0", " "), " \t\r")
@@ -16,21 +16,21 @@ func Plain(line string) string {
 
 var colours = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
 
-// Prompt begins with user and host, or is PowerShell's, and a command follows. A lone # begins a heading as well.
+// Prompt begins with user and host, or is PowerShell's, and a command follows. A lone # also begins a heading.
 var Prompt = regexp.MustCompile(
 	`^\s*(?:\[?[\w.-]+@[\w.-]+[: ][^#$%>]{0,200}[#$%>]|\$|PS [A-Z]:[^>]{0,200}>)\s+\S`)
 
-// Before is what may stand right before the name of a program that a line calls: in expressions. A quotation that is a
-// value of JSON calls nothing.
+// Before matches text that can directly precede the name of a program that a line calls, in regular expressions. A
+// quotation mark that begins a JSON value calls nothing.
 const Before = "(?:^|[\\s/\\\\(;&|#$%>❯➜'`*]|(?:^|[^:,\\[{\\s]|[^\"]:)\\s*\")"
 
-// From returns the call that begins at a place in a line, up to the mark that closes what was opened before it.
+// From returns the call that begins at a position of a line, up to the mark that closes a quotation opened before it.
 //
 //	ssh db1 'sudo fio --name=x --rw=read'
 //	kubectl exec fio-0 -- sh -c "fio --name=x --rw=read"
 //	**`fio --name=x --rw=read`**
 func From(line string, at int) string {
-	var open byte // the quotation that the call is in
+	var open byte // the quotation that contains the call
 	for i := range at {
 		switch c := line[i]; {
 		case open != 0 && c == open:
@@ -53,8 +53,8 @@ func From(line string, at int) string {
 	return call
 }
 
-// Command returns the call of a program in a line, taken apart as a shell would; nil if there is none. Call finds it:
-// its group is the program's name.
+// Command returns the call of a program in a line, split like a shell; nil if there is none. Call finds it: its group
+// is the program's name.
 func Command(line string, call *regexp.Regexp) []string {
 	m := call.FindStringSubmatchIndex(line)
 	if m == nil {
@@ -63,8 +63,8 @@ func Command(line string, call *regexp.Regexp) []string {
 	return Words(From(line, m[2]))
 }
 
-// Words splits a command line as a POSIX shell does, quotes and backslashes included, up to the first operator
-// (a pipe, a redirection, another command). Variables stay as they are written.
+// Words splits a command line like a POSIX shell, including quotes and backslashes, up to the first operator (a pipe, a
+// redirection, another command). Variables are not replaced.
 func Words(line string) []string {
 	var words []string
 	var word strings.Builder

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// aPrefix finds what stands before one line after another: where it begins and ends; nil where a line has none.
+// aPrefix finds the prefix of one line after another: where it begins and ends; nil if a line has none.
 type aPrefix func(line []byte) []int
 
-// prefixes returns the kinds of what can stand before all lines of a text. Each call returns new ones, since some of
-// them look for what the lines before had. The first | of a table in Markdown is no box.
+// prefixes returns the kinds of prefixes that all lines of a text can have. Each call returns new functions, since some
+// of them compare with previous lines. The first | of a Markdown table is not a box.
 func prefixes(text []byte) (kinds []aPrefix) {
 	for _, pattern := range []*regexp.Regexp{quotation, dateAndTime, timeOfDay, journal, box} {
 		if pattern != box || !markdownRule.Match(text) {
@@ -27,11 +27,11 @@ var (
 	timeOfDay = regexp.MustCompile(`^\[?(?:\d\d:\d\d:\d\d|1\d{9})(?:[.,]\d{1,9})?\]?(?: |$)`) // or seconds since 1970
 	journal   = regexp.MustCompile(`^[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]+ [\w./@-]+(?:\[\d+\])?:(?: |$)`)
 	box       = regexp.MustCompile(`^[│┃|]`)
-	// markdownRule stands below the titles of a table in Markdown.
+	// markdownRule is the line below the titles of a Markdown table.
 	markdownRule = regexp.MustCompile(`(?m)^[> \t]*\|[ \t]*:?-+:?[ \t]*\|[-:| \t]*\r?$`)
 	boxEnd       = regexp.MustCompile(`[ \t]*[│┃|][ \t\r]*$`)
 	lineNumber   = regexp.MustCompile(`^ *(\d{1,9})(?:[\t:|]|[.)] | [│┃]? ?|$)`)
-	// name is what a program writes before all lines alike: a name, a prompt, or blanks.
+	// name is the same prefix of all lines: a name, a prompt, or blanks.
 	name = regexp.MustCompile(`^(?:\[[\w./-]+\] |[\w.-]+ *\| |[\w.-]+: |[A-Z]+:\w+:|\$ |[ \t]+)`)
 	// result begins lines of fio. Lines of one direction, as grep leaves them, have it in common.
 	result = regexp.MustCompile(`(?i)^(?:read|write|trim|mixed|[sc]?lat|bw|iops|cpu)\b`)
@@ -43,10 +43,10 @@ func numbered() aPrefix {
 	return func(line []byte) []int {
 		m := lineNumber.FindSubmatchIndex(line)
 		if m == nil {
-			next = max(0, next) // a number behind the first line is one of a table's
+			next = max(0, next) // after the first line, a number belongs to a table
 			return nil
 		}
-		n, _ := strconv.Atoi(string(line[m[2]:m[3]])) // the pattern admits nothing but short numbers
+		n, _ := strconv.Atoi(string(line[m[2]:m[3]])) // the pattern admits only short numbers
 		if next >= 0 && n != next {
 			return nil
 		}
@@ -55,11 +55,11 @@ func numbered() aPrefix {
 	}
 }
 
-// NameBefore returns the name, the prompt or the blanks that a program may have written before a line, as before all
+// NameBefore returns the name, the prompt or the blanks that a program may have written before this line and all
 // others; nil if there is none.
 func NameBefore(line []byte) []byte { return name.Find(line) }
 
-// named returns the kind of a name that is the same before all lines, and before the first.
+// named returns the kind of a name that is the same before all lines, including the first.
 func named() aPrefix {
 	var found []byte
 	first := true
@@ -75,18 +75,18 @@ func named() aPrefix {
 			return nil
 		case bytes.HasPrefix(line, found):
 			return []int{0, len(found)}
-		case bytes.Equal(line, bytes.TrimRight(found, " \t")): // of an empty line
+		case bytes.Equal(line, bytes.TrimRight(found, " \t")): // before an empty line
 			return []int{0, len(line)}
 		}
 		return nil
 	}
 }
 
-// sampled is how many lines are looked at before all of a text are.
+// sampled is how many lines are examined before all lines of a text are.
 const sampled = 64
 
-// WithoutPrefix returns a text without what programs and people put before each of its lines, one kind of it; nil if
-// the lines have none.
+// WithoutPrefix returns a text without the prefix that programs and people put before each of its lines, one kind of
+// it; nil if the lines have none.
 //
 //	> > read: IOPS=141k, BW=17.2GiB/s                         a mail or Markdown
 //	2026-11-29T10:00:00.123456789Z   "fio version" : …        kubectl logs --timestamps
@@ -118,8 +118,8 @@ func WithoutPrefix(text []byte) []byte {
 	return nil
 }
 
-// cutEach returns the lines without their prefix, and without a blank that follows it in all of them; nil if fewer than
-// three have one, or more than a tenth, and some, have none: a page around a quotation stays.
+// cutEach returns the lines without their prefix, and without a blank that follows it in all of them. It returns nil if
+// fewer than three have one, or if more than a tenth, and more than some, have none: a page around a quotation stays.
 func cutEach(lines [][]byte, prefix aPrefix) [][]byte {
 	const fewest, mostWithout, some = 3, 10, 5
 	cut := make([][]byte, len(lines))

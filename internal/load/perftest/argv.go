@@ -11,12 +11,13 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// tests are the programs of perftest that a job can have: what they do is in their names.
+// tests are the programs of perftest that a job can use; their names describe them.
 func tests() []string {
 	return []string{"ib_write_bw", "ib_read_bw", "ib_send_bw", "ib_write_lat", "ib_read_lat", "ib_send_lat"}
 }
 
-// Options are those that a job can set, by their long names; "test" is the program. Source: perftest's --help of 4.5.
+// Options are the options that a job can set, by their long names; "test" is the program. Source: perftest's --help of
+// 4.5.
 func Options() map[string]option.Option {
 	return map[string]option.Option{
 		"test": {Kind: option.Text, Words: tests()}, "duration": {Kind: option.Duration},
@@ -26,7 +27,7 @@ func Options() map[string]option.Option {
 	}
 }
 
-// Program that a job starts.
+// Program returns the program that a job starts.
 func Program(params map[string]string) string {
 	if params["test"] == "" {
 		return "ib_write_bw"
@@ -34,10 +35,10 @@ func Program(params map[string]string) string {
 	return params["test"]
 }
 
-// timesAnswers says that a job measures how long something takes, one at a time.
+// timesAnswers reports whether a job measures the latency of single operations, one at a time.
 func timesAnswers(params map[string]string) bool { return strings.HasSuffix(Program(params), "_lat") }
 
-// Fault says what is wrong with the options of one test; empty when nothing is.
+// Fault returns what is wrong with the options of one test; empty if they are valid.
 func Fault(params map[string]string) (message, hint string) {
 	for _, name := range []string{"qp", "tx-depth"} {
 		if timesAnswers(params) && params[name] != "" {
@@ -59,19 +60,19 @@ func Fault(params map[string]string) (message, hint string) {
 
 const (
 	minIterations = 5
-	// margin is what a test by time leaves out at its beginning and at its end (--margin).
+	// margin is the time that a test with a duration ignores at its beginning and at its end (--margin).
 	margin = 2 * time.Second
-	// What a test does where its job does not say: a rate is measured for so long, and answers are timed so often, for
-	// a test of answers by time prints no percentiles.
+	// Defaults of a test. A rate is measured for a duration. Latencies are measured for a number of iterations, because
+	// a test of latency with a duration prints no percentiles.
 	defaultDuration   = 14 * time.Second
 	defaultIterations = 20000
-	// defaultTestTime is how long a test takes whose number of iterations is given. Nobody knows.
+	// defaultTestTime is the assumed time of a test with a number of iterations. The real time is unknown.
 	defaultTestTime = 10 * time.Second
-	// setUpTime is what a client takes beside its test, to connect and to take in memory.
+	// setUpTime is the additional time of a client, for connecting and registering memory.
 	setUpTime = 2 * time.Second
 )
 
-// TestTime is how long a test with these options runs, what does not count included.
+// TestTime returns how long a test with these options runs, including the time that does not count.
 func TestTime(params map[string]string) time.Duration {
 	if d, ok := byTime(params); ok {
 		return d + setUpTime
@@ -86,8 +87,8 @@ func byTime(params map[string]string) (time.Duration, bool) {
 	return defaultDuration, params["iters"] == "" && !timesAnswers(params)
 }
 
-// shared are the arguments that both ends must have alike. They meet through the RDMA connection manager (--rdma_cm):
-// it finds the device and the index of its GID for an address, and there is no other port to listen on.
+// shared are the arguments that must be equal at both ends. They connect through the RDMA connection manager
+// (--rdma_cm): it finds the device and the GID index for an address, and needs no other port.
 func shared(params map[string]string, port int) []string {
 	argv := []string{Program(params), "--rdma_cm", "--port", strconv.Itoa(port)}
 	if d, ok := byTime(params); ok {
@@ -103,23 +104,23 @@ func shared(params map[string]string, port int) []string {
 	return argv
 }
 
-// Client is the argument vector of a client.
+// Client returns the argument vector of a client.
 func Client(params map[string]string, address string, port int) []string {
 	return append(shared(params, port), address)
 }
 
-// Server is the argument vector of a server for one test. It listens no longer than so long, whatever becomes of
-// whoever started it: timeout ends it. Bind and an address have it listen there alone.
+// Server returns the argument vector of a server for one test. It listens no longer than longest, even if the process
+// that started it has ended: timeout ends it. With Bind and an address it listens only there.
 func Server(params map[string]string, port int, longest time.Duration) []string {
 	return append([]string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds()))}, shared(params, port)...)
 }
 
 // Bind is the option that names the address to listen on. Versions before 23.07 have none: their --source_ip is another
-// option of the same name, for raw Ethernet (perftest #210), and with it a server of 4.5 listens on 0.0.0.0 all the
-// same (tried).
+// option of the same name, for raw Ethernet (perftest #210), and with it a server of 4.5 still listens on 0.0.0.0
+// (tested).
 const Bind = "--bind_source_ip"
 
-// Title says in a few words what a test does: "ib_write_bw size 65536 qp 4".
+// Title describes a test in a few words: "ib_write_bw size 65536 qp 4".
 func Title(params map[string]string) string {
 	words := []string{Program(params)}
 	for _, name := range []string{"size", "qp", "tx-depth", "mtu", "iters"} {

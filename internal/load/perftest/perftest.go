@@ -1,7 +1,7 @@
-// Package perftest drives the programs of perftest, which measure RDMA, and reads what they print: the table of their
+// Package perftest drives the programs of perftest, which measure RDMA, and parses their output: the table of their
 // standard output, which all versions print, and the file of --out_json.
 //
-// What is not said is absent, never zero. Source: perftest_parameters.c of perftest, print_report_bw and
+// Values that are not printed are absent, never zero. Source: perftest_parameters.c of perftest, print_report_bw and
 // print_report_lat.
 package perftest
 
@@ -19,19 +19,19 @@ import (
 type Result struct {
 	// Verb is "write", "read" or "send".
 	Verb string
-	// Size of an operation in bytes, and how many there were.
+	// Size of an operation in bytes, and the number of operations.
 	Size, Iterations int64
-	// Bitrate in bit/s, Rate of operations a second. 0 in a test of answers.
+	// Bitrate in bit/s, Rate of operations a second. 0 in a test of latency.
 	Bitrate, Rate float64
-	// Times of answers in seconds, as they are printed: of write and send they are half of the way there and back. 0
-	// where they are not printed: a test by time has the mean alone.
+	// Latencies in seconds, as printed: for write and send they are half of the round trip. 0 if they are not printed:
+	// a test with a duration has only the mean.
 	Least, Median, Mean, P99, P999, Most float64
 }
 
-// number is a decimal that perftest prints.
+// number matches a decimal that perftest prints.
 const number = `([0-9]+(?:\.[0-9]+)?)`
 
-// Parse reads what a client printed to its standard output:
+// Parse parses the standard output of a client:
 //
 //	#bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
 //	4096       800              0.00               1.56               0.000399
@@ -42,8 +42,8 @@ const number = `([0-9]+(?:\.[0-9]+)?)`
 //	#bytes        #iterations       t_avg[usec]    tps average
 //	2             25            41519.74        12.04
 //
-// MB are of 2^20 bytes, as newer versions call them (MiB), and Gb of 10^9 bits. Where it is the file of --out_json,
-// that is read. In 4.5 it is no JSON: its names and words have no quotes, and commas stand before braces.
+// MB are 2^20 bytes (newer versions write MiB), and Gb are 10^9 bits. The file of --out_json is preferred if the text
+// contains it. In 4.5 it is not valid JSON: its names and words have no quotes, and commas precede braces.
 //
 //	results: {
 //	MsgSize: 4096,
@@ -64,7 +64,7 @@ func Parse(text []byte) (Result, error) {
 	return r, r.table(all)
 }
 
-// table is the one that ends the standard output.
+// table parses the table at the end of the standard output.
 func (r *Result) table(all string) error {
 	at := strings.LastIndex(all, "#bytes")
 	if at < 0 {
@@ -75,7 +75,7 @@ func (r *Result) table(all string) error {
 	return r.row(title, line)
 }
 
-// row reads a line of a table. Old versions print no rate of operations.
+// row parses a line of a table. Old versions print no rate of operations.
 func (r *Result) row(title, line string) error {
 	values := make([]float64, 9)
 	fields := strings.Fields(line)
@@ -112,7 +112,7 @@ func (r *Result) row(title, line string) error {
 
 var bandwidthUnit = regexp.MustCompile(`BW average\[(?:MB|MiB|Gb)/sec\]`)
 
-// document is the file of --out_json. It does not say in which unit it has rates: that of the table.
+// document parses the file of --out_json. It does not state the unit of its rates, which is the unit of the table.
 func (r *Result) document(all string) error {
 	_, results, _ := strings.Cut(all, "results")
 	value := func(name string) float64 {
@@ -123,7 +123,7 @@ func (r *Result) document(all string) error {
 	}
 	r.Size, r.Iterations = int64(value("MsgSize")), int64(value("n_iterations"))
 	if strings.Contains(results, "MsgRate") {
-		// The rate of operations tells which unit the rate of bytes has. Both are rounded.
+		// The rate of operations determines the unit of the rate of bytes. Both are rounded.
 		rate, average := value("MsgRate"), value("BW_average")
 		fits := func(unit float64) bool {
 			bytes := float64(r.Size) / unit
@@ -141,7 +141,7 @@ func (r *Result) document(all string) error {
 	return nil
 }
 
-// rates are an average as it is printed, and the operations in millions a second.
+// rates converts an average as printed, and the operations in millions a second.
 func (r *Result) rates(average, millions float64, gigabits bool) {
 	r.Bitrate, r.Rate = average*8*(1<<20), millions*1e6
 	if gigabits {
@@ -149,7 +149,7 @@ func (r *Result) rates(average, millions float64, gigabits bool) {
 	}
 }
 
-// word is an expression's only group; empty where it is not there.
+// word returns the only group of an expression; empty if it does not match.
 func word(text, expression string) string {
 	found := regexp.MustCompile(expression).FindStringSubmatch(text)
 	if found == nil {
@@ -158,20 +158,21 @@ func word(text, expression string) string {
 	return found[1]
 }
 
-// parsed is a number, and 0 where there is none.
+// parsed returns a number, and 0 for other text.
 func parsed(digits string) float64 {
 	if !regexp.MustCompile(`^` + number + `$`).MatchString(digits) {
 		return 0
 	}
 	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil { // more digits than any number has
+	if err != nil { // more digits than a number can have
 		return 0
 	}
 	return v
 }
 
-// Values of the test by metric, in base units. Times are of the whole way there and back: perftest halves those of send
-// and write, of which each end sends one. A percentile is one only where at least one answer took longer.
+// Values returns the values of the test by metric, in base units. Latencies are for the whole round trip: perftest
+// halves those of send and write, of which each end sends one. A percentile is reported only if at least one answer
+// took longer.
 func (r Result) Values() map[string]float64 {
 	values := map[string]float64{}
 	if r.Iterations == 0 {
@@ -200,10 +201,10 @@ func (r Result) Values() map[string]float64 {
 	return values
 }
 
-// Ran is how many seconds counted.
+// Ran returns how many seconds counted.
 func (r Result) Ran() float64 {
 	switch {
-	case r.Iterations == 0: // of which Values knows no rate
+	case r.Iterations == 0: // Values has no rate then
 		return 0
 	case r.Rate > 0:
 		return float64(r.Iterations) / r.Rate

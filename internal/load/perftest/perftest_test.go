@@ -14,8 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// All fixtures are what perftest 4.5 printed in an emulated guest, through its own soft RoCE: the figures are those of
-// no hardware.
+// All fixtures are output of perftest 4.5 in an emulated guest, over soft RoCE: the figures describe no hardware.
 func fixtures(t testing.TB) []string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/4.*")
@@ -42,7 +41,7 @@ func TestGolden(t *testing.T) {
 	golden.Equal(t, "testdata/golden.txt", all.String())
 }
 
-// The table and the file of the same test say the same.
+// The table and the file of the same test agree.
 func TestTableAndFileAgree(t *testing.T) {
 	n := 0
 	for _, name := range fixtures(t) {
@@ -70,7 +69,7 @@ func TestTableAndFileAgree(t *testing.T) {
 	}
 }
 
-// What newer and older versions print otherwise.
+// Differences of newer and older versions.
 func TestVersions(t *testing.T) {
 	const head = "                    RDMA_Read BW Test\n Device         : mlx5_0\n GID index       : 3\n"
 	for table, want := range map[string]map[string]float64{
@@ -155,8 +154,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What perftest 4.5 printed whose server took a quarter of a second for each request to the connection manager, and
-// what it prints for other reasons.
+// Output of perftest 4.5 whose server took a quarter of a second for each request to the connection manager, and errors
+// with other causes.
 func TestMissed(t *testing.T) {
 	for text, want := range map[string]bool{
 		"RDMA CM event error:\nEvent: RDMA_CM_EVENT_REJECTED; error: 8.\n\nERRNO: Operation not supported.\nFailed " +

@@ -26,15 +26,15 @@ var (
 	documentHead = regexp.MustCompile(`\bresults"?\s*:\s*\{`)
 )
 
-// inCycles is -C, which has no argument, alone or among others that have none.
+// inCycles matches -C, which has no argument, alone or combined with others that have none.
 var inCycles = regexp.MustCompile(`^(?:--report-cycles|-[aFegzRvhbNVHUOZP]*C[aFegzRvhbNVHUOZP]*)$`)
 
 // IsText reports whether a text has a table of perftest, or its JSON.
 func IsText(text []byte) bool { return titlePattern.Match(text) || infoPattern.Match(text) }
 
-// ParseText reads what programs of perftest printed, and files of --out_json, of one call or several, with commands and
-// prose between them. With -a, each size of a table is a result; a file has the last alone. Left are lines that are not
-// read.
+// ParseText parses output of perftest, and files of --out_json, of one call or several, with commands and prose between
+// them. With -a, each size of a table is a result; a file only has the last one. Left are lines that could not be
+// parsed.
 //
 //	                   RDMA_Write BW Test
 //	#bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
@@ -55,7 +55,7 @@ func partOf(part pasted.Part) (all []pasted.Result, left []pasted.Left) {
 	title, unread := "", ""
 	names := map[string]string{"Number of qps": "qp", "Connection type": "connection", "TX depth": "tx-depth",
 		"Mtu": "mtu"}
-	// head reads what names a test and its settings.
+	// head parses a line that names a test and its settings.
 	head := func(line string) {
 		if m := headPattern.FindStringSubmatch(line); m != nil {
 			program = map[string]string{"RDMA_Write": "ib_write", "RDMA_Read": "ib_read", "Send": "ib_send"}[m[1]] +
@@ -89,7 +89,7 @@ func partOf(part pasted.Part) (all []pasted.Result, left []pasted.Left) {
 			maps.Copy(one.Params, params)
 			all = append(all, one)
 		}
-		// A line of jq -c may have several documents.
+		// A line of jq -c can have several documents.
 		from := 0
 		rest := line
 		if documentHead.MatchString(line) {
@@ -140,7 +140,7 @@ func documentOf(program, text string) (r Result, reason string) {
 	return r, r.fault(program, err)
 }
 
-// fault sets the verb of a result that was read with err, and returns why it is none; empty for one.
+// fault sets the verb of a result that was parsed with err, and returns why it is invalid; empty for a valid one.
 func (r *Result) fault(program string, err error) string {
 	verb, kind, _ := strings.Cut(strings.TrimPrefix(program, "ib_"), "_")
 	r.Verb = verb

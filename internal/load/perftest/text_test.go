@@ -29,7 +29,8 @@ func summary(all []pasted.Result, left []pasted.Left) (lines []string) {
 	return lines
 }
 
-// document is the file of --out_json as perftest_parameters.c has it since January 2024; compact is one that jq wrote.
+// document is the file of --out_json in the format of perftest_parameters.c since January 2024; compact is one that jq
+// wrote.
 const (
 	document = "{\n\"test_info\": {\n\"test\": \"RDMA_Write_BW_Test\",\n\"Dual_port\": \"OFF\",\n\"Device\": \"mlx5_0\",\n" +
 		"\"Number_of_qps\": 1,\n\"Transport_type\": \"IB\",\n\"Connection_type\": \"RC\",\n\"Using_SRQ\": \"OFF\",\n" +
@@ -132,7 +133,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestTextAgrees compares what is read of whole outputs with what Parse reads of them.
+// TestTextAgrees compares the results of ParseText for whole outputs with those of Parse.
 func TestTextAgrees(t *testing.T) {
 	texts := golden.Fixtures(t, "testdata/4.5-*.txt", 5)
 	maps.Copy(texts, golden.Fixtures(t, "testdata/4.5-*.json", 5))

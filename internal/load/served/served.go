@@ -1,5 +1,4 @@
-// Package served lists the load generators that have a server at the other end: what each is called, and its argument
-// vectors.
+// Package served lists the load generators that have a server at the other end: their names and argument vectors.
 package served
 
 import (
@@ -13,52 +12,51 @@ import (
 	"github.com/headroom/headroom/internal/load/sockperf"
 )
 
-// End is what a client and its server share: the address under test, and a port of it.
+// End is the part that a client and its server share: the address under test, and a port on it.
 type End struct {
 	Address string
 	Port    int
-	// Unbound says that the server's program is too old to take an address to listen on.
+	// Unbound is set if the server's program is too old for an option with the address to listen on.
 	Unbound bool
 }
 
-// Listening is what a server listens with.
+// Listening is the kind of port that a server listens on.
 type Listening int
 
-// RDMA is a port of the RDMA connection manager, which is none of TCP's.
+// RDMA is a port of the RDMA connection manager, separate from TCP's ports.
 const (
 	TCP Listening = iota
 	UDP
 	RDMA
 )
 
-// Port is that of the first pair: iperf3's own.
+// Port is the port of the first pair: iperf3's default.
 const Port = iperf3.Port
 
-// Generator is a load generator with a server at the other end. What depends on the options of a test gets them as
-// params.
+// Generator is a load generator with a server at the other end. Functions get the options of a test as params.
 type Generator struct {
-	// Engine is its name in runs, and Key that of its options in suite files.
+	// Engine is its name in runs, and Key the name of its options in suite files.
 	Engine, Key string
-	// Program that a test starts, and how to install it.
+	// Program returns the program that a test starts; Install is how to install it.
 	Program func(params map[string]string) string
 	Install string
-	// Options that a job can set, and what is wrong with those of one test: message is empty when nothing is.
+	// Options are the options that a job can set. Fault returns what is wrong with the options of one test: message is
+	// empty if they are valid.
 	Options func() map[string]option.Option
 	Fault   func(params map[string]string) (message, hint string)
-	// TestTime is how long a test runs, and Title what it does in a few words.
+	// TestTime returns how long a test runs, and Title describes it in a few words.
 	TestTime func(params map[string]string) time.Duration
 	Title    func(params map[string]string) string
-	// Client and Server are the argument vectors. A server listens on the end's address and nowhere else, and ends by
-	// itself after so long.
+	// Client and Server return argument vectors. A server listens only on the end's address, and ends after longest.
 	Client func(params map[string]string, at End) []string
 	Server func(params map[string]string, at End, longest time.Duration) []string
-	// Listens is how the server does.
+	// Listens returns the kind of port that the server listens on.
 	Listens func(params map[string]string) Listening
-	// ErrorText is what a server or client says went wrong; empty where it says nothing of that.
+	// ErrorText returns the error that a server or client printed; empty if there is none.
 	ErrorText func(text []byte) string
 }
 
-// Generators are all of them.
+// Generators returns all of them.
 func Generators() []Generator {
 	return []Generator{
 		{
@@ -109,12 +107,12 @@ func Generators() []Generator {
 				return argv
 			},
 			Listens:   func(map[string]string) Listening { return RDMA },
-			ErrorText: func([]byte) string { return "" }, // it has no mark for what is an error
+			ErrorText: func([]byte) string { return "" }, // its errors are not marked
 		},
 	}
 }
 
-// Of is the generator of an engine.
+// Of returns the generator of an engine.
 func Of(engine string) (Generator, bool) {
 	all := Generators()
 	i := slices.IndexFunc(all, func(g Generator) bool { return g.Engine == engine })
@@ -124,14 +122,14 @@ func Of(engine string) (Generator, bool) {
 	return all[i], true
 }
 
-// Longest is how long a server may listen for a test that takes so long: it waits for its client as long as that takes.
+// Longest returns how long a server can listen for a test of this length: a minute more, while it waits for its client.
 func Longest(test time.Duration) time.Duration { return test + time.Minute }
 
 func always(program string) func(map[string]string) string {
 	return func(map[string]string) string { return program }
 }
 
-// errorText is a parser of errors whose answer may be empty.
+// errorText adapts a parser of errors to one that returns an empty text.
 func errorText(parse func([]byte) (string, error)) func([]byte) string {
 	return func(text []byte) string {
 		s, err := parse(text)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Whatever a generator is: its server is ended by timeout, listens on the address under test, and both ends are the
-// same program.
+// For every generator, timeout ends the server, it listens on the address under test, and both ends are the same
+// program.
 func TestGenerators(t *testing.T) {
 	seen := map[string]bool{}
 	for _, g := range Generators() {

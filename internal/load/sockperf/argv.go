@@ -12,16 +12,16 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// The modes, sockperf's subcommands: PingPong sends a request when the one before was answered, UnderLoad sends them at
-// a rate whatever comes back, and Throughput wants no answers.
+// The modes, sockperf's subcommands: PingPong sends a request after the previous one was answered, UnderLoad sends them
+// at a fixed rate, and Throughput expects no answers.
 const (
 	PingPong   = "ping-pong"
 	UnderLoad  = "under-load"
 	Throughput = "throughput"
 )
 
-// Options are those of sockperf's client that a job can set, by their long names. "mode" is the subcommand, "protocol"
-// stands for --tcp. Source: sockperf --help of 3.7.
+// Options are the options of sockperf's client that a job can set, by their long names. "mode" is the subcommand,
+// "protocol" selects --tcp. Source: sockperf --help of 3.7.
 func Options() map[string]option.Option {
 	return map[string]option.Option{
 		"mode":     {Kind: option.Text, Words: []string{PingPong, UnderLoad, Throughput}},
@@ -33,7 +33,7 @@ func Options() map[string]option.Option {
 	}
 }
 
-// Mode of a job.
+// Mode returns the mode of a job.
 func Mode(params map[string]string) string {
 	if params["mode"] == "" {
 		return PingPong
@@ -41,7 +41,7 @@ func Mode(params map[string]string) string {
 	return params["mode"]
 }
 
-// Fault says what is wrong with the options of one test; empty when nothing is.
+// Fault returns what is wrong with the options of one test; empty if they are valid.
 func Fault(params map[string]string) (message, hint string) {
 	size, _ := strconv.Atoi(params["msg-size"])
 	seconds := wanted(params)
@@ -59,7 +59,7 @@ func Fault(params map[string]string) (message, hint string) {
 	return "", ""
 }
 
-// The sizes that a message can have: sockperf's header, and what fits into a UDP datagram. Source: defs.h,
+// The sizes that a message can have: at least sockperf's header, and at most a UDP datagram. Source: defs.h,
 // MIN_PAYLOAD_SIZE and MAX_PAYLOAD_SIZE.
 const (
 	minMessage = 14
@@ -76,20 +76,20 @@ func wanted(params map[string]string) float64 {
 	return defaultTime.Seconds()
 }
 
-// Ramp is how long a client is there before what counts: it measures its clock for 0.1 s, waits 2 s between its first
-// messages and the test, and leaves out 0.4 s of that (client.cpp).
+// Ramp is how long a client runs before the time that counts: it measures its clock for 0.1 s, waits 2 s between its
+// first messages and the test, and ignores the first 0.4 s of the test (client.cpp).
 const Ramp = 2500 * time.Millisecond
 
-// TestTime is how long a test with these options runs, what does not count included.
+// TestTime returns how long a test with these options runs, including the time that does not count.
 func TestTime(params map[string]string) time.Duration {
 	return time.Duration(wanted(params)*float64(time.Second)) + Ramp
 }
 
-// LogName is the file, in the folder where the client runs, that gets the times of every request and its answer.
+// LogName is the file, in the client's working directory, for the times of every request and its answer.
 const LogName = "requests.csv"
 
-// Client is the argument vector of a client. Answers are timed over the whole way there and back (--full-rtt); by
-// itself sockperf prints half of that. Under load every message is a request, unless the job says otherwise: by itself
+// Client returns the argument vector of a client. Latencies are for the whole round trip (--full-rtt); by default
+// sockperf prints half of it. Under load every message is a request, unless the job sets another number: by default
 // sockperf has one of a hundred answered.
 func Client(params map[string]string, address string, port int) []string {
 	mode := Mode(params)
@@ -120,21 +120,22 @@ func Client(params map[string]string, address string, port int) []string {
 	return argv
 }
 
-// Server is the argument vector of a server for one test. It listens on the address under test and nowhere else. By
-// itself it would go on for ever: headroom ends it with the test, and timeout ends it after so long, whatever becomes
-// of whoever started it.
+// Server returns the argument vector of a server for one test. It listens only on the address under test. Such a server
+// runs forever: headroom ends it with the test, and timeout ends it after longest, even if the process that started it
+// has ended.
 func Server(params map[string]string, address string, port int, longest time.Duration) []string {
 	argv := []string{"timeout", "-k", "5", strconv.Itoa(int(longest.Seconds())), "sockperf", "server", "--ip", address,
 		"--port", strconv.Itoa(port)}
 	if params["protocol"] == "tcp" {
-		// A port of TCP that another test has used is still waiting for what may be on its way (TIME_WAIT). With this
-		// option it can be listened on, unless somebody listens there; two servers of UDP could share a port by it.
+		// A TCP port that another test has used is still reserved for packets in flight (TIME_WAIT). With this option
+		// it can be listened on, unless another process listens on it. With UDP the option would let two servers share
+		// a port.
 		argv = append(argv, "--tcp", "--uc-reuseaddr")
 	}
 	return argv
 }
 
-// Title says in a few words what a test does: "udp ping-pong", "tcp under-load mps 10000 msg-size 100".
+// Title describes a test in a few words: "udp ping-pong", "tcp under-load mps 10000 msg-size 100".
 func Title(params map[string]string) string {
 	words := []string{params["protocol"], Mode(params)}
 	if words[0] == "" {

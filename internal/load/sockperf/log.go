@@ -12,14 +12,14 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Log are the requests that count and were answered, in the order in which they were sent.
+// Log has the requests that count and were answered, in the order in which they were sent.
 type Log []Request
 
-// Request is when a request was sent and answered, in seconds by the client's clock, which starts when its process does
-// or up to 0.2 s later: sockperf first measures how fast the processor counts (ticks.cpp).
+// Request is when a request was sent and answered, in seconds by the client's clock, which starts with its process or
+// up to 0.2 s later: sockperf first measures how fast the processor's counter runs (ticks.cpp).
 type Request struct{ Sent, Answered float64 }
 
-// ParseLog reads the file that --full-log names. Its end is marked, so that a part is not taken for the whole:
+// ParseLog parses the file named by --full-log. Its end is marked, so that a part is not mistaken for the whole:
 //
 //	packet, txTime(sec), rxTime(sec), rtt(usec)
 //	0, 2.466495753, 2.466603934, 108.181
@@ -50,10 +50,10 @@ func ParseLog(text []byte) (Log, error) {
 	return nil, fmt.Errorf("the log is cut off after %d requests", len(log))
 }
 
-// Begins is when the first request was sent, and Ends when the last answer came, in seconds by the client's clock.
+// Begins returns when the first request was sent, in seconds by the client's clock.
 func (l Log) Begins() float64 { return l[0].Sent }
 
-// Ends is when the last answer came.
+// Ends returns when the last answer came.
 func (l Log) Ends() float64 {
 	last := 0.0
 	for _, r := range l {
@@ -62,8 +62,8 @@ func (l Log) Ends() float64 {
 	return last
 }
 
-// Rates are the requests answered a second, in steps of so long from the first request on. A step that is not whole is
-// left out.
+// Rates returns the requests answered per second, in steps of this many seconds from the first request on. An
+// incomplete step is omitted.
 func (l Log) Rates(step float64) lab.Series {
 	s := lab.Series{Metric: lab.RequestRate, Interval: step}
 	if len(l) == 0 {
@@ -79,10 +79,10 @@ func (l Log) Rates(step float64) lab.Series {
 	return s
 }
 
-// maxSteps are those of a week in tenths of a second, so that no slip in a log fills the memory.
+// maxSteps is a week in tenths of a second, so that a corrupt log can't fill the memory.
 const maxSteps = 7 * 86400 * 10
 
-// Latency is the distribution of how long answers took, in bins that are at most 1/64 wide, as fio's are: each time is
+// Latency returns the distribution of response times, in bins that are at most 1/64 wide, like fio's: each time is
 // counted at the lower end of its bin.
 func (l Log) Latency() lab.Histogram {
 	counts := map[int64]uint64{}

@@ -1,8 +1,8 @@
-// Package sockperf drives sockperf, which sends requests and times their answers, and reads what it prints.
+// Package sockperf drives sockperf, which sends requests and measures response times, and parses its output.
 //
-// All times are of the whole way there and back. What sockperf calls latency is half of that, which would be the time
-// of one way if both ways took as long; nobody measured whether they do. What is not said is absent, never zero.
-// Source: client.cpp of sockperf.
+// All times are for the whole round trip. sockperf's "latency" is half of that, which would be the one-way time if both
+// directions took equally long; that was not measured. Values that are not printed are absent, never zero. Source:
+// client.cpp of sockperf.
 package sockperf
 
 import (
@@ -14,18 +14,18 @@ import (
 
 // Result is one test, as the client saw it.
 type Result struct {
-	// Total is the whole test; Valid is what counts of it: without the first 0.4 s and the last 0.05 s. Zero where the
-	// test did not come so far.
+	// Total is the whole test; Valid is the part that counts: without the first 0.4 s and the last 0.05 s. Zero if the
+	// test did not get that far.
 	Total, Valid Part
-	// Mean, Least and Most in seconds, and the percentiles that are printed, by their share; of all answers that count.
+	// Mean, Least and Most in seconds, and the printed percentiles, by their share; of all answers that count.
 	Mean, Least, Most float64
 	Percentiles       map[float64]float64
-	// Dropped requests have no answer. Answers that came twice or after that of a later request are counted, and then
-	// left out by sockperf.
+	// Dropped requests have no answer. Answers that came twice or after the answer of a later request are counted, and
+	// then ignored by sockperf.
 	Dropped, Duplicated, Disordered int64
 	// OneWay is a test without answers.
 	OneWay Part
-	// Failed is what sockperf says went wrong; empty where nothing did. Its exit status is 0 even so.
+	// Failed is the error of sockperf; empty if there is none. Its exit status is 0 even after an error.
 	Failed string
 }
 
@@ -36,15 +36,15 @@ type Part struct {
 	Sent, Received int64
 }
 
-// Parse reads what the client printed:
+// Parse parses the output of the client:
 //
 //	sockperf: [Valid Duration] RunTime=1.549 sec; SentMessages=28531; ReceivedMessages=28531
 //	sockperf: ====> avg-rtt=54.262 (std-dev=692.804)
 //	sockperf: # dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0
 //	sockperf: ---> percentile 99.000 = 1254.212
 //
-// From 3.8 on more stands in the parentheses. Where answers were not timed with --full-rtt it says avg-latency, and all
-// times are doubled here; old versions say avg-lat.
+// From 3.8 on the parentheses contain more. If latencies were not measured with --full-rtt, the output has avg-latency
+// (avg-lat in old versions), and all times are doubled here.
 func Parse(text []byte) (Result, error) {
 	plain := regexp.MustCompile(`\x1b\[[0-9;]*m`).ReplaceAllString(string(text), "")
 	r := Result{Percentiles: map[float64]float64{}}
@@ -76,7 +76,7 @@ func Parse(text []byte) (Result, error) {
 	return r, nil
 }
 
-// ParseError is what a client or a server says went wrong:
+// ParseError returns the error that a client or a server printed:
 //
 //	sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)
 //	sockperf: No messages were received from the server. Is the server down?
@@ -93,7 +93,7 @@ func ParseError(text []byte) (string, error) {
 
 const decimal = `(\d+(?:\.\d+)?)`
 
-// figure is the number of an expression's only group; 0 where it is not there.
+// figure returns the number in the only group of an expression; 0 if it does not match.
 func figure(text, expression string) float64 {
 	found := regexp.MustCompile(expression).FindStringSubmatch(text)
 	if found == nil {
@@ -104,13 +104,13 @@ func figure(text, expression string) float64 {
 
 func parsed(digits string) float64 {
 	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil { // more digits than any number has
+	if err != nil { // more digits than a number can have
 		return 0
 	}
 	return v
 }
 
-// part of a test by its name. How much of the test was for warming up stands in between only of the whole.
+// part returns a part of a test by its name. Only the line of the whole test has the warm-up in between.
 func part(text, name string) Part {
 	found := regexp.MustCompile(`\[` + name + `\] RunTime=` + decimal +
 		` sec;.*? SentMessages=(\d+); ReceivedMessages=(\d+)`).FindStringSubmatch(text)

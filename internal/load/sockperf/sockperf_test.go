@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/golden"
 )
 
-// All fixtures are what sockperf 3.7 printed between two network namespaces, some while the link was down; that of 3.10
+// All fixtures are output of sockperf 3.7 between two network namespaces, some while the link was down; the one of 3.10
 // is from the description of a change to the kernel (i40e: fix for excessive interrupts).
 func fixtures(t testing.TB) []string {
 	t.Helper()
@@ -56,7 +56,7 @@ func TestGolden(t *testing.T) {
 	golden.Equal(t, "testdata/golden.txt", all.String())
 }
 
-// What is printed as half of the way, and what is printed as the whole of it, are the same time.
+// Half round trips and whole round trips in the output give the same time.
 func TestWholeWay(t *testing.T) {
 	half := "sockperf: == version #3.7-no.git ==\nsockperf: [Valid Duration] RunTime=1.000 sec; SentMessages=200; " +
 		"ReceivedMessages=200\nsockperf: ====> avg-latency=10.000 (std-dev=1.000)\nsockperf: ---> percentile 50.000 " +
@@ -106,7 +106,7 @@ func TestArgv(t *testing.T) {
 	}
 }
 
-// The log and the printed statistics are of the same requests.
+// The log and the printed statistics describe the same requests.
 func TestLogAgreesWithTheStatistics(t *testing.T) {
 	const requests = 1580
 	text := whole(t)
@@ -114,7 +114,7 @@ func TestLogAgreesWithTheStatistics(t *testing.T) {
 	if err != nil || len(log) != 21 {
 		t.Fatalf("%d requests, %v", len(log), err)
 	}
-	// Of the first of all requests to the last the log says what [Valid Duration] says.
+	// The log covers the same time, from the first request to the last, as [Valid Duration].
 	r, err := Parse(append([]byte("sockperf: == version #3.7-no.git ==\n"), text...))
 	if err != nil || r.Valid.Received != requests {
 		t.Fatalf("%+v, %v", r, err)
@@ -142,7 +142,7 @@ func TestLogAgreesWithTheStatistics(t *testing.T) {
 	}
 }
 
-// whole is the log's beginning and end. Its lines are those of 19 requests and of the last two.
+// whole is the log's beginning and end: the lines of the first 19 requests and of the last two.
 func whole(t testing.TB) []byte {
 	t.Helper()
 	text, err := os.ReadFile("testdata/3.7-log.csv")

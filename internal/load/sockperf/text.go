@@ -14,14 +14,14 @@ var (
 	wayPattern  = regexp.MustCompile(`IP = (\S+)\s+PORT = +\d+ # (TCP|UDP)`)
 )
 
-// IsText reports whether a text has what a client of sockperf printed.
+// IsText reports whether a text has output of a sockperf client.
 func IsText(text []byte) bool {
 	return isText.Match(text) && strings.Contains(string(text), "sockperf")
 }
 
-// ParseText reads what clients of sockperf printed, of one call or several, with commands and prose between them. The
-// mode and the options are those of the command; where there is none, only the way is known. Left are calls that are
-// not read.
+// ParseText parses the output of sockperf clients, of one call or several, with commands and prose between them. The
+// mode and the options are from the command; without one, only the direction is known. Left are calls that could not be
+// parsed.
 //
 //	[ 0] IP = 198.18.9.2      PORT = 11111 # UDP
 //	sockperf: [Valid Duration] RunTime=1.549 sec; SentMessages=28531; ReceivedMessages=28531
@@ -63,7 +63,7 @@ func ParseText(text string) (all []pasted.Result, left []pasted.Left) {
 	return all, left
 }
 
-// paramsOf returns the options of a call that make the load. Source: sockperf.cpp, the tables of options.
+// paramsOf returns the options of a call that affect the load. Source: sockperf.cpp, the tables of options.
 //
 //	sockperf pp -i 192.0.2.1 --tcp -m 64 -t 10
 func paramsOf(command []string) map[string]string {

@@ -6,8 +6,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Values of the test by metric, in base units. A percentile is one only where at least one answer took longer: of a
-// hundred answers, sockperf prints the slowest as their 99.9th percentile.
+// Values returns the values of the test by metric, in base units. A percentile is reported only if at least one answer
+// took longer: of a hundred answers, sockperf prints the slowest as their 99.9th percentile.
 func (r Result) Values() map[string]float64 {
 	values := map[string]float64{}
 	if r.OneWay.Seconds > 0 {
@@ -33,8 +33,8 @@ func (r Result) Values() map[string]float64 {
 	return values
 }
 
-// lost is the share of requests that have no answer.
+// lost returns the share of requests that have no answer.
 func (r Result) lost() float64 { return float64(r.Dropped) / float64(r.Dropped+r.Valid.Received) }
 
-// Ran is how many seconds counted.
+// Ran returns how many seconds counted.
 func (r Result) Ran() float64 { return max(r.Valid.Seconds, r.OneWay.Seconds) }

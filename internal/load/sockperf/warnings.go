@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// uncountedSeconds is what sockperf leaves out of a test, in seconds: 0.4 at its beginning and 0.05 at its end
-	// (defs.h, TEST_START_WARMUP_MSEC and TEST_END_COOLDOWN_MSEC).
+	// uncountedSeconds is the part of a test that sockperf ignores, in seconds: 0.4 at its beginning and 0.05 at its
+	// end (defs.h, TEST_START_WARMUP_MSEC and TEST_END_COOLDOWN_MSEC).
 	uncountedSeconds = 0.45
-	// stallSeconds is how many seconds before its time a test must have ended to be called stuck: more than the wait
-	// for a segment that is sent again.
+	// stallSeconds is how many seconds before its requested time a test must have ended to count as stuck: more than
+	// the wait for a retransmitted segment.
 	stallSeconds = 0.5
-	// enough is the share of the rate asked for that must have been sent.
+	// enough is the share of the requested rate that must have been sent.
 	enough = 0.95
 )
 
-// Warnings are the reasons to distrust a test that was to be as params say.
+// Warnings are the reasons to distrust a test with these params.
 func (r Result) Warnings(params map[string]string) []lab.Warning {
 	var list []lab.Warning
 	warn := func(code, text string, taints ...string) {
