@@ -2,13 +2,13 @@ package profile
 
 // Counted holds the kernel's counts of a load's I/O while a part was recorded.
 type Counted struct {
-	// Seconds between the first and the last look at the counts.
+	// Seconds between the first and the last reading of the counts.
 	Seconds float64 `json:"seconds"`
-	// Calls are system calls that read or wrote, and CallBytes what they moved, also from and to the page cache. The
-	// kernel counts neither of asynchronous I/O. Source: proc_pid_io(5), syscr and rchar.
+	// Calls are system calls that read or wrote, and CallBytes the bytes that they moved, including from and to the
+	// page cache. The kernel does not count asynchronous I/O in either. Source: proc_pid_io(5), syscr and rchar.
 	Calls     uint64 `json:"calls"`
 	CallBytes uint64 `json:"call_bytes"`
-	// DeviceBytes were moved from and to devices and servers: read_bytes there.
+	// DeviceBytes were moved from and to devices and servers: read_bytes in that file.
 	DeviceBytes uint64 `json:"device_bytes"`
 	// Completions of the load's io_uring rings, of any operation.
 	Completions uint64 `json:"completions,omitempty"`
@@ -25,7 +25,7 @@ const (
 )
 
 // Operations returns the number of I/Os of a load whose blocks have this many bytes. Without a block size (0) it counts
-// only what the kernel counts one by one.
+// only I/Os that the kernel counts one by one.
 func (c Counted) Operations(block float64) float64 {
 	calls, length := float64(c.CallBytes), max(block, 512)
 	switch {
@@ -42,7 +42,7 @@ func (c Counted) Operations(block float64) float64 {
 	return 0
 }
 
-// Rate returns I/Os per second; 0 where none were counted.
+// Rate returns I/Os per second; 0 if none were counted.
 func (c *Counted) Rate(block float64) float64 {
 	if c == nil || c.Seconds <= 0 {
 		return 0
@@ -50,8 +50,8 @@ func (c *Counted) Rate(block float64) float64 {
 	return c.Operations(block) / c.Seconds
 }
 
-// ForgetCounts removes the kernel's counts from a recording of a load whose I/O it does not count. What the load
-// generator reports then stands in for them.
+// ForgetCounts removes the kernel's counts from a recording of a load whose I/O the kernel does not count. The values
+// reported by the load generator are used instead.
 func (r *Recording) ForgetCounts() {
 	if r.Traced != nil {
 		r.Traced.Counted = nil

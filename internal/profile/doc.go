@@ -1,7 +1,7 @@
-// Package profile is the vocabulary of profiled loads: what a recorder on a machine wrote down of the kernel's work
-// while a load ran. Such a load is one of its own, beside the measured ones: recording costs time, and of function
-// calls a lot.
+// Package profile is the vocabulary of profiled loads: a recorder's record, on a machine, of the kernel's work while a
+// load ran. Such a load is separate from the measured ones, because recording takes time, and counting function calls
+// takes a lot.
 //
-// A recorder is headroom itself on the machine under test (package record). It is handed a Request, and prints a
-// Recording. What is worked out of recordings is in package cost, and what two differ by in package difference.
+// A recorder is headroom itself on the machine under test (package record). It gets a Request, and prints a Recording.
+// Package cost evaluates recordings, and package difference compares two evaluations.
 package profile

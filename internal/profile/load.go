@@ -2,8 +2,8 @@ package profile
 
 import "time"
 
-// Part is what one profiled load records. Parts disturb each other, so each has loads of its own: a kernel whose
-// functions are traced spends its time elsewhere.
+// Part is the part of a profile that one profiled load records. Parts disturb each other, so each has separate loads: a
+// kernel whose functions are traced spends its time differently.
 type Part string
 
 // The parts.
@@ -14,43 +14,45 @@ const (
 	Calls Part = "calls"
 )
 
-// Parts are all of them, in the order in which they are recorded.
+// Parts returns all parts, in the order in which they are recorded.
 func Parts() []Part { return []Part{Time, Calls} }
 
-// Load is a load that was profiled. It is kept apart from the measured repetitions, and no measured value contains it.
+// Load is a load that was profiled. It is kept separate from the measured repetitions, and no measured value includes
+// it.
 type Load struct {
-	// Cell, Arm and Number are those of the measured repetition that it was run next to, and Boot that of its machine.
+	// Cell, Arm and Number identify the measured repetition that it was run next to, and Boot is the boot of its
+	// machine.
 	Cell   string `json:"cell"`
 	Arm    string `json:"arm,omitempty"`
 	Number int    `json:"number"`
 	Boot   string `json:"boot,omitempty"`
-	// Role of the target in a run that measures several; empty where there is one.
+	// Role of the target in a run that measures several; empty if there is one.
 	Role  string    `json:"role,omitempty"`
 	Part  Part      `json:"part"`
 	Start time.Time `json:"start"`
-	// Seconds that the load took, and its Values by metric name, as the load generator reports them while it is
-	// profiled: compared with those of the measured repetition they say what profiling costs. A load that was
-	// ended may have reported nothing.
+	// Seconds that the load took, and its Values by metric name, as reported by the load generator while it is
+	// profiled: compared with the values of the measured repetition they show the overhead of profiling. A load that
+	// was ended may have reported nothing.
 	Seconds float64            `json:"seconds"`
 	Values  map[string]float64 `json:"values"`
-	// Block is how many bytes each I/O of the load moves; 0 where they differ.
+	// Block is how many bytes each I/O of the load moves; 0 if they differ.
 	Block int64 `json:"block,omitempty"`
-	// Failed is why there is no recording; empty where there is one.
+	// Failed is why there is no recording; empty if there is one.
 	Failed string `json:"failed,omitempty"`
 	Recording
 }
 
-// Recording is what a recorder prints.
+// Recording is the output of a recorder.
 type Recording struct {
-	// Kernel is its release, Architecture as uname has it, and CPUs how many are online.
+	// Kernel is its release, Architecture is in the notation of uname, and CPUs is how many are online.
 	Kernel       string `json:"kernel"`
 	Architecture string `json:"architecture"`
 	CPUs         int    `json:"cpus"`
-	// Missing are the parts that the machine refused or lacks; what is there counts without them.
+	// Missing are the parts that the machine refused or lacks; the other parts are valid without them.
 	Missing []Missing `json:"missing,omitempty"`
 	// Modules has the kernel module of each function below that is in one: "nvme_queue_rq": "nvme".
 	Modules map[string]string `json:"modules,omitempty"`
-	// Traced are calls, nil where none were asked for or could be counted, and so are the others.
+	// Traced has calls, nil if none were requested or could be counted; the others likewise.
 	Traced  *Traced  `json:"traced,omitempty"`
 	Sampled *Sampled `json:"sampled,omitempty"`
 	Stages  *Stages  `json:"stages,omitempty"`
@@ -61,13 +63,13 @@ type Recording struct {
 type Missing struct {
 	// What is missing: "function calls", "hardware cycles", "kernel symbols", "user stacks", "block tracepoints".
 	What string `json:"what"`
-	// Why in a clause, with what the kernel said: "the kernel is locked down (integrity)".
+	// Why in a clause, with the kernel's error: "the kernel is locked down (integrity)".
 	Why string `json:"why"`
-	// Hint is the way out: "sysctl kernel.perf_event_paranoid=-1, or run as root".
+	// Hint is how to fix it: "sysctl kernel.perf_event_paranoid=-1, or run as root".
 	Hint string `json:"hint"`
 }
 
-// CountsOfIO names what is missing if the kernel does not count the I/O of processes.
+// CountsOfIO is the name of what is missing if the kernel does not count the I/O of processes.
 const CountsOfIO = "counts of I/O"
 
 // Context is on whose behalf the kernel ran.
@@ -84,5 +86,5 @@ const (
 	InIdle    Context = "idle"    // the idle task
 )
 
-// ForLoad says whether what runs in a context may be work for the load: other processes and the idle task do none.
+// ForLoad reports whether code in a context may be working for the load: other processes and the idle task are not.
 func (c Context) ForLoad() bool { return c != InTask && c != InIdle }

@@ -2,15 +2,15 @@ package profile
 
 import "time"
 
-// Request is what a recorder is asked to do.
+// Request is the task of a recorder.
 type Request struct {
-	// Owner names what is made on the machine: the tracer's instance, "headroom-7KQ4M2X9TD-3".
+	// Owner names the objects created on the machine: the tracer's instance, "headroom-7KQ4M2X9TD-3".
 	Owner string `json:"owner"`
 	Part  Part   `json:"part"`
-	// Folder begins the name of the working directory of the load's processes, the last part of its path:
-	// "7KQ4M2X9TD-3.". The rest of it is drawn when the load starts, so nobody knows it before. The recorder waits for
-	// the first of these processes, at most WaitFor, then Delay, and records until the end of its windows or of the
-	// load.
+	// Folder is the prefix of the name of the working directory of the load's processes, the last part of its path:
+	// "7KQ4M2X9TD-3.". The rest of the name is random and chosen when the load starts, so it is unknown beforehand. The
+	// recorder waits for the first of these processes, at most WaitFor, then Delay, and records until the end of its
+	// windows or of the load.
 	Folder  string        `json:"folder"`
 	WaitFor time.Duration `json:"wait_for"`
 	Delay   time.Duration `json:"delay"`
@@ -26,8 +26,8 @@ type Request struct {
 	Trims bool `json:"trims,omitempty"`
 }
 
-// Ready is the line that a recorder prints to its standard error when a load may start: what takes long is done. Done
-// is the one that says that nothing is traced any more.
+// Ready is the line that a recorder prints to its standard error when a load may start, after slow preparations. Done
+// is the line that it prints when nothing is traced any more.
 const (
 	Ready = "ready"
 	Done  = "done"

@@ -4,21 +4,23 @@ package profile
 // With fewer I/Os, single calls weigh too much.
 const FewestIOs = 30
 
-// Traced are calls of kernel functions and occurrences of static tracepoints in bursts that the function tracer ran.
+// Traced has calls of kernel functions and occurrences of static tracepoints in bursts during which the function tracer
+// ran.
 type Traced struct {
 	// Seconds that were traced, in Bursts.
 	Seconds float64 `json:"seconds"`
 	Bursts  int     `json:"bursts"`
-	// Lost events found no room in the buffer. Where any are lost, counts are too low, and not equally for all.
+	// Lost is the number of events for which there was no space in the buffer. If any are lost, counts are too low, and
+	// not equally for all.
 	Lost uint64 `json:"lost"`
-	// Functions says whether the function tracer ran; false where only static tracepoints were counted.
+	// Functions is set if the function tracer ran; false if only static tracepoints were counted.
 	Functions bool `json:"functions"`
-	// Calls are those of functions, and occurrences of events, whose names have a colon: "block:block_rq_complete".
-	// The recorder's own are left out.
+	// Calls are calls of functions, and occurrences of events, whose names have a colon: "block:block_rq_complete". The
+	// recorder's own are excluded.
 	Calls []CallCount `json:"calls"`
 	// Completed are requests that ended on block devices meanwhile.
 	Completed []Completed `json:"completed,omitempty"`
-	// Counted holds the kernel's counts from the first burst to the last, as in Sampled.
+	// Counted has the kernel's counts from the first burst to the last, like in Sampled.
 	Counted *Counted `json:"counted,omitempty"`
 }
 
@@ -27,8 +29,8 @@ type CallCount struct {
 	Function string  `json:"function"`
 	Context  Context `json:"context"`
 	Count    uint64  `json:"count"`
-	// Bursts share out Count, in their order: as many for each call of a recording. Where there were many bursts, each
-	// number is of some neighbours. Recordings of before have none.
+	// Bursts divides Count, in the order of the bursts; all calls of a recording have the same number of values. If
+	// there were many bursts, each value is the sum of some neighbours. Older recordings have none.
 	Bursts []uint64 `json:"bursts,omitempty"`
 }
 
@@ -36,8 +38,8 @@ type CallCount struct {
 type Completed struct {
 	// Device is its number, "259:0".
 	Device string `json:"device"`
-	// Requests ended in the driver's queue, Bios in a device without one (dm, md); Bytes were moved by whichever of
-	// them there are.
+	// Requests ended in the driver's queue, Bios in a device without one (dm, md); Bytes were moved by whichever of the
+	// two exist.
 	Requests uint64 `json:"requests"`
 	Bios     uint64 `json:"bios"`
 	Bytes    uint64 `json:"bytes"`

@@ -1,6 +1,6 @@
-// Package breakdown is what is published of the profiled loads of a run: what an I/O of each cell costs, by layer and
-// by function, how long requests are in each stage of the block layer, and where the load's threads wait. It reaches no
-// machine.
+// Package breakdown computes the published form of a run's profiled loads: the cost of an I/O of each cell, by layer
+// and by function, how long requests are in each stage of the block layer, and where the load's threads wait. It is
+// pure.
 package breakdown
 
 import (
@@ -16,35 +16,35 @@ import (
 // Schema of a Document.
 const Schema = "headroom/profile/v1"
 
-// Document are the profiles of a run: `headroom profile show --json`.
+// Document has the profiles of a run: `headroom profile show --json`.
 type Document struct {
 	Schema string `json:"schema"`
 	Run    string `json:"run"`
-	// Warnings say what the numbers are not good for.
+	// Warnings are the limits of the numbers.
 	Warnings []lab.Warning `json:"warnings,omitempty"`
 	Cells    []Cell        `json:"cells"`
 }
 
-// Cell is one cell in one arm, on one target of a run that measures several.
+// Cell is one cell in one arm, on one target if the run measures several.
 type Cell struct {
 	cost.Profile
-	// Requests by device, direction and size, the most first, and the Devices that they were on.
+	// Requests by device, direction and size, the most frequent first, and their Devices.
 	Requests []Requests `json:"requests,omitempty"`
 	Devices  []Device   `json:"devices,omitempty"`
-	// Waits are where the load's threads were off the CPU; nil where that was not recorded.
+	// Waits are where the load's threads were off the CPU; nil if that was not recorded.
 	Waits *Waits `json:"waits,omitempty"`
-	// Stacks are for pictures and other programs, and Modules those of their functions; JSON has neither.
+	// Stacks are for pictures and other programs, and Modules are the modules of their functions; JSON has neither.
 	Stacks  stacks.Set        `json:"-"`
 	Modules map[string]string `json:"-"`
 }
 
-// Group are loads of one cell in one arm, on one target.
+// Group has the loads of one cell in one arm, on one target.
 type Group struct {
 	Cell, Arm, Role string
 	Loads           []profile.Load
 }
 
-// Groups are the loads of a run by cell, arm and target, in the order in which they came.
+// Groups returns the loads of a run by cell, arm and target, in their original order.
 func Groups(loads []profile.Load) []Group {
 	var groups []Group
 	for _, l := range loads {
@@ -60,7 +60,7 @@ func Groups(loads []profile.Load) []Group {
 	return groups
 }
 
-// Of is what the loads of a group say, beside what an I/O costs.
+// Of computes a cell from the loads of a group and the cost of an I/O.
 func Of(g Group, costs cost.Profile) Cell {
 	c := Cell{Profile: costs, Modules: map[string]string{}}
 	for _, l := range g.Loads {

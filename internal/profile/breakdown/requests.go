@@ -10,20 +10,20 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// Requests are those of one device, direction and size, of all loads together.
+// Requests are the requests with one device, direction and size, of all loads together.
 type Requests struct {
 	Device    string `json:"device"`
 	Direction string `json:"direction"`
 	Bytes     int64  `json:"bytes"`
 	Count     uint64 `json:"count"`
 	// Above is the time from the entry into the block layer until there is a request, Scheduler until it is issued, and
-	// InDevice until it has completed; nil where it was not seen.
+	// InDevice until it has completed; nil if not recorded.
 	Above     *Time `json:"above,omitempty"`
 	Scheduler *Time `json:"scheduler,omitempty"`
 	InDevice  *Time `json:"in_device,omitempty"`
 }
 
-// Time are quantiles in seconds. Low and High are the smallest and the largest median of a load, nil with one load.
+// Time has quantiles in seconds. Low and High are the smallest and the largest median of a load, nil with one load.
 type Time struct {
 	P50  float64  `json:"p50"`
 	P99  float64  `json:"p99"`
@@ -31,16 +31,15 @@ type Time struct {
 	High *float64 `json:"p50_high,omitempty"`
 }
 
-// Device is a block device that requests were on.
+// Device is a block device that handled requests.
 type Device struct {
 	Device string `json:"device"`
-	// Depth is how many requests were with the device, on average over time, and Deepest the most of them; nil where
-	// that was not recorded.
+	// Depth is the average number of requests in the device over time, and Deepest the maximum; nil if not recorded.
 	Depth   *float64 `json:"depth,omitempty"`
 	Deepest *int     `json:"deepest,omitempty"`
-	// Idle is the share of the time in which there was none.
+	// Idle is the share of the time without requests in the device.
 	Idle *float64 `json:"idle,omitempty"`
-	// Requests that were seen, and of them those Merged with others, Split, and Requeued by the driver.
+	// Requests that were recorded, and how many of them were Merged with others, Split, and Requeued by the driver.
 	Requests uint64 `json:"requests"`
 	Merged   uint64 `json:"merged"`
 	Split    uint64 `json:"split"`
@@ -88,7 +87,7 @@ func requestsOf(loads []profile.Load) []Requests {
 	return all
 }
 
-// timeOf are quantiles of one stage in all loads.
+// timeOf returns the quantiles of one stage in all loads.
 func timeOf(groups []profile.StageGroup, stage func(profile.StageGroup) lab.Histogram) *Time {
 	var ns []int64
 	var counts []uint64
@@ -158,7 +157,7 @@ func devicesOf(loads []profile.Load) []Device {
 	return all
 }
 
-// depthOf is how deep a queue was of which so many seconds were spent at each depth.
+// depthOf summarises a queue from the seconds that it spent at each depth.
 func depthOf(seconds []float64) (mean *float64, deepest *int, idle *float64) {
 	total, sum, last := 0.0, 0.0, 0
 	for n, v := range seconds {

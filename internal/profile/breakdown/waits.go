@@ -11,7 +11,7 @@ import (
 
 // Waits are the times in which threads of the load were off the CPU.
 type Waits struct {
-	// Seconds of all threads that were followed: two threads for a second are two.
+	// Seconds of all recorded threads: two threads for a second are two.
 	Seconds float64 `json:"thread_seconds"`
 	Lost    uint64  `json:"lost"`
 	// Stacks in which they waited, the longest first.
@@ -21,10 +21,10 @@ type Waits struct {
 // Wait is one stack in which threads waited.
 type Wait struct {
 	Task string `json:"task"`
-	// Frames from the outermost to where the thread left the CPU.
+	// Frames from the outermost to the function in which the thread left the CPU.
 	Frames []string `json:"frames"`
 	Count  uint64   `json:"count"`
-	// Seconds in all, and its Share of the time of all threads.
+	// Seconds in total, and their Share of the time of all threads.
 	Seconds float64 `json:"seconds"`
 	Share   float64 `json:"share"`
 }

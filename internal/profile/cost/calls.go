@@ -13,24 +13,24 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// counts are calls per I/O.
+// counts has calls per I/O.
 type counts struct {
 	loads     int
-	traced    bool // the function tracer ran; else there are tracepoints only
+	traced    bool // the function tracer ran; else there are only tracepoints
 	rates     []float64
-	ios       [][]float64 // of each load, in each burst; nil where that is not known
+	ios       [][]float64 // of each load, in each burst; nil if unknown
 	functions map[string]*called
 }
 
-// called is how often a function was called.
+// called has how often a function was called.
 type called struct {
 	all, own perIO                       // in all contexts that work for the load, and by its threads alone
 	contexts map[profile.Context]float64 // per I/O, all loads together
 }
 
-// perIO are calls in each load.
+// perIO has the calls in each load.
 type perIO struct {
-	calls  []float64   // for an I/O
+	calls  []float64   // per I/O
 	bursts [][]float64 // in each burst
 }
 
@@ -41,7 +41,7 @@ func (p *perIO) add(load int, calls float64, bursts []float64) {
 	p.bursts[load] = add(p.bursts[load], bursts)
 }
 
-// count works calls per I/O out of the loads that say something of them.
+// count computes calls per I/O from the loads that have usable counts.
 func (w *work) count() *counts {
 	var good []profile.Load
 	lossy, idle, traced := 0, 0, false
@@ -62,7 +62,7 @@ func (w *work) count() *counts {
 	w.leftOut(lossy, "events were lost, and counts would be too low", "fewer jobs, or a lower rate_iops")
 	w.leftOut(idle, fmt.Sprintf("fewer than %d I/Os were done while functions were traced", profile.FewestIOs),
 		"a longer run, or a deeper queue")
-	if traced { // one that counted only tracepoints says nothing of functions
+	if traced { // a load with only tracepoint counts has no calls of functions
 		good = slices.DeleteFunc(good, func(l profile.Load) bool { return !l.Traced.Functions })
 	}
 	c := &counts{loads: len(good), traced: traced && len(good) > 0, functions: map[string]*called{}}
@@ -85,9 +85,9 @@ func (w *work) leftOut(n int, why, hint string) {
 	}
 }
 
-// add adds the calls of one load. Compilers cut pieces off functions, and make copies of them. Copies are called
-// instead of the function, so their calls are added. A piece is called by the function itself, or instead of it where
-// the rest went into its callers: the larger of the two counts.
+// add adds the calls of one load. Compilers split pieces off functions, and make copies of them. Copies are called
+// instead of the function, so their calls are added. A piece is called by the function itself, or instead of it if the
+// rest was inlined into its callers: the larger of the two counts is used.
 func (c *counts) add(calls []profile.CallCount, load int, done float64) {
 	type key struct {
 		name    string
@@ -138,14 +138,14 @@ func addCounts(to []float64, counts []uint64) []float64 {
 	return add(to, values)
 }
 
-// estimate is that of calls per I/O.
+// estimate returns the estimate of calls per I/O.
 func (c *counts) estimate(p perIO) *LoadMean {
 	e := estimate(p.calls)
 	e.Bursts = c.spread(p.bursts)
 	return e
 }
 
-// estimateOwn is that of a function's calls by threads of the load; nil where all calls are.
+// estimateOwn returns the estimate of a function's calls by threads of the load; nil if these are all of its calls.
 func (c *counts) estimateOwn(f *called) *LoadMean {
 	if slices.Equal(f.all.calls, f.own.calls) {
 		return nil
@@ -153,9 +153,9 @@ func (c *counts) estimateOwn(f *called) *LoadMean {
 	return c.estimate(f.own)
 }
 
-// spread is how much calls per I/O of a load scatter, by how much the bursts of each load differ. That of a ratio of
-// sums follows from what bursts have beyond their share: W. G. Cochran, "Sampling Techniques", 3rd edition (1977),
-// section 6.4.
+// spread returns how much calls per I/O of a load scatter, estimated from the differences between the bursts of each
+// load. The variance of a ratio of sums follows from the residuals of the bursts: W. G. Cochran, "Sampling Techniques",
+// 3rd edition (1977), section 6.4.
 func (c *counts) spread(calls [][]float64) *Spread {
 	squares, freedom := 0.0, 0
 	for load, ios := range c.ios {
@@ -179,13 +179,13 @@ func (c *counts) spread(calls [][]float64) *Spread {
 	return &Spread{math.Sqrt(squares / float64(freedom)), freedom}
 }
 
-// none is the estimate for a function that was never called.
+// none returns the estimate for a function that was never called.
 func (c *counts) none() *LoadMean {
 	return c.estimate(newPerIO(c.loads))
 }
 
-// operations are the I/Os that a load did while it was traced, in all and in each burst, and the functions that were
-// counted as such. Both are nil where I/Os are worked out of bytes.
+// operations are the I/Os that a load did while it was traced, in total and in each burst, and the functions whose
+// calls were counted as I/Os. Bursts and functions are nil if the I/Os are computed from bytes.
 type operations struct {
 	done      float64
 	bursts    []float64
@@ -194,7 +194,7 @@ type operations struct {
 
 func (w *work) operations(l profile.Load) operations {
 	most := w.begun(l)
-	// A load that maps its file calls none of them, but for a few in its own affairs.
+	// A load that maps its file calls none of them, except a few for purposes of its generator.
 	if moved := w.movedIOs(l); most.done < moved/5 {
 		return operations{done: moved}
 	}

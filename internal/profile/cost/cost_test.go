@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// traced is a load of calls in which so many reads were begun; calls are pairs of a function and its count per 100.
+// traced returns a load of calls in which this many reads were begun; calls has the count of each function per 100.
 func traced(number int, reads uint64, calls map[string]uint64) profile.Load {
 	t := &profile.Traced{Seconds: 0.6, Functions: true}
 	t.Calls = append(t.Calls, profile.CallCount{Function: "aio_read", Context: profile.InLoad, Count: reads})
@@ -69,7 +69,7 @@ func TestCallsPerIO(t *testing.T) {
 	}
 }
 
-// TestBursts tells work in one go from what runs for each I/O, by the bursts of loads.
+// TestBursts distinguishes work in one go from work for each I/O, by the bursts of loads.
 func TestBursts(t *testing.T) {
 	load := func(number int, reads, drops []uint64) profile.Load {
 		l := traced(number, 0, nil)
@@ -98,7 +98,7 @@ func TestBursts(t *testing.T) {
 	}
 }
 
-// TestPieces adds copies of a function, and does not add what the function itself calls.
+// TestPieces adds copies of a function, and does not add pieces that the function itself calls.
 func TestPieces(t *testing.T) {
 	p := one(t, []profile.Load{traced(1, 100, map[string]uint64{
 		"filemap_write_and_wait_range": 100, "filemap_write_and_wait_range.part.0": 60,
@@ -117,7 +117,7 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestLoadsThatSayNothing are left out, and it is said.
+// TestLoadsThatSayNothing checks that loads without usable data are ignored, with a note.
 func TestLoadsThatSayNothing(t *testing.T) {
 	lossy := traced(1, 500, nil)
 	lossy.Traced.Lost = 7
@@ -133,7 +133,7 @@ func TestLoadsThatSayNothing(t *testing.T) {
 	}
 }
 
-// TestIOsByBytes counts the I/Os of a load that maps its file by what its device completed.
+// TestIOsByBytes counts the I/Os of a load that maps its file by the I/Os that its device completed.
 func TestIOsByBytes(t *testing.T) {
 	l := traced(1, 3, map[string]uint64{"filemap_fault": 20000})
 	l.Values = map[string]float64{"read.iops": 1000, "read.bandwidth": 4096 * 1000, "write.iops": 10}
@@ -196,7 +196,7 @@ func TestTimePerIO(t *testing.T) {
 	}
 }
 
-// TestWaitsPerIO counts waits of the load in a function, and not where it had to make way for another thread.
+// TestWaitsPerIO counts waits of the load in a function, but not where it was preempted by another thread.
 func TestWaitsPerIO(t *testing.T) {
 	waits := &profile.Waits{Seconds: 0.5, Threads: 2, Stacks: []profile.WaitStack{
 		{Frames: strings.Split("aio_read;blk_mq_get_tag;io_schedule;schedule", ";"), Count: 300},
@@ -230,7 +230,7 @@ func TestWorksFor(t *testing.T) {
 	}
 }
 
-// TestThrottled weighs samples by the time that they stand for.
+// TestThrottled weighs samples by the time that they represent.
 func TestThrottled(t *testing.T) {
 	busy := stack(0, profile.InLoad, 300, "aio_read")
 	if p := one(t, []profile.Load{sampled(1, 1000, busy, stack(0, profile.InIdle, 300, "do_idle"))}); math.Abs(
@@ -269,7 +269,7 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// TestArms keeps cells, arms and roles apart.
+// TestArms checks that cells, arms and roles are separate.
 func TestArms(t *testing.T) {
 	a, b, c := traced(1, 100, nil), traced(1, 100, nil), traced(1, 100, nil)
 	a.Arm, b.Arm, c.Arm, c.Role = "strict", "lazy", "lazy", "server"

@@ -7,10 +7,10 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// confidence of the intervals, each by itself.
+// confidence of each single interval.
 const confidence = 0.95
 
-// estimate is the mean of values, none of which can be below 0, with its interval.
+// estimate returns the mean of non-negative values, with its interval.
 func estimate(values []float64) *LoadMean {
 	e := ofAnySign(values)
 	if e.Low != nil {
@@ -19,7 +19,7 @@ func estimate(values []float64) *LoadMean {
 	return e
 }
 
-// ofAnySign is the mean of values with its interval.
+// ofAnySign returns the mean of values with its interval.
 func ofAnySign(values []float64) *LoadMean {
 	i := stat.MeanInterval(values, confidence)
 	e := &LoadMean{Mean: i.Center, Values: values}
@@ -48,5 +48,5 @@ func add(to, values []float64) []float64 {
 	return to
 }
 
-// hasColon tells static tracepoints, and functions of programs, from the kernel's functions.
+// hasColon distinguishes static tracepoints, and functions of programs, from the kernel's functions.
 func hasColon(name string) bool { return strings.Contains(name, ":") }

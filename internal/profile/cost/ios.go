@@ -71,8 +71,8 @@ func uncounted(l profile.Load) bool {
 	return slices.ContainsFunc(l.Missing, func(m profile.Missing) bool { return m.What == profile.CountsOfIO })
 }
 
-// blockOf returns the bytes of each I/O of a load; 0 where sizes differ. For older recordings it follows from the rates
-// that the load generator reports.
+// blockOf returns the bytes of each I/O of a load; 0 if sizes differ. For older recordings it is computed from the
+// rates that the load generator reports.
 func blockOf(l profile.Load) float64 {
 	if l.Block > 0 || l.Traced.Counted != nil {
 		return float64(l.Block)
@@ -89,8 +89,8 @@ func blockOf(l profile.Load) float64 {
 	return bandwidth / iops
 }
 
-// Idle reports whether a load did no I/O while it was recorded: the kernel counted none, and no function that begins an
-// I/O was seen. It is false without a recording, and where the kernel does not count the load's I/O.
+// Idle reports whether a load did no I/O while it was recorded: the kernel counted none, and no call of a function that
+// begins an I/O was recorded. It is false without a recording, and if the kernel does not count the load's I/O.
 func Idle(l profile.Load) (bool, error) {
 	layers, err := layer.Load()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// The I/Os of a window are those that the kernel counted in it, whatever the load generator says of all of its time, or
-// if it says nothing.
+// The I/Os of a window are those that the kernel counted in it, whatever the load generator reports for its whole run,
+// and even if it reports nothing.
 func TestIOsCountedByTheKernel(t *testing.T) {
 	l := sampled(1, 7, stack(0, profile.InLoad, 300, "aio_read"))
 	l.Block = 4096
@@ -31,7 +31,7 @@ func TestIOsCountedByTheKernel(t *testing.T) {
 	}
 }
 
-// Where I/Os differ in length, the calls that were counted say what one moves.
+// If the sizes of I/Os differ, the average is computed from the counted calls.
 func TestLengthOfIOsByCalls(t *testing.T) {
 	calls := traced(1, 200, nil)
 	calls.Traced.Completed = []profile.Completed{{Device: "259:0", Requests: 300, Bytes: 200 * 6000}}
@@ -46,18 +46,18 @@ func TestLengthOfIOsByCalls(t *testing.T) {
 	}
 }
 
-// What others do on the device of a load is not counted for it.
+// I/O of other programs on the device of a load is not counted for it.
 func TestOthersOnTheDevice(t *testing.T) {
 	l := traced(1, 100, map[string]uint64{"io_submit_one": 100})
 	l.Block = 4096
 	l.Traced.Completed = []profile.Completed{{Device: "259:0", Requests: 90_000, Bytes: 90_000 << 12}}
-	l.Traced.Counted = &profile.Counted{Seconds: 2, DeviceBytes: 500 << 12} // more slowly while it is traced
+	l.Traced.Counted = &profile.Counted{Seconds: 2, DeviceBytes: 500 << 12} // slower while it is traced
 	if p := one(t, []profile.Load{l}); function(t, p, "io_submit_one").Calls.Mean != 1 {
 		t.Errorf("operations are %v, %+v", p.Operations, function(t, p, "io_submit_one").Calls)
 	}
 }
 
-// A load that was ended may have said nothing of its rate, and then nothing of what profiling costs.
+// A load that was ended may have reported no rate; then it does not contribute to the overhead of profiling.
 func TestOverheadOfLoadsThatSayNothing(t *testing.T) {
 	said, silent := sampled(1, 900, stack(0, profile.InLoad, 300, "aio_read")), sampled(2, 0)
 	silent.Values = map[string]float64{}
@@ -79,7 +79,7 @@ func TestOverheadOfLoadsThatSayNothing(t *testing.T) {
 }
 
 func TestIdle(t *testing.T) {
-	own := profile.Counted{Seconds: 4, Calls: 60, CallBytes: 9000} // of fio, which looks at counters
+	own := profile.Counted{Seconds: 4, Calls: 60, CallBytes: 9000} // of fio, which reads counters
 	busy := profile.Counted{Seconds: 4, DeviceBytes: 4096}
 	sample := func(c profile.Counted, frames string) profile.Load {
 		l := sampled(1, 0, stack(0, profile.InLoad, 1, frames))

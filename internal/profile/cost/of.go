@@ -10,11 +10,11 @@ import (
 
 // Options of the estimates.
 type Options struct {
-	// Measured are the repetitions beside which loads were profiled, for what profiling costs.
+	// Measured are the repetitions next to which loads were profiled, for the overhead of profiling.
 	Measured []Measured
-	// Deciding names the metric on which a comparison of a cell decides; the IOPS of the load where it is nil.
+	// Deciding returns the metric on which a comparison of a cell decides; nil for the IOPS of the load.
 	Deciding func(cell string) string
-	// Emulated says that the CPU is a program.
+	// Emulated is set if the CPU is emulated.
 	Emulated bool
 }
 
@@ -25,7 +25,7 @@ type Measured struct {
 	Values    map[string]float64
 }
 
-// Of works out what an I/O costs, for each cell and arm of the loads in the order in which they come.
+// Of computes the cost of an I/O, for each cell and arm of the loads in their original order.
 func Of(loads []profile.Load, o Options) ([]Profile, error) {
 	layers, err := layer.Load()
 	if err != nil {
@@ -51,12 +51,12 @@ func Of(loads []profile.Load, o Options) ([]Profile, error) {
 	return all, nil
 }
 
-// work is a profile in the making.
+// work is a profile while it is computed.
 type work struct {
 	Profile
 	layers  *layer.Layers
 	loads   []profile.Load
-	modules map[string]string // of functions, by their own names
+	modules map[string]string // of functions, by their original names
 	calls   *counts
 	time    *times
 	waits   *waited
@@ -121,7 +121,7 @@ func (w *work) rates() {
 	}
 }
 
-// functions lists them all, the costliest first.
+// functions lists all functions, the most expensive first.
 func (w *work) functions() {
 	names := map[string]bool{}
 	for name := range w.calls.functions {
@@ -147,7 +147,7 @@ func (w *work) functions() {
 	})
 }
 
-// The least that a function is listed for: calls or waits per I/O, and its share of the samples.
+// The minimum for listing a function: calls or waits per I/O, and its share of the samples.
 const (
 	leastCalls = 0.01
 	leastShare = 0.01
@@ -156,7 +156,7 @@ const (
 func (w *work) function(name string) (Function, bool) {
 	f := Function{Name: name, Module: w.modules[name]}
 	if f.Layer = w.layers.Of(name, f.Module); f.Layer == programs {
-		f.Layer = generator // of programs only the load's are here: it calls libraries
+		f.Layer = generator // only programs of the load are included here: it calls libraries
 	}
 	if id := w.time.worksFor(name); id != "" {
 		f.Layer = id
@@ -191,7 +191,7 @@ func (w *work) byLayer() {
 	calls := map[string][]float64{}
 	for name, c := range w.calls.functions {
 		if hasColon(name) || !w.calls.traced {
-			continue // occurrences of tracepoints are no calls
+			continue // occurrences of tracepoints are not calls
 		}
 		id := w.layers.Of(name, w.modules[name])
 		calls[id] = add(calls[id], c.all.calls)

@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// overhead compares profiled loads with the measured repetitions beside them.
+// overhead compares profiled loads with the measured repetitions next to them.
 func (w *work) overhead(o Options) {
 	for _, part := range []profile.Part{profile.Time, profile.Calls} {
 		metric, logs := "", []float64(nil)
@@ -46,7 +46,7 @@ func (o Options) metric(l profile.Load) string {
 	return ""
 }
 
-// exponential turns logarithms into ratios.
+// exponential converts logarithms to ratios.
 func exponential(e LoadMean) LoadMean {
 	out := LoadMean{Mean: math.Exp(e.Mean)}
 	if e.Low != nil {

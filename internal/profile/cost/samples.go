@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/layer"
 )
 
-// times are nanoseconds of CPU time per I/O, of each load.
+// times has nanoseconds of CPU time per I/O, of each load.
 type times struct {
 	loads               int
 	rates               []float64
@@ -18,14 +18,14 @@ type times struct {
 	called map[string]map[string]float64
 }
 
-// The layers of programs: the load generator itself, and others. A library that the load generator calls has a name of
-// its own.
+// The layers of programs: the load generator itself, and others. A library that the load generator calls has its own
+// name.
 const (
 	generator = "load"
 	programs  = "programs"
 )
 
-// sample works nanoseconds per I/O out of the loads that were sampled.
+// sample computes nanoseconds per I/O from the loads that were sampled.
 func (w *work) sample() *times {
 	var good []profile.Load
 	unknown := 0
@@ -75,9 +75,9 @@ func (w *work) sample() *times {
 	return t
 }
 
-// weightsOf says how many seconds a sample stands for, by CPU. A timer takes samples while a CPU idles, too, so that
-// all of them together stand for the whole time, also where some were lost or taken late. Where far fewer were taken,
-// the CPU was not sampled while it idled, as with counters of hardware, which stand still then.
+// weightsOf returns how many seconds a sample represents, by CPU. A timer also takes samples while a CPU idles, so all
+// samples together represent the whole time, even if some were lost or taken late. If far fewer were taken, the CPU was
+// not sampled while idle, as with hardware counters, which stop then.
 func weightsOf(l profile.Load) map[int]float64 {
 	taken := map[int]float64{}
 	for _, s := range l.Sampled.Stacks {
@@ -124,7 +124,7 @@ func (t *times) add(layers *layer.Layers, l profile.Load, s profile.Stack, load 
 	}
 }
 
-// addCalled notes whom the innermost function of a stack works for where that is not its own layer.
+// addCalled records the layer that the innermost function of a stack works for, if that is not its own layer.
 func (t *times) addCalled(layers *layer.Layers, frames []string, ns float64) {
 	if len(frames) < 2 {
 		return
@@ -139,7 +139,7 @@ func (t *times) addCalled(layers *layer.Layers, frames []string, ns float64) {
 	}
 }
 
-// worksFor is the layer for which a function spends more than half of its time; empty where that is its own.
+// worksFor returns the layer for which a function spends more than half of its time; empty if that is its own.
 func (t *times) worksFor(name string) string {
 	all := 0.0
 	for _, ns := range t.self[name] {
@@ -160,7 +160,7 @@ func (t *times) into(m map[string][]float64, name string, load int, ns float64) 
 	m[name][load] += ns
 }
 
-// estimateOwn is that of a function alone in threads of the load; nil where that is all of it.
+// estimateOwn returns the estimate of a function alone in threads of the load; nil if there is nothing else.
 func (t *times) estimateOwn(name string) *LoadMean {
 	if slices.Equal(t.self[name], t.own[name]) {
 		return nil
@@ -168,7 +168,7 @@ func (t *times) estimateOwn(name string) *LoadMean {
 	return t.estimate(t.own[name])
 }
 
-// estimate is that of values, which are nil where no load had a sample.
+// estimate returns the estimate of values, which are nil if no load had a sample.
 func (t *times) estimate(values []float64) *LoadMean {
 	if values == nil {
 		values = make([]float64, t.loads)

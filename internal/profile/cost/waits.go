@@ -2,13 +2,13 @@ package cost
 
 import "github.com/headroom/headroom/internal/profile"
 
-// waited is how often per I/O threads of the load wait in a function, in each load.
+// waited has how often per I/O threads of the load wait in a function, in each load.
 type waited struct {
 	loads     int
 	functions map[string][]float64
 }
 
-// wait works waits per I/O out of the loads whose threads were followed.
+// wait computes waits per I/O from the loads whose threads were recorded.
 func (w *work) wait() *waited {
 	var good []profile.Load
 	for _, l := range w.loads {

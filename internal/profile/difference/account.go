@@ -10,71 +10,71 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// Account divides the time that an I/O takes longer in B than in A, or less long, into parts that add up. It is made
-// of samples of what CPUs executed, and of the rates meanwhile.
+// Account divides the time by which an I/O takes longer or shorter in B than in A into parts that add up. It is
+// computed from samples of what CPUs executed, and from the rates meanwhile.
 type Account struct {
-	// A and B are how long an I/O takes on either side, in nanoseconds of CPUs that work for it or wait for it. The
-	// CPUs counted are as many as the load kept busy, on the side where it kept more of them busy; at least one.
+	// A and B are how long an I/O takes on each side, in nanoseconds of CPUs that work for it or wait for it. The
+	// number of CPUs is how many the load kept busy, on the side where it kept more of them busy; at least one.
 	A    float64 `json:"a_ns"`
 	B    float64 `json:"b_ns"`
 	CPUs float64 `json:"cpus"`
-	// Emulated says that the CPU of either side is a program.
+	// Emulated is set if the CPU of either side is emulated.
 	Emulated bool `json:"emulated,omitempty"`
-	// Loss is B - A. The intervals of all cells are right together.
+	// Loss is B - A. The confidence of its interval holds for all cells together.
 	Loss Range `json:"loss_ns"`
 	// Parts, the largest first.
 	Parts []Part `json:"parts"`
 }
 
-// Range is a value with its interval of 95% over loads.
+// Range is a value with its 95% interval over loads.
 type Range struct {
 	Value float64 `json:"value"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 }
 
-// Part is what one reason accounts for: nanoseconds per I/O, and their share of the loss, which is 0 where no loss is
-// clear. A reason that makes up for some of the loss is negative.
+// Part is the contribution of one reason: nanoseconds per I/O, and their share of the loss, which is 0 if there is no
+// clear loss. A reason that compensates some of the loss is negative.
 type Part struct {
 	Reason Reason `json:"reason"`
 	// Layer and Title are the id and the title of the layer; empty for other reasons.
 	Layer string `json:"layer,omitempty"`
 	Title string `json:"title,omitempty"`
-	// Factor is how many times as long everything takes in B, and Causes are the facts that differ and could be why.
+	// Factor is by how much everything is slower in B, and Causes are the facts that differ and could be the reason.
 	Factor float64      `json:"factor,omitempty"`
 	Causes []FactChange `json:"causes,omitempty"`
 	NS     Range        `json:"ns"`
 	Share  Range        `json:"share"`
 }
 
-// Reason is what a part of the time is due to.
+// Reason is the cause of a part of the time.
 type Reason string
 
 // The reasons.
 const (
 	// Uniform: everything takes longer, by the same factor.
 	Uniform Reason = "uniform"
-	// InLayer: a layer takes longer than that, by functions that appeared or changed.
+	// InLayer: a layer takes longer than that, because functions appeared or changed.
 	InLayer Reason = "layer"
 	// Waiting: no CPU works for the I/O, which waits for a device, a lock, or its turn.
 	Waiting Reason = "waiting"
-	// OtherWork: interrupts and kernel threads are busy with something else than the load.
+	// OtherWork: interrupts and kernel threads are busy with work other than the load.
 	OtherWork Reason = "other-work"
 	// Unexplained: layers that differ too little, or scatter too much, to be named.
 	Unexplained Reason = "unexplained"
 )
 
-// Boots of one machine differ from each other, which its loads don't tell. Boots of an emulated machine differ more,
-// by what its host does meanwhile.
+// Boots of one machine differ from each other, which the loads of one boot do not show. Boots of an emulated machine
+// differ more, depending on other work of its host.
 const (
-	leastLoss         = 0.1 // of the shorter time: less is no loss to account for
+	leastLoss         = 0.1 // of the shorter time: a smaller loss is not accounted for
 	leastLossEmulated = 0.5
-	rounding          = 1e-9 // of the time: a part of no more is none
+	rounding          = 1e-9 // of the time: a smaller part is omitted
 	mostLittle        = 0.1  // of the loss: a layer with a smaller share accounts for little
 )
 
-// Clear reports whether an I/O takes longer, or less long, beyond chance and beyond what boots of one
-// machine differ by. Else there is nothing to account for.
+// Clear reports whether an I/O takes longer or shorter, by more than chance and by more than boots of one machine
+// differ. Otherwise there is nothing to account for.
 func (a *Account) Clear() bool {
 	if a == nil {
 		return false
@@ -109,7 +109,7 @@ func (a *Account) Little(f Function) bool {
 // pair has the values of each load of A and of B.
 type pair [2][]float64
 
-// means returns the mean of A and of B. The load of the given side at index without is left out, unless that is
+// means returns the mean of A and of B. The load of the given side at index without is left out, unless without is
 // negative.
 func (p pair) means(side, without int) (of [2]float64) {
 	for s := range p {
@@ -122,9 +122,9 @@ func (p pair) means(side, without int) (of [2]float64) {
 	return of
 }
 
-// accounts has the values of each load that an account is made of, in nanoseconds per I/O: the time between two I/Os,
-// the CPU time of everything, of each layer, and of background work (aside); and the logarithm of how long everything
-// takes (pace).
+// accounts has the values of each load that an account is computed from, in nanoseconds per I/O: the time between two
+// I/Os, the CPU time of everything, of each layer, and of background work (aside); and the logarithm of how long
+// everything takes (pace).
 type accounts struct {
 	between, cpu, aside, pace pair
 	causes                    []FactChange
@@ -133,7 +133,7 @@ type accounts struct {
 	emulated                  bool
 }
 
-// account sets the account of the cell. It has none where a side was not sampled at least twice.
+// account sets the account of the cell. It has none if a side was not sampled at least twice.
 func (w *work) account(level float64) {
 	a, b := w.cell.A, w.cell.B
 	if min(a.TimeLoads, b.TimeLoads) < fewestLoads || a.CPU == nil || b.CPU == nil {
@@ -159,7 +159,8 @@ func (w *work) account(level float64) {
 	w.cell.Account = in.account(level)
 }
 
-// account divides the difference. The intervals are a jackknife's: from dividing it without each load in turn.
+// account divides the difference. The intervals are from a jackknife: the division is repeated without each load in
+// turn.
 func (in accounts) account(level float64) *Account {
 	const confidence = 0.95
 	whole := in.divide(0, -1)
@@ -206,9 +207,9 @@ func (in accounts) account(level float64) *Account {
 	return out
 }
 
-// uniform returns how many times as long everything takes: the change of the median function and layer, or that of the
-// time of all others than those that differ, whichever is less. Neither one function that takes most of the time stands
-// for everything, nor do many that take little.
+// uniform returns by how much everything is slower: the change of the median function and layer, or the change of the
+// total time of all parts except those that differ, whichever is less. Neither one function that takes most of the time
+// represents everything, nor do many that take little.
 func uniform(median float64, others [2]float64) float64 {
 	if others[0] <= 0 || others[1] <= 0 {
 		return 1

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
-// machine is one whose CPU time per I/O is known by layer, in ns, each with one function of the same name.
+// machine is a machine whose CPU time per I/O is known by layer, in ns; each layer has one function of the same name.
 type machine struct {
 	times   map[string]float64
 	waiting float64
@@ -22,7 +22,7 @@ type machine struct {
 	waits   float64
 }
 
-// loads are three profiled loads of a machine, of which each differs from the others by some percent.
+// loads returns three profiled loads of a machine, which differ from each other by some percent.
 func (m machine) loads() cost.Profile {
 	scale := []float64{0.98, 1, 1.02}
 	scaled := func(v float64) *cost.LoadMean {
@@ -56,7 +56,7 @@ func (m machine) loads() cost.Profile {
 	return p
 }
 
-// fast is a machine that takes 20 µs for an I/O, and others are it but for what is changed.
+// fast is a machine that takes 20 µs for an I/O; others are derived from it by a change.
 func fast(change func(*machine)) machine {
 	m := machine{times: map[string]float64{"syscall": 2000, "vfs": 1500, "aio": 2500, "block": 5000, "driver": 4000,
 		"interrupt": 2000, "dma": 1000}, waiting: 2000}
@@ -72,8 +72,8 @@ func (m *machine) slow(factor float64) {
 	}
 }
 
-// TestAccounts add up, and name first what accounts for most of the loss: that which was planted. What appeared beside
-// and takes next to nothing is said to.
+// TestAccounts checks that accounts add up, and that the planted cause, which accounts for most of the loss, comes
+// first. A function that also appeared but takes almost no time is reported as such.
 func TestAccounts(t *testing.T) {
 	for name, c := range map[string]struct {
 		slow   machine
@@ -133,7 +133,7 @@ func TestAccounts(t *testing.T) {
 	}
 }
 
-// TestCauses are the facts that differ and could slow down everything, and no others.
+// TestCauses checks that the causes are exactly the facts that differ and could slow down everything.
 func TestCauses(t *testing.T) {
 	fact := func(key, value string) lab.Fact { return lab.Fact{Key: key, Value: value} }
 	unknown := lab.Fact{Key: "cpu.governor", Unknown: "not readable"}
@@ -200,8 +200,8 @@ func TestUniform(t *testing.T) {
 	}
 }
 
-// scatteredLoads are profiled loads of a machine: the pace of each boot scatters by 2%, that of each load by 5%, and
-// each layer in each load by 5% beside.
+// scatteredLoads returns profiled loads of a machine: the pace of each boot scatters by 2%, the pace of each load by
+// 5%, and each layer in each load by another 5%.
 func (m machine) scatteredLoads(r *rand.Rand, n int) cost.Profile {
 	p := m.loads()
 	p.TimeLoads = n
@@ -233,12 +233,12 @@ func (m machine) scatteredLoads(r *rand.Rand, n int) cost.Profile {
 	return p
 }
 
-// TestSimulatedAccounts name what was planted, and nothing on machines alike.
+// TestSimulatedAccounts checks that accounts name the planted cause, and nothing on equal machines.
 func TestSimulatedAccounts(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		slow   machine
-		reason Reason // what is named; empty where nothing is to be
+		reason Reason // the expected reason; empty for none
 		layer  string
 		share  float64 // of the loss
 	}{

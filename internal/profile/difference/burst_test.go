@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
-// dropping are n profiled loads that drop their file from the page cache at each pass, all pages in one go. A burst has
-// such a moment or not; without counts of bursts nothing tells that.
+// dropping returns n profiled loads that drop their file from the page cache at each pass, all pages in one go. A burst
+// contains such a moment or not; only the counts of bursts show that.
 func dropping(r *rand.Rand, n int, drops float64, told bool) []profile.Load {
 	const bursts, writes, pages, functions = 8, 40, 200, 20
 	var loads []profile.Load
@@ -53,8 +53,9 @@ func dropping(r *rand.Rand, n int, drops float64, told bool) []profile.Load {
 	return loads
 }
 
-// TestInOneGo does not take for a difference what runs in one go now and then, and still finds what is more often. Of
-// 1,000 pairs whose bursts were not told apart 117 were called different by mistake, and with bursts none.
+// TestInOneGo checks that occasional work in one go is not mistaken for a difference, and that work that happens more
+// often is still found. Without counts of bursts, 117 of 1,000 pairs were wrongly reported as different, and with them
+// none.
 func TestInOneGo(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	of := func(loads []profile.Load) cost.Profile {

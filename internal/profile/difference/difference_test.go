@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/cost"
 )
 
-// costs makes a profile of functions with their calls per I/O in each load, each in its layer.
+// costs returns a profile of functions with their calls per I/O in each load, each in its layer.
 func costs(kernel string, functions ...cost.Function) cost.Profile {
 	p := cost.Profile{Cell: "randread", Kernel: kernel, Functions: functions,
 		Rates: map[profile.Part]*cost.LoadMean{profile.Calls: {Mean: 1000}}}
@@ -51,7 +51,7 @@ func TestAppearing(t *testing.T) {
 	}
 }
 
-// TestByChance does not take for new what a few bursts caught.
+// TestByChance checks that a function that only a few bursts caught is not reported as new.
 func TestByChance(t *testing.T) {
 	in := func(f cost.Function, sd float64) cost.Function {
 		f.Calls.Bursts = &cost.Spread{SD: sd, Freedom: 21}
@@ -68,7 +68,7 @@ func TestByChance(t *testing.T) {
 	}
 }
 
-// TestWaiting appears and vanishes: hardly ever on one side, now and then on the other in every load.
+// TestWaiting checks that waiting appears and vanishes: hardly ever on one side, sometimes on the other in every load.
 func TestWaiting(t *testing.T) {
 	waiting := func(name, layer string, values ...float64) cost.Function {
 		f := calls(name, layer, 1, 1, 1)
@@ -116,7 +116,7 @@ func TestMoreAndLess(t *testing.T) {
 	}
 }
 
-// TestTicks are as many a second, with few I/Os and with many.
+// TestTicks checks a function that runs equally often per second with few I/Os and with many.
 func TestTicks(t *testing.T) {
 	a := costs("6.1", calls("scheduler_tick", "scheduling", 2.5, 2.6), calls("aio_read", "aio", 1, 1))
 	b := costs("6.1", calls("scheduler_tick", "scheduling", 0.05, 0.06), calls("aio_read", "aio", 1, 1))
@@ -130,7 +130,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestWhatFollows from another layer's work comes after it, however much it is.
+// TestWhatFollows checks that consequences of another layer's work come after it, however large they are.
 func TestWhatFollows(t *testing.T) {
 	var before, after []cost.Function
 	for _, name := range []string{"schedule", "try_to_wake_up", "dequeue_entity", "enqueue_entity",
@@ -184,7 +184,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestCells are matched whatever their arms are called, and those of one side are left out.
+// TestCells are matched whatever their arms are called, and those of one side are omitted.
 func TestCells(t *testing.T) {
 	named := func(cell, arm, role string) cost.Profile {
 		p := costs("6.1", calls("aio_read", "aio", 1, 1))
@@ -206,7 +206,7 @@ func times(values []float64, factor float64) {
 	}
 }
 
-// TestEmulatedTimes differ where there is ten times as much.
+// TestEmulatedTimes checks that times differ only if they do tenfold.
 func TestEmulatedTimes(t *testing.T) {
 	of := func(emulated bool, clear, driver float64) cost.Profile {
 		values := func(v float64) *cost.LoadMean {
@@ -239,7 +239,7 @@ func TestEmulatedTimes(t *testing.T) {
 	}
 }
 
-// TestSlower takes off what a slower CPU adds to everything.
+// TestSlower removes the general slowdown of a slower CPU.
 func TestSlower(t *testing.T) {
 	w := newWorld(t)
 	a, b := w.draw(3), w.draw(3)

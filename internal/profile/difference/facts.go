@@ -17,7 +17,8 @@ type FactChange struct {
 }
 
 // slowAll returns the keys of facts that can slow down everything that a CPU does, or every entry to the kernel, with
-// their titles. A key that ends in a dot stands for all that begin so. Counts of calls don't show their cost.
+// their titles. A key that ends in a dot means all keys with that prefix. Counts of calls don't show the cost of these
+// facts.
 func slowAll() [][2]string {
 	return [][2]string{
 		{"cpu.pti", "page-table isolation"},

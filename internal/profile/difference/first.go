@@ -6,15 +6,15 @@ import "slices"
 type CellFunctions struct {
 	Cell      string     `json:"cell"`
 	Functions []Function `json:"functions"`
-	// Account says where the time goes that an I/O takes longer; nil where that is not known, or it takes no longer.
+	// Account explains why an I/O takes longer; nil if that is unknown, or if it takes no longer.
 	Account *Account `json:"account,omitempty"`
 }
 
-// first is how many functions of a cell a sentence below a verdict or a culprit holds.
+// first is how many functions of a cell a sentence below a verdict or a culprit contains.
 const first = 3
 
-// First are the few functions of each cell that explain most of what differs, and what accounts for its loss; cells
-// with neither are left out.
+// First returns the few functions of each cell that explain most of the differences, and the reason for its loss; cells
+// with neither are omitted.
 func (d Document) First() []CellFunctions {
 	var list []CellFunctions
 	for _, c := range d.Cells {
@@ -32,5 +32,5 @@ func (d Document) First() []CellFunctions {
 	return list
 }
 
-// Changed says whether there is a difference; else there may be none.
+// Changed reports whether there is a difference; otherwise it is uncertain.
 func (d *Delta) Changed() bool { return d != nil && d.Change != "" }

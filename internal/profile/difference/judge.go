@@ -10,36 +10,36 @@ import (
 	"github.com/headroom/headroom/internal/stat/moderated"
 )
 
-// What a difference must exceed at least to be one. Between two boots of equal machines calls of functions that run for
-// each I/O agreed within 3%, and up to 10% where a burst caught few I/Os; times did within 20%.
+// The minimum of a difference. Between two boots of equal machines, calls of functions that run for each I/O agreed
+// within 3%, and up to 10% if a burst caught few I/Os; times agreed within 20%.
 const (
 	present     = 0.9 // calls per I/O in every load of one side: appeared, or vanished …
 	absent      = 0.2 // … if every load of the other has no more
-	sometimes   = 0.5 // calls per I/O in every load, of what never ran on the other side: an interrupt ends many I/Os
+	sometimes   = 0.5 // calls per I/O in every load, if none on the other side: an interrupt ends many I/Os
 	leastCalls  = 0.1
 	waiting     = 0.05  // waits per I/O in every load of one side …
 	unhindered  = 0.005 // … if in every load of the other hardly any thread waits there
 	callsMargin = 0.2
 	timeMargin  = 0.25
 	timeShare   = 0.01 // of the CPU time
-	// An emulated CPU takes as long for something as its host lets it: the driver of one of two equal guests took 31 µs
-	// for each I/O, and that of the other 5.9. Loads of one start tell nothing of that.
-	emulatedRatio = 10   // by which times differ at least there
-	overTime      = 5    // what varies with time must differ by this factor in calls a second, too
-	alike         = 1.05 // where everything takes more than that much longer, it is for one reason
-	fewestForBulk = 5    // functions that everything is judged by
+	// How long an emulated CPU takes depends on its host: the driver of one of two equal guests took 31 µs for each
+	// I/O, and the driver of the other 5.9. The loads of one start do not show that.
+	emulatedRatio = 10   // by which times must differ then
+	overTime      = 5    // functions whose calls vary with time must differ by this factor in calls a second, too
+	alike         = 1.05 // if everything takes longer by more than that, there is a single reason
+	fewestForBulk = 5    // the number of functions needed to judge everything
 )
 
 // test is one comparison of values.
 type test struct {
 	values [2][]float64
 	into   **Delta
-	least  float64 // that it must differ by
+	least  float64 // the minimum difference
 	margin float64 // and as a share of A
-	ratio  float64 // and how many times as much the larger side must be as the smaller
-	// stated says whether more or less of it is a statement; else there is an interval only.
+	ratio  float64 // and the minimum ratio of the larger side to the smaller
+	// stated is set if more or less of it is a statement; otherwise there is only an interval.
 	stated bool
-	// bursts of the loads of both sides; nil where values do not come from bursts.
+	// bursts of the loads of both sides; nil if values do not come from bursts.
 	bursts [2]*cost.Spread
 }
 
@@ -69,7 +69,7 @@ func judge(all []*work, alpha float64) {
 	}
 }
 
-// split tells what is stated from what only has an interval: it scatters in ways of its own.
+// split separates tests with statements from those with only an interval, which scatter in other ways.
 func split(tests []test) (steady, varying []test) {
 	for _, t := range tests {
 		if t.stated {
@@ -81,7 +81,7 @@ func split(tests []test) (steady, varying []test) {
 	return steady, varying
 }
 
-// decide gives each test of a family its interval. How much things scatter is learnt from all of them.
+// decide computes the interval of each test of a family. The scatter is estimated from all of them.
 func decide(family []test, level float64) {
 	if len(family) == 0 {
 		return
@@ -113,14 +113,14 @@ func (t test) delta(variance, freedom, level float64) *Delta {
 	return d
 }
 
-// halfWidth is that of the interval of a difference of means of values with a variance.
+// halfWidth returns half the width of the interval of a difference of means of values with a variance.
 func halfWidth(values [2][]float64, variance, freedom, level float64) float64 {
 	return math.Sqrt(variance*(1/float64(len(values[0]))+1/float64(len(values[1])))) *
 		stat.StudentQuantile(0.5+level/2, math.Min(freedom, 1e6))
 }
 
-// byBursts is the same by how much bursts differ within loads, and 0 where that is not known. There are more bursts
-// than loads: a few loads may agree by chance in how often something fell into a burst that runs in one go.
+// byBursts returns the same, based on how much bursts differ within loads, and 0 if that is unknown. There are more
+// bursts than loads: a few loads can agree by chance in how often work that runs in one go fell into a burst.
 func byBursts(values [2][]float64, bursts [2]*cost.Spread, level float64) float64 {
 	squares, freedom := 0.0, 0.0
 	for _, s := range bursts {
@@ -135,8 +135,8 @@ func byBursts(values [2][]float64, bursts [2]*cost.Spread, level float64) float6
 	return halfWidth(values, squares/freedom, freedom, level)
 }
 
-// callTests are those of calls per I/O. What chance decides is compared by none, and where the number varies from boot
-// to boot no more or less is stated.
+// callTests are the tests of calls per I/O. Functions whose number is chance are not compared, and if the number varies
+// from boot to boot, more or less is not stated.
 func (w *work) callTests() []test {
 	if min(w.cell.A.CallLoads, w.cell.B.CallLoads) < fewestLoads {
 		return nil
@@ -160,7 +160,7 @@ func (w *work) callTests() []test {
 	return all
 }
 
-// timeTests are those of nanoseconds per I/O.
+// timeTests are the tests of nanoseconds per I/O.
 func (w *work) timeTests() []test {
 	if min(w.cell.A.TimeLoads, w.cell.B.TimeLoads) < fewestLoads {
 		return nil
@@ -186,8 +186,8 @@ func (w *work) timeTests() []test {
 	return all
 }
 
-// waitTests are those of waits per I/O. How often threads find something ready or wait for it scatters with the pace of
-// everything, so that more or less is stated of none of them.
+// waitTests are the tests of waits per I/O. How often threads wait for something varies with the speed of everything,
+// so more or less is never stated for them.
 func (w *work) waitTests() []test {
 	if min(w.cell.A.WaitLoads, w.cell.B.WaitLoads) < fewestLoads {
 		return nil
@@ -201,7 +201,7 @@ func (w *work) waitTests() []test {
 	return all
 }
 
-// slower finds by how much everything took longer in some loads than in others, and takes that off their times.
+// slower determines by how much everything took longer in some loads than in others, and removes that from their times.
 func (w *work) slower() {
 	w.raw = map[string]pair{}
 	for _, r := range w.groups() {
@@ -229,8 +229,8 @@ func (w *work) slower() {
 	}
 }
 
-// paces are the logarithms of how long everything takes in each load: the medians over functions and layers that take
-// a part of the time in all of them. False where all loads have about the same.
+// paces returns the logarithms of how long everything takes in each load: the medians over functions and layers that
+// take a part of the time in all of them. differ is false if all loads are about equal.
 func (w *work) paces() (factors [2][]float64, differ bool) {
 	var logs [][2][]float64
 	for _, r := range append(w.functions(), w.groups()...) {
@@ -255,7 +255,7 @@ func (w *work) paces() (factors [2][]float64, differ bool) {
 	return factors, differ
 }
 
-// centered are the logarithms of values, less those of both sides' means.
+// centered returns the logarithms of values, minus the mean of both sides.
 func centered(values [2][]float64) (logs [2][]float64) {
 	for side := range values {
 		for _, v := range values[side] {
@@ -271,8 +271,8 @@ func centered(values [2][]float64) (logs [2][]float64) {
 	return logs
 }
 
-// appear finds what appears or vanishes, and what runs now and then on one side only; not what bursts may have caught
-// by chance.
+// appear finds functions that appear or vanish, or that run occasionally on one side only, except those that bursts may
+// have caught by chance.
 func (w *work) appear(level float64) {
 	if min(w.cell.A.CallLoads, w.cell.B.CallLoads) < fewestLoads {
 		return
@@ -289,7 +289,7 @@ func (w *work) appear(level float64) {
 	}
 }
 
-// hinder finds where threads of one side wait, and those of the other don't.
+// hinder finds where threads of one side wait, and threads of the other don't.
 func (w *work) hinder() {
 	for _, r := range w.functions() {
 		switch {
@@ -316,7 +316,7 @@ func appears(a, b []float64) Change {
 	return ""
 }
 
-// overTime says whether calls a second differ as calls per I/O do. A timer ticks as often for ten I/Os as for a
+// overTime reports whether calls a second differ like calls per I/O. A timer ticks as often for ten I/Os as for a
 // thousand.
 func (w *work) overTime(r *row) bool {
 	a, b := w.cell.A.Rates[profile.Calls], w.cell.B.Rates[profile.Calls]
@@ -340,7 +340,7 @@ func mean(values []float64) float64 {
 
 func average(values [2][]float64) float64 { return (mean(values[0]) + mean(values[1])) / 2 }
 
-// pooled is the variance within both sides.
+// pooled returns the variance within both sides.
 func pooled(values [2][]float64) float64 {
 	sum, n := 0.0, 0
 	for _, side := range values {

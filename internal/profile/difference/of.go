@@ -15,11 +15,11 @@ import (
 
 // Options of a comparison of profiles.
 type Options struct {
-	// A and B name what is compared.
+	// A and B name the compared profiles.
 	A, B string
-	// FactsA and FactsB are the facts of the two machines, as far as they are known.
+	// FactsA and FactsB are the facts of the two machines, as far as known.
 	FactsA, FactsB []lab.Fact
-	// Alpha bounds the probability of any wrong statement; 0.05 where it is 0.
+	// Alpha limits the probability of any wrong statement; 0 means 0.05.
 	Alpha float64
 }
 
@@ -56,19 +56,19 @@ func Of(a, b []cost.Profile, o Options) (Document, error) {
 	return d, nil
 }
 
-// OfArms compares the profiles of two arms of a run; there are no cells where that can't be done.
+// OfArms compares the profiles of two arms of a run; the result has no cells if that is impossible.
 func OfArms(costs []cost.Profile, a, b string) Document {
 	of := func(arm string) []cost.Profile {
 		return slices.DeleteFunc(slices.Clone(costs), func(c cost.Profile) bool { return c.Arm != arm })
 	}
 	d, err := Of(of(a), of(b), Options{A: a, B: b})
 	if err != nil {
-		return Document{} // the tests of the layers say what is wrong with them
+		return Document{} // the tests of the layers report their faults
 	}
 	return d
 }
 
-// place is what a profile is of, whatever the arm.
+// place identifies the cell and target of a profile, whatever the arm.
 func place(p cost.Profile) string {
 	cell := p.Cell
 	if p.Arm != "" {
@@ -80,7 +80,7 @@ func place(p cost.Profile) string {
 	return cell
 }
 
-// work is a cell in the making.
+// work is a cell while it is computed.
 type work struct {
 	known  *layer.Layers
 	cell   Cell
@@ -88,15 +88,15 @@ type work struct {
 	layers map[string]*row // by id
 	// reached are the layers that requests of the load reach, by id.
 	reached map[string]bool
-	// aside is the time of each load that is left out, raw that of each layer without it, and pace the logarithm of
-	// how long everything takes in each load.
+	// aside is the excluded time of each load, raw the time of each layer without it, and pace the logarithm of how
+	// long everything takes in each load.
 	aside, pace pair
 	raw         map[string]pair
 	// causes are facts that could slow down everything.
 	causes []FactChange
 }
 
-// functions are the rows in the order of their names.
+// functions returns the rows in the order of their names.
 func (w *work) functions() []*row {
 	var all []*row
 	for _, name := range slices.Sorted(maps.Keys(w.rows)) {
@@ -113,10 +113,10 @@ func (w *work) groups() []*row {
 	return all
 }
 
-// fewestLoads of a side, to say anything of its spread.
+// fewestLoads of a side that are needed to estimate its spread.
 const fewestLoads = 2
 
-// missing says what can't be compared.
+// missing records what can't be compared.
 func (w *work) missing() {
 	for _, part := range []struct {
 		what string

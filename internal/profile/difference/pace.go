@@ -9,13 +9,13 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// paceMargin is how far calls a second may differ between two machines of what goes on at the same pace.
+// paceMargin is how much calls a second can differ between two machines for work at the same pace.
 const paceMargin = 0.25
 
-// leaveOut takes out background work, such as another program's writes and packets: what interrupts and threads of the
-// kernel do as often a second on both sides, as far as its scatter tells, while I/Os are not as many. Where I/Os are
-// fewer there is more of it for each I/O, which is no cause. What the load's own threads do
-// stays: a device may serve as many requests a second while each I/O needs more of them.
+// leaveOut excludes background work, such as another program's writes and packets: work that interrupts and kernel
+// threads do equally often per second on both sides, within its scatter, while the numbers of I/Os differ. If there are
+// fewer I/Os, there is more of it per I/O, which is not a cause. Work of the load's own threads stays: a device may
+// serve equally many requests a second while each I/O needs more of them.
 func (w *work) leaveOut(alpha float64) {
 	perIO, perSecond := w.paceTests()
 	level := stat.FamilyWise(alpha, len(perSecond))
@@ -34,8 +34,8 @@ func (w *work) leaveOut(alpha float64) {
 	}
 }
 
-// paceTests are those of how often functions are called outside the load's threads, per I/O and a second; none where
-// I/Os a second differ too little for a statement.
+// paceTests are the tests of how often functions are called outside the load's threads, per I/O and per second; none if
+// the I/Os per second differ too little for a statement.
 func (w *work) paceTests() (perIO, perSecond []test) {
 	a, b := w.cell.A.Rates[profile.Calls], w.cell.B.Rates[profile.Calls]
 	if a == nil || b == nil || min(w.cell.A.CallLoads, w.cell.B.CallLoads) < fewestLoads ||
@@ -66,7 +66,7 @@ func (w *work) paceTests() (perIO, perSecond []test) {
 	return perIO, perSecond
 }
 
-// rateOf is how many I/Os a second one load did.
+// rateOf returns how many I/Os a second one load did.
 func rateOf(rates *cost.LoadMean, load int) float64 {
 	if load < len(rates.Values) {
 		return rates.Values[load]
@@ -74,9 +74,9 @@ func rateOf(rates *cost.LoadMean, load int) float64 {
 	return rates.Mean
 }
 
-// ownPace says whether a function is called as often a second on both sides outside the load's threads, rather than as
-// often per I/O. How much that scatters is told by the calls a second or by those per I/O, whichever scatter less: the
-// former do where the load makes none of them, and the latter where it makes them all.
+// ownPace reports whether a function is called equally often per second on both sides outside the load's threads,
+// rather than equally often per I/O. Its scatter is estimated from calls a second or from calls per I/O, whichever
+// scatter less: the former do if the load makes none of the calls, and the latter if it makes all of them.
 func (r *row) ownPace() bool {
 	second, io := r.besidePerSecond, r.besidePerIO
 	if second == nil || second.apart() >= io.apart() {
@@ -86,11 +86,11 @@ func (r *row) ownPace() bool {
 		min(second.scatter(), io.scatter())*(second.A+second.B)
 }
 
-// apart is how far both sides are from each other, as a share of their sum, and scatter half the width of the interval.
+// apart returns the distance of both sides relative to their sum, and scatter half the width of the interval.
 func (d *Delta) apart() float64   { return math.Abs(d.B-d.A) / (d.A + d.B) }
 func (d *Delta) scatter() float64 { return (d.High - d.Low) / 2 / (d.A + d.B) }
 
-// ownOf returns the values of the load's threads; all of them on a side where nothing else has any.
+// ownOf returns the values of the load's threads; all values on a side where there are no others.
 func ownOf(own, all [2][]float64) [2][]float64 {
 	for side := range own {
 		if own[side] == nil {
@@ -100,7 +100,7 @@ func ownOf(own, all [2][]float64) [2][]float64 {
 	return own
 }
 
-// leaveOutTime subtracts from a layer what is left out of a function in it. No time of the layer becomes negative.
+// leaveOutTime subtracts from a layer the excluded time of one of its functions. No time of the layer becomes negative.
 func (w *work) leaveOutTime(l *row, before, after [2][]float64) {
 	if l == nil {
 		return
@@ -118,10 +118,11 @@ func (w *work) leaveOutTime(l *row, before, after [2][]float64) {
 	}
 }
 
-// reached is how many calls per I/O show that requests of a load reach a layer.
+// reached is the number of calls per I/O above which requests of a load count as reaching a layer.
 const reached = 0.5
 
-// reach finds the layers that requests of the load reach: its threads enter them on one side, or anything does on both.
+// reach finds the layers that requests of the load reach: its threads enter them on one side, or any context does on
+// both.
 func (w *work) reach() {
 	own, all := map[string][2]float64{}, map[string][2]float64{}
 	for _, r := range w.functions() {
@@ -138,8 +139,8 @@ func (w *work) reach() {
 	}
 }
 
-// beyond says whether a function differs in what interrupts and threads of the kernel call alone, in a layer that no
-// request of the load reaches.
+// beyond reports whether a function differs only in calls by interrupts and kernel threads, in a layer that no request
+// of the load reaches.
 func (w *work) beyond(r *row) bool {
 	own := ownOf(r.ownCalls, r.calls)
 	return r.callsDelta.Changed() && !w.reached[r.layer] && math.Abs(mean(own[1])-mean(own[0])) <= leastCalls

@@ -17,15 +17,15 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
-// recordedCall is a function that was recorded, with how often it is called for one piece of work.
+// recordedCall is a recorded function, with how often it is called for one piece of work.
 type recordedCall struct {
 	name, module string
 	context      profile.Context
 	calls        float64
 }
 
-// recordedCalls are two kinds of work that were recorded in one guest (see the file): what each read takes, and what
-// each packet takes in softirq, by which headroom controls the guest.
+// recordedCalls returns two kinds of work that were recorded in one guest (see the file): the calls for each read, and
+// the calls in softirq for each packet of headroom's connection to the guest.
 func recordedCalls(t *testing.T) (reads, packets []recordedCall) {
 	t.Helper()
 	f, err := os.Open("testdata/recorded.tsv")
@@ -70,7 +70,7 @@ func recordedCalls(t *testing.T) (reads, packets []recordedCall) {
 	return reads, packets
 }
 
-// writeback is what a kworker calls for each page of another program's that it writes to a file of ext4.
+// writeback returns the calls of a kworker for each page that another program writes to a file of ext4.
 func writeback() []recordedCall {
 	var calls []recordedCall
 	for _, name := range strings.Fields("wb_workfn wb_do_writeback wb_writeback __writeback_inodes_wb " +
@@ -84,7 +84,7 @@ func writeback() []recordedCall {
 	return calls
 }
 
-// side is a machine that does so many I/Os a second, beside background work that does not follow them.
+// side is a machine that does this many I/Os a second, and also background work that is independent of them.
 type side struct {
 	reads   float64
 	others  []recordedCall
@@ -92,8 +92,8 @@ type side struct {
 	planted []recordedCall
 }
 
-// profiled are n loads on a side: 0.6 s traced in 12 bursts. What runs for an I/O scatters little, and pieces of other
-// work come when they come, with all that they call.
+// profiled returns n loads on a side: 0.6 s traced in 12 bursts. Work for an I/O scatters little, and pieces of other
+// work come at random times, with all their calls.
 func (s side) profiled(t *testing.T, r *rand.Rand, n int, reads []recordedCall) cost.Profile {
 	const seconds, bursts = 0.6, 12
 	var loads []profile.Load
@@ -148,8 +148,8 @@ func (s side) profiled(t *testing.T, r *rand.Rand, n int, reads []recordedCall) 
 	return profileOf(t, loads...)
 }
 
-// TestOwnPace blames nothing that interrupts and kworkers do as often a second on both sides, however many I/Os there
-// are, and still finds what a setting adds beside.
+// TestOwnPace checks that work that interrupts and kworkers do equally often per second on both sides is never
+// reported, however many I/Os there are, and that the additional work of a setting is still found.
 func TestOwnPace(t *testing.T) {
 	reads, packets := recordedCalls(t)
 	strict := []recordedCall{{"qi_submit_sync", "", profile.InHardirq, 1},
@@ -158,7 +158,7 @@ func TestOwnPace(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		a, b side
-		// layer that is to come first; empty where nothing differs.
+		// the layer that must come first; empty if nothing differs.
 		layer string
 	}{
 		{"equal", side{reads: 3000}, side{reads: 1000}, ""},

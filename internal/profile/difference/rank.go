@@ -7,20 +7,20 @@ import (
 	"slices"
 )
 
-// How much a statement counts in what layers explain. Something new says more than more of the same; the name by which
-// engineers know a layer says more than its others; and a function that the other kernel may have under another name,
-// or whose layer no request of the load reaches, says little. What follows from other layers' work never comes first
-// where another one has something new.
+// The weights of statements in the explanation by layers. A new function weighs more than more calls of an existing
+// one; the function by which engineers know a layer weighs more than the others of the layer; and a function that the
+// other kernel may have under another name, or whose layer no request of the load reaches, weighs little. Consequences
+// of other layers' work never come first if another layer has something new.
 const (
 	changedWeight = 0.25
 	tellingWeight = 2
 	unsureWeight  = 0.2
 	followsWeight = 0.1
-	followsMost   = 0.5 // of what the first of the others explains
-	callsPart     = 0.7 // of the share, where times differ too
+	followsMost   = 0.5 // of the weight of the first of the others
+	callsPart     = 0.7 // of the share, if times differ too
 )
 
-// weigh says how much the difference of a function explains.
+// weigh returns how much the difference of a function explains.
 func (w *work) weigh(r *row) float64 {
 	weight := r.callsDelta.weight() + r.waitsDelta.weight()
 	if w.known.Telling(r.name) {
@@ -32,7 +32,7 @@ func (w *work) weigh(r *row) float64 {
 	return weight
 }
 
-// weight is how much a change of a number explains.
+// weight returns how much a change of a number explains.
 func (d *Delta) weight() float64 {
 	if !d.Changed() {
 		return 0
@@ -44,7 +44,7 @@ func (d *Delta) weight() float64 {
 	return weight + 1
 }
 
-// unsure says whether the function is there on one side only, which differs in its kernel.
+// unsure reports whether the function exists on one side only, and the kernels differ.
 func (w *work) unsure(r *row) bool { return w.cell.A.Kernel != w.cell.B.Kernel && r.inA() != r.inB() }
 
 // list fills in the layers and functions that differ.
@@ -93,7 +93,7 @@ func changed(r *row) bool {
 	return r.callsDelta.Changed() || r.nsDelta.Changed() || r.waitsDelta.Changed()
 }
 
-// compare orders the functions of a layer: those that tell most first.
+// compare orders the functions of a layer: the most informative first.
 func (w *work) compare(a, b *row) int {
 	return cmp.Or(
 		-compareBool(w.known.Telling(a.name), w.known.Telling(b.name)),
@@ -113,7 +113,7 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// time is by how much the CPU time of something differs.
+// time returns by how much CPU times differ.
 func time(r *row) float64 {
 	if r.nsDelta == nil || r.nsDelta.Change == "" {
 		return 0
@@ -121,7 +121,7 @@ func time(r *row) float64 {
 	return math.Abs(r.nsDelta.B - r.nsDelta.A)
 }
 
-// shares say how much each layer explains of all that differs.
+// shares returns how much of all differences each layer explains.
 func (w *work) shares() map[string]float64 {
 	calls, times := map[string]float64{}, map[string]float64{}
 	for _, r := range w.functions() {
@@ -149,7 +149,7 @@ func (w *work) shares() map[string]float64 {
 	return all
 }
 
-// hold holds back the layers that follow from others.
+// hold reduces the scores of layers that follow from others.
 func (w *work) hold(scores map[string]float64) {
 	most := 0.0
 	for id, score := range scores {

@@ -18,7 +18,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/cost"
 )
 
-// counted are the calls that real kernels made, by what was set and by function; see the file.
+// counted returns the calls of real kernels, by setting and by function; see the file.
 func counted(t testing.TB) map[string]map[string]float64 {
 	t.Helper()
 	f, err := os.Open("../layer/testdata/calls.tsv")
@@ -47,7 +47,7 @@ func counted(t testing.TB) map[string]map[string]float64 {
 	return counts
 }
 
-// load makes a load of counts. They come without contexts; what the guest's shell did meanwhile is known by its names.
+// load makes a load from counts. They have no contexts; the calls of the guest's shell are recognised by their names.
 func load(number int, kernel string, counts map[string]float64) profile.Load {
 	traced := &profile.Traced{Seconds: 0.6, Functions: true}
 	for function, n := range counts {
@@ -90,8 +90,8 @@ func compared(t testing.TB, a, b cost.Profile) Cell {
 	return d.Cells[0]
 }
 
-// repeated are loads as that of the counts might have been, had it been repeated: each function scatters by itself,
-// those that run for each I/O hardly, and others more than independent calls would.
+// repeated returns loads as if the recorded load had been repeated: each function scatters independently, those that
+// run for each I/O little, and others more than independent calls would.
 func repeated(r *rand.Rand, n int, kernel string, counts map[string]float64) []profile.Load {
 	reads := counts["aio_read"]
 	var loads []profile.Load
@@ -104,7 +104,7 @@ func repeated(r *rand.Rand, n int, kernel string, counts map[string]float64) []p
 			switch whole := math.Abs(perIO-math.Round(perIO)) < 0.03 && perIO > 0.5; {
 			case function == "aio_read":
 				drawn[function] = math.Round(reads * scale)
-			case whole: // but for I/Os that began or ended outside
+			case whole: // except for I/Os that began or ended outside
 				drawn[function] = max(0, count*scale+3*r.NormFloat64())
 			default:
 				drawn[function] = scattered(r, count*scale, 4.3*4.3)
@@ -153,7 +153,7 @@ func TestMechanismsOfRealKernels(t *testing.T) {
 	}
 }
 
-// told is a cell in words, for failures.
+// told formats a cell for failures.
 func told(c Cell) string {
 	var b strings.Builder
 	for _, l := range c.Layers {
@@ -173,7 +173,7 @@ func told(c Cell) string {
 	return b.String()
 }
 
-// TestTwoBootsOfOneMachine compares boots whose settings don't matter for the load, each with what it counted.
+// TestTwoBootsOfOneMachine compares boots whose settings don't matter for the load, each with its counts.
 func TestTwoBootsOfOneMachine(t *testing.T) {
 	counts := counted(t)
 	equal := []string{"lazy1", "lazy2", "audit", "initonfree", "noinit", "owner"}

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/cost"
 )
 
-// recorded are profiles of loads that were recorded in guests, by what was planted; see the file.
+// recorded returns profiles of loads that were recorded in guests, by the planted difference; see the file.
 func recorded(t *testing.T) map[string]cost.Profile {
 	t.Helper()
 	f, err := os.Open("testdata/recorded.tsv")
@@ -75,7 +75,7 @@ func TestPlantedCauses(t *testing.T) {
 	}
 }
 
-// TestGuestsAlike finds nothing between guests, or arms of one, that do the same.
+// TestGuestsAlike finds nothing between equal guests, or arms of one guest.
 func TestGuestsAlike(t *testing.T) {
 	profiles := recorded(t)
 	for _, pair := range pairs([]string{"clean", "another", "depth"}) {

@@ -12,7 +12,7 @@ import (
 //go:embed renames.yaml
 var renamesFile []byte
 
-// known are the renames of the file, once.
+// known returns the renames of the file, which is read once.
 var known = sync.OnceValues(func() ([]Renamed, error) {
 	var all []Renamed
 	decoder := yaml.NewDecoder(bytes.NewReader(renamesFile))
@@ -21,8 +21,8 @@ var known = sync.OnceValues(func() ([]Renamed, error) {
 	return all, err
 })
 
-// rename makes one row of two for functions that have other names in the other kernel. Only what did not run at all on
-// one side is taken for renamed: what ran on both is there in both.
+// rename merges two rows of functions that have different names in the two kernels. Only functions that did not run at
+// all on one side are considered renamed: a function that ran on both exists in both.
 func (w *work) rename() error {
 	if w.cell.A.Kernel == w.cell.B.Kernel {
 		return nil
@@ -52,7 +52,8 @@ func (w *work) rename() error {
 	return nil
 }
 
-// stem is what versions of a function's name have in common. Those that have their allocations profiled end in _noprof.
+// stem returns the common part of a function's names in different versions. Functions with profiled allocations end in
+// _noprof.
 func stem(name string) string { return strings.TrimSuffix(strings.Trim(name, "_"), "_noprof") }
 
 func (w *work) join(r Renamed) bool {

@@ -8,18 +8,18 @@ import (
 	"github.com/headroom/headroom/internal/profile/cost"
 )
 
-// row is a function or a layer with what loads of both sides have of it, per I/O. Values are nil where nothing was
+// row is a function or a layer with the values of the loads of both sides, per I/O. Values are nil if nothing was
 // recorded.
 type row struct {
 	name, module, layer string
 	calls, self, waits  [2][]float64
 	bursts              [2]*cost.Spread // of calls
-	// The same of a function in threads of the load alone; nil where that is all of it.
+	// The same values of a function in threads of the load alone; nil if there are no others.
 	ownCalls, ownSelf [2][]float64
 	ownBursts         [2]*cost.Spread
-	// beside is what of it runs outside those, per I/O and a second.
+	// beside is the part of the calls outside those threads, per I/O and per second.
 	besidePerIO, besidePerSecond *Delta
-	// What of it is said.
+	// The published differences.
 	callsDelta, nsDelta, waitsDelta *Delta
 }
 
@@ -30,12 +30,13 @@ func some(values []float64) bool {
 	return slices.ContainsFunc(values, func(v float64) bool { return v > 0 })
 }
 
-// collect makes rows of what the profiles list. What one of them leaves out is rare, and counts as never.
+// collect makes rows of the functions and layers in the profiles. A function that only one of them lists is rare in the
+// other, and counts as never called there.
 func (w *work) collect() {
 	for side, p := range []*cost.Profile{&w.cell.A, &w.cell.B} {
 		for _, f := range p.Functions {
 			r := w.row(f.Name)
-			// A function may work for another layer on one side: the one counts in which it takes more time.
+			// A function may work for different layers on the two sides: the one in which it takes more time is used.
 			if r.layer == "" || f.Self != nil && mean(f.Self.Values) > mean(r.self[0]) {
 				r.module, r.layer = f.Module, f.Layer
 			}
@@ -76,14 +77,14 @@ func (w *work) collect() {
 	}
 }
 
-// addToLayers adds the calls of functions to those of their layers.
+// addToLayers adds the calls of functions to the calls of their layers.
 func (w *work) addToLayers() {
 	for _, r := range w.functions() {
 		w.addToLayer(r)
 	}
 }
 
-// addToLayer adds the calls of a function to those of its layer, unless their number varies by itself.
+// addToLayer adds the calls of a function to the calls of its layer, unless their number varies from boot to boot.
 func (w *work) addToLayer(r *row) {
 	l := w.layers[r.layer]
 	if l == nil || strings.Contains(r.name, ":") || w.known.Varies(r.name, r.module) ||
@@ -98,7 +99,7 @@ func (w *work) addToLayer(r *row) {
 	}
 }
 
-// together is how much a sum scatters whose parts do so in step: what runs in one go has functions of many kinds.
+// together returns the scatter of a sum whose parts scatter in step: work in one go involves functions of many kinds.
 func together(a, b *cost.Spread) *cost.Spread {
 	switch {
 	case a == nil:
@@ -129,7 +130,7 @@ func (w *work) complete(r *row) {
 	}
 }
 
-// completeWaits is for functions in which threads of one side wait: those of the other don't.
+// completeWaits handles functions in which threads of one side wait: threads of the other don't.
 func (w *work) completeWaits(r *row) {
 	if r.waits[0] == nil && r.waits[1] == nil {
 		return

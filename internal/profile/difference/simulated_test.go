@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
-// world is a machine of which profiles are drawn: the functions that a real kernel called, each as often.
+// world is a machine of which profiles are drawn: the functions that a real kernel called, with their frequencies.
 type world struct {
 	*rand.Rand
 	layers *layer.Layers
@@ -29,10 +29,10 @@ func newWorld(t testing.TB) world {
 	return world{rand.New(rand.NewPCG(1, 1)), layers, counted(t)["lazy1"]}
 }
 
-// draw is a profile of n loads in one boot, which is faster or slower than others as a whole, as its loads are.
-// Functions scatter within the boot in their own ways: those that run for each I/O less than independent events, others
-// up to ten times as much. Between boots those that vary keep their calls a second within some 30%, and all others
-// those per I/O within 2%.
+// draw draws a profile of n loads in one boot. Boots, and loads of a boot, differ in overall speed. Functions scatter
+// within the boot in different ways: those that run for each I/O less than independent events, others up to ten times
+// as much. Between boots, functions that vary keep their calls a second within some 30%, and all others their calls per
+// I/O within 2%.
 func (w world) draw(n int) cost.Profile {
 	speed := math.Exp(0.5 * w.NormFloat64())
 	reads := 1000 * speed
@@ -40,7 +40,7 @@ func (w world) draw(n int) cost.Profile {
 		Rates: map[profile.Part]*cost.LoadMean{profile.Calls: {Mean: reads / 0.6}, profile.Time: {Mean: reads}}}
 	layers := map[string]*cost.Layer{}
 	cpu, pace := make([]float64, n), make([]float64, n)
-	for i := range pace { // neighbours on the machine slow some loads down
+	for i := range pace { // other work on the machine slows down some loads
 		pace[i] = math.Exp(0.3*w.NormFloat64()) / speed
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.counts)) {
@@ -78,7 +78,7 @@ func (w world) draw(n int) cost.Profile {
 	return p
 }
 
-// runs of a simulation: RUNS=500 for a figure, few to see that nothing broke.
+// runs of a simulation: RUNS=500 for a figure, few to check that nothing broke.
 func runs() int { return figure.Times(4, 150) }
 
 // TestNothingDiffers compares boots of one machine with each other. Of 450 comparisons one was wrong, of two loads a
@@ -101,8 +101,8 @@ func TestNothingDiffers(t *testing.T) {
 	}
 }
 
-// TestTimeAlone finds what no call shows: pages that are cleared for init_on_free, in assembly that is not traced. Both
-// were found in all of 150 comparisons.
+// TestTimeAlone finds a difference that no call shows: pages that are cleared for init_on_free, in assembly that is not
+// traced. Both were found in all of 150 comparisons.
 func TestTimeAlone(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
 // Package layer groups functions into the layers that an I/O passes. The groups are data, in the folder layers.
 //
-// A file has a list of layers. One has an id, a title, and why it is there; then what belongs to it:
+// A file has a list of layers. Each has an id, a title, and a reason for its existence; then its members:
 //
 //	functions: [submit_bio, blk_*, "*_notify"]   names, in which one * stands for anything
 //	modules: [nvme, mpt*]                        all functions of kernel modules
@@ -16,8 +16,8 @@
 //	passes: true                                 all functions of the layer are so
 //	follows: true                                what changes here mostly follows from a change in another layer
 //
-// Of a function the exact name counts first, then the module, then the longest pattern. Underscores in front and what
-// compilers append (.isra.0, .part.0, .constprop.0, .cold) are no part of a name, unless an exact name has them.
+// For a function the exact name is looked up first, then the module, then the longest pattern. Leading underscores and
+// suffixes of compilers (.isra.0, .part.0, .constprop.0, .cold) are not part of a name, unless an exact name has them.
 //
-// Operations are functions of which a load calls one for each I/O. Those of one interface are never nested.
+// Operations are functions of which a load calls one for each I/O. The functions of one interface are never nested.
 package layer

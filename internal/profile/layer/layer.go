@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Other is the id of the layer of functions that belong to none.
+// Other is the id of the layer of functions that belong to no other layer.
 const Other = "other"
 
-// Layers are the layers with what belongs to them. They don't change, and may be used from several goroutines.
+// Layers are the layers with their members. They are immutable, and safe for concurrent use.
 type Layers struct {
 	layers     []*Layer
 	byID       map[string]*Layer
@@ -16,7 +16,7 @@ type Layers struct {
 	patterns   []member // the longest first
 	modules    map[string]*Layer
 	modulesOf  []member
-	prefixes   map[string]member // what may be in front of a colon; * for all else
+	prefixes   map[string]member // possible names before a colon; * for all others
 	operations [][]string
 	called     []call
 
@@ -28,16 +28,16 @@ type Layer struct {
 	ID    string
 	Title string
 	Why   string
-	// Source is where it is described; empty for what every engineer knows.
+	// Source is where it is described; empty for common knowledge.
 	Source string
-	// Follows marks a layer whose changes mostly follow from those of others: locks, timers, idling.
+	// Follows marks a layer whose changes mostly follow from changes of others: locks, timers, idling.
 	Follows bool
 }
 
-// call is a function that belongs to a layer where it is called by another.
+// call is a function that belongs to a layer when another function calls it.
 type call struct{ caller, function member }
 
-// member is a pattern with what it belongs to.
+// member is a pattern with its layer.
 type member struct {
 	before, after string // of the *
 	star          bool
@@ -45,9 +45,9 @@ type member struct {
 	passes        bool
 }
 
-// Of is the id of the layer that a function belongs to, and Other for one that is in none. Module is the kernel module
-// that has it, or empty. The name may be that of a static tracepoint ("block:block_rq_issue") or of a function of a
-// program ("fio:get_io_u").
+// Of returns the id of the layer that a function belongs to, or Other. Module is the kernel module that contains it, or
+// empty. The name can be that of a static tracepoint ("block:block_rq_issue") or of a function of a program
+// ("fio:get_io_u").
 func (l *Layers) Of(function, module string) string {
 	m, _ := l.find(function, module)
 	if m.layer == nil {
@@ -56,8 +56,8 @@ func (l *Layers) Of(function, module string) string {
 	return m.layer.ID
 }
 
-// OfStack is the id of the layer that the time of a stack counts for: that of the innermost frame whose function does
-// not belong to its caller. Modules has the module of each function that is in one.
+// OfStack returns the id of the layer to which the time of a stack belongs: the layer of the innermost frame whose
+// function does not count for its caller. Modules has the module of each function that is in one.
 func (l *Layers) OfStack(frames []string, modules map[string]string) string {
 	for i := len(frames) - 1; i >= 0; i-- {
 		if i > 0 {
@@ -75,8 +75,8 @@ func (l *Layers) OfStack(frames []string, modules map[string]string) string {
 	return l.Of(frames[len(frames)-1], modules[frames[len(frames)-1]])
 }
 
-// WaitsIn is the function in which a thread waits that left the CPU with a stack: the innermost one that is not of the
-// scheduler, nor used everywhere. It is empty where the thread had to make way for another.
+// WaitsIn returns the function in which a thread waits that left the CPU with a stack: the innermost one that belongs
+// neither to the scheduler nor to layers used everywhere. It is empty if the thread was preempted.
 func (l *Layers) WaitsIn(frames []string, modules map[string]string) string {
 	for _, frame := range slices.Backward(frames) {
 		if slices.ContainsFunc(l.preempting, func(m member) bool { return m.fits(short(frame)) }) {
@@ -89,7 +89,7 @@ func (l *Layers) WaitsIn(frames []string, modules map[string]string) string {
 	return ""
 }
 
-// Title is that of a layer, and the id itself where there is no such layer.
+// Title returns the title of a layer, or the id itself if there is no such layer.
 func (l *Layers) Title(id string) string {
 	if one, ok := l.byID[id]; ok {
 		return one.Title
@@ -106,7 +106,7 @@ func (l *Layers) Get(id string) (Layer, bool) {
 	return *one, true
 }
 
-// All are the layers, in the order of the way of an I/O.
+// All returns the layers, in the order of the path of an I/O.
 func (l *Layers) All() []Layer {
 	var all []Layer
 	for _, one := range l.layers {
@@ -115,37 +115,37 @@ func (l *Layers) All() []Layer {
 	return all
 }
 
-// Operations are the functions that loads call once for each I/O, by interface: a load uses one of them, and may call
-// single functions of others beside.
+// Operations returns the functions that loads call once for each I/O, by interface: a load uses one interface, and may
+// call single functions of others.
 func (l *Layers) Operations() [][]string { return l.operations }
 
-// Spins says whether a CPU waits in this function for a lock that another has.
+// Spins reports whether a CPU waits in this function for a lock that another CPU holds.
 func (l *Layers) Spins(function string) bool {
 	name := short(function)
 	return slices.ContainsFunc(l.spinning, func(m member) bool { return m.fits(name) })
 }
 
-// Telling says whether engineers know by this function what its layer does.
+// Telling reports whether engineers recognise by this function what its layer does.
 func (l *Layers) Telling(function string) bool { return l.marked(l.telling, function, "") }
 
-// Varies says whether two boots of one machine may well differ in how often they call this function for an I/O.
+// Varies reports whether two boots of one machine can differ in how often they call this function for an I/O.
 func (l *Layers) Varies(function, module string) bool { return l.marked(l.varying, function, module) }
 
-// Chance says whether two boots may differ in that even by an order of magnitude.
+// Chance reports whether two boots can differ in that even by an order of magnitude.
 func (l *Layers) Chance(function, module string) bool { return l.marked(l.chance, function, module) }
 
-// Passes says whether in a stack the time of a function counts for who called it.
+// Passes reports whether the time of a function in a stack counts for its caller.
 func (l *Layers) Passes(function, module string) bool {
 	m, _ := l.find(function, module)
 	return m.passes
 }
 
-// VariesAll says that of all functions of a layer.
+// VariesAll reports whether all functions of a layer vary.
 func (l *Layers) VariesAll(id string) bool {
 	return slices.ContainsFunc(l.varying, func(m member) bool { return m.layer.ID == id && m.all() })
 }
 
-// marked says whether a function is in a list of some layer, in which * alone stands for all functions of that layer.
+// marked reports whether a function is in a list of some layer, in which a lone * means all functions of that layer.
 func (l *Layers) marked(list []member, function, module string) bool {
 	bare, id := short(function), l.Of(function, module)
 	return slices.ContainsFunc(list, func(m member) bool {
@@ -177,7 +177,7 @@ func (l *Layers) find(function, module string) (member, bool) {
 	return member{}, false
 }
 
-// prefixed finds what has a colon in its name.
+// prefixed finds the layer of a name with a colon.
 func (l *Layers) prefixed(before string) (member, bool) {
 	m, ok := l.prefixes[before]
 	if !ok {
@@ -186,8 +186,8 @@ func (l *Layers) prefixed(before string) (member, bool) {
 	return m, ok
 }
 
-// OfCall is the id of the layer that a function works for where this caller calls it, whatever its own is; false where
-// that is its own.
+// OfCall returns the id of the layer that a function works for when this caller calls it, whatever its own layer is;
+// false if it works for its own.
 func (l *Layers) OfCall(caller, function string) (string, bool) {
 	function = short(function)
 	for _, c := range l.called {
@@ -222,7 +222,8 @@ func (m member) fits(name string) bool {
 		strings.HasSuffix(name, m.after)
 }
 
-// Name is that of a function in the source: without what compilers append to the names of copies and pieces of it.
+// Name returns the name of a function in the source: without the suffixes that compilers append to the names of copies
+// and pieces.
 func Name(function string) string {
 	name, rest, ok := strings.Cut(function, ".")
 	if !ok || name == "" || strings.Contains(function, ":") {
@@ -242,5 +243,5 @@ func Name(function string) string {
 
 func short(function string) string { return strings.TrimLeft(Name(function), "_") }
 
-// Padding says that a symbol is no function, but the space in front of one.
+// Padding reports whether a symbol is not a function, but the space before one.
 func Padding(symbol string) bool { return strings.HasPrefix(symbol, "__pfx_") }

@@ -65,7 +65,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestOfStack follows functions that belong to their caller.
+// TestOfStack follows functions that count for their caller.
 func TestOfStack(t *testing.T) {
 	l := loaded(t)
 	modules := map[string]string{"nvme_queue_rq": "nvme"}
@@ -94,7 +94,7 @@ func TestOfStack(t *testing.T) {
 	}
 }
 
-// TestWaitsIn passes over the scheduler and locks, and over threads that made way for others.
+// TestWaitsIn skips the scheduler and locks, and preempted threads.
 func TestWaitsIn(t *testing.T) {
 	l := loaded(t)
 	for stack, want := range map[string]string{
@@ -112,7 +112,7 @@ func TestWaitsIn(t *testing.T) {
 	}
 }
 
-// TestCoverage counts what belongs to no layer of the functions that real kernels called.
+// TestCoverage counts the functions called by real kernels that belong to no layer.
 func TestCoverage(t *testing.T) {
 	l := loaded(t)
 	calls, in := 0, 0
@@ -187,7 +187,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestTitles are different, and say something.
+// TestTitles checks that titles are unique and informative.
 func TestTitles(t *testing.T) {
 	titles := map[string]bool{}
 	for _, one := range loaded(t).All() {

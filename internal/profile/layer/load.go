@@ -17,7 +17,7 @@ import (
 //go:embed layers/*.yaml
 var files embed.FS
 
-// file is one of the folder.
+// file is a file of the folder.
 type file struct {
 	Operations []operation
 	Layers     []entry
@@ -128,7 +128,7 @@ func (l *Layers) addLayer(e entry) error {
 	return l.addOthers(e, one)
 }
 
-// addOthers adds what is no function.
+// addOthers adds members that are not functions.
 func (l *Layers) addOthers(e entry, one *Layer) error {
 	for _, p := range e.Modules {
 		if m := pattern(p, one); m.star {

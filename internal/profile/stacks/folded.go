@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Folded writes a line a stack, as flamegraph.pl and its relatives read it: frames parted by semicolons, then a whole
-// number. That is nanoseconds of CPU time per thousand I/Os, since a stack may cost less than one of an I/O; samples
-// where the time per I/O is not known. Of several sets, their names are the outermost frames.
+// Folded writes a line per stack in the format of flamegraph.pl and similar programs: frames separated by semicolons,
+// then an integer. That is nanoseconds of CPU time per thousand I/Os, since a stack may cost less than one per I/O; or
+// the number of samples if the time per I/O is unknown. With several sets, their names are the outermost frames.
 //
 //	fio;entry_SYSCALL_64_after_hwframe;do_syscall_64;__x64_sys_io_submit 215000
 func Folded(w io.Writer, sets []Set) error {
@@ -32,10 +32,10 @@ func Folded(w io.Writer, sets []Set) error {
 	return out.Flush() // keeps the first error of all writes
 }
 
-// thousand I/Os are what whole numbers are of.
+// thousand is the number of I/Os that integers refer to.
 const thousand = 1000
 
-// whole is the weight of a stack as a whole number, of those that this package writes.
+// whole returns the weight of a stack as an integer.
 func (s Set) whole(stack Stack) int64 {
 	if s.Total() == 0 {
 		return int64(stack.Samples)
@@ -43,7 +43,7 @@ func (s Set) whole(stack Stack) int64 {
 	return int64(math.Round(stack.Mean() * thousand))
 }
 
-// foldedFrame is a frame without what parts frames and lines.
+// foldedFrame replaces the characters in a frame that separate frames and lines.
 func foldedFrame(name string) string {
 	return strings.NewReplacer(";", ",", "\n", " ", "\r", " ").Replace(name)
 }

@@ -7,11 +7,11 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// PerThousand is the sample type of pprof files that pprof shows unless it is asked for another one.
+// PerThousand is the sample type of pprof files that pprof shows by default.
 const PerThousand = "cpu_per_1000_ios"
 
-// Pprof writes the gzipped protocol buffer of pprof. Values are whole numbers there: samples, and nanoseconds of CPU
-// time per thousand I/Os. The cell, the arm and the role of a stack are labels.
+// Pprof writes pprof's gzipped protocol buffer. Its values are integers: samples, and nanoseconds of CPU time per
+// thousand I/Os. The cell, the arm and the role of a stack are labels.
 func Pprof(w io.Writer, sets []Set) error {
 	p := &pprof.Profile{DefaultSampleType: PerThousand,
 		SampleType: []*pprof.ValueType{{Type: "samples", Unit: "count"}, {Type: PerThousand, Unit: "nanoseconds"}},
@@ -40,7 +40,7 @@ func Pprof(w io.Writer, sets []Set) error {
 	return p.Write(w)
 }
 
-// pprofTables are the lists that samples refer to.
+// pprofTables has the lists that samples refer to.
 type pprofTables struct {
 	p         *pprof.Profile
 	locations map[string]*pprof.Location
@@ -58,8 +58,8 @@ func (t pprofTables) location(frame string) *pprof.Location {
 	return l
 }
 
-// mapping is the program that a frame is of: "fio:get_io_u" of fio. Names are known already, so nothing has to be
-// looked up in its file.
+// mapping returns the program of a frame: fio for "fio:get_io_u". Functions already have names, so nothing has to be
+// looked up in the program's file.
 func (t pprofTables) mapping(frame string) *pprof.Mapping {
 	program, _, found := strings.Cut(frame, ":")
 	if !found {

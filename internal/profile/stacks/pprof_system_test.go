@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// `go tool pprof` reads the file, and puts functions in their order, by the time per thousand I/Os.
+// `go tool pprof` reads the file, and sorts functions by the time per thousand I/Os.
 func TestGoToolPprof(t *testing.T) {
 	var b bytes.Buffer
 	if err := Pprof(&b, []Set{set()}); err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // The file of speedscope, https://www.speedscope.app/file-format-schema.json: frames in one list, and sampled profiles
-// whose samples are stacks of places in it.
+// whose samples are stacks of indices into it.
 type speedscopeFile struct {
 	Schema string `json:"$schema"`
 	Shared struct {

@@ -1,5 +1,5 @@
-// Package stacks adds the sampled stacks of profiled loads up, each with its time per I/O, and writes them for programs
-// that draw them: folded, for pprof, for speedscope. It reaches no machine.
+// Package stacks adds up the sampled stacks of profiled loads, each with its time per I/O, and writes them for programs
+// that draw them: folded, for pprof, for speedscope. It is pure.
 package stacks
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// Set are the stacks of one cell in one arm.
+// Set has the stacks of one cell in one arm.
 type Set struct {
 	Cell, Arm, Role string
 	// Loads that were sampled, and PeriodNS, the time between two samples of a CPU.
@@ -20,17 +20,17 @@ type Set struct {
 	Stacks   []Stack
 }
 
-// Stack is what a CPU was doing, the costliest first.
+// Stack is what a CPU was executing.
 type Stack struct {
-	// Frames from the outermost, which is the thread, or the kind of context where no thread is meant.
+	// Frames from the outermost, which is the thread, or the kind of context if it is not a thread.
 	Frames []string
-	// NS are nanoseconds of CPU time per I/O in each load, and Samples those of all loads.
+	// NS is nanoseconds of CPU time per I/O in each load, and Samples the number of samples of all loads.
 	NS      []float64
 	Samples uint64
 }
 
-// Of adds up the samples of loads of one cell, without idling and other programs. The CPU time of an I/O in each load
-// that has samples, in their order, is shared out among the load's stacks; where it is not known they are counted only.
+// Of adds up the samples of the loads of one cell, without idling and other programs. The CPU time of an I/O in each
+// load that has samples, in their order, is divided among the load's stacks; if it is unknown, stacks are only counted.
 func Of(loads []profile.Load, cpuNS []float64) Set {
 	var set Set
 	sampled := slices.DeleteFunc(slices.Clone(loads), func(l profile.Load) bool {
@@ -76,7 +76,7 @@ func busy(all []profile.Stack) uint64 {
 	return n
 }
 
-// outermost is the frame on which a stack stands. Threads of one program differ by numbers only.
+// outermost returns the outermost frame of a stack. Threads of one program differ only by numbers.
 func outermost(s profile.Stack) string {
 	switch s.Context {
 	case profile.InSoftirq:
@@ -90,7 +90,7 @@ func outermost(s profile.Stack) string {
 	return cmp.Or(strings.TrimRight(name, "0123456789-:_"), "(thread)")
 }
 
-// Mean is the time per I/O in nanoseconds.
+// Mean returns the time per I/O in nanoseconds.
 func (s Stack) Mean() float64 { return mean(s.NS) }
 
 func mean(values []float64) float64 {
@@ -101,7 +101,7 @@ func mean(values []float64) float64 {
 	return sum / float64(max(len(values), 1))
 }
 
-// Total is the time of all stacks per I/O in nanoseconds; 0 where it is not known.
+// Total returns the time of all stacks per I/O in nanoseconds; 0 if unknown.
 func (s Set) Total() float64 {
 	sum := 0.0
 	for _, stack := range s.Stacks {
@@ -110,7 +110,7 @@ func (s Set) Total() float64 {
 	return sum
 }
 
-// name tells a set from others.
+// name identifies a set among others.
 func (s Set) name() string {
 	parts := []string{s.Cell}
 	if s.Arm != "" {

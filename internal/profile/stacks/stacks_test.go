@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// twoLoads of one cell, of which the second took twice the time of the first per I/O; another one failed.
+// twoLoads returns loads of one cell, of which the second took twice the time of the first per I/O; another one failed.
 func twoLoads() []profile.Load {
 	load := func(read, interrupt uint64) profile.Load {
 		return profile.Load{Cell: "randread", Arm: "strict", Recording: profile.Recording{Sampled: &profile.Sampled{
@@ -30,7 +30,7 @@ func twoLoads() []profile.Load {
 
 func set() Set { return Of(twoLoads(), []float64{1000, 2000}) }
 
-// Stacks share out the CPU time per I/O of their loads; idling has none of it.
+// Stacks divide the CPU time per I/O of their loads; idling has none of it.
 func TestTimePerStack(t *testing.T) {
 	s := set()
 	if s.Loads != 2 || s.Cell != "randread" || s.Arm != "strict" || math.Abs(s.Total()-1500) > 1e-9 ||
@@ -52,8 +52,8 @@ func TestTimePerStack(t *testing.T) {
 	}
 }
 
-// A tree has each function where it was called from; a difference has those of both sides, and is as wide as the
-// larger.
+// A tree has each function at its place in the call tree; a difference has the functions of both sides, with the larger
+// width.
 func TestTrees(t *testing.T) {
 	root := set().Tree()
 	if math.Abs(root.Mean()-1500) > 1e-9 || root.Width != root.Mean() || len(root.Children) != 2 {
@@ -83,7 +83,7 @@ func TestTrees(t *testing.T) {
 	}
 }
 
-// Folded stacks are read back as they were; of several sets, names are the outermost frames.
+// Folded stacks are parsed back unchanged; of several sets, names are the outermost frames.
 func TestFolded(t *testing.T) {
 	var b strings.Builder
 	if err := Folded(&b, []Set{set()}); err != nil {
@@ -110,7 +110,7 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// pprof's own reader takes the file, and finds the values, the labels and the programs.
+// pprof's own reader accepts the file, and finds the values, the labels and the programs.
 func TestPprof(t *testing.T) {
 	var b bytes.Buffer
 	if err := Pprof(&b, []Set{set()}); err != nil {

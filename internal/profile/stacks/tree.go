@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Node is a function where it was called from, with what it called.
+// Node is a function at a place in the call tree, with the functions that it called.
 type Node struct {
 	Name string
-	// NS are nanoseconds of CPU time per I/O in each load, of it and what it called; NSBefore those of a set that is
-	// compared with.
+	// NS is nanoseconds of CPU time per I/O in each load, including the functions that it called; NSBefore is the same
+	// of the set that is compared with.
 	NS, NSBefore []float64
-	// Width is how wide it is drawn: NS, or the larger of both for a difference, in which no frame is narrower than
-	// those on it.
+	// Width is its width in a drawing: NS, or for a difference the larger of both, such that no frame is narrower than
+	// the frames on top of it.
 	Width    float64
 	Children []*Node
 }
 
-// Tree are the stacks of a set, joined where they begin alike. The root has no name.
+// Tree returns the stacks of a set, merged where they begin alike. The root has no name.
 func (s Set) Tree() *Node {
 	root := &Node{NS: make([]float64, s.Loads)}
 	for _, stack := range s.Stacks {
@@ -27,7 +27,7 @@ func (s Set) Tree() *Node {
 	return root
 }
 
-// Difference are the stacks of two sets in one tree.
+// Difference returns the stacks of two sets in one tree.
 func Difference(before, after Set, renamed map[string]string) *Node {
 	root := &Node{}
 	for _, stack := range before.Stacks {
@@ -45,7 +45,7 @@ func Difference(before, after Set, renamed map[string]string) *Node {
 	return root
 }
 
-// add a stack to the root, and to a node for each of its frames.
+// add adds a stack to the root, and to a node for each of its frames.
 func (n *Node) add(frames []string, to func(*Node)) {
 	to(n)
 	if len(frames) == 0 {
@@ -59,7 +59,7 @@ func (n *Node) add(frames []string, to func(*Node)) {
 	n.Children[i].add(frames[1:], to)
 }
 
-// fill gives a side that has no such frame a zero for each load.
+// fill adds zeros, one for each load, on a side that has no such frame.
 func (n *Node) fill(before, after int) {
 	n.NSBefore, n.NS = sum(make([]float64, before), n.NSBefore), sum(make([]float64, after), n.NS)
 	for _, c := range n.Children {
@@ -67,7 +67,7 @@ func (n *Node) fill(before, after int) {
 	}
 }
 
-// measure sets the widths from the innermost frames outwards, and puts the widest first.
+// measure sets the widths from the innermost frames outwards, and sorts the widest first.
 func (n *Node) measure() {
 	children, childrenNS, childrenBefore := 0.0, 0.0, 0.0
 	for _, c := range n.Children {
@@ -79,7 +79,7 @@ func (n *Node) measure() {
 	slices.SortStableFunc(n.Children, func(a, b *Node) int { return cmp.Compare(b.Width, a.Width) })
 }
 
-// Mean is the time per I/O in nanoseconds, and MeanBefore that of the set that is compared with.
+// Mean is the time per I/O in nanoseconds, and MeanBefore the time of the set that is compared with.
 func (n *Node) Mean() float64       { return mean(n.NS) }
 func (n *Node) MeanBefore() float64 { return mean(n.NSBefore) }
 
