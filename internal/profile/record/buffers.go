@@ -13,21 +13,21 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/sampler"
 )
 
-// buffers are those of all CPUs of an instance. They are filled in bursts and read in between, so that reading does not
-// disturb what is traced.
+// buffers are the trace buffers of all CPUs of an instance. They are filled in bursts and read in between, so that
+// reading does not disturb the traced load.
 type buffers struct {
 	*instance
-	page []byte // as long as what one read returns
+	page []byte // with the size of one read
 	room int    // bytes of each
 	each []*buffer
 }
 
-// buffer is that of one CPU.
+// buffer is the trace buffer of one CPU.
 type buffer struct {
 	cpu  int
 	raw  rawFile
 	read int    // bytes of the last burst
-	lost uint64 // since it is there
+	lost uint64 // since the buffer was created
 }
 
 // Sizes in KiB of a CPU's buffer.
@@ -36,7 +36,7 @@ const (
 	largestBuffer  = 32 << 10
 )
 
-// size makes the buffers so many KiB large, all together, or less where memory is short.
+// size sets the total size of the buffers in KiB, or less if memory is short.
 func (b *buffers) size(all int) error {
 	cpus, err := sampler.OnlineCPUs()
 	if err != nil {
@@ -54,13 +54,13 @@ func (b *buffers) size(all int) error {
 	}
 }
 
-// bufferKiB is how large each CPU's buffer is to be on a machine with so much memory available, in bytes.
+// bufferKiB returns the size of each CPU's buffer on a machine with this much available memory, in bytes.
 func bufferKiB(cpus, all int, available int64) int {
 	all = min(all, int(available>>10)/8)
 	return max(smallestBuffer, min(largestBuffer, all/max(1, cpus)))
 }
 
-// availableMemory is what /proc/meminfo says, in bytes; 0 where it can't be read.
+// availableMemory returns MemAvailable of /proc/meminfo, in bytes; 0 if it can't be read.
 func availableMemory() int64 {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -75,7 +75,7 @@ func availableMemory() int64 {
 	return 0
 }
 
-// open opens the buffers to be read, from when on no tracer can be set. Pages are so many bytes.
+// open opens the buffers for reading, after which no tracer can be set. page is the size of pages in bytes.
 func (b *buffers) open(page int) error {
 	b.page = make([]byte, page)
 	cpus, err := sampler.OnlineCPUs()
@@ -96,7 +96,7 @@ func (b *buffers) open(page int) error {
 	return nil
 }
 
-// remove closes the buffers and ends all that their instance traces.
+// remove closes the buffers and ends all tracing of their instance.
 func (b *buffers) remove() error {
 	var errs []error
 	for _, one := range b.each {
@@ -106,7 +106,7 @@ func (b *buffers) remove() error {
 	return errors.Join(append(errs, b.instance.remove())...)
 }
 
-// fill traces for a while, or until the context is done, and says how long that took.
+// fill traces for a while, or until the context is done, and returns how long that took.
 func (b *buffers) fill(ctx context.Context, length time.Duration) (time.Duration, error) {
 	if err := b.set("tracing_on", "1"); err != nil {
 		return 0, err
@@ -117,8 +117,8 @@ func (b *buffers) fill(ctx context.Context, length time.Duration) (time.Duration
 	return took, b.set("tracing_on", "0")
 }
 
-// drain takes the pages of the buffers, each CPU's in turn, and says how full the fullest one was and how many events
-// were lost. A page is overwritten by the next.
+// drain passes the pages of the buffers to take, one CPU after the other, and returns how full the fullest buffer was
+// and how many events were lost. A page is overwritten by the next.
 func (b *buffers) drain(take func(cpu int, page []byte) error) (fill float64, lost uint64, err error) {
 	for _, one := range b.each {
 		if err := one.drain(b.page, take); err != nil {

@@ -29,10 +29,10 @@ type calls struct {
 	traced  profile.Traced
 }
 
-// callBuffers is what the buffers of all CPUs take, in KiB: some tens of milliseconds of all functions.
+// callBuffers is the size of the buffers of all CPUs, in KiB: some tens of milliseconds of all functions.
 const callBuffers = 256 << 10
 
-// recordCalls is the part of calls. What the machine refuses is missing in the recording.
+// recordCalls records the part Calls. Data that the machine refuses are listed as missing in the recording.
 func (s *session) recordCalls(ctx context.Context) error {
 	const what = functionCalls + " and " + staticTracepoints
 	t, err := openTracefs()
@@ -57,7 +57,7 @@ func (s *session) recordCalls(ctx context.Context) error {
 	return nil
 }
 
-// arm makes the instance and prepares all that takes long.
+// arm creates the instance and does all slow preparations.
 func (c *calls) arm(t *tracefs, m machine) (err error) {
 	if c.instance, err = newInstance(t, c.request.Owner); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (c *calls) arm(t *tracefs, m machine) (err error) {
 			err = errors.Join(err, c.remove())
 		}
 	}()
-	// A burst whose buffers are full is thrown away. What is written beyond that would take time from the load.
+	// A burst whose buffers are full is discarded. Writing more would take time from the load.
 	if err := c.set("options/overwrite", "0"); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *calls) arm(t *tracefs, m machine) (err error) {
 	return c.open(c.layout.Size)
 }
 
-// traceFunctions arms the function tracer, or says why it can't be.
+// traceFunctions arms the function tracer, or records why that is impossible.
 func (c *calls) traceFunctions(m machine) {
 	if miss, refused := m.withoutFunctions(); refused {
 		c.miss(miss)
@@ -125,7 +125,7 @@ func (c *calls) trace(ctx context.Context) error {
 			traced += took
 			c.traced.Bursts++
 			c.traced.Lost += lost
-		} // else its counts are too low; a shorter one follows
+		} // otherwise its counts are too low; a shorter one follows
 		length = nextBurst(length, fill, lost > 0, longestBurst)
 	}
 	c.traced.Seconds = traced.Seconds()
@@ -135,7 +135,7 @@ func (c *calls) trace(ctx context.Context) error {
 // longer is the factor by which the limits of time and of events grow while too few I/Os have completed.
 const longer = 4
 
-// left returns for how much longer the load should be traced, after bursts that took this long in all. On a busy
+// left returns for how much longer the load should be traced, after bursts that took this long in total. On a busy
 // machine a load can sleep during most bursts, so that few of its I/Os complete in them. If it moves bytes of devices,
 // it is then traced for longer than requested.
 func (c *calls) left(traced time.Duration, counts *ioCounter) time.Duration {
@@ -171,7 +171,7 @@ func (c *calls) count(_ int, page []byte) error {
 	return p.Err()
 }
 
-// report names what was counted.
+// report converts the counts to names.
 func (c *calls) report() {
 	if c.traced.Bursts == 0 {
 		c.miss(endedEarly(functionCalls + " and " + staticTracepoints))
@@ -184,8 +184,8 @@ func (c *calls) report() {
 	c.recording.Traced = &c.traced
 }
 
-// initialPIDs is the namespace of processes that the kernel began with, whose numbers its events have. Source:
-// PROC_PID_INIT_INO in include/linux/proc_ns.h.
+// initialPIDs is the initial PID namespace, whose IDs the kernel's events have. Source: PROC_PID_INIT_INO in
+// include/linux/proc_ns.h.
 const initialPIDs = "pid:[4026531836]"
 
 func (c *calls) threads() threads {

@@ -5,16 +5,16 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
-// counted is what is counted together: a function by the address of its call of the tracer, an event by its number,
-// and on whose behalf it ran. Of interrupts it does not matter which thread they interrupted: thread is 0 then.
+// counted is the key of a count: a function by the address of its call of the tracer, or an event by its number, and on
+// whose behalf it ran. For interrupts, the interrupted thread does not matter: thread is 0 then.
 type counted struct {
 	place   uint64
 	event   bool
-	context profile.Context // empty for that of the thread, which depends on its name
+	context profile.Context // empty for the context of the thread, which depends on its name
 	thread  int32
 }
 
-// tally are counts of one or more bursts.
+// tally has the counts of one or more bursts.
 type tally struct {
 	calls   map[counted]uint64
 	devices map[uint64]*completed
@@ -22,12 +22,12 @@ type tally struct {
 	lost    uint64
 }
 
-// completed are the requests and bios that a device completed.
+// completed has the requests and bios that a device completed.
 type completed struct{ requests, requestBytes, bios, bioBytes uint64 }
 
 func newTally() *tally { return &tally{calls: map[counted]uint64{}, devices: map[uint64]*completed{}} }
 
-// add takes the counts of another burst in.
+// add adds the counts of another burst.
 func (t *tally) add(other *tally) {
 	for k, n := range other.calls {
 		t.calls[k] += n
@@ -60,19 +60,19 @@ type counter struct {
 	names map[int32]string
 }
 
-// kind is how events of one number are counted.
+// kind is how events with one number are counted.
 type kind struct {
 	name     string // "block:block_rq_issue"
 	function bool
 	address  ringbuffer.Field
-	// also is what is done beside counting; nil for nothing.
+	// also is done in addition to counting; nil for nothing.
 	also func(ringbuffer.Event)
 }
 
-// functionEvent is what the function tracer writes.
+// functionEvent is the event of the function tracer.
 const functionEvent = "ftrace:function"
 
-// newCounter counts events of some names, where the kernel has them.
+// newCounter counts events with these names, if the kernel has them.
 func newCounter(formats ringbuffer.Formats, events ...string) *counter {
 	c := &counter{newTally(), map[uint16]*kind{}, map[int32]string{}}
 	for _, name := range append([]string{functionEvent}, events...) {
@@ -111,7 +111,7 @@ func (c *counter) count(e ringbuffer.Event) {
 	c.calls[key]++
 }
 
-// interrupted is in which kind of interrupt an event occurred; empty for in none.
+// interrupted returns in which kind of interrupt an event occurred; empty if in none.
 func interrupted(flags ringbuffer.Flags) profile.Context {
 	switch {
 	case flags.Hardirq():
@@ -122,7 +122,7 @@ func interrupted(flags ringbuffer.Flags) profile.Context {
 	return ""
 }
 
-// beside is what is done with an event beside counting it; nil for nothing.
+// beside returns what is done with an event in addition to counting it; nil for nothing.
 func (c *counter) beside(name string, f ringbuffer.Format) func(ringbuffer.Event) {
 	switch name {
 	case "sched:sched_switch":
@@ -152,7 +152,7 @@ func (c *counter) nameThreads(f ringbuffer.Format) func(ringbuffer.Event) {
 	}
 }
 
-// sector is what the kernel counts the sizes of requests in, whatever the device's own is.
+// sector is the kernel's unit for sizes of requests, whatever the device's sector size is.
 const sector = 512
 
 func (c *counter) complete(f ringbuffer.Format, add func(*completed, uint64)) func(ringbuffer.Event) {

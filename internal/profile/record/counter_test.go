@@ -20,7 +20,7 @@ const commonFields = `format:
 
 `
 
-// testFormats are a few of a kernel's, with the fields that are read.
+// testFormats returns a few formats of a kernel, with the fields that are used.
 func testFormats(t *testing.T) (ringbuffer.Formats, []string) {
 	t.Helper()
 	files := fstest.MapFS{
@@ -159,7 +159,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestCountsInContainer has threads known by their names alone: numbers in a container are others than the kernel's.
+// TestCountsInContainer recognises threads only by their names: IDs in a container differ from the kernel's.
 func TestCountsInContainer(t *testing.T) {
 	formats, events := testFormats(t)
 	c := newCounter(formats, events...)

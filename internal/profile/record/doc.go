@@ -1,8 +1,8 @@
-// Package record writes down what the kernel does while a load runs, on the machine that it runs on: headroom copies
-// itself there and is started in this mode. It is handed a profile.Request and prints a profile.Recording.
+// Package record records what the kernel does while a load runs, on the machine that the load runs on: headroom copies
+// itself there and is started in this mode. It reads a profile.Request and prints a profile.Recording.
 //
-// Calls are counted in an instance of the tracer of its own, so that nobody else's tracing changes, in short bursts
-// whose buffers are read in between. Tracefs is mounted nowhere where the machine has not mounted it. A guard, a
-// process of its own, removes the instance whenever the recorder ends, killed or not; the tracer of functions ends
-// with the instance.
+// Calls are counted in a separate instance of the tracer, so that other users' tracing is not affected, in short bursts
+// whose buffers are read in between. If the machine has not mounted tracefs, the recorder does not mount it anywhere
+// visible. A guard, a separate process, removes the instance whenever the recorder ends, killed or not; the function
+// tracer ends with the instance.
 package record

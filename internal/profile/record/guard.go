@@ -9,14 +9,14 @@ import (
 	"syscall"
 )
 
-// guard is a process that removes an instance once its standard input ends: when this process says so, or has been
-// killed. It survives what kills a job's processes, by their folder, session or environment.
+// guard is a process that removes an instance after its standard input has ended: when this process closes it, or was
+// killed. It survives the killing of a job's processes by their folder, session or environment.
 type guard struct {
 	process *os.Process
 	pipe    *os.File
 }
 
-// guardRoot is the descriptor of tracefs that a guard is handed.
+// guardRoot is the descriptor of tracefs that a guard inherits.
 const guardRoot = 3
 
 func startGuard(t *tracefs, name string) (*guard, error) {
@@ -44,7 +44,7 @@ func startGuard(t *tracefs, name string) (*guard, error) {
 	return &guard{process, pipe}, nil
 }
 
-// end has the guard remove the instance, and waits for that.
+// end makes the guard remove the instance, and waits for it.
 func (g *guard) end() error {
 	err := g.pipe.Close()
 	_, failed := g.process.Wait()

@@ -16,10 +16,10 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
-// instanceName is what instances of ours are named; no other is ever removed.
+// instanceName matches the names of headroom's instances; no other instance is ever removed.
 var instanceName = regexp.MustCompile(`^headroom-[A-Za-z0-9-]*$`)
 
-// instance is a trace buffer of our own, with its events and its tracer: nobody else's tracing changes.
+// instance is a separate trace buffer with its own events and tracer: other users' tracing is not affected.
 type instance struct {
 	*os.Root
 	tracefs *tracefs
@@ -27,7 +27,7 @@ type instance struct {
 	guard   *guard
 }
 
-// newInstance makes an instance that traces nothing yet, and that is gone with this process.
+// newInstance creates an instance that traces nothing yet, and that is removed when this process ends.
 func newInstance(t *tracefs, name string) (*instance, error) {
 	if !instanceName.MatchString(name) {
 		return nil, fmt.Errorf("%q is no name of an instance of headroom", name)
@@ -51,8 +51,8 @@ func newInstance(t *tracefs, name string) (*instance, error) {
 	return i, nil
 }
 
-// enable has the instance trace events, names or whole systems ("nvme:*"), as far as the kernel has them. It returns
-// their names and their formats, with that of the function tracer.
+// enable makes the instance trace events, names or whole systems ("nvme:*"), as far as the kernel has them. It returns
+// their names and their formats, including the format of the function tracer.
 func (i *instance) enable(events []string) (ringbuffer.Formats, []string, error) {
 	events = expanded(i.tracefs.FS(), events)
 	formats, err := ringbuffer.ReadFormats(i.tracefs.FS(), append([]string{functionEvent}, events...)...)
@@ -70,7 +70,7 @@ func (i *instance) enable(events []string) (ringbuffer.Formats, []string, error)
 
 func eventFolder(event string) string { return "events/" + strings.Replace(event, ":", "/", 1) }
 
-// expanded are the events that the kernel has of those that are asked for, "nvme:*" being all of a system.
+// expanded returns the requested events that the kernel has; "nvme:*" is all events of a system.
 func expanded(tracefs fs.FS, events []string) []string {
 	var all []string
 	for _, e := range events {
@@ -96,20 +96,20 @@ func (i *instance) set(file, value string) error {
 	return errors.Join(err, f.Close())
 }
 
-// remove ends all that the instance traces. Its guard does it, as it does where this process is killed.
+// remove ends all tracing of the instance. Its guard does that, as it does if this process is killed.
 func (i *instance) remove() error {
 	errs := errors.Join(i.Close(), i.guard.end())
-	if err := removeInstance(i.tracefs.Root, i.name); err != nil { // the guard did not end well
+	if err := removeInstance(i.tracefs.Root, i.name); err != nil { // the guard failed
 		return errors.Join(err, errs)
 	}
 	return nil
 }
 
-// removeLimit is how long the processes that use an instance have to end.
+// removeLimit is how long the processes that use an instance can take to end.
 const removeLimit = 30 * time.Second
 
-// removeInstance removes an instance, which ends its tracer. None is no error, nor is one that its recorder removes at
-// the same time: the kernel returns ENODEV then. Source: instance_rmdir in kernel/trace/trace.c.
+// removeInstance removes an instance, which ends its tracer. It is no error if the instance does not exist, or if its
+// recorder removes it at the same time: the kernel returns ENODEV then. Source: instance_rmdir in kernel/trace/trace.c.
 func removeInstance(tracefs *os.Root, name string) error {
 	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		err := tracefs.Remove(path.Join("instances", name))
@@ -122,8 +122,8 @@ func removeInstance(tracefs *os.Root, name string) error {
 	}
 }
 
-// RemoveInstances removes the instances of the tracer that recorders of an owner have left behind: those whose names
-// begin with a prefix, which begins with "headroom-". Where the kernel has no tracefs there are none.
+// RemoveInstances removes instances of the tracer that an owner's recorders have left behind: those whose names begin
+// with a prefix, which begins with "headroom-". If the kernel has no tracefs there are none.
 func RemoveInstances(prefix string) error {
 	if !instanceName.MatchString(prefix) {
 		return fmt.Errorf("%q is no name of an instance of headroom", prefix)
@@ -149,7 +149,7 @@ func RemoveInstances(prefix string) error {
 	return errors.Join(errs...)
 }
 
-// lost is how many events found no room in the buffer of a CPU so far. Source: tracing_stats_read in
+// lost returns how many events found no space in the buffer of a CPU so far. Source: tracing_stats_read in
 // kernel/trace/trace.c.
 //
 //	entries: 129

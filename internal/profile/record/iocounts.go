@@ -12,18 +12,19 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// countEvery is how often the counts of a load are read. What a process did since then is lost when it ends.
+// countEvery is how often the counts of a load are read. Counts of a process since the last reading are lost when it
+// ends.
 const countEvery = 250 * time.Millisecond
 
-// ioCounts are what the kernel counts of a process, of a ring of one, or of a device.
+// ioCounts are the kernel's counts of a process, of one of its rings, or of a device.
 type ioCounts struct{ calls, callBytes, deviceBytes, completions, trimmed uint64 }
 
-// ioCounter reads the kernel's counts of a load's I/O until it is ended.
+// ioCounter reads the kernel's counts of a load's I/O until it is stopped.
 type ioCounter struct {
 	load        *load
 	devices     []string            // whose discards are counted
 	first, last map[string]ioCounts // by the file that has them, or the device
-	begun, seen time.Time           // seen is when a process of the load was last there
+	begun, seen time.Time           // seen is when a process of the load last existed
 	reading     sync.Mutex          // guards the load, the counts and the times
 	stop        context.CancelFunc
 	stopped     chan struct{}
@@ -49,8 +50,8 @@ func (s *session) countIO(ctx context.Context) *ioCounter {
 	return c
 }
 
-// endCount ends a counter and returns what it counted. A kernel that does not count the I/O of processes is noted as
-// missing.
+// endCount ends a counter and returns its counts. If the kernel does not count the I/O of processes, that is recorded
+// as missing.
 func (s *session) endCount(c *ioCounter) *profile.Counted {
 	c.stop()
 	<-c.stopped
@@ -67,7 +68,7 @@ func (s *session) endCount(c *ioCounter) *profile.Counted {
 	return sum
 }
 
-// sum reads all counts once more and returns what was counted since the counter was made.
+// sum reads all counts once more and returns the counts since the counter was created.
 func (c *ioCounter) sum() *profile.Counted {
 	c.read()
 	c.reading.Lock()
@@ -78,14 +79,14 @@ func (c *ioCounter) sum() *profile.Counted {
 		sum.Calls += to.calls - from.calls
 		sum.CallBytes += to.callBytes - from.callBytes
 		sum.DeviceBytes += to.deviceBytes - from.deviceBytes
-		sum.Completions += uint64(uint32(to.completions) - uint32(from.completions)) // the kernel's are as wide
-		sum.TrimmedBytes = max(sum.TrimmedBytes, to.trimmed-from.trimmed)            // devices stand on each other
+		sum.Completions += uint64(uint32(to.completions) - uint32(from.completions)) // 32-bit counters
+		sum.TrimmedBytes = max(sum.TrimmedBytes, to.trimmed-from.trimmed)            // devices are stacked
 	}
 	return sum
 }
 
 // read reads all counts. A ring counts from the first time that it could be read. A process that began after the
-// counter was made counts from its start.
+// counter was created counts from its start.
 func (c *ioCounter) read() {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -117,7 +118,7 @@ func (c *ioCounter) read() {
 	}
 }
 
-// parseIO reads what is counted of a process. Source: proc_pid_io(5).
+// parseIO parses the counts of a process. Source: proc_pid_io(5).
 //
 //	rchar: 4292
 //	wchar: 0
@@ -140,7 +141,7 @@ func parseIO(text string) (c ioCounts) {
 	return c
 }
 
-// ringsOf are the files with the state of a process's rings of io_uring.
+// ringsOf returns the files with the state of a process's io_uring rings.
 func ringsOf(process string) (files []string) {
 	opened, err := os.ReadDir(process + "/fd")
 	if err != nil {
@@ -154,8 +155,8 @@ func ringsOf(process string) (files []string) {
 	return files
 }
 
-// readRing is how many operations of a ring have completed, modulo 2^32. The kernel shows nothing while it works on the
-// ring, and old ones never do.
+// readRing returns how many operations of a ring have completed, modulo 2^32. The kernel prints nothing while it works
+// on the ring, and old kernels never do.
 func readRing(file string) (uint64, bool) {
 	for range 20 {
 		text, err := os.ReadFile(file)
@@ -170,7 +171,7 @@ func readRing(file string) (uint64, bool) {
 	return 0, false
 }
 
-// parseRing reads the state of a ring. Source: io_uring/fdinfo.c.
+// parseRing parses the state of a ring. Source: io_uring/fdinfo.c.
 //
 //	SqTail:	65524
 //	CqMask:	0xf
@@ -185,7 +186,7 @@ func parseRing(text string) (uint64, bool) {
 	return 0, false
 }
 
-// parseTrimmed reads how many bytes devices have discarded since the machine started, by their numbers. Source:
+// parseTrimmed parses how many bytes devices have discarded since boot, by their numbers. Source:
 // Documentation/admin-guide/iostats.rst.
 //
 //	259       0 nvme0n1 2173 0 158746 91 340 0 2720 25 0 60 117 4 0 8192 1 0 0

@@ -20,7 +20,7 @@ func TestParseRing(t *testing.T) {
 	if n, ok := parseRing(text); !ok || n != 1<<32-1 {
 		t.Errorf("%d, %v", n, ok)
 	}
-	if n, ok := parseRing(text[:50]); ok { // the kernel was at work on it
+	if n, ok := parseRing(text[:50]); ok { // the kernel was working on it
 		t.Errorf("%d of nothing", n)
 	}
 }

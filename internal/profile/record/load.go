@@ -12,28 +12,28 @@ import (
 	"time"
 )
 
-// load are the threads of the processes whose working directory has a name that begins so.
+// load is the threads of the processes whose working directory has a name with this prefix.
 type load struct {
 	folder string
-	// threads that were seen; some have ended meanwhile.
+	// threads that were seen; some may have ended.
 	threads map[int32]thread
-	// processes that there were when they were last looked for.
+	// processes that existed at the last search.
 	processes []string
 	looked    time.Time
 }
 
 func newLoad(folder string) *load { return &load{folder: folder, threads: map[int32]thread{}} }
 
-// works says whether a process is one of the load.
+// works reports whether a process belongs to the load.
 func (l *load) works(process string) bool {
 	cwd, err := os.Readlink(process + "/cwd")
 	return err == nil && strings.HasPrefix(path.Base(cwd), l.folder)
 }
 
-// ofProcess says the same of a number.
+// ofProcess reports the same for a process ID.
 func (l *load) ofProcess(id int) bool { return l.works("/proc/" + strconv.Itoa(id)) }
 
-// look looks for the load's processes among all, and says whether there are any.
+// look searches all processes for those of the load, and reports whether there are any.
 func (l *load) look() bool {
 	l.processes, l.looked = nil, time.Now()
 	entries, err := os.ReadDir("/proc")
@@ -50,7 +50,7 @@ func (l *load) look() bool {
 	return len(l.now()) > 0
 }
 
-// now are the threads of the processes that were found.
+// now returns the threads of the processes that were found.
 func (l *load) now() map[int32]thread {
 	all := map[int32]thread{}
 	for _, p := range l.processes {
@@ -60,17 +60,17 @@ func (l *load) now() map[int32]thread {
 	return all
 }
 
-// runs says whether the load still has a thread. A machine may have thousands of processes, so that all of them are
-// looked at now and then only.
+// runs reports whether the load still has a thread. A machine can have thousands of processes, so all of them are only
+// searched from time to time.
 func (l *load) runs() bool {
 	const each = 250 * time.Millisecond
 	return time.Since(l.looked) < each && len(l.now()) > 0 || l.look()
 }
 
-// whileItRuns is done when the load has no more threads.
+// whileItRuns returns a context that is done when the load has no more threads.
 func (l *load) whileItRuns(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	watched := newLoad(l.folder) // l is no other goroutine's
+	watched := newLoad(l.folder) // l must not be used by another goroutine
 	go func() {
 		for watched.runs() && sleep(ctx, endEvery) == nil {
 		}
@@ -79,7 +79,7 @@ func (l *load) whileItRuns(ctx context.Context) (context.Context, context.Cancel
 	return ctx, cancel
 }
 
-// threadsOf are the threads of a process, whose folder in /proc is given, with their names.
+// threadsOf returns the threads of a process, given by its folder in /proc, with their names.
 func threadsOf(process string) map[int32]thread {
 	entries, err := os.ReadDir(process + "/task")
 	if err != nil {
@@ -94,16 +94,17 @@ func threadsOf(process string) map[int32]thread {
 	return all
 }
 
-// thread is one of a process, or of the kernel.
+// thread is a thread of a process, or of the kernel.
 type thread struct {
-	name   string // comm; empty when it has ended
+	name   string // comm; empty if it has ended
 	kernel bool
 }
 
-// ofKernel is the flag of a thread of the kernel: PF_KTHREAD in include/linux/sched.h.
+// ofKernel is the flag of a kernel thread: PF_KTHREAD in include/linux/sched.h.
 const ofKernel = 0x00200000
 
-// readThread reads /proc/ID/stat. The name in brackets can hold anything; what follows it are a letter and numbers.
+// readThread reads /proc/ID/stat. The name in brackets can contain any characters; the fields after it are a letter and
+// numbers.
 //
 //	4711 (kworker/0:1-events) I 2 0 0 0 -1 69238880 0 0 …
 func readThread(id int32) thread {
@@ -128,17 +129,17 @@ func parseThread(stat string) thread {
 	return t
 }
 
-// lookEvery is how often the load's processes are looked for while they are waited for, endEvery while their end is.
+// lookEvery is how often the load's processes are searched for until they start, endEvery how often until they end.
 const (
 	lookEvery = 20 * time.Millisecond
 	endEvery  = 100 * time.Millisecond
 )
 
-// errNoLoad is why nothing was recorded of a load that never began.
+// errNoLoad is the error for a load that never began.
 var errNoLoad = errors.New("no process of the load was seen")
 
 // wait waits for the first process, at most for limit, until one does I/O, and then for delay. Processes that began
-// since then are of the load, too: fio starts one for each job.
+// since then also belong to the load: fio starts one for each job.
 func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 	for begun := time.Now(); !l.look(); {
 		if time.Since(begun) > limit {
@@ -158,10 +159,10 @@ func (l *load) wait(ctx context.Context, limit, delay time.Duration) error {
 	return nil
 }
 
-// A load is at work when one of its processes has moved data in each of some looks. Before that it starts, which takes
-// tens of seconds in a guest that is emulated on a busy machine, and reads files for that. fio has two threads then,
-// and one more for each job. They share their name, which the shell that started fio does not. A load that does little,
-// or whose I/O the kernel does not count, is waited for no longer than idleLimit after its jobs began.
+// A load is working when one of its processes has moved data in each of several readings. Before that it starts, which
+// takes tens of seconds in an emulated guest on a busy machine, and reads files. fio has two threads then, and later
+// one more for each job. They have the same name, which the shell that started fio does not. For a load that does
+// little, or whose I/O the kernel does not count, the wait ends idleLimit after its jobs began.
 const (
 	idleLimit  = 20 * time.Second
 	startEvery = 100 * time.Millisecond
@@ -205,11 +206,11 @@ func (l *load) alike() int {
 	return most
 }
 
-// shortestCall is the least average size of a load's calls, in bytes. A load generator that reads counters and prints
+// shortestCall is the minimum average size of a load's calls, in bytes. A load generator that reads counters and prints
 // progress makes shorter calls, also while its jobs start.
 const shortestCall = 512
 
-// beyond reports whether the load moved data since before. Calls count after the start only, and only if they are long
+// beyond reports whether the load moved data since before. Calls count only after the start, and only if they are large
 // enough for I/Os of the load.
 func (c ioCounts) beyond(before ioCounts, started bool) bool {
 	calls, bytes := c.calls-before.calls, c.callBytes-before.callBytes
@@ -217,7 +218,7 @@ func (c ioCounts) beyond(before ioCounts, started bool) bool {
 		started && calls > 0 && bytes >= calls*shortestCall
 }
 
-// readIO reads what is counted of a process, which may have ended.
+// readIO reads the counts of a process, which may have ended.
 func readIO(process string) ioCounts {
 	text, err := os.ReadFile(process + "/io")
 	if err != nil {

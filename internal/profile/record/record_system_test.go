@@ -23,7 +23,7 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// TestMain lets the program of the tests be a recorder, and its guard, as headroom is.
+// TestMain lets the test program act as a recorder, and as its guard, like headroom.
 func TestMain(m *testing.M) {
 	i := slices.Index(os.Args, "record")
 	if i < 0 {
@@ -49,7 +49,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// recorder is a recorder that runs beside a load, both in folders of their own.
+// recorder is a recorder that runs next to a load, both in separate folders.
 type recorder struct {
 	*exec.Cmd
 	request profile.Request
@@ -58,13 +58,13 @@ type recorder struct {
 	stderr  *bufio.Scanner
 }
 
-// newRecorder is one that is not started.
+// newRecorder returns a recorder that is not started.
 func newRecorder(t *testing.T, change func(*profile.Request)) *recorder {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("tracing takes root")
 	}
-	// Any process in a folder of that name is the load, and another run of the tests has some.
+	// Any process in a folder with that name is the load, and another run of the tests has some.
 	name := fmt.Sprintf("load-of-test-%d.", os.Getpid())
 	folder, err := os.MkdirTemp(t.TempDir(), name+"*")
 	if err != nil {
@@ -99,7 +99,7 @@ func startRecorder(t *testing.T, change func(*profile.Request)) *recorder {
 	return r
 }
 
-// said waits for a line, and fails when another comes.
+// said waits for a line, and fails if another one comes.
 func (r *recorder) said(t *testing.T, line string) {
 	t.Helper()
 	if !r.stderr.Scan() || r.stderr.Text() != line {
@@ -123,7 +123,7 @@ func (r *recorder) startLoad(t *testing.T) {
 	}
 }
 
-// nothingLeft waits for what the recorder made to go.
+// nothingLeft waits until everything created by the recorder is gone.
 func (r *recorder) nothingLeft(t *testing.T) {
 	t.Helper()
 	tracefs, err := openTracefs()
@@ -143,7 +143,7 @@ func (r *recorder) nothingLeft(t *testing.T) {
 	}
 }
 
-// guardsOf are the processes that guard instances of an owner.
+// guardsOf returns the processes that guard instances of an owner.
 func guardsOf(t *testing.T, owner string) (found []string) {
 	t.Helper()
 	processes, err := os.ReadDir("/proc")
@@ -159,7 +159,7 @@ func guardsOf(t *testing.T, owner string) (found []string) {
 	return found
 }
 
-// mounts are those that tracing takes. Others come and go with whoever works beside the test.
+// mounts returns the mounts used for tracing. Others come and go with other processes on the machine.
 func mounts(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/mounts")
@@ -175,7 +175,7 @@ func mounts(t *testing.T) string {
 	return own.String()
 }
 
-// seen records again until a recording has something: a busy machine may let no load run meanwhile.
+// seen repeats a recording until it has data: a busy machine may not let the load run meanwhile.
 func seen(t *testing.T, what string, record func(t *testing.T) bool) {
 	t.Helper()
 	for range 20 {
@@ -240,7 +240,7 @@ func TestTerminatedRecorder(t *testing.T) {
 	r.nothingLeft(t)
 }
 
-// TestKilledRecorder kills it while it arms, waits and traces, and each time with all that is in its session.
+// TestKilledRecorder kills the recorder while it arms, waits and traces, each time with everything in its session.
 func TestKilledRecorder(t *testing.T) {
 	for _, ms := range []time.Duration{0, 2, 5, 10, 15, 20, 30, 50, 200, 800} {
 		t.Run(fmt.Sprintf("%d ms", ms), func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestKilledRecorder(t *testing.T) {
 	}
 }
 
-// TestRemoveInstances removes what a recorder and its guard left behind, and nobody else's.
+// TestRemoveInstances removes instances that a recorder and its guard left behind, and no others.
 func TestRemoveInstances(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("tracing takes root")
@@ -292,8 +292,8 @@ func TestRemoveInstances(t *testing.T) {
 	}
 }
 
-// TestRemoveInstancesSideBySide removes an instance twice at the same time, as a recorder that ends and the clean-up of
-// a killed run do.
+// TestRemoveInstancesSideBySide removes an instance twice at the same time, like a recorder that ends and the clean-up
+// of a killed run.
 func TestRemoveInstancesSideBySide(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("tracing takes root")
@@ -365,7 +365,7 @@ exec "$2" record`
 const ofContainers = "-all,+chown,+dac_override,+fowner,+fsetid,+kill,+setgid,+setuid,+setpcap,+net_bind_service," +
 	"+net_raw,+sys_chroot,+mknod,+audit_write,+setfcap"
 
-// In a container, in which root may little, each part that is missing is told with its way out, and nothing is left.
+// In a container, where root has few rights, each missing part is reported with a hint, and nothing is left.
 func TestRecorderInAContainer(t *testing.T) {
 	for _, part := range []profile.Part{profile.Calls, profile.Time} {
 		r := newRecorder(t, func(q *profile.Request) {

@@ -134,7 +134,7 @@ func TestLockdownLevels(t *testing.T) {
 	}
 }
 
-// TestNamesOfOthers asserts that nobody has headroom remove what is not its own.
+// TestNamesOfOthers checks that headroom can't be made to remove instances of others.
 func TestNamesOfOthers(t *testing.T) {
 	for _, name := range []string{"", "other", "headroom-/../other", "../headroom-1", "headroom-a/b", "headroom"} {
 		if err := RemoveInstances(name); err == nil {
@@ -160,7 +160,7 @@ func TestTransferred(t *testing.T) {
 		{ioCounts{calls: 2, callBytes: 8192}, false, false}, // a program that reads its libraries
 		{ioCounts{calls: 2, callBytes: 8192}, true, true},
 		{ioCounts{calls: 1, callBytes: 4096, deviceBytes: 512}, false, true},
-		{ioCounts{calls: 9, callBytes: 5000}, true, false}, // fio looks at counters of disks
+		{ioCounts{calls: 9, callBytes: 5000}, true, false}, // fio reads counters of disks
 		{ioCounts{calls: 1, callBytes: 4096, completions: 1}, false, true},
 	} {
 		if got := c.now.beyond(start, c.started); got != c.beyond {

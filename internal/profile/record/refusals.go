@@ -14,16 +14,16 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// machine is what decides what may be traced.
+// machine has the properties that determine what can be traced.
 type machine struct {
 	root bool
-	// lockdown is "none", "integrity" or "confidentiality"; empty where the kernel does not say.
+	// lockdown is "none", "integrity" or "confidentiality"; empty if unknown.
 	lockdown string
-	// ftrace is kernel.ftrace_enabled: "1"; empty where there is no such setting.
+	// ftrace is kernel.ftrace_enabled: "1"; empty if there is no such setting.
 	ftrace string
-	// tracers are those that the kernel has.
+	// tracers are the tracers that the kernel has.
 	tracers []string
-	// configured is the value of CONFIG_FUNCTION_TRACER, "y", "n", or empty where the configuration is not there.
+	// configured is the value of CONFIG_FUNCTION_TRACER, "y", "n", or empty if the configuration is not available.
 	configured string
 }
 
@@ -40,14 +40,14 @@ func readMachine(t *tracefs) machine {
 	return m
 }
 
-// lockdownLevel is what /sys/kernel/security/lockdown says: "none [integrity] confidentiality".
+// lockdownLevel parses /sys/kernel/security/lockdown: "none [integrity] confidentiality".
 func lockdownLevel(text string) string {
 	_, rest, _ := strings.Cut(text, "[")
 	level, _, _ := strings.Cut(rest, "]")
 	return level
 }
 
-// functionTracerOption is how the running kernel was built.
+// functionTracerOption returns the option with which the running kernel was built.
 func functionTracerOption() string {
 	const option = "CONFIG_FUNCTION_TRACER"
 	text := kernelConfig()
@@ -78,13 +78,13 @@ func kernelConfig() string {
 	return string(text)
 }
 
-// What is missing of calls.
+// Names of missing data of the part Calls.
 const (
 	functionCalls     = "function calls"
 	staticTracepoints = "static tracepoints"
 )
 
-// noTracefs says why tracefs can't be used.
+// noTracefs explains why tracefs can't be used.
 func (m machine) noTracefs(what string, err error) profile.Missing {
 	miss := profile.Missing{What: what, Why: err.Error()}
 	switch {
@@ -106,7 +106,7 @@ func (m machine) noTracefs(what string, err error) profile.Missing {
 	return miss
 }
 
-// withoutFunctions says why the kernel can't trace functions before it is asked to; false where it may.
+// withoutFunctions explains why the kernel can't trace functions, before it is tried; false if it may work.
 func (m machine) withoutFunctions() (profile.Missing, bool) {
 	miss := profile.Missing{What: functionCalls}
 	switch {
@@ -124,7 +124,7 @@ func (m machine) withoutFunctions() (profile.Missing, bool) {
 	return miss, true
 }
 
-// refusedFunctions says what the kernel said when it was asked to trace functions.
+// refusedFunctions explains the kernel's refusal to trace functions.
 func (m machine) refusedFunctions(err error) profile.Missing {
 	miss := profile.Missing{What: functionCalls,
 		Why: fmt.Sprintf("the kernel refused the function tracer (%v)", reason(err))}
@@ -145,7 +145,7 @@ func (m machine) refusedFunctions(err error) profile.Missing {
 	return miss
 }
 
-// reason is an error of a file without the file's name.
+// reason returns the error of a file without the file's name.
 func reason(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -153,7 +153,7 @@ func reason(err error) error {
 	return err
 }
 
-// broken is what should have worked.
+// broken describes a failure of something that should have worked.
 func broken(what string, err error) profile.Missing {
 	miss := profile.Missing{What: what, Why: err.Error(), Hint: "look into the kernel's log"}
 	switch {
@@ -165,7 +165,7 @@ func broken(what string, err error) profile.Missing {
 	return miss
 }
 
-// endedEarly is what a load was too short for.
+// endedEarly describes data for which a load was too short.
 func endedEarly(what string) profile.Missing {
 	return profile.Missing{What: what, Why: "the load had ended before", Hint: "let the load run longer"}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
-// blockTracepoints is what is missing of requests.
+// blockTracepoints is the name of missing data about requests.
 const blockTracepoints = "block tracepoints"
 
-// requestBuffers is what the buffers of all CPUs take, in KiB. Their pages are kept until a burst is over.
+// requestBuffers is the size of the buffers of all CPUs, in KiB. Their pages are kept until a burst is over.
 const requestBuffers = 64 << 10
 
-// firstRequests is how long requests are followed before anybody knows how many there are. It is long against the time
-// of one: those that are not done at the end of a burst are not counted.
+// firstRequests is how long requests are followed before their rate is known. It is long compared with the time of a
+// request: those that are not complete at the end of a burst are not counted.
 const firstRequests = 500 * time.Millisecond
 
 // requests follows requests through the block layer.
@@ -29,7 +29,7 @@ type requests struct {
 	files *tracefs
 }
 
-// armRequests prepares what takes long; nil, and missing, where the machine refuses it.
+// armRequests does the slow preparations; nil, with a record of what is missing, if the machine refuses.
 func (s *session) armRequests() *requests {
 	if s.request.Follow <= 0 {
 		return nil
@@ -58,7 +58,7 @@ func (s *session) armRequests() *requests {
 
 func (r *requests) close() error { return errors.Join(r.remove(), r.files.Close()) }
 
-// clock is one that all CPUs share: "mono" where reading it is cheap, else "global", which takes turns.
+// clock is a clock that all CPUs share: "mono" if it is cheap to read, else "global", which CPUs read one at a time.
 func clock() string {
 	text, err := os.ReadFile("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 	if err == nil && slices.Contains([]string{"tsc", "kvm-clock", "arch_sys_counter"},
@@ -68,8 +68,8 @@ func clock() string {
 	return "global"
 }
 
-// follow follows requests until the time is up or the context is done. Events are on for as long only: they cost the
-// load a little.
+// follow follows requests until the time is up or the context is done. Events are enabled only during that time,
+// because they cost the load a little.
 func (r *requests) follow(ctx context.Context) error {
 	formats, _, err := r.enable(stage.Events())
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *requests) follow(ctx context.Context) error {
 			return err
 		}
 		followed += took
-		gap := true // to the burst before
+		gap := true // to the previous burst
 		for e := range formats.Layout.Merge(pages).Events {
 			e.Gap, gap = e.Gap || gap, false
 			all.Add(e)

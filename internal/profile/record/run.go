@@ -16,18 +16,18 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
-// session is one recording that is made.
+// session is one recording in progress.
 type session struct {
 	request   profile.Request
 	load      *load
-	lines     io.Writer // of profile.Ready and profile.Done
+	lines     io.Writer // for profile.Ready and profile.Done
 	said      map[string]bool
 	recording profile.Recording
 }
 
-// Run records what is asked for while a load runs. It writes the recording to stdout, and profile.Ready and
-// profile.Done to stderr, each on a line of its own. What the machine refuses is missing in the recording; an error is
-// one where there is none, as without a load.
+// Run records the requested data while a load runs. It writes the recording to stdout, and profile.Ready and
+// profile.Done to stderr, each on a separate line. Data that the machine refuses are listed as missing in the
+// recording; an error means that there is no recording, for example without a load.
 func Run(ctx context.Context, request profile.Request, stdout, stderr io.Writer) error {
 	s := &session{request: request, load: newLoad(request.Folder), lines: stderr, said: map[string]bool{},
 		recording: profile.Recording{Kernel: kernelRelease(), Architecture: architecture()}}
@@ -65,7 +65,8 @@ func (s *session) miss(what ...profile.Missing) {
 	}
 }
 
-// kernelSymbols reads the names of the kernel's functions; nil, and missing, where it hides them.
+// kernelSymbols reads the names of the kernel's functions; nil, with a record of what is missing, if the kernel hides
+// them.
 func (s *session) kernelSymbols() *symbols.Kernel {
 	kernel, err := symbols.ReadKernel("/proc")
 	if err != nil {
@@ -83,7 +84,7 @@ func kernelRelease() string {
 	return strings.TrimSpace(string(text))
 }
 
-// architecture is that of this program as uname has it.
+// architecture returns this program's architecture in the notation of uname.
 func architecture() string {
 	if name, ok := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]; ok {
 		return name

@@ -1,16 +1,16 @@
 package record
 
-// mostParts are the parts in which the counts of a recording are kept, to tell how much bursts differ.
+// mostParts is the number of parts in which the counts of a recording are kept, to determine how much bursts differ.
 const mostParts = 16
 
-// tallies are the counts of bursts, in their order. Where there are many, a part is of neighbours.
+// tallies has the counts of bursts, in their order. If there are many, a part is the sum of neighbours.
 type tallies struct {
 	parts  []*tally
-	each   int // bursts that a part is of
-	inLast int // bursts that the last one has so far
+	each   int // bursts in a part
+	inLast int // bursts that the last part has so far
 }
 
-// add takes the counts of another burst in, and the burst's tally with it.
+// add adds the counts of another burst. It takes ownership of the burst's tally.
 func (t *tallies) add(burst *tally) {
 	if t.inLast < t.each {
 		t.parts[len(t.parts)-1].add(burst)
@@ -27,7 +27,7 @@ func (t *tallies) add(burst *tally) {
 	t.parts, t.inLast, t.each = append(t.parts, burst), 1, max(t.each, 1)
 }
 
-// all are the counts of all bursts together.
+// all returns the counts of all bursts together.
 func (t *tallies) all() *tally {
 	sum := newTally()
 	for _, part := range t.parts {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Neighbouring bursts are added where there are many, and none is lost.
+// Neighbouring bursts are merged if there are many, and none is lost.
 func TestManyBursts(t *testing.T) {
 	for _, c := range []struct {
 		bursts int

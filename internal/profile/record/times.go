@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
-// recordTime is the part of time: samples of all CPUs, then requests and threads that wait.
+// recordTime records the part Time: samples of all CPUs, then requests and threads that wait.
 func (s *session) recordTime(ctx context.Context) error {
 	kernel := s.kernelSymbols()
 	r := s.armRequests()
@@ -84,7 +84,7 @@ func ints(numbers []int32) []int {
 	return all
 }
 
-// functions are the kernel's in the stacks that were recorded.
+// functions returns the kernel's functions in the recorded stacks.
 func (s *session) functions() map[string]bool {
 	all := map[string]bool{}
 	note := func(frames []string) {

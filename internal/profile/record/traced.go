@@ -11,18 +11,18 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
-// threads says on whose behalf threads ran, by their number as the kernel's events have it.
+// threads determines on whose behalf threads ran, by their IDs in the kernel's events.
 type threads struct {
 	load, own map[int32]thread
-	// nested says that this process sees other numbers than the kernel's, so that threads are known by their names
-	// alone.
+	// nested is set if this process sees other IDs than the kernel's, so that threads are only recognised by their
+	// names.
 	nested bool
-	// names by events, and look, which asks for what events do not tell.
+	// names from events, and look, which reads information that is not in events.
 	names map[int32]string
 	look  func(int32) thread
 }
 
-// context is that of a thread, and empty for this process's own.
+// context returns the context of a thread, and empty for this process.
 func (t threads) context(id int32) profile.Context {
 	var is thread
 	if !t.nested {
@@ -59,8 +59,8 @@ func (t threads) among(these map[int32]thread, id int32, name string) bool {
 	return false
 }
 
-// callCounts names what was counted in bursts, and says in which module functions are. Functions of one name are one;
-// where the kernel hides its names there are none.
+// callCounts converts the counts of bursts to names, and returns the modules of functions. Functions with the same name
+// are merged; if the kernel hides its names there are none.
 func (c *counter) callCounts(bursts tallies, of threads, kernel *symbols.Kernel) (counts []profile.CallCount,
 	modules map[string]string) {
 	type key struct {
@@ -111,7 +111,8 @@ func (c *counter) callCounts(bursts tallies, of threads, kernel *symbols.Kernel)
 	return counts, modules
 }
 
-// name is that of an event or a function, whose module is noted; empty for a function where the kernel hides names.
+// name returns the name of an event or a function, and stores the function's module; empty for a function if the kernel
+// hides names.
 func (c *counter) name(what counted, kernel *symbols.Kernel, modules map[string]string) string {
 	switch {
 	case what.event:
@@ -129,7 +130,7 @@ func (c *counter) name(what counted, kernel *symbols.Kernel, modules map[string]
 	return name
 }
 
-// completions are what devices completed, by their numbers. A bio of a device that has requests is part of one.
+// completions returns what devices completed, by their numbers. A bio of a device with requests is part of one.
 func (t *tally) completions() []profile.Completed {
 	all := make([]profile.Completed, 0, len(t.devices))
 	for _, number := range slices.Sorted(maps.Keys(t.devices)) {
@@ -143,5 +144,5 @@ func (t *tally) completions() []profile.Completed {
 	return all
 }
 
-// deviceNumber writes a number as the kernel's events have it, with 20 bits of minor number.
+// deviceNumber formats a number of the kernel's events, with 20 bits of minor number.
 func deviceNumber(number uint64) string { return fmt.Sprintf("%d:%d", number>>20, number&(1<<20-1)) }

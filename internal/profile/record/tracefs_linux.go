@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tracefs is the kernel's file system of tracing.
+// tracefs is the kernel's file system for tracing.
 type tracefs struct {
 	*os.Root
-	// mount keeps a mount of our own; nil where the machine has mounted it.
+	// mount holds a private mount; nil if the machine has mounted it.
 	mount *os.File
 }
 
-// openTracefs opens the machine's tracefs or, where it has mounted none, one that is mounted nowhere: only this process
-// has it, and it is gone with it.
+// openTracefs opens the machine's tracefs or, if it has mounted none, a detached mount: only this process has it, and
+// it ends with the process.
 func openTracefs() (*tracefs, error) {
 	const usual = "/sys/kernel/tracing"
 	if t, err := tracefsAt(usual); err == nil {
@@ -47,7 +47,7 @@ func tracefsAt(folder string) (*tracefs, error) {
 	return &tracefs{Root: root}, nil
 }
 
-// detachedMount mounts a file system of the kernel without a place in the tree of files.
+// detachedMount mounts a kernel file system without a place in the directory tree.
 func detachedMount(kind string) (*os.File, error) {
 	context, err := unix.Fsopen(kind, unix.FSOPEN_CLOEXEC)
 	if err != nil {
@@ -73,8 +73,8 @@ func (t *tracefs) Close() error {
 	return err
 }
 
-// rawFile is the buffer of a CPU. It is no os.File: that one waits for the buffer, for which the kernel sends itself
-// interrupts as soon as there is something in it, and they would be counted.
+// rawFile is the buffer of a CPU. It is not an os.File, because that waits for the buffer with epoll: then the kernel
+// sends itself interrupts as soon as there is data in it, and they would be counted.
 type rawFile int
 
 // openRaw opens a buffer in a folder of tracefs.
@@ -83,7 +83,7 @@ func openRaw(folder *os.File) (rawFile, error) {
 	return rawFile(fd), err
 }
 
-// read takes a page out of the buffer; 0 bytes where there is none.
+// read takes a page out of the buffer; 0 bytes if there is none.
 func (f rawFile) read(page []byte) (int, error) {
 	for {
 		n, err := unix.Read(int(f), page)
@@ -99,7 +99,7 @@ func (f rawFile) read(page []byte) (int, error) {
 
 func (f rawFile) close() error { return unix.Close(int(f)) }
 
-// readLockdown asks how far the kernel is locked down; empty where it does not say.
+// readLockdown returns the kernel's lockdown mode; empty if unknown.
 func readLockdown() string {
 	const file = "lockdown"
 	if text, err := os.ReadFile("/sys/kernel/security/" + file); err == nil {

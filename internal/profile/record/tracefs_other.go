@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// tracefs is of Linux alone.
+// tracefs only exists on Linux.
 type tracefs struct{ *os.Root }
 
 func openTracefs() (*tracefs, error) { return nil, errors.ErrUnsupported }

@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// Format is how the data of one event are laid out: events/SYSTEM/NAME/format.
+// Format is the layout of the data of one event: events/SYSTEM/NAME/format.
 type Format struct {
 	Name   string
 	ID     uint16
 	Fields []Field
 }
 
-// Field is one field of an event. Size is 0 for an array at the end that is as long as the data are.
+// Field is one field of an event. Size is 0 for an array at the end that extends to the end of the data.
 type Field struct {
 	Name string
-	// Type as in C, with what an array has behind its name: "char[16]", "__data_loc char[]".
+	// Type as in C, with the brackets of an array: "char[16]", "__data_loc char[]".
 	Type   string
 	Offset int
 	Size   int
 	Signed bool
 }
 
-// Kinds of fields whose data are elsewhere in the event. The field holds length and offset, which counts from the
-// event's start, or from behind the field.
+// Kinds of fields whose data are elsewhere in the event. The field has length and offset, which counts from the event's
+// start, or from the end of the field.
 const (
 	fromStart  = "__data_loc"
 	fromBehind = "__rel_loc"
@@ -39,7 +39,7 @@ const (
 //	field:char rwbs[10];	offset:34;	size:10;	signed:0;
 var fieldLine = regexp.MustCompile(`^\s*field:\s*(.+?);\s*offset:(\d+);\s*size:(\d+);(?:\s*signed:(\d);)?\s*$`)
 
-// ParseFormat reads a file events/SYSTEM/NAME/format.
+// ParseFormat parses a file events/SYSTEM/NAME/format.
 func ParseFormat(text []byte) (Format, error) {
 	var format Format
 	id := -1
@@ -66,7 +66,7 @@ func ParseFormat(text []byte) (Format, error) {
 	return format, nil
 }
 
-// largestEvent bounds what a format can say: no event is larger than a sub-buffer.
+// largestEvent limits the values of a format: no event is larger than a sub-buffer.
 const largestEvent = 1 << 20
 
 func parseField(line string) (Field, bool) {
@@ -82,7 +82,7 @@ func parseField(line string) (Field, bool) {
 	field := Field{Offset: offset, Size: size, Signed: m[4] == "1"}
 	declaration, array := m[1], ""
 	if i := strings.LastIndexByte(declaration, '['); i >= 0 && strings.HasSuffix(declaration, "]") {
-		// The brackets are behind the name, or, of data elsewhere, behind the type.
+		// The brackets follow the name, or, for data elsewhere, the type.
 		if before := strings.TrimSpace(declaration[:i]); !strings.HasPrefix(declaration, "__") {
 			declaration, array = before, declaration[i:]
 		}
@@ -92,7 +92,7 @@ func parseField(line string) (Field, bool) {
 	return field, field.Name != ""
 }
 
-// Field returns the field of that name.
+// Field returns the field with this name.
 func (f Format) Field(name string) (Field, bool) {
 	for _, field := range f.Fields {
 		if field.Name == name {
@@ -102,8 +102,8 @@ func (f Format) Field(name string) (Field, bool) {
 	return Field{}, false
 }
 
-// Uint is the field's value in the data of an event, 0 where they are too short or it is no integer. A negative one
-// has its sign extended.
+// Uint returns the field's value in the data of an event, 0 if they are too short or it is not an integer. A negative
+// value is sign-extended.
 func (f Field) Uint(data []byte) uint64 {
 	end := f.Offset + f.Size
 	if end > len(data) {
@@ -132,13 +132,13 @@ func (f Field) Uint(data []byte) uint64 {
 	return 0
 }
 
-// Int is the field's value as Uint has it.
+// Int returns the field's value like Uint.
 func (f Field) Int(data []byte) int64 {
 	return int64(f.Uint(data))
 }
 
-// Bytes are what the field holds, which are part of data and not a copy: an array, or what is elsewhere in the event.
-// They are nil where the data are too short.
+// Bytes returns the contents of the field, as a part of data and not a copy: an array, or data elsewhere in the event.
+// It is nil if the data are too short.
 func (f Field) Bytes(data []byte) []byte {
 	start, end := f.Offset, f.Offset+f.Size
 	if end > len(data) {
@@ -164,7 +164,7 @@ func (f Field) Bytes(data []byte) []byte {
 	return data[start:end]
 }
 
-// Text is what a field of characters holds, up to its end by a zero byte. It is part of data.
+// Text returns the contents of a character field, up to a zero byte. It is a part of data.
 func (f Field) Text(data []byte) []byte {
 	text := f.Bytes(data)
 	if i := bytes.IndexByte(text, 0); i >= 0 {

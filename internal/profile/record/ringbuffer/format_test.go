@@ -131,7 +131,7 @@ func TestPagesOfAnInstance(t *testing.T) {
 	}
 }
 
-// Formats are read from a file of the kernel, but nothing in one may panic.
+// Formats are read from a file of the kernel, but no content may cause a panic.
 func FuzzFormats(f *testing.F) {
 	f.Add(format, headerPage, headerEvent)
 	f.Add("name: x\nID: 1\n\tfield:char a[;\toffset:9;\tsize:99999999999999999999;", "", "type_len ==")

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Formats are what is needed to read a buffer: the layout of its pages and the formats of events.
+// Formats has everything that is needed to parse a buffer: the layout of its pages and the formats of events.
 type Formats struct {
 	Layout Layout
 	events map[string]Format
 }
 
-// ReadFormats reads the layout of pages and the formats of events, "block:block_rq_issue", from a mounted tracefs. An
-// event that the kernel hasn't is left out.
+// ReadFormats reads the layout of pages and the formats of events, "block:block_rq_issue", from a mounted tracefs.
+// Events that the kernel does not have are omitted.
 func ReadFormats(tracefs fs.FS, events ...string) (Formats, error) {
 	header, err := fs.ReadFile(tracefs, "events/header_page")
 	if err != nil {
@@ -52,7 +52,7 @@ func ReadFormats(tracefs fs.FS, events ...string) (Formats, error) {
 	return formats, nil
 }
 
-// checkCommon returns an error where the common fields are not where all kernels have them.
+// checkCommon returns an error if the common fields are not where all kernels have them.
 func checkCommon(format Format) error {
 	for name, at := range map[string][2]int{"common_type": {0, 2}, "common_flags": {2, 1},
 		"common_preempt_count": {3, 1}, "common_pid": {4, 4}} {
@@ -71,10 +71,10 @@ func (f Formats) Event(event string) (Format, bool) {
 	return format, ok
 }
 
-// OfInstance are the formats for the buffer of an instance, whose folder is given: it may have larger pages.
+// OfInstance returns the formats for the buffer of an instance, given by its folder: it can have larger pages.
 func (f Formats) OfInstance(instance fs.FS) (Formats, error) {
 	text, err := fs.ReadFile(instance, "buffer_subbuf_size_kb")
-	if errors.Is(err, fs.ErrNotExist) { // before Linux 6.8 all have those of events/header_page
+	if errors.Is(err, fs.ErrNotExist) { // before Linux 6.8 all have the size in events/header_page
 		return f, nil
 	}
 	if err != nil {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// Layout is how a page of the buffer, which the kernel calls sub-buffer, is laid out: events/header_page.
+// Layout is the layout of a page of the buffer, which the kernel calls sub-buffer: events/header_page.
 type Layout struct {
-	// Size is what a page takes, and what one read of trace_pipe_raw returns.
+	// Size is the size of a page, and what one read of trace_pipe_raw returns.
 	Size int
-	// timestamp, commit and data are where those begin; word is the size of commit, the kernel's long.
+	// timestamp, commit and data are the offsets of these; word is the size of commit, the kernel's long.
 	timestamp, commit, word, data int
 }
 
-// ParseHeaderPage reads the file events/header_page. An instance of its own may have other sub-buffers than the file
-// says, which is of the top instance: see WithSubBuffer.
+// ParseHeaderPage parses the file events/header_page. An instance can have other sub-buffers than this file of the
+// top-level instance describes: see WithSubBuffer.
 func ParseHeaderPage(text []byte) (Layout, error) {
 	var layout Layout
 	seen := 0
@@ -52,7 +52,7 @@ func (l Layout) check() error {
 	return nil
 }
 
-// WithSubBuffer is the layout of pages of so many KiB, as an instance's buffer_subbuf_size_kb has it.
+// WithSubBuffer returns the layout of pages with this many KiB, the value in an instance's buffer_subbuf_size_kb.
 func (l Layout) WithSubBuffer(kib int) (Layout, error) {
 	l.Size = kib << 10
 	if kib <= 0 || l.Size > largestEvent {
@@ -61,11 +61,11 @@ func (l Layout) WithSubBuffer(kib int) (Layout, error) {
 	return l, l.check()
 }
 
-// headerLine is a line of events/header_event: a name and bits, or a name and the value of type_len that stands for it.
+// headerLine is a line of events/header_event: a name and a number of bits, or a name and its value of type_len.
 var headerLine = regexp.MustCompile(`^\s*(\S.*?)\s*(?::|type_len ==|==|max type_len\s+==)\s*(?:type ==\s*)?(\d+)`)
 
-// CheckHeaderEvent reads the file events/header_event, and returns an error where events begin other than all kernels
-// have them begin since 2.6.30.
+// CheckHeaderEvent parses the file events/header_event, and returns an error if the headers of events differ from those
+// of all kernels since 2.6.30.
 func CheckHeaderEvent(text []byte) error {
 	want := map[string]int{"type_len": 5, "time_delta": 27, "array": 32, "padding": typePadding,
 		"time_extend": typeTimeExtend, "time_stamp": typeTimeStamp, "data": typeLargestData}

@@ -2,21 +2,21 @@ package ringbuffer
 
 import "container/heap"
 
-// Merger yields the events of several CPUs as one sequence, by their times. Clocks of the buffer that count on each CPU
-// alone ("local") can be some microseconds apart; "global" and "mono" are not.
+// Merger yields the events of several CPUs as one sequence, by their times. Buffer clocks that count on each CPU
+// separately ("local") can differ by some microseconds; "global" and "mono" do not.
 type Merger struct {
 	layout  Layout
 	streams streams
 	// gaps is how many CPUs lost events between their last one and their next.
 	gaps int
-	// Damaged is how many pages could not be read to their ends. The events that are missing count as lost with the
-	// next of their CPU.
+	// Damaged is how many pages could not be parsed to their ends. The missing events count as lost with the next event
+	// of their CPU.
 	Damaged int
 }
 
-// Merge takes the pages of CPUs, by CPU: pages that were read of a CPU one behind the other, each of the layout's Size.
-// The buffer must be one that overwrites its oldest events (options/overwrite, which is the default): where the newest
-// are refused, pages don't say so.
+// Merge takes the pages of CPUs, by CPU: consecutive pages of a CPU, each of the layout's Size. The buffer must be one
+// that overwrites its oldest events (options/overwrite, which is the default): if the newest are refused, pages don't
+// record that.
 func (l Layout) Merge(pages map[int][]byte) *Merger {
 	m := &Merger{layout: l}
 	for cpu, raw := range pages {
@@ -29,7 +29,7 @@ func (l Layout) Merge(pages map[int][]byte) *Merger {
 	return m
 }
 
-// Events yields the events. It can be asked for once.
+// Events yields the events. It can be called once.
 func (m *Merger) Events(yield func(Event) bool) {
 	for len(m.streams) > 0 {
 		first := m.streams[0]
@@ -49,16 +49,16 @@ func (m *Merger) Events(yield func(Event) bool) {
 	}
 }
 
-// stream are the events of one CPU.
+// stream has the events of one CPU.
 type stream struct {
 	cursor
 	cpu int32
-	raw []byte // pages that are still to be read
+	raw []byte // pages that are still to be parsed
 	// damaged pages came before.
 	damaged bool
 }
 
-// advance goes to the stream's next event, and to its next page where there is none.
+// advance moves to the stream's next event, in its next page if needed.
 func (m *Merger) advance(s *stream) bool {
 	for !s.next() {
 		if s.err != nil {
@@ -89,7 +89,7 @@ func (m *Merger) advance(s *stream) bool {
 	return true
 }
 
-// streams are a heap by the time of the next event, and of CPUs where two have the same.
+// streams is a heap ordered by the time of the next event, and by CPU for equal times.
 type streams []*stream
 
 func (s streams) Len() int      { return len(s) }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Event is one event as it stands in the buffer.
+// Event is one event in the buffer.
 type Event struct {
 	// Time in nanoseconds of the buffer's clock.
 	Time uint64
@@ -17,34 +17,33 @@ type Event struct {
 	PID     int32
 	// CPU is set by a Merger.
 	CPU int32
-	// Lost is how many events its CPU lost right before it, at least. It is of the first event of a page.
+	// Lost is the minimum number of events that its CPU lost right before it. It is set for the first event of a page.
 	Lost uint64
-	// Gap says that a CPU lost events around this time, so that what this event belongs to may be among them. It is set
-	// by a Merger.
+	// Gap is set if a CPU lost events around this time, so that related events may be missing. It is set by a Merger.
 	Gap bool
-	// Data are the whole event, common fields included: offsets of fields count from its start. They are part of the
-	// page, and are not to be changed or kept.
+	// Data is the whole event, including common fields: offsets of fields count from its start. It is a part of the
+	// page, and must not be changed or kept.
 	Data []byte
 }
 
 // Flags are an event's common_flags: what the CPU was doing.
 type Flags uint8
 
-// The flags that say in which context a CPU was.
+// The flags for the context of a CPU.
 const (
 	flagHardirq Flags = 0x08
 	flagSoftirq Flags = 0x10
 	flagNMI     Flags = 0x40
 )
 
-// Hardirq says that an interrupt or an NMI was served.
+// Hardirq reports whether an interrupt or an NMI was being served.
 func (f Flags) Hardirq() bool { return f&(flagHardirq|flagNMI) != 0 }
 
-// Softirq says that a softirq was served, and no interrupt in it.
+// Softirq reports whether a softirq was being served, and no interrupt in it.
 func (f Flags) Softirq() bool { return f&(flagHardirq|flagNMI|flagSoftirq) == flagSoftirq }
 
-// Values of type_len. Below and equal to typeLargestData it is the length of the data in words; 0 says that the length
-// is in the first word.
+// Values of type_len. Up to typeLargestData it is the length of the data in words; 0 means that the length is in the
+// first word.
 const (
 	typeLargestData = 28
 	typePadding     = 29
@@ -59,27 +58,27 @@ const (
 	deltaBits = 27
 
 	missedEvents = 1 << 31 // in commit: events were lost before this page
-	missedStored = 1 << 30 // in commit: how many is behind the data
+	missedStored = 1 << 30 // in commit: their number follows the data
 	commitMask   = 1<<27 - 1
 
-	// stampBits is how much of the time an absolute time stamp has; it lacks the upper bits.
+	// stampBits is how many bits an absolute time stamp has; it lacks the upper bits.
 	stampBits = deltaBits + 32
-	// commonSize is what every event begins with: type, flags, preemption and PID, at 0, 2, 3 and 4.
+	// commonSize is the size of the common fields: type, flags, preemption and PID, at 0, 2, 3 and 4.
 	commonSize = 8
 )
 
 // Page is one page of the buffer.
 type Page struct {
-	// Time that its first event's counts from.
+	// Time that its first event's time is relative to.
 	Time uint64
-	// Lost is how many events were lost before it. Where the kernel doesn't say how many, it is 1.
+	// Lost is how many events were lost before it. If the kernel did not record how many, it is 1.
 	Lost uint64
 	data []byte
-	// err is why the rest of the page can't be read.
+	// err is why the rest of the page can't be parsed.
 	err error
 }
 
-// Page takes the header of a page that was read. The raw bytes are not copied.
+// Page parses the header of a page. The raw bytes are not copied.
 func (l Layout) Page(raw []byte) (Page, error) {
 	if len(raw) <= l.data {
 		return Page{}, fmt.Errorf("a page of %d bytes has no data", len(raw))
@@ -104,7 +103,7 @@ func (l Layout) Page(raw []byte) (Page, error) {
 	return page, nil
 }
 
-// Events yields the events of the page. Err says afterwards whether it could be read to its end.
+// Events yields the events of the page. Afterwards Err returns whether it could be parsed to its end.
 func (p *Page) Events(yield func(Event) bool) {
 	cursor := cursor{time: p.Time, rest: p.data, lost: p.Lost}
 	for cursor.next() {
@@ -115,10 +114,10 @@ func (p *Page) Events(yield func(Event) bool) {
 	p.err = cursor.err
 }
 
-// Err is why events are missing at the end of a page whose Events were asked for.
+// Err returns why events are missing at the end of a page, after its Events were read.
 func (p *Page) Err() error { return p.err }
 
-// cursor walks the events of a page.
+// cursor iterates over the events of a page.
 type cursor struct {
 	event Event
 	time  uint64
@@ -129,7 +128,7 @@ type cursor struct {
 
 var errPage = errors.New("a page of the trace buffer has an event that is longer than the page, or too short")
 
-// next goes to the next event with data, past padding and time stamps. Each step takes at least a word of the page.
+// next moves to the next event with data, past padding and time stamps. Each step consumes at least a word of the page.
 func (c *cursor) next() bool {
 	for len(c.rest) >= 4 {
 		head := binary.LittleEndian.Uint32(c.rest)
@@ -137,14 +136,14 @@ func (c *cursor) next() bool {
 		body := c.rest[4:]
 		switch kind {
 		case typePadding:
-			if delta == 0 { // nothing behind it is used
+			if delta == 0 { // the rest is unused
 				c.rest = nil
 				return false
 			}
 			if !c.skip(body) {
 				return false
 			}
-			if delta != 1 { // the kernel writes 1 where there was no time: 0 means the page's end
+			if delta != 1 { // the kernel writes 1 if no time passed: 0 means the page's end
 				c.time += delta
 			}
 		case typeTimeExtend, typeTimeStamp:
@@ -165,7 +164,7 @@ func (c *cursor) fail() bool {
 	return false
 }
 
-// skip goes past an event that was discarded. Its length counts the word that it is in.
+// skip skips a discarded event. Its length includes the word that contains it.
 func (c *cursor) skip(body []byte) bool {
 	if len(body) < 4 {
 		return c.fail()
@@ -178,7 +177,7 @@ func (c *cursor) skip(body []byte) bool {
 	return true
 }
 
-// aligned rounds a length up to words, as far as there are any.
+// aligned rounds a length up to words, within the page.
 func aligned(length, largest int) int {
 	return min((length+3)&^3, largest)
 }
@@ -190,13 +189,13 @@ func (c *cursor) setTime(kind uint32, value uint64) {
 	}
 	const upper = uint64(1<<(64-stampBits)-1) << stampBits
 	value |= c.time & upper
-	if c.time&upper != 0 && value < c.time { // the lower bits went over since
+	if c.time&upper != 0 && value < c.time { // the lower bits have wrapped around since
 		value += 1 << stampBits
 	}
 	c.time = value
 }
 
-// data takes an event. Its length is in the first word where type_len is 0, and counts that word.
+// data parses an event. If type_len is 0, its length is in the first word, and includes that word.
 func (c *cursor) data(kind uint32, delta uint64, body []byte) bool {
 	length := int(kind) * 4
 	if kind == 0 {

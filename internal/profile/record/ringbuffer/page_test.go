@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
-// Where a buffer was too small, events say how many were lost right before them: together as many as the kernel counts.
-// The first page of CPU 0 is so full that the number found no room, and is 1.
+// If a buffer was too small, events have the number of events lost right before them: in total as many as the kernel
+// counts. The first page of CPU 0 is so full that the number did not fit, and is 1.
 func TestLostEventsAreThoseThatTheKernelCounts(t *testing.T) {
 	r := open(t, "testdata/linux-6.18-lost.zip")
 	if r.formats.Layout.Size != 8192 {
@@ -53,7 +53,7 @@ func layout(t *testing.T) ringbuffer.Layout {
 	return l
 }
 
-// page packs words behind a header. Behind the data are more bytes, as in a page that is not full.
+// page writes words after a header. More bytes follow the data, as in a page that is not full.
 func page(time uint64, flags uint32, words []uint32, behind ...uint32) []byte {
 	raw := binary.LittleEndian.AppendUint64(nil, time)
 	raw = binary.LittleEndian.AppendUint64(raw, uint64(flags)|uint64(4*len(words)))
@@ -110,7 +110,7 @@ func TestTimesLengthsAndPadding(t *testing.T) {
 	}
 }
 
-// The lower bits of an absolute time can have gone over since the last event.
+// The lower bits of an absolute time can have wrapped around since the last event.
 func TestAbsoluteTimeAfterItsLowerBitsWentOver(t *testing.T) {
 	words := append([]uint32{head(31, 1), 0, head(2, 0)}, common(7, 0, 0, 1)...)
 	p, err := layout(t).Page(page(2<<59-1, 0, words))
@@ -172,13 +172,13 @@ func TestMergeByTime(t *testing.T) {
 	if want := []int32{1, 4, 5, 2, 3, 6}; !slices.Equal(order, want) || m.Damaged != 2 || lost != 1 {
 		t.Errorf("order %v, %d damaged, %d lost; want %v, 2, 1", order, m.Damaged, lost, want)
 	}
-	// CPU 1 lost events between 5 and 6: whatever the others did meanwhile may belong to one of them.
+	// CPU 1 lost events between 5 and 6: events of the other CPUs meanwhile may be related to them.
 	if want := []bool{false, false, false, true, true, true}; !slices.Equal(gaps, want) {
 		t.Errorf("gaps %v, want %v", gaps, want)
 	}
 }
 
-// Whatever is in a page: nothing panics or loops, and data stay in the page.
+// No page content causes a panic or an endless loop, and data stay in the page.
 func FuzzPages(f *testing.F) {
 	// Short ones: long inputs are minimised for minutes.
 	f.Add(page(1, 0, append([]uint32{head(2, 10)}, common(7, 0, 0, 1)...))[:28])

@@ -13,12 +13,12 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
-// recorded is a buffer of a kernel: its raw pages, its formats and what the kernel itself made of it as text.
+// recorded is a buffer of a kernel: its raw pages, its formats and the kernel's own text output of it.
 type recorded struct {
 	fs.FS
 	formats ringbuffer.Formats
 	names   map[uint16]string
-	// functions are the names that addresses had in lines before.
+	// functions are the names of addresses in earlier lines.
 	functions map[uint64]string
 	pages     map[int][]byte
 	lines     []textLine
@@ -34,7 +34,7 @@ type textLine struct {
 	rest   string
 }
 
-// lineOfTrace has the task in front, whose name may have spaces and more.
+// lineOfTrace begins with the task, whose name can contain spaces and other characters.
 var lineOfTrace = regexp.MustCompile(`^ *.*-(\d+) +\[(\d+)\] (\S{5}) +(\d+)\.(\d{6}): (.*)$`)
 
 func open(t *testing.T, file string) recorded {
@@ -168,12 +168,12 @@ func (r recorded) compare(event ringbuffer.Event, line textLine) string {
 	return ""
 }
 
-// knows says whether a function and its caller have the addresses that they had in other lines.
+// knows reports whether a function and its caller have the same addresses as in other lines.
 func (r recorded) knows(format ringbuffer.Format, data []byte, line string) bool {
 	function, caller, ok := strings.Cut(line, " <-")
 	ip, hasIP := format.Field("ip")
 	parent, hasParent := format.Field("parent_ip")
-	// An address has one name, though a function has many addresses. Those of the kernel are negative.
+	// An address has one name, although a function has many addresses. Addresses of the kernel are negative.
 	if !ok || !hasIP || !hasParent || ip.Int(data) >= 0 || parent.Int(data) >= 0 {
 		return false
 	}
@@ -201,7 +201,7 @@ func (r recorded) system(id uint16) string {
 	return "irq"
 }
 
-// printed is what the kernel prints of some events' fields; empty for the others.
+// printed returns the kernel's text for some events' fields; empty for the others.
 func printed(format ringbuffer.Format, data []byte) string {
 	number := func(name string) uint64 { field, _ := format.Field(name); return field.Uint(data) }
 	text := func(name string) string { field, _ := format.Field(name); return string(field.Text(data)) }

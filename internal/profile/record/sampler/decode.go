@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 )
 
-// Kinds of records, as perf_event_open(2) numbers them.
+// Kinds of records, numbered as in perf_event_open(2).
 const (
 	recordLost        = 2
 	recordComm        = 3
@@ -16,14 +16,14 @@ const (
 	recordSwitch      = 14
 )
 
-// What a bit of a record's says depends on its kind: a thread's name is that of a program that it executes now, and a
-// switch is one away from the thread.
+// The meaning of a bit of a record's misc depends on its kind: a thread's name is that of a program that it now
+// executes, or a switch is away from the thread.
 const (
 	miscExec = 1 << 13
 	miscOut  = 1 << 13
 )
 
-// The last 4,095 addresses stand for no code in a stack: each says whose the addresses after it are.
+// The last 4,095 addresses are no code in a stack: each marks to what the addresses after it belong.
 const (
 	firstMarker = ^uint64(4095) + 1
 	ofKernel    = ^uint64(128) + 1
@@ -31,7 +31,7 @@ const (
 	ofGuest     = ^uint64(2048) + 1
 )
 
-// record is one that the kernel wrote: a header of eight bytes (u32 kind, u16 misc, u16 size), and a body.
+// record is a record of the kernel: a header of eight bytes (u32 kind, u16 misc, u16 size), and a body.
 type record struct {
 	kind uint32
 	misc uint16
@@ -40,8 +40,8 @@ type record struct {
 
 const header = 8
 
-// walk hands on the records of a ring between tail and head, which only grow. A record that goes on at the ring's
-// beginning is put together in spare. Bodies are good until the next record. It is false where what stands there is no
+// walk passes the records of a ring between tail and head, which only grow, to each. A record that wraps around the
+// ring's end is assembled in spare. Bodies are valid until the next record. It returns false if the data are not a
 // record; the rest is then lost.
 func walk(ring []byte, tail, head uint64, spare *[]byte, each func(record)) bool {
 	size := uint64(len(ring))
@@ -66,7 +66,7 @@ func walk(ring []byte, tail, head uint64, spare *[]byte, each func(record)) bool
 	return true
 }
 
-// number reads the 64 bits at an offset of a body; 0 beyond its end.
+// number returns the 64 bits at an offset of a body; 0 beyond its end.
 func (r record) number(at int) uint64 {
 	if at+8 > len(r.body) {
 		return 0
@@ -74,7 +74,7 @@ func (r record) number(at int) uint64 {
 	return binary.NativeEndian.Uint64(r.body[at:])
 }
 
-// thread reads the process and thread at an offset.
+// thread returns the process and thread at an offset.
 func (r record) thread(at int) (pid, tid int) {
 	if at+8 > len(r.body) {
 		return 0, 0
@@ -82,7 +82,7 @@ func (r record) thread(at int) (pid, tid int) {
 	return int(int32(binary.NativeEndian.Uint32(r.body[at:]))), int(int32(binary.NativeEndian.Uint32(r.body[at+4:])))
 }
 
-// lost is how many records a record says are lost: u64 id, u64 lost, or u64 lost alone.
+// lost returns how many records a record reports as lost: u64 id, u64 lost, or u64 lost alone.
 func (r record) lost() uint64 {
 	switch r.kind {
 	case recordLost:
@@ -93,7 +93,7 @@ func (r record) lost() uint64 {
 	return 0
 }
 
-// name is that in a record of a thread's new one: u32 pid, u32 tid, and the name, padded with zeros.
+// name returns the new name in a record of a thread: u32 pid, u32 tid, and the name, padded with zeros.
 func (r record) name() string {
 	if len(r.body) < 8 {
 		return ""
@@ -102,23 +102,22 @@ func (r record) name() string {
 	return string(name)
 }
 
-// forked are the new thread and the one that made it: u32 pid, u32 its parent, u32 tid, u32 its parent.
+// forked returns the new thread and the one that created it: u32 pid, u32 its parent, u32 tid, u32 its parent.
 func (r record) forked() (tid, parent int) { return r.thread(8) }
 
-// sample is one stack: u32 pid, u32 tid, u64 time where it is asked for, u64 number of addresses, addresses.
+// sample is one stack: u32 pid, u32 tid, u64 time if requested, u64 number of addresses, addresses.
 type sample struct {
 	pid, tid int
 	time     uint64
 	// kernel and user are addresses, the innermost first.
 	kernel, user []uint64
-	// inProgram says that there is a program below the kernel's functions: the idle task and threads of the kernel have
-	// none.
+	// inProgram is set if there is a program below the kernel's functions: the idle task and kernel threads have none.
 	inProgram bool
-	// inGuest says that the CPU ran a guest of this machine.
+	// inGuest is set if the CPU ran a guest of this machine.
 	inGuest bool
 }
 
-// decode reads a sample into s, whose slices are used again. It is false where the record is too short.
+// decode decodes a sample into s, whose slices are reused. It returns false if the record is too short.
 func (s *sample) decode(r record, timed bool) bool {
 	*s = sample{kernel: s.kernel[:0], user: s.user[:0]}
 	s.pid, s.tid = r.thread(0)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// written is a record as the kernel writes it.
+// written returns a record in the kernel's format.
 func written(kind uint32, misc uint16, fields ...any) []byte {
 	var body []byte
 	for _, f := range fields {
@@ -27,7 +27,7 @@ func written(kind uint32, misc uint16, fields ...any) []byte {
 	return append(out, body...)
 }
 
-// stackOf is a sample of a thread.
+// stackOf returns a sample of a thread.
 func stackOf(pid, tid uint32, addresses ...uint64) []byte {
 	fields := []any{pid, tid, uint64(len(addresses))}
 	for _, a := range addresses {
@@ -36,7 +36,7 @@ func stackOf(pid, tid uint32, addresses ...uint64) []byte {
 	return written(recordSample, 1, fields...)
 }
 
-// ringOf writes records to a ring of so many bytes, beginning at a position that only grows.
+// ringOf writes records to a ring of this many bytes, beginning at a position that only grows.
 func ringOf(size int, at uint64, records ...[]byte) (ring []byte, tail, head uint64) {
 	ring = make([]byte, size)
 	head = at
@@ -49,7 +49,7 @@ func ringOf(size int, at uint64, records ...[]byte) (ring []byte, tail, head uin
 	return ring, at, head
 }
 
-// Records are read wherever the ring's end cuts them.
+// Records are decoded wherever the ring's end cuts them.
 func TestRecordsThatWrap(t *testing.T) {
 	records := [][]byte{
 		written(recordComm, miscExec, uint32(7), uint32(8), "fio"),
@@ -84,7 +84,7 @@ func TestRecordsThatWrap(t *testing.T) {
 	}
 }
 
-// What is no record ends the reading of a ring: lengths of nothing, or beyond what was written.
+// Data that is not a record ends the decoding of a ring: lengths of 0, or beyond the written data.
 func TestRecordsThatAreNone(t *testing.T) {
 	good := written(recordLost, 0, uint64(1), uint64(2))
 	for _, length := range []uint16{0, 7, 25, 4096} {

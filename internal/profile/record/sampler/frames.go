@@ -2,40 +2,40 @@ package sampler
 
 import "github.com/headroom/headroom/internal/profile/record/symbols"
 
-// Names for what has none.
+// Names for addresses without a name.
 const (
 	unknownKernel = "kernel:" + symbols.Unknown
 	unknownGuest  = "guest:" + symbols.Unknown
 )
 
-// mostUser is how many functions of a program are kept of a stack. Programs that are compiled without frame pointers
-// have an innermost function, and below it what happens to lie on the stack.
+// mostUser is how many functions of a program are kept of a stack. In programs compiled without frame pointers, only
+// the innermost function is correct, followed by random data of the stack.
 const mostUser = 32
 
-// mostKnown is how many addresses are remembered before all are forgotten: many programs have many.
+// mostKnown is how many addresses are cached before the cache is cleared: many programs have many.
 const mostKnown = 1 << 17
 
-// frames gives each function a number, so that a stack is a short key.
+// frames assigns each function a number, so that a stack is a short key.
 type frames struct {
 	kernel    *symbols.Kernel
 	processes *symbols.Processes
 	numbers   map[string]int32
-	tasks     map[string]int32 // a thread may be called as a function is
+	tasks     map[string]int32 // separate, as a thread and a function can have the same name
 	names     []string
 	marks     []mark
 	ofKernel  map[uint64]int32
 	ofUser    map[address]int32
-	// places are those of programs, whose names are read in the end: that takes time which a load needs.
+	// places are addresses in programs, whose names are looked up at the end: that takes CPU time that a load needs.
 	places map[symbols.Place]int32
 }
 
-// address is one of a process.
+// address is an address in a process.
 type address struct {
 	pid int
 	at  uint64
 }
 
-// nowhere is the number of an address where nothing executable is.
+// nowhere is the number of an address that is not executable.
 const nowhere = -1
 
 func newFrames(kernel *symbols.Kernel, processes *symbols.Processes) *frames {
@@ -43,7 +43,7 @@ func newFrames(kernel *symbols.Kernel, processes *symbols.Processes) *frames {
 		ofKernel: map[uint64]int32{}, ofUser: map[address]int32{}, places: map[symbols.Place]int32{}}
 }
 
-// number is that of a function's name; m is what it says of those that it calls.
+// number returns the number of a function's name; m is its mark.
 func (f *frames) number(name string, m mark) int32 {
 	n, ok := f.numbers[name]
 	if !ok {
@@ -58,7 +58,7 @@ func (f *frames) add(name string, m mark) int32 {
 	return int32(len(f.names) - 1)
 }
 
-// task is the number of a thread's name.
+// task returns the number of a thread's name.
 func (f *frames) task(name string) int32 {
 	n, ok := f.tasks[name]
 	if !ok {
@@ -68,7 +68,7 @@ func (f *frames) task(name string) int32 {
 	return n
 }
 
-// inKernel is the number of the function at an address of the kernel.
+// inKernel returns the number of the function at an address of the kernel.
 func (f *frames) inKernel(address uint64) int32 {
 	if n, ok := f.ofKernel[address]; ok {
 		return n
@@ -85,7 +85,7 @@ func (f *frames) inKernel(address uint64) int32 {
 	return n
 }
 
-// inProcess is the number of an address of a process. It has no name yet.
+// inProcess returns the number of an address of a process. It has no name yet.
 func (f *frames) inProcess(pid int, at uint64) int32 {
 	if n, ok := f.ofUser[address{pid, at}]; ok {
 		return n
@@ -104,7 +104,7 @@ func (f *frames) inProcess(pid int, at uint64) int32 {
 	return n
 }
 
-// resolve gives each place its name. What it returns has for each number the first one of the same name.
+// resolve looks up the name of each place. It returns for each number the first one with the same name.
 func (f *frames) resolve() []int32 {
 	defer f.processes.Close()
 	same := make([]int32, len(f.names))
@@ -118,14 +118,14 @@ func (f *frames) resolve() []int32 {
 	return same
 }
 
-// forget is for a process that executes another program.
+// forget is called when a process executes another program.
 func (f *frames) forget(pid int) {
 	f.processes.Forget(pid)
 	clear(f.ofUser)
 }
 
-// kernelStack appends the numbers of a stack's functions of the kernel, the innermost first. All addresses but the
-// first are where a function returns to, which may be behind the end of the one that called.
+// kernelStack appends the numbers of a stack's kernel functions, the innermost first. All addresses but the first are
+// return addresses, which can be after the end of the calling function.
 func (f *frames) kernelStack(to []int32, addresses []uint64) []int32 {
 	for i, address := range addresses {
 		if i > 0 {
@@ -136,7 +136,7 @@ func (f *frames) kernelStack(to []int32, addresses []uint64) []int32 {
 	return to
 }
 
-// userStack appends those of a program, as far as they are addresses of something executable.
+// userStack appends the numbers of a program's functions, for addresses that are executable.
 func (f *frames) userStack(to []int32, pid int, addresses []uint64) []int32 {
 	for i, address := range addresses {
 		if i == mostUser {

@@ -2,23 +2,23 @@ package sampler
 
 import "strings"
 
-// mark is what a function of the kernel says of the functions that it called: on whose behalf they run.
+// mark is what a kernel function implies for the functions that it called: on whose behalf they run.
 type mark uint8
 
 const (
 	unmarked mark = iota
-	// hardirq functions are entered by an interrupt, and softirq ones run what interrupts have put off.
+	// hardirq functions are entered by an interrupt, and softirq functions run work deferred by interrupts.
 	hardirq
 	softirq
-	// thread functions run for the thread itself, though an interrupt may be what they were entered by: it is switched
-	// away from, or handles its signals before it goes on.
+	// thread functions run for the thread itself, even if they were entered by an interrupt: it is switched away from,
+	// or handles its signals before it continues.
 	thread
-	// start functions are where threads of the kernel begin, which have no program.
+	// start functions are where kernel threads begin, which have no program.
 	start
 )
 
-// markOf knows the functions of x86 and arm64 by name, and those that all architectures share. Kernels before 6.9 give
-// __do_softirq, the first function of its section, the name of the section.
+// markOf recognises the functions of x86 and arm64 by name, and those that all architectures share. Kernels before 6.9
+// give __do_softirq, the first function of its section, the name of the section.
 func markOf(function string) mark {
 	name, _, _ := strings.Cut(function, ".") // compilers append .part.0, .isra.0
 	switch name {
@@ -47,9 +47,9 @@ func markOf(function string) mark {
 	return unmarked
 }
 
-// interrupted finds the innermost interrupt in a stack of marks, the innermost first: what ran in it, and how many of
-// the frames are its own, out to the function that was entered first. The others are those of whom it interrupted.
-// Without an interrupt it is unmarked, and all frames are the thread's.
+// interrupted finds the innermost interrupt in a stack of marks, the innermost first. It returns the kind of interrupt,
+// and how many frames belong to it, out to the function that was entered first. The other frames belong to the
+// interrupted code. Without an interrupt it returns unmarked, and all frames belong to the thread.
 func interrupted(stack []mark) (mark, int) {
 	kind, own := unmarked, len(stack)
 	for i, m := range stack {

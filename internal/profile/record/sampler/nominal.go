@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// nominalHz is the frequency that the first CPU is sold with, else the highest, else the present one; 0 where nothing
-// says it.
+// nominalHz returns the base frequency of the first CPU, else its maximum, else its current frequency; 0 if unknown.
 func nominalHz(sys, proc string) uint64 {
 	for _, name := range []string{"base_frequency", "cpuinfo_max_freq"} {
 		text, err := os.ReadFile(filepath.Join(sys, "devices/system/cpu/cpu0/cpufreq", name))
@@ -28,7 +27,7 @@ func nominalHz(sys, proc string) uint64 {
 	return presentHz(text)
 }
 
-// presentHz reads that of /proc/cpuinfo, which only some architectures have.
+// presentHz parses the frequency in /proc/cpuinfo, which only some architectures have.
 //
 //	cpu MHz		: 2899.998
 func presentHz(cpuinfo []byte) uint64 {

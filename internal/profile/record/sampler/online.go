@@ -6,8 +6,8 @@ import (
 	"github.com/headroom/headroom/internal/factor/cpulist"
 )
 
-// OnlineCPUs are the numbers of the CPUs that run: others are not sampled, and have no trace buffers. A process may be
-// bound to some of them.
+// OnlineCPUs returns the numbers of the online CPUs: others are not sampled, and have no trace buffers. A process may
+// be bound to some of them.
 func OnlineCPUs() ([]int, error) {
 	text, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {

@@ -13,7 +13,7 @@ func Sample(context.Context, Options) (*profile.Sampled, []profile.Missing) {
 	return nil, []profile.Missing{onlyLinux(samples)}
 }
 
-// Waits follows nobody.
+// Waits follows no threads.
 func Waits(context.Context, Options, []int) (*profile.Waits, []profile.Missing) {
 	return nil, []profile.Missing{onlyLinux(switches)}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
-// shares are how often each function was what was executed. Those of programs but fio are one.
+// shares has how often each function was the executed one. All programs except fio are combined.
 type shares map[string]float64
 
 const programs = "other programs"
@@ -31,7 +31,7 @@ func (s shares) total() (n float64) {
 	return n
 }
 
-// added are those of several.
+// added returns the sum of several shares.
 func added(each ...shares) shares {
 	all := shares{}
 	for _, of := range each {
@@ -42,7 +42,7 @@ func added(each ...shares) shares {
 	return all
 }
 
-// largest are the functions with most samples.
+// largest returns the functions with most samples.
 func (s shares) largest(n int) []string {
 	var names []string
 	for name := range s {
@@ -57,7 +57,7 @@ func (s shares) largest(n int) []string {
 	return names[:min(n, len(names))]
 }
 
-// sharesOf is what was executed in the samples of ours.
+// sharesOf returns the executed functions in our samples.
 func sharesOf(s *profile.Sampled) shares {
 	out := shares{}
 	for _, stack := range s.Stacks {
@@ -70,8 +70,8 @@ func sharesOf(s *profile.Sampled) shares {
 	return out
 }
 
-// both samples all CPUs by ours and by perf record, and counts of perf's samples those in our window. perf has some
-// time before and after it; whole says that it was enough.
+// both samples all CPUs with our sampler and with perf record, and counts those of perf's samples in our window. perf
+// runs for some time before and after it; whole is true if that was enough.
 func both(t *testing.T, o Options, beside time.Duration) (ours, perfs shares, whole bool) {
 	t.Helper()
 	if _, err := exec.LookPath("perf"); err != nil {
@@ -105,7 +105,7 @@ func both(t *testing.T, o Options, beside time.Duration) (ours, perfs shares, wh
 	return sharesOf(got), perfs, whole
 }
 
-// ofPerf reads what perf record has sampled in a time, and whether it sampled before and after it.
+// ofPerf reads the samples of perf record in a time range, and whether it sampled before and after it.
 func ofPerf(t *testing.T, data string, from, to uint64) (counted shares, whole bool) {
 	t.Helper()
 	out, err := exec.Command("perf", "script", "--input", data, "--fields", "time,ip,sym,dso").Output()
@@ -129,7 +129,7 @@ func ofPerf(t *testing.T, data string, from, to uint64) (counted shares, whole b
 	return counted, before && after
 }
 
-// perfLine reads the time of a sample and the name of the function, as ours has it.
+// perfLine parses the time of a sample and the name of the function, in our notation.
 //
 //	53358.061078:  ffffffff81a2d5a4 clear_page_erms ([kernel.kallsyms])
 //	53358.057117:            1d09e4 [unknown] (/usr/bin/fio)
@@ -158,8 +158,8 @@ func perfLine(t *testing.T, line string) (at uint64, name string) {
 	return at, name
 }
 
-// aliases maps names of the kernel's functions to the first of the same address, which ours takes, where the name is of
-// one function.
+// aliases maps names of the kernel's functions to the first name of the same address, which our sampler uses, if the
+// name belongs to one function.
 func aliases(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("/proc/kallsyms")
@@ -186,9 +186,9 @@ func aliases(t *testing.T) map[string]string {
 	return alias
 }
 
-// The shares of the ten largest functions are those that perf record finds at the same time, as far as two samples of
-// the same can agree: five standard deviations, and 2% for what each does to the other. Where the machine stops for a
-// while, one of both may sleep longer: they are compared again, and never agree where one of them is wrong.
+// The shares of the ten largest functions agree with those of perf record at the same time, as far as two samples can
+// agree: five standard deviations, and 2% for the effect of each on the other. If the machine stops for a while, one of
+// the two may sleep longer: they are compared again, and never agree if one of them is wrong.
 func TestSharesAreThoseOfPerf(t *testing.T) {
 	pid := busy(t, reads(t)...).pid
 	o := options(t, pid)
@@ -204,7 +204,7 @@ func TestSharesAreThoseOfPerf(t *testing.T) {
 	t.Error("they differ, or perf never sampled all the time")
 }
 
-// agree reports whether the shares of the largest functions are alike.
+// agree reports whether the shares of the largest functions agree.
 func agree(t *testing.T, ours, perfs shares) bool {
 	t.Helper()
 	alike := true

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// refused is what an error of perf_event_open(2) or of mapping its ring means for a profile.
+// refused describes an error of perf_event_open(2) or of mapping its ring.
 func refused(what, proc string, err error) profile.Missing {
 	m := profile.Missing{What: what, Why: err.Error()}
 	switch {
@@ -39,7 +39,7 @@ func refused(what, proc string, err error) profile.Missing {
 	return m
 }
 
-// noCounter says of a machine without hardware counters what its profile is of instead.
+// noCounter describes the replacement for hardware counters on a machine without them.
 func noCounter(err error) profile.Missing {
 	return profile.Missing{What: cycles,
 		Why: "they can't be counted here (" + err.Error() + "), as in most virtual machines; a timer (cpu-clock) " +
@@ -47,10 +47,10 @@ func noCounter(err error) profile.Missing {
 		Hint: "a virtual PMU (QEMU: -cpu host,pmu=on), or a machine of metal"}
 }
 
-// errRing marks errors of mapping the memory that the kernel writes records to.
+// errRing marks errors of mapping the memory for the kernel's records.
 var errRing = errors.New("memory for records")
 
-// sysctl is one of kernel.*; empty where it can't be read.
+// sysctl returns a value of kernel.*; empty if it can't be read.
 func sysctl(proc, name string) string {
 	text, err := os.ReadFile(filepath.Join(proc, "sys", "kernel", name))
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 // ring is one event, and the memory that the kernel writes its records to.
 type ring struct {
 	fd     int
-	cpu    int // -1 where it follows a thread on all
+	cpu    int // -1 if it follows a thread on all CPUs
 	memory []byte
 	page   *unix.PerfEventMmapPage
 	spare  []byte
 	lost   uint64
-	ended  bool // the thread has
+	ended  bool // its thread has ended
 }
 
 // openRing opens an event of a thread, or of all (-1), on a CPU, or on all (-1). The ring is as large as the kernel
-// allows, at most so many bytes.
+// allows, up to this many bytes.
 func openRing(attr *unix.PerfEventAttr, thread, cpu, bytes int) (*ring, error) {
 	attr.Size = uint32(unsafe.Sizeof(*attr))
 	fd, err := unix.PerfEventOpen(attr, thread, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
@@ -43,8 +43,8 @@ func openRing(attr *unix.PerfEventAttr, thread, cpu, bytes int) (*ring, error) {
 	}
 }
 
-// drain hands on what the kernel has written since the last time. Its head is read before the records, and our tail
-// written after them: both are atomic, which orders them as the kernel requires.
+// drain passes on the records that the kernel has written since the last time. Its head is read before the records, and
+// our tail is written after them: both are atomic, which gives the order that the kernel requires.
 func (r *ring) drain(each func(record)) {
 	head := atomic.LoadUint64(&r.page.Data_head)
 	tail := atomic.LoadUint64(&r.page.Data_tail)
@@ -62,12 +62,12 @@ func (r *ring) enable() error {
 	return os.NewSyscallError("ioctl", unix.IoctlSetInt(r.fd, unix.PERF_EVENT_IOC_ENABLE, 0))
 }
 
-func (r *ring) close() { // nothing is kept in it
+func (r *ring) close() { // nothing needs to be flushed
 	_ = unix.Munmap(r.memory)
 	_ = unix.Close(r.fd)
 }
 
-// rings are those of one window.
+// rings are the rings of one window.
 type rings []*ring
 
 func (rs rings) close() {
@@ -104,7 +104,7 @@ func (rs rings) lost() (n uint64) {
 	return n
 }
 
-// wait waits until a ring is half full, at most so long.
+// wait waits until a ring is half full, at most this long.
 func (rs rings) wait(most time.Duration) error {
 	fds := make([]unix.PollFd, 0, len(rs))
 	of := make([]*ring, 0, len(rs))

@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// ringOfCPU is how large a CPU's ring is: for a second of stacks of 128 addresses, at most what anybody may lock for
-// each CPU, but for one page (kernel.perf_event_mlock_kb). A machine may have hundreds of CPUs.
+// ringOfCPU returns the size of a CPU's ring: enough for a second of stacks of 128 addresses, at most what any user can
+// lock for each CPU, minus one page (kernel.perf_event_mlock_kb). A machine can have hundreds of CPUs.
 func ringOfCPU(hz int) int {
 	const least, most = 64 << 10, 512 << 10
 	bytes := least
@@ -23,15 +23,14 @@ func ringOfCPU(hz int) int {
 	return bytes
 }
 
-// every is how long records wait at most before they are looked at: what a process has mapped is read while it is
-// there.
+// every is the longest time between readings of records: the mappings of a process are read while it exists.
 const every = 200 * time.Millisecond
 
-// last is the time in which a CPU is sampled twice and more at 99 Hz.
+// last is the time in which a CPU is sampled twice or more at 99 Hz.
 const last = 25 * time.Millisecond
 
-// Sample samples the stacks of all CPUs until the time is up or the context is done. Without samples there is nothing
-// but what is missing.
+// Sample samples the stacks of all CPUs until the time is up or the context is done. Without samples it returns only
+// what is missing.
 func Sample(ctx context.Context, o Options) (*profile.Sampled, []profile.Missing) {
 	cpus, err := OnlineCPUs()
 	if err != nil {
@@ -59,22 +58,22 @@ func Sample(ctx context.Context, o Options) (*profile.Sampled, []profile.Missing
 	return out, missing
 }
 
-// unsupported says that an event is none of this machine's, or of all of its CPUs, or that somebody else has the
-// counters.
+// unsupported reports whether an event is not available on this machine, or not on all of its CPUs, or whether another
+// program uses the counters.
 func unsupported(err error) bool {
 	return slices.ContainsFunc([]error{unix.ENOENT, unix.EOPNOTSUPP, unix.ENODEV, unix.EINVAL, unix.EBUSY},
 		func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// clockOf is a timer of each CPU, which runs while it idles, too.
+// clockOf is a timer of each CPU, which also runs while the CPU idles.
 func clockOf(hz int) unix.PerfEventAttr {
 	return unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CPU_CLOCK,
 		Sample: uint64(time.Second) / uint64(hz)}
 }
 
-// cyclesOf counts the cycles of each CPU while it does not idle. Samples are as many cycles apart as pass in 1/hz
-// seconds at the nominal frequency, so that each stands for the same work. The kernel's own way to keep a rate (the bit
-// freq) would take more of them where a CPU idles much.
+// cyclesOf counts the cycles of each CPU while it does not idle. The distance of samples is the number of cycles in
+// 1/hz seconds at the nominal frequency, so that each represents the same work. The kernel's mode with a fixed rate
+// (the bit freq) would take more samples on a CPU that idles much.
 func cyclesOf(hz int) unix.PerfEventAttr {
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES}
 	if nominal := nominalHz("/sys", "/proc"); nominal > 0 {
@@ -85,7 +84,7 @@ func cyclesOf(hz int) unix.PerfEventAttr {
 	return attr
 }
 
-// openSampling opens an event on each CPU. Those that went offline meanwhile are left out.
+// openSampling opens an event on each CPU. CPUs that went offline meanwhile are omitted.
 func openSampling(attr unix.PerfEventAttr, cpus []int, bytes int) (rings, error) {
 	attr.Sample_type = unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_CALLCHAIN
 	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask
@@ -139,8 +138,8 @@ func (rs rings) sample(ctx context.Context, o Options, seen *stacks) (*profile.S
 	return out, nil
 }
 
-// follow takes records until the time is up or the context is done. A ring tells of those that it lost with the next
-// one for which there is room, so all are emptied a little before the time is up.
+// follow takes records until the time is up or the context is done. A ring reports lost records with the next one for
+// which there is space, so all rings are emptied shortly before the time is up.
 func (rs rings) follow(ctx context.Context, until time.Time, take func(*ring, record)) error {
 	for {
 		left := time.Until(until)

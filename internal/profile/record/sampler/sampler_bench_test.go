@@ -19,8 +19,8 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure/sampled"
 )
 
-// How far the shares of the ten largest functions are from those of perf record in the same windows, and how far two
-// random samples of as many would be.
+// Measures how much the shares of the ten largest functions differ from those of perf record in the same windows,
+// compared with two random samples of the same size.
 func TestSharesBesidePerf(t *testing.T) {
 	const windows = 12
 	pid := busy(t, reads(t)...).pid
@@ -58,8 +58,8 @@ func TestSharesBesidePerf(t *testing.T) {
 		which))
 }
 
-// besideChance is how far the shares of some functions are apart in two samples, over how far they would be on average
-// if each sample were drawn for itself.
+// besideChance returns how much the shares of some functions differ in two samples, relative to the expected difference
+// of independent samples.
 func besideChance(a, b shares, names []string) float64 {
 	apart, chance := 0.0, 0.0
 	n1, n2 := a.total(), b.total()
@@ -71,9 +71,9 @@ func besideChance(a, b shares, names []string) float64 {
 	return apart / chance
 }
 
-// What sampling costs a load: one that has no device to wait for, and one that reads a disk. A load is sampled in one
-// of two slices beside each other, in random order: neighbours on the same hardware change its speed from one second
-// to the next, and two slices share their luck.
+// Measures the cost of sampling for two loads: one without a device to wait for, and one that reads a disk. A load is
+// sampled in one of two adjacent slices, in random order: other work on the same hardware changes its speed from one
+// second to the next, and affects two adjacent slices equally.
 func TestWhatSamplingCosts(t *testing.T) {
 	disk := filepath.Join(t.TempDir(), "file")
 	loads := map[string][]string{
@@ -105,8 +105,8 @@ func TestWhatSamplingCosts(t *testing.T) {
 		Better: figure.Lower}.Saying("samples lost"))
 }
 
-// whileSampled compares a load while it is sampled with itself while it is not. Events stay open and switched off in
-// between, as what is known of processes is kept: a window of a profile is much longer than a slice.
+// whileSampled compares a load while it is sampled with itself while it is not. Events stay open but disabled in
+// between, and information about processes is kept: a window of a profile is much longer than a slice.
 func whileSampled(t *testing.T, load []string, hz int) ([]float64, *profile.Sampled) {
 	t.Helper()
 	cpus, err := OnlineCPUs()
@@ -135,7 +135,7 @@ func whileSampled(t *testing.T, load []string, hz int) ([]float64, *profile.Samp
 
 const slice, edge = 400 * time.Millisecond, 50 * time.Millisecond
 
-// byTurns runs a load, does something in one of every two slices, and returns the logarithms of the ratios of IOPS.
+// byTurns runs a load, calls beside in one of every two slices, and returns the logarithms of the ratios of IOPS.
 func byTurns(t *testing.T, load []string, beside func(pid int, o Options)) []float64 {
 	t.Helper()
 	const pairs = 100
@@ -163,7 +163,7 @@ func byTurns(t *testing.T, load []string, beside func(pid int, o Options)) []flo
 	mean := func(of turn) float64 {
 		sum, n := 0.0, 0.0
 		for at, iops := range samples {
-			if at >= of.from.UnixMilli()+10 && at <= of.to.UnixMilli() { // one is of the 10 ms before its time
+			if at >= of.from.UnixMilli()+10 && at <= of.to.UnixMilli() { // one covers the 10 ms before its time
 				sum, n = sum+iops, n+1
 			}
 		}

@@ -53,7 +53,7 @@ func busy(t *testing.T, arguments ...string) running {
 	return running{worker(t, fio.Process.Pid), stop}
 }
 
-// worker is the process that does fio's job, once it is there.
+// worker returns the process that does fio's job, once it exists.
 func worker(t *testing.T, fio int) int {
 	t.Helper()
 	children := filepath.Join("/proc", strconv.Itoa(fio), "task", strconv.Itoa(fio), "children")
@@ -131,12 +131,12 @@ func TestSampleALoad(t *testing.T) {
 	}
 }
 
-// A load of fio's own is seen in functions of fio. One that reads spends nearly all of its time in the kernel, and few
-// samples on a busy machine may all be there: this one does nothing but compute.
+// A load of fio's own code shows in functions of fio. One that reads spends nearly all of its time in the kernel, and
+// on a busy machine the few samples may all be there: this one only computes.
 func TestSampleAProgram(t *testing.T) {
 	pid := busy(t, "--ioengine=cpuio", "--cpuload=100").pid
 	o := options(t, pid)
-	for range 30 { // until there are samples, however few of them a busy machine takes
+	for range 30 { // until there are samples, however few a busy machine takes
 		got, missing := Sample(t.Context(), o)
 		if got == nil {
 			t.Fatal(missing)
@@ -158,11 +158,11 @@ func TestSampleAProgram(t *testing.T) {
 	t.Error("the load was hardly seen")
 }
 
-// A load that is held to a rate sleeps, and its stack says so. No thread is off the CPUs for longer than it is
+// A load that is limited to a rate sleeps, and its stack shows that. No thread is off the CPUs for longer than it is
 // followed.
 func TestWaitsOfALoad(t *testing.T) {
 	pid := busy(t, append(reads(t), "--rate_iops=20")...).pid
-	// A busy machine may not wake it in the time.
+	// A busy machine may not wake it in time.
 	for range 20 {
 		if waitsOf(t, pid) || t.Failed() {
 			return
@@ -195,7 +195,7 @@ func waitsOf(t *testing.T, pid int) (slept bool) {
 	return slept
 }
 
-// What finds no room is counted, though nobody reads the ring for a while. The kernel tells of it with the next sample.
+// Lost records are counted, although the ring is not read for a while. The kernel reports them with the next sample.
 func TestLostSamplesAreCounted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("all CPUs are sampled by root alone")
@@ -234,7 +234,7 @@ type refusal struct {
 	missing []profile.Missing
 }
 
-// refusals is what a thread is told that first gives up some of what it may do. It ends with its goroutine.
+// refusals returns the errors for a thread that first gives up some of its privileges. It ends with its goroutine.
 func refusals(t *testing.T, givesUp func() syscall.Errno) refusal {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -277,7 +277,7 @@ func (r refusal) says(t *testing.T, what, why, hint string) {
 	}
 }
 
-// A user who may not sample is told what forbids it, and what allows it.
+// A user who may not sample gets a message with the reason, and how to allow it.
 func TestSampleWithoutPrivileges(t *testing.T) {
 	if value, err := strconv.Atoi(sysctl("/proc", "perf_event_paranoid")); err != nil || value < 1 {
 		t.Skip("kernel.perf_event_paranoid allows everybody to sample")
@@ -291,7 +291,7 @@ func TestSampleWithoutPrivileges(t *testing.T) {
 	got.says(t, "kernel symbols", "kptr_restrict", "root")
 }
 
-// Containers have a filter of system calls, which answers so whoever asks.
+// Containers have a filter of system calls that returns this error.
 func TestSampleInAContainer(t *testing.T) {
 	got := refusals(t, func() syscall.Errno {
 		filter := []unix.SockFilter{

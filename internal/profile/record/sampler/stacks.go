@@ -9,17 +9,18 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
-// mostStacks is how many different stacks are kept whole. Further ones lose the program's functions, and beyond twice
-// as many all but what was executed: none is left out. Those of programs differ by address until they have names.
+// mostStacks is how many different stacks are kept completely. Further ones are stored without the program's functions,
+// and beyond twice as many with only the executed function: none is dropped. Stacks of programs differ by address until
+// they have names.
 const mostStacks = 20_000
 
-// stacks counts equal ones.
+// stacks counts equal stacks.
 type stacks struct {
 	frames  *frames
 	threads *threads
 	counts  map[string]*counted
 	most    int
-	// What a sample is worked out in, used again for the next one.
+	// Buffers for one sample, reused for the next.
 	numbers []int32
 	marks   []mark
 	key     []byte
@@ -40,7 +41,7 @@ func newStacks(proc string, o Options) *stacks {
 		counts: map[string]*counted{}, most: mostStacks}
 }
 
-// told takes in what the kernel tells of threads.
+// told records the kernel's information about threads.
 func (s *stacks) told(r record) {
 	s.threads.told(r)
 	if r.kind == recordComm && r.misc&miscExec != 0 {
@@ -49,7 +50,7 @@ func (s *stacks) told(r record) {
 	}
 }
 
-// of finds the stack that a sample shows. The functions of whom an interrupt interrupted are no part of it.
+// of returns the stack of a sample. Functions of interrupted code are not part of it.
 func (s *stacks) of(cpu int, from *sample) *counted {
 	s.numbers = s.frames.kernelStack(s.numbers[:0], from.kernel)
 	s.marks = s.marks[:0]
@@ -68,7 +69,7 @@ func (s *stacks) of(cpu int, from *sample) *counted {
 		context, task = s.threads.whose(from, s.marks)
 		kernel := len(s.numbers)
 		if kernel > 0 && s.marks[kernel-1] == hardirq {
-			break // which function of a program had to make way is chance
+			break // which function of a program was preempted is chance
 		}
 		s.numbers = s.frames.userStack(s.numbers, from.pid, from.user)
 		user = len(s.numbers) - kernel
@@ -79,7 +80,7 @@ func (s *stacks) of(cpu int, from *sample) *counted {
 	return s.find(cpu, context, task, user)
 }
 
-// unnamed stands for what is executed where no address says it.
+// unnamed returns a name for executed code without an address.
 func unnamed(from *sample, task string) string {
 	switch {
 	case from.inGuest:
@@ -90,7 +91,7 @@ func unnamed(from *sample, task string) string {
 	return unknownKernel
 }
 
-// find is the stack of s.numbers, of which so many are a program's.
+// find returns the stack of s.numbers, of which user frames belong to a program.
 func (s *stacks) find(cpu int, context profile.Context, task string, user int) *counted {
 	name := s.frames.task(task)
 	found := s.counts[string(s.keyOf(cpu, context, name))]
@@ -108,7 +109,7 @@ func (s *stacks) find(cpu int, context profile.Context, task string, user int) *
 	return found
 }
 
-// shortened is how many frames a new stack may have.
+// shortened returns how many frames a new stack can have.
 func (s *stacks) shortened(user int) int {
 	switch {
 	case len(s.counts) >= 2*s.most:
@@ -129,7 +130,7 @@ func (s *stacks) keyOf(cpu int, context profile.Context, task int32) []byte {
 	return s.key
 }
 
-// named adds up stacks that are equal by name, once all is counted.
+// named adds up stacks that are equal by name, after everything was counted.
 func (s *stacks) named() {
 	same := s.frames.resolve()
 	all := s.counts
@@ -149,7 +150,7 @@ func (s *stacks) named() {
 	}
 }
 
-// sorted are all stacks in an order that does not depend on when they were seen, with their frames by name, the
+// sorted returns all stacks in an order that does not depend on when they were seen, with their frames by name, the
 // outermost first.
 func (s *stacks) sorted() ([]*counted, [][]string) {
 	s.named()
@@ -174,7 +175,7 @@ func (s *stacks) sorted() ([]*counted, [][]string) {
 	return all, frames
 }
 
-// sampled are the stacks as a recording has them.
+// sampled returns the stacks in the form of a recording.
 func (s *stacks) sampled() (out []profile.Stack, total uint64) {
 	all, frames := s.sorted()
 	for i, c := range all {
@@ -185,7 +186,7 @@ func (s *stacks) sampled() (out []profile.Stack, total uint64) {
 	return out, total
 }
 
-// waited are those in which threads waited.
+// waited returns the stacks in which threads waited.
 func (s *stacks) waited() (out []profile.WaitStack) {
 	all, frames := s.sorted()
 	for i, c := range all {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
-// machine is a kernel whose functions are 0x100 bytes each, and processes: 7 is a load, 9 is none.
+// machine has a kernel whose functions are 0x100 bytes each, and processes: 7 is a load, 9 is not.
 func machine(t *testing.T, functions ...string) (*stacks, map[string]uint64) {
 	t.Helper()
 	var table strings.Builder
@@ -40,7 +40,7 @@ func machine(t *testing.T, functions ...string) (*stacks, map[string]uint64) {
 	return newStacks(proc, Options{Kernel: kernel, Load: func(pid int) bool { return pid == 7 }}), at
 }
 
-// Stacks as they were sampled on machines: x86 of 5.10, 6.1, 6.12 and 6.18, arm64 of 6.1.
+// Stacks that were sampled on machines: x86 of 5.10, 6.1, 6.12 and 6.18, arm64 of 6.1.
 func TestContexts(t *testing.T) {
 	for _, c := range []struct {
 		pid           int
@@ -130,7 +130,7 @@ func TestNothingIsCalledNothing(t *testing.T) {
 	}
 }
 
-// Where there are too many different stacks, further ones lose functions, but are counted.
+// If there are too many different stacks, further ones lose functions, but are counted.
 func TestStacksAreBounded(t *testing.T) {
 	s, at := machine(t, "vfs_read", "ext4_read", "vfs_write")
 	s.most = 2
@@ -153,7 +153,7 @@ func TestStacksAreBounded(t *testing.T) {
 	}
 }
 
-// Stacks of a program differ by address, and are one where these have one name.
+// Stacks of a program differ by address, and are merged if these have one name.
 func TestStacksOfOneName(t *testing.T) {
 	s, at := machine(t, "vfs_read", "vfs_write")
 	for i := range 6 {
@@ -171,7 +171,7 @@ func TestStacksOfOneName(t *testing.T) {
 	}
 }
 
-// What the kernel tells of threads: a name, a program that is executed, a new thread.
+// The kernel's information about threads: a name, an executed program, a new thread.
 func TestThreadsAreTold(t *testing.T) {
 	s, _ := machine(t, "vfs_read")
 	tell := func(r []byte, kind uint32, misc uint16) { s.told(record{kind, misc, r[header:]}) }
@@ -219,13 +219,13 @@ func TestWaits(t *testing.T) {
 		tell(recordSample, 1, fields...)
 		tell(recordSwitch, miscOut, uint32(7), uint32(7), at64+1)
 	}
-	tell(recordSwitch, 0, uint32(7), uint32(7), uint64(50)) // it waited from before
+	tell(recordSwitch, 0, uint32(7), uint32(7), uint64(50)) // it was waiting before
 	leaves(1e9, "schedule", "io_schedule")
 	tell(recordSwitch, 0, uint32(7), uint32(7), uint64(3e9))
 	leaves(4e9, "schedule", "io_schedule")
 	tell(recordSwitch, 0, uint32(7), uint32(7), uint64(5e9))
 	leaves(6e9, "schedule")
-	tell(recordLost, 0, uint64(1), uint64(3)) // nobody knows what it does then
+	tell(recordLost, 0, uint64(1), uint64(3)) // its state is unknown then
 	tell(recordSwitch, 0, uint32(7), uint32(7), uint64(9e9))
 	leaves(20e9, "schedule")
 	w.ends(20.5e9)

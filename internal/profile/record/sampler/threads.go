@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
-// threads knows the names of threads, and which processes are the load's.
+// threads has the names of threads, and which processes belong to the load.
 type threads struct {
 	proc  string
 	load  func(pid int) bool
@@ -23,7 +23,7 @@ func newThreads(proc string, load func(pid int) bool) *threads {
 	return &threads{proc: proc, load: load, names: map[int]string{}, loads: map[int]bool{}}
 }
 
-// name is a thread's, by what the kernel told of it, else by /proc; "?" where it has ended before anybody asked.
+// name returns a thread's name, from the kernel's records, else from /proc; "?" if it ended before it was looked up.
 func (t *threads) name(tid int) string {
 	if name, ok := t.names[tid]; ok {
 		return name
@@ -36,7 +36,7 @@ func (t *threads) name(tid int) string {
 	return name
 }
 
-// set bounds how many are known: a machine may start thousands a second.
+// set stores a name. It limits how many are stored: a machine can start thousands of threads a second.
 func (t *threads) set(tid int, name string) {
 	if len(t.names) >= mostKnown {
 		clear(t.names)
@@ -44,7 +44,7 @@ func (t *threads) set(tid int, name string) {
 	t.names[tid] = name
 }
 
-// ofLoad says whether a process is the load's.
+// ofLoad reports whether a process belongs to the load.
 func (t *threads) ofLoad(pid int) bool {
 	is, ok := t.loads[pid]
 	if !ok {
@@ -57,7 +57,7 @@ func (t *threads) ofLoad(pid int) bool {
 	return is
 }
 
-// told takes in what the kernel tells of threads.
+// told records the kernel's information about threads.
 func (t *threads) told(r record) {
 	switch r.kind {
 	case recordComm:
@@ -76,9 +76,9 @@ func (t *threads) told(r record) {
 	}
 }
 
-// whose is on whose behalf the kernel ran outside interrupts, and that thread's name. Processes that this one can't
-// see, because it is in a container, have the number 0 as the idle task has; but they have a program, or begin as
-// threads of the kernel do. Which of the kworkers does what changes from one work to the next.
+// whose returns on whose behalf the kernel ran outside interrupts, and that thread's name. Processes that this process
+// can't see, because it is in a container, have the ID 0 like the idle task; but they have a program, or begin like
+// kernel threads. All kworkers have one name, because the work of each changes all the time.
 func (t *threads) whose(s *sample, kernel []mark) (profile.Context, string) {
 	ofKernel := !s.inProgram && slices.Contains(kernel, start)
 	if s.pid == 0 && !s.inProgram && !ofKernel {
@@ -93,7 +93,7 @@ func (t *threads) whose(s *sample, kernel []mark) (profile.Context, string) {
 		return profile.InLoad, name
 	case strings.HasPrefix(name, "kworker/"):
 		return profile.InWorker, "kworker"
-	case ofKernel: // and not a process whose program is gone, because it ends
+	case ofKernel: // and not a process whose program is gone, because it is ending
 		return profile.InThread, name
 	}
 	return profile.InTask, name

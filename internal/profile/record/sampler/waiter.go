@@ -5,12 +5,12 @@ import "time"
 // waiter is a thread that is followed.
 type waiter struct {
 	stack sample
-	// in is where it waits, since a time; nil while it runs, or where nobody knows.
+	// in is where it waits, since that time; nil while it runs, or if that is unknown.
 	in    *counted
 	since uint64
 }
 
-// take takes in what is told of a thread. It is false where a sample can't be read.
+// take processes a record of a thread. It returns false if a sample can't be decoded.
 func (w *waiter) take(r record, seen *stacks) bool {
 	switch r.kind {
 	case recordSample:
@@ -24,14 +24,14 @@ func (w *waiter) take(r record, seen *stacks) bool {
 			w.ends(r.number(8)) // u32 pid, u32 tid, u64 time
 		}
 	case recordLost, recordLostSamples:
-		w.in = nil // the switches that are lost may be any
+		w.in = nil // any switch can be among the lost records
 	default:
 		seen.told(r)
 	}
 	return true
 }
 
-// ends is a time at which the thread is on a CPU again, or nobody looks any more.
+// ends ends the current wait, because the thread is on a CPU again, or because recording ends.
 func (w *waiter) ends(at uint64) {
 	if w.in == nil {
 		return

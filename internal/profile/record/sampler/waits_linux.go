@@ -12,18 +12,18 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// mostThreads is how many threads are followed, each with a ring of its own. A thread may wait 100,000 times a second,
-// with some 300 bytes for each: mostRing has room for those of a tenth, and all rings together for allRings.
+// mostThreads is how many threads are followed, each with a separate ring. A thread can wait 100,000 times a second,
+// with some 300 bytes each time: mostRing has space for a tenth of a second, and all rings together are limited to
+// allRings.
 const (
 	mostThreads = 128
 	mostRing    = 4 << 20
 	allRings    = 32 << 20
 )
 
-// Waits follows threads off the CPUs until the time is up or the context is done. Those that start later are not
-// followed. A thread that has waited since before counts from when it next waits, and one that still waits in the end
-// counts until then. A thread that had to make way for another, or for an interrupt's work, waits as well: its stack
-// says so.
+// Waits follows threads off the CPUs until the time is up or the context is done. Threads that start later are not
+// followed. A thread that has been waiting before counts from its next wait, and one that still waits at the end counts
+// until then. A preempted thread, or one that made way for interrupt work, also waits: its stack shows that.
 func Waits(ctx context.Context, o Options, threads []int) (*profile.Waits, []profile.Missing) {
 	var missing []profile.Missing
 	if len(threads) > mostThreads {
@@ -44,8 +44,8 @@ func Waits(ctx context.Context, o Options, threads []int) (*profile.Waits, []pro
 	return out, missing
 }
 
-// openSwitches opens an event for each thread that is there: a sample with its stack where it leaves a CPU, and a
-// record of either switch.
+// openSwitches opens an event for each existing thread: a sample with its stack when it leaves a CPU, and a record of
+// either switch.
 func openSwitches(threads []int) (rings, map[*ring]*waiter, error) {
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_CONTEXT_SWITCHES, Sample: 1,
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CALLCHAIN,
@@ -104,7 +104,7 @@ func (rs rings) waits(ctx context.Context, o Options, of map[*ring]*waiter) (*pr
 		Stacks: seen.waited()}, nil
 }
 
-// monotonic is the time by the clock of the records.
+// monotonic returns the time of the clock of the records.
 func monotonic() (uint64, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {

@@ -1,17 +1,17 @@
 package stage
 
-// depth is for how long so many requests were in flight at once.
+// depth records for how long each number of requests was in flight.
 type depth struct {
 	now   int
 	since uint64
-	// known says that all that are in flight are counted. After a gap it becomes true when the first request that came
-	// after it has completed: most that came before have by then.
+	// known is set if all requests in flight are counted. After a gap it becomes true when the first request that came
+	// after the gap has completed: most earlier ones have completed by then.
 	known bool
 	// times in nanoseconds, by depth.
 	times []uint64
 }
 
-// deepest bounds the depths: no queue is as deep.
+// deepest limits the depths: no queue is that deep.
 const deepest = 1 << 16
 
 func (d *depth) interrupt(at uint64) {
@@ -40,7 +40,7 @@ func (d *depth) pass(now uint64) {
 	d.since = max(d.since, now)
 }
 
-// result are seconds by depth, up to the time of the last event.
+// result returns seconds by depth, up to the time of the last event.
 func (d *depth) result(end uint64) []float64 {
 	if len(d.times) == 0 {
 		return nil

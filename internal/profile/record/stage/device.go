@@ -17,8 +17,8 @@ type device struct {
 	free    *request
 	groups  map[groupKey]*group
 
-	// hasRequests says that it has a queue of requests; a device of dm only has bios. announces says that its requests
-	// were bios before, as is usual: one of which that is not known has lost an event, or is older than the trace.
+	// hasRequests is set if it has a request queue; a dm device only has bios. announces is set if its requests were
+	// bios before, as is usual: a request without a known bio has a lost event, or is older than the trace.
 	hasRequests, announces bool
 
 	// inDriver are the requests that were issued, and inDevice the bios of a device without requests.
@@ -27,7 +27,7 @@ type device struct {
 	merged, split, requeued uint64
 }
 
-// key finds a request: by the sector behind its last. Flushes have none.
+// key identifies a request by the sector after its last. Flushes have none.
 type key struct {
 	operation operation
 	end       uint64
@@ -48,21 +48,22 @@ type state uint8
 
 const (
 	queued   state = 1 << iota // a bio that is on its way to a request
-	inserted                   // a request that the scheduler has, or that the driver has handed back
+	inserted                   // a request in the scheduler, or handed back by the driver
 	issued
 )
 
-// request is a bio or a request that has not completed. Times are 0 where their event was not seen.
+// request is a bio or a request that has not completed. Times are 0 if their event was not seen.
 type request struct {
 	state                          state
 	queuedAt, insertedAt, issuedAt uint64
 	start                          uint64
-	bytes                          int64 // as of a group
+	bytes                          int64 // the size class of its group
 	awaitsQueue                    bool  // it came by a remapping, after which the same bio may be queued
 	next                           *request
 }
 
-// mostPending bounds what is kept of requests whose completion never comes, as on a device that hands its bios on.
+// mostPending limits the number of stored requests, for those whose completion never comes, as on a device that passes
+// its bios on.
 const mostPending = 1 << 16
 
 func newDevice(name string, number uint32) *device {
@@ -76,23 +77,23 @@ func (d *device) forget(since uint64) {
 	d.inDevice.interrupt(since)
 }
 
-// keyOf returns where the sectors of an event's request start, how many they are, and its key.
+// keyOf returns the start and the number of sectors of an event's request, and its key.
 func keyOf(f *format, event ringbuffer.Event) (start, sectors uint64, k key) {
 	start, sectors = f.sector.Uint(event.Data), f.sectors.Uint(event.Data)
 	k = key{operationOf(f.flags.Text(event.Data), sectors), start + sectors}
-	if k.operation == flush { // it has no sectors; events write 0 or -1
+	if k.operation == flush { // it has no sectors; events have 0 or -1
 		start, k.end = 0, 0
 	}
 	return start, sectors, k
 }
 
-// waits says whether a bio waits that can have become the event's request.
+// waits reports whether a bio is waiting that can have become the event's request.
 func (d *device) waits(f *format, event ringbuffer.Event) bool {
 	_, _, k := keyOf(f, event)
 	return d.oldest(k, queued) != nil
 }
 
-// add takes an event of the device other than a remapping.
+// add processes an event of the device other than a remapping.
 func (d *device) add(f *format, event ringbuffer.Event) {
 	if f.kind == split {
 		d.splitOff(f, event)
@@ -120,7 +121,7 @@ func (d *device) add(f *format, event ringbuffer.Event) {
 	}
 }
 
-// push adds a request behind others with the same key.
+// push adds a request after others with the same key.
 func (d *device) push(k key, r request) *request {
 	if len(d.pending) >= mostPending {
 		d.forget(d.inDriver.since)
@@ -149,7 +150,7 @@ func (d *device) chain(k key, r *request) {
 	last.next = r
 }
 
-// oldest returns the first request with the key in one of the states, nil where there is none.
+// oldest returns the first request with the key in one of the states, nil if there is none.
 func (d *device) oldest(k key, states state) *request {
 	r := d.pending[k]
 	for r != nil && r.state&states == 0 {
@@ -158,7 +159,7 @@ func (d *device) oldest(k key, states state) *request {
 	return r
 }
 
-// remove takes a request out. It is valid until the next push.
+// remove removes a request. It is valid until the next push.
 func (d *device) remove(k key, r *request) {
 	d.unchain(k, r)
 	r.next, d.free = d.free, r
@@ -191,7 +192,7 @@ func (d *device) group(k groupKey) *group {
 	return g
 }
 
-// record counts a request that has completed.
+// record counts a completed request.
 func (d *device) record(o operation, r *request, now uint64) {
 	if r.queuedAt == 0 && d.announces && o != flush {
 		return
@@ -209,7 +210,7 @@ func (d *device) record(o operation, r *request, now uint64) {
 	}
 }
 
-// result are the groups, in the order of direction and size.
+// result returns the groups, in the order of direction and size.
 func (d *device) result() []profile.StageGroup {
 	var groups []profile.StageGroup
 	for k, g := range d.groups {
@@ -229,7 +230,7 @@ func (d *device) depth(end uint64) []float64 {
 	return d.inDevice.result(end)
 }
 
-// sizeOf is the smallest power of two that the bytes of so many sectors don't exceed.
+// sizeOf returns the smallest power of two that is at least the bytes of these sectors.
 func sizeOf(sectors uint64) int64 {
 	if sectors == 0 {
 		return 0

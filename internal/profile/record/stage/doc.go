@@ -1,6 +1,7 @@
-// Package stage puts the tracepoints of the block layer together to requests, and says how long each was where.
+// Package stage combines the tracepoints of the block layer to requests, and determines how long each was in which
+// stage.
 //
-// A tracepoint names a request by its device, direction and sectors. What two of them have in common is where the
-// sectors end: bios that are merged to the front, parts that have completed and parts that were split off leave the end
-// as it was, and only merging to the back moves it. So requests are found by their ends.
+// A tracepoint identifies a request by its device, direction and sectors. Two tracepoints of one request have the end
+// of the sectors in common: front merges, completed parts and parts that were split off leave the end unchanged, and
+// only back merges move it. So requests are found by their ends.
 package stage

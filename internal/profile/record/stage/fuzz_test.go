@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
-// In whatever order events come, nothing panics or loops, no request is counted that has not completed, and none is
-// longer somewhere than all events took.
+// In any order of events, nothing panics or loops, only completed requests are counted, and no stage is longer than the
+// time of all events.
 func FuzzEvents(f *testing.F) {
 	archive, err := zip.OpenReader("../ringbuffer/testdata/linux-6.18-block.zip")
 	if err != nil {
@@ -57,7 +57,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// made is an event with fields of few values, so that many of them meet.
+// made returns an event with few different field values, so that many of them match.
 func made(formats ringbuffer.Formats, name string, now uint64, what byte, sector, sectors uint64) ringbuffer.Event {
 	format, _ := formats.Event(name)
 	event := ringbuffer.Event{Time: now, Type: format.ID, Gap: what>>6 == 3, Data: make([]byte, 64)}

@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// histogram counts times in bins as fio's: those up to 127 ns have one each, others keep the seven highest bits.
+// histogram counts times in bins like fio's: times up to 127 ns have one each, others keep the seven highest bits.
 type histogram struct {
 	counts []uint64
 }
@@ -14,7 +14,7 @@ type histogram struct {
 // keptBits make bins that are at most 1/64 wide.
 const keptBits = 7
 
-// add counts a time. Clocks of two CPUs may be apart: one that ends before it begins takes none.
+// add counts a time. The clocks of two CPUs can differ: a time that ends before it begins counts as 0.
 func (h *histogram) add(from, to uint64) {
 	ns := to - from
 	if to < from {
@@ -28,7 +28,7 @@ func (h *histogram) add(from, to uint64) {
 	h.counts[bin]++
 }
 
-// result has the middle of each bin.
+// result returns the middle of each bin.
 func (h *histogram) result() lab.Histogram {
 	result := lab.Histogram{Nanoseconds: []int64{}, Counts: []uint64{}}
 	for bin, count := range h.counts {

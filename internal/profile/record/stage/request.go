@@ -2,7 +2,7 @@ package stage
 
 import "github.com/headroom/headroom/internal/profile/record/ringbuffer"
 
-// queue is a bio that comes to the device.
+// queue processes a bio that comes to the device.
 func (d *device) queue(k key, start, sectors, now uint64) {
 	r := d.oldest(k, queued)
 	for r != nil && !r.awaitsQueue {
@@ -11,10 +11,10 @@ func (d *device) queue(k key, start, sectors, now uint64) {
 	if r == nil {
 		r = d.push(k, request{state: queued, queuedAt: now, start: start})
 	}
-	d.arrived(r, sectors, now) // with an earlier time where it was remapped
+	d.arrived(r, sectors, now) // with an earlier time if it was remapped
 }
 
-// arrived counts a bio as in the device, which it is if it is not to become a request.
+// arrived counts a bio as being in the device, unless it will become a request.
 func (d *device) arrived(r *request, sectors, now uint64) {
 	r.awaitsQueue, r.bytes = false, sizeOf(sectors)
 	if !d.hasRequests { // or not yet
@@ -22,14 +22,14 @@ func (d *device) arrived(r *request, sectors, now uint64) {
 	}
 }
 
-// remapped is a bio that was handed on to this device, or has come from a partition to the disk. Most are queued right
-// after it; those of a device that only passes its bios on are not.
+// remapped processes a bio that was passed to this device, or has come from a partition to the disk. Most are queued
+// right after it; bios of a device that only passes them on are not.
 func (d *device) remapped(f *format, event ringbuffer.Event) {
 	start, sectors, k := keyOf(f, event)
 	if k.operation == none || k.operation == flush {
 		return
 	}
-	// On a partition of this disk it was remapped before, to sectors of the partition.
+	// If it was remapped to a partition of this disk before, it has sectors of the partition.
 	before := key{k.operation, f.oldSector.Uint(event.Data) + sectors}
 	for r := d.oldest(before, queued); r != nil; r = r.next {
 		if r.awaitsQueue {
@@ -42,8 +42,8 @@ func (d *device) remapped(f *format, event ringbuffer.Event) {
 	d.push(k, request{state: queued, queuedAt: event.Time, start: start, awaitsQueue: true})
 }
 
-// splitOff is a bio that is cut in two. Its first part ends at the sector where the second begins, and is new; the
-// second keeps the end. A device of dm cuts otherwise: it tells of the second part alone, and of the end of both.
+// splitOff processes a bio that is split in two. Its first part ends at the sector where the second begins, and is new;
+// the second keeps the end. A dm device splits differently: its event has only the second part, and the end of both.
 func (d *device) splitOff(f *format, event ringbuffer.Event) {
 	d.split++
 	start, cut := f.sector.Uint(event.Data), f.splitSector.Uint(event.Data)
@@ -68,8 +68,8 @@ func (d *device) splitOff(f *format, event ringbuffer.Event) {
 	d.arrived(first, cut-start, event.Time)
 }
 
-// merge is a bio, or a request that has a scheduler, that becomes part of another one. Behind the other it gives that
-// its end.
+// merge processes a bio, or a request in the scheduler, that becomes part of another one. If it follows the other, the
+// other gets its end.
 func (d *device) merge(how kind, k key, start uint64) {
 	d.merged++
 	states := queued
@@ -92,7 +92,7 @@ func (d *device) merge(how kind, k key, start uint64) {
 	}
 }
 
-// become returns the request that a bio has become, or that was inserted before. One without either is new.
+// become returns the request that a bio has become, or that was inserted before. Without either it creates one.
 func (d *device) become(k key, start uint64) *request {
 	r := d.oldest(k, inserted)
 	if r == nil {
@@ -116,7 +116,7 @@ func (d *device) insert(k key, start, now uint64) {
 	r := d.become(k, start)
 	d.announces = d.announces || r.queuedAt != 0
 	r.state = inserted
-	if r.insertedAt == 0 { // else the driver had handed it back
+	if r.insertedAt == 0 { // otherwise the driver had handed it back
 		r.insertedAt = now
 	}
 }
@@ -129,7 +129,7 @@ func (d *device) issue(k key, start, sectors, now uint64) {
 	d.inDriver.change(+1, now)
 }
 
-// requeue is a request that the driver has handed back. It is issued again, and its time in the device starts anew.
+// requeue processes a request that the driver has handed back. It is issued again, and its time in the device restarts.
 func (d *device) requeue(k key, now uint64) {
 	d.requeued++
 	if r := d.oldest(k, issued); r != nil {
@@ -138,7 +138,7 @@ func (d *device) requeue(k key, now uint64) {
 	}
 }
 
-// complete is the end of a request, or of a part of one: then its end is not that of the request, which is found by
+// complete processes the end of a request, or of a part: then its end is not the end of the request, which is found by
 // the last part's.
 func (d *device) complete(k key, now uint64) {
 	r := d.oldest(k, issued)
@@ -150,7 +150,7 @@ func (d *device) complete(k key, now uint64) {
 	d.inDriver.completed(now)
 }
 
-// completeBio is the end of a bio in a device without requests. Elsewhere it is one that failed early.
+// completeBio processes the end of a bio in a device without requests. Elsewhere it is one that failed early.
 func (d *device) completeBio(k key, now uint64) {
 	r := d.oldest(k, queued)
 	if r == nil {

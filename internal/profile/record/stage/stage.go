@@ -11,17 +11,17 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
-// Events are the tracepoints to enable. A kernel may lack some.
+// Events returns the tracepoints to enable. A kernel may lack some.
 func Events() []string {
 	return slices.Sorted(maps.Keys(tracepoints()))
 }
 
-// Required are those of Events without which there are no stages.
+// Required returns the Events without which there are no stages.
 func Required() []string {
 	return []string{"block:block_rq_complete", "block:block_rq_issue"}
 }
 
-// Accumulator takes events and makes stages of them.
+// Accumulator converts events to stages.
 type Accumulator struct {
 	formats []format // by type of event
 	devices []*device
@@ -30,15 +30,15 @@ type Accumulator struct {
 	lost    uint64
 }
 
-// alias is a device that nobody asked for, to which one under test hands its bios on as they are: a path of an NVMe
-// device that has several. Its requests are then those of the device under test.
+// alias is an unrequested device to which a device under test passes its bios unchanged: a path of a multipath NVMe
+// device. Its requests are then those of the device under test.
 type alias struct {
-	of *device // nil: bios come to it on its own account, as to one below a device of dm
-	// confirmed says that a bio of the device became a request of the alias.
+	of *device // nil: bios come to it independently, as to a device below a dm device
+	// confirmed is set if a bio of the device became a request of the alias.
 	confirmed bool
 }
 
-// New makes an accumulator for the requests of block devices, by number ("259:0").
+// New returns an accumulator for the requests of block devices, by number ("259:0").
 func New(formats ringbuffer.Formats, devices []string) (*Accumulator, error) {
 	a := &Accumulator{aliases: map[uint32]*alias{}}
 	for _, name := range devices {
@@ -63,7 +63,7 @@ func New(formats ringbuffer.Formats, devices []string) (*Accumulator, error) {
 	return a, nil
 }
 
-// deviceNumber is the number as the kernel has it in events.
+// deviceNumber returns the number in the notation of the kernel's events.
 func deviceNumber(name string) (uint32, error) {
 	majorText, minorText, ok := strings.Cut(name, ":")
 	major, err := strconv.ParseUint(majorText, 10, 12)
@@ -74,8 +74,8 @@ func deviceNumber(name string) (uint32, error) {
 	return uint32(major<<20 | minor), nil
 }
 
-// Add takes an event. Events are to come in the order of their times; those of other devices and of other kinds are
-// passed over.
+// Add processes an event. Events must come in the order of their times; those of other devices and of other kinds are
+// ignored.
 func (a *Accumulator) Add(event ringbuffer.Event) {
 	if event.Gap {
 		for _, device := range a.devices {
@@ -114,14 +114,14 @@ func (a *Accumulator) asked(number uint32) *device {
 	return nil
 }
 
-// handOn is a bio that goes from a device to one that nobody asked for.
+// handOn processes a bio that goes from a device to an unrequested one.
 func (a *Accumulator) handOn(to, from uint32) {
 	if device := a.asked(from); device != nil && a.aliases[to] == nil {
 		a.aliases[to] = &alias{of: device}
 	}
 }
 
-// addToAlias takes an event of a device that nobody asked for.
+// addToAlias processes an event of an unrequested device.
 func (a *Accumulator) addToAlias(alias *alias, f *format, event ringbuffer.Event) {
 	if alias == nil || alias.of == nil {
 		return
@@ -139,7 +139,7 @@ func (a *Accumulator) addToAlias(alias *alias, f *format, event ringbuffer.Event
 	alias.of.add(f, event)
 }
 
-// Result are the stages of what was added, which took so many seconds.
+// Result returns the stages of all added events, which took this many seconds.
 func (a *Accumulator) Result(seconds float64) profile.Stages {
 	stages := profile.Stages{Seconds: seconds, Lost: a.lost, Depth: map[string][]float64{},
 		Merged: map[string]uint64{}, Split: map[string]uint64{}, Requeued: map[string]uint64{}}

@@ -20,7 +20,7 @@ import (
 )
 
 // traced runs shell commands on a new loop device, $device, while its requests are traced, and returns the stages, and
-// by how much the device's counters in /proc/diskstats have grown. tracefs is mounted where nobody else sees it.
+// the growth of the device's counters in /proc/diskstats. tracefs is mounted in a private namespace.
 func traced(t *testing.T, load string) (profile.Stages, []uint64) {
 	t.Helper()
 	for _, tool := range []string{"fio", "losetup", "unshare"} {
@@ -163,7 +163,7 @@ func grown(t *testing.T, dir string) []uint64 {
 	return after
 }
 
-// total are how many times there are, and how long they are together.
+// total returns the number of times, and their sum.
 func total(h lab.Histogram) (count uint64, seconds float64) {
 	for i, n := range h.Counts {
 		count += n
@@ -172,7 +172,7 @@ func total(h lab.Histogram) (count uint64, seconds float64) {
 	return count, seconds
 }
 
-// sums are those of the groups of a direction, or of all.
+// sums are the sums over the groups of a direction, or over all.
 type sums struct {
 	count                      uint64
 	above, scheduler, inDevice float64
@@ -193,8 +193,8 @@ func sum(s profile.Stages, direction string) sums {
 	return all
 }
 
-// Requests, merges and times are those that the kernel counts in /proc/diskstats: every request once, whose time there,
-// from when it is a request until it has completed, has that in the device in it.
+// Requests, merges and times agree with the kernel's counts in /proc/diskstats: every request once. The kernel's time
+// runs from the creation of a request until it has completed, so it includes the time in the device.
 func TestAgreesWithTheKernelsCounters(t *testing.T) {
 	for name, load := range map[string]string{
 		"direct, several at once": "fio --name=a --filename=$device --rw=randrw --bs=8k --iodepth=8 --ioengine=libaio " +
@@ -232,7 +232,7 @@ func TestAgreesWithTheKernelsCounters(t *testing.T) {
 	}
 }
 
-// littlesLaw compares the depth with the times in the device, which are the same thing counted otherwise.
+// littlesLaw compares the depth with the times in the device, which measure the same in different ways.
 func littlesLaw(t *testing.T, s profile.Stages) {
 	t.Helper()
 	inDevice, longest := sum(s, "").inDevice, 0.0
@@ -247,15 +247,15 @@ func littlesLaw(t *testing.T, s profile.Stages) {
 			weighted += float64(depth) * at
 			most = float64(depth)
 		}
-		// At the beginning, depth is not counted until the first request has completed, while those that it was issued
-		// with are: as many as there ever were at once, each for no longer than the longest.
+		// At the beginning, depth is not counted until the first request has completed, while the requests issued
+		// together with it are: at most the maximum depth, each for no longer than the longest.
 		if weighted > inDevice*129/128 || weighted < (inDevice-most*longest)*127/128 {
 			t.Errorf("depth over time adds up to %g s, times in the device to %g s", weighted, inDevice)
 		}
 	}
 }
 
-// Sixteen threads wait for four requests: they do so above. How long depends on how often they meet.
+// Sixteen threads wait for four requests: the wait is in the stage above. How long depends on how often they meet.
 func TestWaitingForATagIsAbove(t *testing.T) {
 	s, _ := traced(t, "echo 4 > $queue/nr_requests; fio --name=a --filename=$device "+
 		"--rw=randwrite --bs=256k --ioengine=psync --direct=1 --size=32m --numjobs=16 --thread --number_ios=16")

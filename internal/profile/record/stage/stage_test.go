@@ -157,7 +157,7 @@ func TestStagesOfRequests(t *testing.T) {
 	}
 }
 
-// What lost an event is in no group, and nothing is put together that does not belong together.
+// Requests that lost an event are in no group, and unrelated events are not combined.
 func TestLostEvents(t *testing.T) {
 	f, _ := formats(t)
 	for name, c := range map[string]struct {
@@ -207,7 +207,7 @@ func TestLostEvents(t *testing.T) {
 	}
 }
 
-// Devices on top of others: each has its own stages.
+// Stacked devices: each has separate stages.
 func TestStackedDevices(t *testing.T) {
 	f, _ := formats(t)
 	for name, c := range map[string]struct {
@@ -325,7 +325,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// Bins are at most 1/64 wide, and their values in the middle of them.
+// Bins are at most 1/64 wide, with their values in the middle.
 func TestBinsAreNarrow(t *testing.T) {
 	f, _ := formats(t)
 	for _, ns := range []string{"0", "1", "127", "128", "129", "1000", "123456789", "98765432109876"} {
@@ -342,7 +342,7 @@ func TestBinsAreNarrow(t *testing.T) {
 	}
 }
 
-// Requests of a recorded trace, against what is worked out by hand of the text that the kernel printed of it.
+// Requests of a recorded trace, compared with values computed by hand from the kernel's text of it.
 func TestRecordedRequests(t *testing.T) {
 	f, archive := formats(t)
 	text, err := fs.ReadFile(archive, "trace.txt")
@@ -395,7 +395,7 @@ func TestRecordedRequests(t *testing.T) {
 	near(t, "in the device", got[1].InDevice, 216)
 }
 
-// near wants one time that is this many microseconds, to the rounding of the text and the width of the bin.
+// near requires one time of this many microseconds, within the rounding of the text and the width of the bin.
 func near(t *testing.T, what string, h lab.Histogram, micros float64) {
 	t.Helper()
 	if len(h.Nanoseconds) != 1 || math.Abs(float64(h.Nanoseconds[0])-1000*micros) > 1000+1000*micros/64 {
@@ -427,8 +427,8 @@ func TestWhatIsMissing(t *testing.T) {
 	}
 }
 
-// An NVMe device with several paths completes its requests under the number of a path, which no file of the machine
-// names. The trace is that of a guest whose fio made 200 requests of 4 KiB.
+// A multipath NVMe device completes its requests under the number of a path, which no file of the machine names. The
+// trace is from a guest whose fio made 200 requests of 4 KiB.
 func TestRecordedPathOfNVMe(t *testing.T) {
 	archive, err := zip.OpenReader("testdata/linux-6.1-nvme-multipath.zip")
 	if err != nil {

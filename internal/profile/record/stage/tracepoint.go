@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
-// kind is what an event says.
+// kind is the kind of an event.
 type kind uint8
 
 const (
@@ -35,14 +35,14 @@ func tracepoints() map[string]kind {
 	}
 }
 
-// format is where the fields of an event are.
+// format has the fields of an event.
 type format struct {
 	kind                              kind
 	device, sector, sectors, flags    ringbuffer.Field
 	oldDevice, oldSector, splitSector ringbuffer.Field
 }
 
-// learn takes the format of an event.
+// learn stores the format of an event.
 func (a *Accumulator) learn(f ringbuffer.Format, k kind) error {
 	learnt := format{kind: k}
 	need := map[string]*ringbuffer.Field{"dev": &learnt.device, "sector": &learnt.sector, "rwbs": &learnt.flags,
@@ -71,7 +71,7 @@ func (a *Accumulator) learn(f ringbuffer.Format, k kind) error {
 type operation uint8
 
 const (
-	none operation = iota // no request of the file systems or of a load: zone management, a command of SCSI or NVMe
+	none operation = iota // not a request of file systems or of a load: zone management, a SCSI or NVMe command
 	read
 	write
 	trim
@@ -82,8 +82,8 @@ func (o operation) direction() string {
 	return [...]string{none: "", read: lab.Read, write: lab.Write, trim: lab.Trim, flush: "flush"}[o]
 }
 
-// operationOf reads the field rwbs: a letter for the operation, with F in front where the cache is to be flushed before
-// it, and more letters behind. A write of nothing with an F in front is a flush.
+// operationOf parses the field rwbs: a letter for the operation, preceded by F if the cache must be flushed before it,
+// and followed by more letters. A write without sectors, preceded by an F, is a flush.
 func operationOf(flags []byte, sectors uint64) operation {
 	if len(flags) == 0 {
 		return none

@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
-// formats are those of Linux 6.18, with the archive that they are from.
+// formats returns the formats of Linux 6.18, with the archive that contains them.
 func formats(t *testing.T) (ringbuffer.Formats, *zip.ReadCloser) {
 	t.Helper()
 	archive, err := zip.OpenReader("../ringbuffer/testdata/linux-6.18-block.zip")
@@ -29,13 +29,14 @@ func formats(t *testing.T) (ringbuffer.Formats, *zip.ReadCloser) {
 	return f, archive
 }
 
-// written are events as a line each, in the manner of the kernel's text: time in ns, event, device, flags, sectors.
+// written parses events, a line each, in the style of the kernel's text: time in ns, event, device, flags, sectors.
 //
 //	10 bio_queue 7,0 R 100 + 8
 //	12 split 7,0 R 100 / 104
 //	15 bio_remap 8,0 R 1100 + 8 <- (8,1) 100
 //
-// A line "lost N" says that N events were lost before the next one, "gap" that the next one is in a gap of another CPU.
+// A line "lost N" means that N events were lost before the next one, "gap" that the next one is in a gap of another
+// CPU.
 var writtenLine = regexp.MustCompile(`^(\d+) (\w+) (\d+),(\d+) (\w+) (\d+) ([+/]) (\d+)(?: <- \((\d+),(\d+)\) (\d+))?$`)
 
 func written(t *testing.T, formats ringbuffer.Formats, text string) []ringbuffer.Event {
@@ -99,7 +100,7 @@ func accumulate(t *testing.T, formats ringbuffer.Formats, text string, devices .
 	return a.Result(1)
 }
 
-// printed is a line for each group, with each time that was counted and how often if more than once.
+// printed returns a line for each group, with each time that was counted and how often if more than once.
 func printed(s profile.Stages) string {
 	var b strings.Builder
 	for _, g := range s.Groups {

@@ -1,3 +1,3 @@
-// Package symbols finds the names of addresses: in the kernel and its modules by /proc/kallsyms, in programs by the
+// Package symbols finds the names of addresses: in the kernel and its modules from /proc/kallsyms, in programs from the
 // symbol tables of their files.
 package symbols

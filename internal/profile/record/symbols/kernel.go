@@ -15,17 +15,17 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 )
 
-// ErrHidden says that /proc/kallsyms has names, and 0 for all addresses.
+// ErrHidden means that /proc/kallsyms has names, but 0 for all addresses.
 var ErrHidden = errors.New("/proc/kallsyms shows 0 for all addresses (kernel.kptr_restrict, or no CAP_SYSLOG)")
 
-// Kernel is the kernel's functions by address, those of its modules and of BPF programs included.
+// Kernel is the kernel's functions by address, including those of its modules and of BPF programs.
 type Kernel struct {
 	functions []function
 	names     []byte
 	modules   []string // the first is "", the kernel itself
 }
 
-// function is kept small: a kernel has 60,000 and more. Nameless is where others' data begins.
+// function is kept small: a kernel has 60,000 or more. One without a name marks the beginning of other data.
 type function struct {
 	address uint64
 	name    uint32 // where it begins in names
@@ -33,7 +33,7 @@ type function struct {
 	module  uint16
 }
 
-// ReadKernel reads the kernel's functions of a file system of processes, "/proc".
+// ReadKernel reads the kernel's functions from a proc file system, "/proc".
 func ReadKernel(proc string) (*Kernel, error) {
 	f, err := os.Open(filepath.Join(proc, "kallsyms"))
 	if err != nil {
@@ -43,7 +43,7 @@ func ReadKernel(proc string) (*Kernel, error) {
 	return ParseKernel(f)
 }
 
-// Missing is what an error of ReadKernel means for a profile.
+// Missing describes an error of ReadKernel.
 func Missing(err error) profile.Missing {
 	m := profile.Missing{What: "kernel symbols", Why: err.Error(),
 		Hint: "sysctl kernel.kptr_restrict=1, and run as root (CAP_SYSLOG)"}
@@ -53,14 +53,14 @@ func Missing(err error) profile.Missing {
 	return m
 }
 
-// ParseKernel reads /proc/kallsyms: address, type, name, and the module in brackets.
+// ParseKernel parses /proc/kallsyms: address, type, name, and the module in brackets.
 //
 //	ffffffff81000080 T entry_SYSCALL_64
 //	ffffffffc0201000 t ftrace_trampoline	[__builtin__ftrace]
 //	ffffffffc09d5000 t nvme_queue_rq	[nvme]
 //
-// Of several names of one address it keeps the first, as the kernel does where it prints one. Names that begin with
-// __pfx_ are of the empty space before a function, where nothing is executed.
+// Of several names of one address it keeps the first, like the kernel when it prints one. Names that begin with __pfx_
+// belong to the empty space before a function, which is never executed.
 func ParseKernel(r io.Reader) (*Kernel, error) {
 	k := &Kernel{modules: []string{""}}
 	known := map[string]uint16{"": 0}
@@ -92,7 +92,7 @@ func ParseKernel(r io.Reader) (*Kernel, error) {
 	return k, nil
 }
 
-// kernelLine takes one line apart.
+// kernelLine parses one line.
 func kernelLine(line []byte) (address uint64, kind byte, name, module []byte, err error) {
 	fields := bytes.Fields(line)
 	if len(fields) < 3 || len(fields[1]) != 1 {
@@ -107,7 +107,7 @@ func kernelLine(line []byte) (address uint64, kind byte, name, module []byte, er
 	return address, fields[1][0], fields[2], module, nil
 }
 
-// module is the number of a module. Beyond 65,535 all are one without a name, which no kernel has.
+// module returns the number of a module. Beyond 65,535, which no kernel has, all are one without a name.
 func (k *Kernel) module(known map[string]uint16, name string) uint16 {
 	n, ok := known[name]
 	if !ok && len(k.modules) < 1<<16 {
@@ -118,7 +118,7 @@ func (k *Kernel) module(known map[string]uint16, name string) uint16 {
 	return n
 }
 
-// sort orders functions by address, with one for each: the first that has a name.
+// sort orders functions by address and keeps one for each: the first that has a name.
 func (k *Kernel) sort() {
 	slices.SortStableFunc(k.functions, func(a, b function) int {
 		switch {
@@ -138,8 +138,8 @@ func (k *Kernel) sort() {
 	k.names = slices.Clip(k.names)
 }
 
-// Name is that of the function at an address, with its module, which is empty for the kernel itself. False where there
-// is none.
+// Name returns the function at an address, with its module, which is empty for the kernel itself. It returns false if
+// there is none.
 func (k *Kernel) Name(address uint64) (name, module string, ok bool) {
 	if k == nil {
 		return "", "", false
@@ -165,8 +165,8 @@ func (k *Kernel) Name(address uint64) (name, module string, ok bool) {
 
 func (k *Kernel) name(f function) string { return string(k.names[f.name : f.name+uint32(f.length)]) }
 
-// Modules has the module of each of these functions that is in one. Where several modules have functions of one name,
-// it is the one with the lowest address.
+// Modules returns the module of each of these functions that is in one. If several modules have functions with the same
+// name, it is the one with the lowest address.
 func (k *Kernel) Modules(functions map[string]bool) map[string]string {
 	in := map[string]string{}
 	if k == nil {

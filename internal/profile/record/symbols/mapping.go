@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// mapping is a part of a process's memory that is executable.
+// mapping is an executable part of a process's memory.
 type mapping struct {
 	start, end, offset uint64
 	device             string
@@ -18,7 +18,8 @@ type mapping struct {
 	path               string
 }
 
-// parseMaps reads those of /proc/PID/maps: range, permissions, offset in the file, device, inode, path.
+// parseMaps parses the executable mappings of /proc/PID/maps: range, permissions, offset in the file, device, inode,
+// path.
 //
 //	561a24853000-561a24858000 r-xp 00002000 fe:00 247026                     /usr/bin/cat
 //	7f109cab0000-7f109cc06000 r-xp 00026000 fe:00 326269                     /usr/lib/x86_64-linux-gnu/libc.so.6
@@ -63,8 +64,8 @@ func parseMapping(line string) (m mapping, executable bool, err error) {
 	return m, len(fields[1]) > 2 && fields[1][2] == 'x', nil
 }
 
-// title is what a mapping's functions are called after: "fio", and of libraries the name without version, "libc", so
-// that those of two machines compare.
+// title is the prefix of the names of a mapping's functions: "fio", and for libraries the name without version, "libc",
+// so that the names of two machines can be compared.
 func (m mapping) title() string {
 	switch {
 	case m.path == "":
@@ -78,11 +79,11 @@ func (m mapping) title() string {
 	}
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r == ';' || r == ':' || r == 0x7f {
-			return '_' // these separate names in what is made of stacks
+			return '_' // these separate names in formats of stacks
 		}
 		return r
 	}, name)
 }
 
-// libraryVersion is that in libc-2.31.so.
+// libraryVersion matches the version in libc-2.31.so.
 var libraryVersion = regexp.MustCompile(`-[0-9.]+$`)

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Unknown stands for the name of a function that is in no symbol table: "fio:?".
+// Unknown replaces the name of a function that is in no symbol table: "fio:?".
 const Unknown = "?"
 
-// Processes finds what addresses of running processes belong to. It reads what a process has mapped when it is first
-// asked about it, so it must be asked while the process runs. The symbol tables, which take much longer to read, are
-// read when a Place is asked for its name; their files are open until Close. It is for one goroutine.
+// Processes finds the functions at addresses of running processes. It reads the mappings of a process at its first
+// lookup, so lookups must be made while the process runs. The symbol tables, which take much longer to read, are read
+// when the name of a Place is requested; their files are open until Close. It is for one goroutine.
 type Processes struct {
 	proc      string
 	now       func() time.Time
@@ -25,14 +25,14 @@ type Processes struct {
 	files     map[string]*image
 }
 
-// process is what one has mapped, as it was when it was read.
+// process has the mappings of a process at the time of reading.
 type process struct {
 	mappings []mapping
-	images   []*image // of each mapping, nil until it is asked for
+	images   []*image // of each mapping, nil until it is needed
 	read     time.Time
 }
 
-// image is a program, of which the symbols may not have been read yet.
+// image is a program, whose symbols may not have been read yet.
 type image struct {
 	title   string
 	file    *os.File
@@ -45,26 +45,26 @@ type Place struct {
 	offset uint64
 }
 
-// again is how long a process is taken to have mapped the same, though an address is found nowhere: stacks without
-// frame pointers are full of such.
+// again is how long the mappings of a process are assumed to be unchanged, although an address is in none of them:
+// stacks without frame pointers are full of such addresses.
 const again = time.Second
 
-// NewProcesses looks at a file system of processes, "/proc".
+// NewProcesses uses a proc file system, "/proc".
 func NewProcesses(proc string) *Processes {
 	return &Processes{proc: proc, now: time.Now, processes: map[int]*process{}, files: map[string]*image{}}
 }
 
-// Close closes the files of programs. Those whose symbols have not been read have no names then.
+// Close closes the files of programs. Places whose symbols have not been read then have no names.
 func (p *Processes) Close() {
 	for _, i := range p.files {
 		i.close()
 	}
 }
 
-// Forget is for a process that executes another program.
+// Forget is called when a process executes another program.
 func (p *Processes) Forget(pid int) { delete(p.processes, pid) }
 
-// Find finds an address of a process. False where it has mapped nothing executable there, or is gone.
+// Find finds an address of a process. It returns false if nothing executable is mapped there, or the process has ended.
 func (p *Processes) Find(pid int, address uint64) (Place, bool) {
 	of := p.processes[pid]
 	if of == nil {
@@ -85,7 +85,7 @@ func (p *Processes) Find(pid int, address uint64) (Place, bool) {
 	return Place{of.images[at], address - m.start + m.offset}, true
 }
 
-// Name is that of the function at a place: "fio:get_io_u", "libc:read", "fio:?" where the file has no name for it.
+// Name returns the function at a place: "fio:get_io_u", "libc:read", "fio:?" if the file has no name for it.
 func (l Place) Name() string {
 	if l.image.symbols == nil {
 		l.image.symbols = &program{}
@@ -110,7 +110,7 @@ func (i *image) close() {
 	}
 }
 
-// read reads what a process has mapped: nothing where it is gone, or another user's.
+// read reads the mappings of a process: none if it has ended, or is another user's.
 func (p *Processes) read(pid int) *process {
 	of := &process{read: p.now()}
 	if f, err := os.Open(p.path(pid, "maps")); err == nil {
@@ -133,7 +133,7 @@ func (p *Processes) path(pid int, names ...string) string {
 // mostFiles is how many programs are kept open. Symbols of further ones are not read.
 const mostFiles = 256
 
-// image is that of a mapping: one, however many processes have it mapped.
+// image returns the program of a mapping: one, however many processes have it mapped.
 func (p *Processes) image(pid int, m mapping) *image {
 	id := fmt.Sprintf("%s %d %s", m.device, m.inode, m.path)
 	known := p.files[id]
@@ -150,9 +150,9 @@ func (p *Processes) image(pid int, m mapping) *image {
 	return known
 }
 
-// open opens the file of a mapping. The first of the two names is of the file itself, deleted or not, and needs
-// CAP_CHECKPOINT_RESTORE. The second is what now has its path, within the process's own root. Nil where neither is to
-// be had, or is a device, whose reading may have effects.
+// open opens the file of a mapping. The first of the two names is for the file itself, deleted or not, and needs
+// CAP_CHECKPOINT_RESTORE. The second is for the file that now has its path, within the process's root. It returns nil
+// if neither can be opened, or if it is a device, because reading a device can have side effects.
 func (p *Processes) open(pid int, m mapping) *os.File {
 	for _, path := range []string{p.path(pid, "map_files", fmt.Sprintf("%x-%x", m.start, m.end)),
 		p.path(pid, "root") + strings.TrimSuffix(m.path, " (deleted)")} {
@@ -166,7 +166,7 @@ func (p *Processes) open(pid int, m mapping) *os.File {
 	return nil
 }
 
-// fromMemory reads the program that the kernel maps into each process, which is in no file: clock_gettime is there.
+// fromMemory reads the program that the kernel maps into each process, which is in no file: it has clock_gettime.
 func (p *Processes) fromMemory(pid int, m mapping) *program {
 	f, err := os.Open(p.path(pid, "mem"))
 	if err != nil || m.end-m.start > mostSymbols {

@@ -53,7 +53,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// The address in the file, not the offset, is what its symbols have; lld puts them apart.
+// Symbols have the address in the file, not the offset; lld makes these differ.
 func TestSegments(t *testing.T) {
 	p := &program{segments: []segment{{0, 0x1000, 0}, {0x1000, 0x2000, 0x5000}},
 		functions: []sized{{0x5000, 0x10, "read"}, {0x5000, 0x10, "__read"}, {0x5000, 0x10, "__libc_read"},
@@ -68,7 +68,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// named is the name of an address, as one that samples asks for it.
+// named returns the name of an address like a caller that resolves samples.
 func named(p *Processes, pid int, address uint64) (string, bool) {
 	at, ok := p.Find(pid, address)
 	if !ok {
@@ -77,7 +77,7 @@ func named(p *Processes, pid int, address uint64) (string, bool) {
 	return at.Name(), true
 }
 
-// A process that is not there has no names, and one is asked again what it has mapped, but not for each address.
+// A process that does not exist has no names, and the mappings of one are read again, but not for each address.
 func TestProcessesAreReadAgain(t *testing.T) {
 	proc, now := t.TempDir(), time.Unix(0, 0)
 	p := NewProcesses(proc)

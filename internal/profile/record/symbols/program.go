@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// mostSymbols is the size of a symbol table that is still read: that of a browser takes more memory than a machine
-// under test should have to give.
+// mostSymbols is the size of the largest symbol table that is read: a browser's table takes more memory than should be
+// used on a machine under test.
 const mostSymbols = 16 << 20
 
-// program is the functions of an executable file.
+// program has the functions of an executable file.
 type program struct {
 	segments  []segment
 	functions []sized
 }
 
-// segment says at which address of the file's own a part of it is loaded.
+// segment is the address in the file's own address space at which a part of it is loaded.
 type segment struct{ offset, size, address uint64 }
 
 type sized struct {
@@ -25,7 +25,7 @@ type sized struct {
 	name          string
 }
 
-// readProgram reads the symbol tables of an ELF file. One that has none has its segments alone.
+// readProgram reads the symbol tables of an ELF file. Without them it only has its segments.
 func readProgram(r io.ReaderAt) (*program, error) {
 	f, err := elf.NewFile(r)
 	if err != nil {
@@ -43,7 +43,7 @@ func readProgram(r io.ReaderAt) (*program, error) {
 	return p, nil
 }
 
-// add reads one table, where there is one that is not too large.
+// add reads one table, if it exists and is not too large.
 func (p *program) add(f *elf.File, kind elf.SectionType, read func() ([]elf.Symbol, error)) {
 	section := f.SectionByType(kind)
 	if section == nil || section.Size > mostSymbols {
@@ -54,7 +54,7 @@ func (p *program) add(f *elf.File, kind elf.SectionType, read func() ([]elf.Symb
 	}
 	symbols, err := read()
 	if err != nil {
-		return // a table that is damaged names nothing, as one that was stripped
+		return // a damaged table has no names, like a stripped one
 	}
 	for _, s := range symbols {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF && s.Name != "" {
@@ -63,7 +63,7 @@ func (p *program) add(f *elf.File, kind elf.SectionType, read func() ([]elf.Symb
 	}
 }
 
-// sort orders functions by address, with one for each: of __read, read and __libc_read it is read.
+// sort orders functions by address and keeps one for each: of __read, read and __libc_read it is read.
 func (p *program) sort() {
 	slices.SortFunc(p.functions, func(a, b sized) int {
 		if a.address != b.address {
@@ -85,7 +85,7 @@ func (p *program) sort() {
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-// name is that of the function at an offset in the file; empty where none is known.
+// name returns the function at an offset in the file; empty if unknown.
 func (p *program) name(offset uint64) string {
 	for _, s := range p.segments {
 		if offset >= s.offset && offset-s.offset < s.size {
@@ -95,8 +95,8 @@ func (p *program) name(offset uint64) string {
 	return ""
 }
 
-// at is the function at an address of the file's own. One without a size, as assembler writes them, ends where the next
-// begins.
+// at returns the function at an address in the file's own address space. One without a size, as assembler writes them,
+// ends where the next begins.
 func (p *program) at(address uint64) string {
 	at, found := slices.BinarySearchFunc(p.functions, address, func(f sized, a uint64) int {
 		if f.address < a {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// elfFile is one with one segment, whose address is not its offset, and a symbol table.
+// elfFile returns a file with one segment, whose address differs from its offset, and a symbol table.
 func elfFile(symbols ...elf.Sym64) []byte {
 	const names = "\x00read\x00__read\x00static\x00data\x00"
 	const head, segments, sections = 64, 56, 64
@@ -61,7 +61,7 @@ func TestReadProgram(t *testing.T) {
 	}
 }
 
-// A table that claims to be larger than a machine under test should have to read is not read.
+// A table that claims to be larger than should be read on a machine under test is not read.
 func TestLargeTablesAreLeft(t *testing.T) {
 	large := example()
 	binary.LittleEndian.PutUint64(large[64+56+64+32:], mostSymbols+24)
@@ -71,7 +71,7 @@ func TestLargeTablesAreLeft(t *testing.T) {
 	}
 }
 
-// An image that is damaged is an error or has no names.
+// A damaged image is an error or has no names.
 func FuzzReadProgram(f *testing.F) {
 	f.Add(example(), uint64(0x1000))
 	f.Add(example()[:200], uint64(0x1000))

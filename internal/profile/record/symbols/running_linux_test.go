@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Tests have no symbol table, unless they are built to be kept; what the kernel maps into each process has one.
+// Test programs have no symbol table, unless they are built to be kept; the program that the kernel maps into each
+// process has one.
 func TestNamesOfTheTestItself(t *testing.T) {
 	p := NewProcesses("/proc")
 	defer p.Close()
@@ -38,7 +39,7 @@ func namesOfVDSO(t *testing.T, p *Processes, m mapping) {
 	}
 }
 
-// The kernel of this machine: as root it has addresses, else it says why it has none.
+// The kernel of this machine: root can read its addresses, otherwise an error explains why not.
 func TestThisKernel(t *testing.T) {
 	k, err := ReadKernel("/proc")
 	if err != nil {
