@@ -10,22 +10,23 @@ import (
 	"syscall"
 )
 
-// Folder is a folder of this machine that is held open: what is done in it is done there, wherever its path leads
+// Folder is a folder of this machine that is held open: operations affect that folder, wherever its path leads
 // meanwhile. Names in it have one part, and no link is followed.
 type Folder struct{ root *os.Root }
 
-// Close lets go of the folder.
+// Close closes the folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
 // Info describes the folder itself.
 func (f *Folder) Info() (fs.FileInfo, error) { return f.root.Stat(".") }
 
-// Create makes a file that nobody else can read or write. A name that is taken is an error, whatever has it.
+// Create creates a file that only the user can read or write. An existing name is an error, whatever kind of file has
+// it.
 func (f *Folder) Create(name string) (*os.File, error) {
 	return f.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// Open opens a regular file that has no other name: one with several could be anybody's.
+// Open opens a regular file that has no other name: one with several could belong to any user.
 func (f *Folder) Open(name string) (*os.File, error) {
 	file, err := f.root.OpenFile(name, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -44,13 +45,14 @@ func (f *Folder) Open(name string) (*os.File, error) {
 	return file, nil
 }
 
-// Holds says whether a name is that of a file.
+// Holds reports whether a name belongs to a file.
 func (f *Folder) Holds(name string, file fs.FileInfo) bool {
 	info, err := f.root.Lstat(name)
 	return err == nil && os.SameFile(info, file)
 }
 
-// Remove deletes a regular file and says whether there was one. What is something else is left alone, with an error.
+// Remove deletes a regular file and reports whether there was one. Other kinds of files are left unchanged, with an
+// error.
 func (f *Folder) Remove(name string) (bool, error) {
 	info, err := f.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -65,10 +67,10 @@ func (f *Folder) Remove(name string) (bool, error) {
 	return err == nil, err
 }
 
-// RemoveAll deletes a folder with all that is in it.
+// RemoveAll deletes a folder with its contents.
 func (f *Folder) RemoveAll(name string) error { return f.root.RemoveAll(name) }
 
-// Mkdir makes a folder and opens it.
+// Mkdir creates a folder and opens it.
 func (f *Folder) Mkdir(name string, mode fs.FileMode) (*Folder, error) {
 	if err := f.root.Mkdir(name, 0o700); err != nil {
 		return nil, err
@@ -83,7 +85,7 @@ func (f *Folder) Mkdir(name string, mode fs.FileMode) (*Folder, error) {
 	return made, nil
 }
 
-// Own opens a folder of the user's own, in which nobody else can make or remove names.
+// Own opens a folder that belongs to the user, in which no other user can create or remove names.
 func (f *Folder) Own(name string) (*Folder, error) {
 	root, err := f.root.OpenRoot(name)
 	if err != nil {
@@ -119,8 +121,8 @@ func (f *Folder) with(do func(*os.File) error) error {
 	return errors.Join(do(d), d.Close())
 }
 
-// Write puts a file under a name, whole or not at all. What has the name before is replaced, be it a link; of a file
-// that is replaced the permissions are kept.
+// Write writes a file, completely or not at all. An existing file with the name is replaced, even a link; the
+// permissions of a replaced file are kept.
 func (f *Folder) Write(name string, write func(io.Writer) error) error {
 	mode := fs.FileMode(0o644)
 	if was, err := f.root.Lstat(name); err == nil && was.Mode().IsRegular() {
@@ -141,7 +143,7 @@ func (f *Folder) Write(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// cause takes off a path that an error names already.
+// cause removes a path that an error already names.
 func cause(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

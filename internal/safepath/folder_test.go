@@ -59,7 +59,7 @@ func lstat(t *testing.T, name string) fs.FileInfo {
 	return info
 }
 
-// What is done in a folder that is held is done there, and touches nothing that a link there leads to.
+// Operations in a folder that is held open affect only that folder, and nothing that a link in it leads to.
 func TestFolderFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -20,16 +20,16 @@ func (Local) Lstat(name string) (Info, error) {
 	return InfoOf(info), nil
 }
 
-// InfoOf reads what the operating system said of a file, or of an open one.
+// InfoOf extracts the information about a file, or an open file.
 func InfoOf(info fs.FileInfo) Info {
-	stat := info.Sys().(*syscall.Stat_t) // always, on Linux
+	stat := info.Sys().(*syscall.Stat_t) // always true on Linux
 	return Info{Owner: int(stat.Uid), Group: int(stat.Gid), Mode: info.Mode()}
 }
 
-// Readlink is where a symbolic link of this machine leads.
+// Readlink returns where a symbolic link of this machine leads.
 func (Local) Readlink(name string) (string, error) { return os.Readlink(name) }
 
-// PrivateGroup reads /etc/passwd and /etc/group. A group or user that is kept elsewhere (LDAP) is not known to be
+// PrivateGroup reads /etc/passwd and /etc/group. A group or user that is stored elsewhere (LDAP) is not known to be
 // private.
 func (Local) PrivateGroup(group, user int) bool {
 	users, err := os.ReadFile("/etc/passwd")
@@ -40,9 +40,9 @@ func (Local) PrivateGroup(group, user int) bool {
 	return err == nil && PrivateGroup(string(users), string(groups), group, user)
 }
 
-// PrivateGroup says whether a group is the first one of this user, and nobody else's. Where the files name neither, the
-// group with the user's own number is his: so are the users and groups of containers (runAsUser, fsGroup). The files
-// are those of passwd(5) and group(5):
+// PrivateGroup reports whether a group is the primary group of this user, and has no other member. If the files name
+// neither, the group with the same number as the user is private: so are the users and groups of containers (runAsUser,
+// fsGroup). The files are in the format of passwd(5) and group(5):
 //
 //	anna:x:1000:1000:Anna,,,:/home/anna:/bin/bash
 //	games:x:5:60:games:/usr/games:/usr/sbin/nologin

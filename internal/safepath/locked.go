@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Locked says whether a process holds a file or folder for itself (flock(2)). It does not wait for one: what somebody
-// else has put under the name could be a pipe.
+// Locked reports whether a process holds a lock on a file or folder (flock(2)). It opens without blocking, because
+// another user could have created a pipe under the name.
 //
-// A process that is killed while it starts another one leaves its lock to that one, which gives it up when it becomes
-// the other program: within a moment, or much later on a machine that has more to do. Nobody is at work then, and
-// whoever looks right after the kill waits for it.
+// A process that is killed while it starts another one leaves its lock to that one, which releases it when it executes
+// the other program: within a moment, or much later on a busy machine. No process is using the file then, and a check
+// right after the kill waits for the release.
 func Locked(name string) bool {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -30,7 +30,7 @@ func Locked(name string) bool {
 	return false
 }
 
-// owner of a lock, as far as it is to be seen.
+// owner of a lock, as far as it is visible.
 type owner int
 
 const (
@@ -39,17 +39,17 @@ const (
 	unseen
 )
 
-// lockWait is how long a lock is waited for whose owner is not alive, much longer than it takes to start a program; and
-// one whose owner is not to be seen: the kernel leaves locks out that are taken or given up while it lists them, and in
-// a container those of the dead and of other containers.
+// lockWait is how long to wait for a lock whose owner is dead, much longer than it takes to start a program; and for
+// one whose owner is not visible: the kernel omits locks that are taken or released while it lists them, and in a
+// container the locks of dead processes and of other containers.
 func lockWait() map[owner]time.Duration {
 	return map[owner]time.Duration{dead: 10 * time.Second, unseen: time.Second}
 }
 
-// inheritedPause is how often it is looked at.
+// inheritedPause is the time between checks of the lock.
 const inheritedPause = 10 * time.Millisecond
 
-// ownerOf a lock: alive if any of the processes that took one is.
+// ownerOf returns the owner of a lock: alive if any of the processes that took one is.
 func ownerOf(f *os.File) owner {
 	var st unix.Stat_t
 	locks, err := os.ReadFile("/proc/locks")
@@ -63,7 +63,7 @@ func ownerOf(f *os.File) owner {
 			continue
 		}
 		// A number of 0 or below is a process of another namespace. A running process may have the number of one that
-		// died, which is no harm.
+		// died, which does no harm.
 		if pid < 1 || unix.Kill(pid, 0) != unix.ESRCH {
 			return alive
 		}
@@ -72,8 +72,8 @@ func ownerOf(f *os.File) owner {
 	return found
 }
 
-// flockOf reads who took a lock of a whole file, and the file's number, from a line of /proc/locks. The device is not
-// looked at: some file systems show another one than stat(2) does.
+// flockOf parses who took a lock of a whole file, and the file's inode, from a line of /proc/locks. The device is
+// ignored: some file systems show another one than stat(2) does.
 //
 //	1: FLOCK  ADVISORY  WRITE 28548 00:29:8013 0 EOF
 //	4: POSIX  ADVISORY  READ  26853 fe:00:10387913 128 128

@@ -10,10 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary is also a process that locks a file for whoever started it, and ends.
+// The test binary also acts as a process that locks a file for its parent, and ends.
 const locksAndEnds = "HEADROOM_TEST_LOCKS_AND_ENDS"
 
-// firstPIDNamespace is that of a machine that is no container. Source: PROC_PID_INIT_INO of include/linux/proc_ns.h.
+// firstPIDNamespace is the PID namespace of a machine that is not a container. Source: PROC_PID_INIT_INO of
+// include/linux/proc_ns.h.
 const firstPIDNamespace = "pid:[4026531836]"
 
 func TestMain(m *testing.M) {
@@ -65,7 +66,7 @@ func TestLockLeftByTheDeadIsWaitedFor(t *testing.T) {
 	defer other.Close()
 	want := dead
 	if space, err := os.Readlink("/proc/self/ns/pid"); err != nil || space != firstPIDNamespace {
-		want = unseen // the kernel shows locks of the dead in the first namespace alone
+		want = unseen // the kernel shows locks of dead processes only in the initial namespace
 	}
 	if unix.Flock(int(other.Fd()), unix.LOCK_SH|unix.LOCK_NB) == nil || ownerOf(other) != want {
 		t.Fatalf("it is not locked by the process that ended: %d, want %d", ownerOf(other), want)

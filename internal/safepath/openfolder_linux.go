@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// OpenFolder opens a folder. Links on the way are followed, but not by root where they belong to another user, who
-// could have put them there a moment ago.
+// OpenFolder opens a folder. It follows links on the way, but if the user is root, not those that belong to another
+// user, who could have created them a moment ago.
 func OpenFolder(name string) (*Folder, error) {
 	held, err := find(name)
 	if err != nil {
@@ -25,7 +25,8 @@ func OpenFolder(name string) (*Folder, error) {
 	return &Folder{root}, nil
 }
 
-// find opens a folder one part of its path after the other, so that what was looked at is what is opened.
+// find opens a folder one part of its path after the other, so that the part that was checked is the one that is
+// opened.
 func find(name string) (int, error) {
 	const folder = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
 	start := "."
@@ -68,7 +69,7 @@ func find(name string) (int, error) {
 	return at, nil
 }
 
-// readLink reads a link that it has looked at: both by one descriptor.
+// readLink reads a link that it has checked: both by one descriptor.
 func readLink(at int, part string) (string, error) {
 	link, err := unix.Openat(at, part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -4,8 +4,8 @@ package safepath
 
 import "os"
 
-// OpenFolder opens a folder. Elsewhere than on Linux nothing can be opened by what was looked at, so it is the path
-// that counts; no load runs there, and nobody is root for it.
+// OpenFolder opens a folder. Only on Linux can the checked file itself be opened, so this uses the path. No load runs
+// on other systems, and headroom does not run as root there.
 func OpenFolder(name string) (*Folder, error) {
 	root, err := os.OpenRoot(name)
 	if err != nil {

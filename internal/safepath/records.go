@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Records are the paths of the files in a folder, by name, that were left by processes and may be acted on; wanted says
-// which names are such. Trust says whether one may be acted on: any other is left alone, unread, and its error is among
-// the errors, unless somebody is at work on it. A folder that is not there has none.
+// Records returns the paths of the files in a folder, sorted by name, that were left by processes and may be acted on;
+// wanted selects names. Trust reports whether a file may be acted on. One that it rejects is left unread, and its error
+// is among the errors, unless a process is using the file. A missing folder has no records.
 func Records(dir string, wanted func(name string) bool, trust func(path string) error) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -33,9 +33,8 @@ func Records(dir string, wanted func(name string) bool, trust func(path string) 
 	return paths, errors.Join(errs...)
 }
 
-// Lock locks an open file for one process alone, and makes sure that it is still the one of its name: whoever held the
-// lock until now may have given it another or removed it, which is [fs.ErrNotExist]. A lock that another process holds
-// is [unix.EWOULDBLOCK].
+// Lock locks an open file exclusively, and checks that it still has its name: the previous holder of the lock may have
+// renamed or removed it, which is [fs.ErrNotExist]. A lock that another process holds is [unix.EWOULDBLOCK].
 func Lock(f *os.File, path string) error {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return err
@@ -51,7 +50,7 @@ func Lock(f *os.File, path string) error {
 	return err
 }
 
-// SyncFolder makes the names in a folder survive a power cut.
+// SyncFolder flushes the names in a folder, so that they survive a power failure.
 func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

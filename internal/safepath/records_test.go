@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Of what may not be acted on, what somebody works on is passed over in silence; the rest is an error.
+// Files that may not be acted on are skipped silently if a process uses them; otherwise they are an error.
 func TestRecords(t *testing.T) {
 	dir := t.TempDir()
 	isRecord := func(name string) bool { return strings.HasSuffix(name, ".record") }

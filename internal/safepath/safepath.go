@@ -1,10 +1,10 @@
-// Package safepath says whether other users of a machine can change what a path leads to, as sshd does before it trusts
+// Package safepath checks whether other users of a machine can change what a path leads to, like sshd before it trusts
 // a file of keys (StrictModes in sshd_config(5), safe_path in OpenSSH's misc.c).
 //
-// A program that runs as root and acts on what it reads (a journal of settings to put back, a list of folders to
-// remove) does what the owner of those files wants. So they must belong to its own user or to root, and so must every
-// folder on the way to them, and nobody else may write to any of those. Which of them a living process works on, and
-// which it has left, is here as well.
+// A program that runs as root and acts on the files that it reads (a journal of settings to restore, a list of folders
+// to remove) does what the owner of those files wants. So they must belong to its own user or to root, and so must
+// every folder on the way to them, and no other user may be able to write to any of those. The package also determines
+// which of these files a living process uses, and which were left behind.
 package safepath
 
 import (
@@ -16,21 +16,21 @@ import (
 	"strings"
 )
 
-// System looks at the files of one machine.
+// System examines the files of one machine.
 type System interface {
 	// Lstat describes a file; of a symbolic link, the link itself.
 	Lstat(name string) (Info, error)
-	// Readlink is where a symbolic link leads.
+	// Readlink returns where a symbolic link leads.
 	Readlink(name string) (string, error)
-	// PrivateGroup says whether a group has no member but this user, as distributions make one for each user, and
-	// clusters for a container's.
+	// PrivateGroup reports whether a group has no member but this user, like the groups that distributions create for
+	// each user, and clusters for a container's user.
 	PrivateGroup(group, user int) bool
 }
 
-// Info is what matters of a file.
+// Info is the security-relevant information about a file.
 type Info struct {
 	Owner, Group int
-	// Mode with the kind of file and the sticky bit.
+	// Mode includes the kind of file and the sticky bit.
 	Mode fs.FileMode
 }
 
@@ -38,25 +38,25 @@ type Info struct {
 type Unsafe struct {
 	// Name is the folder, file or link at fault: the path itself or one on the way to it.
 	Name string
-	// Why finishes a sentence that begins with the name: "belongs to user 1000".
+	// Why completes a sentence that begins with the name: "belongs to user 1000".
 	Why string
-	// Remedy is the command that takes the fault away, where there is one: "chmod go-w NAME".
+	// Remedy is the command that fixes the fault, if there is one: "chmod go-w NAME".
 	Remedy []string
 }
 
 func (u *Unsafe) Error() string { return u.Name + " " + u.Why }
 
-// Check returns an Unsafe error when anybody but root and the user can change the file or folder at an absolute path,
-// or what the path leads to. Symbolic links are followed, each of them checked. What is not there is safe when the
-// folder that would hold it is.
+// Check returns an Unsafe error if any user other than root and this one can change the file or folder at an absolute
+// path, or what the path leads to. Symbolic links are followed, and each is checked. A missing file is safe if the
+// folder that would contain it is.
 func Check(s System, name string, user int) error { return walk(s, name, user, false) }
 
-// CheckFolder is Check for a folder in which the user makes new files: it may also be one like /tmp, where everybody
-// can write and nobody can rename or remove what another has made (sticky). A name there can be taken before the user
-// comes: make the file with O_EXCL.
+// CheckFolder is Check for a folder in which the user creates files: it can also be one like /tmp, where every user can
+// write but can't rename or remove files of others (sticky). A name there can already be taken: create the file with
+// O_EXCL.
 func CheckFolder(s System, name string, user int) error { return walk(s, name, user, true) }
 
-// maxLinks is the kernel's own limit (MAXSYMLINKS).
+// maxLinks is the kernel's limit (MAXSYMLINKS).
 const maxLinks = 40
 
 func walk(s System, name string, user int, shared bool) error {
@@ -80,7 +80,7 @@ func walk(s System, name string, user int, shared bool) error {
 		next := path.Join(at, part)
 		info, err := s.Lstat(next)
 		if errors.Is(err, fs.ErrNotExist) {
-			return check(s, at, user, shared) // what is made here must stay
+			return check(s, at, user, shared) // files created here must be safe from removal
 		}
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func walk(s System, name string, user int, shared bool) error {
 			at = next
 			continue
 		}
-		// Who may write to a link's folder can replace it; in a sticky one, its owner.
+		// A user who can write to a link's folder can replace it; in a sticky one, the owner of the link can.
 		if info.Owner != 0 && info.Owner != user {
 			return &Unsafe{Name: next, Why: fmt.Sprintf("is a link of user %d", info.Owner)}
 		}
@@ -120,7 +120,7 @@ func check(s System, name string, user int, shared bool) error {
 	return fault(s, name, info, user, shared)
 }
 
-// fault says what is wrong with one file or folder. In a shared folder everybody may make files, but not replace
+// fault returns what is wrong with one file or folder. In a shared folder every user can create files, but not replace
 // others'.
 func fault(s System, name string, info Info, user int, shared bool) error {
 	if info.Owner != 0 && info.Owner != user {
@@ -133,7 +133,7 @@ func fault(s System, name string, info Info, user int, shared bool) error {
 	if info.Mode&others != 0 {
 		return &Unsafe{name, "can be written to by everybody", []string{"chmod", "go-w", name}}
 	}
-	// Of a file with an access control list these bits are its mask: they are set where the list lets anybody write
+	// For a file with an access control list these bits are its mask: they are set if the list allows anyone to write
 	// (acl(5)).
 	if info.Mode&group != 0 && !s.PrivateGroup(info.Group, info.Owner) &&
 		(info.Owner == user || !s.PrivateGroup(info.Group, user)) {

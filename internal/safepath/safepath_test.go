@@ -130,7 +130,7 @@ func TestPrivateGroup(t *testing.T) {
 		{groups, 1000, 1000, true},
 		{groups, 0, 0, true},
 		{groups, 6, 1000, false},
-		{groups, 1001, 1001, false}, // cem's first group, too
+		{groups, 1001, 1001, false}, // cem's primary group, too
 		{groups, 1000, 0, false},
 		{"anna:x:1000:anna\n", 1000, 1000, true},
 		{"anna:x:1000:ben\n", 1000, 1000, false},

@@ -9,16 +9,16 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Commands are the user's own way of changing something. In each argument {level} stands for the level to set, and in
-// Undo {old} for the one to go back to.
+// Commands are the user's commands that change something. In each argument {level} is replaced by the level to set, and
+// in Undo {old} by the previous one.
 type Commands struct {
 	Apply []string `json:"apply"`
-	// Verify prints the level in effect and nothing else.
+	// Verify prints the current level and nothing else.
 	Verify []string `json:"verify"`
 	Undo   []string `json:"undo,omitempty"`
 }
 
-// command is the one that goes to a level: undo where it goes back to the old one.
+// command returns the command that sets a level: undo if it is the old one.
 func (c *Commands) command(level, old string) []string {
 	argv := c.Apply
 	if len(c.Undo) > 0 && Same(level, old) {

@@ -12,12 +12,12 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// MultiQueue is the discipline of an adapter with several queues, which has one for each of them.
+// MultiQueue is the discipline of an adapter with several queues, which has a separate one for each of them.
 const MultiQueue = "mq"
 
-// disciplines are those of an adapter.
+// disciplines are the queueing disciplines of an adapter.
 type disciplines struct {
-	// Kind and handle of the one at the root, and text, all of it: "fq", "mq fq_codel".
+	// Kind and Handle of the root discipline, and Text, all of it: "fq", "mq fq_codel".
 	Kind, Handle, Text string
 	// leaves are the classes of the root, by their names.
 	leaves []string
@@ -44,8 +44,8 @@ func DisciplinesOf(ctx context.Context, t host.Target, device string) (disciplin
 	return d, nil
 }
 
-// parseDisciplines reads what tc prints of an adapter. What filters hang on (ingress, clsact) is no discipline that
-// sends.
+// parseDisciplines parses tc's output for an adapter. Disciplines for filters (ingress, clsact) do not send, and are
+// ignored.
 //
 //	[{"kind":"noqueue","handle":"0:","root":true,"refcnt":2,"options":{}}]
 //	[{"kind":"mq","handle":"0:","root":true,"options":{}},
@@ -85,8 +85,8 @@ func disciplineReading(ctx context.Context, t host.Target, s Spot) Reading {
 	return Reading{Value: d.Text, Err: err}
 }
 
-// writeDiscipline gives an adapter a discipline: first the one that the kernel gives it by itself, which is all where
-// that is the one; else each queue, or the only one, gets the one that was asked for.
+// writeDiscipline sets the discipline of an adapter. First it restores the kernel's default, which is sufficient if
+// that is the requested one; otherwise each queue, or the only one, gets the requested discipline.
 func writeDiscipline(ctx context.Context, t host.Target, s Spot, mark, value string) error {
 	tc := func(args ...string) error {
 		argv := Marked(mark, append([]string{"tc", "qdisc"}, args...)...)

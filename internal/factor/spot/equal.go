@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Same says whether two texts are one value to the kernel, whatever the file: runs of white space are one space, 0x10
-// is 16, and Y and N of module parameters are 1 and 0.
+// Same reports whether two texts are the same value to the kernel, in any file: runs of white space equal one space,
+// 0x10 equals 16, and Y and N of module parameters equal 1 and 0.
 func Same(a, b string) bool { return Plain(a) == Plain(b) }
 
 func Plain(text string) string {
@@ -34,8 +34,8 @@ func plainWord(w string) string {
 	return w
 }
 
-// Chosen is the word in brackets of a file that lists what it could be, and all the words. A text that has no such list
-// is its own value.
+// Chosen returns the word in brackets of a file that lists its possible values, and all the words. A text without such
+// a list is the value itself.
 //
 //	none [mq-deadline] kyber bfq
 //	always [madvise] never

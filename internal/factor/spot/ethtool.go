@@ -14,17 +14,17 @@ import (
 // adapterParameter is a value that ethtool reads and sets.
 type adapterParameter struct {
 	Name string
-	// page is the option that prints it, set the one that changes it.
+	// page is the option that prints it, set the option that changes it.
 	page, set string
-	// label before its value on the page, and the word that set takes before the new one.
+	// label precedes its value on the page, and word precedes the new value when it is set.
 	label, word string
 	// Flag values are on and off, others are numbers.
 	Flag bool
 }
 
-// AdapterParameters are in the order in which they are put back: the number of channels first, because drivers make
-// rings again with them, and offloads from those that others stand on. The level of tso is that of its plain feature:
-// the line that sums it up says on as long as any feature is, although none sends a segment without sg. Source:
+// AdapterParameters are in the order in which they are restored: the number of channels first, because drivers then
+// recreate the rings, and offloads before those that depend on them. The level of tso is the level of its basic
+// feature: the summary line says on as long as any feature is on, although none sends a segment without sg. Source:
 // ethtool(8), and the pages that ethtool 6.1 prints.
 func AdapterParameters() []adapterParameter {
 	return []adapterParameter{
@@ -52,10 +52,10 @@ func AdapterParameters() []adapterParameter {
 	}
 }
 
-// OneFeature before a name makes it the kernel's own for an offload, of which ethtool's short words sum up several.
+// OneFeature before a name makes it the kernel's name of an offload; one of ethtool's short names covers several.
 const OneFeature = "feature:"
 
-// MTU is the one parameter of an adapter that is a file.
+// MTU is the only parameter of an adapter that is a file.
 const MTU = "mtu"
 
 func FindAdapterParameter(name string) (adapterParameter, error) {
@@ -72,8 +72,8 @@ func FindAdapterParameter(name string) (adapterParameter, error) {
 	return adapterParameter{}, fmt.Errorf("nic: varies %s, not %s", strings.Join(all, ", "), strconv.Quote(name))
 }
 
-// SingleFeatures are the offloads on ethtool's page that can be changed one by one: the indented lines, and the others
-// that are not known by a word of their own.
+// SingleFeatures returns the offloads on ethtool's page that can be changed one by one: the indented lines, and others
+// without a short name.
 func SingleFeatures(page string) []string {
 	known := []string{"tx-checksumming", "scatter-gather", "tcp-segmentation-offload"}
 	for _, p := range AdapterParameters() {
@@ -89,13 +89,13 @@ func SingleFeatures(page string) []string {
 	return names
 }
 
-// page is what ethtool printed.
+// page is one page of ethtool's output.
 type page struct {
 	values map[string]string
 	err    error
 }
 
-// adapterPages asks for each page of an adapter once.
+// adapterPages runs ethtool once for each page of an adapter.
 type adapterPages struct {
 	target host.Target
 	pages  map[string]page
@@ -140,8 +140,8 @@ func askAdapter(ctx context.Context, t host.Target, option, device string) page 
 	return page{values: parseAdapterPage(string(out.Stdout))}
 }
 
-// parseAdapterPage reads what ethtool -g, -l, -c and -k print: a label, a colon and a value a line. Limits stand first
-// under "Pre-set maximums:", with the same labels as the values in effect, which come last and win.
+// parseAdapterPage parses the output of ethtool -g, -l, -c and -k: a label, a colon and a value per line. Limits come
+// first under "Pre-set maximums:", with the same labels as the current values, which come last and win.
 //
 //	Current hardware settings:
 //	RX:		256
@@ -160,7 +160,7 @@ func parseAdapterPage(text string) map[string]string {
 	return values
 }
 
-// adapterCommand sets a parameter.
+// adapterCommand returns the command that sets a parameter.
 func adapterCommand(s Spot, value string) ([]string, error) {
 	p, err := FindAdapterParameter(s.Name)
 	if err != nil {

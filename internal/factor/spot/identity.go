@@ -14,9 +14,10 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// Identities tell what the places of spots are: the mount at a mount point, the disk or adapter that a name stands for.
-// What has another identity later is another thing, with settings that somebody else has chosen. An identity is empty
-// where a place has none, or where nothing is there. The error says that the target can't be reached.
+// Identities returns the identity of the place of each spot: of the mount at a mount point, or the disk or adapter with
+// a name. If the identity is different later, the name belongs to another object, whose settings were chosen by others.
+// An identity is empty if a place has none, or if nothing exists there. An error means that the target can't be
+// reached.
 func Identities(ctx context.Context, t host.Target, spots []Spot) ([]string, error) {
 	var paths []string
 	for _, s := range spots {
@@ -29,7 +30,7 @@ func Identities(ctx context.Context, t host.Target, spots []Spot) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	// The number of a disk can be another one's by now, and so can the ID of a mount.
+	// The number of a disk can be reused by now, and so can the ID of a mount.
 	var sequences []string
 	for _, m := range collect.ParseMounts(files[collect.MountInfoPath].Data) {
 		if slices.ContainsFunc(spots, func(s Spot) bool { return s.Kind == InMount && s.Path == m.Point }) {
@@ -58,12 +59,12 @@ func Identities(ctx context.Context, t host.Target, spots []Spot) ([]string, err
 	return identities, nil
 }
 
-// SameIdentity reports whether a place is what it was. An older version may have recorded fewer parts of its identity.
+// SameIdentity reports whether a place is unchanged. An older version may have recorded fewer parts of its identity.
 func SameIdentity(was, is string) bool { return is == was || strings.HasPrefix(is, was+", ") }
 
-// fileSystemBirths returns what tells file systems on one device apart, by mount point: the file system's ID, which
-// ext4 and btrfs derive from the UUID, and when its root directory was made. A reformatted disk can be mounted again
-// with the device number and mount ID that it had before. The commands print, for the file systems that there are:
+// fileSystemBirths returns values that distinguish file systems on one device, by mount point: the file system's ID,
+// which ext4 and btrfs derive from the UUID, and when its root directory was created. A reformatted disk can be mounted
+// again with its previous device number and mount ID. The commands print, for the file systems that exist:
 //
 //	c923321433c7c40 /srv
 //	1795882875 /srv
@@ -94,14 +95,14 @@ func fileSystemBirths(ctx context.Context, t host.Target, spots []Spot) (map[str
 	return births, nil
 }
 
-// Unknown is the identity of what can't be read, though it may be there.
+// Unknown is the identity of a place that may exist but can't be read.
 const Unknown = "unknown"
 
 func (s Spot) identity(files map[string]host.File) string {
 	var parts []string
 	for _, name := range s.identityFiles() {
 		switch f := files[name]; {
-		case errors.Is(f.Err, fs.ErrNotExist): // as are files that older kernels lack
+		case errors.Is(f.Err, fs.ErrNotExist): // also for files that older kernels lack
 		case f.Err != nil:
 			return Unknown
 		case s.Kind == InMount:
@@ -122,12 +123,12 @@ func (s Spot) identity(files map[string]host.File) string {
 	return strings.Join(parts, ", ")
 }
 
-// sequencesOf are the files with the number that no other disk gets: that of a disk, and that of a partition's.
+// sequencesOf returns the files with the unique number of a disk: for a disk, and for the disk of a partition.
 func sequencesOf(device string) []string {
 	return []string{"/sys/dev/block/" + device + "/diskseq", "/sys/dev/block/" + device + "/../diskseq"}
 }
 
-// ofDisk, ofAdapter, ofPCI and ofInterrupt are files that belong to a disk, to a network adapter, to a PCI device and
+// ofDisk, ofAdapter, ofPCI and ofInterrupt match files that belong to a disk, to a network adapter, to a PCI device and
 // to an interrupt, by its name.
 var (
 	ofDisk    = regexp.MustCompile(`^/sys/(?:block|class/block|devices/.*/block)/([^/]+)/`)
@@ -137,9 +138,9 @@ var (
 	ofInterrupt = regexp.MustCompile(`^/proc/irq/([0-9]+)/`)
 )
 
-// identityFiles are the files that tell what the place of a spot is. A disk has a number that no other one gets as long
-// as the machine runs, and so has an adapter. Sources: Documentation/ABI/testing/sysfs-block (diskseq),
-// Documentation/ABI/testing/sysfs-class-net (ifindex, address). An interrupt is one of its chip's, whose name has the
+// identityFiles returns the files that identify the place of a spot. A disk has a number that is unique until the next
+// boot, and so has an adapter. Sources: Documentation/ABI/testing/sysfs-block (diskseq),
+// Documentation/ABI/testing/sysfs-class-net (ifindex, address). An interrupt belongs to a chip, whose name contains the
 // PCI device for MSI. Source: Documentation/ABI/testing/sysfs-kernel-irq.
 func (s Spot) identityFiles() []string {
 	adapter := func(name string) []string {

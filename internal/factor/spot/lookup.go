@@ -9,11 +9,11 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// globScript prints the names that match its arguments, each a line. Nothing but the patterns is expanded: without IFS
-// no words are split.
+// globScript prints the names that match its arguments, one per line. Only the patterns are expanded: without IFS no
+// words are split.
 const globScript = `IFS=; for p in "$@"; do for f in $p; do [ -e "$f" ] && printf '%s\n' "$f"; done; done; true`
 
-// Glob lists the files of a target that match, in one round trip; what can't be listed is not there.
+// Glob lists the files of a target that match, in one round trip; names that can't be listed are omitted.
 func Glob(ctx context.Context, t host.Target, patterns ...string) []string {
 	out, err := t.Run(ctx, append([]string{"sh", "-c", globScript, "sh"}, patterns...)...)
 	if err != nil {
@@ -22,7 +22,7 @@ func Glob(ctx context.Context, t host.Target, patterns ...string) []string {
 	return strings.Split(strings.TrimSuffix(string(out.Stdout), "\n"), "\n")[:strings.Count(string(out.Stdout), "\n")]
 }
 
-// RealPaths are paths without links in them, so that two names of one file are recognized as one.
+// RealPaths resolves the links in paths, so that two names of one file are recognised as one.
 func RealPaths(ctx context.Context, t host.Target, paths []string) ([]string, error) {
 	argv := append([]string{"realpath"}, paths...)
 	out, err := t.Run(ctx, argv...)
@@ -39,7 +39,7 @@ func RealPaths(ctx context.Context, t host.Target, paths []string) ([]string, er
 	return resolved, nil
 }
 
-// Files are spots for paths.
+// Files returns spots for paths.
 func Files(paths []string) []Spot {
 	var spots []Spot
 	for _, p := range paths {
@@ -48,7 +48,7 @@ func Files(paths []string) []Spot {
 	return spots
 }
 
-// Paths are those of the spots.
+// Paths returns the paths of spots.
 func Paths(spots []Spot) []string {
 	var paths []string
 	for _, s := range spots {

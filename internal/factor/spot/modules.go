@@ -8,10 +8,10 @@ import (
 
 const ModulesFile = "/proc/modules"
 
-// IsLoaded is the value of a module that is there, besides Absent.
+// IsLoaded is the value of a loaded module; the other value is Absent.
 const IsLoaded = "loaded"
 
-// ModuleReading says whether a module is loaded, by the first word of a line of /proc/modules:
+// ModuleReading reads whether a module is loaded, from the first word of a line of /proc/modules:
 //
 //	nfsv4 1122304 2 - Live 0xffffffffc0c11000
 //	sunrpc 745472 14 nfsv4,rpcrdma,nfs,lockd, Live 0xffffffffc0a02000
@@ -28,8 +28,8 @@ func ModuleReading(s Spot, f host.File) Reading {
 	return Reading{Value: Absent}
 }
 
-// The commands that load a module and unload it. The kernel releases what is unmounted a moment later; a module that is
-// in use by others stays.
+// The commands that load a module and unload it. After an unmount, the kernel releases a module a moment later; a
+// module that is still used stays.
 const (
 	loadScript   = `PATH="$PATH:/usr/sbin:/sbin" modprobe "$1"`
 	unloadScript = `PATH="$PATH:/usr/sbin:/sbin"; n=0; until rmmod "$1"; do n=$((n+1)); [ $n -lt 20 ] || exit 1; sleep 0.5; done`

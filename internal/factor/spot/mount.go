@@ -11,26 +11,27 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// mountOption is one thing that a remount can change.
+// mountOption is a setting that a remount can change.
 type mountOption struct {
 	Name string
-	// Levels that it has; nil where the level is any value, written NAME=VALUE.
+	// Levels that it has; nil if the level is any value, written NAME=VALUE.
 	Levels []string
-	// written are the options that mountinfo shows for the levels; empty where it shows none.
+	// written are the options that mountinfo shows for the levels; empty if it shows none.
 	written []string
-	// given are the options that mount takes for the levels.
+	// given are the options to pass to mount for the levels.
 	given []string
-	// unwritten is the value that holds when mountinfo shows none, by file system, for those with any value.
+	// unwritten is the effective value if mountinfo shows none, by file system, for options with any value.
 	unwritten map[string]string
-	// perMount options are those of the mount itself, the sixth field of mountinfo; others belong to the file system.
+	// perMount options belong to the mount itself, the sixth field of mountinfo; others belong to the file system.
 	perMount bool
 	// Only are the file systems that have it; nil for all.
 	Only []string
 }
 
-// MountOptions are what can be varied. Others are left out: what a remount does not change (data=), what mountinfo does
-// not show, and what would stop the machine (ro). Sources: mount(8); Documentation/admin-guide/ext4.rst;
-// fs/ext4/super.c, _ext4_show_options; fs/btrfs/super.c, btrfs_show_options; mm/shmem.c, shmem_show_options.
+// MountOptions are the options that can be varied. Not included are options that a remount does not change (data=),
+// that mountinfo does not show, or that would stop the machine (ro). Sources: mount(8);
+// Documentation/admin-guide/ext4.rst; fs/ext4/super.c, _ext4_show_options; fs/btrfs/super.c, btrfs_show_options;
+// mm/shmem.c, shmem_show_options.
 func MountOptions() []mountOption {
 	return []mountOption{
 		{Name: "atime", Levels: []string{"noatime", "relatime", "strictatime"},
@@ -70,7 +71,7 @@ func FindMountOption(name string) (mountOption, error) {
 	return mountOption{}, fmt.Errorf("mount: varies %s, not %s", strings.Join(all, ", "), strconv.Quote(name))
 }
 
-// MountAt is the newest mount at a point: that one is seen.
+// MountAt returns the newest mount at a point, which is the visible one.
 func MountAt(f host.File, point string) (collect.Mount, error) {
 	if f.Err != nil {
 		return collect.Mount{}, f.Err
@@ -84,7 +85,7 @@ func MountAt(f host.File, point string) (collect.Mount, error) {
 		Hints: []string{"mount it again as it was; options then are what the mount gives"}}
 }
 
-// value is the level that a mount has.
+// value returns the level that a mount has.
 func (o mountOption) value(m collect.Mount) string {
 	shown := strings.Split(m.Super, ",")
 	if o.perMount {
@@ -106,7 +107,7 @@ func (o mountOption) value(m collect.Mount) string {
 	return o.unwritten[m.Kind]
 }
 
-// option is what mount is given for a level.
+// option returns the argument of mount for a level.
 func (o mountOption) option(level string) string {
 	if i := slices.Index(o.Levels, level); i >= 0 {
 		return o.given[i]
@@ -126,8 +127,8 @@ func mountReading(s Spot, f host.File) Reading {
 	return Reading{Value: o.value(m)}
 }
 
-// remountCommand changes one option. The options of the mount itself are given again, all of them, because the kernel
-// takes those that a remount does not name for cleared; those of the file system stay unless they are named.
+// remountCommand changes one option. All options of the mount itself are given again, because the kernel clears those
+// that a remount does not name; options of the file system stay unless they are named.
 func remountCommand(s Spot, level string, f host.File) ([]string, error) {
 	m, err := MountAt(f, s.Path)
 	if err != nil {

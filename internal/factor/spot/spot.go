@@ -1,5 +1,5 @@
 // Package spot reads and sets one value at one place of a target: a file, an option of a mount, a parameter of an
-// adapter. A spot is plain data, so that a journal can hold it and another process can put it back.
+// adapter. A spot is plain data, so that it can be stored in a journal and another process can restore it.
 package spot
 
 import (
@@ -22,23 +22,24 @@ const (
 	// InDiscipline is the queueing discipline of an adapter.
 	InDiscipline = "discipline"
 	InNFS        = "nfs"      // an NFS mount that headroom makes
-	InFolder     = "folder"   // the folder on which it is seen
+	InFolder     = "folder"   // the folder that it is mounted on
 	InModules    = "modules"  // a module that is loaded for it
 	ByCommands   = "commands" // the user's own commands
-	InBoot       = "boot"     // how a machine is started, which is only locked
+	InBoot       = "boot"     // how a machine is booted, which is only locked
 )
 
-// Absent is the value of what is not there: a kernel argument, a mount, a module.
+// Absent is the value of a kernel argument, mount or module that does not exist.
 const Absent = "absent"
 
-// Spot is one value at one place of a target. It is plain data: a journal holds it, and another process puts it back.
+// Spot is one value at one place of a target. It is plain data: it is stored in a journal, and another process can
+// restore the value.
 type Spot struct {
 	Kind string `json:"kind"`
 	// Path of the file or mount point, name of the adapter.
 	Path string `json:"path,omitempty"`
 	// Name of the mount option or the adapter's parameter.
 	Name string `json:"name,omitempty"`
-	// Options of a mount that is made, whose source Name is.
+	// Options of an NFS mount, whose source is Name.
 	Options string `json:"options,omitempty"`
 	// Commands of the user.
 	Commands *Commands `json:"commands,omitempty"`
@@ -63,11 +64,11 @@ func (s Spot) String() string {
 	return s.Path
 }
 
-// Key tells one spot from another.
+// Key identifies a spot.
 func (s Spot) Key() string { return s.Kind + "\x00" + s.Path + "\x00" + s.Name }
 
-// OutlivesBoot says whether a value is still there when the machine was started again. What /proc and /sys hold,
-// options of mounts and of adapters are the kernel's memory; of the user's own commands nobody knows.
+// OutlivesBoot reports whether a value survives a reboot. Values in /proc and /sys, and options of mounts and of
+// adapters, are in the kernel's memory; for the user's commands it is unknown, and true is returned.
 func (s Spot) OutlivesBoot() bool {
 	switch s.Kind {
 	case InMount, InAdapter, InDiscipline, InNFS, InModules:
@@ -78,7 +79,7 @@ func (s Spot) OutlivesBoot() bool {
 	return true
 }
 
-// fileFor is the file that has to be read to know the value; empty where it takes a command.
+// fileFor returns the file that must be read to know the value; empty if a command is needed.
 func (s Spot) fileFor() string {
 	switch s.Kind {
 	case InFile:
@@ -91,14 +92,14 @@ func (s Spot) fileFor() string {
 	return ""
 }
 
-// Reading is what a spot holds, or why that is not known.
+// Reading is the value of a spot, or why it is unknown.
 type Reading struct {
 	Value string
 	Err   error
 }
 
-// Read reads many spots: all files in one round trip, each page of ethtool once. The error says that the target
-// can't be reached; what is wrong with one spot is in its reading.
+// Read reads many spots: all files in one round trip, each page of ethtool once. An error means that the target can't
+// be reached; a fault of one spot is in its reading.
 func Read(ctx context.Context, t host.Target, spots []Spot) ([]Reading, error) {
 	var paths []string
 	seen := map[string]bool{}
@@ -135,7 +136,7 @@ func Read(ctx context.Context, t host.Target, spots []Spot) ([]Reading, error) {
 			readings[i] = disciplineReading(ctx, t, s)
 		case ByCommands:
 			readings[i] = s.Commands.read(ctx, t, s.Name)
-		case OnceDone: // nobody can tell
+		case OnceDone: // it is always unknown
 		default:
 			readings[i].Err = fmt.Errorf("a spot of the kind %q is not known to this version", s.Kind)
 		}
@@ -158,7 +159,7 @@ func FileReading(path string, f host.File) Reading {
 	return Reading{Value: strings.TrimSpace(value)}
 }
 
-// plainCause leaves out "open PATH:", which the error around it says.
+// plainCause removes "open PATH:", which the error around it contains.
 func plainCause(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -166,23 +167,23 @@ func plainCause(err error) error {
 	return err
 }
 
-// writeScript writes its first argument to the file of its second by one write(2), which is what files of /proc/sys and
-// /sys demand. dd is the one tool that tells the reason of a failure (EINVAL, EBUSY) under BusyBox too; a shell's own
-// printf says "I/O error" whatever it was, and so does BusyBox's tee.
+// writeScript writes its first argument to the file of its second by one write(2), as files of /proc/sys and /sys
+// require. dd is the only tool that reports the reason of a failure (EINVAL, EBUSY) under BusyBox too; a shell's
+// builtin printf always says "I/O error", and so does BusyBox's tee.
 const writeScript = `printf %s "$1" | dd of="$2" bs=65536`
 
-// Marked is a command that runs another as a child, so that its own process keeps the mark in its arguments.
+// Marked returns a command that runs another as a child, so that its own process keeps the mark in its arguments.
 func Marked(mark string, argv ...string) []string {
 	return append([]string{"sh", "-c", `"$@"`, mark}, argv...)
 }
 
-// argv is the command that sets a spot. The mark is in it so that a command whose headroom was killed can be found: it
-// could still be about to write.
+// argv returns the command that sets a spot. It contains the mark so that a command whose headroom was killed can be
+// found: it could still be about to write.
 func (s Spot) argv(mark, value, old string, mounted host.File) ([]string, error) {
 	switch s.Kind {
 	case InFile:
 		if value == "" {
-			value = "\n" // to write nothing at all changes nothing
+			value = "\n" // writing nothing at all changes nothing
 		}
 		return []string{"sh", "-c", writeScript, mark, value, s.Path}, nil
 	case InMount:
@@ -233,7 +234,7 @@ func (s Spot) Write(ctx context.Context, t host.Target, mark, value, old string)
 	return nil
 }
 
-// complaint is what a command said of its failure, without dd's counts ("0+1 records in").
+// complaint returns the error output of a command, without dd's counts ("0+1 records in").
 func complaint(stderr string) string {
 	var kept []string
 	for line := range strings.Lines(stderr) {
@@ -245,7 +246,7 @@ func complaint(stderr string) string {
 	return strings.Join(kept, "\n")
 }
 
-// hintsFor says what to try, by the reason that the kernel gave.
+// hintsFor returns hints, according to the reason that the kernel gave.
 func hintsFor(printed string) []string {
 	printed = strings.ToLower(printed)
 	for _, known := range []struct{ reason, hint string }{
@@ -268,11 +269,11 @@ func hintsFor(printed string) []string {
 	return nil
 }
 
-// OnceDone is the kind of a spot that stands for what a command of the user's does, and another undoes. Whether it was
+// OnceDone is the kind of a spot for an action that one of the user's commands does, and another undoes. Whether it was
 // run can't be read.
 const OnceDone = "done"
 
-// HintsOf are the hints of an error that another one wraps.
+// HintsOf returns the hints of a wrapped error.
 func HintsOf(err error) []string {
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		return e.Hints
