@@ -12,34 +12,34 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Between are two configurations of one tree, and what lies between them.
+// Between has two configurations of one tree, and their differences.
 type Between struct {
 	tree *Tree
 	// Good and Bad are the two ends as the tree completes them.
 	Good, Bad kconfig.Config
-	// Groups of the options that can be chosen and differ. Each can be switched alone in either end; the first option
-	// is what a group is called by.
+	// Groups of the options that can be chosen and differ. Each can be switched alone in either end; a group is named
+	// after its first option.
 	Groups [][]string
 	// Follows are options that differ and can't be chosen: in every mixture the tree gives them the value that follows
-	// from the others. Several groups may move the same, and are not put together for it.
+	// from the others. Several groups may change the same one, and are not joined for that.
 	Follows []string
-	// common are the lines that both ends share.
+	// common has the lines that both ends share.
 	common []byte
 }
 
 // Mixed is a configuration between two.
 type Mixed struct {
 	Config kconfig.Config
-	// Refused are options of the groups that did not get the value that they were to have.
+	// Refused are options of the groups that did not get the requested value.
 	Refused []string
 }
 
-// Between settles two configurations and groups what differs. Options that are known to follow from others come as
-// groups, each led by what the rest follows from; whatever stands in none is a group by itself. Then the tree is asked
-// what can't be switched alone, and that is put together with what it needs or takes along. Options that are found out
-// from the compiler and can't be chosen are left out.
+// Between completes two configurations and groups the differences. Options that are known to follow from others are
+// passed as groups, each beginning with the option that the rest follows from; an option in none of them is a separate
+// group. Then the tree is queried for options that can't be switched alone, and these are joined with the options that
+// they need or take along. Options that are determined by the compiler and can't be chosen are omitted.
 //
-// It takes two questions of a second or so for each group; say reports how many are answered, and of how many.
+// It takes two queries of a second or so for each group; say reports how many are answered, and of how many.
 func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, say func(done, of int)) (*Between,
 	error) {
 	var b *Between
@@ -62,7 +62,7 @@ func (t *Tree) Between(ctx context.Context, good, bad []byte, known [][]string, 
 	return b, err
 }
 
-// Regroup is Between with the groups that it found before, and what follows from them.
+// Regroup is Between with the groups that it found before, and the options that follow from them.
 func (t *Tree) Regroup(ctx context.Context, good, bad []byte, groups [][]string, follows []string) (*Between, error) {
 	var b *Between
 	err := t.locked(ctx, func() (err error) {
@@ -85,8 +85,8 @@ func (t *Tree) ends(ctx context.Context, good, bad []byte) (*Between, error) {
 	return &Between{tree: t, Good: g.config, Bad: b.config}, err
 }
 
-// initial groups, each of one option: those that are known to lead or to follow in their order, then the rest. Of each
-// that is known it says which one leads it, by its place; of the rest that none does.
+// initial returns groups of one option each: first those that are known to lead or to follow, in their order, then the
+// rest. leaders has for each known option the index of its leader; the rest have none.
 func initial(left map[string]bool, known [][]string) (groups [][]string, leaders []int) {
 	left = maps.Clone(left)
 	for _, g := range known {
@@ -106,7 +106,7 @@ func initial(left map[string]bool, known [][]string) (groups [][]string, leaders
 	return groups, leaders
 }
 
-// found says that an option is found out from the compiler and its like. CC_OPTIMIZE_FOR_SIZE and
+// found reports whether an option is determined by the compiler or similar tools. CC_OPTIMIZE_FOR_SIZE and
 // LD_DEAD_CODE_DATA_ELIMINATION are not: they can be chosen. Source: the kernel's init/Kconfig,
 // arch/x86/Kconfig.assembler.
 func found(option string) bool {
@@ -124,7 +124,7 @@ func found(option string) bool {
 	return false
 }
 
-// findCommon writes down the lines that both ends have.
+// findCommon collects the lines that both ends have.
 func (b *Between) findCommon() {
 	grouped := map[string]bool{}
 	for _, g := range append(slices.Clone(b.Groups), b.Follows) {
@@ -132,7 +132,7 @@ func (b *Between) findCommon() {
 			grouped[option] = true
 		}
 	}
-	// An option that only one end mentions, as not set, depends on something that only this end has.
+	// An option that only one end mentions, as not set, depends on an option that only this end has.
 	all := maps.Clone(b.Bad)
 	maps.Copy(all, b.Good)
 	var text bytes.Buffer
@@ -144,7 +144,7 @@ func (b *Between) findCommon() {
 	b.common = text.Bytes()
 }
 
-// Mix the groups that are switched, as they are in the bad configuration, with the others as they are in the good one.
+// Mix combines the switched groups from the bad configuration with the other groups from the good one.
 func (b *Between) Mix(ctx context.Context, switched []bool) (Mixed, error) {
 	var m Mixed
 	err := b.tree.locked(ctx, func() (err error) {
@@ -154,7 +154,7 @@ func (b *Between) Mix(ctx context.Context, switched []bool) (Mixed, error) {
 	return m, err
 }
 
-// mix groups; one of them can be named as the last, which is what counts where only one of several options can be on.
+// mix combines groups; one of them can be placed last, which matters if only one of several options can be on.
 func (b *Between) mix(ctx context.Context, switched []bool, last int) (Mixed, error) {
 	if len(switched) != len(b.Groups) {
 		return Mixed{}, fmt.Errorf("%d switches for %d groups", len(switched), len(b.Groups))
@@ -179,7 +179,7 @@ func (b *Between) mix(ctx context.Context, switched []bool, last int) (Mixed, er
 	return m, nil
 }
 
-// end is the good configuration or the bad one.
+// end returns the good configuration or the bad one.
 func (b *Between) end(bad bool) kconfig.Config {
 	if bad {
 		return b.Bad
@@ -187,7 +187,7 @@ func (b *Between) end(bad bool) kconfig.Config {
 	return b.Good
 }
 
-// lines of a group as it is in an end.
+// lines returns the lines of a group in one end.
 func (b *Between) lines(group int, bad bool) string {
 	var text strings.Builder
 	for _, option := range b.Groups[group] {
@@ -197,13 +197,13 @@ func (b *Between) lines(group int, bad bool) string {
 		case in:
 			text.WriteString(b.tree.line(option, value))
 		case inOther && (other == "y" || other == "m"):
-			text.WriteString(b.tree.line(option, "n")) // not left out, or it would get its default
+			text.WriteString(b.tree.line(option, "n")) // not omitted, or it would get its default
 		}
 	}
 	return text.String()
 }
 
-// differ are the options of a group that a configuration has otherwise than an end.
+// differ returns the options of a group that differ between a configuration and an end.
 func (b *Between) differ(c kconfig.Config, group int, bad bool) []string {
 	var options []string
 	for _, option := range b.Groups[group] {
@@ -221,7 +221,7 @@ func value(c kconfig.Config, option string) string {
 	return "n"
 }
 
-// check that the two ends come out of their groups as they went in.
+// check verifies that the two ends are reproduced from their groups.
 func (b *Between) check(ctx context.Context) error {
 	for _, bad := range []bool{false, true} {
 		m, err := b.mix(ctx, slices.Repeat([]bool{bad}, len(b.Groups)), -1)

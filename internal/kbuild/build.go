@@ -21,11 +21,11 @@ import (
 	"github.com/headroom/headroom/internal/safepath"
 )
 
-// Kernel that was built.
+// Kernel is a built kernel.
 type Kernel struct {
 	// Image is the path of its file.
 	Image string
-	// Release is what it says of itself (uname -r); no two kernels of a tree have the same.
+	// Release is its release (uname -r); no two kernels of a tree have the same.
 	Release string
 }
 
@@ -33,7 +33,7 @@ type Kernel struct {
 type Unbuilt struct {
 	// Config is the hash of the configuration.
 	Config string
-	// Reason is how make ended, with the last lines of what it said.
+	// Reason is how make ended, with the last lines of its output.
 	Reason string
 }
 
@@ -41,7 +41,7 @@ func (e *Unbuilt) Error() string {
 	return fmt.Sprintf("kernel %s can't be built: %s", e.Config, e.Reason)
 }
 
-// Hash of a kernel: what its folder is called.
+// Hash returns the hash of a kernel, which is the name of its folder.
 func (t *Tree) Hash(config kconfig.Config) string {
 	texts := []string{t.identity}
 	for _, option := range slices.Sorted(maps.Keys(config)) {
@@ -50,7 +50,7 @@ func (t *Tree) Hash(config kconfig.Config) string {
 	return digest(texts...)[:12]
 }
 
-// Has says whether a kernel is built.
+// Has reports whether a kernel is built.
 func (t *Tree) Has(config kconfig.Config) bool { return exists(filepath.Join(t.Out, t.Hash(config))) }
 
 const (
@@ -58,7 +58,7 @@ const (
 	configFile  = "config"
 )
 
-// find a kernel that was built.
+// find returns a kernel that was built.
 func (t *Tree) find(hash string) (Kernel, bool, error) {
 	folder := filepath.Join(t.Out, hash)
 	entries, err := os.ReadDir(folder)
@@ -83,8 +83,8 @@ func (t *Tree) find(hash string) (Kernel, bool, error) {
 	return k, err == nil, err
 }
 
-// Build a kernel, or find it where it was built before. An error that is an *Unbuilt says that this configuration can't
-// be built; after any other it can be tried again.
+// Build builds a kernel, or finds it if it was built before. An error that is an *Unbuilt means that this configuration
+// can't be built; after any other error the build can be retried.
 func (t *Tree) Build(ctx context.Context, config kconfig.Config) (Kernel, error) {
 	hash := t.Hash(config)
 	if k, ok, err := t.find(hash); ok || err != nil {
@@ -133,15 +133,15 @@ func (t *Tree) build(ctx context.Context, hash string, config kconfig.Config) (K
 	return k, err
 }
 
-// words of make for a kernel. Who built it where, when, and for the how many-th time is the same for all, so that they
-// differ in their options and names alone, and no more is made again than that.
+// words returns the arguments of make for a kernel. The user, host, time and number of the build are constant, so that
+// kernels differ only in their options and names, and nothing more is rebuilt.
 func (t *Tree) words(hash string) []string {
 	return []string{"O=" + t.objects(), "LOCALVERSION=-headroom-" + hash[:8], "KBUILD_BUILD_USER=headroom",
 		"KBUILD_BUILD_HOST=headroom", "KBUILD_BUILD_VERSION=1",
 		"KBUILD_BUILD_TIMESTAMP=Thu Jan  1 00:00:00 UTC 1970"}
 }
 
-// configure what is built next.
+// configure sets the configuration of the next build.
 func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
 	var text strings.Builder
 	for _, option := range slices.Sorted(maps.Keys(config)) {
@@ -160,10 +160,10 @@ func (t *Tree) configure(ctx context.Context, config kconfig.Config) error {
 	return os.WriteFile(filepath.Join(t.objects(), ".config"), s.text, 0o644)
 }
 
-// makeScript runs make ("$@"), with its errors among its output, in the order in which both came. When it comes to its
-// end in order, its objects can be trusted ($1, with the mark $2 that says otherwise), also when nobody is there any
-// more to see it. A make that is asked to end removes what was half made in most cases only: sometimes it finds that
-// its children are gone before it has asked why.
+// makeScript runs make ("$@"), with its errors in its output, in their original order. When make succeeds, it removes
+// the mark $2, so that the objects in $1 can be trusted, even if headroom has ended meanwhile. A make that is asked to
+// end removes partly written files only in most cases: sometimes it finds that its children have ended before it has
+// determined why.
 const makeScript = `objects=$1 unclean=$2
 shift 2
 "$@" 2>&1
@@ -171,7 +171,7 @@ code=$?
 [ $code -ne 0 ] || { sync -f "$objects" && rm -f "$unclean"; }
 exit $code`
 
-// make something of a kernel.
+// make builds a target of a kernel.
 func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	if err := write(t.unclean(), nil); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	if state.Signal != "" {
 		how = "signal: " + state.Signal
 	}
-	// Make says "*** [mm/slub.o] Killed" of a compiler that did not end by itself.
+	// Make prints "*** [mm/slub.o] Killed" for a compiler that was killed.
 	if state.Signal != "" || state.ExitCode > 128 || strings.Contains(printed, "] Killed") ||
 		strings.Contains(printed, "] Terminated") {
 		return &lab.Error{What: "building kernel " + hash + " was ended by another: " + how, Command: argv,
@@ -217,16 +217,16 @@ func (t *Tree) make(ctx context.Context, hash string, words []string) error {
 	return &Unbuilt{Config: hash, Reason: "make ended with " + how + ": " + lastLines(printed)}
 }
 
-// stopGrace is how long a job that is asked to end may take.
+// stopGrace is how long a job that is asked to end can take.
 const stopGrace = 3 * time.Second
 
-// shortageMessages are what a compiler or linker says when it is the machine's fault and not that of what is built.
+// shortageMessages are messages of a compiler or linker that blame the machine and not the configuration.
 func shortageMessages() []string {
 	return []string{"No space left on device", "Cannot allocate memory", "virtual memory exhausted",
 		"Killed signal terminated program", "Disk quota exceeded", "Input/output error"}
 }
 
-// lastLines of what make printed, but for those in which one make after the other says that it has failed.
+// lastLines returns the last lines of make's output, except those in which one make after the other reports failure.
 func lastLines(text string) string {
 	printed := prose.LastLines(text, func(line string) bool {
 		return strings.HasPrefix(line, "make[") || strings.HasPrefix(line, "make: ***")
@@ -237,7 +237,7 @@ func lastLines(text string) string {
 	return printed
 }
 
-// keep a kernel that was built: it is in its folder as a whole, or the folder is not there.
+// keep stores a built kernel: either its folder is complete, or it does not exist.
 func (t *Tree) keep(hash, image string) error {
 	folder := filepath.Join(t.Out, hash)
 	aside := t.movedFolder()
@@ -264,7 +264,7 @@ func (t *Tree) keep(hash, image string) error {
 	return safepath.SyncFolder(t.Out)
 }
 
-// write a file to the disk; from nil it is empty.
+// write writes a file to the disk; from nil it is empty.
 func write(path string, from io.Reader) error {
 	f, err := os.Create(path)
 	if err != nil {

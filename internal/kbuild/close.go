@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// groupResult is what the tree says of a group.
+// groupResult is the result of probing a group.
 type groupResult struct {
 	// changedWith are the groups that change when it alone is switched: on in the good configuration, or off in the bad
 	// one.
 	changedWith []int
-	// refused says that it is not switched without others.
+	// refused is set if it can't be switched without others.
 	refused bool
-	// follows says that it stays as it is in both ends, whatever is asked of it.
+	// follows is set if it is unchanged in both ends, whatever is requested.
 	follows bool
 }
 
-// member of a group: one that was there before others joined it.
+// member is a part of a group: one of the groups that were joined.
 type member struct {
 	options []string
 	// known counts down from the options that were known to lead or follow, so that they lead, the first before the
@@ -29,13 +29,14 @@ type member struct {
 	moves int
 }
 
-// close puts groups together until the tree takes each when it alone is switched, in either end, and changes no other
-// with it.
+// close joins groups until the tree accepts each when it alone is switched, in either end, and changes no other with
+// it.
 //
-// All groups are asked about once, and those that the answers tie together become one. Only what was put together is
-// asked about again: what the others said holds, whoever has joined whom.
+// All groups are probed once, and those that the results tie together are joined. Only joined groups are probed again:
+// the results of the others remain valid, whichever groups were joined.
 //
-// Each option is asked about first. What can't be chosen at all follows from the others, and ties none together.
+// Each single option is probed first. An option that can't be chosen at all follows from the others, and ties none
+// together.
 func (b *Between) close(ctx context.Context, leaders []int, say func(done, of int)) error {
 	if say == nil {
 		say = func(int, int) {}
@@ -73,12 +74,12 @@ func (b *Between) close(ctx context.Context, leaders []int, say func(done, of in
 					ties[i] = append(ties[i], j)
 				}
 			}
-			members[i].changedWith = nil // joining numbers the groups again
+			members[i].changedWith = nil // joining renumbers the groups
 			tied = tied || len(ties[i]) > 0
 		}
 		for i := 0; !tied && i < len(members); i++ {
-			// It takes none along, but does not come alone either: it needs others, of which the tree does not say
-			// which.
+			// It changes no other group, but can't be switched alone either: it needs others, which the tree does not
+			// name.
 			if members[i].refused && !members[i].follows {
 				needed, err := b.needed(ctx, i)
 				if err != nil {
@@ -109,7 +110,7 @@ func (b *Between) close(ctx context.Context, leaders []int, say func(done, of in
 	return nil
 }
 
-// progress counts the questions.
+// progress counts the queries.
 type progress struct {
 	mu       sync.Mutex
 	done, of int
@@ -123,7 +124,7 @@ func (p *progress) add(done, of int) {
 	p.report(p.done, p.of)
 }
 
-// probeGroups the tree about some of the groups, of several at the same time.
+// probeGroups probes some of the groups, several at the same time.
 func (b *Between) probeGroups(ctx context.Context, members []member, about []int, p *progress) error {
 	asked, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -146,7 +147,7 @@ func (b *Between) probeGroups(ctx context.Context, members []member, about []int
 	return context.Cause(asked)
 }
 
-// probeGroup asks what comes of one group.
+// probeGroup determines the effects of switching one group.
 func (b *Between) probeGroup(ctx context.Context, group int, p *progress) (groupResult, error) {
 	a := groupResult{follows: len(b.Groups[group]) == 1}
 	for _, bad := range []bool{false, true} {
@@ -166,7 +167,7 @@ func (b *Between) probeGroup(ctx context.Context, group int, p *progress) (group
 	return a, nil
 }
 
-// mixOf has all groups as one end has them, but for some.
+// mixOf returns switches with all groups as in one end, except some.
 func (b *Between) mixOf(bad bool, but ...int) []bool {
 	switched := slices.Repeat([]bool{bad}, len(b.Groups))
 	for _, i := range but {
@@ -175,8 +176,8 @@ func (b *Between) mixOf(bad bool, but ...int) []bool {
 	return switched
 }
 
-// needed are groups with which a group is switched that the tree refuses alone. With all of them it is, for that is the
-// other end; which are needed is found by halving.
+// needed returns groups that must be switched together with a group that the tree refuses alone. Together with all of
+// them it is accepted, because that is the other end; the needed ones are found by halving.
 func (b *Between) needed(ctx context.Context, group int) ([]int, error) {
 	var all []int
 	for _, bad := range []bool{false, true} {
@@ -210,7 +211,7 @@ func (b *Between) needed(ctx context.Context, group int) ([]int, error) {
 	return all, nil
 }
 
-// join the groups that ties connect. It returns all groups, and which of them were put together.
+// join joins the groups that ties connect. It returns all groups, and the indices of the joined ones.
 func join(members []member, ties [][]int) ([]member, []int) {
 	of := make([]int, len(members)) // the smallest group that each is tied to
 	for i := range of {
@@ -253,8 +254,8 @@ func join(members []member, ties [][]int) ([]member, []int) {
 	return joined, open
 }
 
-// lead orders the parts of a group. What is known to be followed comes first, then what takes most along, then what
-// comes alone: both are signs that the others follow from it.
+// lead orders the parts of a group. Known leaders come first, then the part that takes most others along, then parts
+// that can be switched alone: both are signs that the others follow from it.
 func lead(x, y member) int {
 	alone := map[bool]int{false: 0, true: 1}
 	return cmp.Or(cmp.Compare(y.known, x.known), cmp.Compare(alone[x.refused], alone[y.refused]),

@@ -19,16 +19,15 @@ type completedConfig struct {
 	config kconfig.Config
 }
 
-// maxConcurrentConfigs bounds how many configurations are settled at the same time.
+// maxConcurrentConfigs limits how many configurations are completed at the same time.
 const maxConcurrentConfigs = 8
 
-// prepared in a settler's folder says that the tree's program for configurations was built there as a whole.
+// prepared in a folder marks that the tree's program for configurations was built there completely.
 const prepared = "prepared"
 
-// complete a configuration: what it does not mention gets the tree's default, and what can't be is changed (make
-// olddefconfig). Nearly all of its time goes into asking the compiler what it can do, so that starting the tree's
-// program without make would save next to nothing. Several may be settled at the same time, each in a folder of its
-// own.
+// complete completes a configuration: options that it does not mention get the tree's default, and impossible values
+// are changed (make olddefconfig). Nearly all of its time is spent on testing the compiler, so running the tree's
+// program without make would save next to nothing. Several can run at the same time, each in a separate folder.
 func (t *Tree) complete(ctx context.Context, text []byte) (completedConfig, error) {
 	var n int
 	select {
@@ -81,7 +80,7 @@ func stopped(ctx context.Context) error {
 	return &lab.Error{Kind: lab.Cancelled, What: "stopped", Err: context.Cause(ctx)}
 }
 
-// learnStrings notes which options are strings: only the tree knows, and a configuration in memory has no quotes.
+// learnStrings records which options are strings: only the tree knows, and a configuration in memory has no quotes.
 func (t *Tree) learnStrings(text []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,14 +92,14 @@ func (t *Tree) learnStrings(text []byte) {
 	}
 }
 
-// line of a configuration.
+// line returns a line of a configuration.
 func (t *Tree) line(option, value string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return kconfig.Line(option, value, t.strings[option]) + "\n"
 }
 
-// locked does something while no other process works in the tree's folder.
+// locked runs do while no other process works in the tree's folder.
 func (t *Tree) locked(ctx context.Context, do func() error) error {
 	unlock, err := t.lock(ctx)
 	if err != nil {

@@ -1,11 +1,11 @@
-// Package kbuild makes Linux kernels between two others: some of the options of the build as the one has them, the rest
-// as the other has them. Which options can be switched without others is asked of the tree's own tools, and what they
-// refuse is reported.
+// Package kbuild builds Linux kernels between two others: with some of the build options from one, and the rest from
+// the other. The tree's own tools determine which options can be switched without others, and values that they refuse
+// are reported.
 //
-// Only the kernel's image is built, no modules: what a guest needs to come up and to reach its disks must be built in
-// (=y).
+// Only the kernel's image is built, no modules: drivers that a guest needs to boot and to reach its disks must be built
+// in (=y).
 //
-// Nothing is written into the source tree. The cache, which may be deleted whenever nothing is built:
+// Nothing is written into the source tree. The cache can be deleted whenever nothing is being built:
 //
 //	tree-9b01c2d4/           of one tree and the further words for its make; what locks the folder is at work in it
 //	tree-9b01c2d4/objects/   what make makes (O=), shared by all kernels of the tree
@@ -14,7 +14,7 @@
 //	3f2a9c01b7de/config      its configuration
 //	3f2a9c01b7de/release     what it says of itself (uname -r)
 //
-// A search makes one of two configurations, groups what differs, and mixes:
+// A search creates a Between of two configurations, which groups the differences, and mixes them:
 //
 //	tree, err := kbuild.Open(ctx, terms)
 //	between, err := tree.Between(ctx, good, bad, known, say)

@@ -26,7 +26,7 @@ import (
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
-// source of a kernel, as the distribution has it.
+// source returns the source of a kernel, as packaged by the distribution.
 func source(t *testing.T) string {
 	t.Helper()
 	var stderr bytes.Buffer
@@ -61,7 +61,7 @@ func open(t *testing.T, terms Terms) *Tree {
 	return tree
 }
 
-// options is a tree that has a kernel's tools, and no options but these.
+// options returns a tree that has a kernel's tools, and only these options.
 func options(t *testing.T, kconfig string) *Tree {
 	t.Helper()
 	from, dir := source(t), t.TempDir()
@@ -91,7 +91,7 @@ func testdata(t *testing.T, name string) []byte {
 	return text
 }
 
-// differences but for what is found out from the compiler.
+// differences returns the differences except options determined by the compiler.
 func differences(a, b kconfig.Config) (changes []kconfig.Change) {
 	for _, c := range kconfig.Compare(a, b) {
 		if !found(c.Option) {
@@ -101,7 +101,7 @@ func differences(a, b kconfig.Config) (changes []kconfig.Change) {
 	return changes
 }
 
-// possible demands that every mixture of few groups comes out as requested, or is reported.
+// possible checks that every mixture of few groups is built as requested, or reported.
 func possible(t *testing.T, b *Between, switches [][]bool) {
 	t.Helper()
 	for _, switched := range switches {
@@ -120,7 +120,7 @@ func possible(t *testing.T, b *Between, switches [][]bool) {
 	}
 }
 
-// Each kind of tie between options, in a tree that has nothing else.
+// Each kind of tie between options, in a tree with no other options.
 func TestTies(t *testing.T) {
 	for name, c := range map[string]struct {
 		kconfig, good, bad string
@@ -152,11 +152,11 @@ func TestTies(t *testing.T) {
 		"choice": {kconfig: "choice\n\tprompt \"x\"\nconfig A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n" +
 			"\tbool \"c\"\nendchoice\nconfig HZ\n\tint\n\tdefault 1 if A\n\tdefault 2 if B\n\tdefault 3\n",
 			good: "CONFIG_A=y\n", bad: "CONFIG_C=y\n", want: [][]string{{"C", "A"}}, follows: []string{"HZ"}},
-		// Either of A and B will do for C, so that neither moves it, and it can't come without either.
+		// C needs A or B, so neither changes it, and it can't be on without either.
 		"one of two": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends " +
 			"on A || B\nconfig D\n\tbool \"d\"\n", good: "CONFIG_A=n\n",
 			bad: "CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\nCONFIG_D=y\n", want: [][]string{{"A", "C"}, {"B"}, {"D"}}},
-		// An option of the tree's default, which only the one end mentions.
+		// An option with the tree's default, which only one end mentions.
 		"mentioned": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\n\tdepends on A\n\tdefault y\n",
 			good: "CONFIG_A=n\n", bad: "CONFIG_A=y\n# CONFIG_B is not set\n", want: [][]string{{"A"}}},
 		"known": {kconfig: "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\nconfig D\n\tbool " +
@@ -192,10 +192,10 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// What holds of single switches need not hold of several: what the tree refuses is reported.
+// Options that can be switched alone may not be combined: what the tree refuses is reported.
 func TestRefused(t *testing.T) {
 	tree := options(t, "config A\n\tbool \"a\"\nconfig B\n\tbool \"b\"\nconfig C\n\tbool \"c\"\n\tdepends on A || B\n")
-	// As if C had been possible alone: it is grouped with nothing.
+	// As if C had been possible alone: it is not joined with any.
 	b, err := tree.Regroup(t.Context(), []byte("CONFIG_A=n\n"), []byte("CONFIG_A=y\nCONFIG_B=y\nCONFIG_C=y\n"),
 		[][]string{{"A"}, {"B"}, {"C"}}, nil)
 	if err != nil {
@@ -213,7 +213,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// fastAndSlow are the two configurations of a small kernel.
+// fastAndSlow returns the two configurations of a small kernel.
 func fastAndSlow(t *testing.T, tree *Tree) *Between {
 	t.Helper()
 	b, err := tree.Between(t.Context(), testdata(t, "fast.config"), testdata(t, "slow.config"),
@@ -229,7 +229,7 @@ func fastAndSlow(t *testing.T, tree *Tree) *Between {
 	return b
 }
 
-// The groups of a real kernel: each can be switched alone in either end, and both ends come out exactly.
+// The groups of a real kernel: each can be switched alone in either end, and both ends are reproduced exactly.
 func TestKernelGroups(t *testing.T) {
 	tree := open(t, terms(t, source(t)))
 	if !strings.HasPrefix(tree.Release, "6.") {
@@ -279,8 +279,8 @@ func TestKernelGroups(t *testing.T) {
 // before a step, the test dies in its place.
 type died struct{ step string }
 
-// A kernel is built once, says its name, and shares what it can with the next; a build that is cut off goes on, and one
-// that can't be leaves the others as they are.
+// A kernel is built once, has its release, and shares objects with the next; an interrupted build continues, and one
+// that fails leaves the others unchanged.
 func TestBuild(t *testing.T) {
 	dir := source(t)
 	before := listing(t, dir)
@@ -294,7 +294,7 @@ func TestBuild(t *testing.T) {
 		t.Error("it is there before it is built")
 	}
 
-	// A user who stops it: that is no answer, and nothing runs on.
+	// A user stops it: that is not a result, and no process keeps running.
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		for objects(tree) < 50 && t.Context().Err() == nil {
@@ -335,15 +335,15 @@ func TestBuild(t *testing.T) {
 		t.Errorf("beside it is another configuration: %v, %v", kconfig.Compare(c, good), err)
 	}
 
-	// Again, by another process: found without any make, so that it is also found without a compiler.
+	// Again, by another process: found without running make, so that it is also found without a compiler.
 	again := open(t, of)
 	again.Target = nil
 	if k, err := again.Build(t.Context(), good); err != nil || k != kernel || !again.Has(good) {
 		t.Errorf("%+v, %v", k, err)
 	}
 
-	// One option more: all that does not depend on it stays, but for the few objects that are made for each kernel's
-	// name and image.
+	// One option more: all objects that do not depend on it stay, except the few that are built for each kernel's name
+	// and image.
 	other := maps.Clone(good)
 	other["INIT_ON_ALLOC_DEFAULT_ON"] = "y"
 	newest := stamps(tree)
@@ -373,7 +373,7 @@ func TestBuild(t *testing.T) {
 		t.Errorf("%d objects were made for %+v, %d depend on the option; besides: %q", made, second, asked, besides)
 	}
 
-	// A configuration that is none of this tree is not built as something else.
+	// A configuration that does not fit this tree is not built as something else.
 	other["NO_SUCH_OPTION"] = "y"
 	if _, err := tree.Build(t.Context(), other); err == nil || errors.As(err, &unbuilt) ||
 		!strings.Contains(err.Error(), "NO_SUCH_OPTION as n and not as y") {
@@ -411,7 +411,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// A make that was ended may leave half a file as if it were whole, so its objects go.
+// A make that was ended may leave a partly written file that looks complete, so its objects are removed.
 func TestAKilledBuild(t *testing.T) {
 	of := terms(t, source(t))
 	tree := open(t, of)
@@ -450,8 +450,8 @@ func TestAKilledBuild(t *testing.T) {
 	}
 }
 
-// A compiler that fails says something about the configuration, a disk that is full does not, and neither does a make
-// that another ended.
+// A failing compiler is a fault of the configuration; a full disk is not, and neither is a make that was ended from
+// outside.
 func TestUnbuilt(t *testing.T) {
 	of := terms(t, source(t))
 	compiler := filepath.Join(t.TempDir(), "compiler")
@@ -485,7 +485,7 @@ func TestUnbuilt(t *testing.T) {
 	}
 }
 
-// Two processes do not mix: the second waits, says so, and can be stopped.
+// Two processes do not interfere: the second waits, reports that, and can be stopped.
 func TestTwoProcesses(t *testing.T) {
 	of := terms(t, source(t))
 	var waited atomic.Int32
@@ -508,7 +508,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// settled is a configuration as the tree completes it.
+// settled returns a configuration as the tree completes it.
 func (t *Tree) settled(test *testing.T, text []byte) (kconfig.Config, error) {
 	test.Helper()
 	var s completedConfig
@@ -519,7 +519,7 @@ func (t *Tree) settled(test *testing.T, text []byte) (kconfig.Config, error) {
 	return s.config, err
 }
 
-// stamps of all object files.
+// stamps returns the times of all object files.
 func stamps(t *Tree) map[string]time.Time {
 	all := map[string]time.Time{}
 	_ = filepath.WalkDir(t.objects(), func(path string, d os.DirEntry, err error) error {
@@ -533,8 +533,8 @@ func stamps(t *Tree) map[string]time.Time {
 	return all
 }
 
-// dependsOn says whether an object is made again when an option changes, by what the tree's own make noted of it
-// (fixdep):
+// dependsOn reports whether an object is rebuilt when an option changes, according to the dependencies recorded by the
+// tree's own make (fixdep):
 //
 //	  $(wildcard include/config/PREEMPT) \
 //	  $(wildcard include/config/FAULT_INJECTION_DEBUG_FS) \
@@ -547,7 +547,7 @@ func dependsOn(object, option string) bool {
 
 func objects(t *Tree) int { return len(stamps(t)) }
 
-// kernels that were built.
+// kernels returns the kernels that were built.
 func kernels(t *testing.T, tree *Tree) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(tree.Out)
@@ -562,7 +562,7 @@ func kernels(t *testing.T, tree *Tree) (names []string) {
 	return names
 }
 
-// working are the processes in a tree's folder of objects.
+// working returns the processes in a tree's folder of objects.
 func working(t *testing.T, tree *Tree) (pids []string) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/[0-9]*/cwd")
@@ -579,7 +579,7 @@ func working(t *testing.T, tree *Tree) (pids []string) {
 
 func running(t *testing.T, tree *Tree) int { return len(working(t, tree)) }
 
-// signalMake sends a signal to the job that headroom has started: the shell, make, and all below it.
+// signalMake sends a signal to the job that headroom has started: the shell, make, and all its children.
 func signalMake(t *testing.T, tree *Tree, signal syscall.Signal) {
 	t.Helper()
 	jobs, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -608,7 +608,7 @@ func signalMake(t *testing.T, tree *Tree, signal syscall.Signal) {
 	t.Fatal("there is no make to send a signal to")
 }
 
-// listing of a source tree: what is in it, and when it was written.
+// listing returns the files of a source tree, and when they were written.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	out, err := exec.Command("find", dir, "-printf", "%p %s %T@ %y\n").Output()

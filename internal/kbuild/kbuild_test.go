@@ -22,7 +22,7 @@ func TestInitial(t *testing.T) {
 	}
 }
 
-// What can be chosen is no finding of the compiler's, however it begins.
+// Options that can be chosen are not determined by the compiler, whatever their prefix.
 func TestFound(t *testing.T) {
 	for option, want := range map[string]bool{"CC_HAS_INT128": true, "AS_AVX512": true, "CC_VERSION_TEXT": true,
 		"GCC_VERSION": true, "CC_OPTIMIZE_FOR_SIZE": false,
@@ -33,7 +33,7 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// What ties connect becomes one, led by what was known, then by what takes the most along.
+// Groups that ties connect are joined, led by the known leader, then by the one that takes the most along.
 func TestJoin(t *testing.T) {
 	members := []member{{options: []string{"K", "k"}, known: 1}, {options: []string{"A"}},
 		{options: []string{"B"}, moves: 2}, {options: []string{"C"}, moves: 3, groupResult: groupResult{refused: true}},
@@ -49,7 +49,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// Of what make says, the compiler's words are quoted, not those of one make after the other.
+// The compiler's messages are quoted from make's output, not those of one make after the other.
 func TestLastLines(t *testing.T) {
 	text := "mm/slub.c: In function 'x':\nmm/slub.c:7: error: no such thing\n\nmake[3]: *** " +
 		"[scripts/Makefile.build:250: mm/slub.o] Error 1\nmake[2]: *** [Makefile:2028: .] Error 2\nmake: *** " +
@@ -62,8 +62,8 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// A tree of objects and kernels that others can change is not used: a kernel of theirs would be booted, and their
-// Makefiles carried out.
+// A tree of objects and kernels that others can change is not used: their kernel would be booted, and their Makefiles
+// would be run.
 func TestOpenAsksWhetherBuiltKernelsCanBeTrusted(t *testing.T) {
 	dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 	for name, text := range map[string]string{"Kconfig": "", "Makefile": "kernelversion:\n\t@echo 6.1.192\n",
@@ -99,7 +99,7 @@ func TestOpenAsksWhetherBuiltKernelsCanBeTrusted(t *testing.T) {
 	}
 }
 
-// What is no clean tree of the kernel's source is refused before anything is made.
+// A source that is not a clean kernel tree is refused before anything is created.
 func TestOpenRefuses(t *testing.T) {
 	file := func(path string) {
 		t.Helper()

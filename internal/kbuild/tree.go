@@ -20,28 +20,28 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Terms of making kernels.
+// Terms are the parameters of building kernels.
 type Terms struct {
 	// Target is this machine.
 	Target host.Target
 	// Dir is the kernel's source; nothing is written to it.
 	Dir string
-	// Out is the folder of all that is made.
+	// Out is the folder for all created files.
 	Out string
-	// Make are variables for make: "CC=gcc-12". The environment has no say.
+	// Make are variables for make: "CC=gcc-12". Variables of the environment are not used.
 	Make []string
-	// Run is the ID of the run that measures, which begins the names of the jobs that build.
+	// Run is the ID of the run that measures, the prefix of the names of the build jobs.
 	Run string
-	// Mark is a variable in the environment of all that is started, "NAME=value", by which it is found after a crash.
+	// Mark is a variable in the environment of all started processes, "NAME=value", by which they are found after a
+	// crash.
 	Mark string
-	// End ends what was started with that mark or works in this folder.
+	// End ends the processes that have the mark or work in this folder.
 	End func(ctx context.Context, folder string) error
-	// Trust says whether what is in a folder may be used, or others can have put it there.
+	// Trust returns an error if others could have created the contents of a folder.
 	Trust func(name string) error
-	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end
-	// the process there.
+	// AtStep is called before each step that leaves files behind, with its name. Tests use it to end the process there.
 	AtStep func(step string)
-	// Waiting is called when another process is at work in this folder, and has to be waited for.
+	// Waiting is called when another process works in this folder, and the caller has to wait.
 	Waiting func(folder string)
 }
 
@@ -50,22 +50,23 @@ type Tree struct {
 	Terms
 	// Release of the source: "6.1.192".
 	Release string
-	// identity is what the hash of each of its kernels begins with.
+	// identity is the common input of the hashes of its kernels.
 	identity string
-	// folder is the tree's own in Out.
+	// folder is the tree's folder in Out.
 	folder string
-	// configSlots are the numbers of the folders in which configurations are settled, of which each has one at a time.
+	// configSlots are the numbers of the folders in which configurations are completed, each by one goroutine at a
+	// time.
 	configSlots chan int
-	// recovered says that nothing runs any more that a killed process has left in the folder.
+	// recovered is set once no processes of a killed headroom run in the folder any more.
 	recovered bool
 	jobs      int
 
 	mu sync.Mutex
-	// strings are the options that were seen to be strings, which have quotes whatever is in them.
+	// strings are the options that were seen to be strings, whose values always have quotes.
 	strings map[string]bool
 }
 
-// Open a tree.
+// Open opens a tree.
 func Open(ctx context.Context, terms Terms) (*Tree, error) {
 	if terms.AtStep == nil {
 		terms.AtStep = func(string) {}
@@ -109,7 +110,7 @@ func Open(ctx context.Context, terms Terms) (*Tree, error) {
 		return nil, err
 	}
 	for _, path := range []*string{&t.Dir, &t.Out} {
-		if *path, err = filepath.EvalSymlinks(*path); err != nil { // as processes are found by it
+		if *path, err = filepath.EvalSymlinks(*path); err != nil { // because processes are found by it
 			return nil, err
 		}
 	}
@@ -123,7 +124,7 @@ func Open(ctx context.Context, terms Terms) (*Tree, error) {
 	return t, err
 }
 
-// refuse what no kernel can be built from elsewhere.
+// refuse returns an error if no kernel can be built from the source in another folder.
 func refuse(dir string) error {
 	for _, file := range []string{"Kconfig", "Makefile", "scripts/kconfig"} {
 		if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
@@ -143,7 +144,7 @@ func refuse(dir string) error {
 	return nil
 }
 
-// isVariable says whether a variable may be given to make.
+// isVariable reports whether a variable may be given to make.
 func isVariable(name string) bool {
 	switch name {
 	case "", "O", "KBUILD_OUTPUT", "LOCALVERSION", "KCONFIG_CONFIG", "KBUILD_KCONFIG":
@@ -152,7 +153,8 @@ func isVariable(name string) bool {
 	return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// identify the source. Changes to files that are in no commit and leave the top Makefile alone are not seen.
+// identify returns the identity of the source. It does not notice uncommitted changes of files other than the top
+// Makefile.
 func (t *Tree) identify(ctx context.Context) (string, error) {
 	info, err := os.Stat(filepath.Join(t.Dir, "Makefile"))
 	if err != nil {
@@ -171,7 +173,8 @@ func (t *Tree) identify(ctx context.Context) (string, error) {
 		commit}, t.Make...)...), nil
 }
 
-// digest of texts, in which none can run into the next.
+// digest returns a hash of texts. Each text is hashed with its length, so that different lists never have the same
+// input.
 func digest(texts ...string) string {
 	h := sha256.New()
 	for _, text := range texts {
@@ -180,9 +183,9 @@ func digest(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// argv is a command of the tree's make. What it makes must follow from the source, the words and the configuration
-// alone, for these are what it is found by again: no variable of the environment that kbuild or make reads gets
-// through.
+// argv returns a command of the tree's make. Its results must depend only on the source, the words and the
+// configuration, because these are the key in the cache: all variables of the environment that kbuild or make read are
+// removed.
 func (t *Tree) argv(words ...string) []string {
 	argv := []string{"env"}
 	for _, name := range []string{"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEFILES", "GNUMAKEFLAGS", "MAKEOVERRIDES",
@@ -200,10 +203,10 @@ func (t *Tree) argv(words ...string) []string {
 func (t *Tree) objects() string { return filepath.Join(t.folder, "objects") }
 func (t *Tree) unclean() string { return filepath.Join(t.folder, "unclean") }
 
-// movedFolder is where a kernel is put together before it gets its name.
+// movedFolder is where a kernel is assembled before its folder is renamed.
 func (t *Tree) movedFolder() string { return filepath.Join(t.folder, "aside") }
 
-// lock the tree's folder against other processes, and remove what a killed one has left in halves.
+// lock locks the tree's folder against other processes, and removes partly written files of a killed one.
 func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
 	if err := os.MkdirAll(t.folder, 0o755); err != nil {
 		return nil, err
@@ -232,14 +235,13 @@ func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// lockTimeout is how long the lock of a process that was killed just now can be held by a child that it had begun to
-// start.
+// lockTimeout is how long the lock of a process that was just killed can be held by a child that was being started.
 const (
 	lockTimeout = 500 * time.Millisecond
 	lockPause   = 100 * time.Millisecond
 )
 
-// recoverLeftovers ends what a killed process has left running, and removes what can't be trusted.
+// recoverLeftovers ends processes left by a killed headroom, and removes files that can't be trusted.
 func (t *Tree) recoverLeftovers(ctx context.Context) error {
 	if t.End != nil && (!t.recovered || exists(t.unclean())) {
 		if err := t.End(ctx, t.folder); err != nil {
@@ -250,7 +252,7 @@ func (t *Tree) recoverLeftovers(ctx context.Context) error {
 	if err := os.RemoveAll(t.movedFolder()); err != nil {
 		return err
 	}
-	// Half a file looks like a whole one to make, because it is newer than all that it is made of.
+	// A partly written file looks complete to make, because it is newer than its sources.
 	if exists(t.unclean()) {
 		t.AtStep("remove unclean objects")
 		if err := os.RemoveAll(t.objects()); err != nil {

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Change is an option that two configurations give different values.
+// Change is an option that has different values in two configurations.
 type Change struct {
 	Option string
-	// A and B are the values; "n" where a configuration does not mention the option.
+	// A and B are the values; "n" if a configuration does not mention the option.
 	A, B string
-	// InA and InB say whether the configuration mentions it. One that does not belongs to a kernel that does not know
-	// the option, or has off what the option depends on.
+	// InA and InB report whether the configuration mentions it. If not, its kernel does not have the option, or a
+	// dependency of the option is off.
 	InA, InB bool
 }
 
 // Compare lists the options that differ, by name. An option that is not mentioned is "n", so "not set" on one side and
-// not mentioned on the other is no difference; "m" and "y" are one. Names are compared as they stand; use Pair before
-// for options that were renamed between the two kernels.
+// not mentioned on the other is no difference; "m" and "y" are different. Names are compared unchanged; call Pair
+// before for options that were renamed between the two kernels.
 func Compare(a, b Config) []Change {
 	var found []Change
 	for name, value := range a {
@@ -45,16 +45,17 @@ func (c Config) value(name string) (value string, in bool) {
 	return "n", false
 }
 
-// Diffconfig writes the difference in the format of the kernel's scripts/diffconfig: what only a has, what changed,
-// what only b has, each by name. With merge it writes what turns a into b as lines of a configuration, as diffconfig -m
-// does.
+// Diffconfig writes the difference in the format of the kernel's scripts/diffconfig: options that only a has, that
+// changed, and that only b has, each by name. With merge it writes the lines that turn configuration a into b, like
+// diffconfig -m.
 //
 //	-SLUB_CPU_PARTIAL y
 //	 PREEMPT_NONE y -> n
 //	+MITIGATION_ITS y
 //
-// Unlike Compare, the script tells "not set" from not mentioned. A Config has no quotes; they are put back around
-// whatever is no number, hexadecimal number, y, m or n, so a string that is only a number loses its own.
+// Unlike Compare, the script distinguishes "not set" from not mentioned. A Config has no quotes; they are added again
+// around every value that is not a number, hexadecimal number, y, m or n, so a string that is only a number loses its
+// quotes.
 //
 // Source: the kernel's scripts/diffconfig.
 func Diffconfig(w io.Writer, a, b Config, merge bool) error {
@@ -90,7 +91,7 @@ func Diffconfig(w io.Writer, a, b Config, merge bool) error {
 	return nil
 }
 
-// Line is an option as it stands in a configuration. An option that is known to be text has quotes, whatever is in it.
+// Line returns a line of a configuration with an option. An option that is known to be text always has quotes.
 func Line(option, value string, text bool) string {
 	switch {
 	case text:
@@ -101,7 +102,7 @@ func Line(option, value string, text bool) string {
 	return "CONFIG_" + option + "=" + quote(value)
 }
 
-// quote writes a value as a configuration does.
+// quote formats a value for a configuration.
 func quote(value string) string {
 	if value == "y" || value == "m" || value == "n" || isNumber(value) {
 		return value

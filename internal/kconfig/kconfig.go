@@ -1,4 +1,4 @@
-// Package kconfig reads the configurations that kernels were built with, and compares them.
+// Package kconfig parses the configurations that kernels were built with, and compares them.
 package kconfig
 
 import (
@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// Config is a kernel's configuration: option name without CONFIG_, and its value as it stands in the file with the
-// quotes of strings removed: "y", "m", "n", "128", "0xffff", "some text". An option that the file calls "not set" is
-// "n"; one that it does not mention is absent: its kernel does not know it, or what it depends on is off.
+// Config is a kernel's configuration: option names without CONFIG_, and their values without the quotes of strings:
+// "y", "m", "n", "128", "0xffff", "some text". An option that the file calls "not set" is "n"; one that it does not
+// mention is absent: its kernel does not have it, or a dependency of it is off.
 type Config map[string]string
 
-// The largest kernels have some 20,000 options in about 600 KiB; whatever is beyond these bounds is no configuration,
+// The largest kernels have some 20,000 options in about 600 KiB. Anything beyond these limits is not a configuration,
 // and is refused before it fills the memory.
 const (
 	maxBytes = 16 << 20
 	maxLine  = 64 << 10
 )
 
-// Parse reads a .config file.
+// Parse parses a .config file.
 //
 //	CONFIG_IOMMU_DEFAULT_DMA_STRICT=y
 //	# CONFIG_IOMMU_DEFAULT_DMA_LAZY is not set
 //	CONFIG_CC_VERSION_TEXT="gcc (GCC) 13.2.0"
 //
-// In a string, \" stands for a quote and \\ for a backslash. A last line that was cut off inside a string is left out.
-// When an option stands there twice the last one counts, as in the kernel's own tools.
+// In a string, \" is a quote and \\ is a backslash. A last line that was cut off inside a string is ignored. If an
+// option occurs twice the last one is used, like in the kernel's own tools.
 //
 // Source: the kernel's Documentation/kbuild/kconfig.rst and scripts/kconfig/confdata.c.
 func Parse(r io.Reader) (Config, error) {
@@ -89,7 +89,7 @@ func isName(s string) bool {
 	return true
 }
 
-// unquote reads a string up to its closing quote; what follows that is ignored, as the kernel's own reader does.
+// unquote returns a string up to its closing quote; text after that is ignored, like in the kernel's own parser.
 func unquote(s string) (string, bool) {
 	var text strings.Builder
 	for i := 1; i < len(s); i++ {
@@ -106,8 +106,8 @@ func unquote(s string) (string, bool) {
 	return "", false
 }
 
-// Header is what the comment on top of a configuration says of the kernel that it is for: "x86" and "6.1.176". Both are
-// empty when there is no such comment, as in a fragment.
+// Header returns the architecture and the release from the comment at the top of a configuration: "x86" and "6.1.176".
+// Both are empty if there is no such comment, as in a fragment.
 //
 //	#
 //	# Automatically generated file; DO NOT EDIT.
@@ -127,11 +127,10 @@ func Header(text []byte) (arch, release string) {
 	return "", ""
 }
 
-// leastWhole is fewer than any whole configuration mentions: a kernel with nothing that can be left out has some
-// thousand.
+// leastWhole is less than the number of options in any complete configuration: the smallest kernels have some thousand.
 const leastWhole = 500
 
-// Whole reports whether a configuration is complete, which makes an option that it does not mention off: it mentions
+// Whole reports whether a configuration is complete, so that an option that it does not mention is off: it mentions
 // options of the first menu and of the last, "Kernel hacking". Source: the kernel's init/Kconfig and lib/Kconfig.debug.
 //
 //	CONFIG_LOCALVERSION=""

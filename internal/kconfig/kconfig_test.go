@@ -149,7 +149,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// The goldens were printed by the kernel's own script.
+// The golden files were printed by the kernel's own script.
 func TestDiffconfig(t *testing.T) {
 	_, strict := published(t, "talos-6.6.57-iommu-strict")
 	_, lazy := published(t, "talos-6.6.57-iommu-lazy")
@@ -182,7 +182,7 @@ func TestDiffconfig(t *testing.T) {
 	}
 }
 
-// What Line writes is read back, also where text looks like something else.
+// The output of Line is parsed back, also if text looks like another kind of value.
 func TestLine(t *testing.T) {
 	for _, c := range []struct {
 		value string
@@ -208,7 +208,7 @@ func TestPair(t *testing.T) {
 	for _, c := range changes {
 		names = append(names, c.Option)
 	}
-	// SRSO is the same on both sides; SLS has no counterpart; both know the plugin, so it is not renamed.
+	// SRSO is the same on both sides; SLS has no counterpart; both have the plugin, so it is not renamed.
 	if got, want := strings.Join(names, " "), "GCC_PLUGIN_STACKLEAK KSTACK_ERASE MITIGATION_RETPOLINE SLS"; got !=
 		want {
 		t.Errorf("differ: %s, want %s", got, want)
@@ -268,7 +268,7 @@ func FuzzParse(f *testing.F) {
 		if changes := Compare(c, c); len(changes) > 0 {
 			t.Errorf("it differs from itself: %v", changes)
 		}
-		// What -m prints against nothing is a configuration again, with the same values.
+		// The output of -m compared with an empty configuration is again a configuration with the same values.
 		var merged bytes.Buffer
 		if err := Diffconfig(&merged, Config{}, c, true); err != nil {
 			t.Fatal(err)

@@ -2,18 +2,18 @@ package kconfig
 
 import "maps"
 
-// Rename is an option that was renamed and means the same.
+// Rename is an option that was renamed without a change of meaning.
 type Rename struct {
 	Old, New string
 	// Since is the first kernel with the new name.
 	Since string
-	// Commit is the change in the kernel's history, where it is known for sure; for a series, the merge of it.
+	// Commit is the change in the kernel's history, if it is known for certain; for a series, its merge.
 	Commit string
 }
 
-// Renames is the list of renamed options, the newest first. Options whose meaning changed with the name are not in it,
-// with one exception: STACKLEAK became KSTACK_ERASE when it stopped being a plugin of one compiler; what it does is the
-// same.
+// Renames is the list of renamed options, the newest first. Options whose meaning changed with the name are not
+// included, with one exception: STACKLEAK became KSTACK_ERASE when it stopped being a plugin of one compiler; its
+// effect is the same.
 func Renames() []Rename {
 	// "x86/bugs: Rename CONFIG_… => CONFIG_MITIGATION_…", ten commits, merged for 6.9.
 	const mitigations = "685d98211273f60e38a6d361b62d7016c545297e"
@@ -50,14 +50,14 @@ func Renames() []Rename {
 	}
 }
 
-// Pair gives options that were renamed between the two kernels one name, the new one, so that Compare meets them as
-// one. It leaves alone what both sides call the same. An old name beside the new one with the same value is a
-// leftover, which no kernel reads, and is left out. The map says, for each name that was given, what it was called
-// before; a and b are not changed.
+// Pair gives options that were renamed between the two kernels one name, the new one, so that Compare treats them as
+// one. Options with the same name on both sides are unchanged. An old name next to the new one with the same value is a
+// leftover that no kernel reads, and is removed. The map has the previous name of each name that was given; a and b are
+// not changed.
 func Pair(a, b Config) (Config, Config, map[string]string) {
 	pairedA, pairedB := maps.Clone(a), maps.Clone(b)
 	before := map[string]string{}
-	// The oldest rename first, so that an option which was renamed twice arrives at its newest name.
+	// The oldest rename first, so that an option that was renamed twice gets its newest name.
 	all := Renames()
 	for i := len(all) - 1; i >= 0; i-- {
 		r := all[i]
@@ -70,14 +70,14 @@ func Pair(a, b Config) (Config, Config, map[string]string) {
 	return pairedA, pairedB, before
 }
 
-// dropLeftover leaves an option's old name out of a configuration that has the same under the new one, too.
+// dropLeftover removes an option's old name from a configuration that also has the new one with the same value.
 func (c Config) dropLeftover(r Rename) {
 	if value, in := c[r.New]; in && c[r.Old] == value {
 		delete(c, r.Old)
 	}
 }
 
-// rename gives an option its new name when c has only the old one and the other side only the new one.
+// rename gives an option its new name if c has only the old one and the other side only the new one.
 func (c Config) rename(r Rename, other Config) bool {
 	value, in := c[r.Old]
 	_, already := c[r.New]
