@@ -14,7 +14,7 @@ import (
 
 const schema = "headroom/built/v1"
 
-// buildRecord is the record of a folder.
+// buildRecord is the record in a run's folder.
 type buildRecord struct {
 	Schema string `json:"schema"`
 	Run    string `json:"run"`
@@ -26,16 +26,16 @@ const (
 	recordFile   = "made.json"
 	link         = "tree"
 	buildsSuffix = ".built" // marks a commit that was built
-	movedSuffix  = ".aside" // where a built tree is while git forgets its worktree
+	movedSuffix  = ".aside" // where a built tree is while git removes its worktree
 )
 
-// take locks a folder; nil where another process holds it.
+// take locks a folder; nil if another process holds it.
 func take(dir string, tree Tree, terms Terms) (*Builds, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	// The lock of a process that was killed just now can be held for a moment by a child that it had begun to start.
+	// The lock of a process that was just killed can be held for a moment by a child that was being started.
 	for end := time.Now().Add(lockTimeout); ; time.Sleep(20 * time.Millisecond) {
 		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
 			break
@@ -53,7 +53,7 @@ func take(dir string, tree Tree, terms Terms) (*Builds, error) {
 
 const lockTimeout = 500 * time.Millisecond
 
-// write the record, so that whoever finds the folder knows whose worktrees are in it.
+// write writes the record, so that another process that finds the folder knows whose worktrees are in it.
 func (b *Builds) write() error {
 	data, err := json.Marshal(buildRecord{Schema: schema, Run: b.Run, Repository: b.tree.Repository})
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *Builds) write() error {
 	return writeSafely(filepath.Join(b.dir, recordFile), data)
 }
 
-// writeSafely has a file whole on disk, with its name, or not at all.
+// writeSafely writes a file and flushes it with its name, completely or not at all.
 func writeSafely(path string, data []byte) error {
 	building := path + ".new"
 	f, err := os.Create(building)

@@ -18,22 +18,22 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// Terms of building.
+// Terms are the parameters of building.
 type Terms struct {
 	// Run is the ID of the run that measures.
 	Run string
-	// Build is the command that is run in the folder of a commit; empty where nothing is to be built.
+	// Build is the command to run in the folder of a commit; empty if nothing is to build.
 	Build []string
-	// Kept is how many built commits are kept at most.
+	// Kept is the maximum number of built commits to keep.
 	Kept int
-	// Mark is a variable in the environment of all that is started, "NAME=value", by which it is found after a crash.
+	// Mark is a variable in the environment of all started processes, "NAME=value", by which they are found after a
+	// crash.
 	Mark string
-	// End ends what was started with that mark or works in this folder.
+	// End ends the processes that have the mark or work in this folder.
 	End func(ctx context.Context, folder string) error
-	// Trust says whether what is in a folder may be used, or others can have put it there.
+	// Trust returns an error if others could have created the contents of a folder.
 	Trust func(name string) error
-	// AtStep is called before each step that leaves something behind, with its name. It exists so that a test can end
-	// the process there.
+	// AtStep is called before each step that leaves files behind, with its name. Tests use it to end the process there.
 	AtStep func(step string)
 }
 
@@ -46,8 +46,8 @@ type Builds struct {
 	jobs int
 }
 
-// Begin takes up the folder of a run below root, or makes it. What an earlier part of the run has built is in it; what
-// it was about to build is removed.
+// Begin opens the folder of a run below root, or creates it. Commits that an earlier part of the run has built are in
+// it; unfinished builds are removed.
 func Begin(ctx context.Context, root string, tree Tree, terms Terms) (*Builds, error) {
 	dir := filepath.Join(root, terms.Run)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -79,10 +79,10 @@ func Begin(ctx context.Context, root string, tree Tree, terms Terms) (*Builds, e
 	return b, nil
 }
 
-// Link is the path that leads to the commit that was entered last.
+// Link returns the path of the link to the current commit.
 func (b *Builds) Link() string { return filepath.Join(b.dir, link) }
 
-// Has says whether a commit is built.
+// Has reports whether a commit is built.
 func (b *Builds) Has(hash string) bool { return exists(b.path(hash) + buildsSuffix) }
 
 func (b *Builds) path(hash string) string { return filepath.Join(b.dir, hash) }
@@ -92,8 +92,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Enter has the link lead to a commit, which is built if it isn't yet. An error that is an *Unbuilt says that this
-// commit can't be built.
+// Enter makes the link lead to a commit, which is built if needed. An error that is an *Unbuilt means that this commit
+// can't be built.
 func (b *Builds) Enter(ctx context.Context, hash string) error {
 	if !b.Has(hash) {
 		if err := b.make(ctx, hash); err != nil {
@@ -122,11 +122,11 @@ func (b *Builds) Enter(ctx context.Context, hash string) error {
 	return b.removeOldest(ctx)
 }
 
-// make a commit: check it out, build it, and take its worktree from git's list.
+// make makes a commit: it checks it out, builds it, and removes its worktree from git's list.
 func (b *Builds) make(ctx context.Context, hash string) error {
 	path := b.path(hash)
 	b.AtStep("add the worktree " + hash)
-	// An interruption would leave half of a worktree; checking out does not take long.
+	// An interruption would leave an incomplete worktree; checking out does not take long.
 	if _, err := b.tree.shared().git(context.WithoutCancel(ctx), "worktree", "add", "--detach", "--force",
 		path, hash); err != nil {
 		return errors.Join(err, b.remove(ctx, hash))
@@ -142,13 +142,13 @@ func (b *Builds) make(ctx context.Context, hash string) error {
 	if err := b.finishBuild(context.WithoutCancel(ctx), hash); err != nil {
 		return err
 	}
-	// What the build wrote is not to be written out under the load.
+	// The files of the build must not be written back during the load.
 	_, err := b.tree.target.Run(ctx, "sync", "-f", path)
 	return err
 }
 
-// finishBuild a built commit: git forgets its worktree, and the folder stays. A crash at any line of it leaves what
-// settling again mends.
+// finishBuild finishes a built commit: git's list of worktrees drops it, and the folder stays. After a crash at any
+// line, calling it again completes the work.
 func (b *Builds) finishBuild(ctx context.Context, hash string) error {
 	path := b.path(hash)
 	if exists(filepath.Join(path, ".git")) {
@@ -171,7 +171,8 @@ func (b *Builds) finishBuild(ctx context.Context, hash string) error {
 	return os.Rename(path+movedSuffix, path)
 }
 
-// Close ends the work with the folder. What was built is kept for a run that will go on, and removed for any other.
+// Close ends the work with the folder. The built commits are kept for a run that will be resumed, and removed for any
+// other.
 func (b *Builds) Close(ctx context.Context, keep bool) error {
 	if keep {
 		return b.lock.Close()
@@ -182,17 +183,16 @@ func (b *Builds) Close(ctx context.Context, keep bool) error {
 // Unbuilt is the error of a commit that can't be built.
 type Unbuilt struct {
 	Commit string
-	// Reason is how the build ended, with the last lines of what it said.
+	// Reason is how the build ended, with the last lines of its output.
 	Reason string
 }
 
 func (e *Unbuilt) Error() string { return fmt.Sprintf("%s can't be built: %s", e.Commit, e.Reason) }
 
-// inFolder goes to a folder ($1) and becomes the command, with its errors among its output, in the order in which both
-// came.
+// inFolder changes to a folder ($1) and executes the command, with its errors in its output, in their original order.
 const inFolder = `cd -- "$1" && shift && exec "$@" 2>&1`
 
-// build a commit that is checked out.
+// build builds a commit that is checked out.
 func (b *Builds) build(ctx context.Context, hash string) error {
 	if len(b.Build) == 0 {
 		return nil
@@ -219,7 +219,7 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 	return &Unbuilt{Commit: hash, Reason: lab.ShellQuote(b.Build) + " ended with " + how + quoted(string(printed))}
 }
 
-// quoted are the last lines of a text.
+// quoted returns the last lines of a text.
 func quoted(text string) string {
 	printed := prose.LastLines(text, func(string) bool { return false })
 	if printed == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/safepath"
 )
 
-// repository with commits of a file "number", numbered from 0, and a script that builds it.
+// repository returns a git tree with commits of a file "number", numbered from 0, and a script that builds it.
 func repository(t *testing.T, commits int) string {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -66,7 +66,7 @@ func open(t *testing.T, dir string) Tree {
 	return tree
 }
 
-// state is all of a tree that must not change.
+// state returns everything of a tree that must not change.
 func state(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := filepath.Glob(filepath.Join(dir, ".git", "*"))
@@ -80,7 +80,7 @@ func state(t *testing.T, dir string) string {
 
 func TestBetween(t *testing.T) {
 	dir := repository(t, 6)
-	// A branch that is merged is one step.
+	// A merged branch is one step.
 	run(t, dir, "checkout", "-q", "-b", "side", "main~1")
 	write(t, filepath.Join(dir, "side"), "1")
 	run(t, dir, "add", "-A")
@@ -146,7 +146,7 @@ func (s *scene) begin() *Builds {
 	return b
 }
 
-// builds of each commit so far, by the folders in which they were made.
+// builds returns the number of builds of each commit so far, by the folders in which they were made.
 func (s *scene) builds() map[string]int {
 	s.t.Helper()
 	text, err := os.ReadFile(s.log)
@@ -171,8 +171,8 @@ func (s *scene) entered(b *Builds, i int) {
 	}
 }
 
-// Commits are built once, whatever comes between; git's list is as it was as soon as one is built, and nothing is left
-// at the end.
+// Commits are built once, in any order; git's list is unchanged as soon as one is built, and nothing is left at the
+// end.
 func TestBuilds(t *testing.T) {
 	s := newScene(t)
 	before := state(t, s.dir)
@@ -208,7 +208,7 @@ func TestBuilds(t *testing.T) {
 	}
 }
 
-// Of many built commits those that were used last are kept.
+// Of many built commits the most recently used are kept.
 func TestOldBuildsGo(t *testing.T) {
 	s := newScene(t)
 	s.terms.Kept = 2
@@ -227,7 +227,7 @@ func TestOldBuildsGo(t *testing.T) {
 	}
 }
 
-// A build that is stopped leaves nothing, and is no answer.
+// A build that is stopped leaves nothing, and is not a result.
 func TestAStoppedBuild(t *testing.T) {
 	s := newScene(t)
 	before := state(t, s.dir)
@@ -248,7 +248,7 @@ func TestAStoppedBuild(t *testing.T) {
 	}
 }
 
-// A disk that is full is no fault of a commit.
+// A full disk is not a fault of the commit.
 func TestAFullDisk(t *testing.T) {
 	s := newScene(t)
 	s.terms.Build = []string{"dd", "if=/dev/zero", "of=/dev/full", "count=1"}
@@ -263,11 +263,11 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// died is what a test panics with in place of a crash.
+// died is the value of the panic that simulates a crash.
 type died struct{ step string }
 
-// Whatever step a crash comes before: what it leaves is seen, is tidied to a tree that is as it was, and a run that
-// goes on has what was built.
+// After a crash before any step, the leftovers are found and removed so that the tree is unchanged, and a resumed run
+// has the commits that were built.
 func TestACrashAtEachStep(t *testing.T) {
 	s := newScene(t)
 	before := state(t, s.dir)
@@ -289,7 +289,7 @@ func TestACrashAtEachStep(t *testing.T) {
 						panic(r)
 					}
 					last, crashed = d.step, true
-					if b != nil { // the kernel lets go of a dead process's lock
+					if b != nil { // the kernel releases a dead process's lock
 						_ = b.lock.Close()
 					}
 				}
@@ -345,7 +345,7 @@ func TestACrashAtEachStep(t *testing.T) {
 	}
 }
 
-// What others could have built is neither used nor built upon.
+// Commits that others could have built are neither used nor built upon.
 func TestBuiltCommitsOfOthers(t *testing.T) {
 	s := newScene(t)
 	s.terms.Trust = func(name string) error { return safepath.Check(safepath.Local{}, name, os.Geteuid()) }
@@ -374,7 +374,7 @@ func TestBuiltCommitsOfOthers(t *testing.T) {
 	}
 }
 
-// A folder that a living process works on is left alone.
+// A folder that a living process uses is left unchanged.
 func TestAFolderInUse(t *testing.T) {
 	s := newScene(t)
 	b := s.begin()
@@ -397,5 +397,5 @@ func TestAFolderInUse(t *testing.T) {
 	}
 }
 
-// anyFile is trusted: who may write to it is tested where that is decided.
+// anyFile trusts every file: the checks of trust have their own tests.
 func anyFile(string) error { return nil }

@@ -1,8 +1,8 @@
-// Package commits finds the commits between two of a git tree, and builds each in a folder of headroom's own.
+// Package commits finds the commits between two commits of a git tree, and builds each in a private folder.
 //
-// The user's working tree, index, HEAD and branches are never touched. A commit is checked out into a worktree of its
-// own (git worktree add --detach), which is taken from git's list as soon as it is built: what is left is a plain
-// folder, so that the user's repository has at most one worktree more than before, and only while something is built.
+// The user's working tree, index, HEAD and branches are never changed. A commit is checked out into a separate worktree
+// (git worktree add --detach), which is removed from git's list as soon as it is built: the result is a plain folder,
+// so the user's repository has at most one additional worktree, and only during a build.
 //
 // The folder of a run, built/RUN in the store:
 //
@@ -11,5 +11,5 @@
 //	3f2a9c01b7de.built   marks one that was built; its time is when it was last used
 //	tree             a link to the commit that is measured
 //
-// Whatever has no mark is of no use and is removed, by the run itself or after a crash.
+// Commits without a mark are useless and are removed, by the run itself or after a crash.
 package commits

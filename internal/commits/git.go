@@ -14,15 +14,15 @@ import (
 // Tree is a git tree of a target.
 type Tree struct {
 	target host.Target
-	// Dir is the folder of the tree that was named, and so says what HEAD is. Repository is the one that all worktrees
-	// of the tree share.
+	// Dir is the folder of the tree that was named, which determines HEAD. Repository is shared by all worktrees of the
+	// tree.
 	Dir, Repository string
-	// mark is a variable in the environment of git, so that it can be found when its headroom was killed; empty for
+	// mark is a variable in the environment of git, so that git can be found if its headroom was killed; empty for
 	// none.
 	mark string
 }
 
-// Commit of a tree.
+// Commit is a commit of a tree.
 type Commit struct {
 	// Hash, abbreviated to at least twelve digits.
 	Hash    string
@@ -53,8 +53,8 @@ func outputOf(err error) string {
 	return ""
 }
 
-// git runs git in the tree and returns what it printed, but for the end of the last line. Variables that name another
-// tree are taken away, and no hook is run: both could reach what is not ours.
+// git runs git in the tree and returns its output, without the end of the last line. Variables that name another tree
+// are removed, and no hook is run: both could affect files that are not headroom's.
 func (t Tree) git(ctx context.Context, args ...string) (string, error) {
 	argv := []string{"env", "-u", "GIT_DIR", "-u", "GIT_WORK_TREE", "-u", "GIT_INDEX_FILE", "-u", "GIT_PREFIX"}
 	if t.mark != "" {
@@ -81,8 +81,8 @@ func (t Tree) git(ctx context.Context, args ...string) (string, error) {
 // format of a commit in a log: the abbreviated hash, a space, the subject.
 const format = "--format=%h %s"
 
-// Between are the commits of a range GOOD..BAD, as git reads it, along the first parents, the oldest first; GOOD stands
-// before them. A merge is one step, which holds all that its branch brought.
+// Between returns the commits of a range GOOD..BAD, as git interprets it, along the first parents, the oldest first,
+// preceded by GOOD. A merge is one step with all changes of its branch.
 func (t Tree) Between(ctx context.Context, good, bad string) ([]Commit, error) {
 	var hashes []string
 	for _, name := range []string{good, bad} {
@@ -120,14 +120,14 @@ func (t Tree) Between(ctx context.Context, good, bad string) ([]Commit, error) {
 	return all, nil
 }
 
-// shared is the tree by its repository, from which worktrees are added and removed: the folder that was named can
-// itself be a worktree that is gone by then.
+// shared returns the tree with its repository as the folder, from which worktrees are added and removed: the folder
+// that was named can itself be a worktree that no longer exists.
 func (t Tree) shared() Tree {
 	t.Dir = t.Repository
 	return t
 }
 
-// worktrees of the repository, as git lists them:
+// worktrees returns the worktrees of the repository, as git lists them:
 //
 //	worktree /srv/src
 //	HEAD 3f2a9c01b7de…

@@ -13,15 +13,15 @@ import (
 	"github.com/headroom/headroom/internal/safepath"
 )
 
-// Leftover is the folder of a run that nobody works on.
+// Leftover is the folder of a run that no process uses.
 type Leftover struct {
-	// Run is the ID of the run, Repository where its worktrees come from.
+	// Run is the ID of the run, Repository is the repository of its worktrees.
 	Run, Repository string
 	dir             string
 }
 
-// Pending lists the folders below root that nobody works on. Trust says whether the record of one may be acted on; any
-// other is left alone, unread, with that error.
+// Pending lists the folders below root that no process uses. Trust reports whether the record of one may be acted on;
+// one that it rejects is left unread, and its error is returned.
 func Pending(root string, trust func(name string) error) ([]Leftover, error) {
 	entries, err := os.ReadDir(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,14 +32,14 @@ func Pending(root string, trust func(name string) error) ([]Leftover, error) {
 	for _, e := range entries {
 		dir := filepath.Join(root, e.Name())
 		if err := trust(filepath.Join(dir, recordFile)); err != nil {
-			if !safepath.Locked(dir) { // else it is that of somebody who is at work
+			if !safepath.Locked(dir) { // otherwise a process is using it
 				errs = append(errs, err)
 			}
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(dir, recordFile))
 		if errors.Is(err, fs.ErrNotExist) {
-			_ = os.Remove(dir) // it was about to be made; one that holds anything has a record
+			_ = os.Remove(dir) // it was about to be created; one with contents has a record
 			continue
 		}
 		var m buildRecord
@@ -62,8 +62,8 @@ func Pending(root string, trust func(name string) error) ([]Leftover, error) {
 	return found, errors.Join(errs...)
 }
 
-// Recover removes what the run was about to build when it was cut off, or, unless it is to be kept, all that it has
-// built. It returns the commits that were removed. A folder that a living process works on is left alone.
+// Recover removes the commits that the run was about to build when it was interrupted, or, unless keep is set, all that
+// it has built. It returns the removed commits. A folder that a living process uses is left unchanged.
 func (l Leftover) Recover(ctx context.Context, t host.Target, keep bool, terms Terms) ([]string, error) {
 	terms.Run = l.Run
 	b, err := take(l.dir, Tree{target: t, Repository: l.Repository}, terms)

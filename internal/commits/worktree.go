@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// pruneWorktree has git take a worktree from its list, whether its folder is still there or not; then that goes too.
+// pruneWorktree makes git remove a worktree, whether its folder still exists or not; the folder is deleted too.
 func (b *Builds) pruneWorktree(ctx context.Context, path string) error {
-	if !exists(b.tree.Repository) { // the whole repository is gone
+	if !exists(b.tree.Repository) { // the whole repository was removed
 		return nil
 	}
 	list, err := b.tree.worktrees(ctx)
@@ -24,7 +24,7 @@ func (b *Builds) pruneWorktree(ctx context.Context, path string) error {
 	return err
 }
 
-// Drop a built commit that is of no use.
+// Drop removes a built commit that is useless.
 func (b *Builds) Drop(ctx context.Context, hash string) error {
 	if !b.Has(hash) {
 		return nil
@@ -32,7 +32,7 @@ func (b *Builds) Drop(ctx context.Context, hash string) error {
 	return b.remove(ctx, hash)
 }
 
-// remove all of a commit, its mark first.
+// remove removes everything of a commit, its mark first.
 func (b *Builds) remove(ctx context.Context, hash string) error {
 	ctx = context.WithoutCancel(ctx)
 	path := b.path(hash)
@@ -45,7 +45,7 @@ func (b *Builds) remove(ctx context.Context, hash string) error {
 			return err
 		}
 	}
-	// A build may leave folders that nobody may write to; git and rm both stop at them.
+	// A build may leave read-only folders, which both git and rm fail to delete.
 	for _, folder := range []string{path, path + movedSuffix} {
 		if exists(folder) {
 			if _, err := b.tree.target.Run(ctx, "chmod", "-R", "u+rwX", "--", folder); err != nil {
@@ -59,7 +59,7 @@ func (b *Builds) remove(ctx context.Context, hash string) error {
 	return errors.Join(os.RemoveAll(path), os.RemoveAll(path+movedSuffix))
 }
 
-// hashes of all commits in the folder, built or not.
+// hashes returns all commits in the folder, built or not.
 func (b *Builds) hashes() ([]string, error) {
 	entries, err := os.ReadDir(b.dir)
 	if err != nil {
@@ -75,8 +75,8 @@ func (b *Builds) hashes() ([]string, error) {
 	return list, nil
 }
 
-// removeUnfinished removes what was not built to its end, and settles the rest. It returns the commits that were
-// removed.
+// removeUnfinished removes commits that were not completely built, and finishes the rest. It returns the removed
+// commits.
 func (b *Builds) removeUnfinished(ctx context.Context) ([]string, error) {
 	list, err := b.hashes()
 	errs := []error{err}
@@ -94,7 +94,7 @@ func (b *Builds) removeUnfinished(ctx context.Context) ([]string, error) {
 	return removed, errors.Join(errs...)
 }
 
-// removeOldest removes the commits that were used longest ago, where there are more than are to be kept.
+// removeOldest removes the least recently used commits, if there are more than should be kept.
 func (b *Builds) removeOldest(ctx context.Context) error {
 	type used struct {
 		hash string

@@ -1,5 +1,5 @@
-// Package event knows what breaks, or moves, by its name: the commands that do it and undo it on a machine, and why it
-// is better not done there.
+// Package event knows disturbances by name: the commands that cause and undo them on a machine, and the reasons not to
+// cause them there.
 package event
 
 import (
@@ -12,45 +12,45 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Scope is where an event is to happen.
+// Scope is where an event takes place.
 type Scope struct {
 	Target host.Target
-	// Place under test, on the machine that is measured; without a kind where the event is on another one, or a network
-	// is measured.
+	// Place under test, on the machine that is measured; without a kind if the event is on another machine, or if a
+	// network is measured.
 	Place lab.Place
-	// Machine of KubeVirt that is measured, and its namespace; empty where it is none.
+	// Machine is the KubeVirt machine that is measured, and Namespace its namespace; empty if it is none.
 	Machine, Namespace string
 }
 
-// Plan is how an event is carried out on a machine, as it is now.
+// Plan is how an event is carried out on a machine in its current state.
 type Plan struct {
-	// Command does it. Undo puts back what was there when it was planned, and does no harm twice; empty where the event
-	// ends by itself.
+	// Command causes the event. Undo restores the state at the time of planning, and can be repeated safely; it is
+	// empty if the event ends without it.
 	Command, Undo []string
-	// ExpectedShare is the share of the rate that it should leave; 0 where that can't be said.
+	// ExpectedShare is the expected remaining share of the rate; 0 if unknown.
 	ExpectedShare float64
 }
 
-// Kind is an event that is known by its name.
+// Kind is an event with a name.
 type Kind struct {
 	Name string
-	// Arguments as they are written in a help text, and how many words they are.
+	// Arguments in the notation of a help text, and the number of words.
 	Arguments string
 	Words     int
-	// Does says what it is, Refused what it is not carried out on.
+	// Does describes the event, Refused the cases in which it is refused.
 	Does, Refused string
-	// Undone says that it has a way back of its own.
+	// Undone is set if it has a built-in way back.
 	Undone bool
 	plan   func(ctx context.Context, w Scope, words []string) (Plan, error)
-	// ready looks at what does not depend on what is measured, where the plan does; nil where that can be planned at
-	// any time.
+	// ready checks conditions that do not depend on what is measured, if the plan does depend on that; nil if the event
+	// can be planned at any time.
 	ready func(ctx context.Context, w Scope) error
 }
 
-// LoseTrunk is the name of the event that takes an address away from an NFS mount.
+// LoseTrunk is the name of the event that removes an address from an NFS mount.
 const LoseTrunk = "lose-trunk"
 
-// Kinds are all of them, in the order in which they are shown.
+// Kinds returns all kinds, in the order in which they are shown.
 func Kinds() []Kind {
 	return []Kind{
 		{Name: "lose-port", Arguments: "PORT", Words: 1, Undone: true, plan: losePort,
@@ -82,7 +82,7 @@ func Kinds() []Kind {
 	}
 }
 
-// Find is the kind with a name.
+// Find returns the kind with a name.
 func Find(name string) (Kind, bool) {
 	for _, k := range Kinds() {
 		if k.Name == name {
@@ -92,7 +92,7 @@ func Find(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Check says what is wrong with the words of an event, its name first.
+// Check returns what is wrong with the words of an event, its name first.
 func (k Kind) Check(words []string) error {
 	for _, w := range words[1:] {
 		if strings.HasPrefix(w, "-") {
@@ -105,7 +105,8 @@ func (k Kind) Check(words []string) error {
 	return nil
 }
 
-// Plan looks at the machine and says how the event is carried out there. words are those of the event, its name first.
+// Plan examines the machine and determines how the event is carried out there. words are the event's words, its name
+// first.
 func (k Kind) Plan(ctx context.Context, w Scope, words []string) (Plan, error) {
 	if err := k.Check(words); err != nil {
 		return Plan{}, err
@@ -114,8 +115,8 @@ func (k Kind) Plan(ctx context.Context, w Scope, words []string) (Plan, error) {
 	return p, onTarget(err, w)
 }
 
-// Ready says why an event can't be carried out on a machine, as far as that is known before what is measured is there:
-// a mount is made stages later than the first load.
+// Ready returns why an event can't be carried out on a machine, as far as that is known before the measured objects
+// exist: a mount is created stages later than the first load.
 func (k Kind) Ready(ctx context.Context, w Scope, words []string) error {
 	if k.ready == nil {
 		_, err := k.Plan(ctx, w, words)
@@ -127,7 +128,7 @@ func (k Kind) Ready(ctx context.Context, w Scope, words []string) error {
 	return onTarget(k.ready(ctx, w), w)
 }
 
-// onTarget has an error name the target that it is about.
+// onTarget adds the target to an error about it.
 func onTarget(err error, w Scope) error {
 	var e *lab.Error
 	if errors.As(err, &e) && e.Target == "" {
@@ -136,13 +137,13 @@ func onTarget(err error, w Scope) error {
 	return err
 }
 
-// refused is why an event is not carried out on a machine.
+// refused returns the error of an event that is refused on a machine.
 func refused(hint, format string, args ...any) error {
 	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf(format, args...), Hints: []string{hint}}
 }
 
-// output is what a command printed, and whether it succeeded. The folders of system tools are added to the path, which
-// a plain user's lacks.
+// output runs a command and returns its output, and whether it succeeded. The folders of system tools are added to
+// PATH, which a plain user's PATH lacks.
 func output(ctx context.Context, t host.Target, argv ...string) (string, bool, error) {
 	out, err := t.Run(ctx, append([]string{"sh", "-c", `PATH="$PATH:/usr/sbin:/sbin"; exec "$@"`, "sh"}, argv...)...)
 	return string(out.Stdout), out.ExitCode == 0, err
@@ -150,7 +151,7 @@ func output(ctx context.Context, t host.Target, argv ...string) (string, bool, e
 
 func restart(ctx context.Context, w Scope, words []string) (Plan, error) {
 	state, ok, err := output(ctx, w.Target, "systemctl", "is-active", words[0])
-	if err == nil && (!ok || state == "") { // in a chroot systemctl ignores all that it is told, and succeeds
+	if err == nil && (!ok || state == "") { // in a chroot systemctl ignores all commands, and succeeds
 		err = refused("systemctl status "+words[0], "the service %s is not active, so that it can't be restarted",
 			words[0])
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// In a guest with a multipath over two disks, a VLAN over the card of a link, and a card by which headroom reaches it:
-// what is lost comes back, and what must not be lost is not.
+// In a guest with a multipath device over two disks, a VLAN over the card of a link, and a card by which headroom
+// reaches it: what is lost is restored, and what must not be lost is refused.
 func TestWhatIsLostComesBack(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"qemu-system-x86_64", "busybox", "apt-get", "/usr/sbin/sshd", "/usr/sbin/dmsetup",
@@ -125,7 +125,7 @@ setup: |
 	run("dd", "if=/dev/dm-0", "of=/dev/null", "bs=64k", "count=16") // by the other path
 	refuses("is the only path", "lose-path", two)
 	refuses("is offline already", "lose-path", one)
-	for range 2 { // once more does no harm
+	for range 2 { // repeating it does no harm
 		run(path.Undo...)
 		if s := state(one); s != "running" {
 			t.Errorf("%s is %s", one, s)
@@ -134,8 +134,7 @@ setup: |
 
 	refuses("nobody could put it up again", "lose-port", "eth0")
 	routes := func() string {
-		// An address of IPv6 is tentative for a second or two, and has no route of its own until then. Source: RFC
-		// 4862, section 5.4.
+		// An IPv6 address is tentative for a second or two, and has no route until then. Source: RFC 4862, section 5.4.
 		run("sh", "-c", "while /usr/sbin/ip -o -6 address show tentative | grep fd00; do sleep 0.1; done")
 		lines := strings.Split(run("sh", "-c", "/usr/sbin/ip -4 route show table all; /usr/sbin/ip -6 route show "+
 			"table all; /usr/sbin/ip -o address"), "\n")
@@ -159,7 +158,7 @@ setup: |
 			t.Errorf("it was\n%s\nand is\n%s", before, after)
 		}
 	}
-	// A bond can spare one of two ports, and not the last one that has a link.
+	// A bond can lose one of two ports, but not the last one that has a link.
 	stands := func(want ...string) {
 		t.Helper()
 		got, err := lowerDevices(t.Context(), g, "vlan8")

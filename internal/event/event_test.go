@@ -27,7 +27,7 @@ func TestRoutesAndAddressesThatGoWithAPort(t *testing.T) {
 	}
 }
 
-// Whatever ip prints, what is made of it are arguments of ip about that port.
+// From any output of ip, only arguments of ip about that port are produced.
 func FuzzRoutesOf(f *testing.F) {
 	f.Add("default via 10.0.11.254 proto static metric 100\n10.0.11.0/24 proto kernel scope link src 10.0.11.2\n" +
 		"198.18.9.2 table 7 via 198.18.7.2 metric 10\n")
@@ -42,7 +42,7 @@ func FuzzRoutesOf(f *testing.F) {
 	})
 }
 
-// The table in the docs says what the kinds say of themselves.
+// The table in the docs equals the descriptions of the kinds.
 func TestEventsInTheDocs(t *testing.T) {
 	text, err := os.ReadFile("../../docs/howto/events.md")
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// underTest names the machine that is measured, where headroom has made it.
+// underTest is the word for the machine that is measured, if headroom has created it.
 const underTest = "under-test"
 
-// migrateScript makes a migration, of which it is given the object and the namespace, and waits for its end.
+// migrateScript creates a migration, from an object and a namespace, and waits for its end.
 const migrateScript = `migration=$(printf '%s' "$1" | kubectl create -n "$2" -o name -f -) || exit 1
 while :; do
 	phase=$(kubectl get -n "$2" "$migration" -o 'jsonpath={.status.phase}') || exit 1
@@ -26,7 +26,7 @@ while :; do
 	sleep 1
 done`
 
-// vmMigrate has KubeVirt move a machine to another node, as virtctl migrate does. Source: KubeVirt's API reference,
+// vmMigrate makes KubeVirt move a machine to another node, like virtctl migrate. Source: KubeVirt's API reference,
 // VirtualMachineInstanceMigration.
 func vmMigrate(ctx context.Context, w Scope, words []string) (Plan, error) {
 	namespace, name, ok := strings.Cut(words[0], "/")

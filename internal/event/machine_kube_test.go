@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
-// The API server holds the migration that is made against KubeVirt's schema. There is no KubeVirt that would carry it
-// out: its status is set by hand.
+// The API server checks the migration against KubeVirt's schema. There is no KubeVirt that would carry it out: its
+// status is set by the test.
 func TestAMachineOfKubeVirtIsMoved(t *testing.T) {
 	if os.Getenv("HEADROOM_KUBE_IMAGE") == "" || os.Getenv("KUBECONFIG") == "" {
 		t.Skip("no cluster: run it beside one, scripts/kube-cluster go test -tags 'system kube' ./internal/event")

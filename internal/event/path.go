@@ -12,7 +12,7 @@ import (
 // "running" can be set.
 const stateScript = `echo "$2" > "/sys/block/$1/device/state"`
 
-// losePath takes one path of a multipath away, as a disk that does not answer any more.
+// losePath disables one path of a multipath device, like a disk that stops answering.
 func losePath(ctx context.Context, w Scope, words []string) (Plan, error) {
 	disk := words[0]
 	state, err := stateOf(ctx, w.Target, disk)
@@ -60,14 +60,14 @@ func losePath(ctx context.Context, w Scope, words []string) (Plan, error) {
 		"%s is no path of a multipath: all of its I/O would fail", disk)
 }
 
-// stateOf a SCSI disk: "running", "offline", "blocked"; empty where it is none.
+// stateOf returns the state of a SCSI disk: "running", "offline", "blocked"; empty if it is not one.
 func stateOf(ctx context.Context, t host.Target, disk string) (string, error) {
 	name := "/sys/block/" + disk + "/device/state"
 	files, err := t.ReadFiles(ctx, name)
 	return strings.TrimSpace(string(files[name].Data)), err
 }
 
-// names in a folder; none where it is not there.
+// names returns the names in a folder; none if it does not exist.
 func names(ctx context.Context, t host.Target, folder string) ([]string, error) {
 	text, _, err := output(ctx, t, "ls", folder)
 	return strings.Fields(text), err

@@ -12,13 +12,13 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// withIP begins the scripts that call ip: the one of iproute2, which BusyBox's shell would pass by for its own.
+// withIP begins the scripts that call ip: the ip of iproute2, which BusyBox's shell would replace by its own.
 const withIP = `for d in /usr/sbin /sbin /usr/bin /bin; do if [ -x "$d/ip" ]; then ip=$d/ip; break; fi; done
 : "${ip:=ip}"
 `
 
-// ipScript calls ip with some arguments. portScript puts a port up again, and then what went with it: each further word
-// is the arguments of a call of ip. What is there already is no error of replace.
+// ipScript calls ip with some arguments. portScript sets a port up again, and then restores the routes and addresses
+// lost with it: each further word has the arguments of a call of ip. replace does not fail for existing ones.
 const (
 	ipScript   = withIP + `exec "$ip" "$@"`
 	portScript = withIP + `set -f
@@ -28,7 +28,7 @@ for line; do "$ip" $line || failed=1; done
 exit $failed`
 )
 
-// callIP is the command that calls ip.
+// callIP returns the command that calls ip.
 func callIP(arguments ...string) []string {
 	return append([]string{"sh", "-c", ipScript, "headroom"}, arguments...)
 }
@@ -92,7 +92,7 @@ func loseTrunk(ctx context.Context, w Scope, words []string) (Plan, error) {
 	return plan, err
 }
 
-// portTo is the port by which an address is reached.
+// portTo returns the port by which an address is reached.
 //
 //	198.18.7.2 dev eth1 src 198.18.7.1 uid 0
 //	10.0.12.1 via 10.0.11.254 dev bond0 src 10.0.11.2 uid 0
@@ -117,7 +117,7 @@ func wordAfter(text, word string) string {
 	return ""
 }
 
-// isLosable says why a port must not be lost, or could not be put back as it was.
+// isLosable returns why a port must not be lost, or could not be restored.
 func isLosable(ctx context.Context, t host.Target, port string) error {
 	folder := "/sys/class/net/" + port
 	files, err := t.ReadFiles(ctx, folder+"/flags", carrierOf(port))
@@ -151,7 +151,7 @@ func isLosable(ctx context.Context, t host.Target, port string) error {
 	return err
 }
 
-// sshClientAddress is the address from which the machine is reached by ssh; the zero one where it is not. Source:
+// sshClientAddress returns the address from which the machine is reached by ssh; the zero address if it is not. Source:
 // sshd(8), SSH_CONNECTION.
 //
 //	10.0.2.2 38770 10.0.2.15 22
@@ -168,8 +168,8 @@ func sshClientAddress(ctx context.Context, t host.Target) (netip.Addr, error) {
 	return a.WithZone(""), nil
 }
 
-// lowerDevices is a port and all that it can't do without: what a bridge or VLAN is made over, and the port of a bond
-// where no other has a link.
+// lowerDevices returns a port and everything that it depends on: the devices under a bridge or VLAN, and the port of a
+// bond if no other has a link.
 func lowerDevices(ctx context.Context, t host.Target, port string) ([]string, error) {
 	all := []string{port}
 	for i := 0; i < len(all); i++ {
@@ -195,12 +195,12 @@ func lowerDevices(ctx context.Context, t host.Target, port string) ([]string, er
 	return all, nil
 }
 
-// carrierOf is the file that says whether a port has a link.
+// carrierOf returns the file that contains whether a port has a link.
 func carrierOf(port string) string { return "/sys/class/net/" + port + "/carrier" }
 
 func isSet(f host.File) bool { return f.Err == nil && strings.TrimSpace(string(f.Data)) == "1" }
 
-// related are the ports that a port's folder has links to, with a prefix: lower_eth0, upper_vlan7.
+// related returns the ports that a port's folder has links to, with a prefix: lower_eth0, upper_vlan7.
 func related(ctx context.Context, t host.Target, port, prefix string) ([]string, error) {
 	all, err := names(ctx, t, "/sys/class/net/"+port)
 	var found []string
@@ -222,8 +222,8 @@ func hasIP(ctx context.Context, t host.Target) error {
 	return err
 }
 
-// lostWithPort are the routes and addresses that the kernel takes away with a port, as arguments of ip that put them
-// back: all routes but those that come with an address, and addresses of IPv6, of the port and of what is made over it.
+// lostWithPort returns the routes and addresses that the kernel removes with a port, as arguments of ip that restore
+// them: all routes except those that come with an address, and IPv6 addresses, of the port and of devices on top of it.
 func lostWithPort(ctx context.Context, t host.Target, port string) ([]string, error) {
 	if err := hasIP(ctx, t); err != nil {
 		return nil, err
@@ -250,7 +250,7 @@ func lostWithPort(ctx context.Context, t host.Target, port string) ([]string, er
 			}
 			for _, line := range routesOf(text, family, p) {
 				if strings.Contains(line, " via ") {
-					far = append(far, line) // its gateway must be reached before
+					far = append(far, line) // its gateway must be reachable before
 				} else {
 					near = append(near, line)
 				}
@@ -260,7 +260,7 @@ func lostWithPort(ctx context.Context, t host.Target, port string) ([]string, er
 	return append(near, far...), nil
 }
 
-// addressesOf reads what ip prints of addresses, and leaves out those that a router gives.
+// addressesOf parses ip's output of addresses, and omits those assigned by a router.
 //
 //	3: eth1    inet6 fd00::1/64 scope global \       valid_lft forever preferred_lft forever
 //	2: eth0    inet6 2001:db8::5054:ff:fe12:3456/64 scope global dynamic mngtmpaddr \       valid_lft 86353sec preferred_lft 14353sec
@@ -280,8 +280,7 @@ func addressesOf(text, port string) []string {
 	return all
 }
 
-// routesOf reads what ip prints of the routes by a port, and leaves out those that come with an address or from a
-// router.
+// routesOf parses ip's output of the routes by a port, and omits those that come with an address or from a router.
 //
 //	default via 10.0.11.254 proto static metric 100
 //	10.0.11.0/24 proto kernel scope link src 10.0.11.2
