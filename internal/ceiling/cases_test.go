@@ -13,7 +13,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// about makes facts about a thing from pairs of key and value.
+// about returns facts about an object from pairs of key and value.
 func about(thing string, pairs ...string) []lab.Fact {
 	var all []lab.Fact
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -22,14 +22,14 @@ func about(thing string, pairs ...string) []lab.Fact {
 	return all
 }
 
-// function of PCI with its link, below others.
+// function returns the facts of a PCI function with its link, below others.
 func function(address, speed, width string, above ...string) []lab.Fact {
 	return about(address, "pci.path", strings.Join(append(above, address), ", "), "pci.link.speed", speed,
 		"pci.link.width", width,
 		"pci.link.max_speed", speed, "pci.link.max_width", width, "pci.payload", "256")
 }
 
-// nfsServer is that of the NFS over RDMA report (ConnectX-3, QDR, two ports, PCIe 3.0 x8), as it looks from a mount
+// nfsServer is the server of the NFS over RDMA report (ConnectX-3, QDR, two ports, PCIe 3.0 x8), as seen from a mount
 // with these options.
 func nfsServer(options string) lab.RunTarget {
 	facts := slices.Concat(
@@ -51,7 +51,7 @@ func TestCaseNFSServer(t *testing.T) {
 	for _, f := range Derive(target.Facts) {
 		derived[f.Key+" "+f.About] = f
 	}
-	// 32 Gbit/s a port, 64 in all: just about what the slot carries.
+	// 32 Gbit/s a port, 64 in total: about the rate of the slot.
 	for key, want := range map[string]float64{
 		"port.bandwidth mlx4_0/1": 32e9 / 8, "port.bandwidth mlx4_0/2": 32e9 / 8, "port.pci.bandwidth mlx4_0/1": 7.20e9,
 		"port.pci.share mlx4_0/1": 0.90,
@@ -119,7 +119,7 @@ func TestTheServerIsThisMachine(t *testing.T) {
 	}
 }
 
-// striped is the server of the IOThreads report's puzzle, if its four drives hang on one switch.
+// striped is the server in the IOThreads report, if its four drives are on one switch.
 func striped(payload string) lab.RunTarget {
 	up, switchUp := "0000:16:00.0", "0000:17:00.0"
 	facts := slices.Concat(function(up, "8.0 GT/s PCIe", "8"), function(switchUp, "8.0 GT/s PCIe", "8", up))
@@ -200,7 +200,7 @@ func TestCaseIOThreads(t *testing.T) {
 	}
 }
 
-// Without root MaxPayload is not known: then only what encoding leaves is the bound of what is possible.
+// Without root MaxPayload is unknown: then only the rate after encoding is an upper bound.
 func TestUnknownPayload(t *testing.T) {
 	c, _ := Tightest(NewMachine(striped("")).Of(map[string]string{"bs": "4k", "direct": "1"}), lab.Bandwidth(lab.Read))
 	if !agree(c.Most, 7.877e9, 0.001) || !strings.Contains(c.Derivation, "assumed") {
@@ -248,7 +248,7 @@ func TestBlockSizesAndCopies(t *testing.T) {
 	}
 }
 
-// A run of today has facts about the disks under test alone.
+// A current run has facts about the disks under test only.
 func TestOnlyTheDiskUnderTest(t *testing.T) {
 	target := lab.RunTarget{Place: lab.Place{Kind: lab.Device, Disks: []string{"nvme1n1"}}, Facts: about("",
 		"disk.under-test.name", "nvme1n1", "disk.under-test.pci.address", "0000:42:00.0",

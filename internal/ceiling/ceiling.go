@@ -1,20 +1,20 @@
-// Package ceiling works out what the hardware allows: bounds on metrics from the facts of a machine (PCIe, Ethernet,
-// InfiniBand, SATA, SAS, limits of control groups), each with its derivation. It reaches no machine.
+// Package ceiling computes the limits of the hardware: bounds on metrics from the facts of a machine (PCIe, Ethernet,
+// InfiniBand, SATA, SAS, limits of control groups), each with its derivation. It is pure.
 //
 //	PCIe, Ethernet, InfiniBand, DiskLink   one link: the formula, with its source
-//	Derive                                 facts that follow from others: what each disk's, NIC's and port's path carries
+//	Derive                                 facts that follow from others: the rates of each disk's, NIC's and port's path
 //	NewMachine, Machine.Of                 the ceilings of a load on a place
-//	ParseLinks, Links.Ceilings             the ceilings of links that somebody states, where there are no facts
+//	ParseLinks, Links.Ceilings             the ceilings of links stated by a user, where there are no facts
 //	Check, CheckExtremes                   numbers that can't be real, and numbers that look like a part of the machine
 //	FindPlateau                            cells that agree at the top
 //
-// Every rate has two numbers. Value is what a load can expect at best, under assumptions that the derivation names;
-// headroom is counted from it. Most is what can't be exceeded under any assumption that the facts leave open; only a
-// number above that is called impossible. Where a path is known in part, what is known still bounds from above.
+// Every rate has two numbers. Value is the best that a load can expect, under assumptions that the derivation names;
+// headroom is computed from it. Most can't be exceeded under any assumption that the facts leave open; only a number
+// above Most is called impossible. If a path is only partly known, the known part still gives an upper bound.
 //
-// A measured result of another arm (a pod, the bare disk) is never a ceiling: a virtual machine may beat its pod.
-// NVMe drives publish no bandwidth of their own (the largest transfer of one command bounds nothing), so that
-// their ceiling is their link.
+// A measured result of another arm (a pod, the bare disk) is never a ceiling: a virtual machine may beat its pod. NVMe
+// drives do not report a bandwidth (the largest transfer of one command limits nothing), so their ceiling is their
+// link.
 package ceiling
 
 import (
@@ -27,18 +27,18 @@ import (
 // Ceiling is a bound on one metric.
 type Ceiling struct {
 	Metric string
-	// Value in the metric's unit (B/s or 1/s) is what can be had at best; Most is what can't be exceeded, +Inf when
-	// that is not known.
+	// Value in the metric's unit (B/s or 1/s) is the best that is achievable; Most can't be exceeded, +Inf if unknown.
 	Value, Most float64
-	// Limiter names what limits: "PCIe 3.0 x8 uplink 0000:17:00.0", "2 ports QDR".
+	// Limiter names the limiting part: "PCIe 3.0 x8 uplink 0000:17:00.0", "2 ports QDR".
 	Limiter string
-	// Derivation is how Value comes about, with its numbers.
+	// Derivation is how Value is computed, with its numbers.
 	Derivation string
-	// Part is empty for the ceiling of all that the load can use, else which part of it this is: "one of 2 ports".
+	// Part is empty for the ceiling of everything that the load can use, otherwise the name of a part: "one of 2
+	// ports".
 	Part string
 }
 
-// Headroom is the share of the ceiling that a value does not reach; 0 at the ceiling and above.
+// Headroom returns the unused share of the ceiling; 0 at the ceiling and above.
 func (c Ceiling) Headroom(value float64) float64 {
 	if !(c.Value > 0) {
 		return 0
@@ -46,7 +46,7 @@ func (c Ceiling) Headroom(value float64) float64 {
 	return min(1, max(0, 1-value/c.Value))
 }
 
-// Tightest is the lowest ceiling of a metric, parts left out.
+// Tightest returns the lowest ceiling of a metric, ignoring parts.
 func Tightest(all []Ceiling, metric string) (Ceiling, bool) {
 	best, found := Ceiling{}, false
 	for _, c := range all {
@@ -57,20 +57,21 @@ func Tightest(all []Ceiling, metric string) (Ceiling, bool) {
 	return best, found
 }
 
-// rate is what one thing carries in one direction, in B/s.
+// rate is the rate of one object in one direction, in B/s.
 type rate struct {
 	value, most float64
-	// kind is what it is ("PCIe 4.0 x4", "QDR"), noun what it belongs to ("disk", "port", "uplink"), name which one.
+	// kind is its kind ("PCIe 4.0 x4", "QDR"), noun is the object's kind ("disk", "port", "uplink"), name identifies
+	// it.
 	kind, noun, name string
 	derivation       string
 }
 
-// unbounded is the rate of a thing of which nothing is known.
+// unbounded is the rate of an object about which nothing is known.
 func unbounded() rate { return rate{value: math.Inf(1), most: math.Inf(1)} }
 
 func (r rate) known() bool { return !math.IsInf(r.value, 1) && r.value > 0 }
 
-// limiter names a rate by itself.
+// limiter describes a rate alone.
 func (r rate) limiter() string {
 	switch {
 	case r.name == "":
@@ -82,10 +83,10 @@ func (r rate) limiter() string {
 	}
 }
 
-// uplink is the noun of a link that several things share.
+// uplink is the noun of a link that several devices share.
 const uplink = "uplink"
 
-// figure prints bytes a second as hardware is sold: 7.20 GB/s.
+// figure formats bytes a second in the units of vendors: 7.20 GB/s.
 func figure(v float64) string { return unit.Capacity(v) + "/s" }
 
 // directions that links limit.

@@ -2,7 +2,7 @@ package ceiling
 
 import "github.com/headroom/headroom/internal/lab"
 
-// OfCells are the ceilings of each cell of a run, by the cell's ID, from the facts of the target that it ran on.
+// OfCells returns the ceilings of each cell of a run, by the cell's ID, from the facts of the target that it ran on.
 func OfCells(run lab.Run) map[string][]Ceiling {
 	machines, clients := map[string]*Machine{}, map[string]string{}
 	for _, t := range run.Targets {

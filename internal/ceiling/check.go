@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// overMean is how far above Most a result may lie before it is called impossible: run times are rounded, and the
+	// overMean is how far above Most a result can be before it is called impossible: run times are rounded, and the
 	// last operations of a run are counted whole.
 	overMean = 1.01
-	// overSample is the same for a second of it: an operation counts in the second in which it ends, so that one second
-	// may hold the end of what the one before began.
+	// overSample is the same for one second of it: an operation counts in the second in which it ends, so one second
+	// can include the end of operations begun in the previous one.
 	overSample = 1.10
-	// atPart is the share of a part's ceiling from which a result looks like that part alone.
+	// atPart is the share of a part's ceiling above which a result looks like that part alone.
 	atPart = 0.90
 )
 
-// Check looks at one repetition of a cell: its results by metric, and its samples. These must be of all jobs together,
-// second by second. The maxima that fio prints beside its averages are not: with group_reporting it adds up each job's
-// own highest sample (sum_stat in fio's stat.c), which need not be of the same second. CheckExtremes looks at those.
+// Check checks one repetition of a cell: its results by metric, and its samples. The samples must be of all jobs
+// together, second by second. The maxima that fio prints next to its averages are not: with group_reporting it adds up
+// each job's highest sample (sum_stat in fio's stat.c), which need not be of the same second. CheckExtremes checks
+// those.
 func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) []lab.Warning {
 	if len(ceilings) == 0 {
 		return nil
 	}
 	var all []lab.Warning
 	for _, d := range directions() {
-		// Bytes first; where they say something, operations would say the same again.
+		// Bytes first; if they yield a warning, operations would only repeat it.
 		for _, metric := range []string{lab.Bandwidth(d), lab.IOPS(d)} {
 			if w := checkResult(metric, d, values[metric], ceilings); w != nil {
 				all = append(all, *w)
@@ -50,7 +51,7 @@ func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) 
 	return all
 }
 
-// nearer is what may have answered in the place of what is limited, with the way to find out.
+// nearer explains what may have answered instead of the limited part, with the way to find out.
 func nearer(metric string) string {
 	if lab.Metric(metric).Unit == lab.BitsPerSecond {
 		return "the traffic went another way, such as the loopback, or the facts belong to another machine or link"
@@ -75,7 +76,7 @@ func checkResult(metric, direction string, v float64, ceilings []Ceiling) *lab.W
 	return nil
 }
 
-// highest value that counts as being at the ceiling.
+// highest returns the highest value that counts as being at the ceiling.
 func (c Ceiling) highest() float64 {
 	if math.IsInf(c.Most, 1) {
 		return c.Value
@@ -112,7 +113,7 @@ func checkSamples(metric, direction string, samples []lab.Series, ceilings []Cei
 		over, n, amount(metric, c.Most), c.Limiter, amount(metric, highest), amount(metric, sum/float64(n)))}
 }
 
-// firstExceeded is the ceiling of a metric that is exceeded first.
+// firstExceeded returns the ceiling of a metric that is exceeded first.
 func firstExceeded(all []Ceiling, metric string) (Ceiling, bool) {
 	best, found := Ceiling{Most: math.Inf(1)}, false
 	for _, c := range all {
@@ -123,7 +124,7 @@ func firstExceeded(all []Ceiling, metric string) (Ceiling, bool) {
 	return best, found
 }
 
-// amount prints a value of a metric.
+// amount formats a value of a metric.
 func amount(metric string, v float64) string {
 	switch lab.Metric(metric).Unit {
 	case lab.BytesPerSecond:

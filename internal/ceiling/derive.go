@@ -9,8 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Derive works out the facts that follow from others: those that the catalogue marks as computed. What can't be worked
-// out is unknown, with what is missing. It takes time in proportion to the number of things.
+// Derive computes the facts that follow from others: those that the catalogue marks as computed. A fact that can't be
+// computed is unknown, with a reason. The time is proportional to the number of objects.
 func Derive(all []lab.Fact) []lab.Fact {
 	d := deriver{inventory: newInventory(all), nodes: map[string]*linkTraffic{}}
 	var derived []lab.Fact
@@ -30,13 +30,13 @@ type deriver struct {
 	nodes map[string]*linkTraffic
 }
 
-// linkTraffic is a PCI function with what goes through its link.
+// linkTraffic is a PCI function with the traffic through its link.
 type linkTraffic struct {
 	rate   rate
 	reason string
 	disks  int
 	demand float64
-	// guess is set when what a disk behind it asks for is not known.
+	// guess is set if the demand of a disk behind it is unknown.
 	guess string
 }
 
@@ -50,8 +50,8 @@ func (d *deriver) linkTraffic(address string) *linkTraffic {
 	return c
 }
 
-// narrowest returns the narrowest link of a path, or why it is not known. A step whose link is not known leaves the
-// answer open, except the root port: it shows the link to the function below it, which shows that link too.
+// narrowest returns the narrowest link of a path, or why it is unknown. A step with an unknown link makes the result
+// unknown, except the root port: it shows the link to the function below it, which shows that link too.
 func (d *deriver) narrowest(path []string) (least rate, reason string) {
 	least = unbounded()
 	for i, address := range path {
@@ -104,7 +104,7 @@ func (d *deriver) disks() []lab.Fact {
 	return all
 }
 
-// volumes tells which volumes lie on a disk with spinning platters, where that is known of the disks under them.
+// volumes determines which volumes are on a rotating disk, if that is known for the disks under them.
 func (d *deriver) volumes() []lab.Fact {
 	var all []lab.Fact
 	for _, volume := range d.things["volume"] {
@@ -130,8 +130,8 @@ func (d *deriver) volumes() []lab.Fact {
 	return all
 }
 
-// demand is what a disk asks of the links above it: what its own link carries. Where several hang on one controller and
-// their links are not known (a RAID volume), they share the controller's.
+// demand returns the rate that a disk can request from the links above it: the rate of the disk's link. If several
+// disks are on one controller and their links are unknown (a RAID volume), they share the controller's.
 func (d *deriver) demand(disk, controller string, together int) (demand float64, guess string) {
 	if l, ok := ParseDiskLink(d.text("disk.link", disk)); ok {
 		v, _, _ := l.Rate()
@@ -181,8 +181,8 @@ func (d *deriver) disk(disk string, path []string, reason string) []lab.Fact {
 		shareFact("disk.pci.shared_share", disk, share, "pci.path: "+worst.rate.limiter()))
 }
 
-// adapters are the facts of NICs and ports about their path. An adapter is the functions of one PCI device: a card with
-// two ports shows as 0000:3b:00.0 and 0000:3b:00.1, or as one function.
+// adapters returns the facts of NICs and ports about their path. An adapter is the functions of one PCI device: a card
+// with two ports shows as 0000:3b:00.0 and 0000:3b:00.1, or as one function.
 func (d *deriver) adapters(class string, rateOf func(string) (rate, string)) []lab.Fact {
 	demand, missing := map[string]float64{}, map[string]string{}
 	things := d.things[class]
@@ -227,7 +227,7 @@ func (d *deriver) adapters(class string, rateOf func(string) (rate, string)) []l
 	return all
 }
 
-// line is what a port can move before headers are taken off: what PCIe has to carry.
+// line returns the rate of a port including headers: the rate that PCIe has to carry.
 func (r rate) line() float64 {
 	if r.noun == "NIC" {
 		return r.most
@@ -262,15 +262,15 @@ func (d *deriver) portRate(port string) (rate, string) {
 	return infiniBand(p, d.text("port.layer", port) == "Ethernet"), ""
 }
 
-// device is a PCI address without its function: 0000:3b:00.
+// device returns a PCI address without its function: 0000:3b:00.
 func device(address string) string {
 	card, _, _ := strings.Cut(address, ".")
 	return card
 }
 
-// sockets tells which socket each NIC hangs on, and counts over how many the NICs of each speed are spread. The
-// kernel's nodes say so where it shows several; else the number of the bus, of which firmware gives each socket of an
-// x86 machine an even range (with numa=off nothing else is left).
+// sockets determines the socket of each NIC, and counts over how many sockets the NICs of each speed are spread. It
+// uses the kernel's nodes if the kernel shows several; otherwise the number of the bus, because firmware assigns each
+// socket of an x86 machine an even range (with numa=off this is the only source).
 func (d *deriver) sockets() []lab.Fact {
 	total, _ := strconv.Atoi(d.machine("cpu.sockets"))
 	nodes, _ := strconv.Atoi(d.machine("numa.nodes"))

@@ -19,7 +19,7 @@ func derive(all []lab.Fact) map[string]lab.Fact {
 	return out
 }
 
-// Every key that is derived is in the catalogue as computed, and every computed one is derived.
+// Every derived key is in the catalogue as computed, and every computed one is derived.
 func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 	all := slices.Concat(striped("256").Facts, nfsServer("").Facts, about("", "cpu.sockets", "1"),
 		about("sda", "disk.rotational", "on"), about("dm-0", "volume.disks", "sda"),
@@ -50,7 +50,7 @@ func TestDerivedKeysAreTheCatalogues(t *testing.T) {
 	}
 }
 
-// A volume turns if a disk under it does; of one whose disks are not all known nothing is said.
+// A volume rotates if a disk under it does; if its disks are not all known, that is unknown.
 func TestVolumesThatTurn(t *testing.T) {
 	for _, c := range []struct{ disks, sda, sdb, want string }{
 		{"sda", "on", "", "on"}, {"sda", "off", "", "off"}, {"sda, sdb", "off", "on", "on"},
@@ -106,7 +106,7 @@ func TestDirectlyAttachedDisksShareNothing(t *testing.T) {
 	}
 }
 
-// A root port's link is the link to the function below it; a switch has a link of its own above it.
+// A root port's link is the link to the function below it; a switch has a separate link above it.
 func TestLinkOfARootPortIsKnownFromBelow(t *testing.T) {
 	adapter := about("eth0", "nic.kind", "physical", "nic.speed", "100000000000", "nic.pci.address", "0000:03:00.0")
 	narrow := function("0000:03:00.0", "8.0 GT/s PCIe", "8", "0000:00:03.0")
@@ -190,7 +190,7 @@ func TestSocketsByNode(t *testing.T) {
 	}
 }
 
-// shelves of disks behind one root port, as many as asked for.
+// shelves returns this many disks behind one root port.
 func shelves(disks int) []lab.Fact {
 	var all []lab.Fact
 	all = append(all, function("0000:10:00.0", "8.0 GT/s PCIe", "16")...)
@@ -217,7 +217,7 @@ func BenchmarkDerive4000Disks(b *testing.B) {
 	}
 }
 
-// Hostile facts: loops in paths, repeated things, numbers out of range.
+// Malicious facts: loops in paths, repeated objects, numbers out of range.
 func FuzzDerive(f *testing.F) {
 	f.Add("0000:10:00.0, 0000:10:00.0", "8.0 GT/s PCIe", "4", "40 Gb/sec (4X QDR)", "10000000000")
 	f.Add("none", "Unknown", "255", "", "-1")

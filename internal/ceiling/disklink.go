@@ -13,7 +13,7 @@ type DiskLink struct {
 	Gigabits float64
 }
 
-// ParseDiskLink reads a link's speed: libata writes Gbps, the SAS transport Gbit, also for a SATA drive behind it.
+// ParseDiskLink parses a link's speed: libata writes Gbps, the SAS transport Gbit, also for a SATA drive behind it.
 //
 //	6.0 Gbps
 //	12.0 Gbit
@@ -37,10 +37,10 @@ func ParseDiskLink(text string) (DiskLink, bool) {
 	return DiskLink{}, false
 }
 
-// Rate is what the link carries, in B/s, to and from the disk together.
+// Rate returns the rate of the link, in B/s, to and from the disk together.
 //
 // SATA: 8b/10b; two ALIGN dwords in 256; a frame of 8192 bytes of data has a dword each of header, CRC, start and end.
-// 6 Gbit/s: 600 MB/s, of which 594 are data. Hand-shakes before each frame take more, and are not counted.
+// 6 Gbit/s: 600 MB/s, of which 594 are data. Handshakes before each frame take more, and are not counted.
 //
 // SAS: 8b/10b up to 12 Gbit/s, 128b/150b at 22.5; a frame of 1024 bytes of data has 24 of header, 4 of CRC and 8 of
 // start and end, and one dword in 2048 is an ALIGN. 12 Gbit/s: 1200 MB/s, of which 1159 are data.

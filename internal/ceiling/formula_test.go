@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// near says whether two rates agree to a share.
+// agree reports whether two rates agree within a share.
 func agree(got, want, share float64) bool { return math.Abs(got/want-1) <= share }
 
 // Published: a lane after encoding is 0.25, 0.5, 0.985, 1.969, 3.938 and 7.563 GB/s (PCI-SIG's tables, flit mode last);
@@ -134,7 +134,7 @@ func TestTextForms(t *testing.T) {
 	}
 }
 
-// Whatever is read, what comes out is a finite positive rate or nothing.
+// From any input, the result is a finite positive rate or nothing.
 func FuzzTextForms(f *testing.F) {
 	for _, seed := range []string{"16.0 GT/s PCIe", "Unknown", "40 Gb/sec (4X QDR)", "6.0 Gbps", "22.5 Gbit",
 		"8 GT/s", "1e400 GT/s",

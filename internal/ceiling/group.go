@@ -9,10 +9,10 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// groupLimits are those of the control group that the load runs in, which the fact cgroup.io.max lists for each group
-// above as well. A limit is for a device number, which the facts of a disk do not have: it is taken for the disk under
-// test where there is one such disk, limits name one device, and its major number fits the disk's name. A limit is kept
-// on average only, so that a number above is not called impossible.
+// groupLimits returns the limits of the control group that the load runs in. The fact cgroup.io.max also lists those of
+// the groups above it. A limit is for a device number, which the facts of a disk do not have: it is assumed to be for
+// the disk under test if there is one such disk, all limits name one device, and its major number fits the disk's name.
+// A limit only applies on average, so a number above it is not called impossible.
 //
 //	259:0 rbps=2097152 wbps=max riops=max wiops=120
 //	blkio.throttle.read_bps_device 8:16 1048576
@@ -45,7 +45,7 @@ func (m *Machine) groupLimits(direction string, params map[string]string) []Ceil
 			block, _ = blockSize(params, i)
 		}
 	}
-	if block > 0 { // either limit bounds both
+	if block > 0 { // each limit bounds both metrics
 		bytes = min(bytes, operations*block)
 		operations = min(operations, bytes/block)
 	}
@@ -83,7 +83,7 @@ func parseGroupLimits(text string) []groupLimit {
 	for line := range strings.SplitSeq(text, "; ") {
 		f := strings.Fields(line)
 		if len(f) > 0 && names[f[0]] != "" {
-			attribute, f = f[0], f[1:] // said once for all lines of the file
+			attribute, f = f[0], f[1:] // stated once for all lines of the file
 		}
 		if len(f) == 2 && attribute != "" && !strings.Contains(f[1], "=") {
 			add(f[0], names[attribute], f[1])
@@ -97,8 +97,8 @@ func parseGroupLimits(text string) []groupLimit {
 	return all
 }
 
-// fits says whether a device number may be the disk's: 7 is a loop device, 8, 65 to 71 and 128 to 135 are SCSI disks,
-// 259 is where NVMe disks are; others get theirs as they come, from 240 on. Source: the kernel's
+// fits reports whether a device number can belong to the disk: 7 is a loop device, 8, 65 to 71 and 128 to 135 are SCSI
+// disks, 259 is for NVMe disks; others are assigned dynamically, from 240 on. Source: the kernel's
 // Documentation/admin-guide/devices.txt.
 func fits(device, disk string) bool {
 	number, _, _ := strings.Cut(device, ":")

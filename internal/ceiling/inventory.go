@@ -10,19 +10,20 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// maxSteps is how many functions a path may have from the root to a device; buses nest a handful deep.
+// maxSteps is the maximum number of functions on a path from the root to a device; buses are rarely nested more than
+// five deep.
 const maxSteps = 32
 
-// inventory finds facts by key and thing, each in one step: a machine may have thousands of disks.
+// inventory finds facts by key and object, each in one step: a machine can have thousands of disks.
 type inventory struct {
 	facts map[id]lab.Fact
-	// things of a class in the order in which they came: "disk" → nvme0n1, nvme1n1.
+	// objects of a class in their original order: "disk" → nvme0n1, nvme1n1.
 	things map[string][]string
 	// roles of the disks under test, by name: nvme0n1 → "disk.under-test.1".
 	roles map[string]string
 }
 
-// id of a fact: its key, and what it is about.
+// id of a fact: its key, and its object.
 type id struct{ key, about string }
 
 func newInventory(all []lab.Fact) inventory {
@@ -45,8 +46,8 @@ func newInventory(all []lab.Fact) inventory {
 	return v
 }
 
-// of is a fact about a thing; its Unknown says why there is none. A disk under test that is not among the machine's
-// disks has its facts under its role.
+// of returns a fact about an object; its Unknown is the reason if there is none. A disk under test that is not among
+// the machine's disks has its facts under its role.
 func (v inventory) of(key, about string) lab.Fact {
 	if f, ok := v.facts[id{key, about}]; ok {
 		return f
@@ -59,7 +60,7 @@ func (v inventory) of(key, about string) lab.Fact {
 	return lab.Fact{Key: key, About: about, Unknown: "there is no fact " + key + " about " + about}
 }
 
-// text of a fact; empty when it is unknown.
+// text returns the value of a fact; empty if it is unknown.
 func (v inventory) text(key, about string) string {
 	f := v.of(key, about)
 	if f.Unknown != "" {
@@ -68,22 +69,22 @@ func (v inventory) text(key, about string) string {
 	return f.Value
 }
 
-// machine is a fact about the machine as a whole.
+// machine returns a fact about the machine as a whole.
 func (v inventory) machine(key string) string { return v.facts[id{key, ""}].Value }
 
-// number of a fact; false when it is unknown or none.
+// number returns the number in a fact; false if it is unknown or not a number.
 func (v inventory) number(key, about string) (float64, bool) {
 	n, err := strconv.ParseFloat(v.text(key, about), 64)
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
-// off says that a flag is known to be off.
+// off reports whether a flag is known to be off.
 func (v inventory) off(key, about string) bool {
 	on, ok := catalogue.ParseFlag(v.text(key, about))
 	return ok && !on
 }
 
-// path of a PCI function from the root port to itself, and why it is not known.
+// path returns the path of a PCI function from the root port to itself, or why it is unknown.
 func (v inventory) path(address string) (path []string, reason string) {
 	f := v.of("pci.path", address)
 	if f.Unknown != "" {
@@ -96,7 +97,7 @@ func (v inventory) path(address string) (path []string, reason string) {
 	return path, ""
 }
 
-// link is what the link of a PCI function towards the root carries now, and why that is not known.
+// link returns the current rate of the link of a PCI function towards the root, or why it is unknown.
 func (v inventory) link(address string) (r rate, reason string) {
 	r, reason = v.linkOf("pci", address, "link.speed", "link.width")
 	r.noun, r.name = uplink, address
@@ -126,15 +127,15 @@ func (v inventory) linkOf(class, about, speedKey, widthKey string) (r rate, reas
 	return pcie(gigatransfers, lanes, int(payload)), ""
 }
 
-// virtual says whether this is a virtual machine.
+// virtual reports whether this is a virtual machine.
 func (v inventory) virtual() bool {
 	hypervisor := v.machine("vm.hypervisor")
 	return hypervisor != "" && hypervisor != "none"
 }
 
-// emulated says whether a function is one that a hypervisor emulates: QEMU shows a virtio disk at 2.5 GT/s and one
-// lane, whatever it carries. In a virtual machine only a device of another maker, passed through, has a link to speak
-// of. Vendors: virtio, QEMU, VMware, Microsoft, Amazon, Google, Xen (pci.ids).
+// emulated reports whether a function is emulated by a hypervisor: QEMU shows a virtio disk at 2.5 GT/s and one lane,
+// whatever its rate. In a virtual machine only a passed-through device of another vendor has a meaningful link.
+// Vendors: virtio, QEMU, VMware, Microsoft, Amazon, Google, Xen (pci.ids).
 func (v inventory) emulated(address string) bool {
 	if !v.virtual() {
 		return false

@@ -9,23 +9,24 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Links are one link or several alike, whose rate somebody states: no facts are there of a machine in a report.
+// Links are one or several equal links whose rate is stated by a user, because there are no facts of the machine in a
+// report.
 type Links struct {
 	N int
-	// Rate of each in one direction, in B/s, of data alone, as a mean; Most is what no moment can exceed, which of a
-	// slot is more: packets larger than are assumed.
+	// Rate of each in one direction, in B/s, data only, on average; Most can't be exceeded at any time, and is larger
+	// for a slot, because packets can be larger than assumed.
 	Rate, Most float64
-	// Name of one: "QDR", "32 Gbit/s", "PCIe 3.0 x8".
+	// Name of one link: "QDR", "32 Gbit/s", "PCIe 3.0 x8".
 	Name string
 	// Derivation of the rate.
 	Derivation string
 }
 
-// maxLinks bounds how many links one place can have.
+// maxLinks limits how many links one place can have.
 const maxLinks = 64
 
-// ParseLinks reads links as people state them, and an InfiniBand port as the kernel prints it. Rates are of data, but
-// for InfiniBand's generations, whose encoding is taken off: a QDR port of four lanes signals with 40 Gbit/s and
+// ParseLinks parses links in users' notation, and an InfiniBand port as the kernel prints it. Rates are data rates,
+// except for InfiniBand's generations, whose encoding is subtracted: a QDR port of four lanes signals at 40 Gbit/s and
 // carries 32.
 //
 //	32 Gbit/s
@@ -89,7 +90,7 @@ func ParseLinks(text string) (Links, error) {
 
 var slotPattern = regexp.MustCompile(`(?i)^pcie\s*([1-6])(?:\.0)?\s*x\s*(\d{1,2})$`)
 
-// slot reads a slot by its generation and lanes; what it carries is that of PCIe.
+// slot parses a slot given by its generation and lanes; its rate follows from PCIe.
 func slot(text string) (Links, bool) {
 	m := slotPattern.FindStringSubmatch(text)
 	if m == nil {
@@ -105,7 +106,7 @@ func slot(text string) (Links, bool) {
 	return l, true
 }
 
-// String is the links in words: "2 links of QDR".
+// String describes the links: "2 links of QDR".
 func (l Links) String() string {
 	if l.N == 1 {
 		return "one link of " + l.Name
@@ -113,7 +114,8 @@ func (l Links) String() string {
 	return fmt.Sprintf("%d links of %s", l.N, l.Name)
 }
 
-// Ceilings are those of a load over the links: all of them in each direction, and where there are several, one of them.
+// Ceilings returns the ceilings of a load over the links: all of them in each direction, and if there are several, one
+// of them.
 func (l Links) Ceilings() []Ceiling {
 	var all []Ceiling
 	for _, d := range directions() {
@@ -130,9 +132,9 @@ func (l Links) Ceilings() []Ceiling {
 	return all
 }
 
-// CheckExtremes looks at the largest sample of each metric where the samples themselves are not known; mean are the
-// results by metric. The largest of one job was measured in one moment. Of several jobs, which fio adds up, it says no
-// more than that there may have been such a moment: that is a reason to look, and no proof.
+// CheckExtremes checks the largest sample of each metric if the samples themselves are unknown; mean are the results by
+// metric. The largest sample of one job was measured at one time. For several jobs, whose maxima fio adds up, it only
+// shows that there may have been such a time: that is a reason to check, but no proof.
 func CheckExtremes(samples map[string]lab.Samples, mean map[string]float64, ceilings []Ceiling) []lab.Warning {
 	var all []lab.Warning
 	for _, d := range directions() {

@@ -49,7 +49,8 @@ func TestParseLinks(t *testing.T) {
 	}
 }
 
-// Two ports of 4 GB/s each: what one of them alone could have carried is said to be that, more than both is impossible.
+// Two ports of 4 GB/s each: a rate that one of them alone could carry is reported as such, more than both is
+// impossible.
 func TestWhatLinksCarry(t *testing.T) {
 	two, err := ParseLinks("2xQDR")
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Machine is what is known of one target and of the place under test on it.
+// Machine is the knowledge about one target and the place under test on it.
 type Machine struct {
 	place lab.Place
 	inventory
-	// total is what the way to the place carries, parts the pieces of it that a load may have been confined to; nothing
-	// when it is not known.
+	// total is the rate of the path to the place, parts are parts of it that a load may have been confined to; both are
+	// empty if unknown.
 	total rate
 	parts []part
-	// claims is false where a number above most is no proof: the data may stay on the machine.
+	// claims is false if a number above most is no proof: the data may stay on the machine.
 	claims bool
-	// byAddress is a disk of the place by its controller's PCI address.
+	// byAddress has a disk of the place by its controller's PCI address.
 	byAddress map[string]string
-	// network is set when the way is a network, which buffered loads are bounded by as well.
+	// network is set if the path is a network, which also limits buffered loads.
 	network bool
 }
 
@@ -39,11 +39,11 @@ func NewMachine(t lab.RunTarget) *Machine {
 	m := &Machine{place: t.Place, inventory: newInventory(t.Facts), total: unbounded(), claims: true,
 		byAddress: map[string]string{}}
 	for _, name := range t.Place.Disks {
-		// Of several disks at one address any will do: they show the same link.
+		// Of several disks at one address any can be used: they show the same link.
 		m.byAddress[m.text("disk.pci.address", name)] = name
 	}
 	if m.virtual() {
-		m.claims = false // what its devices show is the hypervisor's word
+		m.claims = false // its devices show what the hypervisor chooses
 	}
 	users := m.endpoints()
 	if len(users) == 0 {
@@ -69,7 +69,8 @@ func NewMachine(t lab.RunTarget) *Machine {
 	return m
 }
 
-// addParts finds what a load may have been confined to: one of the things that are limits together, or one user alone.
+// addParts finds parts that a load may have been confined to: one of the objects that are the limit together, or one
+// endpoint alone.
 func (m *Machine) addParts(users []endpoint, cut []rate, link func(string) rate) {
 	add := func(r rate, text string) {
 		same := func(p part) bool { return p.rate.value == r.value }
@@ -101,8 +102,8 @@ func (m *Machine) addParts(users []endpoint, cut []rate, link func(string) rate)
 	}
 }
 
-// endpoints are what carries the load's data: the disks of the place, or the NICs and ports that lead to a network file
-// system or to disks elsewhere. None when that is not known for all of them.
+// endpoints returns the devices that carry the load's data: the disks of the place, or the NICs and ports that lead to
+// a network file system or to remote disks. It returns none if that is unknown for any of them.
 func (m *Machine) endpoints() []endpoint {
 	switch m.place.Filesystem {
 	case "nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "fuse.glusterfs":
@@ -118,7 +119,7 @@ func (m *Machine) endpoints() []endpoint {
 		case "tcp", "rdma", "iscsi":
 			remote = append(remote, name)
 		case "fc", "loop", "usb":
-			return nil // what limits them is not among the facts
+			return nil // their limit is not among the facts
 		default:
 			local = append(local, name)
 		}
@@ -138,7 +139,8 @@ func (m *Machine) endpoints() []endpoint {
 	return users
 }
 
-// disk under the place. Its path is as much as is known; where only its own link is, that stands for the path.
+// disk returns a disk under the place. Its path is the known part; if only its own link is known, that replaces the
+// path.
 func (m *Machine) disk(name string) endpoint {
 	u := endpoint{name: name, noun: "disk", demand: unbounded()}
 	u.demand.noun, u.demand.name = u.noun, name
@@ -157,7 +159,7 @@ func (m *Machine) disk(name string) endpoint {
 	return u
 }
 
-// link is that of a PCI function; where the machine's functions were not read, that of the disk in it.
+// link returns the link of a PCI function; if the machine's functions were not read, the link of the disk in it.
 func (m *Machine) link(address string) (rate, string) {
 	r, reason := m.inventory.link(address)
 	if r.known() {
@@ -172,7 +174,7 @@ func (m *Machine) link(address string) (rate, string) {
 	return r, reason
 }
 
-// rdma says whether a network file system is mounted over RDMA.
+// rdma reports whether a network file system is mounted over RDMA.
 func (m *Machine) rdma() bool {
 	if m.text("mount.nfs.protocol", m.machine("filesystem.mount_point")) == "rdma" {
 		return true
@@ -185,7 +187,7 @@ func (m *Machine) rdma() bool {
 	return false
 }
 
-// isLocal says whether the server of a network file system is this machine, as far as its name tells: then no wire is
+// isLocal reports whether the server of a network file system is this machine, according to its name: then no wire is
 // used.
 //
 //	server:/export    10.1.2.3:/export    [fe80::1]:/export    //server/share
@@ -214,8 +216,8 @@ func (m *Machine) isLocal() bool {
 	return false
 }
 
-// links are the ways off the machine. Which of them a load takes is not known, so that all of them together are the
-// bound; none when one is up whose speed is not known.
+// links returns the network interfaces that lead off the machine. Which of them a load uses is unknown, so all of them
+// together are the bound; it returns none if the speed of one that is up is unknown.
 func (m *Machine) links(rdma bool) []endpoint {
 	users := m.ports(!rdma)
 	if rdma {
@@ -226,7 +228,7 @@ func (m *Machine) links(rdma bool) []endpoint {
 		kind := m.text("nic.kind", name)
 		if kind == "bond" || kind == "bridge" || kind == "vlan" || kind == "ipoib" || m.off("nic.carrier", name) ||
 			m.text("nic.state", name) == "down" {
-			continue // what lies below them counts
+			continue // the devices below them count
 		}
 		if bond := m.text("nic.master", name); m.text("nic.bond.mode", bond) == "active-backup" {
 			if standby[bond] {
@@ -250,7 +252,7 @@ func (m *Machine) nic(name string) endpoint {
 	return u
 }
 
-// ports that are up. With TCP only those of InfiniBand count: a port over Ethernet is a NIC as well.
+// ports returns the ports that are up. With TCP only InfiniBand ports count: a port over Ethernet is a NIC as well.
 func (m *Machine) ports(infiniBandOnly bool) []endpoint {
 	var users []endpoint
 	for _, name := range m.things["port"] {
@@ -269,13 +271,13 @@ func (m *Machine) ports(infiniBandOnly bool) []endpoint {
 	return users
 }
 
-// down says whether a port is known not to be in use.
+// down reports whether a port is known not to be in use.
 func (v inventory) down(port string) bool {
 	state := v.text("port.state", port)
 	return state != "" && !strings.Contains(state, "ACTIVE")
 }
 
-// Of are the ceilings of a load with these fio parameters, for reads and writes, in bytes and in operations where all
+// Of returns the ceilings of a load with these fio parameters, for reads and writes, in bytes, and in operations if all
 // have one size.
 func (m *Machine) Of(params map[string]string) []Ceiling {
 	var all []Ceiling
@@ -295,7 +297,8 @@ func (m *Machine) Of(params map[string]string) []Ceiling {
 	return all
 }
 
-// inDirection are the ceilings on the bytes of a direction. What memory answers has none that facts tell.
+// inDirection returns the ceilings on the bytes of a direction. There are none if memory answers, because facts do not
+// describe its limits.
 func (m *Machine) inDirection(direction string, params map[string]string) []Ceiling {
 	engine, _, _ := strings.Cut(params["ioengine"], ":")
 	if engine == "null" || m.inMemory(params) || !m.total.known() {
@@ -323,8 +326,8 @@ func (m *Machine) inDirection(direction string, params map[string]string) []Ceil
 	return all
 }
 
-// inMemory says whether the page cache or a file system in memory answers, whatever lies below. A client's cache may
-// answer for a network file system too, but there the wire is what one measures.
+// inMemory reports whether the page cache or a file system in memory answers, whatever is below. A client's cache may
+// answer for a network file system too, but there the wire is what is measured.
 func (m *Machine) inMemory(params map[string]string) bool {
 	switch m.place.Filesystem {
 	case "tmpfs", "ramfs", "hugetlbfs":
@@ -334,8 +337,8 @@ func (m *Machine) inMemory(params map[string]string) bool {
 	return m.place.Kind != lab.NoPlace && !m.network && !direct
 }
 
-// copies is the share of the disks' traffic that is the load's own: a mirror writes everything twice. Reads take turns
-// among all disks. Parity is counted as full stripes need it, the least there is.
+// copies returns the load's own share of the disks' traffic: a mirror writes everything twice. Reads are distributed
+// over all disks. Parity is counted for full stripes, which is the minimum.
 func (m *Machine) copies(direction string) (share float64, why string) {
 	disks, err := strconv.ParseFloat(m.machine("device.under-test.md.disks"), 64)
 	if direction != lab.Write || err != nil || disks < 2 {
@@ -355,7 +358,7 @@ func (m *Machine) copies(direction string) (share float64, why string) {
 	return 1, ""
 }
 
-// blockSize of a direction, in bytes: "4k", or "4k,64k" for reads and writes.
+// blockSize returns the block size of a direction, in bytes: "4k", or "4k,64k" for reads and writes.
 func blockSize(params map[string]string, direction int) (float64, bool) {
 	for _, other := range []string{"bssplit", "bsrange", "blocksize_range", "bs_unaligned"} {
 		if params[other] != "" {

@@ -7,17 +7,17 @@ import (
 )
 
 const (
-	// ethernetFrame is what each packet takes on the wire besides its MTU: 8 bytes of preamble and start, 14 of header,
-	// 4 of FCS and 12 of gap. Source: IEEE 802.3, clauses 3 and 4.4.2.
+	// ethernetFrame is the overhead of each packet on the wire in addition to its MTU: 8 bytes of preamble and start,
+	// 14 of header, 4 of FCS and 12 of gap. Source: IEEE 802.3, clauses 3 and 4.4.2.
 	ethernetFrame = 8 + 14 + 4 + 12
-	// tcpHeaders are those of IPv4 and TCP (RFC 791, RFC 9293), timestamps the option that Linux sends with every
-	// segment by default (RFC 7323: 10 bytes, and 2 that pad it).
+	// tcpHeaders are the headers of IPv4 and TCP (RFC 791, RFC 9293), timestamps is the option that Linux sends with
+	// every segment by default (RFC 7323: 10 bytes, and 2 of padding).
 	tcpHeaders, timestamps = 20 + 20, 12
 	commonMTU              = 1500
 )
 
-// Ethernet is what TCP over IPv4 carries in each direction over a link of so many bits a second, in B/s. An MTU of 0 is
-// unknown, and 1500 is assumed. 10 Gbit/s at an MTU of 1500: 1448 of 1538 bytes are data, 1.18 GB/s.
+// Ethernet returns the rate of TCP over IPv4 in each direction over a link with this many bits a second, in B/s. An MTU
+// of 0 is unknown, and 1500 is assumed. 10 Gbit/s at an MTU of 1500: 1448 of 1538 bytes are data, 1.18 GB/s.
 func Ethernet(bits float64, mtu int) (value, most float64, derivation string) {
 	if !(bits > 0) {
 		return 0, 0, ""
@@ -45,7 +45,7 @@ func ethernet(bits float64, mtu int) rate {
 	return rate{value: value, most: most, kind: "Ethernet " + bitRate(bits), noun: "NIC", derivation: derivation}
 }
 
-// bitRate prints bits a second as links are sold: 10 Gbit/s.
+// bitRate formats bits a second in the units of vendors: 10 Gbit/s.
 func bitRate(bits float64) string { return strconv.FormatFloat(bits/1e9, 'f', -1, 64) + " Gbit/s" }
 
 // PortRate is the rate of an InfiniBand or RoCE port as the kernel prints it.
@@ -57,7 +57,7 @@ type PortRate struct {
 	Generation string
 }
 
-// ParsePortRate reads /sys/class/infiniband/*/ports/*/rate. Older kernels do not name SDR.
+// ParsePortRate parses /sys/class/infiniband/*/ports/*/rate. Older kernels do not name SDR.
 //
 //	40 Gb/sec (4X QDR)
 //	2.5 Gb/sec (1X)
@@ -122,8 +122,8 @@ func lane(generation string) (signal, bool) {
 	return signal{}, false
 }
 
-// InfiniBand is the data rate of a port after encoding, in B/s. Headers of packets, 26 bytes in 4 KiB, are not counted.
-// Over Ethernet (RoCE) the kernel prints the nearest InfiniBand speed with the same rate, and the rate is that of data:
+// InfiniBand returns the data rate of a port after encoding, in B/s. Headers of packets, 26 bytes in 4 KiB, are not
+// counted. Over Ethernet (RoCE) the kernel prints the InfiniBand speed with the same rate, and the rate is a data rate:
 // a port of 40 Gbit/s Ethernet shows as QDR and carries 40 Gbit/s, not 32.
 func InfiniBand(p PortRate, overEthernet bool) (value float64, derivation string) {
 	if overEthernet {

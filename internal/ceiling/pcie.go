@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// framing is what a PCIe packet carries besides header and data: 4 bytes of start and sequence number and 4 of LCRC
-	// (generation 3 to 5), or 1 of start, 2 of sequence number, 4 of LCRC and 1 of end (1 and 2).
+	// framing is the overhead of a PCIe packet in addition to header and data: 4 bytes of start and sequence number and
+	// 4 of LCRC (generation 3 to 5), or 1 of start, 2 of sequence number, 4 of LCRC and 1 of end (1 and 2).
 	framing = 8
-	// longHeader is the header of a write to a 64-bit address, which a drive's read becomes; shortHeader that of a
-	// completion, and of a write below 4 GiB, where an IOMMU may place it.
+	// longHeader is the header of a write to a 64-bit address, which a drive's read becomes; shortHeader is the header
+	// of a completion, and of a write below 4 GiB, where an IOMMU may place it.
 	longHeader, shortHeader = 16, 12
 	// commonPayload is the largest payload that servers usually set: firmware picks what all devices below a root port
 	// support, and NVMe drives and NICs support 256 or 512.
 	commonPayload = 256
-	// flitShare is the part of a generation 6 flit of 256 bytes that holds packets: 6 go to the link's own packets, 8
-	// to CRC and 6 to error correction. Packets in flits have no framing of their own.
+	// flitShare is the part of a generation 6 flit of 256 bytes that holds packets: 6 are for the link's own packets, 8
+	// for CRC and 6 for error correction. Packets in flits have no additional framing.
 	flitShare = 236.0 / 256
 )
 
-// generation of PCIe by its speed. Encoding is the share of bits that are data.
+// generation is a generation of PCIe with its speed. Share is the share of bits that are data.
 //
 // Sources: PCIE_SPEED2MBS_ENC in the kernel's drivers/pci/pci.h (8b/10b up to 5 GT/s, 128b/130b up to 32, 1b/1b at 64);
 // Intel AN 708, "Understanding PCI Express Throughput" (5 to 7 dwords of overhead a packet, ECRC included);
@@ -44,7 +44,7 @@ func generations() []generation {
 	}
 }
 
-// ParseSpeed reads a link's speed in GT/s, as the kernel prints current_link_speed and max_link_speed. Older kernels
+// ParseSpeed parses a link's speed in GT/s, as the kernel prints current_link_speed and max_link_speed. Older kernels
 // wrote neither the decimal nor "PCIe".
 //
 //	16.0 GT/s PCIe
@@ -72,7 +72,7 @@ func generationOf(gigatransfers float64) (generation, bool) {
 	return generation{}, false
 }
 
-// ParseWidth reads a number of lanes. The kernel prints 0, 63 or 255 where there is no link.
+// ParseWidth parses a number of lanes. The kernel prints 0, 63 or 255 if there is no link.
 func ParseWidth(text string) (lanes int, ok bool) {
 	n, err := strconv.Atoi(strings.TrimSpace(text))
 	if err != nil {
@@ -85,9 +85,10 @@ func ParseWidth(text string) (lanes int, ok bool) {
 	return 0, false
 }
 
-// PCIe is what a link carries in each direction, in B/s: speed times lanes times encoding, less the overhead of packets
-// that hold payload bytes each. A payload of 0 is unknown, and the common one is assumed. Acknowledgements and credits
-// of the other direction, which take a few percent under two-way loads, are not counted, so that Value is a bound.
+// PCIe returns the rate of a link in each direction, in B/s: speed times lanes times encoding, minus the overhead of
+// packets with this payload in bytes. A payload of 0 is unknown, and the common one is assumed. Acknowledgements and
+// credits of the other direction, which take a few percent under bidirectional loads, are not counted, so that Value is
+// a bound.
 //
 // A generation 3 link of 8 lanes: 8 GT/s x 8 / 8 x 128/130 = 7.88 GB/s; with 256 bytes in a packet of 280, 7.20 GB/s.
 func PCIe(gigatransfers float64, lanes, payload int) (value, most float64, derivation string) {
@@ -116,7 +117,7 @@ func PCIe(gigatransfers float64, lanes, payload int) (value, most float64, deriv
 			gigatransfers, lanes, g.encoding, figure(encoded), printed, longHeader+frame, figure(value))
 }
 
-// pcie is PCIe as a rate with a name.
+// pcie returns PCIe as a rate with a name.
 func pcie(gigatransfers float64, lanes, payload int) rate {
 	value, most, derivation := PCIe(gigatransfers, lanes, payload)
 	if value == 0 {

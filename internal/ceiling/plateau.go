@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// level is how near to the best a cell must be to share its plateau: what repeated runs of one load differ by on a
-	// quiet machine.
+	// level is how close to the best a cell must be to belong to its plateau: the difference between repeated runs of
+	// one load on a quiet machine.
 	level = 0.05
-	// minLevel cells make a plateau: two may agree by chance, unless they are alike at the rate of a link.
+	// minLevel cells make a plateau: two can agree by chance, unless they are alike at the rate of a link.
 	minLevel = 3
-	// near is how far from a plateau a ceiling may lie and still be named as its reason.
+	// near is how far from a plateau a ceiling can be and still be named as its reason.
 	near = 0.10
 )
 
@@ -26,29 +26,29 @@ const (
 type Point struct {
 	Cell  string
 	Value float64
-	// Varies is what may differ between cells: iodepth, numjobs, bs, target, levels of factors.
+	// Varies has the settings that can differ between cells: iodepth, numjobs, bs, target, levels of factors.
 	Varies   map[string]string
 	Ceilings []Ceiling
 }
 
-// Plateau is several cells that agree at the top although their loads differ: something else than the load decides.
+// Plateau is several cells that agree at the top although their loads differ: the limit is not the load.
 type Plateau struct {
 	Metric string
 	// Value is the highest of its cells.
 	Value float64
 	Cells []string
-	// Of is the number of cells that were looked at.
+	// Of is the number of cells that were examined.
 	Of int
 	// Whatever are the settings that differ between its cells.
 	Whatever []string
-	// Nearest ceiling, of the whole or of a part; false when none is known. Reached says whether it is near enough to
-	// be the reason.
+	// Nearest ceiling, of the whole or of a part; Known is false if there is none. Reached is set if it is close enough
+	// to be the reason.
 	Nearest Ceiling
 	Known   bool
 	Reached bool
 }
 
-// FindPlateau finds the plateau of a metric; false when there is none.
+// FindPlateau finds the plateau of a metric; false if there is none.
 func FindPlateau(metric string, points []Point) (Plateau, bool) {
 	p := Plateau{Metric: metric, Of: len(points)}
 	for _, x := range points {
@@ -82,7 +82,7 @@ func FindPlateau(metric string, points []Point) (Plateau, bool) {
 	return p, (len(p.Cells) >= minLevel || p.alike(seen["rw"])) && len(p.Whatever) > 0
 }
 
-// String says it in a sentence.
+// String describes it in a sentence.
 func (p Plateau) String() string {
 	direction, _, _ := strings.Cut(p.Metric, ".")
 	text := fmt.Sprintf("%ss stop at %s in %d of %d cells, whatever %s", direction, amount(p.Metric, p.Value),
@@ -105,7 +105,7 @@ func (p Plateau) String() string {
 	}
 }
 
-// Metrics in which plateaus are looked for.
+// Metrics returns the metrics in which plateaus are searched for.
 func Metrics() []string {
 	var all []string
 	for _, d := range directions() {

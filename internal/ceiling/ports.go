@@ -9,9 +9,9 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Ports is what TCP can carry in one direction to or from addresses of a machine, in bit/s: by the speed of the NICs
-// that have them and by the PCI links under those. False where that is not known of all of them, as of bridges, tunnels
-// and what a hypervisor shows.
+// Ports returns the rate of TCP in one direction to or from addresses of a machine, in bit/s: from the speed of the
+// NICs that have them and of the PCI links under those. It returns false if that is unknown for any of them, as for
+// bridges, tunnels and devices of a hypervisor.
 func Ports(t lab.RunTarget, addresses []string) (Ceiling, bool) {
 	m := &Machine{inventory: newInventory(t.Facts)}
 	users, complete := m.portsAt(addresses)
@@ -20,8 +20,8 @@ func Ports(t lab.RunTarget, addresses []string) (Ceiling, bool) {
 	return c, ok
 }
 
-// OfNetwork are the ceilings of a load between this machine and another one, in each direction, by the address that the
-// machine had. Where that is no adapter's, as all ways off the machine carry at most.
+// OfNetwork returns the ceilings of a load between this machine and another one, in each direction, by the address that
+// the machine had. If no adapter has the address, the ceiling is the total of all interfaces.
 func (m *Machine) OfNetwork(address string) []Ceiling {
 	if ip, err := netip.ParseAddr(address); err == nil && ip.IsLoopback() {
 		return nil
@@ -51,7 +51,7 @@ func (m *Machine) portsAt(addresses []string) (users []endpoint, complete bool) 
 	names := v.withAddresses(addresses)
 	complete = len(names) == len(addresses)
 	slices.Sort(names)
-	for _, name := range slices.Compact(names) { // a NIC of two addresses is one
+	for _, name := range slices.Compact(names) { // a NIC with two addresses is one
 		if v.text("nic.kind", name) == "bond" {
 			for _, member := range v.things["nic"] {
 				if v.text("nic.master", member) == name && !v.off("nic.carrier", member) {
@@ -65,7 +65,7 @@ func (m *Machine) portsAt(addresses []string) (users []endpoint, complete bool) 
 	return users, complete
 }
 
-// EgressCeiling is the same for all ways off a machine, where it is not known which of them its loads take.
+// EgressCeiling is the ceiling of all interfaces of a machine together, for loads whose interface is unknown.
 func EgressCeiling(t lab.RunTarget) (Ceiling, bool) {
 	m := &Machine{inventory: newInventory(t.Facts)}
 	c, ok := m.flowOf(m.links(false), true)
@@ -73,7 +73,7 @@ func EgressCeiling(t lab.RunTarget) (Ceiling, bool) {
 	return c, ok
 }
 
-// withAddresses are the NICs that have some addresses, one for each that is known.
+// withAddresses returns the NICs that have some addresses, one for each known address.
 func (v inventory) withAddresses(addresses []string) []string {
 	var names []string
 	for _, address := range addresses {

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// serverWith has NICs of 25 Gbit/s, each with an address.
+// serverWith returns a server with NICs of 25 Gbit/s, each with an address.
 func serverWith(nics int, more ...lab.Fact) lab.RunTarget {
 	t := lab.RunTarget{Facts: more}
 	for i := range nics {
@@ -54,7 +54,7 @@ func TestPorts(t *testing.T) {
 	}
 }
 
-// An imported result of iperf3 has the ceiling of the port that it went over, or of all ports where that is not known.
+// An imported result of iperf3 has the ceiling of the port that it used, or of all ports if that is unknown.
 func TestImportedNetworkCells(t *testing.T) {
 	one := 25e9 * 8948 / 9038
 	run := func(client string, source lab.Source, more ...lab.Fact) lab.Run {

@@ -8,16 +8,17 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// endpoint is a thing that moves data over PCI: a disk, a NIC, a port.
+// endpoint is a device that moves data over PCI: a disk, a NIC, a port.
 type endpoint struct {
 	name, noun string
-	// demand is what it can move by itself, whatever PCI carries: a SATA link, a wire; unbounded for an NVMe drive.
+	// demand is the rate that it can reach alone, whatever PCI carries: a SATA link, a wire; unbounded for an NVMe
+	// drive.
 	demand rate
-	// path from the root port to its function; empty when it is not known.
+	// path from the root port to its function; empty if unknown.
 	path []string
 }
 
-// branch is a PCI function in a tree, with what lies behind it.
+// branch is a PCI function in a tree, with the devices behind it.
 type branch struct {
 	rate      rate
 	branches  map[string]*branch
@@ -25,7 +26,7 @@ type branch struct {
 	endpoints []endpoint
 }
 
-// buildTree makes the tree of the paths of some things. Each function is looked at once, whatever number of things lie
+// buildTree builds the tree of the paths of some devices. Each function is examined once, however many devices are
 // behind it.
 func buildTree(users []endpoint, link func(address string) rate) *branch {
 	root := &branch{rate: unbounded()}
@@ -47,8 +48,8 @@ func buildTree(users []endpoint, link func(address string) rate) *branch {
 	return root
 }
 
-// flow is what can pass a branch: its own link, or all behind it together, whichever is less. The cut is what holds it
-// back: one link, or several things each at its own limit.
+// flow returns the rate through a branch: the rate of its link, or of everything behind it together, whichever is less.
+// The cut is the limit: one link, or several devices each at its own limit.
 func (b *branch) flow() (value, most float64, cut []rate) {
 	for _, u := range b.endpoints {
 		value, most, cut = value+u.demand.value, most+u.demand.most, append(cut, u.demand)
@@ -76,7 +77,7 @@ func (b *branch) flow() (value, most float64, cut []rate) {
 	return own.value, min(most, own.most), []rate{own}
 }
 
-// together are rates added up, with a name for all of them.
+// together returns the sum of rates, with a name for all of them.
 func together(cut []rate) rate {
 	if len(cut) == 1 {
 		r := cut[0]

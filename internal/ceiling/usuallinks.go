@@ -3,14 +3,14 @@ package ceiling
 import "strings"
 
 const (
-	// belowLink is how far below what a link carries a load at its limit is seen: 111 to 118 MB/s over 1 Gbit/s.
+	// belowLink is how far below the link's rate a load at its limit can be: 111 to 118 MB/s over 1 Gbit/s.
 	belowLink = 0.06
-	// belowDiskLink is the same for SATA, whose hand-shakes are not counted: SSDs reach 530 to 560 MB/s.
+	// belowDiskLink is the same for SATA, whose handshakes are not counted: SSDs reach 530 to 560 MB/s.
 	belowDiskLink = 0.11
 	jumbo         = 9000
 )
 
-// usualLinks names the links that carry about value B/s when they are full; empty for none. It serves results without a
+// usualLinks returns the names of links with a rate of about value B/s; empty for none. It is for results without a
 // known link.
 func usualLinks(value float64) string {
 	var found []string
@@ -45,8 +45,8 @@ func (p Plateau) usual() string {
 	return usualLinks(p.Value)
 }
 
-// alike says whether random and sequential I/O run at the rate of a link, which drives don't have in common: two cells
-// are enough then.
+// alike reports whether random and sequential I/O run at the rate of a link, which is unusual for drives: two cells are
+// enough then.
 func (p Plateau) alike(patterns map[string]bool) bool {
 	random, sequential := false, false
 	for rw := range patterns {
