@@ -130,7 +130,7 @@ func (j *shellJob) explainMissing(ctx context.Context, folder error) error {
 		e.Hints = []string{hint}
 		return e
 	}
-	e.Hints = []string{"the kernel's log there tells whether memory ran out (dmesg | grep -i 'killed process')"}
+	e.Hints = []string{"the kernel's log there shows whether memory ran out (dmesg | grep -i 'killed process')"}
 	return e
 }
 
@@ -185,7 +185,7 @@ func (j *shellJob) follow() {
 			// The target is closed; the job continues without a follower.
 			j.mu.Lock()
 			j.final, j.failed = &JobState{Done: true, ExitCode: -1},
-				&lab.Error{What: "the target was closed while job " + j.id + " went on", Target: j.s.Name()}
+				&lab.Error{What: "the target was closed while job " + j.id + " was running", Target: j.s.Name()}
 			j.mu.Unlock()
 			return
 		}

@@ -232,7 +232,7 @@ func (g grub) arm(ctx context.Context, m machine, r Record) error {
 		return err
 	}
 	if next := parseEnvironment(list)["next_entry"]; next != "" {
-		return &lab.Error{Kind: lab.Refused, What: "somebody else has chosen an entry for the next boot, " + next,
+		return &lab.Error{Kind: lab.Refused, What: "another program has chosen an entry for the next boot, " + next,
 			Target: m.Name()}
 	}
 	if err := m.run(ctx, g.prefix+"editenv", r.Environment, "set", "next_entry="+onceID); err != nil {
@@ -240,7 +240,7 @@ func (g grub) arm(ctx context.Context, m machine, r Record) error {
 	}
 	list, err = m.output(ctx, g.prefix+"editenv", r.Environment, "list")
 	if err == nil && parseEnvironment(list)["next_entry"] != onceID {
-		err = fmt.Errorf("next_entry is not what it was set to in %s", r.Environment)
+		err = fmt.Errorf("next_entry in %s does not have the value that was just set", r.Environment)
 	}
 	if err != nil {
 		return err

@@ -249,7 +249,7 @@ func testTheEndsOfABoot(t *testing.T) {
 			if _, err := s.editEnvironment("/boot/grub/grubenv", "set", []string{"next_entry=memtest"}); err != nil {
 				panic(err)
 			}
-		}, spec, "somebody else has chosen", lab.Refused},
+		}, spec, "another program has chosen", lab.Refused},
 	} {
 		s := newStandIn(t, "debian-12")
 		o := hopeless()
