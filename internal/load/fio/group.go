@@ -163,10 +163,10 @@ func (d Document) failure(j Job) string {
 	case j.Error != 0:
 		return fmt.Sprintf("job %s failed: %s (errno %d)", name, syscall.Errno(j.Error), j.Error)
 	case j.TotalErrors > 0 && j.FirstError != 0:
-		return fmt.Sprintf("job %s went on after %d failed I/Os, the first of them: %s (errno %d)",
+		return fmt.Sprintf("job %s continued after %d failed I/Os, the first of them: %s (errno %d)",
 			name, j.TotalErrors, syscall.Errno(j.FirstError), j.FirstError)
 	case j.TotalErrors > 0:
-		return fmt.Sprintf("job %s went on after %d failed I/Os", name, j.TotalErrors)
+		return fmt.Sprintf("job %s continued after %d failed I/Os", name, j.TotalErrors)
 	// The exit status of such a job can be 0 (for example if a file was missing, or a size was 0).
 	case len(j.Directions) == 0 && !d.Partial:
 		return fmt.Sprintf("job %s did no I/O", name)

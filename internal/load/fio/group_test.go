@@ -165,8 +165,8 @@ func TestErrors(t *testing.T) {
 		{Job{Name: "a", Error: 28}, `job "a" failed: no space left on device (errno 28)`},
 		{Job{Name: "a", Host: "h:1", Error: 5}, `job "a" on h:1 failed: input/output error (errno 5)`},
 		{Job{Name: "a", TotalErrors: 3, FirstError: 5},
-			`job "a" went on after 3 failed I/Os, the first of them: input/output error (errno 5)`},
-		{Job{Name: "a", TotalErrors: 3}, `job "a" went on after 3 failed I/Os`},
+			`job "a" continued after 3 failed I/Os, the first of them: input/output error (errno 5)`},
+		{Job{Name: "a", TotalErrors: 3}, `job "a" continued after 3 failed I/Os`},
 		{Job{Name: "a"}, `job "a" did no I/O`},
 	} {
 		g := Document{Jobs: []Job{c.job}}.Groups()[0]

@@ -68,7 +68,7 @@ func Parse(text []byte) (Result, error) {
 func (r *Result) table(all string) error {
 	at := strings.LastIndex(all, "#bytes")
 	if at < 0 {
-		return errors.New("the test came to no result")
+		return errors.New("the test has no result")
 	}
 	title, rest, _ := strings.Cut(all[at:], "\n")
 	line, _, _ := strings.Cut(rest, "\n")
@@ -104,7 +104,7 @@ func (r *Result) row(title, line string) error {
 		return errors.New("the table is of a kind that is not known: " + strings.TrimSpace(title))
 	}
 	if len(fields) < least {
-		return errors.New("the test came to no result")
+		return errors.New("the test has no result")
 	}
 	r.Size, r.Iterations = int64(values[0]), int64(values[1])
 	return nil
@@ -119,7 +119,7 @@ func (r *Result) document(all string) error {
 		return parsed(word(results, `\b`+regexp.QuoteMeta(name)+`"?\s*:\s*"?`+number))
 	}
 	if !strings.Contains(results, "n_iterations") {
-		return errors.New("the test came to no result")
+		return errors.New("the test has no result")
 	}
 	r.Size, r.Iterations = int64(value("MsgSize")), int64(value("n_iterations"))
 	if strings.Contains(results, "MsgRate") {

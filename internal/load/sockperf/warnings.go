@@ -33,7 +33,7 @@ func (r Result) Warnings(params map[string]string) []lab.Warning {
 	if mode == Throughput {
 		if params["protocol"] != "tcp" {
 			list = append(list, lab.Warning{Code: "only-sent", Taints: []string{lab.SendRate},
-				Text: "sockperf counts what it sent, and nobody counts what arrived: over UDP the rest was lost; " +
+				Text: "sockperf counts what it sent, but not what arrived: over UDP the rest was lost; " +
 					"take protocol: tcp, or iperf3 with protocol: udp"})
 		}
 		return list
@@ -45,7 +45,7 @@ func (r Result) Warnings(params map[string]string) []lab.Warning {
 		pace = 1 / asked
 	}
 	if stuck := r.Total.Seconds - uncountedSeconds - r.Valid.Seconds; stuck > stallSeconds+2*pace {
-		text := fmt.Sprintf("answers came for %.1f s of the %.1f s that the test went on: the rate and the times are "+
+		text := fmt.Sprintf("answers came for %.1f s of the %.1f s of the test: the rate and the times are "+
 			"of that part alone", r.Valid.Seconds, r.Total.Seconds)
 		if mode == PingPong && params["protocol"] != "tcp" {
 			text += "; a datagram was lost, for which sockperf's ping-pong waits until the test ends, and it counts " +
