@@ -361,8 +361,8 @@ func TestEventLosesAPort(t *testing.T) {
 	}
 	ns("link", "add", "down0", "type", "bridge")
 	for _, c := range []struct{ from, port, words string }{
-		{serverAddress, "headroom0", "nobody could put it up again"},
-		{"198.18.17.9", "headroom7", "nobody could put it up again"}, // by the bridge over the port
+		{serverAddress, "headroom0", "could not be set up again from there"},
+		{"198.18.17.9", "headroom7", "could not be set up again from there"}, // by the bridge over the port
 		{"198.18.17.9", "down0", "is down already"},
 	} {
 		if out := reached(c.from, c.port); !strings.Contains(out, c.words) {

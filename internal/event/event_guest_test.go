@@ -132,7 +132,7 @@ setup: |
 		}
 	}
 
-	refuses("nobody could put it up again", "lose-port", "eth0")
+	refuses("could not be set up again from there", "lose-port", "eth0")
 	routes := func() string {
 		// An IPv6 address is tentative for a second or two, and has no route until then. Source: RFC 4862, section 5.4.
 		run("sh", "-c", "while /usr/sbin/ip -o -6 address show tentative | grep fd00; do sleep 0.1; done")
