@@ -108,8 +108,8 @@ func checkSamples(metric, direction string, samples []lab.Series, ceilings []Cei
 	}
 	return &lab.Warning{Code: "samples-above-ceiling", Taints: []string{direction + ".*"}, Text: fmt.Sprintf(
 		"%d of %d samples are above the %s that can pass %s, up to %s around a mean of %s: these bytes went to a "+
-			"cache, and the mean is that of a cache filling and draining; use direct=1, or end_fsync=1 and more data "+
-			"than memory holds",
+			"cache, and the mean is the rate of a cache that fills and drains; use direct=1, or end_fsync=1 and more "+
+			"data than memory holds",
 		over, n, amount(metric, c.Most), c.Limiter, amount(metric, highest), amount(metric, sum/float64(n)))}
 }
 

@@ -147,7 +147,7 @@ func CheckExtremes(samples map[string]lab.Samples, mean map[string]float64, ceil
 		if s.Jobs <= 1 {
 			all = append(all, lab.Warning{Code: "samples-above-ceiling", Taints: []string{d + ".*"}, Text: fmt.Sprintf(
 				"the highest sample is %s around a mean of %s, and no more than %s can pass %s (%s); these bytes "+
-					"went to a cache, and the mean is that of a cache filling and draining; use direct=1, or "+
+					"went to a cache, and the mean is the rate of a cache that fills and drains; use direct=1, or "+
 					"end_fsync=1 and more data than memory holds",
 				figure(s.Max), figure(mean[metric]), figure(c.Most), c.Limiter, c.Derivation)})
 			continue
