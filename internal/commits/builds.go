@@ -210,7 +210,7 @@ func (b *Builds) build(ctx context.Context, hash string) error {
 	}
 	if full := unix.ENOSPC.Error(); strings.Contains(strings.ToLower(string(printed)), full) {
 		return &lab.Error{What: "building " + hash + " failed: " + full, Command: b.Build,
-			Hints: []string{"free some space, then go on with --resume; --keep-built keeps fewer commits"}}
+			Hints: []string{"free some space, then continue with --resume; --keep-built keeps fewer commits"}}
 	}
 	how := fmt.Sprintf("exit status %d", state.ExitCode)
 	if state.Signal != "" {

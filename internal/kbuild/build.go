@@ -78,7 +78,8 @@ func (t *Tree) find(hash string) (Kernel, bool, error) {
 		}
 	}
 	if err == nil && (k.Image == "" || k.Release == "") {
-		err = &lab.Error{What: folder + " is not as it was built", Hints: []string{"remove it; it will be built again"}}
+		err = &lab.Error{What: folder + " lacks files of the kernel that was built",
+			Hints: []string{"remove it; it will be built again"}}
 	}
 	return k, err == nil, err
 }

@@ -82,7 +82,7 @@ func MountAt(f host.File, point string) (collect.Mount, error) {
 		}
 	}
 	return collect.Mount{}, &lab.Error{What: "nothing is mounted on " + point + " now",
-		Hints: []string{"mount it again as it was; options then are what the mount gives"}}
+		Hints: []string{"mount it again with the same options"}}
 }
 
 // value returns the level that a mount has.

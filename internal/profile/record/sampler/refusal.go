@@ -34,7 +34,7 @@ func refused(what, proc string, err error) profile.Missing {
 	case errors.Is(err, syscall.EMFILE):
 		m.Hint = "raise the limit of open files (ulimit -n)"
 	default:
-		m.Hint = "look into the kernel's log; function calls are counted in loads of their own"
+		m.Hint = "look into the kernel's log; function calls are counted in separate loads"
 	}
 	return m
 }
