@@ -145,8 +145,8 @@ func isLosable(ctx context.Context, t host.Target, port string) error {
 	}
 	needs, err := lowerDevices(ctx, t, way)
 	if err == nil && slices.Contains(needs, port) {
-		err = refused("reach it by another port, or lose another one", "the machine is reached from %s by the port %s, "+
-			"which could not be set up again from there", from, port)
+		err = refused("reach it by another port, or lose another one",
+			"the machine is reached from %s by the port %s, which could not be set up again from there", from, port)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ type Modules struct {
 	dir string
 	// files by the module's name, with dashes replaced by underscores.
 	files map[string]string
-	// builtIn are the modules built into the kernel; nil if that is unknown.
+	// builtIn are the modules built into the kernel; nil when that is unknown.
 	builtIn map[string]bool
 }
 

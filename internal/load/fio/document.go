@@ -45,7 +45,7 @@ type Job struct {
 	RunSeconds float64
 	// Directions has an entry for each direction that did I/O: lab.Read, lab.Write, lab.Trim, lab.Mixed.
 	Directions map[string]Direction
-	// SyncLatency is the latency of fsync and fdatasync (fio ≥ 3.4); nil if there was none. Its N is their number:
+	// SyncLatency is the latency of fsync and fdatasync (fio ≥ 3.4); nil when there was none. Its N is their number:
 	// fio's total_ios next to it is zero for fdatasync in 3.42.
 	SyncLatency *Latency
 	// UserCPU and SystemCPU are shares of one core. With group_reporting they are averages over the members.

@@ -14,7 +14,7 @@ type Options struct {
 	// Load reports whether a process belongs to the load. It is called once, while the process runs, and again after
 	// the process has executed another program.
 	Load func(pid int) bool
-	// Kernel may be nil if its symbols can't be read: functions are then "kernel:?".
+	// Kernel may be nil when its symbols can't be read: functions are then "kernel:?".
 	Kernel *symbols.Kernel
 }
 
