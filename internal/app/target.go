@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/yamlfile"
@@ -43,7 +43,7 @@ func OwnArguments(ctx context.Context, t host.Target) ([]lab.Unverified, error) 
 
 // UnverifiedLevels returns the levels of an arm that nothing shows the effect of; a level without effect is an error.
 func UnverifiedLevels(ctx context.Context, t host.Target, levels map[string]string) ([]lab.Unverified, error) {
-	whys, err := boot.UnverifiedLevels(ctx, t, levels)
+	whys, err := factor.UnverifiedLevels(ctx, t, levels)
 	var all []lab.Unverified
 	for name, why := range whys {
 		all = lab.WithUnverified(all, lab.Unverified{Factor: name, Level: levels[name], Reason: why})

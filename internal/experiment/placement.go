@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -15,7 +15,7 @@ import (
 const PinScheme = "pin"
 
 // LocalityOf is where some adapters hang; nowhere where they hang on several nodes.
-func LocalityOf(ctx context.Context, t host.Target, adapters []string) (load.Locality, error) {
+func LocalityOf(ctx context.Context, t host.Target, adapters []string) (factor.Locality, error) {
 	const online = "/sys/devices/system/node/online"
 	paths := []string{online}
 	for _, name := range adapters {
@@ -23,9 +23,9 @@ func LocalityOf(ctx context.Context, t host.Target, adapters []string) (load.Loc
 	}
 	files, err := t.ReadFiles(ctx, paths...)
 	if err != nil {
-		return load.Locality{}, err
+		return factor.Locality{}, err
 	}
-	at := load.Locality{Node: -1, Nodes: load.ParseNodes(string(files[online].Data))}
+	at := factor.Locality{Node: -1, Nodes: factor.ParseNodes(string(files[online].Data))}
 	for i, name := range adapters {
 		n, err := strconv.Atoi(strings.TrimSpace(string(files[numaNodeOf(name)].Data)))
 		if err != nil || i > 0 && n != at.Node {
@@ -41,8 +41,8 @@ func LocalityOf(ctx context.Context, t host.Target, adapters []string) (load.Loc
 func numaNodeOf(adapter string) string { return "/sys/class/net/" + adapter + "/device/numa_node" }
 
 // TryPlacement runs nothing at a level.
-func TryPlacement(ctx context.Context, t host.Target, name, level string, at load.Locality) error {
-	argv, err := load.Placement(map[string]string{name: level}, at)
+func TryPlacement(ctx context.Context, t host.Target, name, level string, at factor.Locality) error {
+	argv, err := factor.Placement(map[string]string{name: level}, at)
 	if err != nil || len(argv) == 0 {
 		return err
 	}

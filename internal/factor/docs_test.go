@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom/headroom/internal/factor/boot"
-	"github.com/headroom/headroom/internal/factor/kernelfile"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/testing/golden"
 )
@@ -134,7 +132,7 @@ func moreAbout(scheme string) string {
 			"back."
 	case "bundle":
 		var lines []string
-		for _, b := range kernelfile.Bundles() {
+		for _, b := range bundles() {
 			lines = append(lines, "| "+b.Name+" | "+strings.Join(b.Levels, " | ")+" |",
 				"| ---"+strings.Repeat(" | ---", len(b.Levels))+" |")
 			for _, o := range b.Sysctls {
@@ -150,7 +148,7 @@ func moreAbout(scheme string) string {
 	case "module":
 		return "A parameter that is read only when the module is loaded is refused: use `cmdline:MODULE.PARAMETER`."
 	case "guest":
-		return "Settings: `" + strings.Join(boot.GuestSettings(), "`, `") + "`."
+		return "Settings: `" + strings.Join(guestSettings(), "`, `") + "`."
 	case "exec":
 		return "The experiment file has argument lists: `apply`, `verify`, which prints only the level in effect, " +
 			"and `undo`. `{level}` stands for the level, `{old}` in `undo` for the one to restore. `undo` is required."

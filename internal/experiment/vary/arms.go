@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/factor"
-	"github.com/headroom/headroom/internal/factor/load"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -99,7 +98,7 @@ func (v variation) ablationArms(o *Options, run *lab.Run, role string) ([]lab.Ar
 // endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as
 // it was found.
 func (v variation) endArms(o *Options, run *lab.Run, role string) ([]lab.Arm, error) {
-	if params := load.Params(nil, firstLevels(v.choices)); len(params) > 0 && hasCommands(run.Cells) {
+	if params := factor.JobParams(nil, firstLevels(v.choices)); len(params) > 0 && hasCommands(run.Cells) {
 		return nil, app.Usage("parameters of a command are filled into its arguments beforehand, so that a search "+
 			"can't mix them",
 			"let the command read a variable, and search env:NAME")
@@ -159,10 +158,10 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 				return nil, app.Usage("the suite "+x.under.Run.Suite+" has a matrix of what is varied",
 					"take it out of the matrix")
 			default: // a matrix of what is varied became smaller; each of its cells is at the level
-				c.Params = load.Params(c.Params, a.Levels)
+				c.Params = factor.JobParams(c.Params, a.Levels)
 			}
 			c.ID, c.Arm = c.ID+"@"+a.ID, a.ID
-			c.Environment, c.Placement = load.Environment(a.Levels), x.placements.of(0, a.Levels)
+			c.Environment, c.Placement = factor.Environment(a.Levels), x.placements.of(0, a.Levels)
 			c.Repetitions = x.options.perVisit()
 			all = append(all, c)
 		}
@@ -178,7 +177,7 @@ func (x *Experiment) cellsAt(levels map[string]string) ([]lab.Cell, error) {
 	}
 	place, set := x.under.Place(), x.under.Options.Set
 	defer func() { x.under.Options.Set = set }()
-	params := load.Params(nil, levels)
+	params := factor.JobParams(nil, levels)
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		x.under.Options.Set = append(slices.Clone(x.under.Options.Set), name+"="+params[name])
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/mount"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
@@ -121,7 +121,7 @@ func (e *entering) enterPeer(m *experiment.Measurement) func(context.Context, st
 			return runner.ArmEntry{}, e.booting.impossible()
 		}
 		levels := e.sides.arm(id).Levels
-		spec := boot.Spec(levels)
+		spec := factor.BootSpec(levels)
 		in := runner.ArmEntry{Did: []string{bootText(spec)}, Booted: true}
 		if err := b.Boot(ctx, spec); err != nil {
 			return in, err
@@ -214,7 +214,7 @@ func (e *entering) armSteps(from, to map[string]string) []armStep {
 		list = append(list, step)
 	}
 	if e.varies.boots() {
-		spec := boot.Spec(to)
+		spec := factor.BootSpec(to)
 		list = append(list, e.building.kernelStep(e.sides.under.Run.Experiment.Factors, to, &spec)...)
 		list = append(list, armStep{text: bootText(spec), boot: true, do: func(ctx context.Context) error {
 			if err := e.booting.boot(ctx, spec); err != nil {

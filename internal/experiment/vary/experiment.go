@@ -9,7 +9,6 @@ import (
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
 	"github.com/headroom/headroom/internal/factor"
-	"github.com/headroom/headroom/internal/factor/load"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
@@ -151,7 +150,7 @@ func (x *Experiment) Draft(ctx context.Context, p *experiment.Plan) error {
 	x.under.Options = x.options.runOptions()
 	if x.varies.kind == app.SweepKind {
 		// The first level for all: cells that only differ in what is varied become one. The arms have their own.
-		for name, value := range load.Params(nil, firstLevels(x.varies.choices)) {
+		for name, value := range factor.JobParams(nil, firstLevels(x.varies.choices)) {
 			x.under.Options.Set = append(x.under.Options.Set, name+"="+value)
 		}
 	}

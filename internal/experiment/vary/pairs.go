@@ -8,7 +8,7 @@ import (
 
 	"github.com/headroom/headroom/internal/ablation"
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/prose"
@@ -69,7 +69,7 @@ func (v *visiting) levelsOf(p [2]int) map[string]string {
 // when a run is drafted.
 func (v *visiting) canPair(p [2]int) bool {
 	levels := v.levelsOf(p)
-	return len(levels) == 2 && !(hasCommands(v.sides.under.Run.Cells) && len(load.Params(nil, levels)) > 0)
+	return len(levels) == 2 && !(hasCommands(v.sides.under.Run.Cells) && len(factor.JobParams(nil, levels)) > 0)
 }
 
 // hasCommands reports whether a load is a command: its parameters are filled into its arguments when a run is drafted.

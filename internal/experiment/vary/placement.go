@@ -7,14 +7,13 @@ import (
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
 	"github.com/headroom/headroom/internal/factor"
-	"github.com/headroom/headroom/internal/factor/load"
 	ports "github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
 
 // placements are where the adapters of each pair hang, of its client and its server; nil where nothing depends on it.
-type placements []map[string]load.Locality
+type placements []map[string]factor.Locality
 
 // locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and
 // tries each placement there.
@@ -26,7 +25,7 @@ func locate(ctx context.Context, n *network.Network, choices []factor.Choice) (p
 		return nil, nil
 	}
 	var all placements
-	known := map[string]map[string]load.Locality{} // of pairs that differ in their port only
+	known := map[string]map[string]factor.Locality{} // of pairs that differ in their port only
 	for _, pair := range n.Pairs {
 		key := pair.Client + " " + pair.Server + " " + pair.Address
 		if known[key] == nil {
@@ -43,13 +42,13 @@ func locate(ctx context.Context, n *network.Network, choices []factor.Choice) (p
 
 // localitiesOf are where the adapters of a client and a server hang.
 func localitiesOf(ctx context.Context, n *network.Network, pair lab.NetworkPair,
-	pins []factor.Choice) (map[string]load.Locality, error) {
+	pins []factor.Choice) (map[string]factor.Locality, error) {
 	client, server := n.End(pair.Client).Target, n.End(pair.Server).Target
 	at, there, err := ports.FindPorts(ctx, client, server, pair.Address)
 	if err != nil {
 		return nil, err
 	}
-	ends := map[string]load.Locality{}
+	ends := map[string]factor.Locality{}
 	for _, e := range []struct {
 		kind   string
 		target host.Target
@@ -77,7 +76,7 @@ func (p placements) of(pair int, levels map[string]string) map[string][]string {
 	}
 	placed := map[string][]string{}
 	for kind, at := range p[pair] {
-		if argv, err := load.Placement(levels, at); err == nil && len(argv) > 0 { // each was tried
+		if argv, err := factor.Placement(levels, at); err == nil && len(argv) > 0 { // each was tried
 			placed[kind] = argv
 		}
 	}

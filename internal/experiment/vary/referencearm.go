@@ -7,7 +7,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/sweep"
@@ -49,7 +49,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	r.Options = x.options.runOptions()
 	r.Options.Destroy, r.Options.Sampled = "", "" // those are the consent for the place under test
 	r.Options.Profile = experiment.ProfileOptions{}
-	for name, value := range load.Params(nil, baseline) {
+	for name, value := range factor.JobParams(nil, baseline) {
 		r.Options.Set = append(r.Options.Set, name+"="+value)
 	}
 	if err := r.NewHeader(ctx, append([]string{x.suiteName}, at...)); err != nil {
@@ -59,7 +59,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	for i := range r.Run.Cells {
 		c := &r.Run.Cells[i]
 		c.ID, c.Arm, c.Repetitions = c.ID+"@"+ReferenceArm, ReferenceArm, x.options.perVisit()
-		c.Environment = load.Environment(baseline)
+		c.Environment = factor.Environment(baseline)
 	}
 	if err := x.sameLoads(r.Run.Cells); err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/network"
-	"github.com/headroom/headroom/internal/factor/load"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 )
@@ -111,9 +111,9 @@ func (s sides) addArm(arm lab.Arm, like string) {
 		}
 		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
 		if c.Command == nil {
-			c.Params = load.Params(c.Params, arm.Levels)
+			c.Params = factor.JobParams(c.Params, arm.Levels)
 		}
-		c.Environment, c.Placement = load.Environment(arm.Levels), s.placements.of(0, arm.Levels)
+		c.Environment, c.Placement = factor.Environment(arm.Levels), s.placements.of(0, arm.Levels)
 		s.under.Run.Cells = append(s.under.Run.Cells, c)
 	}
 	s.placements.setPeerCells(s.under)

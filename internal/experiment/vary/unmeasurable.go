@@ -9,7 +9,7 @@ import (
 
 	"github.com/headroom/headroom/internal/bisection"
 	"github.com/headroom/headroom/internal/commits"
-	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/kbuild"
 	"github.com/headroom/headroom/internal/lab"
@@ -31,7 +31,7 @@ func unmeasurable(r lab.Repetition, err error) string {
 	if e, ok := errors.AsType[*host.NotStarted](err); ok {
 		return e.Error()
 	}
-	if e, ok := errors.AsType[*boot.NoEffect](err); ok { // mds=off does nothing without tsx_async_abort=off
+	if e, ok := errors.AsType[*factor.NoEffect](err); ok { // mds=off does nothing without tsx_async_abort=off
 		return e.Error()
 	}
 	if e, ok := errors.AsType[*runner.Unprepared](err); ok {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/headroom/headroom/internal/factor/boot"
+	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -17,7 +17,7 @@ func TestWhatASearchLeavesOut(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("entering: %w",
-			&boot.NoEffect{Err: &lab.Error{What: "the kernel was started with mds=off, which has no effect"}}),
+			&factor.NoEffect{Err: &lab.Error{What: "the kernel was started with mds=off, which has no effect"}}),
 			"the kernel was started with mds=off, which has no effect"},
 		{&host.NotStarted{Err: errors.New("its kernel panicked")}, "its kernel panicked"},
 		{errors.New("connection lost"), ""},

@@ -56,8 +56,7 @@ func layers() [][]string {
 		{"internal/runner/engine", "internal/runner/recorder", "internal/runner/workspace"},
 		{"internal/factor/journal"},
 		{"internal/factor"},
-		{"internal/factor/adapter", "internal/factor/boot", "internal/factor/cpu", "internal/factor/kernelfile",
-			"internal/factor/load", "internal/factor/mount"},
+		{"internal/factor/mount"},
 		{"internal/factor/scheme"},
 		{"internal/factor/spot"},
 		{"internal/runner/clock", "internal/plan", "internal/suite", "internal/facts", "internal/facts/counters",
@@ -103,9 +102,7 @@ func siblings() map[string]string {
 		"internal/facts -> internal/facts/counters":      "how busy a machine is counts among the facts",
 		"internal/facts -> internal/validity":            "the checks need some of the facts",
 		"internal/facts/counters -> internal/validity":   "the counters are those that the checks look at",
-		"internal/factor/boot -> internal/factor/kernelfile": "what a kernel argument sets is seen in the file of a " +
-			"sysctl or a module",
-		"internal/prose -> internal/visible": "a line is measured as it is shown",
+		"internal/prose -> internal/visible":             "a line is measured as it is shown",
 	}
 }
 

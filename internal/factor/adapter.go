@@ -1,5 +1,4 @@
-// Package adapter has the factors of network adapters: nic: and qdisc:.
-package adapter
+package factor
 
 import (
 	"context"
@@ -15,8 +14,8 @@ import (
 
 var adapterName = regexp.MustCompile(`^[^-/\s:][^/\s:]{0,14}$`)
 
-// NIC is nic:, a parameter of a network adapter.
-func NIC() scheme.Scheme {
+// nicScheme is nic:, a parameter of a network adapter.
+func nicScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "nic", Title: "a parameter of a network adapter", Class: scheme.Live, Needs: "nothing",
 		Syntax:   "nic:ADAPTER/PARAMETER",
 		Examples: []string{"nic:eth0/mtu=1500,9000", "nic:eth0/ring-rx=512,4096", "nic:eth0/gro=on,off"},

@@ -1,4 +1,4 @@
-package boot
+package factor
 
 import (
 	"context"
@@ -288,7 +288,7 @@ func TestEvidenceIsWhole(t *testing.T) {
 
 // docs/howto/boot.md names every argument of the table.
 func TestEvidenceIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/howto/boot.md")
+	text, err := os.ReadFile("../../docs/howto/boot.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package load
+package factor
 
 import (
 	"maps"
@@ -8,8 +8,8 @@ import (
 	"github.com/headroom/headroom/internal/factor/scheme"
 )
 
-// Params are the parameters of a load with an arm's job: levels laid over them.
-func Params(params, levels map[string]string) map[string]string {
+// JobParams are the parameters of a load with an arm's job: levels laid over them.
+func JobParams(params, levels map[string]string) map[string]string {
 	changed := maps.Clone(params)
 	if changed == nil {
 		changed = map[string]string{}

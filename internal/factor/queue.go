@@ -1,4 +1,4 @@
-package kernelfile
+package factor
 
 import (
 	"context"
@@ -25,10 +25,10 @@ var (
 // allDisks means the whole disks at the bottom of a stack: queue@disks:scheduler.
 const allDisks = "disks"
 
-// Queue is queue:, a setting of the queue of the device under test: the block device that the directory's file system
-// is on, or the disk of a partition. queue@DEVICE: sets another device of its stack, and queue@disks: the disks at its
+// queueScheme is queue:, a setting of the queue of the device under test: the block device of the directory's file
+// system, or the disk of a partition. queue@DEVICE: sets another device of its stack, and queue@disks: the disks at its
 // bottom.
-func Queue() scheme.Scheme {
+func queueScheme() scheme.Scheme {
 	s := queueOf("")
 	s.OfDevice = func(device string) (scheme.Scheme, error) {
 		if !queueDevice.MatchString(device) {

@@ -1,4 +1,4 @@
-package kernelfile
+package factor
 
 import (
 	"context"
@@ -16,15 +16,15 @@ import (
 
 var moduleParameter = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_.-]+$`)
 
-// Module is module:, a parameter of a loaded module.
-func Module() scheme.Scheme {
+// moduleScheme is module:, a parameter of a loaded module.
+func moduleScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "module", Title: "a parameter of a loaded module", Class: scheme.Live, Needs: "nothing",
 		Syntax:   "module:MODULE.PARAMETER",
 		Examples: []string{"module:nvme_core.io_timeout=30,60"},
 		Levels:   "what the module takes, where it can be written while it is loaded",
 		Verified: "/sys/module/MODULE/parameters/PARAMETER", Check: checkModule, Bind: bindModule,
 		Holds: func(_ context.Context, _ host.Target, name string) scheme.Holds {
-			return scheme.InFiles(ModulePath(name))
+			return scheme.InFiles(modulePath(name))
 		}}
 }
 
@@ -35,14 +35,14 @@ func checkModule(name, _ string) error {
 	return nil
 }
 
-// ModulePath is the file of a parameter: the kernel writes dashes of a module's name as underscores.
-func ModulePath(name string) string {
+// modulePath is the file of a parameter: the kernel writes dashes of a module's name as underscores.
+func modulePath(name string) string {
 	module, param, _ := strings.Cut(name, ".")
 	return "/sys/module/" + strings.ReplaceAll(module, "-", "_") + "/parameters/" + param
 }
 
 func bindModule(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, error) {
-	file := ModulePath(name)
+	file := modulePath(name)
 	info, err := fs.Stat(w.Target.FS(), strings.TrimPrefix(file, "/"))
 	module, param, _ := strings.Cut(name, ".")
 	switch {

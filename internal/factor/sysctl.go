@@ -1,5 +1,4 @@
-// Package kernelfile has the factors that are files of the kernel: sysctl:, sysfs:, module:, queue: and bundle:.
-package kernelfile
+package factor
 
 import (
 	"context"
@@ -19,8 +18,8 @@ import (
 // slash.
 var sysctlName = regexp.MustCompile(`^[A-Za-z0-9_-]+([./][A-Za-z0-9_@:-]+)+$`)
 
-// Sysctl is sysctl:, a kernel setting below /proc/sys.
-func Sysctl() scheme.Scheme {
+// sysctlScheme is sysctl:, a kernel setting below /proc/sys.
+func sysctlScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "sysctl", Title: "a kernel setting below /proc/sys", Class: scheme.Live,
 		Needs:  "nothing",
 		Syntax: "sysctl:NAME",
@@ -28,7 +27,7 @@ func Sysctl() scheme.Scheme {
 			"sysctl:net.ipv4.tcp_rmem=4096 131072 6291456,4096 131072 67108864"},
 		Levels: "what the kernel takes", Verified: "the file below /proc/sys", Check: checkSysctl,
 		Bind: bindSysctl, Holds: func(_ context.Context, _ host.Target, name string) scheme.Holds {
-			return scheme.InFiles(SysctlPath(name))
+			return scheme.InFiles(sysctlPath(name))
 		}}
 }
 
@@ -39,9 +38,9 @@ func checkSysctl(name, _ string) error {
 	return nil
 }
 
-// SysctlPath is the file of a sysctl. As in sysctl(8) the first separator says which is the separator:
+// sysctlPath is the file of a sysctl. As in sysctl(8) the first separator says which is the separator:
 // net.ipv4.conf.eth0/100.rp_filter and net/ipv4/conf/eth0.100/rp_filter are one.
-func SysctlPath(name string) string {
+func sysctlPath(name string) string {
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' {
 		name = strings.Map(func(c rune) rune {
 			switch c {
@@ -57,7 +56,7 @@ func SysctlPath(name string) string {
 }
 
 func bindSysctl(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, error) {
-	return bindProc(ctx, w, "sysctl:"+name, SysctlPath(name))
+	return bindProc(ctx, w, "sysctl:"+name, sysctlPath(name))
 }
 
 // bindProc is a file below /proc/sys, whatever it was called.

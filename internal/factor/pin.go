@@ -1,4 +1,4 @@
-package load
+package factor
 
 import (
 	"errors"
@@ -18,8 +18,8 @@ const (
 	otherNode     = "other"
 )
 
-// Pin is pin:, the CPUs that the load generators of a network's two ends run on.
-func Pin() scheme.Scheme {
+// pinScheme is pin:, the CPUs that the load generators of a network's two ends run on.
+func pinScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "pin", Title: "the CPUs that the load generators of a network's two ends run on",
 		Class: scheme.OfLoad,
 		Needs: "nothing", Syntax: "pin:cpus or pin:node",

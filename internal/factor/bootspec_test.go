@@ -1,4 +1,4 @@
-package boot
+package factor
 
 import (
 	"reflect"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestLevelsOfABootBecomeItsSpec(t *testing.T) {
-	got := Spec(map[string]string{
+	got := BootSpec(map[string]string{
 		"cmdline:slub_debug": "FZPU", "cmdline:quiet": "", "cmdline:mitigations": spot.Absent,
 		"cmdline:audit": scheme.Found,
 		"kernel:":       "6.1.0-47-amd64", "guest:iothreads": "4", "sysctl:vm.dirty_ratio": "10",
@@ -22,7 +22,7 @@ func TestLevelsOfABootBecomeItsSpec(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
-	if got := Spec(map[string]string{"sysctl:vm.dirty_ratio": "10"}); !reflect.DeepEqual(got, host.BootSpec{}) {
+	if got := BootSpec(map[string]string{"sysctl:vm.dirty_ratio": "10"}); !reflect.DeepEqual(got, host.BootSpec{}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,6 +1,4 @@
-// Package boot has the factors that take effect when a machine is started again (cmdline:, kernel:, guest:, pod:,
-// option:), what they ask of the start, and how the effect of a kernel argument is verified.
-package boot
+package factor
 
 import (
 	"errors"
@@ -15,8 +13,8 @@ import (
 // argument is the name of a kernel argument: "quiet", "nvme.poll_queues", "init_on_alloc".
 var argument = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`)
 
-// Cmdline is cmdline:, an argument on the kernel's command line.
-func Cmdline() scheme.Scheme {
+// cmdlineScheme is cmdline:, an argument on the kernel's command line.
+func cmdlineScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "cmdline", Title: "an argument on the kernel's command line", Class: scheme.OfBoot,
 		Needs:    "reboot",
 		Syntax:   "cmdline:ARGUMENT",
@@ -36,8 +34,8 @@ func checkCmdline(name, level string) error {
 	return nil
 }
 
-// Kernel is kernel:, the kernel that is booted.
-func Kernel() scheme.Scheme {
+// kernelScheme is kernel:, the kernel that is booted.
+func kernelScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "kernel", Title: "the kernel that is booted", Class: scheme.OfBoot, Needs: "reboot",
 		Syntax:   "kernel:",
 		Examples: []string{"kernel:=6.1.0-41-amd64,6.12.57-amd64"},
@@ -58,8 +56,8 @@ func checkKernel(name, level string) error {
 // option is the name of an option of the kernel's build: "SLUB_DEBUG_ON", "64BIT", "CRYPTO_SHA1_SSSE3".
 var option = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
-// Option is option:, an option of the kernel's build.
-func Option() scheme.Scheme {
+// optionScheme is option:, an option of the kernel's build.
+func optionScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "option", Title: "an option of the kernel's build", Class: scheme.OfBoot,
 		Needs:    "build, reboot",
 		Syntax:   "option:NAME",
@@ -76,15 +74,15 @@ func checkOption(name, _ string) error {
 	return nil
 }
 
-// GuestSettings are the settings of a virtual machine that Spec.Machine knows: those of QEMU's guests, then those
+// guestSettings are the settings of a virtual machine that BootSpec.Machine knows: those of QEMU's guests, then those
 // that only KubeVirt's machines have.
-func GuestSettings() []string {
+func guestSettings() []string {
 	return []string{"iothreads", "queues", "cache", "aio", "cpus", "memory", "iommu", "iothreadspolicy",
 		"dedicatediothread", "multiqueue", "bus"}
 }
 
-// Guest is guest:, a setting of the virtual machine.
-func Guest() scheme.Scheme {
+// guestScheme is guest:, a setting of the virtual machine.
+func guestScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "guest", Title: "a setting of the virtual machine", Class: scheme.OfBoot,
 		Needs:    "reboot",
 		Syntax:   "guest:SETTING",
@@ -95,21 +93,21 @@ func Guest() scheme.Scheme {
 }
 
 func checkGuest(name, _ string) error {
-	if !slices.Contains(GuestSettings(), name) {
-		return errors.New("guest: takes one of " + strings.Join(GuestSettings(), ", ") + ", not " + strconv.Quote(name))
+	if !slices.Contains(guestSettings(), name) {
+		return errors.New("guest: takes one of " + strings.Join(guestSettings(), ", ") + ", not " + strconv.Quote(name))
 	}
 	return nil
 }
 
-// podSettings are the limits of a pod that Spec.Machine knows.
+// podSettings are the limits of a pod that BootSpec.Machine knows.
 func podSettings() []string { return []string{"cpu", "memory"} }
 
 // amount is what Kubernetes takes for CPU and memory: "2", "500m", "1Gi", and two of them, of which the first is
 // requested.
 var amount = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?[mkMGTKi]*)?(\.\.)?([0-9]+(\.[0-9]+)?[mkMGTKi]*)?$`)
 
-// Pod is pod:, what a pod requests, and its limit.
-func Pod() scheme.Scheme {
+// podScheme is pod:, what a pod requests, and its limit.
+func podScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "pod", Title: "what a pod requests, and its limit", Class: scheme.OfBoot,
 		Needs:    "new pod",
 		Syntax:   "pod:cpu or pod:memory",

@@ -1,4 +1,4 @@
-package adapter
+package factor
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 // disciplineName is a kind of queueing discipline, as tc names it.
 var disciplineName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,15}$`)
 
-// Qdisc is qdisc:, the queueing discipline that an adapter sends through.
-func Qdisc() scheme.Scheme {
+// qdiscScheme is qdisc:, the queueing discipline that an adapter sends through.
+func qdiscScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "qdisc", Title: "the queueing discipline that an adapter sends through",
 		Class: scheme.Live, Needs: "nothing",
 		Syntax:   "qdisc:ADAPTER",

@@ -1,5 +1,4 @@
-// Package load has the factors that change what is run: env:, job:, pin: and commit:.
-package load
+package factor
 
 import (
 	"errors"
@@ -14,8 +13,8 @@ var (
 	parameter = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]*$`)
 )
 
-// Env is env:, a variable in the environment of the load.
-func Env() scheme.Scheme {
+// envScheme is env:, a variable in the environment of the load.
+func envScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "env", Title: "a variable in the environment of the load", Class: scheme.OfLoad,
 		Needs:    "nothing",
 		Syntax:   "env:NAME",
@@ -33,8 +32,8 @@ func checkEnv(name, _ string) error {
 // hash of a commit, abbreviated or whole.
 var hash = regexp.MustCompile(`^[0-9a-f]{7,64}$`)
 
-// Commit is commit:, the commit that the program under test is built of.
-func Commit() scheme.Scheme {
+// commitScheme is commit:, the commit that the program under test is built of.
+func commitScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "commit", Title: "the commit that the program under test is built of",
 		Class: scheme.OfLoad, Needs: "build",
 		Syntax:   "commit:",
@@ -50,8 +49,8 @@ func checkCommit(name, level string) error {
 	return nil
 }
 
-// Job is job:, a parameter of the load.
-func Job() scheme.Scheme {
+// jobScheme is job:, a parameter of the load.
+func jobScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "job", Title: "a parameter of the load", Class: scheme.OfLoad, Needs: "nothing",
 		Syntax:   "job:PARAMETER",
 		Examples: []string{"job:iodepth=1,8,32", "job:numjobs=1,4"}, Levels: "what the load generator takes",

@@ -1,4 +1,4 @@
-package kernelfile
+package factor
 
 import (
 	"context"
@@ -28,14 +28,14 @@ type bundled struct {
 	Values []string // of each level, in their order
 }
 
-// Bundles are the sets that are known.
+// bundles are the sets that are known.
 //
 // esnet is what ESnet recommends for hosts that measure, by the speed of the adapter: fasterdata.es.net, "Linux Test &
 // Measurement Host Tuning" (2025), as coded in fasterdata_tuning.py of one of its authors
 // (github.com/bltierney/fasterdata-tuning) for 10 and 40 Gbit/s; for 100 Gbit/s another public script that quotes the
 // page. It recommends fq as net.core.default_qdisc too, which only holds for adapters that come up later: qdisc: sets
 // that of one that is there.
-func Bundles() []bundle {
+func bundles() []bundle {
 	return []bundle{{Name: "esnet", Levels: []string{"10g", "40g", "100g"}, Sysctls: []bundled{
 		{"net.core.rmem_max", []string{"268435456", "536870912", "2147483647"}},
 		{"net.core.wmem_max", []string{"268435456", "536870912", "2147483647"}},
@@ -49,7 +49,7 @@ func Bundles() []bundle {
 
 func findBundle(name string) (bundle, error) {
 	var names []string
-	for _, b := range Bundles() {
+	for _, b := range bundles() {
 		if b.Name == name {
 			return b, nil
 		}
@@ -58,8 +58,8 @@ func findBundle(name string) (bundle, error) {
 	return bundle{}, fmt.Errorf("bundle: knows %s, not %s", strings.Join(names, ", "), strconv.Quote(name))
 }
 
-// Bundle is bundle:, sysctls that are recommended together.
-func Bundle() scheme.Scheme {
+// bundleScheme is bundle:, sysctls that are recommended together.
+func bundleScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "bundle", Title: "sysctls that are recommended together", Class: scheme.Live,
 		Needs:    "nothing",
 		Syntax:   "bundle:NAME",
@@ -80,7 +80,7 @@ func sysctlsOf(_ context.Context, _ host.Target, name string) scheme.Holds {
 	var patterns []string
 	if b, err := findBundle(name); err == nil {
 		for _, o := range b.Sysctls {
-			patterns = append(patterns, SysctlPath(o.Name))
+			patterns = append(patterns, sysctlPath(o.Name))
 		}
 	}
 	return scheme.InFiles(patterns...)
@@ -98,7 +98,7 @@ func bindBundle(ctx context.Context, w scheme.Scope, name string) (scheme.Settin
 	var had []bundled
 	var why error
 	for _, o := range b.Sysctls {
-		path := SysctlPath(o.Name)
+		path := sysctlPath(o.Name)
 		err := scheme.Writable(w.Target, path)
 		switch {
 		case ctx.Err() != nil:

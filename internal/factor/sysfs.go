@@ -1,4 +1,4 @@
-package kernelfile
+package factor
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// Sysfs is sysfs:, any file below /sys.
-func Sysfs() scheme.Scheme {
+// sysfsScheme is sysfs:, any file below /sys.
+func sysfsScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "sysfs", Title: "any file below /sys", Class: scheme.Live, Needs: "nothing",
 		Syntax:   "sysfs:/sys/PATH",
 		Examples: []string{"sysfs:/sys/kernel/mm/transparent_hugepage/enabled=always,madvise,never"},

@@ -1,4 +1,4 @@
-package boot
+package factor
 
 import (
 	"maps"
@@ -10,9 +10,9 @@ import (
 	"github.com/headroom/headroom/internal/host"
 )
 
-// Spec is what an arm's levels require of the next boot of a machine; levels of other classes are ignored. Two arms
+// BootSpec is what an arm's levels require of the next boot of a machine; levels of other classes are ignored. Two arms
 // with the same spec can share a boot.
-func Spec(levels map[string]string) host.BootSpec {
+func BootSpec(levels map[string]string) host.BootSpec {
 	var spec host.BootSpec
 	for _, factor := range slices.Sorted(maps.Keys(levels)) {
 		kind, name, _ := strings.Cut(factor, ":")

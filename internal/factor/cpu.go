@@ -1,5 +1,4 @@
-// Package cpu has the factors of CPUs and of the interrupts that they handle: cpu: and irq:.
-package cpu
+package factor
 
 import (
 	"context"
@@ -29,8 +28,8 @@ func cpuSettings() map[string][]string {
 	}
 }
 
-// CPU is cpu:, which CPUs there are and how fast they run.
-func CPU() scheme.Scheme {
+// cpuScheme is cpu:, which CPUs there are and how fast they run.
+func cpuScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "cpu", Title: "which CPUs there are and how fast they run", Class: scheme.Live,
 		Needs:    "nothing",
 		Syntax:   "cpu:online, smt, governor, epp or boost",

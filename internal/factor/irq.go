@@ -1,4 +1,4 @@
-package cpu
+package factor
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 
 var interruptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
 
-// IRQ is irq:, the CPUs that an interrupt, or all of a device, may go to.
-func IRQ() scheme.Scheme {
+// irqScheme is irq:, the CPUs that an interrupt, or all of a device, may go to.
+func irqScheme() scheme.Scheme {
 	return scheme.Scheme{Name: "irq", Title: "the CPUs that an interrupt, or all of a device, may go to",
 		Class: scheme.Live, Needs: "nothing",
 		Syntax:   "irq:NUMBER or irq:DEVICE",

@@ -1,4 +1,4 @@
-package boot
+package factor
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/factor/kernelfile"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
@@ -168,12 +167,12 @@ func (k *shownKernel) effect(line []kernelArgument, a kernelArgument) Effect {
 	switch {
 	case dotted && module == "sysctl":
 		return k.judge(a,
-			[]evidence{{in: []string{kernelfile.SysctlPath(strings.TrimPrefix(a.text[:len(a.name)], "sysctl."))},
+			[]evidence{{in: []string{sysctlPath(strings.TrimPrefix(a.text[:len(a.name)], "sysctl."))},
 				holds: equals}})
 	case dotted && parameter != "dyndbg":
 		return k.parameter(a, module, parameter)
 	}
-	file := kernelfile.ModulePath("kernel." + a.name) // core_param of the kernel's include/linux/moduleparam.h
+	file := modulePath("kernel." + a.name) // core_param of the kernel's include/linux/moduleparam.h
 	e := k.judge(a, []evidence{{in: []string{file}, holds: equals}})
 	switch {
 	case e.Verified, e.Missed:
@@ -187,7 +186,7 @@ func (k *shownKernel) effect(line []kernelArgument, a kernelArgument) Effect {
 
 // parameter of a module, or of code that could be one.
 func (k *shownKernel) parameter(a kernelArgument, module, parameter string) Effect {
-	e := k.judge(a, []evidence{{in: []string{kernelfile.ModulePath(module + "." + parameter)}, holds: equals}})
+	e := k.judge(a, []evidence{{in: []string{modulePath(module + "." + parameter)}, holds: equals}})
 	if e.Verified || e.Missed {
 		return e
 	}

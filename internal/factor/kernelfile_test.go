@@ -1,4 +1,4 @@
-package kernelfile
+package factor
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ func TestSysctlPaths(t *testing.T) {
 		"net.ipv4.conf.eth0/100.rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
 		"net/ipv4/conf/eth0.100/rp_filter": "/proc/sys/net/ipv4/conf/eth0.100/rp_filter",
 	} {
-		if got := SysctlPath(name); got != want {
+		if got := sysctlPath(name); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
@@ -46,7 +46,7 @@ func TestDangerousFiles(t *testing.T) {
 
 // Every variant of a bundle has a value of each of its sysctls.
 func TestBundlesAreWhole(t *testing.T) {
-	for _, b := range Bundles() {
+	for _, b := range bundles() {
 		for _, o := range b.Sysctls {
 			if len(o.Values) != len(b.Levels) {
 				t.Errorf("%s has %d values for %d variants of %s", o.Name, len(o.Values), len(b.Levels), b.Name)
