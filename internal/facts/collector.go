@@ -8,11 +8,9 @@ import (
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/counters"
-	"github.com/headroom/headroom/internal/facts/hardware"
-	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/facts/nfs"
-	"github.com/headroom/headroom/internal/facts/process"
 	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
@@ -35,20 +33,20 @@ const Tools = "tools"
 // first.
 func Collectors() []Collector {
 	return []Collector{
-		{Name: "os", Collect: kernel.CollectOS},
-		{Name: "kernel", Commands: kernel.Commands, Collect: kernel.CollectKernel},
-		{Name: "config", Collect: kernel.CollectConfig},
-		{Name: "modules", Collect: kernel.CollectModules},
-		{Name: "sysctl", Collect: kernel.CollectSysctl},
-		{Name: "dma", Collect: hardware.CollectDMA},
-		{Name: "machine", Collect: hardware.CollectMachine},
-		{Name: "raid", Commands: hardware.RAIDCommands, Collect: hardware.CollectRAID},
-		{Name: "dimm", Collect: hardware.CollectDIMMs},
-		{Name: "cpu", Collect: hardware.CollectCPU},
-		{Name: "vulnerabilities", Collect: hardware.CollectVulnerabilities},
-		{Name: "numa", Collect: hardware.CollectNUMA},
-		{Name: "memory", Collect: hardware.CollectMemory},
-		{Name: "slab", Collect: hardware.CollectSlab},
+		{Name: "os", Collect: machine.CollectOS},
+		{Name: "kernel", Commands: machine.KernelCommands, Collect: machine.CollectKernel},
+		{Name: "config", Collect: machine.CollectConfig},
+		{Name: "modules", Collect: machine.CollectModules},
+		{Name: "sysctl", Collect: machine.CollectSysctl},
+		{Name: "dma", Collect: machine.CollectDMA},
+		{Name: "machine", Collect: machine.CollectMachine},
+		{Name: "raid", Commands: machine.RAIDCommands, Collect: machine.CollectRAID},
+		{Name: "dimm", Collect: machine.CollectDIMMs},
+		{Name: "cpu", Collect: machine.CollectCPU},
+		{Name: "vulnerabilities", Collect: machine.CollectVulnerabilities},
+		{Name: "numa", Collect: machine.CollectNUMA},
+		{Name: "memory", Collect: machine.CollectMemory},
+		{Name: "slab", Collect: machine.CollectSlab},
 		{Name: "place", Collect: storage.CollectPlace},
 		{Name: "filesystem", Commands: storage.SpaceCommands, Collect: storage.CollectFilesystem},
 		{Name: "disks", Collect: storage.CollectDisks},
@@ -58,8 +56,8 @@ func Collectors() []Collector {
 		{Name: "zfs", Collect: storage.CollectZFS},
 		{Name: "iscsi", Collect: storage.CollectISCSI},
 		{Name: "mounts", Commands: storage.MountCommands, Collect: storage.CollectMounts},
-		{Name: "pci", Collect: hardware.CollectPCI},
-		{Name: "cgroup", Collect: process.CollectCgroup},
+		{Name: "pci", Collect: machine.CollectPCI},
+		{Name: "cgroup", Collect: machine.CollectCgroup},
 		{Name: "nics", Commands: network.NICCommands, Collect: network.CollectNICs},
 		{Name: "ethtool", Commands: network.EthtoolCommands, Collect: network.CollectEthtool},
 		{Name: "interrupts", Collect: network.CollectNICInterrupts},
@@ -69,8 +67,8 @@ func Collectors() []Collector {
 		{Name: "nfs", Collect: nfs.CollectClient},
 		{Name: "nfsd", Collect: nfs.CollectServer},
 		{Name: "load", Collect: counters.CollectLoad},
-		{Name: "processes", Collect: process.CollectProcesses},
-		{Name: Tools, Commands: process.ToolCommands, Collect: process.CollectTools},
+		{Name: "processes", Collect: machine.CollectProcesses},
+		{Name: Tools, Commands: machine.ToolCommands, Collect: machine.CollectTools},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
-	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -75,7 +75,7 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 			continue
 		}
 		d, _ := index.Lookup(then.Key)
-		if d.Mark == catalogue.Moving || strings.HasSuffix(after[i].Source, kernel.SetAtLoad) {
+		if d.Mark == catalogue.Moving || strings.HasSuffix(after[i].Source, machine.SetAtLoad) {
 			continue
 		}
 		switch class := catalogue.ClassOf(then.Key); {
@@ -98,7 +98,7 @@ func Changes(before iter.Seq[lab.Fact], after []lab.Fact) []Change {
 func Counters(before, after []lab.Fact) []string {
 	at := make(map[string]string, len(after))
 	for _, f := range after {
-		if strings.HasSuffix(f.Source, kernel.SetAtLoad) && f.Unknown == "" {
+		if strings.HasSuffix(f.Source, machine.SetAtLoad) && f.Unknown == "" {
 			at[f.Key] = f.Value
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom/headroom/internal/facts/kernel"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -19,7 +19,7 @@ func TestChanges(t *testing.T) {
 		{Key: "kernel.preempt", Value: "full"},
 		{Key: "sysctl.vm.swappiness", Value: "60"},
 		{Key: "module.page_reporting.passes", Value: "1", Source: "/sys/module/page_reporting/parameters/passes" +
-			kernel.SetAtLoad},
+			machine.SetAtLoad},
 		{Key: "module.nvme_core.io_timeout", Value: "30", Source: "/sys/module/nvme_core/parameters/io_timeout"},
 		{Key: "filesystem.mount_point", Value: "/srv"},
 		{Key: "mount.options", About: "/srv", Value: "rw, relatime"},
@@ -38,7 +38,7 @@ func TestChanges(t *testing.T) {
 		{Key: "sysctl.vm.swappiness", Value: "10"},
 		// a counter
 		{Key: "module.page_reporting.passes", Value: "2", Source: "/sys/module/page_reporting/parameters/passes" +
-			kernel.SetAtLoad},
+			machine.SetAtLoad},
 		{Key: "module.nvme_core.io_timeout", Value: "60", Source: "/sys/module/nvme_core/parameters/io_timeout"},
 		{Key: "filesystem.mount_point", Value: "/srv"},
 		{Key: "mount.options", About: "/srv", Value: "rw, sync, relatime"},

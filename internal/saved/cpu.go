@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/pasted"
 )
@@ -84,8 +84,8 @@ func readLSCPU(m *Machine, text string) bool {
 	if arch != "" {
 		m.files.file("/proc/sys/kernel/arch", arch+"\n")
 	}
-	if set, err := hardware.ParseCPUList(values["On-line CPU(s) list"]); err == nil && set.Count() > 0 {
-		m.files.file(hardware.OnlineCPUsPath, set.String()+"\n")
+	if set, err := machine.ParseCPUList(values["On-line CPU(s) list"]); err == nil && set.Count() > 0 {
+		m.files.file(machine.OnlineCPUsPath, set.String()+"\n")
 		m.told.add("", collect.Whole("cpu.threads", int64(set.Count()), source))
 	}
 	sockets, per := collect.Integer(values["Socket(s)"]), collect.Integer(values["Core(s) per socket"])
@@ -126,7 +126,7 @@ func readNUMA(m *Machine, text string) bool {
 		case "cpus":
 			list, _, _ := strings.Cut(value, " (")
 			list = strings.Join(strings.Fields(strings.ReplaceAll(list, ",", " ")), ",")
-			if set, err := hardware.ParseCPUList(list); err == nil {
+			if set, err := machine.ParseCPUList(list); err == nil {
 				m.files.file(dir+"cpulist", set.String()+"\n")
 			}
 		case "size":
@@ -192,7 +192,7 @@ func readLSCPUTable(m *Machine, text string) bool {
 		}
 	}
 	for node, list := range nodes {
-		if set, err := hardware.ParseCPUList(strings.Join(list, ",")); err == nil {
+		if set, err := machine.ParseCPUList(strings.Join(list, ",")); err == nil {
 			m.files.file(fmt.Sprintf("/sys/devices/system/node/node%s/cpulist", node), set.String()+"\n")
 		}
 	}

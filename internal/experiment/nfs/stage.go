@@ -10,8 +10,8 @@ import (
 
 	"github.com/headroom/headroom/internal/event"
 	"github.com/headroom/headroom/internal/factor/mount"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/facts/nfs"
-	"github.com/headroom/headroom/internal/facts/process"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -117,7 +117,7 @@ func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
 // says the rest.
 func (x *Stages) checkGuest(ctx context.Context, s nfsStage) error {
 	client := x.opened.Get(x.Options.Client)
-	found, err := process.GuestsOn(ctx, client, s.point)
+	found, err := machine.GuestsOn(ctx, client, s.point)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (x *Stages) checkGuest(ctx context.Context, s nfsStage) error {
 	if len(found) == 0 {
 		return refuse("no virtual machine has a file of " + s.point + " open")
 	}
-	uuid, err := process.GuestUUID(ctx, s.target)
+	uuid, err := machine.GuestUUID(ctx, s.target)
 	if err != nil {
 		return err
 	}

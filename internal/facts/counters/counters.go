@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/facts/nfs"
-	"github.com/headroom/headroom/internal/facts/process"
 	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
@@ -63,7 +62,7 @@ func NewReader(ctx context.Context, t host.Target, disks []string) (*Reader, err
 	r := collect.Reader{FS: t.FS()}
 	g := &Reader{target: t, disks: slices.Clone(disks), sensors: map[string]string{}}
 	g.throttles = throttleFiles(r)
-	policies := r.Glob(hardware.CPUDir + "/cpufreq/policy*")
+	policies := r.Glob(machine.CPUDir + "/cpufreq/policy*")
 	for _, p := range spaced(policies, maxClocks) {
 		if r.Exists(p + "/scaling_cur_freq") {
 			g.clocks = append(g.clocks, p+"/scaling_cur_freq")
@@ -76,7 +75,7 @@ func NewReader(ctx context.Context, t host.Target, disks []string) (*Reader, err
 		}
 	}
 	g.all = []string{diskStatsPath, statPath, vmStatPath, loadPath, pressureIOPath}
-	g.quotas = process.QuotaFiles(r)
+	g.quotas = machine.QuotaFiles(r)
 	g.all = slices.Concat(g.all, g.throttles, g.clocks, g.quotas)
 	for _, d := range disks {
 		if file, ok := g.sensors[d]; ok {
@@ -181,7 +180,7 @@ func numberIn(f host.File) (int64, bool) {
 // throttleFiles are the counters of thermal throttling (x86 only). Every thread shows its core's counter and its
 // package's, and each must be counted once.
 func throttleFiles(r collect.Reader) []string {
-	dir := hardware.CPUDir + "/cpu[0-9]*/thermal_throttle"
+	dir := machine.CPUDir + "/cpu[0-9]*/thermal_throttle"
 	return append(
 		firstPerTopology(r, r.Glob(dir+"/core_throttle_count"), "core_cpus_list"),
 		firstPerTopology(r, r.Glob(dir+"/package_throttle_count"), "physical_package_id")...)

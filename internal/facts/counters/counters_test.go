@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/facts/undertest"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/testing/factstest"
@@ -156,7 +156,7 @@ func FuzzStat(f *testing.F) {
 	factstest.Seed(f, statPath)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all, cores := parseStat(data)
-		if all.User < 0 || all.Idle < 0 || math.IsNaN(all.Steal) || len(cores) > hardware.MaxCPUs {
+		if all.User < 0 || all.Idle < 0 || math.IsNaN(all.Steal) || len(cores) > machine.MaxCPUs {
 			t.Errorf("%+v, %d cores", all, len(cores))
 		}
 	})

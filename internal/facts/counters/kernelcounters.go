@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -24,12 +24,12 @@ func ReadKernel(ctx context.Context, t host.Target) (Kernel, error) {
 		return nil, err
 	}
 	now := time.Now()
-	files, err := t.ReadFiles(ctx, hardware.InterruptsPath, softIRQsPath, vmStatPath, statPath)
+	files, err := t.ReadFiles(ctx, machine.InterruptsPath, softIRQsPath, vmStatPath, statPath)
 	if err != nil {
 		return nil, &lab.Error{What: "can't read what the kernel counts", Target: host.RemoteName(t), Err: err}
 	}
 	all := Kernel{lab.CounterSeconds: float64(now.UnixNano()) / float64(time.Second)}
-	all.addInterrupts(files[hardware.InterruptsPath].Data)
+	all.addInterrupts(files[machine.InterruptsPath].Data)
 	all.addSoftIRQs(files[softIRQsPath].Data)
 	all.addVMStat(files[vmStatPath].Data)
 	all.addStat(files[statPath].Data)

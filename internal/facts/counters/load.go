@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -40,7 +40,7 @@ func steal(r collect.Reader) lab.Fact {
 // throttled adds up how often cores were slowed by heat; threads of a core show the core's number, so each counts once.
 // Only Intel's driver counts.
 func throttled(r collect.Reader) lab.Fact {
-	const key, source = "load.throttled", hardware.CPUDir + "/cpu*/thermal_throttle/core_throttle_count"
+	const key, source = "load.throttled", machine.CPUDir + "/cpu*/thermal_throttle/core_throttle_count"
 	var sum int64
 	var counted bool
 	for _, file := range throttleFiles(r) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/validity"
 )
@@ -137,7 +137,7 @@ func parseStat(data []byte) (all validity.CPUTimes, cores []validity.CPUTimes) {
 			continue
 		}
 		core, err := strconv.Atoi(string(rest[:end]))
-		if err != nil || core < 0 || core >= hardware.MaxCPUs {
+		if err != nil || core < 0 || core >= machine.MaxCPUs {
 			continue
 		}
 		if missing := core + 1 - len(cores); missing > 0 {

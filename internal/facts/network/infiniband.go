@@ -9,7 +9,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -163,7 +163,7 @@ func (p *port) adapter(layer string) {
 		p.Add(collect.Known("port.best_generation", best, source))
 	}
 	full, err := p.Resolve(p.device + "/device")
-	if address := path.Base(full); err == nil && hardware.PCIAddress.MatchString(address) {
+	if address := path.Base(full); err == nil && machine.PCIAddress.MatchString(address) {
 		p.Add(collect.Known("port.pci.address", address, p.device+"/device"))
 		p.Add(p.Whole("port.numa_node", p.device+"/device/numa_node"))
 		return

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 )
 
 const NetDir = "/sys/class/net"
@@ -135,7 +135,7 @@ func describeNIC(r collect.Reader, name, stacked string) nic {
 	}
 	if full, err := r.Resolve(n.dir + "/device"); err == nil {
 		for _, p := range slices.Backward(strings.Split(full, "/")) {
-			if hardware.PCIAddress.MatchString(p) {
+			if machine.PCIAddress.MatchString(p) {
 				n.pci = p
 				break
 			}

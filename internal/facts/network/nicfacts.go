@@ -10,7 +10,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -131,7 +131,7 @@ func (n nic) device(r collect.Reader, t *collect.Thing) {
 		dir := "/sys/bus/pci/devices/" + n.pci
 		t.Add(collect.Known("nic.pci.address", n.pci, n.dir+"/device"))
 		t.Add(r.Whole("nic.numa_node", dir+"/numa_node"))
-		group := hardware.IOMMUGroupType(r, "nic", dir)
+		group := machine.IOMMUGroupType(r, "nic", dir)
 		t.Add(collect.OneLiner(group))
 	}
 	t.Add(steering(r, n))

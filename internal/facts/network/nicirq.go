@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -13,7 +13,7 @@ import (
 type nicInterrupts struct {
 	nics   []nic
 	irqs   [][]int
-	Counts hardware.Interrupts
+	Counts machine.Interrupts
 }
 
 // readNICInterrupts finds the adapters and what they took of all interrupts. Ports of one PCI function (mlx4 has two to
@@ -23,12 +23,12 @@ func readNICInterrupts(r collect.Reader) nicInterrupts {
 	nics = slices.DeleteFunc(nics, func(n nic) bool { return !n.hardware() })
 	found := nicInterrupts{nics: nics, irqs: make([][]int, len(nics))}
 	owners := map[int][]int{}
-	left := hardware.MaxInterrupts
+	left := machine.MaxInterrupts
 	for i, n := range nics {
 		if n.pci == "" {
 			continue
 		}
-		irqs := hardware.FunctionInterrupts(r, n.pci)
+		irqs := machine.FunctionInterrupts(r, n.pci)
 		irqs = irqs[:min(len(irqs), left)]
 		left -= len(irqs)
 		found.irqs[i] = irqs
@@ -36,7 +36,7 @@ func readNICInterrupts(r collect.Reader) nicInterrupts {
 			owners[irq] = append(owners[irq], i)
 		}
 	}
-	found.Counts = hardware.ReadInterrupts(r, owners, len(nics))
+	found.Counts = machine.ReadInterrupts(r, owners, len(nics))
 	return found
 }
 
@@ -48,7 +48,7 @@ func InterruptsOf(r collect.Reader, in collect.Scope) nicInterrupts {
 // CollectNICInterrupts says where the interrupts of each adapter go.
 func CollectNICInterrupts(r collect.Reader, in collect.Scope) []lab.Fact {
 	found := InterruptsOf(r, in)
-	online, _ := hardware.ReadCPUSet(r, hardware.OnlineCPUsPath)
+	online, _ := machine.ReadCPUSet(r, machine.OnlineCPUsPath)
 	var all []lab.Fact
 	for i, n := range found.nics {
 		irqs, dir := found.irqs[i], "/sys/bus/pci/devices/"+n.pci+"/msi_irqs"
@@ -76,17 +76,17 @@ func CollectNICInterrupts(r collect.Reader, in collect.Scope) []lab.Fact {
 
 // nicAffinity says which threads the interrupts may go to, and how many of the interrupts may only go to threads of a
 // node that is not the adapter's.
-func nicAffinity(r collect.Reader, n nic, irqs []int, online hardware.CPUSet) []lab.Fact {
+func nicAffinity(r collect.Reader, n nic, irqs []int, online machine.CPUSet) []lab.Fact {
 	const cpus, far = "nic.irq.cpus", "nic.irq.remote"
-	sets, err := hardware.Affinities(r, irqs)
+	sets, err := machine.Affinities(r, irqs)
 	if err != nil {
-		return []lab.Fact{collect.Unknown(cpus, hardware.AffinitySource, collect.Why(err)),
-			collect.Unknown(far, hardware.AffinitySource, collect.Why(err))}
+		return []lab.Fact{collect.Unknown(cpus, machine.AffinitySource, collect.Why(err)),
+			collect.Unknown(far, machine.AffinitySource, collect.Why(err))}
 	}
-	facts := []lab.Fact{hardware.InterruptCPUs(cpus, sets, online)}
+	facts := []lab.Fact{machine.InterruptCPUs(cpus, sets, online)}
 	home, reason := homeThreads(r, n)
 	if reason != "" {
-		return append(facts, collect.Unknown(far, hardware.AffinitySource, reason))
+		return append(facts, collect.Unknown(far, machine.AffinitySource, reason))
 	}
 	remote := int64(0)
 	for _, set := range sets {
@@ -94,11 +94,11 @@ func nicAffinity(r collect.Reader, n nic, irqs []int, online hardware.CPUSet) []
 			remote++
 		}
 	}
-	return append(facts, collect.Whole(far, remote, hardware.AffinitySource))
+	return append(facts, collect.Whole(far, remote, machine.AffinitySource))
 }
 
 // homeThreads are the threads of the adapter's own memory node.
-func homeThreads(r collect.Reader, n nic) (home hardware.CPUSet, reason string) {
+func homeThreads(r collect.Reader, n nic) (home machine.CPUSet, reason string) {
 	node, err := r.Number("/sys/bus/pci/devices/" + n.pci + "/numa_node")
 	nodes := r.Glob("/sys/devices/system/node/node[0-9]*")
 	switch {
@@ -113,7 +113,7 @@ func homeThreads(r collect.Reader, n nic) (home hardware.CPUSet, reason string) 
 	if len(nodes) == 1 {
 		dir = nodes[0]
 	}
-	home, err = hardware.ReadCPUSet(r, dir+"/cpulist")
+	home, err = machine.ReadCPUSet(r, dir+"/cpulist")
 	if err != nil {
 		return nil, "the threads of the adapter's memory node are not known: " + collect.Why(err)
 	}
@@ -130,9 +130,9 @@ func busiestShare(taken []uint64, err error) lab.Fact {
 	}
 	switch {
 	case err != nil:
-		return collect.Unknown(key, hardware.InterruptsPath, collect.Why(err))
+		return collect.Unknown(key, machine.InterruptsPath, collect.Why(err))
 	case sum == 0:
-		return collect.Unknown(key, hardware.InterruptsPath, "the adapter has raised no interrupt yet")
+		return collect.Unknown(key, machine.InterruptsPath, "the adapter has raised no interrupt yet")
 	}
-	return collect.Known(key, strconv.FormatFloat(most/sum, 'f', 3, 64), hardware.InterruptsPath)
+	return collect.Known(key, strconv.FormatFloat(most/sum, 'f', 3, 64), machine.InterruptsPath)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -41,7 +41,7 @@ func CollectTCP(r collect.Reader, in collect.Scope) []lab.Fact {
 	softnet(r, t)
 	t.Add(protocolCounter(r, "net.tcp_memory_pressure", "/proc/net/netstat", "TcpExt", "TCPMemoryPressures"),
 		protocolCounter(r, "net.retransmits", "/proc/net/snmp", "Tcp", "RetransSegs"),
-		balancer(r, process.ProcessesOf(r, in)))
+		balancer(r, machine.ProcessesOf(r, in)))
 	return t.Facts
 }
 
@@ -127,7 +127,7 @@ func parseProtocols(text, protocol, name string) (int64, bool) {
 
 // balancer says whether irqbalance runs. It is a look at the names of processes, because neither its socket nor its
 // unit says that it is alive.
-func balancer(r collect.Reader, all process.Processes) lab.Fact {
+func balancer(r collect.Reader, all machine.Processes) lab.Fact {
 	const key, source = "net.irqbalance", "/proc/*/comm"
 	if p, ok := all.Called(func(comm string) bool { return comm == "irqbalance" }); ok {
 		return collect.Known(key, "on", "/proc/"+p.Pid+"/comm")

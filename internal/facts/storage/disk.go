@@ -8,7 +8,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -321,9 +321,9 @@ func (d disk) pci() []lab.Fact {
 	}
 	dir := "/sys/bus/pci/devices/" + address
 	facts := append([]lab.Fact{collect.Known(d.role+".pci.address", address, Class(d.name))},
-		hardware.PCILinks(d.Reader, d.role+".pci", dir)...)
+		machine.PCILinks(d.Reader, d.role+".pci", dir)...)
 	return append(facts, d.Fact(d.role+".numa_node", dir+"/numa_node"),
-		hardware.IOMMUGroupType(d.Reader, d.role, dir))
+		machine.IOMMUGroupType(d.Reader, d.role, dir))
 }
 
 // pciAddress finds the PCI function that the disk hangs on, the last one in its path. An NVMe disk that can be reached
@@ -347,7 +347,7 @@ func (d disk) pciAddress() (string, bool) {
 // lastAddress finds the last address of a PCI function in a path.
 func lastAddress(full string) (string, bool) {
 	for _, p := range slices.Backward(strings.Split(full, "/")) {
-		if hardware.PCIAddress.MatchString(p) {
+		if machine.PCIAddress.MatchString(p) {
 			return p, true
 		}
 	}

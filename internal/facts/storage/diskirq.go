@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/hardware"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -15,9 +15,9 @@ import (
 // answer.
 func diskInterrupts(s Stack, disks []blockDevice, names map[int]string) map[string]lab.Fact {
 	const key = "disk.irq.cpus"
-	online, _ := hardware.ReadCPUSet(s.Reader, hardware.OnlineCPUsPath)
+	online, _ := machine.ReadCPUSet(s.Reader, machine.OnlineCPUsPath)
 	virtio := virtioInterrupts(names)
-	left := hardware.MaxInterrupts
+	left := machine.MaxInterrupts
 	answers := make(map[string]lab.Fact, len(disks))
 	ofController := map[string]lab.Fact{}
 	for _, d := range disks {
@@ -26,14 +26,14 @@ func diskInterrupts(s Stack, disks []blockDevice, names map[int]string) map[stri
 		switch {
 		case done:
 		case c == "":
-			f = collect.Unknown(key, hardware.InterruptsPath,
+			f = collect.Unknown(key, machine.InterruptsPath,
 				"the disk's own interrupts are unknown: it is not on a PCI function")
 		default:
 			numbers := controllerInterrupts(s.Reader, c, names, virtio)
 			if left -= len(numbers); left < 0 {
-				f = collect.Unknown(key, hardware.InterruptsPath,
+				f = collect.Unknown(key, machine.InterruptsPath,
 					fmt.Sprintf("the disks have more than %d interrupts together, which are too many "+
-						"to look at each", hardware.MaxInterrupts))
+						"to look at each", machine.MaxInterrupts))
 				break
 			}
 			f = controllerCPUs(s.Reader, numbers, online)
@@ -71,7 +71,7 @@ func virtioInterrupts(names map[int]string) map[string][]int {
 func controllerInterrupts(r collect.Reader, controller string, names map[int]string, virtio map[string][]int) []int {
 	all := virtio[controller]
 	if !virtioPart.MatchString(controller) {
-		all = hardware.FunctionInterrupts(r, controller)
+		all = machine.FunctionInterrupts(r, controller)
 	}
 	data := slices.DeleteFunc(slices.Clone(all), func(irq int) bool { return adminQueue.MatchString(names[irq]) })
 	if len(data) == 0 {
@@ -81,14 +81,14 @@ func controllerInterrupts(r collect.Reader, controller string, names map[int]str
 }
 
 // controllerCPUs counts the CPUs that a controller's interrupts may go to.
-func controllerCPUs(r collect.Reader, irqs []int, online hardware.CPUSet) lab.Fact {
+func controllerCPUs(r collect.Reader, irqs []int, online machine.CPUSet) lab.Fact {
 	const key = "disk.irq.cpus"
 	if len(irqs) == 0 {
-		return collect.Unknown(key, hardware.InterruptsPath, "no interrupts of its controller were found")
+		return collect.Unknown(key, machine.InterruptsPath, "no interrupts of its controller were found")
 	}
-	sets, err := hardware.Affinities(r, irqs)
+	sets, err := machine.Affinities(r, irqs)
 	if err != nil {
-		return collect.Unknown(key, hardware.AffinitySource, collect.Why(err))
+		return collect.Unknown(key, machine.AffinitySource, collect.Why(err))
 	}
-	return hardware.InterruptCPUs(key, sets, online)
+	return machine.InterruptCPUs(key, sets, online)
 }

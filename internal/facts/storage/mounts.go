@@ -8,7 +8,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -153,7 +153,7 @@ func CollectMounts(r collect.Reader, in collect.Scope) []lab.Fact {
 		p := in.Lookup(command)
 		spaces, failed = parseSpaces(p.Stdout), p.Failed
 	}
-	work := s.background(mounts, process.ProcessesOf(r, in))
+	work := s.background(mounts, machine.ProcessesOf(r, in))
 	return collect.Spread(len(mounts), func(i int) []lab.Fact {
 		m := mounts[i]
 		source, reason := "stat -f", failed
@@ -243,7 +243,7 @@ var (
 //
 //	/proc/1123/comm:                                       ext4lazyinit
 //	/sys/fs/btrfs/3f1a2b4c-…/exclusive_operation:          balance
-func (s Stack) background(mounts []collect.Mount, running process.Processes) func(collect.Mount) lab.Fact {
+func (s Stack) background(mounts []collect.Mount, running machine.Processes) func(collect.Mount) lab.Fact {
 	const source = "/proc/*/comm"
 	// The parent of all threads of the kernel is process 2, unless they are hidden.
 	thread, _ := s.Text("/proc/2/comm")

@@ -11,8 +11,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/kernel"
-	"github.com/headroom/headroom/internal/facts/process"
+	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -71,10 +70,10 @@ func healthCommand(disk string) []string { return wearCommands(disk, "/dev/"+dis
 
 // cannotRun says why a tool that needs root can't be used; empty when it can.
 func cannotRun(r collect.Reader, program, pack string) string {
-	if kernel.Privileged(r).Value != "yes" {
+	if machine.Privileged(r).Value != "yes" {
 		return "permission denied; root may read it"
 	}
-	for _, dir := range process.SearchPath(r) {
+	for _, dir := range machine.SearchPath(r) {
 		if r.Exists(path.Join(dir, program)) {
 			return ""
 		}

@@ -23,13 +23,13 @@ const testSupport = "internal/testing"
 // usersOfKinds returns the files that may import a kind of target, with the reason.
 func usersOfKinds() map[string]string {
 	return map[string]string{
-		"internal/app/talos.go":               "it makes a host of the list bootable, by the way that is asked for",
-		listOfKinds:                           "it lists the kinds and opens targets",
-		"internal/facts/kernel/bootloader.go": "EFI variables hold text in the same way for facts and for boots",
-		"internal/recovery/podleftovers.go":   "records of what was made in a cluster, which restore removes",
-		"internal/recovery/bootleftovers.go":  "records of what was put on a host for a boot, which restore undoes",
-		"internal/experiment/vary/booting.go": "a host is recorded before it is booted",
-		"internal/cli/variation.go":           "the help of --boot-way names the ways",
+		"internal/app/talos.go":                "it makes a host of the list bootable, by the way that is asked for",
+		listOfKinds:                            "it lists the kinds and opens targets",
+		"internal/facts/machine/bootloader.go": "EFI variables hold text in the same way for facts and for boots",
+		"internal/recovery/podleftovers.go":    "records of what was made in a cluster, which restore removes",
+		"internal/recovery/bootleftovers.go":   "records of what was put on a host for a boot, which restore undoes",
+		"internal/experiment/vary/booting.go":  "a host is recorded before it is booted",
+		"internal/cli/variation.go":            "the help of --boot-way names the ways",
 	}
 }
 

@@ -1,0 +1,378 @@
+package machine
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headroom/headroom/internal/facts/catalogue"
+	"github.com/headroom/headroom/internal/facts/collect"
+	"github.com/headroom/headroom/internal/lab"
+)
+
+const (
+	cpuInfoPath    = "/proc/cpuinfo"
+	CPUDir         = "/sys/devices/system/cpu"
+	OnlineCPUsPath = CPUDir + "/online"
+
+	vulnerabilitiesDir = CPUDir + "/vulnerabilities"
+)
+
+func CollectCPU(r collect.Reader, _ collect.Scope) []lab.Fact {
+	text, err := cpuInfoText(r)
+	info := parseCPUInfo(text)
+	facts := []lab.Fact{
+		cpuVendor(info, err),
+		cpuModel(text, info, err),
+		fromCPUInfo("cpu.family", info, err, "cpu family"),
+		fromCPUInfo("cpu.microcode", info, err, "microcode"),
+		cpuWords("cpu.flags", info, err, "flags", "Features"),
+		cpuWords("cpu.bugs", info, err, "bugs"),
+		pageTableIsolation(r, info, err),
+	}
+	facts = append(facts, topology(r)...)
+	return append(facts,
+		cpuCount(r, "cpu.present", CPUDir+"/present"),
+		r.Fact("cpu.online", OnlineCPUsPath),
+		offline(r),
+		r.Fact("cpu.smt", CPUDir+"/smt/control"),
+		perPolicy(r, "cpu.governor", "scaling_governor", asIs),
+		perPolicy(r, "cpu.driver", "scaling_driver", asIs),
+		r.First("cpu.pstate", CPUDir+"/intel_pstate/status", CPUDir+"/amd_pstate/status"),
+		perPolicy(r, "cpu.energy_preference", "energy_performance_preference", asIs),
+		perPolicy(r, "cpu.frequency.max", "cpuinfo_max_freq", hertz),
+		perPolicy(r, "cpu.frequency.limit", "scaling_max_freq", hertz),
+		r.Fact("cpu.frequency.min_percent", CPUDir+"/intel_pstate/min_perf_pct"),
+		boost(r),
+		boostPossible(r),
+		r.Fact("cpu.idle.driver", CPUDir+"/cpuidle/current_driver"),
+		r.First("cpu.idle.governor", CPUDir+"/cpuidle/current_governor", CPUDir+"/cpuidle/current_governor_ro"),
+		idleStates(r),
+		idleLatency(r),
+		r.List("cpu.isolated", CPUDir+"/isolated"),
+		r.List("cpu.nohz_full", CPUDir+"/nohz_full"),
+		allowedCPUs(r),
+	)
+}
+
+func CollectVulnerabilities(r collect.Reader, _ collect.Scope) []lab.Fact {
+	const dir = vulnerabilitiesDir
+	names := r.Names(dir)
+	if len(names) == 0 {
+		return []lab.Fact{collect.Unknown("cpu.vulnerability", dir, "the kernel lists none; 4.15 or newer does")}
+	}
+	facts := make([]lab.Fact, len(names))
+	for i, name := range names {
+		facts[i] = r.Fact("cpu.vulnerability."+name, dir+"/"+name)
+	}
+	return facts
+}
+
+// readCPUInfo is what /proc/cpuinfo says first of each thing, which is the first CPU.
+func readCPUInfo(r collect.Reader) (map[string]string, error) {
+	text, err := cpuInfoText(r)
+	return parseCPUInfo(text), err
+}
+
+// cpuInfoText is the beginning of /proc/cpuinfo: that of a machine with a thousand CPUs is long, and the kernel writes
+// it while it is read.
+func cpuInfoText(r collect.Reader) (string, error) {
+	f, err := r.Open(cpuInfoPath)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	return string(text), err
+}
+
+// parseCPUInfo reads /proc/cpuinfo: the first value of each name. Which names there are depends on the architecture.
+//
+//	model name	: AMD EPYC 7443P 24-Core Processor
+//	flags		: fpu vme de pse tsc msr pae mce cx8 apic sep mtrr pge mca
+//	CPU implementer	: 0x41
+func parseCPUInfo(text string) map[string]string {
+	values := map[string]string{}
+	for line := range strings.Lines(text) {
+		name, value, ok := strings.Cut(line, ":")
+		name = strings.TrimSpace(name)
+		if _, seen := values[name]; ok && !seen && name != "" {
+			values[name] = strings.TrimSpace(value)
+		}
+	}
+	return values
+}
+
+func fromCPUInfo(key string, info map[string]string, err error, name string) lab.Fact {
+	switch {
+	case err != nil:
+		return collect.Unknown(key, cpuInfoPath, collect.Why(err))
+	case info[name] == "":
+		return collect.Unknown(key, cpuInfoPath, "the file does not say "+name)
+	}
+	return collect.Known(key, info[name], cpuInfoPath)
+}
+
+func cpuVendor(info map[string]string, err error) lab.Fact {
+	maker := info["CPU implementer"]
+	if err != nil || maker == "" {
+		return fromCPUInfo("cpu.vendor", info, err, "vendor_id")
+	}
+	if name := armMakers()[maker]; name != "" {
+		maker = name
+	}
+	return collect.Known("cpu.vendor", collect.OneLine(maker), cpuInfoPath)
+}
+
+// cpuWords is a line of words, by the first of several names that is there, as a list.
+func cpuWords(key string, info map[string]string, err error, names ...string) lab.Fact {
+	if err != nil {
+		return collect.Unknown(key, cpuInfoPath, collect.Why(err))
+	}
+	for _, name := range names {
+		if words, ok := info[name]; ok {
+			return collect.ListOf(key, strings.Fields(words), cpuInfoPath)
+		}
+	}
+	return collect.Unknown(key, cpuInfoPath, "the file does not say "+names[0])
+}
+
+// pageTableIsolation reads the flag pti. The file vulnerabilities/meltdown doesn't do: it says "Not affected" on a CPU
+// that has no such flaw, also when pti=on has switched isolation on there.
+func pageTableIsolation(r collect.Reader, info map[string]string, err error) lab.Fact {
+	if info["CPU implementer"] != "" {
+		return armIsolation(r)
+	}
+	flags := cpuWords("cpu.pti", info, err, "flags")
+	if flags.Unknown != "" {
+		return flags
+	}
+	return collect.OnOff("cpu.pti", slices.Contains(catalogue.ParseList(flags.Value), "pti"), cpuInfoPath)
+}
+
+// cpuModel is the model name; arm64 has none, or that of its instruction set, so the kinds of its cores stand for it.
+func cpuModel(text string, info map[string]string, err error) lab.Fact {
+	if cores := armCores(text); len(cores) > 0 {
+		return collect.Known("cpu.model", strings.Join(cores, " + "), cpuInfoPath)
+	}
+	return fromCPUInfo("cpu.model", info, err, "model name")
+}
+
+// topology counts sockets, cores and threads that are online. /proc/cpuinfo has them on x86 only, so /sys is asked: a
+// core is a distinct set of sibling threads, because core numbers repeat between sockets and dies.
+func topology(r collect.Reader) []lab.Fact {
+	source := CPUDir + "/cpu*/topology"
+	packages, cores, threads := map[string]bool{}, map[string]bool{}, 0
+	for _, dir := range r.Glob(CPUDir + "/cpu[0-9]*/topology") {
+		threads++
+		if id, err := r.Text(dir + "/physical_package_id"); err == nil {
+			packages[id] = true
+		}
+		siblings, err := r.Text(dir + "/core_cpus_list")
+		if err != nil {
+			siblings, err = r.Text(dir + "/thread_siblings_list") // the older name
+		}
+		if err == nil {
+			cores[siblings] = true
+		}
+	}
+	count := func(key string, n int) lab.Fact {
+		if n == 0 {
+			return collect.Unknown(key, source, "the kernel shows no topology")
+		}
+		return collect.Whole(key, int64(n), source)
+	}
+	facts := []lab.Fact{count("cpu.sockets", len(packages)), count("cpu.cores", len(cores)),
+		count("cpu.threads", threads)}
+	if text, err := r.Text(cpuInfoPath); threads == 0 && err == nil {
+		// Every architecture that Go runs on has one such line a thread.
+		if n := strings.Count("\n"+text, "\nprocessor"); n > 0 {
+			facts[2] = collect.Whole("cpu.threads", int64(n), cpuInfoPath)
+		}
+	}
+	return facts
+}
+
+// perPolicy reads an attribute of every frequency policy and names the different values, most common first, each with
+// the number of policies: "powersave", "performance 12, powersave 4".
+func perPolicy(r collect.Reader, key, attribute string, value func(string) string) lab.Fact {
+	source := CPUDir + "/cpufreq/policy*/" + attribute
+	if len(r.Glob(CPUDir+"/cpufreq/policy*")) == 0 {
+		return collect.Unknown(key, source, "no frequency scaling is offered here")
+	}
+	counts := map[string]int{}
+	var last error
+	for _, p := range r.Glob(source) {
+		text, err := r.Text(p)
+		if last = err; err == nil {
+			counts[value(text)]++
+		}
+	}
+	if len(counts) == 0 {
+		if last == nil {
+			last = fs.ErrNotExist
+		}
+		return collect.Unknown(key, source, collect.Why(last))
+	}
+	return collect.Known(key, tally(counts), source)
+}
+
+// tally names the values with their numbers, or the value alone when there is only one.
+func tally(counts map[string]int) string {
+	values := make([]string, 0, len(counts))
+	for v := range counts {
+		values = append(values, v)
+	}
+	slices.SortFunc(values, func(a, b string) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return strings.Compare(a, b)
+	})
+	if len(values) == 1 {
+		return values[0]
+	}
+	for i, v := range values {
+		values[i] = fmt.Sprintf("%s %d", v, counts[v])
+	}
+	return strings.Join(values, ", ")
+}
+
+func asIs(text string) string { return text }
+
+// hertz turns the kilohertz of cpufreq into hertz.
+func hertz(text string) string {
+	khz, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatInt(khz*1000, 10)
+}
+
+// boost says whether the CPU may run above its base frequency: "on" or "off". intel_pstate has the opposite question.
+func boost(r collect.Reader) lab.Fact {
+	const key, noTurbo = "cpu.boost", CPUDir + "/intel_pstate/no_turbo"
+	f := r.First(key, CPUDir+"/cpufreq/boost", noTurbo)
+	switch {
+	case f.Unknown != "":
+	case (f.Value == "1") == (f.Source != noTurbo):
+		f.Value = "on"
+	default:
+		f.Value = "off"
+	}
+	return f
+}
+
+// boostPossible reports whether any CPU has frequencies above its base frequency, also where the firmware keeps it
+// from them. Drivers show the file boost, or no_turbo, also where none has. turbo_pct is how much of the range of
+// frequencies is turbo's, in percent, whatever no_turbo says; CPUs of different kinds have none. Levels of CPPC are
+// in units of the firmware. Source: the kernel's Documentation/admin-guide/pm/intel_pstate.rst,
+// Documentation/admin-guide/acpi/cppc_sysfs.rst and drivers/cpufreq/cppc_cpufreq.c.
+func boostPossible(r collect.Reader) lab.Fact {
+	const key, source = "cpu.boost.possible", CPUDir + "/cpu*/acpi_cppc/highest_perf"
+	const turbo = CPUDir + "/intel_pstate/turbo_pct"
+	if percent, err := r.Number(turbo); err == nil && percent > 0 {
+		return collect.OnOff(key, true, turbo)
+	}
+	known := false
+	for _, dir := range r.Glob(CPUDir + "/cpu[0-9]*/acpi_cppc") {
+		highest, err := r.Number(dir + "/highest_perf")
+		nominal, nerr := r.Number(dir + "/nominal_perf")
+		if err != nil || nerr != nil {
+			continue
+		}
+		if known = true; highest > nominal {
+			return collect.OnOff(key, true, source)
+		}
+	}
+	if !known {
+		return collect.Unknown(key, source, "firmware describes no performance levels (CPPC)")
+	}
+	return collect.OnOff(key, false, source)
+}
+
+// idleStates lists the idle states of the first CPU with their wake-up latency in microseconds, those that are
+// disabled in brackets: "POLL 0, C1 1, (C6 133)".
+func idleStates(r collect.Reader) lab.Fact {
+	source := CPUDir + "/cpu0/cpuidle"
+	var states []string
+	for _, dir := range r.Glob(source + "/state*") {
+		name, err := r.Text(dir + "/name")
+		latency, lerr := r.Text(dir + "/latency")
+		if err != nil || lerr != nil {
+			continue
+		}
+		state := name + " " + latency
+		if off, err := r.Text(dir + "/disable"); err == nil && off != "0" {
+			state = "(" + state + ")"
+		}
+		states = append(states, state)
+	}
+	if len(states) == 0 {
+		return collect.Unknown("cpu.idle.states", source, "the kernel shows no idle states")
+	}
+	return collect.Known("cpu.idle.states", strings.Join(states, ", "), source)
+}
+
+// idleLatency is the wake-up latency of the deepest idle state that the first CPU may enter, in microseconds.
+func idleLatency(r collect.Reader) lab.Fact {
+	const key, source = "cpu.idle.latency", CPUDir + "/cpu0/cpuidle"
+	deepest := int64(-1)
+	for _, dir := range r.Glob(source + "/state*") {
+		latency, err := r.Number(dir + "/latency")
+		if off, derr := r.Text(dir + "/disable"); err != nil || derr == nil && off != "0" {
+			continue
+		}
+		deepest = max(deepest, latency)
+	}
+	if deepest < 0 {
+		return collect.Unknown(key, source, "the kernel shows no idle states in use")
+	}
+	return collect.Whole(key, deepest, source)
+}
+
+// cpuCount is the number of CPUs in a list such as "0-7,16".
+func cpuCount(r collect.Reader, key, source string) lab.Fact {
+	f := r.Fact(key, source)
+	if f.Unknown != "" {
+		return f
+	}
+	set, err := ParseCPUList(f.Value)
+	if err != nil {
+		return collect.Unknown(key, source, err.Error())
+	}
+	return collect.Whole(key, int64(set.Count()), source)
+}
+
+// offline are the CPUs that are there but switched off. The kernel's own file cpu/offline also names numbers that no
+// CPU has, up to the number that it was built for, so it is taken as the difference of two others.
+func offline(r collect.Reader) lab.Fact {
+	const key, source = "cpu.offline", OnlineCPUsPath
+	present, err := ReadCPUSet(r, CPUDir+"/present")
+	if err != nil {
+		return collect.Unknown(key, CPUDir+"/present", collect.Why(err))
+	}
+	online, err := ReadCPUSet(r, source)
+	if err != nil {
+		return collect.Unknown(key, source, collect.Why(err))
+	}
+	return collect.Known(key, present.Without(online).String(), source)
+}
+
+// allowedCPUs are those that this process, and so the load, may run on.
+func allowedCPUs(r collect.Reader) lab.Fact {
+	const key, source = "cpu.allowed", "/proc/self/status"
+	text, err := r.Text(source)
+	if err != nil {
+		return collect.Unknown(key, source, collect.Why(err))
+	}
+	for line := range strings.Lines(text) {
+		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
+			return collect.Known(key, strings.TrimSpace(list), source)
+		}
+	}
+	return collect.Unknown(key, source, "the file has no line Cpus_allowed_list:")
+}
