@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/app"
 )
 
-// words are the arguments of the command line. What completes words gets those that it completes alone.
+// commandWords are the arguments of the command line. What completes words gets those that it completes alone.
 func commandWords(s app.Environment) []string {
 	if filepath.Base(s.Args[0]) == app.CompletionFile {
 		return append([]string{cobra.ShellCompRequestCmd}, s.Args[1:]...)

@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-// profileCommand measures loads to profile them, and holds the commands of saved profiles.
+// newProfileCommand returns the command that profiles loads, above the commands of saved profiles.
 func newProfileCommand(a *app.App) *cobra.Command {
 	var o single.ProfileOptions
 	c := &cobra.Command{

@@ -181,7 +181,7 @@ func (t *MultiTargetRun) saveSnapshotEarly(m *Measurement) error {
 	return nil
 }
 
-// CompareAfterwards takes the second snapshot of each target.
+// compareAfterwards takes the second snapshot of each target.
 func (t *MultiTargetRun) compareAfterwards(ctx context.Context, w *store.Writer) error {
 	if !t.isFleet() {
 		for _, m := range t.Parts {

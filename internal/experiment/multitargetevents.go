@@ -18,7 +18,7 @@ func (t *MultiTargetRun) planEvents() error {
 	})
 }
 
-// OpenEvents opens the events, which the first part carries out and all of them see.
+// openEvents opens the events, which the first part carries out and all of them see.
 func (t *MultiTargetRun) openEvents(ctx context.Context) (func() error, error) {
 	var open []host.Target
 	for _, m := range t.Parts {

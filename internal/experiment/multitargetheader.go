@@ -79,7 +79,7 @@ func (t *MultiTargetRun) New(ctx context.Context) error {
 	return nil
 }
 
-// SecureAndSnapshot secures the places, and takes down the machines as they are. The first of a fleet is the one that
+// secureAndSnapshot secures the places, and takes down the machines as they are. The first of a fleet is the one that
 // the others are compared with.
 func (t *MultiTargetRun) secureAndSnapshot(ctx context.Context) error {
 	ready := func(ctx context.Context, i int, m *Measurement) error {

@@ -46,7 +46,7 @@ func disconnect(t host.Target) error {
 	return nil
 }
 
-// StartLead is how long before they begin loads are started, when all have been visited in some time: as long, and half
+// startLead is how long before they begin loads are started, when all have been visited in some time: as long, and half
 // as much again.
 func startLead(visits time.Duration) time.Duration { return visits*3/2 + time.Second }
 

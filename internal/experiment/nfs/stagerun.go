@@ -169,7 +169,7 @@ func (x *Stages) giveBack(ctx context.Context, run *stageRun) error {
 	return err
 }
 
-// RunOptions are those of each stage's run.
+// runOptions returns the options of each stage's run.
 func (x *Stages) runOptions() experiment.RunOptions {
 	o := x.Options.RunOptions
 	o.On, o.Resume = nil, ""

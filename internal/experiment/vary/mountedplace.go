@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// WhileMounted does what looks at the place while the first level of what is mounted there is there, and passes on
+// whileMounted does what looks at the place while the first level of what is mounted there is there, and passes on
 // where that is: in folder, or in a new one. In an experiment that mounts nothing it does it at once, without a folder.
 func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(folder string) error) (err error) {
 	if !x.varies.mounts() {

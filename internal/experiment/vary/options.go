@@ -120,7 +120,7 @@ func defaultBlocks(kind string) int {
 
 func (o *Options) perVisit() int { return max(1, o.Repeat) }
 
-// RunOptions are those of the measurement underneath.
+// runOptions returns the options of the measurement underneath.
 func (o *Options) runOptions() experiment.RunOptions {
 	return experiment.RunOptions{Label: o.Label, Seed: o.Seed, Size: o.Size, Set: o.Set, Destroy: o.Destroy,
 		Sampled:   o.Sampled,

@@ -322,7 +322,7 @@ func sleeping(r collect.Reader, dir string) bool {
 	return err == nil && (status == "suspended" || status == "suspending")
 }
 
-// head is the first part of a file.
+// readHead returns the first part of a file.
 func readHead(r collect.Reader, name string, size int) ([]byte, error) {
 	f, err := r.Open(name)
 	if err != nil {

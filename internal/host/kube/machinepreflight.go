@@ -162,7 +162,7 @@ func (r *machineRequest) refusal(what string, err error) error {
 	return refusal(r.cluster, r.options.Name, what, err)
 }
 
-// OnNode is where the container of a pod that is for its node has what a path names on the node. The kernel's own
+// onNode is where the container of a pod that is for its node has what a path names on the node. The kernel's own
 // folders are the same in both, as far as they do not depend on who reads them: what is mounted is read from the node's
 // first process. All else of the system is below nodeFolder; the rest is the container's, with the place under test and
 // with the tools that look at it.

@@ -45,7 +45,7 @@ type Profile struct {
 	Overhead map[profile.Part]Overhead `json:"overhead,omitempty"`
 }
 
-// Estimate is a mean over profiled loads with its 95% interval. With fewer than two loads there is no interval, and Low
+// LoadMean is a mean over profiled loads with its 95% interval. With fewer than two loads there is no interval, and Low
 // and High are nil. Values are the values of the loads, in their order.
 type LoadMean struct {
 	Mean   float64   `json:"mean"`
