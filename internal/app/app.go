@@ -78,7 +78,7 @@ type App struct {
 	UnfinishedWork sync.WaitGroup
 	// outputMu is held for each message: targets that are opened at once say it at any time.
 	outputMu sync.Mutex
-	// Started are the runs of this command, and Others those of other processes.
+	// Started has the runs that this command began, and Others the runs of other processes.
 	Started StartedRuns
 	Others  OtherRuns
 }

@@ -19,7 +19,7 @@ func ReadMeasured(b *store.Bundle) (repetitions []lab.Repetition, warnings []lab
 	return repetitions, warnings, err
 }
 
-// WarningsOf are all that a report of a run would show, those of the whole run first.
+// WarningsOf returns the warnings that a report of a run shows, warnings about the whole run first.
 func WarningsOf(b *store.Bundle) ([]lab.CellWarning, error) {
 	s, err := summary.Of(b.Run, b.Repetitions())
 	if err != nil {

@@ -141,7 +141,7 @@ func (p *App) Traits(name string) host.Traits { return p.AllKinds().Traits(name)
 // SavedTraits returns the traits of a target of a saved run, which the real program has opened.
 func SavedTraits(name string) host.Traits { return new(App).Traits(name) }
 
-// OpenSet opens the targets that one name stands for, and prints which are left out.
+// OpenSet opens all targets that one name describes, and prints which are left out.
 func (p *App) OpenSet(ctx context.Context, name string, members []string) (*TargetSet, error) {
 	kind := p.AllKinds().Of(name)
 	if kind == nil || kind.OpenSet == nil {
@@ -276,7 +276,7 @@ func (w opener) machine(ctx context.Context, o podname.Options, on kube.Host) (h
 	return m, nil
 }
 
-// pods makes the pods that a name stands for.
+// pods makes the pods that a name describes.
 func (w opener) pods(ctx context.Context, name string, members []string) (*TargetSet, error) {
 	o, err := w.podOptions(name)
 	if err != nil {

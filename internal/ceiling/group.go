@@ -9,10 +9,10 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// groupLimits returns the limits of the control group that the load runs in. The fact cgroup.io.max also lists those of
-// the groups above it. A limit is for a device number, which the facts of a disk do not have: it is assumed to be for
-// the disk under test if there is one such disk, all limits name one device, and its major number fits the disk's name.
-// A limit only applies on average, so a number above it is not called impossible.
+// groupLimits returns the limits of the control group that the load runs in. The fact cgroup.io.max also lists the
+// limits of its parent groups. A limit is for a device number, which the facts of a disk do not have: it is assumed to
+// be for the disk under test if there is one such disk, all limits name one device, and its major number fits the
+// disk's name. A limit only applies on average, so a number above it is not called impossible.
 //
 //	259:0 rbps=2097152 wbps=max riops=max wiops=120
 //	blkio.throttle.read_bps_device 8:16 1048576

@@ -37,7 +37,7 @@ func commandGroups() []string {
 	return []string{groupMeasure, groupCompare, groupFind, groupLook, groupKeep}
 }
 
-// commands lists all commands but the program's own, and those of cobra.
+// commands lists all commands except the root command and commands that cobra adds.
 func commands() []listed {
 	return []listed{
 		{name: "run", group: groupMeasure, short: "Measure a directory or an empty device", new: newRunCommand},

@@ -57,7 +57,7 @@ func TestCommandsThatReadOthersGetAll(t *testing.T) {
 	}
 }
 
-// A command is found by its outline and again by itself.
+// A command is found by the same name before and after it is built.
 func TestCommandsAreCalledAsListed(t *testing.T) {
 	tree := emptyTree()
 	seen := 0

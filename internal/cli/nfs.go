@@ -71,7 +71,7 @@ Loads on the server's own storage have no events.`,
 	f.IntVar(&o.RDMAPort, "rdma-port", defaultRDMAPort, "port of the server for RDMA")
 	f.StringVar(&o.Mounted, "mounted", "", "measure this existing mount of the client instead of mounting")
 	f.StringVar(&o.Guest, "guest", "",
-		"a virtual machine whose disk lies on the mount of --mounted: "+a.AllKinds().Forms())
+		"a virtual machine whose disk is on the mount of --mounted: "+a.AllKinds().Forms())
 	f.StringVar(&o.GuestPlace, "guest-place", "", "directory or device to measure in the guest")
 	f.resume(&o.Resume, "continue an interrupted experiment, or show a complete one again")
 	f.StringVar(&o.Label, "label", "", "a name for the runs")

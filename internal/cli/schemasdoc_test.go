@@ -85,8 +85,8 @@ func definitionNames() map[string]map[string]string {
 	}
 }
 
-// schemas makes JSON schemas of types. Those of structs are definitions, by the name of their package and their own,
-// but for those in names.
+// schemas makes JSON schemas of types. Each struct is a definition called PACKAGE.TYPE; names has other names for some
+// of them.
 type schemas struct {
 	definitions map[string]any
 	names       map[string]string

@@ -101,7 +101,7 @@ func (v *variation) check(c *cobra.Command) error {
 	return nil
 }
 
-// measure measures, unless a saved run is to be shown, and shows it by its ID.
+// measure carries out the experiment, unless --show names a saved run, and passes the run's ID to show.
 func (v *variation) measure(c *cobra.Command, args []string, show func(id string) error) error {
 	if err := v.check(c); err != nil {
 		return err

@@ -18,7 +18,7 @@ type disturbance struct {
 	reason Reason
 	weight validity.Weight
 	// most is how far it can have moved the number of the base and of the new side, as a share: 0 where it did not,
-	// infinite where nobody knows.
+	// infinite if unknown.
 	most [2]float64
 }
 
@@ -60,7 +60,7 @@ func mostError(weights map[string]validity.Weight, run Run, cell Cell, code, met
 	return most
 }
 
-// shared says whether it is a condition of both sides, to an extent that nobody knows.
+// shared reports whether both sides are disturbed by an unknown amount.
 func (d disturbance) shared() bool { return math.IsInf(d.most[0], 1) && math.IsInf(d.most[1], 1) }
 
 // undisturbed is the change as it may have been without what disturbed the sides: its interval takes in all that could

@@ -34,8 +34,8 @@ func TestDisturbancesAreWeighed(t *testing.T) {
 		{name: "others took 30%", ofNext: []lab.RepeatedWarning{warned("other-load", 0.3)}, want: Incomparable},
 		{name: "others took 30% of the faster one: it would be faster still",
 			ofBase: []lab.RepeatedWarning{warned("other-load", 0.3)}, want: Slower, caveats: 1, mostError: 0.3},
-		{name: "nobody knows how much", ofNext: []lab.RepeatedWarning{warned("other-load", 0)}, want: Incomparable},
-		{name: "nobody knows how much, on the faster side", ofBase: []lab.RepeatedWarning{warned("generator-bound", 0)},
+		{name: "by an unknown amount", ofNext: []lab.RepeatedWarning{warned("other-load", 0)}, want: Incomparable},
+		{name: "by an unknown amount, on the faster side", ofBase: []lab.RepeatedWarning{warned("generator-bound", 0)},
 			want: Slower, caveats: 1},
 		{name: "a trend either way on the faster side", ofBase: []lab.RepeatedWarning{warned("drifting", 0.3)},
 			want: Incomparable},
@@ -46,7 +46,7 @@ func TestDisturbancesAreWeighed(t *testing.T) {
 		{name: "no number of the storage", ofNext: []lab.RepeatedWarning{warned("page-cache", 0)}, want: Incomparable},
 		{name: "of the spread", ofNext: []lab.RepeatedWarning{warned("wide-interval", 0)}, want: Slower},
 		{name: "worth knowing", ofNext: []lab.RepeatedWarning{warned("busy-before", 0)}, want: Slower},
-		{name: "a code that nobody knows", ofNext: []lab.RepeatedWarning{warned("from-elsewhere", 0)},
+		{name: "an unknown code", ofNext: []lab.RepeatedWarning{warned("from-elsewhere", 0)},
 			want: Incomparable},
 	} {
 		a, b := base, slower

@@ -150,7 +150,7 @@ func (w Workload) estimate(ctx context.Context, t host.Target) []string {
 	return append(parts, text)
 }
 
-// describeDirectory returns what the place lies on, and what is made there.
+// describeDirectory names the storage under the place and the file that is made there.
 func (w Workload) describeDirectory() string {
 	place := w.place()
 	text := place.Filesystem

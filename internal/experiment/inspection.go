@@ -24,7 +24,7 @@ type inspection struct {
 	reading          reading
 	// beside are the devices that measurements at the same time hold.
 	beside []*device
-	// held is what is held so far. The warnings of the run are given, and those of its devices added.
+	// held has the devices that are held so far. warnings begins with the run's; inspecting a device adds its own.
 	held     held
 	warnings []lab.Warning
 }

@@ -50,7 +50,7 @@ type openedEvents struct {
 	// underTest is the target that is measured, and place what is measured there.
 	underTest host.Target
 	place     lab.Place
-	// known are the targets that are open, by name, and opened those of them that were opened for events.
+	// known are the open targets, by name; opened are the targets that were opened only for events.
 	known    map[string]host.Target
 	opened   []host.Target
 	journals map[string]*journal.Journal // by target

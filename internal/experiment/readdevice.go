@@ -21,7 +21,7 @@ type reading struct {
 	dryRun bool
 }
 
-// while shows that of one device. later says that a dry run left off before the end.
+// while shows the progress of reading one device. later reports whether a dry run stopped before the end.
 func (r reading) while(ctx context.Context, path string,
 	read func(context.Context, func(guard.Progress)) error) (later bool, err error) {
 	limited := ctx

@@ -20,7 +20,7 @@ type snapshots struct {
 	app    *app.App
 	target host.Target
 	place  lab.Place
-	// role is the role of the target in the run, and arm the arm that they are of; empty in a run by itself.
+	// role and arm of the snapshots; both are empty in a run on one target.
 	role, arm string
 }
 

@@ -15,7 +15,7 @@ type diskWrites struct {
 	max int64
 	// before is the number of bytes that were written in boots before this one.
 	before int64
-	// atStart are the counters when this boot was first looked at, last those of the last look.
+	// atStart are the counters at the first reading of this boot, last the counters at the latest one.
 	atStart, last validity.Counters
 }
 

@@ -29,7 +29,7 @@ type entering struct {
 	settings *settings
 	booting  *booting
 	building *building
-	// levels are those of the arm that was entered last; nil at first.
+	// levels of the arm that was entered last; nil before the first.
 	levels map[string]string
 	// snapshots are the arms whose machine was taken down.
 	snapshots map[string]bool
