@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/jumping"
 )
 
 // FewestBlocks returns how many blocks a difference of less than twofold takes: in one arm, and in both arms that a
@@ -43,11 +42,11 @@ func (a *analysis) allowingForJump(of number, last int, c stat.BlockedChange, ar
 }
 
 // jumping returns the scatter of all arms with one setting added or removed, against the baseline, up to a last block.
-func (a *analysis) jumping(of number, last int) jumping.Arms {
-	arms := jumping.Arms{Alpha: a.Alpha, Margin: a.Margin}
+func (a *analysis) jumping(of number, last int) stat.JumpingArms {
+	arms := stat.JumpingArms{Alpha: a.Alpha, Margin: a.Margin}
 	for n := range a.Settings {
 		for _, arm := range []string{AloneArm(n + 1), RemovedArm(n + 1)} {
-			arms.Scatters = append(arms.Scatters, jumping.ScatterOf(a.logs(of, arm, Baseline, last)))
+			arms.Scatters = append(arms.Scatters, stat.ScatterOf(a.logs(of, arm, Baseline, last)))
 		}
 	}
 	return arms

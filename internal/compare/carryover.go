@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headroom/headroom/internal/stat/inturns"
+	"github.com/headroom/headroom/internal/stat"
 )
 
 // period is one value of a live comparison.
@@ -36,39 +36,39 @@ func periods(base, next Run) (all []period) {
 }
 
 // carryOver returns what one side of a live comparison leaves behind, by metric, as all its loads together show it.
-func carryOver(all []period) map[string]inturns.CarryOver {
-	loads := map[string]map[int]*inturns.Periods{} // by metric and load
-	var before []bool                              // whether the runs before were of the new side, the last one first
+func carryOver(all []period) map[string]stat.CarryOver {
+	loads := map[string]map[int]*stat.Periods{} // by metric and load
+	var before []bool                           // whether the runs before were of the new side, the last one first
 	var now *period
 	for i := range all {
 		t := &all[i]
 		if now == nil || !t.start.Equal(now.start) || t.next != now.next {
 			if now != nil {
-				before = append([]bool{now.next}, before[:min(len(before), inturns.MostCarried-1)]...)
+				before = append([]bool{now.next}, before[:min(len(before), stat.MostCarried-1)]...)
 			}
 			now = t
 		}
 		if loads[t.metric] == nil {
-			loads[t.metric] = map[int]*inturns.Periods{}
+			loads[t.metric] = map[int]*stat.Periods{}
 		}
 		if loads[t.metric][t.load] == nil {
-			loads[t.metric][t.load] = &inturns.Periods{}
+			loads[t.metric][t.load] = &stat.Periods{}
 		}
 		of := &loads[t.metric][t.load].Base
 		if t.next {
 			of = &loads[t.metric][t.load].New
 		}
 		if len(before) > 0 {
-			*of = append(*of, inturns.Period{Value: t.value, AfterNew: before})
+			*of = append(*of, stat.Period{Value: t.value, AfterNew: before})
 		}
 	}
-	found := map[string]inturns.CarryOver{}
+	found := map[string]stat.CarryOver{}
 	for metric, byLoad := range loads {
-		var turns []inturns.Periods
+		var turns []stat.Periods
 		for _, load := range slices.Sorted(maps.Keys(byLoad)) {
 			turns = append(turns, *byLoad[load])
 		}
-		found[metric] = inturns.FindCarryOver(turns)
+		found[metric] = stat.FindCarryOver(turns)
 	}
 	return found
 }

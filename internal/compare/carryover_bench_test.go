@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/headroom/headroom/internal/stat/inturns"
+	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
@@ -49,7 +49,7 @@ func recordCarried(t *testing.T, name string, loads int, of leaving) {
 		g.Text = f.text
 		figure.Record(t, g)
 	}
-	if wrong > all*7/100 && of.runs <= inturns.MostCarried {
+	if wrong > all*7/100 && of.runs <= stat.MostCarried {
 		t.Errorf("%s: %d of %d are wrong", name, wrong, all)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/diff"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/inturns"
 	"github.com/headroom/headroom/internal/validity"
 )
 
@@ -174,7 +173,7 @@ func claims(comparisons int, base Run, runs []Run) int {
 func pendingCells(base, run Run, pairs []match, o Options) []pending {
 	var list []pending
 	weights := validity.Weights()
-	var carry map[string]inturns.CarryOver
+	var carry map[string]stat.CarryOver
 	var numbers map[int64]int
 	if live(base, run) {
 		all := periods(base, run)

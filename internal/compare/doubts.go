@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/inturns"
 )
 
 // doubt is what could have made the difference between sides that were measured in turns, other than the sides.
@@ -39,10 +38,10 @@ func inRhythmWarning() RunWarning {
 }
 
 // doubtsOf returns what could have made the difference between the values of one load.
-func doubtsOf(base, next []Value, carry inturns.CarryOver, runs map[int64]int) []doubt {
+func doubtsOf(base, next []Value, carry stat.CarryOver, runs map[int64]int) []doubt {
 	return []doubt{
 		{carriedOverWarning(), func() cause { return carriedOver{carry} }},
-		{inRhythmWarning(), func() cause { return inRhythm{inturns.FindRhythm(turnsOf(base, next, runs))} }},
+		{inRhythmWarning(), func() cause { return inRhythm{stat.FindRhythm(turnsOf(base, next, runs))} }},
 	}
 }
 
@@ -57,11 +56,11 @@ func withheld(run string, list []pending) (warnings []RunWarning) {
 	return warnings
 }
 
-type carriedOver struct{ inturns.CarryOver }
+type carriedOver struct{ stat.CarryOver }
 
 func (carriedOver) String() string { return "one side slows the runs after it" }
 
-type inRhythm struct{ inturns.Rhythm }
+type inRhythm struct{ stat.Rhythm }
 
 func (r inRhythm) Widen(c stat.Change) stat.Change { return r.Rhythm.Widen(c, newSide, baseSide) }
 
@@ -89,7 +88,7 @@ func runNumbers(all []period) map[int64]int {
 const baseSide, newSide = 0, 1
 
 // turnsOf returns the values of the pairs that steered a comparison.
-func turnsOf(base, next []Value, runs map[int64]int) (turns []inturns.Turn) {
+func turnsOf(base, next []Value, runs map[int64]int) (turns []stat.Turn) {
 	first := map[int]int{} // of each pair, the number of its first run
 	each := func(do func(v Value, run, side int)) {
 		for side, values := range [][]Value{baseSide: base, newSide: next} {
@@ -106,7 +105,7 @@ func turnsOf(base, next []Value, runs map[int64]int) (turns []inturns.Turn) {
 		}
 	})
 	each(func(v Value, run, side int) {
-		turns = append(turns, inturns.Turn{Value: v.Value, At: run, Arm: side, Second: run > first[v.Block]})
+		turns = append(turns, stat.Turn{Value: v.Value, At: run, Arm: side, Second: run > first[v.Block]})
 	})
 	return turns
 }

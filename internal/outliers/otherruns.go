@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/outlying"
 )
 
 // OtherRuns is what other saved runs of the same suite say of an outlier. A target that is slow for as long as a run
@@ -78,7 +77,7 @@ func changesOf(samples []Sample, o *Outlier) map[string]stat.Change {
 		return nil
 	}
 	byRole := map[string]stat.Change{}
-	for i, c := range outlying.FromOthers(aligned(table), o.Confidence).Changes {
+	for i, c := range stat.FromOthers(aligned(table), o.Confidence).Changes {
 		if !math.IsNaN(c.Ratio) {
 			byRole[table[i].Role] = c
 		}

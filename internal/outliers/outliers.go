@@ -16,7 +16,6 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/outlying"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -131,7 +130,7 @@ func Find(samples []Sample) *Document {
 			continue
 		}
 		d.Outages = append(d.Outages, outages(table)...)
-		compared := outlying.FromOthers(aligned(table), confidence)
+		compared := stat.FromOthers(aligned(table), confidence)
 		d.setDependence(compared)
 		nearest := typical(table, compared.Changes)
 		for i, c := range compared.Changes {
@@ -141,7 +140,7 @@ func Find(samples []Sample) *Document {
 			}
 		}
 	}
-	d.MinTargets = outlying.MinFromOthers
+	d.MinTargets = stat.MinFromOthers
 	d.Lacking = !known
 	slices.SortStableFunc(d.Found, func(a, b Outlier) int {
 		return cmp.Compare(math.Abs(math.Log(b.Ratio)), math.Abs(math.Log(a.Ratio)))
@@ -211,7 +210,7 @@ func measured(changes []stat.Change) int {
 }
 
 // setDependence keeps the strongest correlation among the tables.
-func (d *Document) setDependence(c outlying.OthersCompared) {
+func (d *Document) setDependence(c stat.OthersCompared) {
 	if c.Widened <= d.Widened {
 		return
 	}
@@ -237,7 +236,7 @@ func found(s Sample, c stat.Change, typical string, of int) Outlier {
 
 // against names those whose median a target is compared with, where so many were measured.
 func against(targets int) string {
-	if targets <= outlying.MaxAgainstAll {
+	if targets <= stat.MaxAgainstAll {
 		return fmt.Sprintf("all %d", targets)
 	}
 	return fmt.Sprintf("the %d others", targets-1)

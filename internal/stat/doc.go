@@ -6,5 +6,8 @@
 // what looks inside a run diagnoses it and never makes an interval for a decision. And percentiles are never
 // averaged; the distributions are merged.
 //
-// NaN stands for "not measured" and is left out, never counted as zero.
+// Where two sides are measured in turns, it finds what else could have made their difference: what one side leaves to
+// the runs that follow it, and a rhythm of the machine. Of many samples, it finds those that differ from the others.
+//
+// NaN is a value that was not measured. It is left out, never counted as zero.
 package stat

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/outlying"
 	"github.com/headroom/headroom/internal/testing/figure"
 	"github.com/headroom/headroom/internal/testing/noise"
 )
@@ -32,7 +31,7 @@ func TestSimulatedOutliers(t *testing.T) {
 					rows[k] = levels(m, r, size.n)
 				}
 				any := false
-				for _, c := range outlying.FromOthers(rows, stat.FamilyWise(0.05, size.targets)).Changes {
+				for _, c := range stat.FromOthers(rows, stat.FamilyWise(0.05, size.targets)).Changes {
 					any = any || named(c)
 				}
 				if any {
@@ -64,7 +63,7 @@ func TestSimulatedOutliers(t *testing.T) {
 					}
 				}
 			}
-			for _, change := range outlying.FromOthers(rows, stat.FamilyWise(0.05, c.targets)).Changes[:c.slow] {
+			for _, change := range stat.FromOthers(rows, stat.FamilyWise(0.05, c.targets)).Changes[:c.slow] {
 				of++
 				if named(change) && change.Ratio < 1 {
 					found++

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/inturns"
 	"github.com/headroom/headroom/internal/testing/figure"
 	"github.com/headroom/headroom/internal/testing/noise"
 )
@@ -57,12 +56,12 @@ func untilVerdict(blocks []stat.TwoPairs, g *stat.GroupSequential, stop func(sta
 // allowingForRhythm returns a change with an interval that allows for a rhythm of the machine, as a comparison reports
 // it.
 func allowingForRhythm(c stat.Change, blocks []stat.TwoPairs) stat.Change {
-	var turns []inturns.Turn
+	var turns []stat.Turn
 	for i, b := range blocks[:c.N/2] {
 		for k := range 2 {
 			first := 4*i + 2*k
-			base := inturns.Turn{Value: math.Exp(b.Base[k]), At: first, Second: b.NewFirst[k]}
-			next := inturns.Turn{Value: math.Exp(b.New[k]), At: first, Second: !b.NewFirst[k], Arm: 1}
+			base := stat.Turn{Value: math.Exp(b.Base[k]), At: first, Second: b.NewFirst[k]}
+			next := stat.Turn{Value: math.Exp(b.New[k]), At: first, Second: !b.NewFirst[k], Arm: 1}
 			if b.NewFirst[k] {
 				base.At++
 			} else {
@@ -71,7 +70,7 @@ func allowingForRhythm(c stat.Change, blocks []stat.TwoPairs) stat.Change {
 			turns = append(turns, base, next)
 		}
 	}
-	return inturns.FindRhythm(turns).Widen(c, 1, 0)
+	return stat.FindRhythm(turns).Widen(c, 1, 0)
 }
 
 // pairsOf are the logarithms of new/base of the pairs of blocks.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/jumping"
 )
 
 // FewestBlocks returns how many blocks it takes to claim a difference of any size, where no level is seen to jump.
@@ -14,7 +13,7 @@ func FewestBlocks(alpha float64) int { return max(MinBlocks, stat.FewestAgreeing
 
 // jumps are the levels that may jump between two rates.
 type jumps struct {
-	jumping.Arms
+	stat.JumpingArms
 	// needed is how many blocks it takes until no interval has to allow for an unseen jump; 0 if none has to.
 	needed int
 }
@@ -22,15 +21,15 @@ type jumps struct {
 // jumpsOf collects the levels of all rows but the steadiest of each, which is the reference. The scatter of a level is
 // that against the level with which it scatters least.
 func jumpsOf(rows []*row, alpha, margin float64) *jumps {
-	j := &jumps{Arms: jumping.Arms{Alpha: alpha, Margin: margin}}
+	j := &jumps{JumpingArms: stat.JumpingArms{Alpha: alpha, Margin: margin}}
 	for _, r := range rows {
-		var levels []jumping.Scatter
+		var levels []stat.Scatter
 		for i := range r.values {
 			if with := r.steadiest(i); with >= 0 {
-				levels = append(levels, jumping.ScatterOf(r.logRatios(i, with)))
+				levels = append(levels, stat.ScatterOf(r.logRatios(i, with)))
 			}
 		}
-		slices.SortFunc(levels, func(a, b jumping.Scatter) int { return cmp.Compare(a.Spread, b.Spread) })
+		slices.SortFunc(levels, func(a, b stat.Scatter) int { return cmp.Compare(a.Spread, b.Spread) })
 		j.Scatters = append(j.Scatters, levels[min(1, len(levels)):]...)
 	}
 	return j

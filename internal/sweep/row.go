@@ -8,7 +8,6 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/inturns"
 )
 
 // MinBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in
@@ -34,7 +33,7 @@ type row struct {
 	margin  float64
 	anytime bool
 	// rhythm of the machine, and whether it leaves a pair undecided. Made by compare.
-	rhythm      inturns.Rhythm
+	rhythm      stat.Rhythm
 	inRhythm    bool
 	spreads     [][]float64 // made by spread
 	spreadFloor *float64    // made by minSpread
@@ -98,7 +97,7 @@ func named(metric string) func(map[string]float64) (float64, bool) {
 // compare estimates all pairs, each at the confidence. The intervals allow for the jumps that so few blocks may not
 // show, and for a rhythm of the machine.
 func (r *row) compare(confidence float64, unseen *jumps) {
-	r.rhythm = inturns.FindRhythm(r.turns())
+	r.rhythm = stat.FindRhythm(r.turns())
 	r.ratios = make([][]stat.Change, len(r.values))
 	for i := range r.values {
 		r.ratios[i] = make([]stat.Change, len(r.values))
@@ -131,10 +130,10 @@ func (r *row) rhythmWarning() LevelWarning {
 }
 
 // turns returns the values as goodness, each with its level and the number of its visit.
-func (r *row) turns() (turns []inturns.Turn) {
+func (r *row) turns() (turns []stat.Turn) {
 	for level, values := range r.values {
 		for _, b := range slices.Sorted(maps.Keys(values)) {
-			turns = append(turns, inturns.Turn{Value: math.Exp(r.sign() * math.Log(values[b])),
+			turns = append(turns, stat.Turn{Value: math.Exp(r.sign() * math.Log(values[b])),
 				At: r.visits[level][b], Arm: level})
 		}
 	}

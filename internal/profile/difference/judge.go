@@ -7,7 +7,6 @@ import (
 	"github.com/headroom/headroom/internal/profile"
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/stat"
-	"github.com/headroom/headroom/internal/stat/moderated"
 )
 
 // The minimum of a difference. Between two boots of equal machines, calls of functions that run for each I/O agreed
@@ -91,7 +90,7 @@ func decide(family []test, level float64) {
 	for i, t := range family {
 		variances[i] = pooled(t.values) / math.Max(average(t.values), 1e-12)
 	}
-	prior := moderated.Learn(variances, freedom)
+	prior := stat.LearnVariances(variances, freedom)
 	for i, t := range family {
 		variance, free := prior.Of(variances[i], freedom)
 		*t.into = t.delta(variance*average(t.values), free, level)

@@ -1,11 +1,9 @@
-package inturns
+package stat
 
 import (
 	"maps"
 	"math"
 	"slices"
-
-	"github.com/headroom/headroom/internal/stat"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -116,7 +114,7 @@ func (r Rhythm) Ratio(next, base int) (ratio, reach float64) {
 
 // Widen returns the change from one arm to another, measured in turns, with an interval that holds the change without
 // the rhythm too, if one was found: a decision on it stands for both.
-func (r Rhythm) Widen(c stat.Change, next, base int) stat.Change {
+func (r Rhythm) Widen(c Change, next, base int) Change {
 	if !r.Found() || !c.Known() || !(c.Spread > 0) {
 		return c
 	}

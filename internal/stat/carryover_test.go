@@ -1,12 +1,10 @@
-package inturns
+package stat
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/headroom/headroom/internal/stat"
 )
 
 // Of two loads, whatever follows the new side is a tenth slower; levels of the loads and of the sides tell nothing of
@@ -40,13 +38,13 @@ func TestCarryOverIsFoundAndTakenOff(t *testing.T) {
 	}
 	// In turns the base is slowed in three of four, the new side in one of four; by itself the new side is slowed each
 	// time.
-	seen := stat.Change{Ratio: 1.03, Lo: 1.02, Hi: 1.04, Confidence: 0.95}
+	seen := Change{Ratio: 1.03, Lo: 1.02, Hi: 1.04, Confidence: 0.95}
 	wide := c.Widen(seen)
 	if alone := c.Remaining(seen.Ratio); math.Abs(alone-1.03*math.Pow(0.9, 1.5)) > 0.04 || wide.Lo > alone ||
 		wide.Hi < seen.Hi {
 		t.Errorf("by itself %v, [%v, %v]", alone, wide.Lo, wide.Hi)
 	}
-	if unknown := c.Widen(stat.Change{Lo: math.NaN(), Hi: math.NaN()}); unknown.Known() {
+	if unknown := c.Widen(Change{Lo: math.NaN(), Hi: math.NaN()}); unknown.Known() {
 		t.Errorf("%+v", unknown)
 	}
 }

@@ -1,11 +1,10 @@
-package inturns
+package stat
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/stat/pairorder"
 	"github.com/headroom/headroom/internal/testing/noise"
 )
@@ -73,7 +72,7 @@ func TestFewFalseRhythms(t *testing.T) {
 
 // TestRhythmWidens checks that the interval of a change is extended to the change without the rhythm, if one was found.
 func TestRhythmWidens(t *testing.T) {
-	seen := stat.Change{Ratio: 1.1, Lo: 1.05, Hi: 1.15, Confidence: 0.95, N: 8, Spread: 0.05}
+	seen := Change{Ratio: 1.1, Lo: 1.05, Hi: 1.15, Confidence: 0.95, N: 8, Spread: 0.05}
 	r := FindRhythm(turnsOn(noise.Wave(0.1, 3.3, 0.005), 1, 0, 0))
 	ratio, _ := r.Ratio(1, 0)
 	if wide := r.Widen(seen, 1, 0); !(wide.Lo < ratio) || wide.Lo < 0.95 || wide.Hi != seen.Hi {

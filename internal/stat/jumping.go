@@ -1,17 +1,10 @@
-// Package jumping says how many values a claim takes where results may jump between two rates.
-//
-// One arm of an experiment may jump while another is steady: a kernel may place its interrupts in one of two ways at
-// each boot. With probability 2·2⁻ⁿ all n values of the arm are at the same rate. The arm then looks steady, and
-// different. The more arms jump, the likelier it is that one of them looks so; the others show that they jump.
-package jumping
+package stat
 
 import (
 	"math"
 	"slices"
 
 	gonum "gonum.org/v1/gonum/stat"
-
-	"github.com/headroom/headroom/internal/stat"
 )
 
 // Scatter describes the logarithms of the ratios of two arms: their standard deviation, and the range of the half of
@@ -46,8 +39,11 @@ const (
 	ofSpread = 1.5
 )
 
-// Arms are the arms of an experiment. Any of them may jump.
-type Arms struct {
+// JumpingArms are the arms of an experiment. Any of them may jump between two rates while another is steady: a kernel
+// may place its interrupts in one of two ways at each boot. With probability 2·2⁻ⁿ all n values of the arm are at the
+// same rate. The arm then looks steady, and different. The more arms jump, the likelier it is that one of them looks
+// so; the others show that they jump.
+type JumpingArms struct {
 	// Alpha bounds the probability that any claim is wrong because of a jump.
 	Alpha float64
 	// Margin is the smallest jump that matters, as a share.
@@ -57,14 +53,14 @@ type Arms struct {
 }
 
 // Fewest returns how many values a claim about a pair of arms takes. spread is the pair's standard deviation.
-func (a Arms) Fewest(spread float64) int {
+func (a JumpingArms) Fewest(spread float64) int {
 	n, _ := a.beside(spread)
-	return stat.FewestAgreeing(a.Alpha / float64(1+n))
+	return FewestAgreeing(a.Alpha / float64(1+n))
 }
 
 // beside returns the number of arms that seem to jump and are as steady as the pair at each rate, and the largest
 // standard deviation of these arms.
-func (a Arms) beside(spread float64) (n int, most float64) {
+func (a JumpingArms) beside(spread float64) (n int, most float64) {
 	least := max(scattersMore*spread, math.Log1p(a.Margin)/ofSpread)
 	for _, s := range a.Scatters {
 		if s.Spread > least && s.Half <= steadyHalf*spread {
@@ -77,12 +73,12 @@ func (a Arms) beside(spread float64) (n int, most float64) {
 // Unseen returns the ratio by which a pair may jump without that being seen in n values. It is 1 if n is large enough.
 // Otherwise it is the largest jump of the other arms or, if n is too small to see jumps of the others,
 // stat.UnseenJump.
-func (a Arms) Unseen(n int, spread float64) float64 {
+func (a JumpingArms) Unseen(n int, spread float64) float64 {
 	switch _, most := a.beside(spread); {
 	case n >= a.Fewest(spread):
 		return 1
-	case n >= stat.FewestAgreeing(a.Alpha):
+	case n >= FewestAgreeing(a.Alpha):
 		return math.Exp(ofSpread * most)
 	}
-	return stat.UnseenJump
+	return UnseenJump
 }

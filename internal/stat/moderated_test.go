@@ -1,4 +1,4 @@
-package moderated
+package stat
 
 import (
 	"math"
@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestLearn learns a prior from which variances were drawn.
-func TestLearn(t *testing.T) {
+// TestLearnVariances learns a prior from which variances were drawn.
+func TestLearnVariances(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	chi := func(freedom int) float64 {
 		sum := 0.0
@@ -21,7 +21,7 @@ func TestLearn(t *testing.T) {
 		spread := 0.25 * 8 / chi(8)
 		variances = append(variances, spread*chi(4)/4)
 	}
-	m := Learn(append(variances, 0, 0), 4)
+	m := LearnVariances(append(variances, 0, 0), 4)
 	if math.Abs(m.Freedom-8) > 1 || math.Abs(m.Variance-0.25) > 0.02 {
 		t.Errorf("8 degrees of freedom around 0.25 are learnt as %.2f around %.3f", m.Freedom, m.Variance)
 	}
@@ -31,8 +31,8 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-func TestAlike(t *testing.T) {
-	m := Learn([]float64{1, 1, 1, 1}, 4)
+func TestAlikeVariances(t *testing.T) {
+	m := LearnVariances([]float64{1, 1, 1, 1}, 4)
 	if !math.IsInf(m.Freedom, 1) {
 		t.Errorf("equal variances have %v degrees of freedom in common", m.Freedom)
 	}
@@ -41,8 +41,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-func TestTooFew(t *testing.T) {
-	m := Learn([]float64{1, 2}, 4)
+func TestTooFewVariances(t *testing.T) {
+	m := LearnVariances([]float64{1, 2}, 4)
 	if v, f := m.Of(2, 4); v != 2 || f != 4 {
 		t.Errorf("two things moderate a third: %v with %v", v, f)
 	}

@@ -1,4 +1,4 @@
-package outlying
+package stat
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
@@ -19,7 +18,7 @@ func TestMediansOfOthers(t *testing.T) {
 					others = append(others, v)
 				}
 			}
-			if want := stat.Median(others); got != want {
+			if want := Median(others); got != want {
 				t.Errorf("%v without number %d: %v, want %v", values, i, got, want)
 			}
 		}
@@ -73,7 +72,7 @@ func TestNobodyIsNamedThatIsLikeTheRest(t *testing.T) {
 					}
 				}
 				named := false
-				for _, c := range FromOthers(groups, stat.FamilyWise(alpha, size.groups)).Changes {
+				for _, c := range FromOthers(groups, FamilyWise(alpha, size.groups)).Changes {
 					named = named || c.Known() && (c.Hi < 1/(1+margin) || c.Lo > 1+margin)
 				}
 				if named {
@@ -114,7 +113,7 @@ func TestSlowOnesDoNotHideEachOther(t *testing.T) {
 	}{{20, 10, 6, 0.10, 0.01}, {20, 10, 8, 0.20, 0.02}, {20, 2, 1, 0.50, 0.03}, {5, 5, 1, 0.20, 0.01},
 		{3, 5, 1, 0.50, 0.01}, {12, 3, 1, 0.30, 0.01}, {1000, 2, 1, 0.50, 0.01}} {
 		groups := groupsOf(rand.New(rand.NewPCG(3, 1)), c.groups, c.n, c.slow, c.by, c.sd)
-		for i, change := range FromOthers(groups, stat.FamilyWise(0.05, c.groups)).Changes {
+		for i, change := range FromOthers(groups, FamilyWise(0.05, c.groups)).Changes {
 			if slow := change.Known() && change.Hi < 1/1.03; slow != (i < c.slow) || change.Lo > 1.03 {
 				t.Errorf("%+v: number %d is %+v", c, i, change)
 			}
@@ -132,7 +131,7 @@ func TestCommonDipsAreNoDifference(t *testing.T) {
 		groups[i][2] /= 2
 	}
 	groups[7][2] = math.NaN()
-	for i, c := range FromOthers(groups, stat.FamilyWise(0.05, 12)).Changes {
+	for i, c := range FromOthers(groups, FamilyWise(0.05, 12)).Changes {
 		if !c.Known() || math.Abs(c.Ratio-1) > 0.03 {
 			t.Errorf("number %d: %+v", i, c)
 		}
@@ -156,9 +155,9 @@ func TestMomentsOfShortRows(t *testing.T) {
 				ofMean+one.level*one.level/trials
 		}
 		want := shortAR(phi, n)
-		near(t, "squares", square, want.square, 0.1)
-		near(t, "products", product, want.product, 0.1)
-		near(t, "variance of the mean", ofMean, want.ofMean, 0.03)
+		nearTo(t, "squares", square, want.square, 0.1)
+		nearTo(t, "products", product, want.product, 0.1)
+		nearTo(t, "variance of the mean", ofMean, want.ofMean, 0.03)
 	}
 }
 
@@ -177,7 +176,7 @@ func TestFromOthersOfFew(t *testing.T) {
 	}
 }
 
-func near(t *testing.T, what string, got, want, tolerance float64) {
+func nearTo(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if math.IsNaN(got) || math.Abs(got-want) > tolerance {
 		t.Errorf("%s = %v, want %v ± %v", what, got, want, tolerance)

@@ -1,10 +1,8 @@
-package jumping
+package stat
 
 import (
 	"math"
 	"testing"
-
-	"github.com/headroom/headroom/internal/stat"
 )
 
 func TestScatterOf(t *testing.T) {
@@ -35,18 +33,18 @@ func TestFewest(t *testing.T) {
 		{[]Scatter{noisy, noisy, noisy, small, small}, 6}, // noise, and jumps of less than the margin
 		{[]Scatter{ScatterOf(nil)}, 6},
 	} {
-		a := Arms{Alpha: 0.05, Margin: 0.03, Scatters: c.beside}
+		a := JumpingArms{Alpha: 0.05, Margin: 0.03, Scatters: c.beside}
 		if got := a.Fewest(0.005); got != c.want {
 			t.Errorf("%v: %d values, want %d", c.beside, got, c.want)
 		}
 		if got := a.Unseen(c.want, 0.005); got != 1 {
 			t.Errorf("%v: %d values may hide a jump of %g", c.beside, c.want, got)
 		}
-		if got := a.Unseen(5, 0.005); got != stat.UnseenJump {
+		if got := a.Unseen(5, 0.005); got != UnseenJump {
 			t.Errorf("%v: 5 values may hide a jump of %g", c.beside, got)
 		}
 	}
-	a := Arms{Alpha: 0.05, Margin: 0.03, Scatters: []Scatter{jumps, jumps}}
+	a := JumpingArms{Alpha: 0.05, Margin: 0.03, Scatters: []Scatter{jumps, jumps}}
 	if got := a.Unseen(6, 0.005); math.Abs(got-math.Exp(0.15)) > 1e-9 {
 		t.Errorf("6 values may hide a jump of %g", got)
 	}

@@ -1,5 +1,4 @@
-// Package moderated learns from many things, each measured a few times, how much any one of them scatters.
-package moderated
+package stat
 
 import (
 	"math"
@@ -8,20 +7,20 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Prior is what is known of the spread of many things that were measured alike, a few times each: their variances are
-// about Variance, as surely as if each had been measured Freedom times more. Freedom is 0 where they have nothing in
-// common, and infinite where nothing tells them apart.
-type Prior struct {
+// VariancePrior is what is known of the spread of many things that were measured alike, a few times each: their
+// variances are about Variance, as surely as if each had been measured Freedom times more. Freedom is 0 where they have
+// nothing in common, and infinite where nothing tells them apart.
+type VariancePrior struct {
 	Variance float64
 	Freedom  float64
 }
 
-// Learn learns from the sample variances of many things with these degrees of freedom each. Things that never varied
-// say nothing of how much they might, and are left out.
+// LearnVariances learns from the sample variances of many things with these degrees of freedom each. Things that never
+// varied say nothing of how much they might, and are left out.
 //
 // Source: G. K. Smyth, "Linear models and empirical Bayes methods for assessing differential expression in microarray
 // experiments", Statistical Applications in Genetics and Molecular Biology 3 (2004), section 6.2.
-func Learn(variances []float64, freedom float64) Prior {
+func LearnVariances(variances []float64, freedom float64) VariancePrior {
 	var logs []float64
 	for _, v := range variances {
 		if v > 0 {
@@ -29,20 +28,20 @@ func Learn(variances []float64, freedom float64) Prior {
 		}
 	}
 	if freedom <= 0 || len(logs) < 3 {
-		return Prior{}
+		return VariancePrior{}
 	}
 	mean, spread := stat.MeanVariance(logs, nil)
 	excess := spread - trigamma(freedom/2)
 	if excess <= 0 {
-		return Prior{Variance: math.Exp(mean), Freedom: math.Inf(1)}
+		return VariancePrior{Variance: math.Exp(mean), Freedom: math.Inf(1)}
 	}
 	prior := 2 * trigammaInverse(excess)
-	return Prior{Variance: math.Exp(mean + mathext.Digamma(prior/2) - math.Log(prior/2)), Freedom: prior}
+	return VariancePrior{Variance: math.Exp(mean + mathext.Digamma(prior/2) - math.Log(prior/2)), Freedom: prior}
 }
 
 // Of is the variance of one of the things, by its own sample variance and what is known of all, with its degrees of
 // freedom.
-func (p Prior) Of(variance, freedom float64) (float64, float64) {
+func (p VariancePrior) Of(variance, freedom float64) (float64, float64) {
 	if math.IsInf(p.Freedom, 1) {
 		return p.Variance, p.Freedom
 	}

@@ -1,10 +1,8 @@
-package inturns
+package stat
 
 import (
 	"math"
 	"slices"
-
-	"github.com/headroom/headroom/internal/stat"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -33,7 +31,7 @@ type Periods struct{ Base, New []Period }
 // what the other leaves is charged to it.
 type CarryOver struct {
 	// Effect of following the new side, on values of either side: right after it, or within the last Runs runs.
-	stat.Effect
+	Effect
 	Runs int
 	// Share is by how much more often the new side follows itself than the base follows the new side; below 0 in turns.
 	Share float64
@@ -61,17 +59,17 @@ func FindCarryOver(loads []Periods) CarryOver {
 
 // carryOverWithin asks what follows the new side within so many runs.
 func carryOverWithin(loads []Periods, runs int) CarryOver {
-	var groups [][]stat.Marked
+	var groups [][]Marked
 	var after, of [2]float64
 	for _, l := range loads {
 		for side, turns := range [][]Period{l.Base, l.New} {
-			var group []stat.Marked
+			var group []Marked
 			for _, t := range turns {
 				follows, known := t.follows(runs)
 				if !known {
 					continue
 				}
-				group = append(group, stat.Marked{Value: t.Value, Marked: follows})
+				group = append(group, Marked{Value: t.Value, Marked: follows})
 				if of[side]++; follows {
 					after[side]++
 				}
@@ -79,7 +77,7 @@ func carryOverWithin(loads []Periods, runs int) CarryOver {
 			groups = append(groups, group)
 		}
 	}
-	return CarryOver{Effect: stat.OrderEffect(groups), Runs: runs,
+	return CarryOver{Effect: OrderEffect(groups), Runs: runs,
 		Share: after[1]/max(of[1], 1) - after[0]/max(of[0], 1)}
 }
 
@@ -88,7 +86,7 @@ func (c CarryOver) Remaining(ratio float64) float64 { return ratio * math.Pow(c.
 
 // Widen returns a change in turns with an interval that holds, where carry-over was found, what was seen, what the
 // sides would do if both followed the same, and what each would do alone: a decision on it stands for all three.
-func (c CarryOver) Widen(change stat.Change) stat.Change {
+func (c CarryOver) Widen(change Change) Change {
 	if !c.Found() || !change.Known() {
 		return change
 	}

@@ -1,18 +1,15 @@
-// Package outlying compares each of many samples with the others: which of them are not like the rest, and by how much.
-package outlying
+package stat
 
 import (
 	"math"
 	"slices"
-
-	"github.com/headroom/headroom/internal/stat"
 )
 
 // OthersCompared are the members of a group of alike things (nodes, disks), each compared with the median of the
 // others.
 type OthersCompared struct {
 	// Changes are the ratios to the median of the others, in the order of the rows.
-	Changes []stat.Change
+	Changes []Change
 	// Correlation is the upper estimate of the correlation of neighbouring values that the intervals allow for; Widened
 	// is how many times wider they are than they would be for independent values.
 	Correlation, Widened float64
@@ -43,7 +40,7 @@ func FromOthers(values [][]float64, confidence float64) OthersCompared {
 	rows := logRows(values)
 	removeCommon(rows)
 	p := poolRows(rows)
-	out := OthersCompared{Changes: make([]stat.Change, len(rows)), Correlation: p.correlation,
+	out := OthersCompared{Changes: make([]Change, len(rows)), Correlation: p.correlation,
 		Widened: 1, Assumed: p.assumed}
 	middles := p.mediansOfOthers()
 	for i := range rows {

@@ -1,12 +1,10 @@
-package outlying
+package stat
 
 import (
 	"math"
 	"slices"
 
 	gonum "gonum.org/v1/gonum/stat"
-
-	"github.com/headroom/headroom/internal/stat"
 )
 
 // logRows are the logarithms; NaN where there is none.
@@ -35,7 +33,7 @@ func removeCommon(rows [][]float64) {
 	for range 2 {
 		medians := make([]float64, len(rows))
 		for i, row := range rows {
-			medians[i] = stat.Median(row)
+			medians[i] = Median(row)
 		}
 		for t := range times {
 			var above []float64
@@ -44,7 +42,7 @@ func removeCommon(rows [][]float64) {
 					above = append(above, row[t]-medians[i])
 				}
 			}
-			if common := stat.Median(above); !math.IsNaN(common) {
+			if common := Median(above); !math.IsNaN(common) {
 				for _, row := range rows {
 					if t < len(row) {
 						row[t] -= common
@@ -84,7 +82,7 @@ func poolRows(rows [][]float64) pooledRows {
 	p := pooledRows{ranks: map[[2]int]int{}}
 	square, n, most := 0.0, 0, 0
 	for _, row := range rows {
-		r := levelRow{residuals: stat.Present(row), level: math.NaN()}
+		r := levelRow{residuals: Present(row), level: math.NaN()}
 		if r.n() > 0 {
 			r.level = gonum.Mean(r.residuals, nil)
 			for t := range r.residuals {
@@ -126,7 +124,7 @@ func (p pooledRows) usualRange() float64 {
 			ranges = append(ranges, slices.Max(r.residuals)-slices.Min(r.residuals))
 		}
 	}
-	return stat.Quantile(ranges, 0.9)
+	return Quantile(ranges, 0.9)
 }
 
 // effectiveRows are how many rows share the spread, with the degrees of freedom of each on average: where one of twenty
@@ -244,7 +242,7 @@ func (p pooledRows) mediansOfOthers() []float64 {
 	}
 	known := MediansOfOthers(levels)
 	if len(levels) <= MaxAgainstAll {
-		known = slices.Repeat([]float64{stat.Median(levels)}, len(levels))
+		known = slices.Repeat([]float64{Median(levels)}, len(levels))
 	}
 	middles := make([]float64, len(p.rows))
 	for i, r := range p.rows {
@@ -257,9 +255,9 @@ func (p pooledRows) mediansOfOthers() []float64 {
 }
 
 // change compares row i with the median of the others.
-func (p pooledRows) change(i int, middle, confidence float64) stat.Change {
+func (p pooledRows) change(i int, middle, confidence float64) Change {
 	own := p.rows[i]
-	c := stat.Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(),
+	c := Change{Ratio: math.NaN(), Lo: math.NaN(), Hi: math.NaN(),
 		Estimator: "mean of logarithms against the median of the others", N: own.n(), Spread: math.NaN()}
 	if own.n() == 0 || math.IsNaN(middle) {
 		return c
@@ -281,7 +279,7 @@ func (p pooledRows) change(i int, middle, confidence float64) stat.Change {
 	widened := p.widening(own.n())
 	error := math.Sqrt(max(p.variance, own.variance())/float64(own.n())*widened*widened +
 		math.Pi/2*ofMiddle/(others*others))
-	reach := error * stat.StudentQuantile(0.5+confidence/2, p.freedom)
+	reach := error * StudentQuantile(0.5+confidence/2, p.freedom)
 	reach = max(reach, p.moves)
 	lo, hi := difference-reach, difference+reach
 	if below, above, known := p.byRanks(i, confidence); known {
@@ -311,12 +309,12 @@ func (p pooledRows) byRanks(i int, confidence float64) (below, above float64, kn
 	size := [2]int{len(own), len(rest)}
 	rank, counted := p.ranks[size]
 	if !counted {
-		rank = stat.LopsidedRank(len(own), len(rest), confidence)
+		rank = LopsidedRank(len(own), len(rest), confidence)
 		p.ranks[size] = rank
 	}
 	if rank == 0 {
 		return 0, 0, false
 	}
-	shifts := stat.Pairwise(rest, own)
+	shifts := Pairwise(rest, own)
 	return max(0, -shifts[rank-1]), max(0, shifts[len(shifts)-rank]), true
 }
