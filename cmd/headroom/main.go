@@ -9,7 +9,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/cli"
-	"github.com/headroom/headroom/internal/configfile"
+	"github.com/headroom/headroom/internal/config"
 )
 
 // These are set by the linker; releases set all of them.
@@ -27,7 +27,7 @@ func main() {
 	os.Exit(cli.Run(context.Background(), app.Environment{
 		Args: os.Args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Getenv, Version: version,
 		Commit: commit, CommitDate: date,
-		SystemConfig: configfile.System, Signals: signals, Exit: os.Exit,
+		SystemConfig: config.SystemFile, Signals: signals, Exit: os.Exit,
 		Executable: os.Executable, Footprint: new(app.Footprint),
 	}))
 }

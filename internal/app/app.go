@@ -13,12 +13,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/headroom/headroom/internal/config"
-	"github.com/headroom/headroom/internal/configfile"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/store"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // Environment is everything outside the process that the program touches, except files.
@@ -57,7 +56,7 @@ type App struct {
 	Index *store.Memory
 	// config has the settings of files and of the environment, and configFiles where they were looked for.
 	config      config.Settings
-	configFiles []configfile.File
+	configFiles []config.File
 	configErr   error
 	configOnce  sync.Once
 	// storeErr says why the store doesn't answer.
@@ -66,7 +65,7 @@ type App struct {
 	JSON      bool
 	// Key marks the program's own control characters on Stdout and Stderr, which show all others; RawStdout is
 	// the standard output that sends what it gets.
-	Key       visible.Key
+	Key       prose.Key
 	RawStdout io.Writer
 	// Trust allows an imported run to be resumed.
 	Trust bool
@@ -113,7 +112,7 @@ func (p *App) OpenStore() (*store.Store, error) {
 		return nil, err
 	}
 	p.storeOnce.Do(func() {
-		p.storeErr = undertest.FileSystemAnswers(context.Background(), p.Local(), dir, undertest.AnswerWithin)
+		p.storeErr = storage.FileSystemAnswers(context.Background(), p.Local(), dir, storage.AnswerWithin)
 	})
 	if p.storeErr != nil {
 		return nil, p.storeErr
@@ -186,5 +185,5 @@ func New(e Environment) *App {
 	if e.Env == nil {
 		e.Env = func(string) string { return "" }
 	}
-	return &App{Environment: e, Key: visible.NewKey(), RawStdout: e.Stdout}
+	return &App{Environment: e, Key: prose.NewKey(), RawStdout: e.Stdout}
 }

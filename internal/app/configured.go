@@ -10,16 +10,15 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/config"
-	"github.com/headroom/headroom/internal/configfile"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/suite"
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
 // Config are the settings of files and of the environment, and the files that were looked for. They are read once.
-func (p *App) Config() (config.Settings, []configfile.File, error) {
+func (p *App) Config() (config.Settings, []config.File, error) {
 	p.configOnce.Do(func() {
-		p.config, p.configFiles, p.configErr = configfile.Read(configfile.Surroundings{Env: p.Env, Named: p.ConfigFile,
+		p.config, p.configFiles, p.configErr = config.Read(config.Surroundings{Env: p.Env, Named: p.ConfigFile,
 			System: p.SystemConfig}, config.Rules{Target: p.targetFault})
 	})
 	return p.config, p.configFiles, p.configErr
@@ -75,7 +74,7 @@ func (p *App) SuiteFile(name string) (string, error) {
 	for _, suffix := range suiteSuffixes() {
 		file := filepath.Join(folder, name+suffix)
 		if _, err := os.Stat(file); err == nil {
-			return file, configfile.OnlyOwn("the suite "+file+" is not used", file)
+			return file, config.OnlyOwn("the suite "+file+" is not used", file)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return name, err
 		}

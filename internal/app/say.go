@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // Print prints a line to standard error; on a terminal that is narrower, several.
@@ -21,7 +21,7 @@ func (p *App) Print(prefix, text string) {
 
 // Fit cuts a line to a number of columns; every character that is used here is one column wide.
 func Fit(line string, width int) string {
-	line = visible.Line(line)
+	line = prose.Inline(line)
 	r := []rune(line)
 	if len(r) <= width {
 		return line

@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/diagnosis"
 	"github.com/headroom/headroom/internal/diff"
 	"github.com/headroom/headroom/internal/facts"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/ingest"
 	"github.com/headroom/headroom/internal/lab"
@@ -177,7 +177,7 @@ func (s Subjects) FactsOfTarget(ctx context.Context, t host.Target, limit time.D
 	place := lab.Place{Kind: lab.NoPlace}
 	if h, ok := t.(host.HasTestPath); ok && h.TestPath() != "" {
 		var err error
-		if place, err = undertest.Resolve(ctx, t, h.TestPath()); err != nil {
+		if place, err = storage.ResolvePlace(ctx, t, h.TestPath()); err != nil {
 			return facts.Document{}, err
 		}
 	}

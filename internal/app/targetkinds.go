@@ -14,7 +14,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/host/bootloader"
 	"github.com/headroom/headroom/internal/host/kube"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/host/qemu"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/saved"
@@ -65,11 +64,11 @@ func (p *App) AllKinds() TargetKinds {
 		{Scheme: qemu.Scheme, Form: "qemu:FILE", Open: open.guest, OpenIn: open.guestIn, Disks: disksOfGuest,
 			Traits:      func(string) host.Traits { return qemu.Traits() },
 			Completions: []string{qemu.Scheme + "\ta guest in QEMU, by the file that describes it"}},
-		{Scheme: podname.Scheme, Form: podname.Form, Open: open.pod, OpenSet: open.pods, Traits: podname.TraitsOf,
+		{Scheme: kube.Scheme, Form: kube.Form, Open: open.pod, OpenSet: open.pods, Traits: kube.TraitsOf,
 			Completions: []string{
-				podname.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
-				podname.Scheme + "nodes?\ta pod on each node, for the node itself",
-				podname.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}},
+				kube.Scheme + "pod?\ta pod that is made for it, in the cluster of your kubeconfig",
+				kube.Scheme + "nodes?\ta pod on each node, for the node itself",
+				kube.Scheme + "vm?\ta machine of KubeVirt that is made for it there"}},
 		{Scheme: bootloader.TalosScheme, Form: "talos://NODE", Open: openTalos,
 			Traits: func(string) host.Traits { return bootloader.TalosTraits() }},
 		filesKind(),
@@ -261,7 +260,7 @@ func (w opener) podHost() (kube.Host, error) {
 }
 
 // machine makes a machine of KubeVirt.
-func (w opener) machine(ctx context.Context, o podname.Options, on kube.Host) (host.Target, error) {
+func (w opener) machine(ctx context.Context, o kube.Options, on kube.Host) (host.Target, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
 		o.Machine.Boot = w.setting(config.KubeDisk)
 	}
@@ -293,14 +292,14 @@ func (w opener) pods(ctx context.Context, name string, members []string) (*Targe
 	set := &TargetSet{LeftOut: pods.LeftOut, Close: pods.Close}
 	for _, pod := range pods.Pods {
 		set.Targets = append(set.Targets, pod)
-		set.Members = append(set.Members, podname.TraitsOf(pod.Name()).Member)
+		set.Members = append(set.Members, kube.TraitsOf(pod.Name()).Member)
 	}
 	return set, nil
 }
 
 // podOptions returns the options of a pod, or of several, by its name.
-func (w opener) podOptions(name string) (podname.Options, error) {
-	o, err := podname.Parse(name)
+func (w opener) podOptions(name string) (kube.Options, error) {
+	o, err := kube.ParseName(name)
 	if err == nil && o.Image == "" {
 		o.Image = w.setting(config.KubeImage)
 	}

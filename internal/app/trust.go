@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // OpenStoreFor opens the store for a command that may resume a run. What the header of one says is carried out:
@@ -168,7 +168,7 @@ func executedCommands(run lab.Run) ([]string, error) {
 		add("levels:", assigned(a.Levels))
 	}
 	for i := range lines {
-		lines[i] = visible.Line(lines[i])
+		lines[i] = prose.Inline(lines[i])
 	}
 	return lines, nil
 }

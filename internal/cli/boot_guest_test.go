@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headroom/headroom/internal/host/initramfs"
 	"github.com/headroom/headroom/internal/host/qemu"
 )
 
@@ -127,12 +126,12 @@ func (g guest) initramfs(t *testing.T, root, command string) []byte {
 	}
 	init := "#!/bin/busybox sh\nb=/bin/busybox\n$b mount -t proc proc /proc\n$b mount -t sysfs sysfs /sys\n$b mount " +
 		"-t devtmpfs dev /dev\n$b mount -t debugfs debugfs /sys/kernel/debug\n"
-	a := initramfs.New()
+	a := qemu.NewArchive()
 	trees, err := filepath.Glob(filepath.Join(root, "lib", "modules", "*"))
 	if err != nil || len(trees) != 1 {
 		t.Fatalf("modules in %s: %v, %v", root, trees, err)
 	}
-	all, err := initramfs.FindModules(trees[0])
+	all, err := qemu.FindModules(trees[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +144,7 @@ func (g guest) initramfs(t *testing.T, root, command string) []byte {
 		init += "$b insmod /modules/" + m.Name + ".ko\n"
 	}
 	for _, program := range g.programs {
-		if _, err := initramfs.Find(program); err != nil {
+		if _, err := qemu.FindProgram(program); err != nil {
 			t.Skip(program + " is not installed")
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/config"
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // configSchema names the published JSON document of config show.
@@ -96,10 +96,10 @@ func (c configCommand) show() error {
 	}
 	w := tabwriter.NewWriter(c.app.Stdout, 0, 0, 2, ' ', 0)
 	for _, s := range d.Settings {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, visible.Line(s.shown), visible.Line(s.at))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Name, prose.Inline(s.shown), prose.Inline(s.at))
 	}
 	for _, s := range d.Targets {
-		fmt.Fprintf(w, "target %s\t%s\t%s\n", s.Name, visible.Line(s.shown), visible.Line(s.at))
+		fmt.Fprintf(w, "target %s\t%s\t%s\n", s.Name, prose.Inline(s.shown), prose.Inline(s.at))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c configCommand) show() error {
 		if f.Read {
 			state = "read"
 		}
-		fmt.Fprintf(c.app.Stderr, "%s's file: %s (%s)\n", f.Origin, visible.Line(f.File), state)
+		fmt.Fprintf(c.app.Stderr, "%s's file: %s (%s)\n", f.Origin, prose.Inline(f.File), state)
 	}
 	return nil
 }

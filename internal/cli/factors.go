@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/scheme"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -161,7 +161,7 @@ func (r *factorsCommand) read(ctx context.Context, name string, places []string,
 	defer r.app.CloseTarget(t)
 	where := scheme.Scope{Target: t}
 	if len(places) > 0 {
-		if where.Place, err = undertest.Resolve(ctx, t, places[0]); err != nil {
+		if where.Place, err = storage.ResolvePlace(ctx, t, places[0]); err != nil {
 			return row, err
 		}
 	} else if row.Scheme == "queue" || row.Scheme == "mount" {

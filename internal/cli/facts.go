@@ -15,7 +15,6 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/saved"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // factsCommand shows what is known of a machine.
@@ -163,17 +162,17 @@ func (o *factsCommand) writeRows(w io.Writer, rows []facts.Row, width int) {
 	const widest = 40 // cpu's vulnerability.indirect_target_selection
 	longest := 0
 	for _, r := range rows {
-		longest = max(longest, min(len(visible.Line(r.Name)), widest))
+		longest = max(longest, min(len(prose.Inline(r.Name)), widest))
 	}
 	index := catalogue.NewIndex()
 	for _, r := range rows {
-		name, value := fmt.Sprintf("  %-*s  ", longest, visible.Line(r.Name)), index.Show(r.Fact)
+		name, value := fmt.Sprintf("  %-*s  ", longest, prose.Inline(r.Name)), index.Show(r.Fact)
 		if o.sources && r.Fact.Source != "" {
 			value += "   [" + r.Fact.Source + "]"
 		}
 		switch {
 		case width == 0:
-			fmt.Fprintln(w, visible.Line(strings.TrimRight(name+value, " ")))
+			fmt.Fprintln(w, prose.Inline(strings.TrimRight(name+value, " ")))
 		case len(o.only) > 0:
 			(&app.Wrapper{Out: w, Width: width}).Line(name, value)
 		default:

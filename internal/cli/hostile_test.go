@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // hostileText is a name as somebody gives it who wants to trick the reader: a title, a line that is painted over, a
@@ -286,7 +286,7 @@ func checkTables(t *testing.T, name, text string) {
 // hostileName is a name without what an import refuses in one.
 func hostileName() string {
 	return strings.Map(func(r rune) rune {
-		if visible.HasControl(string(r)) {
+		if prose.HasControl(string(r)) {
 			return -1
 		}
 		return r

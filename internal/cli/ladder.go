@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/experiment/ladderrun"
 	"github.com/headroom/headroom/internal/ladder"
 	"github.com/headroom/headroom/internal/load/iperf3"
-	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/results"
 )
 
 // defaultPasses over the rungs: few, because there are many rungs, and enough that a tenth that is missing shows where
@@ -87,7 +87,7 @@ the nodes' own network. The difference is the cost of the pod network (CNI).`,
 	f.IntVar(&o.Port, "port", iperf3.Port, "port of the first server process; each further pair takes the next")
 	f.targets("on")
 	f.StringArrayVar(&o.Guests, "guest", nil, "a guest whose disks are rungs, too: qemu:FILE; may be repeated")
-	f.StringVar(&o.Direction, "direction", ladders.BothDirections,
+	f.StringVar(&o.Direction, "direction", results.BothDirections,
 		"of a network: send, receive or both, as the clients see it")
 	f.StringArrayVar(&o.Keep, "keep", nil,
 		"of a network: a setting that must stay, like cmdline:numa=off; may be repeated")

@@ -13,7 +13,6 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // listCommand lists saved runs.
@@ -81,9 +80,9 @@ func (l *listCommand) printRows(s *store.Store, rows []store.Row) error {
 	shortID := s.ShortIDs()
 	for _, r := range rows {
 		of := results.ListedRun(r)
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", shortID(r.ID), visible.Line(r.Label),
-			visible.Line(of.Suite), visible.Line(of.Where),
-			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, visible.Line(of.Status))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", shortID(r.ID), prose.Inline(r.Label),
+			prose.Inline(of.Suite), prose.Inline(of.Where),
+			humanize.RelTime(r.Created, time.Now(), "ago", "from now"), r.Cells, r.Repetitions, prose.Inline(of.Status))
 	}
 	return w.Flush()
 }

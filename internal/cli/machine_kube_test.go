@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/host/kube"
 	"github.com/headroom/headroom/internal/sweep"
 	"github.com/headroom/headroom/internal/testing/figure"
 	"github.com/headroom/headroom/internal/testing/kubetest"
@@ -41,7 +41,7 @@ func newMachineRun(t *testing.T) machineRun {
 	root := strings.TrimSpace(string(out))
 	kubetest.KubeVirt(t, os.Getenv("KUBECONFIG"))
 	r.virt = standin.Start(t, standin.Options{Kubeconfig: os.Getenv("KUBECONFIG"), Namespace: r.namespace,
-		Image: os.Getenv(podname.ImageVariable), Kernel: kernel, Port: 10022,
+		Image: os.Getenv(kube.ImageVariable), Kernel: kernel, Port: 10022,
 		QEMU:     root + "/usr/bin/qemu-system-x86_64",
 		Firmware: []string{root + "/usr/share/qemu", root + "/usr/share/seabios"}})
 	return r
@@ -49,7 +49,7 @@ func newMachineRun(t *testing.T) machineRun {
 
 // machine is the name of one with a disk of the class fast.
 func (r machineRun) machine() string {
-	return "kube:vm?boot=" + os.Getenv(podname.ImageVariable) +
+	return "kube:vm?boot=" + os.Getenv(kube.ImageVariable) +
 		"&pull=never&class=fast&size=1Gi&cores=2&memory=512Mi&multiqueue&port=10022&namespace=" + r.namespace
 }
 

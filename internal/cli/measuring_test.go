@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/experiment/ladderrun"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/scheme"
-	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/host/kube"
 	"github.com/headroom/headroom/internal/host/qemu"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
@@ -159,7 +159,7 @@ func wrongEndsOf(c *cobra.Command) []string {
 		if role != experiment.ClientRole && role != experiment.ServerRole {
 			complaints = append(complaints, end+" does not say which end it is")
 		}
-		if _, err := podname.Parse(name); strings.HasPrefix(name, podname.Scheme) && err != nil {
+		if _, err := kube.ParseName(name); strings.HasPrefix(name, kube.Scheme) && err != nil {
 			complaints = append(complaints, err.Error())
 		}
 	}

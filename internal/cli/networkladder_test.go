@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/ladder"
-	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 )
@@ -43,7 +43,7 @@ func (r reportedLadder) recorded(t *testing.T, dir string) string {
 	run := lab.Run{ID: store.NewID(), Label: r.label, Status: lab.Complete, Source: lab.Measured,
 		Created: time.Unix(1724000000, 0), Suite: "network ladder", Repetitions: 4,
 		Terms:   &lab.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha},
-		Targets: []lab.RunTarget{client, server}, Concurrent: &lab.ConcurrentDesign{Kind: ladders.NetworkKind},
+		Targets: []lab.RunTarget{client, server}, Concurrent: &lab.ConcurrentDesign{Kind: results.NetworkKind},
 		Arms: []lab.Arm{{ID: runner.AllTargets, Role: runner.AllTargets,
 			Levels: map[string]string{lab.TargetLevel: runner.AllTargets}}}}
 	rates := map[string]float64{}

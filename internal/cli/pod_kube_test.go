@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
+	"github.com/headroom/headroom/internal/host/kube"
 	"github.com/headroom/headroom/internal/testing/kubetest"
 )
 
@@ -38,7 +38,7 @@ type podRun struct {
 
 func newPodRun(t *testing.T) podRun {
 	t.Helper()
-	if os.Getenv(podname.ImageVariable) == "" || os.Getenv("KUBECONFIG") == "" {
+	if os.Getenv(kube.ImageVariable) == "" || os.Getenv("KUBECONFIG") == "" {
 		t.Skip("no cluster: run it beside one, scripts/kube-cluster go test -tags 'system kube' ./internal/cli -run Pod")
 	}
 	dir := t.TempDir()

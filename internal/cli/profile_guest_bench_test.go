@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/report/profiled"
 	"github.com/headroom/headroom/internal/testing/figure"
 )
 
@@ -135,7 +135,7 @@ func TestProfilesComeOut(t *testing.T) {
 			continue
 		}
 		text, err := v.command("profile", "show", label, "--json").Output()
-		var d breakdown.Document
+		var d profiled.Document
 		if err := errors.Join(err, json.Unmarshal(text, &d)); err != nil || len(d.Cells) != 1 {
 			t.Fatalf("%d: %v\n%s", n, err, text)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/report/profiled"
 	"github.com/headroom/headroom/internal/store"
 )
 
@@ -148,7 +148,7 @@ func TestProfileShow(t *testing.T) {
 		}
 	}
 	out, errs, code = headroomIn(t, dir, "profile", "show", id+":strict", "--json")
-	var d breakdown.Document
+	var d profiled.Document
 	if err := json.Unmarshal([]byte(out), &d); err != nil || code != 0 || len(d.Cells) != 1 ||
 		d.Cells[0].Arm != "strict" ||
 		d.Cells[0].Cell != "randread" || d.Cells[0].CallLoads != 4 || d.Cells[0].CPU == nil ||

@@ -17,8 +17,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
-	"github.com/headroom/headroom/internal/profile/record/stage"
+	"github.com/headroom/headroom/internal/profile/record"
 )
 
 // stageDevices makes devices whose time is spent in a known place: nullb1 takes 20 ms, nullb2 has room for one request,
@@ -229,11 +228,11 @@ func unpacked(t *testing.T, printed string) fstest.MapFS {
 // bios that were merged in them.)
 func agreesWithBlktrace(t *testing.T, files fstest.MapFS, name, printed string) {
 	t.Helper()
-	formats, err := ringbuffer.ReadFormats(files, stage.Events()...)
+	formats, err := record.ReadEventFormats(files, record.StageEvents()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := stage.New(formats, []string{"259:0"})
+	a, err := record.NewStageAccumulator(formats, []string{"259:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

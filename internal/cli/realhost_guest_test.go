@@ -22,7 +22,6 @@ import (
 
 	"github.com/headroom/headroom/internal/config"
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/initramfs"
 	"github.com/headroom/headroom/internal/host/qemu"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -146,7 +145,7 @@ func (h *hostMachine) do(argv ...string) string {
 func (h *hostMachine) ramdisk(dir, root string) string {
 	t := h.t
 	t.Helper()
-	a := initramfs.New()
+	a := qemu.NewArchive()
 	for _, d := range []string{"bin", "proc", "sys", "dev", "system", "modules"} {
 		a.Folder(d)
 	}
@@ -159,7 +158,7 @@ func (h *hostMachine) ramdisk(dir, root string) string {
 	if err != nil || len(trees) != 1 {
 		t.Fatalf("modules in %s: %v, %v", root, trees, err)
 	}
-	all, err := initramfs.FindModules(trees[0])
+	all, err := qemu.FindModules(trees[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +184,7 @@ func (h *hostMachine) ramdisk(dir, root string) string {
 func (h *hostMachine) system(dir string) string {
 	t := h.t
 	t.Helper()
-	a := initramfs.New()
+	a := qemu.NewArchive()
 	for _, d := range []string{"proc", "sys", "dev", "tmp", "root", "boot", "run", "var/tmp", "var/log"} {
 		a.Folder(d)
 	}

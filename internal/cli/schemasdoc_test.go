@@ -24,8 +24,8 @@ import (
 	"github.com/headroom/headroom/internal/interference"
 	"github.com/headroom/headroom/internal/ladder"
 	"github.com/headroom/headroom/internal/layers"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/difference"
+	"github.com/headroom/headroom/internal/report/profiled"
 	"github.com/headroom/headroom/internal/rule"
 	"github.com/headroom/headroom/internal/soak"
 	"github.com/headroom/headroom/internal/stages"
@@ -45,7 +45,7 @@ func publishedDocuments() map[string]any {
 		sweep.Schema: new(sweep.Document), bisection.Schema: new(bisection.Document),
 		stages.Schema: new(stages.Document), soak.Schema: new(soak.Document),
 		factorsSchema: new(factorsDocument), versionSchema: new(versionDocument),
-		configSchema: new(configDocument), breakdown.Schema: new(breakdown.Document),
+		configSchema: new(configDocument), profiled.Schema: new(profiled.Document),
 		difference.Schema: new(difference.Document)}
 }
 
@@ -72,7 +72,7 @@ This page and the files are written from the types in internal.
 func definitionNames() map[string]map[string]string {
 	return map[string]map[string]string{
 		ablation.Schema:     {"ablation.ArmWarning": "ablation.Warning", "ablation.Effect": "ablation.Estimate"},
-		breakdown.Schema:    {"cost.LoadMean": "cost.Estimate"},
+		profiled.Schema:     {"cost.LoadMean": "cost.Estimate"},
 		difference.Schema:   {"cost.LoadMean": "cost.Estimate"},
 		history.Schema:      {"stat.RatioEstimate": "history.Estimate"},
 		bisection.Schema:    {"lab.CountedWarning": "bisection.Warning"},

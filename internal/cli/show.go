@@ -6,11 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // showCommand shows runs as tables.
@@ -77,7 +77,7 @@ func (s *showCommand) printRaw(bundles []*store.Bundle) error {
 				return err
 			}
 			if len(f.Data) > 0 {
-				fmt.Fprintf(w, "==> %s <==\n%s\n", visible.Line(f.Name), f.Data)
+				fmt.Fprintf(w, "==> %s <==\n%s\n", prose.Inline(f.Name), f.Data)
 			}
 		}
 	}

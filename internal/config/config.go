@@ -1,5 +1,5 @@
 // Package config defines the settings that users keep in files and in the environment: their names, their valid values,
-// and the origin of each value. It reads nothing itself.
+// and the origin of each value. It finds the files and reads them, unless another user could have written them.
 //
 // The first of these that has a value for a setting determines it: a flag, an environment variable, the user's file,
 // the system's file. Otherwise the code that uses the setting has a default.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/event"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/lab"
@@ -81,7 +80,7 @@ func (o EventOptions) Parse(where func(on string) (string, error)) ([]lab.Event,
 			return nil, err
 		}
 		if len(u.Named) > 0 {
-			if k, _ := event.Find(u.Named[0]); !k.Undone {
+			if k, _ := FindEvent(u.Named[0]); !k.Undone {
 				u.For = 0
 			}
 		} else if u.Factor == "" {
@@ -124,7 +123,7 @@ func (o EventOptions) Parse(where func(on string) (string, error)) ([]lab.Event,
 // namedEvent are the words of an event that is known by its name; none where a text is something else.
 func namedEvent(what string) ([]string, error) {
 	words := strings.Fields(what)
-	k, known := event.Find(words[0])
+	k, known := FindEvent(words[0])
 	if !known {
 		return nil, nil
 	}
@@ -137,7 +136,7 @@ func namedEvent(what string) ([]string, error) {
 // EventNames are those that a shell completes, with what they do.
 func EventNames() []string {
 	var all []string
-	for _, k := range event.Kinds() {
+	for _, k := range EventKinds() {
 		all = append(all, "20s: "+k.Name+" "+k.Arguments+"\t"+k.Does)
 	}
 	return all

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/guard"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
@@ -58,7 +58,7 @@ func (i *inspection) hold(ctx context.Context, place *lab.Place) (err error) {
 // holdMembers holds each of the devices that are loaded at the same time.
 func (i *inspection) holdMembers(ctx context.Context, place *lab.Place) error {
 	for n, path := range strings.Split(place.Path, ",") {
-		one, err := undertest.Resolve(ctx, i.target, path)
+		one, err := storage.ResolvePlace(ctx, i.target, path)
 		var d *device
 		if err == nil {
 			d, err = i.holdOne(ctx, one)

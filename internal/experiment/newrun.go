@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/facts/counters"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
@@ -148,7 +148,7 @@ func ResolvePlace(ctx context.Context, t host.Target, su suite.Suite, args []str
 		return lab.Place{}, app.Usage(fmt.Sprintf("%s is on %s, where no working directory is known", path,
 			t.Name()), "write the whole path: /srv")
 	}
-	return undertest.Resolve(ctx, t, path)
+	return storage.ResolvePlace(ctx, t, path)
 }
 
 // Expand applies the command line to the suite and returns its cells.
@@ -215,7 +215,7 @@ func warningsOfPlace(ctx context.Context, t host.Target, place lab.Place, result
 	if !app.OnThisMachine(ctx, t) {
 		return all, nil
 	}
-	same, err := undertest.SameDevice(ctx, t, place, results)
+	same, err := storage.SameDevice(ctx, t, place, results)
 	if same && err == nil {
 		all = append(all, validity.StoreOnDevice(results, strings.Join(place.Disks, ", ")))
 	}

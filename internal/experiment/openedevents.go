@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/event"
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/factor/journal"
 	"github.com/headroom/headroom/internal/factor/scheme"
@@ -109,14 +108,14 @@ func (o *openedEvents) open(ctx context.Context, u lab.Event, number int) (runne
 
 // planNamed returns the commands of an event that is known by its name, for the present state of its target.
 func (o *openedEvents) planNamed(ctx context.Context, u lab.Event, t host.Target) (lab.Event, error) {
-	w := event.Scope{Target: t}
+	w := EventScope{Target: t}
 	if t.Name() == o.underTest.Name() {
 		w.Place = o.place
 	}
 	if vm, ok := o.underTest.(host.Migratable); ok {
 		w.Machine, w.Namespace = vm.MachineName()
 	}
-	k, known := event.Find(u.Named[0])
+	k, known := FindEvent(u.Named[0])
 	if !known {
 		return u, app.Usage("no event has the name " + u.Named[0])
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/unit"
@@ -48,7 +48,7 @@ func (m *Measurement) FindPlaceAgain(ctx context.Context) error {
 	if was.Kind == lab.NoPlace {
 		return nil
 	}
-	resolve := undertest.Resolve
+	resolve := storage.ResolvePlace
 	if was.Members != nil {
 		resolve = ResolveDevices
 	}

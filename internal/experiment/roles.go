@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -17,7 +17,7 @@ func ResolveDevices(ctx context.Context, t host.Target, names string) (lab.Place
 	all := lab.Place{Kind: lab.Device, Members: []string{}}
 	var paths []string
 	for name := range strings.SplitSeq(names, ",") {
-		p, err := undertest.Resolve(ctx, t, name)
+		p, err := storage.ResolvePlace(ctx, t, name)
 		if err != nil {
 			return lab.Place{}, err
 		}

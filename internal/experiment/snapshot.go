@@ -8,7 +8,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/facts"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
@@ -116,7 +116,7 @@ func (s snapshots) warnOfChanges(ctx context.Context, run *lab.Run, b *store.Bun
 	if failed != nil || len(changes) == 0 {
 		return failed
 	}
-	under, err := undertest.Devices(ctx, s.target, s.place)
+	under, err := storage.DevicesUnder(ctx, s.target, s.place)
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/factor/cpulist"
 	"github.com/headroom/headroom/internal/factor/spot"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // equals says whether two texts are one value to the kernel. Where they differ, but only one is a number or a switch,
@@ -186,7 +186,7 @@ func mitigated(asked, shown string) verdict {
 // countOfCPUs compares the length of a list of CPUs with a limit. A machine that has fewer anyway is no evidence.
 func countOfCPUs(asked, shown string) verdict {
 	most, err := strconv.Atoi(asked)
-	cpus, unread := cpulist.Parse(shown)
+	cpus, unread := linux.ParseCPUs(shown)
 	switch {
 	case err != nil || unread != nil || len(cpus) < max(most, 1):
 		return silent
@@ -223,11 +223,11 @@ func withoutTick(asked, shown string) verdict {
 }
 
 func listOfCPUs(shownAtAll bool, asked, shown string) verdict {
-	wanted, err := cpulist.Parse(asked)
+	wanted, err := linux.ParseCPUs(asked)
 	switch {
 	case !shownAtAll || err != nil:
 		return silent
-	case cpulist.Format(wanted) == cpulist.Canonical(shown):
+	case linux.FormatCPUs(wanted) == linux.CanonicalCPUs(shown):
 		return holds
 	}
 	return fails

@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/factor/cpulist"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // cpuSettings are what can be set of CPUs, each with the files that hold it: the first pattern that finds any.
@@ -37,7 +37,7 @@ func cpuScheme() scheme.Scheme {
 		Levels: "online: sets of CPUs; smt: on, off; boost: 1, 0; governor and epp: what the driver of cpufreq " +
 			"offers",
 		Verified: "/sys/devices/system/cpu", Check: checkCPU, Bind: bindCPU, Holds: cpuFiles,
-		Canonical: cpulist.Canonical}
+		Canonical: linux.CanonicalCPUs}
 }
 
 func checkCPU(name, level string) error {
@@ -47,7 +47,7 @@ func checkCPU(name, level string) error {
 	switch {
 	case level == "":
 	case name == "online":
-		_, err := cpulist.Parse(level)
+		_, err := linux.ParseCPUs(level)
 		return err
 	case name == "smt" && level != "on" && level != "off":
 		return errors.New("cpu:smt is on or off, not " + strconv.Quote(level)) // forceoff holds until the next boot
@@ -143,7 +143,7 @@ func bindOnline(ctx context.Context, w scheme.Scope) (scheme.Setting, error) {
 			return scheme.Setting{}, spot.FileReading(f, read[f]).Err
 		}
 	}
-	present, err := cpulist.Parse(string(read[presentFile].Data))
+	present, err := linux.ParseCPUs(string(read[presentFile].Data))
 	if err != nil {
 		return scheme.Setting{}, err
 	}
@@ -171,7 +171,7 @@ func bindOnline(ctx context.Context, w scheme.Scope) (scheme.Setting, error) {
 		s.Spots = append(s.Spots, spot.Spot{Kind: spot.InFile, Path: fmt.Sprintf("%s/cpu%d/online", scheme.CPURoot, n)})
 	}
 	s.Companions = scheme.HotplugCompanions(ctx, w.Target)
-	s.Possible = []string{cpulist.Format(present)}
+	s.Possible = []string{linux.FormatCPUs(present)}
 	s.Level = func(values []string) string {
 		online := slices.Clone(fixed)
 		for i, v := range values {
@@ -180,20 +180,20 @@ func bindOnline(ctx context.Context, w scheme.Scope) (scheme.Setting, error) {
 			}
 		}
 		slices.Sort(online)
-		return cpulist.Format(online)
+		return linux.FormatCPUs(online)
 	}
 	s.Values = func(level string) ([]string, error) { return onlineValues(level, present, fixed, switched) }
 	return s.Readable(ctx, w.Target)
 }
 
 func onlineValues(level string, present, fixed, switched []int) ([]string, error) {
-	asked, err := cpulist.Parse(level)
+	asked, err := linux.ParseCPUs(level)
 	if err != nil {
 		return nil, scheme.Wrong(err.Error())
 	}
 	for _, n := range asked {
 		if !slices.Contains(present, n) {
-			return nil, scheme.Wrong(fmt.Sprintf("there is no CPU %d: present are %s", n, cpulist.Format(present)))
+			return nil, scheme.Wrong(fmt.Sprintf("there is no CPU %d: present are %s", n, linux.FormatCPUs(present)))
 		}
 	}
 	for _, n := range fixed {

@@ -10,11 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/factor/cpulist"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 var interruptName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
@@ -26,7 +26,7 @@ func irqScheme() scheme.Scheme {
 		Syntax:   "irq:NUMBER or irq:DEVICE",
 		Examples: []string{"irq:eth0=0-3,4-7", `irq:36="0,2",1`}, Levels: "sets of CPUs",
 		Verified: "/proc/irq/N/smp_affinity_list, and once it has come, effective_affinity_list lies within it",
-		Check:    checkIRQ, Bind: bindIRQ, Holds: affinities, Canonical: cpulist.Canonical}
+		Check:    checkIRQ, Bind: bindIRQ, Holds: affinities, Canonical: linux.CanonicalCPUs}
 }
 
 func checkIRQ(name, level string) error {
@@ -37,7 +37,7 @@ func checkIRQ(name, level string) error {
 	if level == "" {
 		return nil
 	}
-	_, err := cpulist.Parse(level)
+	_, err := linux.ParseCPUs(level)
 	return err
 }
 
@@ -65,7 +65,7 @@ func bindIRQ(ctx context.Context, w scheme.Scope, name string) (scheme.Setting, 
 		s.Spots = append(s.Spots, spot.Spot{Kind: spot.InFile, Path: "/proc/irq/" + n + "/smp_affinity_list"})
 	}
 	s.Values = func(level string) ([]string, error) {
-		return slices.Repeat([]string{cpulist.Canonical(level)}, len(numbers)), nil
+		return slices.Repeat([]string{linux.CanonicalCPUs(level)}, len(numbers)), nil
 	}
 	s.Later = func(ctx context.Context, level string) (func(context.Context) error, error) {
 		return effectiveAffinity(ctx, w, numbers, level)
@@ -114,7 +114,7 @@ func interruptsOf(ctx context.Context, w scheme.Scope, name string) ([]string, e
 func effectiveAffinity(ctx context.Context, w scheme.Scope, numbers []string,
 	level string) (func(context.Context) error,
 	error) {
-	asked, err := cpulist.Parse(level)
+	asked, err := linux.ParseCPUs(level)
 	if err != nil {
 		return nil, err
 	}
@@ -136,13 +136,13 @@ func effectiveAffinity(ctx context.Context, w scheme.Scope, numbers []string,
 		for _, n := range numbers {
 			// The file is missing where the architecture does not tell, and empty while nobody has asked for the
 			// interrupt.
-			cpus, err := cpulist.Parse(string(now[effective(n)].Data))
+			cpus, err := linux.ParseCPUs(string(now[effective(n)].Data))
 			came := string(now[count(n)].Data) != string(before[count(n)].Data)
 			if err == nil && came && slices.ContainsFunc(cpus, func(cpu int) bool {
 				return !slices.Contains(asked, cpu)
 			}) {
 				return &lab.Error{What: fmt.Sprintf("interrupt %s goes to %s, and %s was asked for", n,
-					cpulist.Format(cpus), level), Target: host.RemoteName(w.Target)}
+					linux.FormatCPUs(cpus), level), Target: host.RemoteName(w.Target)}
 			}
 		}
 		return nil

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/factor/cpulist"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 )
 
 // The levels of pin:node that are no numbers: the node of the adapter under test, and another one.
@@ -37,7 +37,7 @@ func checkPin(name, level string) error {
 	case level == "" || name == "node" && (level == nodeOfAdapter || level == otherNode):
 		return nil
 	case name == "cpus":
-		_, err := cpulist.Parse(level)
+		_, err := linux.ParseCPUs(level)
 		return err
 	}
 	if n, err := strconv.Atoi(level); err != nil || n < 0 || n > 1023 {
@@ -65,7 +65,7 @@ func Placement(levels map[string]string, at Locality) ([]string, error) {
 		argv = append(argv, "numactl", "--cpunodebind="+strconv.Itoa(n), "--membind="+strconv.Itoa(n))
 	}
 	if cpus := levels["pin:cpus"]; cpus != "" && cpus != scheme.Found {
-		argv = append(argv, "taskset", "-c", cpulist.Canonical(cpus))
+		argv = append(argv, "taskset", "-c", linux.CanonicalCPUs(cpus))
 	}
 	return argv, nil
 }
@@ -93,7 +93,7 @@ func (l Locality) nodeFor(level string) (int, error) {
 
 // ParseNodes reads a list of nodes as the kernel prints it, "0-1"; what is none is empty.
 func ParseNodes(list string) []int {
-	nodes, err := cpulist.Parse(strings.TrimSpace(list))
+	nodes, err := linux.ParseCPUs(strings.TrimSpace(list))
 	if err != nil {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/facts/counters"
 	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/facts/network"
-	"github.com/headroom/headroom/internal/facts/nfs"
 	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
@@ -64,8 +63,8 @@ func Collectors() []Collector {
 		{Name: "tcp", Collect: network.CollectTCP},
 		{Name: "routes", Commands: network.RouteCommands, Collect: network.CollectRoutes},
 		{Name: "infiniband", Collect: network.CollectInfiniBand},
-		{Name: "nfs", Collect: nfs.CollectClient},
-		{Name: "nfsd", Collect: nfs.CollectServer},
+		{Name: "nfs", Collect: network.CollectNFSClient},
+		{Name: "nfsd", Collect: network.CollectNFSServer},
 		{Name: "load", Collect: counters.CollectLoad},
 		{Name: "processes", Collect: machine.CollectProcesses},
 		{Name: Tools, Commands: machine.ToolCommands, Collect: machine.CollectTools},

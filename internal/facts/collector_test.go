@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/counters"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/testing/factstest"
@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 // placeAndFacts reads all facts of the machine, and the place under test.
 func placeAndFacts(t testing.TB, m *factstest.Machine) (lab.Place, []lab.Fact) {
 	t.Helper()
-	place, err := undertest.Resolve(t.Context(), m, m.Place)
+	place, err := storage.ResolvePlace(t.Context(), m, m.Place)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func checkWhole(t *testing.T, facts []lab.Fact) {
 // TestLive reads this machine.
 func TestLive(t *testing.T) {
 	local := host.NewLocal(t.TempDir())
-	place, err := undertest.Resolve(t.Context(), local, t.TempDir())
+	place, err := storage.ResolvePlace(t.Context(), local, t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestSnapshotDoesNotHang(t *testing.T) {
 func snapshotDoesNotHang(t *testing.T, limit, silence time.Duration) {
 	s := slow{factstest.Saved(t, "firecracker"), make(chan struct{})}
 	defer close(s.hang)
-	place, err := undertest.Resolve(t.Context(), s, "/srv/scratch")
+	place, err := storage.ResolvePlace(t.Context(), s, "/srv/scratch")
 	if err != nil {
 		t.Fatal(err)
 	}

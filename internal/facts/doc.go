@@ -26,7 +26,7 @@
 //
 // and, in the order in which a run uses them:
 //
-//	undertest.Resolve   the path from the user: a directory or a device, and the whole disks underneath
+//	storage.ResolvePlace   the path from the user: a directory or a device, and the whole disks underneath
 //	counters.InUse      whether another process keeps those disks busy
 //	storage.Endurance   how much of a drive's life is used, if the drive reports it
 //	counters.Reader     counters before and after each load

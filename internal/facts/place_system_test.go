@@ -16,7 +16,6 @@ import (
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/counters"
 	"github.com/headroom/headroom/internal/facts/storage"
-	"github.com/headroom/headroom/internal/facts/undertest"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/testing/factstest"
@@ -30,7 +29,7 @@ func TestLoopDevices(t *testing.T) {
 	}
 	local := host.NewLocal(t.TempDir())
 	dir := t.TempDir()
-	under, err := undertest.Resolve(t.Context(), local, dir)
+	under, err := storage.ResolvePlace(t.Context(), local, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +75,7 @@ func TestLoopDevices(t *testing.T) {
 	if err != nil || space.Total <= 32<<20 || space.Total > 64<<20 || space.Available > space.Free {
 		t.Errorf("room on the loop device: %+v, %v", space, err)
 	}
-	same, err := undertest.SameDevice(t.Context(), local, place, filepath.Join(dir, "not", "there"))
+	same, err := storage.SameDevice(t.Context(), local, place, filepath.Join(dir, "not", "there"))
 	if err != nil || same == (len(under.Disks) == 0) {
 		t.Errorf("a folder beside the image: same device is %v, %v", same, err)
 	}
@@ -178,7 +177,7 @@ func mounted(t *testing.T, local *host.Local, device, kind string) string {
 
 func resolved(t *testing.T, local *host.Local, name string) lab.Place {
 	t.Helper()
-	place, err := undertest.Resolve(t.Context(), local, name)
+	place, err := storage.ResolvePlace(t.Context(), local, name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/testing/factstest"
 )
@@ -29,7 +29,7 @@ func TestRedactMachines(t *testing.T) {
 			places = append(places, "/mnt/my share")
 		}
 		for _, p := range places {
-			place, err := undertest.Resolve(t.Context(), m, p)
+			place, err := storage.ResolvePlace(t.Context(), m, p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/ingest/printed"
 	"github.com/headroom/headroom/internal/kconfig"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/iperf3"
@@ -252,7 +251,7 @@ func (i *importing) unrecognised(head []byte) error {
 	if len(head) == 0 {
 		return errors.New("this file is empty")
 	}
-	if what, instead := printed.Recognise(withoutCarriers(head)); what != "" {
+	if what, instead := recogniseUnread(withoutCarriers(head)); what != "" {
 		return fmt.Errorf("this looks like %s, which headroom does not read: %s", what, instead)
 	}
 	if ofMachine(head) {

@@ -9,8 +9,6 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/iperf3"
-	"github.com/headroom/headroom/internal/load/neper"
-	"github.com/headroom/headroom/internal/load/netperf"
 	"github.com/headroom/headroom/internal/load/pasted"
 	"github.com/headroom/headroom/internal/load/perftest"
 	"github.com/headroom/headroom/internal/load/sockperf"
@@ -30,10 +28,11 @@ func networkTexts() []Importer {
 		{"sockperf-text", "the text of a client of sockperf", "usec; of half the way there and back without --full-rtt",
 			lab.EngineSockperf, sockperf.IsText, sockperf.ParseText},
 		{"netperf-text", "the tables of netperf (TCP_STREAM, TCP_RR, UDP_STREAM and the like), and its -k, -o and -O",
-			"10^6bits are a million bits, MBytes 2^20 bytes; a second", "netperf", netperf.IsText, netperf.ParseText},
+			"10^6bits are a million bits, MBytes 2^20 bytes; a second", "netperf",
+			pasted.IsNetperf, pasted.ParseNetperf},
 		{"neper", "the text of neper (tcp_stream, tcp_rr, udp_stream and the like)",
 			"local_throughput and Mbit/s are of bits, KB/s to GB/s decimal, KiB/s and KBytes/s to GBytes/s binary; seconds",
-			"neper", neper.IsText, neper.ParseText},
+			"neper", pasted.IsNeper, pasted.ParseNeper},
 	} {
 		all = append(all, Importer{Name: one.name, Title: one.title, Units: one.units, text: true,
 			Sniff: func(_ string, head []byte) bool { return one.is(head) },

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headroom/headroom/internal/ingest/printed"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/unit"
@@ -62,7 +61,7 @@ type table struct {
 	head  int
 	ended bool
 	// comma is the meaning of a comma in its numbers.
-	comma printed.Comma
+	comma Comma
 }
 
 // tableColumn is one column.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom/headroom/internal/ingest/printed"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -172,7 +171,7 @@ func unclearUnit(name string) error {
 var numberAndUnit = regexp.MustCompile(`^(\d[\d.,'_ \x{a0}\x{2009}\x{202f}]*?) ?([A-Za-zµ]\S*)?$`)
 
 // value reads a number of the column, with its unit if it has one.
-func (c *tableColumn) value(text string, comma printed.Comma) (float64, error) {
+func (c *tableColumn) value(text string, comma Comma) (float64, error) {
 	m := numberAndUnit.FindStringSubmatch(text)
 	if m == nil {
 		return 0, fmt.Errorf("expected a number, found %q", text)
@@ -198,7 +197,7 @@ func (c *tableColumn) value(text string, comma printed.Comma) (float64, error) {
 	if scale == 0 {
 		return 0, fmt.Errorf("expected a number, found %q", text)
 	}
-	v, err := printed.ParseNumber(m[1], comma)
+	v, err := ParseNumber(m[1], comma)
 	return v * scale, err
 }
 
@@ -222,21 +221,21 @@ func (t *table) findComma(rows []tableRow, before int) error {
 			if m == nil {
 				continue // reported as an error of its line
 			}
-			comma, either := printed.CommaOf(m[1])
+			comma, either := CommaOf(m[1])
 			if either && doubtful == "" {
 				doubtful, where = m[1], row.line
 			}
-			if comma == printed.UnknownComma {
+			if comma == UnknownComma {
 				continue
 			}
-			if t.comma != printed.UnknownComma && t.comma != comma {
+			if t.comma != UnknownComma && t.comma != comma {
 				return fmt.Errorf("line %d: in %q a comma is something else than in the numbers before: write all alike",
 					before+row.line, m[1])
 			}
 			t.comma = comma
 		}
 	}
-	if doubtful != "" && t.comma == printed.UnknownComma {
+	if doubtful != "" && t.comma == UnknownComma {
 		plain := strings.Replace(doubtful, ",", "", 1)
 		return fmt.Errorf("line %d: %q may be %s or %s: write numbers without a comma", before+where, doubtful, plain,
 			strings.Replace(doubtful, ",", ".", 1))

@@ -1,4 +1,8 @@
 // Package prose builds sentences from numbers and words, and wraps them for a terminal.
+//
+// It also prevents names and output of other programs from controlling a terminal: characters that a terminal executes
+// rather than prints, and characters that reverse the order of text, are written as \u001b and \u202e. JSON strings
+// have the same notation, so the meaning of a document is preserved. A byte that is not UTF-8 becomes \xff.
 package prose
 
 import (
@@ -7,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // Count returns a number with its noun: "1 repetition", "3 repetitions", "2 processes".
@@ -79,7 +81,7 @@ func Capital(text string) string {
 // Wrap breaks a text at spaces into lines of at most width columns; the lines after the first begin with an indent. A
 // word that is longer than a line has a separate line, since people copy paths and addresses.
 func Wrap(text string, width, indent int) []string {
-	text = visible.Text(text) // before it is measured
+	text = Visible(text) // before it is measured
 	var lines []string
 	line, empty := text[:len(text)-len(strings.TrimLeft(text, " "))], true
 	for word := range strings.FieldsSeq(text) {

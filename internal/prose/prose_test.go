@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/headroom/headroom/internal/visible"
 )
 
 func TestCount(t *testing.T) {
@@ -104,7 +102,7 @@ func FuzzWrap(f *testing.F) {
 				t.Errorf("%d columns: %q", Columns(line), line)
 			}
 		}
-		if got := squeeze(strings.Join(lines, "")); got != squeeze(visible.Text(text)) {
+		if got := squeeze(strings.Join(lines, "")); got != squeeze(Visible(text)) {
 			t.Errorf("text was lost or added: %q became %q", text, got)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/factor/journal"
-	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
@@ -155,7 +155,7 @@ func clearTarget(ctx context.Context, p *app.App, s *store.Store, run lab.Run, l
 		return clearOn(ctx, p, t, s, run, left)
 	}
 	folder := filepath.Dir(left.Scratch[0])
-	if _, err := nfs.PathsOf(ctx, t, folder); err == nil {
+	if _, err := network.NFSPathsOf(ctx, t, folder); err == nil {
 		return clearOn(ctx, p, t, s, run, left)
 	}
 	var did []string

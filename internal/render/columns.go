@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // column of a table for the terminal.
@@ -45,7 +45,7 @@ const ShortestName = 12
 // enough the names are shortened. Ranks are unique among the columns.
 func fit(all []column, width int) (g grid, left []string) {
 	for _, c := range all {
-		c.title, c.cells = visible.Line(c.title), lines(c.cells)
+		c.title, c.cells = prose.Inline(c.title), lines(c.cells)
 		if c.figures {
 			c.cells = alignUnits(c.cells)
 		}
@@ -126,7 +126,7 @@ func (g grid) over() string {
 			at += c.space()
 		}
 		if c.over != "" && (i == 0 || c.over != g[i-1].over) {
-			line += strings.Repeat(" ", max(min(i, 1), at-utf8.RuneCountInString(line))) + visible.Line(c.over)
+			line += strings.Repeat(" ", max(min(i, 1), at-utf8.RuneCountInString(line))) + prose.Inline(c.over)
 		}
 		at += c.width()
 	}
@@ -137,7 +137,7 @@ func (g grid) over() string {
 func lines(texts []string) []string {
 	shown := make([]string, len(texts))
 	for i, text := range texts {
-		shown[i] = visible.Line(text)
+		shown[i] = prose.Inline(text)
 	}
 	return shown
 }
@@ -232,7 +232,7 @@ func alignUnits(cells []string) []string {
 
 // Shorten cuts a text to a width and marks the cut with a dot.
 func Shorten(text string, width int) string {
-	text = visible.Line(text)
+	text = prose.Inline(text)
 	runes := []rune(text)
 	if len(runes) <= width {
 		return text

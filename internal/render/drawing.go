@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // drawing is a picture under construction: two scales and the shapes between them, in the colours of the page (its CSS
@@ -197,7 +197,7 @@ func (d *drawing) bar(a, b point, colour string) {
 
 // titled draws shapes with a title, which a browser shows when the pointer is on them.
 func (d *drawing) titled(title string, draw func()) {
-	d.shapes.WriteString("<g><title>" + template.HTMLEscapeString(visible.Line(title)) + "</title>")
+	d.shapes.WriteString("<g><title>" + template.HTMLEscapeString(prose.Inline(title)) + "</title>")
 	draw()
 	d.shapes.WriteString("</g>\n")
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 //go:embed entries.css
@@ -53,7 +52,7 @@ func markColumn(list []document.Entry) (width int, right bool) {
 }
 
 func (p *paragraphs) entry(e document.Entry, width int, right bool) {
-	mark, indent := visible.Line(e.Mark), strings.Repeat(" ", width)
+	mark, indent := prose.Inline(e.Mark), strings.Repeat(" ", width)
 	painted := map[document.Severity]style{document.High: severe, document.Medium: alarm}[e.Severity].paint(mark, p.o)
 	padding := strings.Repeat(" ", width-2-prose.Columns(mark))
 	head := painted + padding + "  "
@@ -61,7 +60,7 @@ func (p *paragraphs) entry(e document.Entry, width int, right bool) {
 		head = padding + painted + "  "
 	}
 	const least = 20 // width of a title on a narrow terminal
-	id := visible.Line(e.ID)
+	id := prose.Inline(e.ID)
 	room := p.width - width
 	if id != "" {
 		room = max(room-prose.Columns(id)-2, least)
@@ -93,7 +92,7 @@ func (p *paragraphs) part(part document.Part, indent string) {
 			lead += l.Label + ": "
 		}
 		if l.Typed {
-			p.line(lead + visible.Line(l.Text))
+			p.line(lead + prose.Inline(l.Text))
 		} else {
 			p.hanging(lead, l.Text)
 		}
@@ -166,7 +165,7 @@ func markdownPart(out *bufio.Writer, part document.Part) {
 		}
 		switch {
 		case l.Typed:
-			out.WriteString("\n" + indent + visible.Line(l.Text))
+			out.WriteString("\n" + indent + prose.Inline(l.Text))
 		case i == 0:
 			out.WriteString(" " + EscapeMarkdown(l.String()))
 		case part.Lines[i-1].Typed:
@@ -200,7 +199,7 @@ type pageParagraph struct {
 func newPageEntries(list []document.Entry) []pageEntry {
 	var entries []pageEntry
 	for _, e := range list {
-		shown := pageEntry{Mark: visible.Line(e.Mark), Title: visible.Line(e.Title), ID: visible.Line(e.ID),
+		shown := pageEntry{Mark: prose.Inline(e.Mark), Title: prose.Inline(e.Title), ID: prose.Inline(e.ID),
 			Level: map[document.Severity]string{document.High: "high", document.Medium: "medium",
 				document.Low: "low"}[e.Severity]}
 		for _, part := range e.Parts {
@@ -214,7 +213,7 @@ func newPageEntries(list []document.Entry) []pageEntry {
 func newPagePart(part document.Part) pagePart {
 	shown := pagePart{Name: part.Name}
 	for i, l := range part.Lines {
-		text := visible.Line(l.Text)
+		text := prose.Inline(l.Text)
 		if i > 0 && l.Typed && part.Lines[i-1].Typed {
 			shown.Texts[len(shown.Texts)-1].Text += "\n" + text
 			continue

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/document"
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 var (
@@ -55,7 +55,7 @@ func (l warningLinks) flame(f document.Flame) *pageFlame {
 	d := flameDrawing{f: f, total: total}
 	d.frames(f.Frames, 0, 0)
 	svg := fmt.Sprintf(`<svg width="100%%" height="%d" role="img" aria-label="%s">%s</svg>`, depth*frameHeight,
-		template.HTMLEscapeString(visible.Line(f.Title)), d.shapes.String())
+		template.HTMLEscapeString(prose.Inline(f.Title)), d.shapes.String())
 	return &pageFlame{f, l.text(f.Note), template.HTML(svg), flameLegend(f, used)}
 }
 
@@ -79,11 +79,11 @@ type flameDrawing struct {
 func (d *flameDrawing) frames(list []document.Frame, from float64, depth int) {
 	for _, frame := range list {
 		share := frame.Width / d.total
-		name := visible.Line(frame.Name)
+		name := prose.Inline(frame.Name)
 		fmt.Fprintf(&d.shapes, `<svg class="%s" x="%s" y="%d" width="%s" height="%d"><title>%s`+"\n"+`%s</title>`+
 			`<rect width="100%%" height="%d"/>`, flameClass(d.f, frame), percent(from), depth*frameHeight,
 			percent(share), frameHeight-1, template.HTMLEscapeString(name),
-			template.HTMLEscapeString(visible.Line(frame.Text)), frameHeight-1)
+			template.HTMLEscapeString(prose.Inline(frame.Text)), frameHeight-1)
 		if share >= narrowestText {
 			fmt.Fprintf(&d.shapes, `<text x="4" y="13">%s</text>`, template.HTMLEscapeString(name))
 		}
@@ -125,7 +125,7 @@ func flameLegend(f document.Flame, used map[string]bool) []pageLegend {
 	var list []pageLegend
 	for i, l := range f.Layers {
 		if class := "l" + strconv.Itoa(i%flameColours); used[class] {
-			list = append(list, pageLegend{class, visible.Line(l.Title)})
+			list = append(list, pageLegend{class, prose.Inline(l.Title)})
 		}
 	}
 	if used["o"] && len(list) > 0 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 var (
@@ -187,7 +187,7 @@ type warningLinks string
 
 // text returns a text whose signs are links to their warnings.
 func (l warningLinks) text(text string) template.HTML {
-	return template.HTML(signs(html.EscapeString(visible.Line(text)), func(n string) string {
+	return template.HTML(signs(html.EscapeString(prose.Inline(text)), func(n string) string {
 		return `<a class="sign" href="#` + string(l) + n + `">!` + n + `</a>`
 	}))
 }
@@ -204,7 +204,7 @@ func (l warningLinks) blocks(of []document.Block, headline *bool) []pageBlock {
 			within, own := warningLinks(fmt.Sprintf("%s%d-", l, sections)), *headline
 			shown.Section = &pageDocument{within.text(b.Title), within.blocks(b.Blocks, &own)}
 		case document.Folded:
-			shown.Folded = &pageFolded{visible.Line(b.Title), b.Open, l.blocks(b.Blocks, headline)}
+			shown.Folded = &pageFolded{prose.Inline(b.Title), b.Open, l.blocks(b.Blocks, headline)}
 		case document.Terminal:
 			continue
 		case document.Plots:

@@ -6,7 +6,7 @@ import (
 
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // valueScale returns a scale that shows all values, references and bands. It shows intervals completely unless these
@@ -109,7 +109,7 @@ func nameScale(a document.Axis, room int) scale {
 // withoutMiddle cuts a name to a width. It keeps both ends, because the end is as informative as the beginning: a
 // level, a version.
 func withoutMiddle(name string, width int) string {
-	runes := []rune(visible.Line(name))
+	runes := []rune(prose.Inline(name))
 	if len(runes) <= width {
 		return string(runes)
 	}

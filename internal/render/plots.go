@@ -6,7 +6,6 @@ import (
 
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // mostOpenPlots is how many pictures a page opens with; the others are folded.
@@ -28,12 +27,12 @@ type pagePlot struct {
 }
 
 func newPagePlots(b document.Plots) *pagePlots {
-	plots, open := &pagePlots{Title: visible.Line(b.Title)}, cmp.Or(b.Open, mostOpenPlots)
+	plots, open := &pagePlots{Title: prose.Inline(b.Title)}, cmp.Or(b.Open, mostOpenPlots)
 	for _, p := range b.List {
 		if p.Y.Scale == document.Names {
 			plots.Class = " rows"
 		}
-		shown := pagePlot{Title: visible.Line(p.Title), Note: visible.Line(p.Note), Address: p.Address}
+		shown := pagePlot{Title: prose.Inline(p.Title), Note: prose.Inline(p.Note), Address: p.Address}
 		if n := p.Points(); n > 1 || n == 1 && p.Y.Scale == document.Names {
 			shown.SVG, plots.Reading = Picture(p), b.Reading
 		} else {
@@ -52,7 +51,7 @@ func newPagePlots(b document.Plots) *pagePlots {
 func onlyPoint(p document.Plot) string {
 	for _, s := range p.Series {
 		for _, at := range s.Points {
-			return visible.Line(prose.Join(at.Text, pointName(p, at)))
+			return prose.Inline(prose.Join(at.Text, pointName(p, at)))
 		}
 	}
 	return document.Absent

@@ -7,7 +7,6 @@ import (
 	"github.com/headroom/headroom/internal/ladder"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/report/staged"
-	"github.com/headroom/headroom/internal/results/ladders"
 	"github.com/headroom/headroom/internal/store"
 )
 
@@ -29,7 +28,7 @@ func ladderResult(p *app.App, b *store.Bundle, _ report.Options) (ResultDocument
 	if err != nil {
 		return ResultDocument{}, err
 	}
-	d, err := ladders.Storage(parts)
+	d, err := StorageLadder(parts)
 	return ladderDocument(d, runs...), err
 }
 
@@ -42,7 +41,7 @@ func networkLadderResult(p *app.App, b *store.Bundle, o report.Options) (ResultD
 	if len(keep) == 0 {
 		keep = b.Run.Concurrent.Keep
 	}
-	d, err := ladders.Network(s, b, keep, o.Beside)
+	d, err := NetworkLadder(s, b, keep, o.Beside)
 	return ladderDocument(d, b.Run), err
 }
 
@@ -57,7 +56,7 @@ func layersResult(p *app.App, b *store.Bundle, _ report.Options) (ResultDocument
 	if err != nil {
 		return ResultDocument{}, err
 	}
-	d, err := ladders.Layers(parts)
+	d, err := LayersOf(parts)
 	return ResultDocument{Published: d, Runs: runs, Document: func(o report.Options) document.Document {
 		return staged.Layers(d, o)
 	}}, err

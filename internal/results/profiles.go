@@ -13,7 +13,6 @@ import (
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/profile/layer"
 	"github.com/headroom/headroom/internal/profile/stacks"
@@ -83,7 +82,7 @@ func ShowProfiles(p *app.App, ref string, o ProfileOptions) error {
 }
 
 // writeStacks writes or prints stacks where a format of theirs is asked for.
-func writeStacks(p *app.App, d breakdown.Document, o DocumentOutput) (done bool, err error) {
+func writeStacks(p *app.App, d profiled.Document, o DocumentOutput) (done bool, err error) {
 	file, printed, err := o.Formats(p.JSON)
 	if err != nil {
 		return true, err
@@ -121,7 +120,7 @@ type profiledRun struct {
 	name      string
 	run       lab.Run
 	costs     []cost.Profile
-	breakdown breakdown.Document
+	breakdown profiled.Document
 }
 
 // profilesOf finds a run, or an arm of one, and works out what its I/Os cost. Only cells whose names have one of the
@@ -179,11 +178,11 @@ func profilesIn(b *store.Bundle, arm string, cells []string) (profiledRun, error
 	if err != nil {
 		return found, err
 	}
-	found.breakdown = breakdown.Document{Schema: breakdown.Schema, Run: run.ID, Warnings: profileWarnings(run)}
-	for i, g := range breakdown.Groups(loads) {
+	found.breakdown = profiled.Document{Schema: profiled.Schema, Run: run.ID, Warnings: profileWarnings(run)}
+	for i, g := range profiled.Groups(loads) {
 		c := &found.costs[i]
 		c.Cell, c.Arm = strings.TrimSuffix(c.Cell, lab.CellIn("", c.Arm)), armName(run, c.Arm)
-		found.breakdown.Cells = append(found.breakdown.Cells, breakdown.Of(g, *c))
+		found.breakdown.Cells = append(found.breakdown.Cells, profiled.CellOf(g, *c))
 	}
 	return found, nil
 }

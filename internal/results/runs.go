@@ -11,12 +11,12 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/report/runs"
 	"github.com/headroom/headroom/internal/report/staged"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/summary"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // WriteRuns writes runs in a format that report knows.
@@ -216,7 +216,7 @@ func FindAll(p *app.App, refs []string) ([]*store.Bundle, error) {
 
 // WriteFile writes a text.
 func WriteFile(p *app.App, output string, data []byte) error {
-	shown := visible.Text(string(data)) // some day somebody shows the file on a terminal
+	shown := prose.Visible(string(data)) // some day somebody shows the file on a terminal
 	return p.WriteOutput(context.Background(), output, func(w io.Writer) error {
 		_, err := io.WriteString(w, shown)
 		return err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner/clock"
 	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -151,7 +150,7 @@ wait:
 	if !state.Started.IsZero() {
 		h.began, h.ended = state.Started, state.Ended
 		if !host.IsLocal(e.Target) {
-			h.uncertainty = clock.JobTimeStep
+			h.uncertainty = engine.JobTimeStep
 		}
 	}
 	if state.ExitCode != 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/outage"
-	"github.com/headroom/headroom/internal/runner/clock"
 	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -144,9 +143,9 @@ func (v *events) record(ctx context.Context, a *attempt) {
 	if len(a.done.occurrences) == 0 {
 		return
 	}
-	ahead := clock.ReadOffset(ctx, v.target)
+	ahead := engine.ReadOffset(ctx, v.target)
 	var rate lab.Series
-	var start clock.Timestamp
+	var start engine.Timestamp
 	if e, ok := a.engine.(engine.FineRateReader); ok && ahead.Known {
 		rate, start, _ = e.Rate(ctx, a.done.Ended, a.rep.Seconds, ahead)
 	}
@@ -163,7 +162,7 @@ func (v *events) record(ctx context.Context, a *attempt) {
 				one.Undone, one.UndoTook = h.undoBegan.Sub(start.Time).Seconds(), h.undoEnded.Sub(h.undoBegan).Seconds()
 			}
 			one.Uncertainty = (h.uncertainty + start.Uncertainty +
-				clock.ReadOffset(ctx, e.Target).Uncertainty).Seconds()
+				engine.ReadOffset(ctx, e.Target).Uncertainty).Seconds()
 		}
 		a.rep.Events.Each = append(a.rep.Events.Each, one)
 		if one.Failed != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/runner/engine"
 )
 
 // How a fleet of targets is measured. Targets are visited one after another, some at a time: a connection takes
@@ -94,7 +94,7 @@ func (t *jointRun) loadFleet(ctx context.Context, j *jointRepetition) ([]error, 
 	begin := begun.Add(t.lead)
 	err = Visits(ctx, n, func(ctx context.Context, i int) (err error) {
 		s := j.sessions[i]
-		j.offsets[i] = clock.ReadOffset(ctx, s.Target)
+		j.offsets[i] = engine.ReadOffset(ctx, s.Target)
 		j.unattended[i], err = s.startAt(ctx, j.attempts[i], begin)
 		return errors.Join(err, disconnect(s.Target))
 	})

@@ -7,14 +7,14 @@ import (
 	"sync"
 
 	"github.com/headroom/headroom/internal/plan"
-	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/runner/engine"
 )
 
 // jointRepetition is one repetition on all targets that carry it out.
 type jointRepetition struct {
 	sessions []*Session
 	attempts []*attempt
-	offsets  []clock.Offset
+	offsets  []engine.Offset
 	// unattended are the loads of a fleet that were started and not collected yet.
 	unattended []*running
 	// repetitionOf is what the repetition is for one of them, and onStart is called when all are ready and none has
@@ -32,7 +32,7 @@ type jointRepetition struct {
 
 func newJoint(sessions []*Session) *jointRepetition {
 	j := &jointRepetition{sessions: sessions, attempts: make([]*attempt, len(sessions)),
-		offsets:  make([]clock.Offset, len(sessions)),
+		offsets:  make([]engine.Offset, len(sessions)),
 		replaces: true}
 	j.load, j.cleanup = j.runFollowed, j.cleanupAll
 	return j
@@ -97,7 +97,7 @@ func (j *jointRepetition) runFollowed(ctx context.Context) (errs []error, err er
 	}
 	// The counters are read when all have been prepared.
 	err = j.forAll(ctx, func(ctx context.Context, i int, s *Session) error {
-		j.offsets[i] = clock.ReadOffset(ctx, s.Target)
+		j.offsets[i] = engine.ReadOffset(ctx, s.Target)
 		return s.prepareLoad(ctx, j.attempts[i])
 	})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
-	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/runner/engine"
 )
 
 func TestStartOfALoadThatDoesNotTell(t *testing.T) {
@@ -18,7 +18,7 @@ func TestStartOfALoadThatDoesNotTell(t *testing.T) {
 	a := &attempt{rep: lab.Repetition{Seconds: 4}}
 	a.cell.Engine = lab.EngineIperf3
 	a.done.State = host.JobState{Started: time.Unix(100, 0), Ended: time.Unix(106, 0)}
-	got := startTimes([]*attempt{a}, make([]clock.Offset, 1))[0]
+	got := startTimes([]*attempt{a}, make([]engine.Offset, 1))[0]
 	if !got.Equal(time.Unix(101, 0)) || got.Spread != time.Second {
 		t.Errorf("%+v", got)
 	}
@@ -35,7 +35,7 @@ func measured(latency lab.Histogram, mean float64, iops ...float64) lab.Repetiti
 
 // jointOf is a joint repetition of several targets that has ended: "a", "b", ….
 func jointOf(parts ...lab.Repetition) *jointRepetition {
-	j := &jointRepetition{offsets: make([]clock.Offset, len(parts))}
+	j := &jointRepetition{offsets: make([]engine.Offset, len(parts))}
 	for i, p := range parts {
 		j.sessions = append(j.sessions, &Session{Measurement: Measurement{Role: string(rune('a' + i))}})
 		a := &attempt{rep: p}
@@ -59,37 +59,37 @@ func TestTheSumOfARepetition(t *testing.T) {
 	whole := measured(latency, 0.001, 100, 100, 100, 100)
 	cell := &Cell{Cell: lab.Cell{ID: "read@all"}}
 	for name, c := range map[string]struct {
-		change func(attempts []*attempt, offsets []clock.Offset)
+		change func(attempts []*attempt, offsets []engine.Offset)
 		iops   float64
 		skew   float64 // -1 where it is not known
 		sum    []string
 		parts  []string
 	}{
-		"together": {func([]*attempt, []clock.Offset) {}, 200, 0, nil, nil},
-		"a clock that is ahead": {func(a []*attempt, o []clock.Offset) {
+		"together": {func([]*attempt, []engine.Offset) {}, 200, 0, nil, nil},
+		"a clock that is ahead": {func(a []*attempt, o []engine.Offset) {
 			a[0].started, a[1].started = time.Unix(100, 0), time.Unix(3700, 50e6)
 			o[1].Offset = time.Hour
 		}, 200, 0.05, nil, nil},
-		"only one says when fio began": {func(a []*attempt, _ []clock.Offset) {
+		"only one says when fio began": {func(a []*attempt, _ []engine.Offset) {
 			a[0].started = time.Unix(99, 0)
 		}, 200, 0, nil, nil},
-		"apart": {func(a []*attempt, _ []clock.Offset) { a[1].done.State.Started = time.Unix(101, 0) }, 200, 1,
+		"apart": {func(a []*attempt, _ []engine.Offset) { a[1].done.State.Started = time.Unix(101, 0) }, 200, 1,
 			[]string{"started-apart"}, []string{"started-apart"}},
-		"unsure": {func(_ []*attempt, o []clock.Offset) { o[1].Uncertainty = time.Second }, 200, 0,
+		"unsure": {func(_ []*attempt, o []engine.Offset) { o[1].Uncertainty = time.Second }, 200, 0,
 			[]string{"clocks-unknown"},
 			[]string{"clocks-unknown"}},
-		"no clock": {func(_ []*attempt, o []clock.Offset) {
+		"no clock": {func(_ []*attempt, o []engine.Offset) {
 			o[1].Known = false
 		}, 0, -1, []string{"clocks-unknown", "no-sum"},
 			nil},
-		"failed": {func(a []*attempt, _ []clock.Offset) { a[1].failed, a[1].rep = true, lab.Repetition{} }, 0, 0,
+		"failed": {func(a []*attempt, _ []engine.Offset) { a[1].failed, a[1].rep = true, lab.Repetition{} }, 0, 0,
 			[]string{"no-sum"}, nil},
-		"no series": {func(a []*attempt, _ []clock.Offset) { a[1].rep.Series = nil }, 0, 0, []string{"no-sum"}, nil},
-		"a command": {func(a []*attempt, _ []clock.Offset) { a[0].cell.Engine = lab.EngineExec }, 0,
+		"no series": {func(a []*attempt, _ []engine.Offset) { a[1].rep.Series = nil }, 0, 0, []string{"no-sum"}, nil},
+		"a command": {func(a []*attempt, _ []engine.Offset) { a[0].cell.Engine = lab.EngineExec }, 0,
 			0, []string{"no-sum"},
 			nil},
-		"one after the other": {func(a []*attempt, _ []clock.Offset) { a[1].done.State.Started = time.Unix(150, 0) }, 0,
-			50,
+		"one after the other": {func(a []*attempt, _ []engine.Offset) { a[1].done.State.Started = time.Unix(150, 0) },
+			0, 50,
 			[]string{"started-apart", "no-sum"}, []string{"started-apart"}},
 	} {
 		j := jointOf(whole, whole)
@@ -159,10 +159,10 @@ func TestWhenTheFirstAndTheLastWereDone(t *testing.T) {
 }
 
 // startTimestamps are at some milliseconds.
-func startTimestamps(ms ...int) []clock.Timestamp {
-	var all []clock.Timestamp
+func startTimestamps(ms ...int) []engine.Timestamp {
+	var all []engine.Timestamp
 	for _, m := range ms {
-		all = append(all, clock.Timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), Uncertainty: time.Millisecond})
+		all = append(all, engine.Timestamp{Time: time.UnixMilli(1_000_000 + int64(m)), Uncertainty: time.Millisecond})
 	}
 	return all
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
-	"github.com/headroom/headroom/internal/runner/clock"
 	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/validity"
 )
@@ -150,9 +149,9 @@ func allMembers(j *jointRepetition) []int {
 }
 
 // timing is how far apart the loads started, and when the first and the last of them was done, from the first start on.
-func timing(at []clock.Timestamp, attempts []*attempt) map[string]float64 {
-	distance, uncertainty := clock.Skew(at)
-	first, _ := clock.FirstAndLast(at)
+func timing(at []engine.Timestamp, attempts []*attempt) map[string]float64 {
+	distance, uncertainty := engine.Skew(at)
+	first, _ := engine.FirstAndLast(at)
 	values := map[string]float64{lab.StartSkew: distance.Seconds(), lab.StartUncertainty: uncertainty.Seconds()}
 	firstDone, lastDone := math.Inf(1), 0.0
 	for i, a := range attempts {
@@ -169,8 +168,8 @@ func timing(at []clock.Timestamp, attempts []*attempt) map[string]float64 {
 }
 
 // timingWarnings about loads that are said to have run together.
-func timingWarnings(at []clock.Timestamp, parts []lab.Repetition) []lab.Warning {
-	distance, uncertainty := clock.Skew(at)
+func timingWarnings(at []engine.Timestamp, parts []lab.Repetition) []lab.Warning {
+	distance, uncertainty := engine.Skew(at)
 	shortest := math.Inf(1)
 	for _, p := range parts {
 		if p.Seconds > 0 {
@@ -185,19 +184,19 @@ func timingWarnings(at []clock.Timestamp, parts []lab.Repetition) []lab.Warning 
 
 // startTimes are when loads really started: by what fio prints, or, where one of them does not say, by the starts of
 // all processes. The two differ by the time that fio takes to start, which must not look like a skew.
-func startTimes(attempts []*attempt, offsets []clock.Offset) []clock.Timestamp {
+func startTimes(attempts []*attempt, offsets []engine.Offset) []engine.Timestamp {
 	printed := !slices.ContainsFunc(attempts, func(a *attempt) bool { return a.started.IsZero() })
 	storage := !slices.ContainsFunc(attempts, func(a *attempt) bool { return !lab.ByFio(a.cell.Engine) })
-	timestamps := make([]clock.Timestamp, len(attempts))
+	timestamps := make([]engine.Timestamp, len(attempts))
 	for i, a := range attempts {
 		if printed {
-			timestamps[i] = clock.Timestamp{Time: a.started.Add(-offsets[i].Offset),
+			timestamps[i] = engine.Timestamp{Time: a.started.Add(-offsets[i].Offset),
 				Uncertainty: offsets[i].Uncertainty +
 					time.Millisecond}
 			continue
 		}
 		// Targets report the times of jobs by this machine's clock already.
-		timestamps[i] = clock.Timestamp{Time: a.done.State.Started, Uncertainty: offsets[i].Uncertainty}
+		timestamps[i] = engine.Timestamp{Time: a.done.State.Started, Uncertainty: offsets[i].Uncertainty}
 		// What fio needs to get going is much the same everywhere; a test of a network waits for its other end, before
 		// and after.
 		lead := leadOf(a)
@@ -205,7 +204,7 @@ func startTimes(attempts []*attempt, offsets []clock.Offset) []clock.Timestamp {
 			timestamps[i].Time, timestamps[i].Spread = timestamps[i].Add(lead+s), s
 		}
 		if offsets[i].Uncertainty > 0 {
-			timestamps[i].Uncertainty += clock.JobTimeStep
+			timestamps[i].Uncertainty += engine.JobTimeStep
 		}
 	}
 	return timestamps

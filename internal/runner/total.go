@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/runner/engine"
 	"github.com/headroom/headroom/internal/stat"
 )
 
@@ -16,7 +16,7 @@ const maxMissingShare = 0.1
 // commonSeconds finds the seconds (intervals) in which all of several loads were running for sure. The series of load i
 // began at starts[i] and has lengths[i] values. The first common one has the number from[i] in each, and n follow one
 // another.
-func commonSeconds(starts []clock.Timestamp, lengths []int, interval time.Duration) (from []int, n int) {
+func commonSeconds(starts []engine.Timestamp, lengths []int, interval time.Duration) (from []int, n int) {
 	n = math.MaxInt
 	for i, s := range starts {
 		late, left := 0.0, float64(lengths[i])
@@ -49,7 +49,7 @@ func lengthOf(rep lab.Repetition) int {
 
 // totalSeries adds the series of some of several repetitions, second by second, over those in which all were running. A
 // metric that one of them lacks is left out.
-func totalSeries(parts []lab.Repetition, starts []clock.Timestamp, members []int) []lab.Series {
+func totalSeries(parts []lab.Repetition, starts []engine.Timestamp, members []int) []lab.Series {
 	lengths := make([]int, len(parts))
 	for i, p := range parts {
 		lengths[i] = lengthOf(p)

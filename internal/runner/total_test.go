@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner/clock"
+	"github.com/headroom/headroom/internal/runner/engine"
 )
 
 func TestCommonSeconds(t *testing.T) {
 	for _, c := range []struct {
-		at      []clock.Timestamp
+		at      []engine.Timestamp
 		lengths []int
 		from    []int
 		n       int

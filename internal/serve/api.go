@@ -18,7 +18,6 @@ import (
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/summary"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // apiFiles describe the interface for programs.
@@ -85,7 +84,7 @@ func (d apiDocument) refuse(r *http.Request) error {
 		if len(d.parameters) > 0 {
 			hint = "this document has " + prose.List(d.parameters)
 		}
-		return app.Usage("there is no parameter "+visible.Line(name), hint)
+		return app.Usage("there is no parameter "+prose.Inline(name), hint)
 	}
 	return nil
 }
@@ -271,7 +270,7 @@ func hiddenBy(r results.ResultDocument, hide func(string) string) ([]byte, error
 func rewritten(v any, rewrite func(string) string) any {
 	switch v := v.(type) {
 	case string:
-		return visible.Text(rewrite(v))
+		return prose.Visible(rewrite(v))
 	case []any:
 		for i := range v {
 			v[i] = rewritten(v[i], rewrite)

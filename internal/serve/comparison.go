@@ -5,10 +5,10 @@ import (
 	"net/http"
 
 	"github.com/headroom/headroom/internal/compare"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/summary"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // comparison is the page that compares runs with the oldest of them: /compare?run=7KQ4&run=9ZZZ&margin=5%25.
@@ -21,7 +21,7 @@ func (s *site) comparison(r *http.Request) (page, error) {
 	var links []link
 	for _, b := range bundles {
 		name := summary.HiddenIn(b.Run)(cmp.Or(b.Run.Label, s.library.store.ShortID(b.Run.ID)))
-		links = append(links, link{visible.Line(name), runAddress(b.Run.ID)})
+		links = append(links, link{prose.Inline(name), runAddress(b.Run.ID)})
 	}
 	if len(bundles) == 2 {
 		links = append(links, link{"what their machines differ in", differenceAddress(idsOf(bundles))})

@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/summary"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // followedSuite is a suite in the list of those that can be followed.
@@ -28,13 +27,13 @@ func followedSuites(st *store.Store) (list []followedSuite, damaged error) {
 	rows, damaged := st.List()
 	shortID := st.ShortIDs()
 	for _, name := range results.SuitesIn(st) {
-		f := followedSuite{Name: visible.Line(name), Address: historyAddress(name)}
+		f := followedSuite{Name: prose.Inline(name), Address: historyAddress(name)}
 		for _, r := range rows {
 			if !results.InHistory(r, name) {
 				continue
 			}
 			f.Runs++
-			f.Machines = append(f.Machines, visible.Line(r.Target))
+			f.Machines = append(f.Machines, prose.Inline(r.Target))
 			if f.ID == "" || r.Created.After(f.Newest) {
 				f.Newest, f.ID, f.Short = r.Created, r.ID, shortID(r.ID)
 			}
@@ -103,5 +102,5 @@ func (c *histories) mayFollow(suite string) error {
 		}
 		hint = "there are runs of " + prose.List(names)
 	}
-	return notFound{"no run of a suite " + visible.Line(suite) + " has ended here", hint}
+	return notFound{"no run of a suite " + prose.Inline(suite) + " has ended here", hint}
 }

@@ -14,12 +14,12 @@ import (
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/history"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/unit"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // historyRoutes are the pages that follow suites over their runs.
@@ -87,7 +87,7 @@ func (s *site) history(r *http.Request) (page, error) {
 	}
 	q := r.URL.Query()
 	p := historyPage{historyFilter: historyFilter{Cell: q.Get("cell"), Metric: q.Get("metric"), Since: q.Get("since"),
-		Margin: q.Get("margin")}, Title: "History of " + visible.Line(suite), Address: historyAddress(suite)}
+		Margin: q.Get("margin")}, Title: "History of " + prose.Inline(suite), Address: historyAddress(suite)}
 	o, err := p.options(s.library.store)
 	if err != nil {
 		return page{}, err
@@ -130,7 +130,7 @@ func (f historyFilter) options(st *store.Store) (o results.HistoryOptions, err e
 // sinceOf is the time that a filter begins at. A path is none: it names a file of the machine.
 func sinceOf(st *store.Store, text string) (time.Time, error) {
 	if strings.ContainsAny(text, `/\`) {
-		return time.Time{}, app.Usage("since "+visible.Line(text)+" is no time and no run",
+		return time.Time{}, app.Usage("since "+prose.Inline(text)+" is no time and no run",
 			"90d, 12w, 2026-10-03, or the ID of a run")
 	}
 	return results.ParseSince(st, text, time.Now())
@@ -158,7 +158,7 @@ type inWords struct {
 }
 
 // text is one from a run, as a page may have it.
-func (w inWords) text(of string) string { return visible.Line(w.hide(of)) }
+func (w inWords) text(of string) string { return prose.Inline(w.hide(of)) }
 
 // historyParts cuts the document where each series has its pictures: the charts of the series come there.
 func (w inWords) historyParts(d history.Document, shown document.Document) ([]historyPart, error) {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // library finds runs of a store by what a request says.
@@ -39,7 +39,7 @@ func (l library) find(ref string) (*store.Bundle, error) {
 }
 
 func noRun(ref string) error {
-	return notFound{"there is no run " + visible.Line(ref), "it may have been removed, or is in another store"}
+	return notFound{"there is no run " + prose.Inline(ref), "it may have been removed, or is in another store"}
 }
 
 // mostOfProfiles is how much memory the profiled loads of a run may take that pages show, in bytes: a load of a hundred

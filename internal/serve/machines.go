@@ -12,9 +12,9 @@ import (
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report/machines"
 	"github.com/headroom/headroom/internal/results"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // machineRoutes are the pages of the machines that runs know something of.
@@ -45,7 +45,7 @@ func (s *site) machines(*http.Request) (page, error) {
 		}
 		m := byName[r.Target]
 		if m == nil {
-			m = &machineRow{Name: visible.Line(r.Target)}
+			m = &machineRow{Name: prose.Inline(r.Target)}
 			byName[r.Target] = m
 		}
 		if m.Runs++; m.ID == "" || r.Created.After(m.Newest) {
@@ -87,8 +87,8 @@ func (s *site) machine(r *http.Request) (page, error) {
 				continue
 			}
 			two := []string{b.Run.ID, b.Run.ID}
-			links = append(links, link{visible.Line(other), machineAddress(b.Run.ID, other)},
-				link{"what differs in " + visible.Line(other), differenceAddress(two, role, other)})
+			links = append(links, link{prose.Inline(other), machineAddress(b.Run.ID, other)},
+				link{"what differs in " + prose.Inline(other), differenceAddress(two, role, other)})
 		}
 	}
 	found, err := results.DiagnosisForOthers(b, role)
@@ -114,8 +114,8 @@ func factBlocks(d facts.Document) []document.Block {
 		t := document.Table{Name: section.Title, Columns: []document.Column{{Title: "fact", Kind: document.Words},
 			{Title: "value", Kind: document.Words}}}
 		for _, row := range section.Rows {
-			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: visible.Line(row.Name)},
-				{Text: visible.Line(index.Show(row.Fact))}}})
+			t.Rows = append(t.Rows, document.Row{Cells: []document.Cell{{Text: prose.Inline(row.Name)},
+				{Text: prose.Inline(index.Show(row.Fact))}}})
 		}
 		blocks = append(blocks, document.Folded{Title: section.Title, Blocks: []document.Block{t}})
 	}
@@ -144,7 +144,7 @@ func (s *site) machineDifferences(r *http.Request) (page, error) {
 		if err != nil {
 			return page{}, err
 		}
-		known, links = append(known, d), append(links, link{visible.Line(d.Target), machineAddress(m.Run.ID, m.role)})
+		known, links = append(known, d), append(links, link{prose.Inline(d.Target), machineAddress(m.Run.ID, m.role)})
 	}
 	found, err := results.DifferencesForOthers(known[0], known[1])
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/document"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/report/runs"
 	"github.com/headroom/headroom/internal/results"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // overTimePage is what the template of a cell gets: its metrics over the time of its repetitions.
@@ -58,11 +58,11 @@ func (s *site) overTime(r *http.Request) (page, error) {
 	}
 	short := s.library.store.ShortID(b.Run.ID)
 	if len(plots) == 0 {
-		return page{}, notFound{"run " + short + " has no " + visible.Line(r.PathValue("cell")) + " over time",
+		return page{}, notFound{"run " + short + " has no " + prose.Inline(r.PathValue("cell")) + " over time",
 			runAddress(b.Run.ID) + " has what there is"}
 	}
-	p := overTimePage{Run: runAddress(b.Run.ID), Document: "/api/v1" + runAddress(b.Run.ID), Short: visible.Line(short),
-		Title: visible.Line(name)}
+	p := overTimePage{Run: runAddress(b.Run.ID), Document: "/api/v1" + runAddress(b.Run.ID), Short: prose.Inline(short),
+		Title: prose.Inline(name)}
 	for _, of := range plots {
 		c, err := newOverTimeChart(of)
 		if err != nil {
@@ -79,7 +79,7 @@ const closePoints = 20_000
 func newOverTimeChart(p document.Plot) (overTimeChart, error) {
 	d := overTimeDrawing{Unit: p.Y.Unit, Write: p.Series[0].Direction == "write"}
 	for _, of := range p.Thinned(closePoints).Series {
-		line := overTimeLine{Name: visible.Line(of.Name)}
+		line := overTimeLine{Name: prose.Inline(of.Name)}
 		for _, at := range of.Points {
 			line.At = append(line.At, report.SixDigits(at.At))
 			line.Values = append(line.Values, report.SixDigits(at.Value))
@@ -87,7 +87,7 @@ func newOverTimeChart(p document.Plot) (overTimeChart, error) {
 		d.Lines = append(d.Lines, line)
 	}
 	drawing, err := json.Marshal(d)
-	return overTimeChart{Title: visible.Line(p.Title),
-		Note: visible.Line(strings.TrimPrefix(p.Note, p.Title+" ")), Drawing: string(drawing),
+	return overTimeChart{Title: prose.Inline(p.Title),
+		Note: prose.Inline(strings.TrimPrefix(p.Note, p.Title+" ")), Drawing: string(drawing),
 		Picture: render.Picture(p.Thinned(runs.PagePoints))}, err
 }

@@ -5,11 +5,11 @@ import (
 	"net/url"
 
 	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report/profiled"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/summary"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // profileRoutes are the pages of what each I/O costs.
@@ -62,7 +62,7 @@ func (s *site) profileDifference(r *http.Request) (page, error) {
 			return page{}, err
 		}
 		bundles = append(bundles, b)
-		links = append(links, link{visible.Line(s.library.store.ShortID(b.Run.ID)), runAddress(b.Run.ID)})
+		links = append(links, link{prose.Inline(s.library.store.ShortID(b.Run.ID)), runAddress(b.Run.ID)})
 	}
 	o := results.ProfileDiffOptions{Alpha: results.ProfileAlpha}
 	o.Functions = profiled.ShownFunctions

@@ -3,11 +3,11 @@ package serve
 import (
 	"time"
 
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // progressPart is the progress of a run. Share of the time that has passed, of 1; 0 if that is not known.
@@ -25,7 +25,7 @@ func progressOf(b *store.Bundle) *progressPart {
 	}
 	now := time.Now()
 	elapsed, left := p.Elapsed+max(0, now.Sub(p.At).Seconds()), p.LeftAt(now)
-	part := &progressPart{Count: visible.Line(p.Count), Doing: visible.Line(summary.HiddenIn(b.Whole().Run)(p.Doing)),
+	part := &progressPart{Count: prose.Inline(p.Count), Doing: prose.Inline(summary.HiddenIn(b.Whole().Run)(p.Doing)),
 		Elapsed: unit.Duration(unit.SecondsToDuration(elapsed).Round(time.Second)),
 		Left:    results.LeftText(p, now), At: now}
 	if p.Left > 0 && elapsed > 0 {

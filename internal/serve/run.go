@@ -9,11 +9,11 @@ import (
 
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/summary"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // documentPage is a result on a page, with what leads on from it.
@@ -36,7 +36,7 @@ func ofDocument(d document.Document, links ...link) (page, error) {
 func (p documentPage) of(d document.Document) (page, error) {
 	var body bytes.Buffer
 	err := render.Part(&body, d)
-	p.Title, p.Body = visible.Line(d.Title), template.HTML(body.String())
+	p.Title, p.Body = prose.Inline(d.Title), template.HTML(body.String())
 	return page{Title: p.Title, Template: "document", Data: p}, err
 }
 
@@ -87,8 +87,8 @@ func runLinks(b *store.Bundle) []link {
 func partName(run lab.Run, arm string) string {
 	if d := run.MadeBy(); d == lab.DesignLadder || d == lab.DesignLayers {
 		if of := run.Part(arm).Targets; len(of) > 0 && of[0].Place.Path != "" {
-			return visible.Line(fmt.Sprintf("%s (%s)", arm, summary.HiddenIn(run)(of[0].Place.Path)))
+			return prose.Inline(fmt.Sprintf("%s (%s)", arm, summary.HiddenIn(run)(of[0].Place.Path)))
 		}
 	}
-	return visible.Line(arm)
+	return prose.Inline(arm)
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // rowsPerPage is how many runs a page lists.
@@ -197,8 +197,8 @@ func (f runFilter) heads() []runsHead {
 
 func rowOf(r store.Row, shortID func(string) string) runRow {
 	of := results.ListedRun(r)
-	return runRow{ID: r.ID, Short: shortID(r.ID), Label: visible.Line(r.Label), Suite: visible.Line(of.Suite),
-		Where: visible.Line(of.Where), Status: visible.Line(of.Status), Created: r.Created, Repetitions: r.Repetitions,
+	return runRow{ID: r.ID, Short: shortID(r.ID), Label: prose.Inline(r.Label), Suite: prose.Inline(of.Suite),
+		Where: prose.Inline(of.Where), Status: prose.Inline(of.Status), Created: r.Created, Repetitions: r.Repetitions,
 		Warnings: r.Warnings, Running: r.Status == lab.Running}
 }
 

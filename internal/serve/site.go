@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // site makes the pages.
@@ -66,7 +66,7 @@ func (s *site) page(t turns, of func(*http.Request) (page, error)) http.HandlerF
 func (s *site) filledIn(p page) ([]byte, error) {
 	var body bytes.Buffer
 	err := s.templates.ExecuteTemplate(&body, "page", layout{p})
-	return []byte(visible.Text(body.String())), err
+	return []byte(prose.Visible(body.String())), err
 }
 
 func errorPage(err error) page {

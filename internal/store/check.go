@@ -9,7 +9,7 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/visible"
+	"github.com/headroom/headroom/internal/prose"
 )
 
 // checkContents refuses a bundle from elsewhere that could not be shown: its parts name each other, and a name that
@@ -172,7 +172,7 @@ type nameCheck struct{ err error }
 
 func (all *nameCheck) add(what string, names ...string) {
 	for _, name := range names {
-		if all.err == nil && visible.HasControl(name) {
+		if all.err == nil && prose.HasControl(name) {
 			all.err = fmt.Errorf("the %s %q has control characters", what, lab.Shorten(name, 100, 20))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/facts/counters"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
@@ -97,7 +97,7 @@ func at(t *testing.T, path string) *bench {
 		t.Skip("fio is not installed")
 	}
 	b := &bench{t: t, local: host.NewLocal(t.TempDir())}
-	place, err := undertest.Resolve(t.Context(), b.local, path)
+	place, err := storage.ResolvePlace(t.Context(), b.local, path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func (t *tree) measures() []measure {
 	all := []measure{
 		{what: "packages in the longest chain of imports", value: len(chain), now: 17, goal: 16,
 			detail: []string{strings.Join(chain, " > ")}},
-		{what: "packages of the program", value: len(t.program()), now: 118, goal: 100},
+		{what: "packages of the program", value: len(t.program()), now: 100, goal: 100},
 		{what: "methods of the type with most of them", value: most, now: 40, goal: mostMethods},
 		{what: fmt.Sprintf("types with more than %d methods", mostMethods), value: len(wide), now: 0, detail: widest},
 		{what: "structs that embed " + strings.Join(godObjects(), ", "), value: len(embeddings), now: 0,

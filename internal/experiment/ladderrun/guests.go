@@ -13,11 +13,10 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/facts/storage"
-	"github.com/headroom/headroom/internal/facts/undertest"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/ladder"
-	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -112,7 +111,7 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	images, err := undertest.Resolve(ctx, under, s.images)
+	images, err := storage.ResolvePlace(ctx, under, s.images)
 	if err != nil {
 		return err
 	}
@@ -154,7 +153,7 @@ func (s *storageLadder) disksOf(ctx context.Context, t host.Target, g *ladderGue
 	for i := range g.disks {
 		d := &g.disks[i]
 		path := "/dev/disk/by-id/" + d.Name
-		place, err := undertest.Resolve(ctx, t, path)
+		place, err := storage.ResolvePlace(ctx, t, path)
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +210,7 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *host.Disk, host []rung
 			}
 		}
 		if !same && r.place.Kind == lab.Device {
-			on, known, err := undertest.Stacked(ctx, s.base, r.place, data)
+			on, known, err := storage.Stacked(ctx, s.base, r.place, data)
 			if err != nil {
 				return 0, err
 			}
@@ -230,7 +229,7 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *host.Disk, host []rung
 // dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
 func (s *storageLadder) dataOf(ctx context.Context, d *host.Disk) (lab.Place, error) {
 	if d.Image {
-		return undertest.Resolve(ctx, s.base, s.images)
+		return storage.ResolvePlace(ctx, s.base, s.images)
 	}
 	file, err := filepath.EvalSymlinks(d.File)
 	if err != nil {
@@ -243,7 +242,7 @@ func (s *storageLadder) dataOf(ctx context.Context, d *host.Disk) (lab.Place, er
 	if info.Mode().IsRegular() {
 		file = filepath.Dir(file)
 	}
-	return undertest.Resolve(ctx, s.base, file)
+	return storage.ResolvePlace(ctx, s.base, file)
 }
 
 // diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees
@@ -253,8 +252,8 @@ func diskLevels(d host.Disk) map[string]string {
 	if d.Queues > 0 {
 		queues = strconv.Itoa(d.Queues)
 	}
-	return map[string]string{ladders.InterfaceLevel: d.Kind, ladders.BackingLevel: d.Backing,
-		ladders.QueuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
+	return map[string]string{results.InterfaceLevel: d.Kind, results.BackingLevel: d.Backing,
+		results.QueuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
 // Rebuild resumes a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
@@ -266,7 +265,7 @@ func (s *storageLadder) Rebuild(ctx context.Context, p *experiment.Plan, saved *
 		return err
 	}
 	for _, b := range found {
-		if b.Run.Arms[0].Levels[ladders.KindLevel] == string(ladder.Files) {
+		if b.Run.Arms[0].Levels[results.KindLevel] == string(ladder.Files) {
 			s.images = b.Run.Targets[0].Place.Path // the highest
 		}
 	}

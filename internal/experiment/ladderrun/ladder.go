@@ -14,7 +14,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/results"
-	"github.com/headroom/headroom/internal/results/ladders"
 	"github.com/headroom/headroom/internal/rule"
 	"github.com/headroom/headroom/internal/store"
 )
@@ -60,11 +59,11 @@ func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 		return runNetworkLadder(ctx, p, st, o, args)
 	}
 	s := &storageLadder{Options: o, args: args, images: os.TempDir(), passes: passes{app: p, store: st,
-		design: lab.DesignLadder, level: ladders.RungLevel, count: o.Passes,
+		design: lab.DesignLadder, level: results.RungLevel, count: o.Passes,
 		budget: o.Budget,
 		result: o.Result}}
 	s.openGuest, s.title = s.startGuest, func(m *experiment.Measurement) string {
-		return fmt.Sprintf("%s: %s", m.Run.Arms[0].Levels[ladders.KindLevel], ladders.RungOf(m.Run).Name)
+		return fmt.Sprintf("%s: %s", m.Run.Arms[0].Levels[results.KindLevel], results.RungOf(m.Run).Name)
 	}
 	return experiment.Carry(ctx, p, st, experiment.Request{Design: lab.DesignLadder, Resume: o.Resume, Args: args,
 		DryRun: o.DryRun, Complete: true}, s)

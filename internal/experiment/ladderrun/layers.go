@@ -11,12 +11,11 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/layers"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/results"
-	"github.com/headroom/headroom/internal/results/ladders"
 	"github.com/headroom/headroom/internal/store"
 )
 
@@ -53,7 +52,7 @@ func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []strin
 	if err != nil {
 		return err
 	}
-	s := &layerRun{options: o, passes: passes{app: p, store: st, design: lab.DesignLayers, level: ladders.LayerLevel,
+	s := &layerRun{options: o, passes: passes{app: p, store: st, design: lab.DesignLayers, level: results.LayerLevel,
 		result: o.Result,
 		count:  cmp.Or(o.Passes, defaultLayerPasses), budget: o.Budget, title: (*experiment.Measurement).Where}}
 	if s.count < 2 {
@@ -196,7 +195,7 @@ func (s *layerRun) shareCells() error {
 		}
 		levels := map[string]string{}
 		if name := s.sides[i].name; name != "" {
-			levels[ladders.NameLevel] = name
+			levels[results.NameLevel] = name
 		}
 		s.setHeader(arm, levels)
 	}
@@ -221,10 +220,10 @@ func (s *layerRun) checkOrder(ctx context.Context) error {
 		lower, upper := s.plan.Parts[s.plan.Names[i-1]], s.plan.Parts[s.plan.Names[i]]
 		if lower.Target != upper.Target {
 			s.notes = append(s.notes, fmt.Sprintf("nobody says whether %s lies on %s: they are on two targets",
-				ladders.LayerName(upper.Run), ladders.LayerName(lower.Run)))
+				results.LayerName(upper.Run), results.LayerName(lower.Run)))
 			continue
 		}
-		on, known, err := undertest.Stacked(ctx, upper.Target, lower.Place(), upper.Place())
+		on, known, err := storage.Stacked(ctx, upper.Target, lower.Place(), upper.Place())
 		if err != nil {
 			return err
 		}

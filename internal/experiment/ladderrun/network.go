@@ -11,7 +11,6 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/results"
-	"github.com/headroom/headroom/internal/results/ladders"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
 )
@@ -56,7 +55,7 @@ func runNetworkLadder(ctx context.Context, p *app.App, st *store.Store, o Option
 	r := experiment.Request{Design: lab.DesignNetworkLadder, Resume: o.Resume, Args: args, DryRun: o.DryRun,
 		Complete: true}
 	l := &networkLadder{options: o,
-		ConcurrentNetwork: network.NewConcurrentNetwork(p, st, o.ofEnds(), ladders.NetworkKind)}
+		ConcurrentNetwork: network.NewConcurrentNetwork(p, st, o.ofEnds(), results.NetworkKind)}
 	if o.Resume == "" {
 		if err := l.check(args); err != nil {
 			return err
@@ -74,7 +73,7 @@ func (l *networkLadder) check(args []string) (err error) {
 			"name each with --address")
 	case len(o.Guests) > 0 || o.Size != "":
 		return app.Usage("--guest and --size are for a ladder of storage", "leave them out")
-	case !slices.Contains([]string{lab.Send, lab.Receive, ladders.BothDirections}, o.Direction):
+	case !slices.Contains([]string{lab.Send, lab.Receive, results.BothDirections}, o.Direction):
 		return app.Usage("--direction "+o.Direction+" is none", "write send (to the server), receive or both")
 	}
 	l.Terms, err = o.Terms()
@@ -119,7 +118,7 @@ func (l *networkLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 
 // PrintSummary names the rungs, and what they cost.
 func (l *networkLadder) PrintSummary(context.Context) {
-	rungs := ladders.NetworkRungs(l.Whole.Run)
+	rungs := results.NetworkRungs(l.Whole.Run)
 	for _, r := range rungs {
 		l.App.Print("", "rung "+r.Name)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/ladder"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
 )
@@ -170,17 +170,17 @@ func (l *networkLadder) addRung(network ladder.Network, id string, kind ladder.K
 
 // addBothDirections is the rung of all that goes one way while as much goes the other.
 func (l *networkLadder) addBothDirections(network ladder.Network, id string, over ...string) {
-	if l.options.Direction == ladders.BothDirections {
+	if l.options.Direction == results.BothDirections {
 		l.Design.Combinations = append(l.Design.Combinations,
 			lab.Combination{ID: id, Title: "all, both ways at once", Rung: id,
 				Kind: string(ladder.BothWays), Over: over,
-				Direction: ladders.BothDirections, Network: string(network)})
+				Direction: results.BothDirections, Network: string(network)})
 	}
 }
 
 // directions that are climbed.
 func (l *networkLadder) directions() []string {
-	if l.options.Direction == ladders.BothDirections {
+	if l.options.Direction == results.BothDirections {
 		return []string{lab.Send, lab.Receive}
 	}
 	return []string{l.options.Direction}
@@ -251,7 +251,7 @@ func directed(params map[string]string, o lab.Combination) map[string]string {
 	switch {
 	case o.Direction == lab.Receive:
 		own["reverse"] = "1"
-	case o.Direction == ladders.BothDirections:
+	case o.Direction == results.BothDirections:
 		own["bidir"] = "1"
 	}
 	if o.Kind == string(ladder.Flow) {

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/ladder"
-	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/results"
 )
 
 // betweenPods says whether a ladder climbs from pods to one pod by the address that the cluster has given it, so that
@@ -39,7 +39,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 	for _, e := range l.Ends {
 		same, inNode, _ := e.Target.(host.HasNodeNetwork).NodeNetwork()
 		e.Recorded.Target = same // what is resumed goes on between the same nodes
-		own := &network.End{Role: ladders.NodeOf + e.Role, Name: inNode}
+		own := &network.End{Role: results.NodeOf + e.Role, Name: inNode}
 		err := error(nil)
 		if own.Target, err = l.App.OpenTarget(ctx, own.Name); err == nil {
 			l.Opened.Add(own.Role, own.Target)
@@ -75,7 +75,7 @@ func (l *networkLadder) podRungs(ctx context.Context) error {
 	for _, layer := range []ladder.Network{ladder.Nodes, ladder.Pods} {
 		prefix := ""
 		if layer == ladder.Nodes {
-			prefix = ladders.NodeOf
+			prefix = results.NodeOf
 		}
 		address, err := l.Address(ctx, 0, clients[0], l.End(prefix+server.Role))
 		if err != nil {

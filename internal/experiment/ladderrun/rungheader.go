@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/ladder"
 	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/suite"
 )
 
@@ -79,9 +79,9 @@ func (s *storageLadder) fitRun(r rung, arm string, share int64) {
 			c.Params["ioengine"], c.Params["direct"], c.Params["iodepth"] = "psync", "0", "1"
 		}
 	}
-	levels := map[string]string{ladders.KindLevel: string(r.kind)}
+	levels := map[string]string{results.KindLevel: string(r.kind)}
 	if r.below > 0 {
-		levels[ladders.BelowLevel] = strconv.Itoa(r.below)
+		levels[results.BelowLevel] = strconv.Itoa(r.below)
 	}
 	if r.disk != nil {
 		maps.Copy(levels, diskLevels(*r.disk))

@@ -10,11 +10,10 @@ import (
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/facts/storage"
-	"github.com/headroom/headroom/internal/facts/undertest"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/ladder"
-	"github.com/headroom/headroom/internal/results/ladders"
+	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/unit"
 )
 
@@ -145,23 +144,23 @@ func (s *storageLadder) checkPaths(args []string) error {
 }
 
 // inspect finds what lies under a place, which may be several devices.
-func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []undertest.Level, error) {
+func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []storage.StackLevel, error) {
 	top, err := s.resolve(ctx, arg)
 	if err != nil || top.Members == nil {
 		if err != nil {
 			return top, nil, err
 		}
-		levels, err := undertest.Levels(ctx, s.base, top)
+		levels, err := storage.StackLevels(ctx, s.base, top)
 		return top, levels, err
 	}
-	var all []undertest.Level
+	var all []storage.StackLevel
 	for _, member := range top.Members {
-		levels, err := undertest.Levels(ctx, s.base, lab.Place{Kind: lab.Device, Path: member, Resolved: member})
+		levels, err := storage.StackLevels(ctx, s.base, lab.Place{Kind: lab.Device, Path: member, Resolved: member})
 		if err != nil {
 			return top, nil, err
 		}
 		for _, l := range levels {
-			if !slices.ContainsFunc(all, func(other undertest.Level) bool { return other.Path == l.Path }) {
+			if !slices.ContainsFunc(all, func(other storage.StackLevel) bool { return other.Path == l.Path }) {
 				all = append(all, l)
 			}
 		}
@@ -171,7 +170,7 @@ func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []u
 
 // resolve takes commas for several devices, unless there is something of that name.
 func (s *storageLadder) resolve(ctx context.Context, arg string) (lab.Place, error) {
-	place, err := undertest.Resolve(ctx, s.base, arg)
+	place, err := storage.ResolvePlace(ctx, s.base, arg)
 	if err != nil && strings.Contains(arg, ",") {
 		return experiment.ResolveDevices(ctx, s.base, arg)
 	}
@@ -182,7 +181,7 @@ func (s *storageLadder) resolve(ctx context.Context, arg string) (lab.Place, err
 // drives.
 func (s *storageLadder) withoutStorage(ctx context.Context, drives int) ([]rung, error) {
 	var rungs []rung
-	place, err := undertest.Resolve(ctx, s.base, memoryFolder)
+	place, err := storage.ResolvePlace(ctx, s.base, memoryFolder)
 	if err == nil && place.Filesystem == "tmpfs" {
 		space, err := storage.Free(ctx, s.base, memoryFolder)
 		if err != nil {
@@ -210,14 +209,14 @@ func (s *storageLadder) withoutStorage(ctx context.Context, drives int) ([]rung,
 // null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it
 // would stay.
 func (s *storageLadder) null(ctx context.Context, jobs int) (rung, error) {
-	if place, err := undertest.Resolve(ctx, s.base, ladders.NullDevice); err == nil && place.Kind == lab.Device {
-		return rung{name: ladders.NullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
+	if place, err := storage.ResolvePlace(ctx, s.base, results.NullDevice); err == nil && place.Kind == lab.Device {
+		return rung{name: results.NullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
 	}
 	return rung{name: "fio's null engine", kind: ladder.Null, place: lab.Place{Kind: lab.NoPlace}, jobs: jobs}, nil
 }
 
 func (s *storageLadder) device(ctx context.Context, kind ladder.Kind, path string, jobs int) (rung, error) {
-	place, err := undertest.Resolve(ctx, s.base, path)
+	place, err := storage.ResolvePlace(ctx, s.base, path)
 	return rung{name: path, kind: kind, place: place, jobs: jobs}, err
 }
 
@@ -242,7 +241,7 @@ func groups(paths []string) [][]string {
 }
 
 // internalVolume says whether a volume is a part that LVM made for itself. Source: lvmraid(7), lvmthin(7), lvmcache(7).
-func internalVolume(l undertest.Level) bool {
+func internalVolume(l storage.StackLevel) bool {
 	if l.Kind != "lvm" {
 		return false
 	}
@@ -279,11 +278,11 @@ func (s *storageLadder) named(ctx context.Context, args []string) ([]rung, error
 	return rungs, s.findLower(ctx, rungs)
 }
 
-func kindOf(top lab.Place, levels []undertest.Level) ladder.Kind {
+func kindOf(top lab.Place, levels []storage.StackLevel) ladder.Kind {
 	switch {
 	case top.Members != nil:
 		return ladder.DriveGroup
-	case top.Path == ladders.NullDevice:
+	case top.Path == results.NullDevice:
 		return ladder.Null
 	case top.Filesystem == "tmpfs" || top.Filesystem == "ramfs":
 		return ladder.Memory
@@ -296,7 +295,7 @@ func kindOf(top lab.Place, levels []undertest.Level) ladder.Kind {
 }
 
 // countDrives is how many drives carry a place; where the kernel does not say, as many as the rung named before it has.
-func (s *storageLadder) countDrives(levels []undertest.Level, before []rung) int {
+func (s *storageLadder) countDrives(levels []storage.StackLevel, before []rung) int {
 	n := 0
 	for _, l := range levels {
 		if l.Kind == "disk" {
@@ -337,7 +336,7 @@ func (s *storageLadder) liesOn(ctx context.Context, lower, upper rung, next bool
 	case lower.kind == ladder.DriveGroup:
 		return len(upper.place.Disks) > 0 && slices.Equal(lower.place.Disks, upper.place.Disks), nil
 	}
-	on, known, err := undertest.Stacked(ctx, s.base, lower.place, upper.place)
+	on, known, err := storage.Stacked(ctx, s.base, lower.place, upper.place)
 	if err == nil && !known && next {
 		s.notes = append(s.notes,
 			fmt.Sprintf("the kernel does not say what %s lies on; it is taken to be %s, which was named before it",

@@ -11,7 +11,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/interference"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
@@ -109,7 +109,7 @@ func (s *interferenceRun) newParts(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if m.Run.Targets[0].Place, err = undertest.Resolve(ctx, m.Target, g.Over[0]); err != nil {
+			if m.Run.Targets[0].Place, err = storage.ResolvePlace(ctx, m.Target, g.Over[0]); err != nil {
 				return err
 			}
 			parts = []*experiment.Measurement{m}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/app"
-	"github.com/headroom/headroom/internal/event"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/factor/journal"
 	"github.com/headroom/headroom/internal/factor/mount"
@@ -68,7 +67,7 @@ func (x *Stages) checkEvents(ctx context.Context) error {
 		if len(u.Named) == 0 {
 			continue
 		}
-		k, known := event.Find(u.Named[0])
+		k, known := experiment.FindEvent(u.Named[0])
 		if !known {
 			return app.Usage("no event has the name " + u.Named[0])
 		}
@@ -80,7 +79,7 @@ func (x *Stages) checkEvents(ctx context.Context) error {
 			}
 			defer x.App.CloseTarget(t)
 		}
-		if err := k.Ready(ctx, event.Scope{Target: t}, u.Named); err != nil {
+		if err := k.Ready(ctx, experiment.EventScope{Target: t}, u.Named); err != nil {
 			return err
 		}
 	}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom/headroom/internal/event"
+	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/factor/mount"
 	"github.com/headroom/headroom/internal/facts/machine"
-	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -92,7 +92,7 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 
 // lacksRDMA is which end has no RDMA; empty where both have it, as far as can be seen.
 func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
-	ports, err := nfs.RDMAPorts(ctx, x.opened.Get(x.Options.Client))
+	ports, err := network.RDMAPorts(ctx, x.opened.Get(x.Options.Client))
 	if err != nil {
 		return "", err
 	}
@@ -169,8 +169,8 @@ func throughMemory(cells []lab.Cell) []lab.Cell {
 func (s nfsStage) eventsFor(all []lab.Event) []lab.Event {
 	var own []lab.Event
 	for _, u := range all {
-		if s.mount != nil && len(u.Named) == 2 && u.Named[0] == event.LoseTrunk && !slices.Contains(s.mount.Addresses,
-			addressOf(u.Named[1])) {
+		if s.mount != nil && len(u.Named) == 2 && u.Named[0] == experiment.LoseTrunk &&
+			!slices.Contains(s.mount.Addresses, addressOf(u.Named[1])) {
 			continue
 		}
 		if s.addresses() == 1 {

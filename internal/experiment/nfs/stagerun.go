@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/factor/mount"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/runner"
@@ -190,7 +190,7 @@ func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsSt
 		}
 		return m.ResumeFrom(ctx, m.Resumed, saved)
 	}
-	place, err := undertest.Resolve(ctx, s.target, s.folder)
+	place, err := storage.ResolvePlace(ctx, s.target, s.folder)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/factor/mount"
-	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/validity"
@@ -16,16 +16,16 @@ import (
 
 // nfsTraffic is what the ways of an NFS mount have carried so far.
 type nfsTraffic struct {
-	paths      nfs.Paths
-	interfaces nfs.InterfaceCounters
+	paths      network.NFSPaths
+	interfaces network.InterfaceCounters
 }
 
 func (x *Stages) traffic(ctx context.Context, point string) (*nfsTraffic, error) {
-	paths, err := nfs.PathsOf(ctx, x.opened.Get(x.Options.Client), point)
+	paths, err := network.NFSPathsOf(ctx, x.opened.Get(x.Options.Client), point)
 	if err != nil {
 		return nil, err
 	}
-	wires, err := nfs.ReadInterfaceCounters(ctx, x.opened.Get(x.Options.Client))
+	wires, err := network.ReadInterfaceCounters(ctx, x.opened.Get(x.Options.Client))
 	return &nfsTraffic{paths, wires}, err
 }
 

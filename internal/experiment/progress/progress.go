@@ -9,9 +9,9 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/unit"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // Progress shows what goes on. On a terminal it is one line that is painted over, below the table where there is one.
@@ -20,9 +20,9 @@ type Progress struct {
 	Source
 	started       time.Time
 	out           io.Writer
-	key           visible.Key // of out
-	width, height int         // 0 when out is no terminal
-	drawn         int         // lines above the last one
+	key           prose.Key // of out
+	width, height int       // 0 when out is no terminal
+	drawn         int       // lines above the last one
 	tabled        bool
 	kept          Keeper // nil where the run's bundle is not open yet
 }

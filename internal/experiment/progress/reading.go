@@ -7,8 +7,8 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/guard"
+	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // readProgressDelay is how long a device is read before anything is said about it.
@@ -19,8 +19,8 @@ const readProgressDelay = 2 * time.Second
 type readProgress struct {
 	path    string
 	out     io.Writer
-	key     visible.Key // of out
-	width   int         // 0 when out is no terminal
+	key     prose.Key // of out
+	width   int       // 0 when out is no terminal
 	started time.Time
 	shown   bool
 	// tenths of the device that were read when the last line was written, where out is no terminal.

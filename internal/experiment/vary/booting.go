@@ -16,7 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/factor/journal"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/host/bootloader"
 	"github.com/headroom/headroom/internal/lab"
@@ -302,7 +302,7 @@ func (b *booting) samePlace(ctx context.Context) error {
 	if was.Kind == lab.NoPlace {
 		return nil
 	}
-	resolve := undertest.Resolve
+	resolve := storage.ResolvePlace
 	if was.Members != nil {
 		resolve = experiment.ResolveDevices
 	}

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/factor"
-	"github.com/headroom/headroom/internal/factor/cpulist"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/facts"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
@@ -43,8 +43,8 @@ func realPlan(t *testing.T) (p plan, watched []string) {
 	add("sysfs:"+queue+"/read_ahead_kb", "64")
 	if s, err := factor.Bind(t.Context(), w, "cpu:online"); err == nil {
 		found, err := s.Read(t.Context())
-		if cpus, bad := cpulist.Parse(found); err == nil && bad == nil && len(cpus) > 1 {
-			add("cpu:online", cpulist.Format(cpus[:len(cpus)-1]))
+		if cpus, bad := linux.ParseCPUs(found); err == nil && bad == nil && len(cpus) > 1 {
+			add("cpu:online", linux.FormatCPUs(cpus[:len(cpus)-1]))
 		}
 	}
 	watched = append(spot.Glob(t.Context(), w.Target, "/proc/irq/*/smp_affinity_list"),

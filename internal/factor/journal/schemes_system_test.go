@@ -16,13 +16,13 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/factor"
-	"github.com/headroom/headroom/internal/factor/cpulist"
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/linux"
 	"github.com/headroom/headroom/internal/testing/targettest"
 )
 
@@ -161,7 +161,7 @@ func on(t *testing.T, place string) scheme.Scope {
 	t.Helper()
 	w := here(t)
 	var err error
-	if w.Place, err = undertest.Resolve(t.Context(), w.Target, place); err != nil {
+	if w.Place, err = storage.ResolvePlace(t.Context(), w.Target, place); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -546,11 +546,11 @@ func TestCPUs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cpus, err := cpulist.Parse(found)
+	cpus, err := linux.ParseCPUs(found)
 	if err != nil || len(cpus) < 2 {
 		t.Skipf("one CPU is online: %s", found)
 	}
-	tried(t, w, "cpu:online", cpulist.Format(cpus[:len(cpus)-1]),
+	tried(t, w, "cpu:online", linux.FormatCPUs(cpus[:len(cpus)-1]),
 		append(spot.Glob(t.Context(), w.Target, "/proc/irq/*/smp_affinity_list"), "/sys/devices/system/cpu/online")...)
 	j, err := Create(filepath.Join(t.TempDir(), "changes"), own("RUN1"), w.Target)
 	if err != nil {
@@ -567,7 +567,7 @@ func TestCPUs(t *testing.T) {
 func TestIRQ(t *testing.T) {
 	targettest.Exclusive(t, "cpus") // without one of them, interrupts go to others
 	w := here(t)
-	online, err := cpulist.Parse(contents(t, "/sys/devices/system/cpu/online")["/sys/devices/system/cpu/online"])
+	online, err := linux.ParseCPUs(contents(t, "/sys/devices/system/cpu/online")["/sys/devices/system/cpu/online"])
 	if err != nil || len(online) < 2 {
 		t.Skip("one CPU is online, so an interrupt has no choice")
 	}

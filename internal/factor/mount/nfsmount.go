@@ -12,7 +12,7 @@ import (
 
 	"github.com/headroom/headroom/internal/factor/scheme"
 	"github.com/headroom/headroom/internal/factor/spot"
-	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -119,7 +119,7 @@ func NFSSetting(ctx context.Context, t host.Target, m NFS, folder string) (schem
 	s.Values = func(string) ([]string, error) { return values, nil }
 	s.Later = func(ctx context.Context, _ string) (func(context.Context) error, error) {
 		verify := func(ctx context.Context) error {
-			p, err := nfs.PathsOf(ctx, t, folder)
+			p, err := network.NFSPathsOf(ctx, t, folder)
 			if err == nil {
 				err = m.differs(p, points)
 			}
@@ -170,7 +170,7 @@ func nfsPoints(m NFS, folder string) []string {
 }
 
 // differs is how a mount differs from what was asked for; nil where it does not. points are those of the mount itself.
-func (m NFS) differs(p nfs.Paths, points []string) error {
+func (m NFS) differs(p network.NFSPaths, points []string) error {
 	others := slices.DeleteFunc(slices.Clone(p.Others), func(point string) bool {
 		return slices.Contains(points, point)
 	})
@@ -206,7 +206,7 @@ func (m NFS) differs(p nfs.Paths, points []string) error {
 }
 
 // otherKind is an error where calls go over another transport than was asked for.
-func (m NFS) otherKind(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
+func (m NFS) otherKind(p network.NFSPaths, refuse func(hint, format string, args ...any) error) error {
 	asked := strings.TrimSuffix(m.Option("proto"), "6")
 	for _, t := range p.Transports {
 		if asked == "" || t.Kind == asked {
@@ -222,7 +222,7 @@ func (m NFS) otherKind(p nfs.Paths, refuse func(hint, format string, args ...any
 // otherNumber is an error where there are fewer or more transports than were asked for: nconnect of them to the first
 // address, and one to each of the others. Source: the kernel's fs/nfs/client.c and nfs4client.c (nfs4_add_trunk), and
 // what 6.1 did.
-func (m NFS) otherNumber(p nfs.Paths, refuse func(hint, format string, args ...any) error) error {
+func (m NFS) otherNumber(p network.NFSPaths, refuse func(hint, format string, args ...any) error) error {
 	connections, err := strconv.Atoi(m.Option("nconnect"))
 	if err != nil || connections < 1 {
 		connections = 1

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/factor/spot"
-	"github.com/headroom/headroom/internal/facts/nfs"
+	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -63,12 +63,12 @@ func FuzzNFSMount(f *testing.F) {
 
 // Every way in which the kernel silently makes another mount than the one requested is reported by its name.
 func TestSilentFallbacks(t *testing.T) {
-	tcp, rdma := nfs.Transport{Kind: "tcp"}, nfs.Transport{Kind: "rdma"}
-	of := func(transports ...nfs.Transport) []nfs.Transport { return transports }
+	tcp, rdma := network.NFSTransport{Kind: "tcp"}, network.NFSTransport{Kind: "rdma"}
+	of := func(transports ...network.NFSTransport) []network.NFSTransport { return transports }
 	both := []string{"10.0.1.1", "10.0.2.1"}
 	for _, c := range []struct {
 		asked      string
-		transports []nfs.Transport
+		transports []network.NFSTransport
 		addresses  []string
 		options    map[string]string
 		others     []string
@@ -114,7 +114,7 @@ func TestSilentFallbacks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = m.differs(nfs.Paths{Options: c.options, Transports: c.transports, Addresses: c.addresses,
+		err = m.differs(network.NFSPaths{Options: c.options, Transports: c.transports, Addresses: c.addresses,
 			Others: c.others}, []string{"/mnt", "/mnt-2"})
 		if c.want == "" {
 			if err != nil {

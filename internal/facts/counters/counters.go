@@ -11,7 +11,6 @@ import (
 	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/facts/machine"
 	"github.com/headroom/headroom/internal/facts/network"
-	"github.com/headroom/headroom/internal/facts/nfs"
 	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
@@ -89,7 +88,7 @@ func NewReader(ctx context.Context, t host.Target, disks []string) (*Reader, err
 // machine.
 func (r *Reader) CountServer(point string) {
 	r.mount, r.ports = point, true
-	r.all = append(r.all, nfs.MountStatsPath, netDevPath)
+	r.all = append(r.all, network.MountStatsPath, netDevPath)
 	for _, uppers := range network.PortsOver(r.target) {
 		r.upperDisks = append(r.upperDisks, uppers...)
 	}
@@ -116,7 +115,7 @@ func (r *Reader) Read(ctx context.Context) (validity.Counters, error) {
 	if s, ok := parsePressure(files[pressureIOPath].Data); ok {
 		c.PressureIO = s.total
 	}
-	if s := nfs.ParseMountStats(files[nfs.MountStatsPath].Data)[r.mount]; r.mount != "" && s.Moved {
+	if s := network.ParseMountStats(files[network.MountStatsPath].Data)[r.mount]; r.mount != "" && s.Moved {
 		c.Server = &validity.ServerBytes{Read: s.Read, Written: s.Written}
 		for _, t := range s.Each {
 			c.Transports = append(c.Transports, validity.TransportCalls{Kind: t.Kind, Calls: t.Sent})

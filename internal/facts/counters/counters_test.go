@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/facts/machine"
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/testing/factstest"
 	"github.com/headroom/headroom/internal/validity"
@@ -15,7 +15,7 @@ import (
 
 func TestCountersOfThisMachine(t *testing.T) {
 	local := host.NewLocal(t.TempDir())
-	place, err := undertest.Resolve(t.Context(), local, ".")
+	place, err := storage.ResolvePlace(t.Context(), local, ".")
 	if err != nil {
 		t.Fatal(err)
 	}

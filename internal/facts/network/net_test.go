@@ -12,7 +12,6 @@ import (
 
 	"github.com/headroom/headroom/internal/facts/catalogue"
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/nfs"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/testing/factstest"
 )
@@ -177,7 +176,7 @@ func FuzzNetwork(f *testing.F) {
 			for _, read := range []func(collect.Reader, collect.Scope) []lab.Fact{CollectNICs, CollectEthtool,
 				CollectNICInterrupts,
 				CollectTCP,
-				CollectRoutes, CollectInfiniBand, nfs.CollectClient, nfs.CollectServer} {
+				CollectRoutes, CollectInfiniBand, CollectNFSClient, CollectNFSServer} {
 				for _, fact := range read(collect.Reader{FS: files}, in) {
 					d, ok := index.Lookup(fact.Key)
 					if !ok || (fact.Value == "") == (fact.Unknown == "") ||

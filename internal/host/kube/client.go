@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -34,7 +33,7 @@ type cluster struct {
 }
 
 // connect reads the user's configuration, as kubectl does. Nothing is asked of the server yet.
-func connect(o podname.Options) (*cluster, error) {
+func connect(o Options) (*cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	if o.Kubeconfig != "" {
 		rules.ExplicitPath = o.Kubeconfig

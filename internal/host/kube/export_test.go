@@ -2,8 +2,6 @@
 
 package kube
 
-import "github.com/headroom/headroom/internal/host/kube/podname"
-
 // Names are those of the present pod and of its namespace.
 func (p *Pod) Names() (pod, namespace string) {
 	p.mu.Lock()
@@ -15,7 +13,7 @@ func (p *Pod) Names() (pod, namespace string) {
 func (p *Pod) Abandon() { _ = p.record.journal.release() }
 
 // Pieces are the objects that a machine is made of, as JSON.
-func Pieces(o podname.Options) ([]string, error) {
+func Pieces(o Options) ([]string, error) {
 	r := machineRequest{options: o, session: "0123456789", cluster: &cluster{}}
 	r.userData = userData("ecdsa-sha2-nistp256 AAAA user", "-----BEGIN\nAAAA\n-----END\n",
 		"ecdsa-sha2-nistp256 AAAA host")

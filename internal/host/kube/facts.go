@@ -16,7 +16,6 @@ import (
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/host/kube/claim"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -38,7 +37,7 @@ func (p *Pod) Facts(ctx context.Context) []lab.Fact {
 type view struct {
 	shell   *host.Shell
 	cluster *cluster
-	options podname.Options
+	options Options
 	// claims are the names of the claims that the pod may wait for.
 	claims []string
 }
@@ -187,7 +186,7 @@ func (w view) volume(ctx context.Context) []lab.Fact {
 		return nil
 	}
 	kind := known("cluster.volume.kind", string(v.Kind), source("Pod", "spec.volumes"))
-	if v.Kind == podname.EmptyDir || v.Kind == podname.HostPath {
+	if v.Kind == EmptyDir || v.Kind == HostPath {
 		return []lab.Fact{kind}
 	}
 	var all []lab.Fact

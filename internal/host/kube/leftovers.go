@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -21,7 +20,7 @@ const deletionTimeout = 90 * time.Second
 // Clear removes from its cluster what a record names, and what carries its labels. It returns what it removed, and when
 // it is gone.
 func Clear(ctx context.Context, r Record) ([]string, error) {
-	c, err := connect(podname.Options{Name: r.Target, Context: r.Context, Kubeconfig: r.Kubeconfig,
+	c, err := connect(Options{Name: r.Target, Context: r.Context, Kubeconfig: r.Kubeconfig,
 		Namespace: r.Namespace})
 	if err != nil {
 		return nil, err

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -55,11 +54,11 @@ func timers() schema.GroupVersionResource {
 
 // OpenMachine makes a machine and returns when commands can be carried out in it. Nothing is made before the preflight
 // has passed, and what was made is removed when it does not start.
-func OpenMachine(ctx context.Context, o podname.Options, on Host) (*Machine, error) {
+func OpenMachine(ctx context.Context, o Options, on Host) (*Machine, error) {
 	if o.Machine.Boot == "" && o.Machine.BootClaim == "" {
 		return nil, &lab.Error{Kind: lab.Usage, What: "nothing is named that the machine starts from", Target: o.Name,
 			Hints: []string{"name a container disk with cloud-init and SSH: boot=quay.io/containerdisks/fedora:42, " +
-				"or once for all " + podname.DiskVariable + "=NAME",
+				"or once for all " + DiskVariable + "=NAME",
 				"or a claim with such an image: bootclaim=NAME", "fio must be in it, or is brought: --bring-fio"}}
 	}
 	c, err := connect(o)
@@ -242,7 +241,7 @@ func (m *Machine) TestPath() string { return m.place }
 // MadeBlank reports whether a device is a disk that was made for this machine, and goes with it. A class may hand out
 // what was used before, so that its content is still to be looked at.
 func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
-	if m.request.options.Volume.Kind != podname.Claimed && m.request.options.Volume.Kind != podname.EmptyDisk {
+	if m.request.options.Volume.Kind != Claimed && m.request.options.Volume.Kind != EmptyDisk {
 		return false, nil
 	}
 	out, err := m.Run(ctx, "readlink", "-f", "--", m.place)
@@ -250,7 +249,7 @@ func (m *Machine) MadeBlank(ctx context.Context, device string) (bool, error) {
 }
 
 // Unseen is true: whoever provisions volumes of a class may hand out what was used before.
-func (m *Machine) Unseen() bool { return m.request.options.Volume.Kind == podname.Claimed }
+func (m *Machine) Unseen() bool { return m.request.options.Volume.Kind == Claimed }
 
 // instanceStatus is an error that is host.ErrGone when the instance that was connected to does not run any more; nil
 // while it does, and while the API can't be asked.
@@ -290,11 +289,11 @@ func (m *Machine) Generation() string { return m.uid }
 // Caveats returns what every report of a measurement in the machine must say.
 func (m *Machine) Caveats(ctx context.Context) []string {
 	printed := m.SSH.Caveats(ctx)
-	if m.request.options.Volume.Kind == podname.Claimed && !m.request.options.Volume.Block {
+	if m.request.options.Volume.Kind == Claimed && !m.request.options.Volume.Block {
 		printed = append(printed, "the disk is an image in a file system of its claim; mode=block gives the guest the "+
 			"volume itself")
 	}
-	if m.request.options.Volume.Kind == podname.EmptyDisk {
+	if m.request.options.Volume.Kind == EmptyDisk {
 		printed = append(printed, "an emptydisk is a sparse image in the file system of its node, and not a volume "+
 			"of any class")
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/host/kube"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/testing/kubetest"
 	"github.com/headroom/headroom/internal/testing/sshtest"
@@ -71,7 +70,7 @@ func machinesAreOfKubeVirtsSchema(t *testing.T) {
 		return string(out), err
 	}
 	pieces := func(name string, settings map[string]string) []string {
-		o, err := podname.Parse(name)
+		o, err := kube.ParseName(name)
 		if err == nil && settings != nil {
 			o.Machine, err = o.WithSettings(settings)
 		}
@@ -122,7 +121,7 @@ func machinesAreOfKubeVirtsSchema(t *testing.T) {
 
 func openMachine(t *testing.T, records, name string, ssh ...string) (*kube.Machine, error) {
 	t.Helper()
-	o, err := podname.Parse(name)
+	o, err := kube.ParseName(name)
 	if err != nil {
 		t.Fatal(err)
 	}

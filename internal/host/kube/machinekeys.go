@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -72,7 +71,7 @@ func userData(user, host, hostPublic string) string {
 
 // writeConfig writes the present address of the machine for ssh, so that one that was started again at another address
 // is the same target. The user's own configuration is not read: nothing in it can be meant for this machine.
-func (k keyPair) writeConfig(m podname.MachineOptions, address, proxy string) error {
+func (k keyPair) writeConfig(m MachineOptions, address, proxy string) error {
 	quote := func(name string) string { return `"` + strings.ReplaceAll(filepath.Join(k.dir, name), "%", "%%") + `"` }
 	text := fmt.Sprintf("Host %s\n\tHostName %s\n\tPort %d\n\tUser %s\n\tHostKeyAlias %s\n\tUserKnownHostsFile %s\n"+
 		"\tGlobalKnownHostsFile /dev/null\n\tStrictHostKeyChecking yes\n\tUpdateHostKeys no\n\tIdentityAgent none\n"+

@@ -5,8 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
 // diskSerial is the serial number of the disk under test, by which the guest finds it. No other text has this word:
@@ -23,7 +21,7 @@ const (
 // timerOf is what ends everything if headroom never comes back. A machine can have no deadline, a job of Kubernetes
 // can: when it has passed, the job fails, is removed at once, and all that it owns goes with it. It starts no pod.
 // Source: the API's reference, JobSpec; "Automatic Cleanup for Finished Jobs".
-func timerOf(o podname.Options, name string, labels map[string]string) *unstructured.Unstructured {
+func timerOf(o Options, name string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "batch/v1", "kind": "Job",
 		"metadata": object{"name": name, "labels": texts(labels)},
@@ -59,7 +57,7 @@ func secretOf(name, userData string, labels map[string]string) *unstructured.Uns
 
 // machineOf is the machine as it is asked for. claim is the name of the claim of its disk, where it has one. Source:
 // KubeVirt's API reference, VirtualMachineSpec and VirtualMachineInstanceSpec.
-func machineOf(o podname.Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
+func machineOf(o Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "kubevirt.io/v1", "kind": "VirtualMachine",
 		"metadata": object{"name": name, "labels": texts(labels)},
@@ -74,7 +72,7 @@ const (
 	runHalted = "Halted"
 )
 
-func machineSpec(o podname.Options, name, claim string, labels map[string]string) object {
+func machineSpec(o Options, name, claim string, labels map[string]string) object {
 	m := o.Machine
 	cpu := object{"cores": int64(m.Cores)}
 	if m.DedicatedCPUs {
@@ -99,7 +97,7 @@ func machineSpec(o podname.Options, name, claim string, labels map[string]string
 	if m.Disk.Policy != "" {
 		domain["ioThreadsPolicy"] = m.Disk.Policy
 	}
-	if m.Disk.Policy == podname.ThreadPool {
+	if m.Disk.Policy == ThreadPool {
 		domain["ioThreads"] = object{"supplementalPoolThreadCount": int64(m.Disk.Pool)}
 	}
 	if !o.CPU.None() {
@@ -126,7 +124,7 @@ func machineSpec(o podname.Options, name, claim string, labels map[string]string
 
 // bootVolume is where the machine starts from. A claim is seen through an image of what differs, so that nothing is
 // written to it.
-func bootVolume(o podname.Options) object {
+func bootVolume(o Options) object {
 	m := o.Machine
 	if m.BootClaim != "" {
 		return object{"name": bootDisk,
@@ -140,14 +138,14 @@ func bootVolume(o podname.Options) object {
 }
 
 // machineVolume returns the volume of the disk under test; nil for none.
-func machineVolume(o podname.Options, claim string) object {
+func machineVolume(o Options, claim string) object {
 	v := object{"name": volumeName}
 	switch o.Volume.Kind {
-	case podname.Claimed:
+	case Claimed:
 		v["persistentVolumeClaim"] = object{"claimName": claim}
-	case podname.Existing:
+	case Existing:
 		v["persistentVolumeClaim"] = object{"claimName": o.Volume.Of}
-	case podname.EmptyDisk:
+	case EmptyDisk:
 		v["emptyDisk"] = object{"capacity": o.Volume.Size}
 	default:
 		return nil
@@ -155,7 +153,7 @@ func machineVolume(o podname.Options, claim string) object {
 	return v
 }
 
-func diskOf(d podname.MachineDisk) object {
+func diskOf(d MachineDisk) object {
 	disk := object{"name": volumeName, "serial": diskSerial, "disk": object{"bus": d.Bus}}
 	if d.Cache != "" {
 		disk["cache"] = d.Cache

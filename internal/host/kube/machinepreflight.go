@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -70,14 +69,14 @@ func (r *machineRequest) lacksKubeVirt(ctx context.Context) error {
 const poolSince = 5
 
 // needsVersion refuses what the cluster's KubeVirt is too old for, where its version may be seen.
-func (r *machineRequest) needsVersion(d podname.MachineDisk) error {
+func (r *machineRequest) needsVersion(d MachineDisk) error {
 	major, minor, ok := versionOf(r.version)
-	if d.Policy != podname.ThreadPool || !ok || major > 1 || major == 1 && minor >= poolSince {
+	if d.Policy != ThreadPool || !ok || major > 1 || major == 1 && minor >= poolSince {
 		return nil
 	}
 	return &lab.Error{Kind: lab.Refused,
 		What: fmt.Sprintf("KubeVirt %s has no %s: several IOThreads for a disk came with v1.%d",
-			r.version, podname.ThreadPool,
+			r.version, ThreadPool,
 			poolSince), Target: r.options.Name,
 		Hints: []string{"iothreadspolicy=shared, or dedicatediothread, gives the disk one thread"}}
 }
@@ -107,12 +106,12 @@ func (r *machineRequest) needs() []permission {
 	verbs("virtualmachines", "kubevirt.io", "create", "get", "update", "patch", "delete")
 	verbs("virtualmachineinstances", "kubevirt.io", "get")
 	// apiVMInstancesPortForward of KubeVirt's own roles, pkg/virt-operator/resource/generate/rbac/cluster.go
-	if r.options.Machine.Through == podname.ByVirtctl {
+	if r.options.Machine.Through == ByVirtctl {
 		list = append(list, permission{"get", "virtualmachineinstances", "portforward", "subresources.kubevirt.io"})
 	}
 	verbs("secrets", "", "create", "get", "patch", "delete")
 	verbs("jobs", "batch", "create", "get", "patch", "delete")
-	if r.options.Volume.Kind == podname.Claimed {
+	if r.options.Volume.Kind == Claimed {
 		verbs("persistentvolumeclaims", "", "create", "get", "patch", "delete")
 	} else if len(r.claimNames()) > 0 {
 		verbs("persistentvolumeclaims", "", "get")

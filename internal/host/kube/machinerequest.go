@@ -4,14 +4,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
 // machineRequest is a machine as it is asked for: the objects that are made of it in a cluster, and what can keep it
 // from running.
 type machineRequest struct {
-	options podname.Options
+	options Options
 	cluster *cluster
 	session string
 	// userData is the configuration for cloud-init, once there are keys.
@@ -29,7 +27,7 @@ func (r *machineRequest) name() string { return "headroom-" + r.session }
 
 // claimName returns the name of the claim that is made for the machine; empty for none.
 func (r *machineRequest) claimName() string {
-	if r.options.Volume.Kind != podname.Claimed {
+	if r.options.Volume.Kind != Claimed {
 		return ""
 	}
 	return r.name()
@@ -43,7 +41,7 @@ func (r *machineRequest) claimNames() []string {
 			names = append(names, name)
 		}
 	}
-	if r.options.Volume.Kind == podname.Existing {
+	if r.options.Volume.Kind == Existing {
 		names = append(names, r.options.Volume.Of)
 	}
 	return names

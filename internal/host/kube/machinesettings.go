@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -20,7 +19,7 @@ func (m *Machine) Boot(ctx context.Context, spec host.BootSpec) error {
 		return &lab.Error{Kind: lab.Usage, What: "a machine of KubeVirt starts the kernel of its image, whose " +
 			"arguments can't be set from outside", Target: m.Name()}
 	}
-	asked, err := podname.Parse(m.request.options.Name)
+	asked, err := ParseName(m.request.options.Name)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,6 @@ package kube
 import (
 	"slices"
 	"testing"
-
-	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
 // ssh gives the way to a machine to a shell: nothing that means something to one is in it.
@@ -15,7 +13,7 @@ func TestTheWayToAMachine(t *testing.T) {
 			"--context=lab vmi/headroom-0123 2222",
 		"kube:vm?class=a&through=ssh://core@node1:2022": "ssh -F /etc/x -p 2022 -W [%h]:%p -- core@node1",
 	} {
-		o, err := podname.Parse(name)
+		o, err := ParseName(name)
 		if err != nil {
 			t.Fatal(err)
 		}

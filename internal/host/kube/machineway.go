@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -18,8 +17,8 @@ func (r *machineRequest) proxy() (string, error) {
 	switch through := r.options.Machine.Through; through {
 	case "":
 		return "", nil
-	case podname.ByVirtctl:
-		argv = []string{podname.ByVirtctl, "port-forward", "--stdio=true", "--namespace=" + r.cluster.namespace}
+	case ByVirtctl:
+		argv = []string{ByVirtctl, "port-forward", "--stdio=true", "--namespace=" + r.cluster.namespace}
 		if r.options.Context != "" {
 			argv = append(argv, "--context="+r.options.Context)
 		}
@@ -36,7 +35,7 @@ func (r *machineRequest) proxy() (string, error) {
 		argv = append(argv, "-W", "[%h]:%p", "--", jump.Destination)
 	}
 	for _, word := range argv {
-		if !podname.PlainWord.MatchString(word) && word != "[%h]:%p" {
+		if !PlainWord.MatchString(word) && word != "[%h]:%p" {
 			return "", &lab.Error{Kind: lab.Usage,
 				What:   fmt.Sprintf("%q can't be part of the way to the machine: ssh gives it to a shell", word),
 				Target: r.options.Name}
@@ -50,10 +49,10 @@ func (r *machineRequest) lacksWay() error {
 	if _, err := r.proxy(); err != nil {
 		return err
 	}
-	if r.options.Machine.Through != podname.ByVirtctl {
+	if r.options.Machine.Through != ByVirtctl {
 		return nil
 	}
-	if _, err := exec.LookPath(podname.ByVirtctl); err != nil {
+	if _, err := exec.LookPath(ByVirtctl); err != nil {
 		return &lab.Error{Kind: lab.Refused, What: "virtctl is not installed", Target: r.options.Name, Err: err,
 			Hints: []string{"it is among the files of KubeVirt's release, or kubectl krew install virt",
 				"a host that reaches addresses of pods will do as well: through=ssh://user@node"}}

@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
 // The labels of everything that is made.
@@ -33,7 +31,7 @@ const initScript = `trap 'exit 0' TERM INT; while :; do sleep 3600 & wait $!; do
 type object = map[string]any
 
 // claimOf is the claim that a pod's volume is made by.
-func claimOf(o podname.Options, name string, labels map[string]string) *unstructured.Unstructured {
+func claimOf(o Options, name string, labels map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: object{
 		"apiVersion": "v1", "kind": "PersistentVolumeClaim",
 		"metadata": object{"name": name, "labels": texts(labels)},
@@ -41,7 +39,7 @@ func claimOf(o podname.Options, name string, labels map[string]string) *unstruct
 	}}
 }
 
-func claimSpec(o podname.Options) object {
+func claimSpec(o Options) object {
 	return object{
 		"storageClassName": o.Volume.Of,
 		"accessModes":      []any{"ReadWriteOnce"},
@@ -51,7 +49,7 @@ func claimSpec(o podname.Options) object {
 }
 
 // podOf is the pod as it is asked for. claim is the name of the claim of its volume, where it has one.
-func podOf(o podname.Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
+func podOf(o Options, name, claim string, labels map[string]string) *unstructured.Unstructured {
 	container := object{
 		"name": containerName, "image": o.Image, "imagePullPolicy": o.Pull,
 		"command":         []any{"/bin/sh", "-c", initScript},
@@ -108,7 +106,7 @@ func podOf(o podname.Options, name, claim string, labels map[string]string) *uns
 }
 
 // schedule says on which nodes a pod or a machine may run.
-func schedule(spec object, o podname.Options) {
+func schedule(spec object, o Options) {
 	if o.Tolerate {
 		spec["tolerations"] = []any{object{"operator": "Exists"}}
 	}
@@ -129,17 +127,17 @@ func affinityTo(node string) object {
 			object{"matchFields": []any{object{"key": "metadata.name", "operator": "In", "values": []any{node}}}}}}}}
 }
 
-func volumeOf(o podname.Options, claim string, labels map[string]string) object {
+func volumeOf(o Options, claim string, labels map[string]string) object {
 	v := object{"name": volumeName}
 	switch o.Volume.Kind {
-	case podname.Claimed:
+	case Claimed:
 		v["persistentVolumeClaim"] = object{"claimName": claim}
-	case podname.Existing:
+	case Existing:
 		v["persistentVolumeClaim"] = object{"claimName": o.Volume.Of}
-	case podname.Ephemeral:
+	case Ephemeral:
 		v["ephemeral"] = object{"volumeClaimTemplate": object{"metadata": object{"labels": texts(labels)},
 			"spec": claimSpec(o)}}
-	case podname.EmptyDir:
+	case EmptyDir:
 		dir := object{}
 		if o.Volume.Memory {
 			dir["medium"] = "Memory"
@@ -148,7 +146,7 @@ func volumeOf(o podname.Options, claim string, labels map[string]string) object 
 			dir["sizeLimit"] = o.Volume.Size
 		}
 		v["emptyDir"] = dir
-	case podname.HostPath:
+	case HostPath:
 		v["hostPath"] = object{"path": o.Volume.Of}
 	default:
 		return nil
@@ -156,7 +154,7 @@ func volumeOf(o podname.Options, claim string, labels map[string]string) object 
 	return v
 }
 
-func containerSecurity(o podname.Options) object {
+func containerSecurity(o Options) object {
 	switch {
 	case o.Privileged:
 		return object{"privileged": true}
@@ -166,9 +164,9 @@ func containerSecurity(o podname.Options) object {
 	return object{}
 }
 
-func resources(o podname.Options) object {
+func resources(o Options) object {
 	requests, limits := object{}, object{}
-	for name, r := range map[string]podname.Range{"cpu": o.CPU, "memory": o.Memory} {
+	for name, r := range map[string]Range{"cpu": o.CPU, "memory": o.Memory} {
 		if r.Request != "" {
 			requests[name] = r.Request
 		}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -27,7 +26,7 @@ type Pod struct {
 	// limits that it was started with: others may be asked for, and not be there yet.
 	tries       int
 	pod, node   string
-	cpu, memory podname.Range
+	cpu, memory Range
 	claimUID    types.UID
 	// user is who the user in the container was found to be; rested says that the last connection was given back, and
 	// not lost.
@@ -53,7 +52,7 @@ type Host struct {
 
 // Open makes a pod and returns when commands can be carried out in it. Nothing is made before the preflight has passed,
 // and what was made is removed when it does not start.
-func Open(ctx context.Context, o podname.Options, on Host) (*Pod, error) {
+func Open(ctx context.Context, o Options, on Host) (*Pod, error) {
 	if err := o.LacksImage(); err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func Open(ctx context.Context, o podname.Options, on Host) (*Pod, error) {
 	return p, nil
 }
 
-func newPod(c *cluster, o podname.Options, session string) *Pod {
+func newPod(c *cluster, o Options, session string) *Pod {
 	p := &Pod{request: request{options: o, cluster: c, session: session}, cluster: c}
 	p.Shell = host.NewShell(o.Name, apiTransport{p}, 0)
 	if o.Nodes {
@@ -217,7 +216,7 @@ func (p *Pod) TestPath() string { return p.request.options.Volume.At }
 // what was used before, so that its content is still to be looked at.
 func (p *Pod) MadeBlank(_ context.Context, device string) (bool, error) {
 	v := p.request.options.Volume
-	return v.Block && (v.Kind == podname.Claimed || v.Kind == podname.Ephemeral) && device == v.At, nil
+	return v.Block && (v.Kind == Claimed || v.Kind == Ephemeral) && device == v.At, nil
 }
 
 // Unseen is true: whoever provisions volumes of a class may hand out what was used before.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/host/kube"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/testing/kubetest"
 	"github.com/headroom/headroom/internal/testing/targettest"
@@ -23,7 +22,7 @@ import (
 // cluster is the one beside which the tests run: scripts/kube-cluster says where it is.
 func cluster(t *testing.T) (image string) {
 	t.Helper()
-	if image = os.Getenv(podname.ImageVariable); image == "" || os.Getenv("KUBECONFIG") == "" {
+	if image = os.Getenv(kube.ImageVariable); image == "" || os.Getenv("KUBECONFIG") == "" {
 		t.Skip("no cluster: run it beside one, scripts/kube-cluster go test -tags kube ./internal/host/kube")
 	}
 	return image
@@ -62,12 +61,12 @@ func space(t *testing.T, labels ...string) string {
 
 func open(t *testing.T, name string) (*kube.Pod, error) {
 	t.Helper()
-	o, err := podname.Parse(name)
+	o, err := kube.ParseName(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.Image == "" {
-		o.Image = os.Getenv(podname.ImageVariable)
+		o.Image = os.Getenv(kube.ImageVariable)
 	}
 	return kube.Open(t.Context(), o, kube.Host{Records: filepath.Join(t.TempDir(), "pods")})
 }
@@ -304,11 +303,11 @@ func TestWhatAKilledOneLeft(t *testing.T) {
 	t.Parallel()
 	namespace := space(t)
 	name := "kube:pod?emptydir&namespace=" + namespace
-	o, err := podname.Parse(name)
+	o, err := kube.ParseName(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Image = os.Getenv(podname.ImageVariable)
+	o.Image = os.Getenv(kube.ImageVariable)
 	records := filepath.Join(t.TempDir(), "pods")
 	p, err := kube.Open(t.Context(), o, kube.Host{Records: records})
 	if err != nil {

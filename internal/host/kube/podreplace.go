@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -41,7 +40,7 @@ func (p *Pod) Boot(ctx context.Context, spec host.BootSpec) error {
 		return &lab.Error{Kind: lab.Usage, What: "a pod has the kernel of its node, and can't be started with " +
 			"another or with other arguments", Target: p.Name()}
 	}
-	asked, err := podname.Parse(p.request.options.Name)
+	asked, err := ParseName(p.request.options.Name)
 	if err != nil {
 		return err
 	}
@@ -50,9 +49,9 @@ func (p *Pod) Boot(ctx context.Context, spec host.BootSpec) error {
 		var err error
 		switch name {
 		case "cpu":
-			err = podname.Amounts(level, &cpu)
+			err = Amounts(level, &cpu)
 		case "memory":
-			err = podname.Amounts(level, &memory)
+			err = Amounts(level, &memory)
 		default:
 			err = fmt.Errorf("a pod has no setting %s; it has %s", name, strings.Join(Settings(), " and "))
 		}
@@ -79,7 +78,7 @@ func (p *Pod) replace(ctx context.Context) error {
 	if err := p.request.lacksNode(ctx); err != nil {
 		return err
 	}
-	if p.request.options.Volume.Kind == podname.Ephemeral && p.request.options.Volume.Block {
+	if p.request.options.Volume.Kind == Ephemeral && p.request.options.Volume.Block {
 		return p.volumeGone("class= keeps the volume for the next pod")
 	}
 	if err := p.Forget(); err != nil {
@@ -88,7 +87,7 @@ func (p *Pod) replace(ctx context.Context) error {
 	p.mu.Lock()
 	p.user = nil
 	p.mu.Unlock()
-	if p.request.options.Volume.Kind == podname.Claimed {
+	if p.request.options.Volume.Kind == Claimed {
 		if err := p.keepClaim(ctx); err != nil {
 			return err
 		}
@@ -99,7 +98,7 @@ func (p *Pod) replace(ctx context.Context) error {
 	if err := p.cluster.awaitGone(ctx, pods(), "pod", old); err != nil {
 		return err
 	}
-	if p.request.options.Volume.Kind == podname.Claimed && p.claimUID == "" {
+	if p.request.options.Volume.Kind == Claimed && p.claimUID == "" {
 		if err := p.cluster.awaitGone(ctx, claims(), "pvc", p.request.objects(1).claim); err != nil {
 			return err
 		}

@@ -2,13 +2,11 @@ package kube
 
 import (
 	"fmt"
-
-	"github.com/headroom/headroom/internal/host/kube/podname"
 )
 
 // request is a pod as it is asked for: the objects that are made of it in a cluster, and what can keep it from running.
 type request struct {
-	options podname.Options
+	options Options
 	cluster *cluster
 	session string
 	// base begins the names of what is made for the pod. member says that it is one of a set, which removes what was
@@ -27,7 +25,7 @@ func (r *request) objects(try int) objects {
 	if try > 1 {
 		o.pod += fmt.Sprintf("-%d", try)
 	}
-	if r.options.Volume.Kind == podname.Claimed {
+	if r.options.Volume.Kind == Claimed {
 		o.claim = r.base
 	}
 	return o
@@ -36,11 +34,11 @@ func (r *request) objects(try int) objects {
 // claimNames returns the names of the claims that a pod may wait for.
 func (r *request) claimNames(pod string) []string {
 	switch r.options.Volume.Kind {
-	case podname.Claimed:
+	case Claimed:
 		return []string{r.objects(1).claim}
-	case podname.Existing:
+	case Existing:
 		return []string{r.options.Volume.Of}
-	case podname.Ephemeral:
+	case Ephemeral:
 		return []string{pod + "-" + volumeName}
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -68,7 +67,7 @@ func (w apiTransport) Vanished(ctx context.Context) string {
 		"; kubectl describe pod shows what it was ended for"
 }
 
-func limitText(r podname.Range) string {
+func limitText(r Range) string {
 	if r.Limit == "" {
 		return "that of its node"
 	}

@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -64,13 +63,13 @@ func (r *request) needs() []permission {
 	if r.member {
 		list = append(list, permission{"list", "pods", "", ""})
 	}
-	if r.options.Volume.Kind == podname.Claimed {
+	if r.options.Volume.Kind == Claimed {
 		list = append(list, permission{"create", "persistentvolumeclaims", "", ""},
 			permission{"get", "persistentvolumeclaims", "", ""},
 			permission{"patch", "persistentvolumeclaims", "", ""},
 			permission{"delete", "persistentvolumeclaims", "", ""})
 	}
-	if r.options.Volume.Kind == podname.Existing {
+	if r.options.Volume.Kind == Existing {
 		list = append(list, permission{"get", "persistentvolumeclaims", "", ""})
 	}
 	return list
@@ -156,7 +155,7 @@ const noProvisioner = "kubernetes.io/no-provisioner"
 // have as many free as there will be pods.
 func (r *request) lacksClass(ctx context.Context, alike int) error {
 	v := r.options.Volume
-	if v.Kind != podname.Claimed && v.Kind != podname.Ephemeral {
+	if v.Kind != Claimed && v.Kind != Ephemeral {
 		return nil
 	}
 	class, err := r.cluster.global(ctx, classes(), v.Of)
@@ -213,7 +212,7 @@ func fits(pv object, class, mode, size string) bool {
 // lacksClaim looks at a claim that is there already, and notes whether it is a device.
 func (r *request) lacksClaim(ctx context.Context) error {
 	v := &r.options.Volume
-	if v.Kind != podname.Existing {
+	if v.Kind != Existing {
 		return nil
 	}
 	claim, err := r.cluster.get(ctx, claims(), v.Of)
@@ -227,8 +226,8 @@ func (r *request) lacksClaim(ctx context.Context) error {
 	}
 	if mode, _, _ := unstructured.NestedString(claim.Object, "spec", "volumeMode"); mode == "Block" && !v.Block {
 		v.Block = true
-		if v.At == podname.DefaultFolder {
-			v.At = podname.DefaultDevice
+		if v.At == DefaultFolder {
+			v.At = DefaultDevice
 		}
 	}
 	return nil
@@ -250,7 +249,7 @@ func (c *cluster) names(ctx context.Context, kind schema.GroupVersionResource) s
 // PodSecurity and quotas do, it forbids now.
 func (r *request) dryRunCreate(ctx context.Context) error {
 	dry := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-	if r.options.Volume.Kind == podname.Claimed {
+	if r.options.Volume.Kind == Claimed {
 		if _, err := r.cluster.of(claims()).Create(ctx, claimOf(r.options, r.objects(0).claim, r.labels()), dry); err !=
 			nil {
 			return r.refusal("the claim", err)

@@ -16,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/safepath"
 )
@@ -217,7 +216,7 @@ func (l Leftover) Remove() error {
 func (l Leftover) Release() error { return l.file.release() }
 
 // newSessionRecord begins the record of a session.
-func (c *cluster) newSessionRecord(folder string, o podname.Options, session string) (*sessionRecord, error) {
+func (c *cluster) newSessionRecord(folder string, o Options, session string) (*sessionRecord, error) {
 	j, err := newJournal(folder, session)
 	if err != nil {
 		return nil, &lab.Error{What: "can't note what is about to be made in the cluster", Target: o.Name, Err: err}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/headroom/headroom/internal/host/kube/podname"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -41,7 +40,7 @@ const (
 // OpenSet makes the pods that a name stands for, and returns when all of them run. Of members, which are the nodes or
 // the numbers that a set has had before, only those are made. A node that can't have a pod is left out, and said to be;
 // a number of pods is complete, or there are none.
-func OpenSet(ctx context.Context, o podname.Options, members []string, on Host) (*Set, error) {
+func OpenSet(ctx context.Context, o Options, members []string, on Host) (*Set, error) {
 	if err := o.LacksImage(); err != nil {
 		return nil, err
 	}
@@ -75,7 +74,7 @@ func OpenSet(ctx context.Context, o podname.Options, members []string, on Host) 
 }
 
 // describe lists the pods that will be made.
-func (s *Set) describe(ctx context.Context, o podname.Options, members []string) error {
+func (s *Set) describe(ctx context.Context, o Options, members []string) error {
 	if len(members) == 0 && o.Nodes {
 		var err error
 		if members, err = s.nodes(ctx, o); err != nil {
@@ -88,7 +87,7 @@ func (s *Set) describe(ctx context.Context, o podname.Options, members []string)
 	session := newSession()
 	for i, which := range members {
 		replica, _ := strconv.Atoi(which) // 0 for a node
-		own, err := podname.Parse(o.Member(which, replica))
+		own, err := ParseName(o.Member(which, replica))
 		if err != nil {
 			return err
 		}
@@ -210,7 +209,7 @@ func (s *Set) Close() error {
 }
 
 // nodes are those that match and can have a pod now, by name.
-func (s *Set) nodes(ctx context.Context, o podname.Options) ([]string, error) {
+func (s *Set) nodes(ctx context.Context, o Options) ([]string, error) {
 	var names []string
 	err := s.cluster.each(ctx, nodes(), metav1.ListOptions{LabelSelector: labels.FormatLabels(o.NodeLabels)},
 		func(n *unstructured.Unstructured) {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/initramfs"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -136,7 +135,7 @@ func (b bootable) adapt(cmdline string) error {
 	if b.size == 0 {
 		return nil
 	}
-	a := initramfs.New()
+	a := NewArchive()
 	a.File(loadFile, 0o644, []byte(loadScript(b.modules, cmdline)))
 	f, err := os.OpenFile(b.initrd, os.O_WRONLY, 0)
 	if err != nil {

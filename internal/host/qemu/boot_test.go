@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/initramfs"
 )
 
 // A guest's console arrives character by character. A partly written panic is not reported yet.
@@ -90,7 +89,7 @@ func TestInitrdIsOfOneCommandLine(t *testing.T) {
 		if err := b.adapt(line); err != nil {
 			t.Fatal(err)
 		}
-		a := initramfs.New()
+		a := NewArchive()
 		a.File(loadFile, 0o644, []byte(loadScript(b.modules, line)))
 		if got, err := os.ReadFile(file); err != nil || string(got) != "files"+string(a.Bytes()) {
 			t.Errorf("with %s the initrd holds %q, %v", line, got, err)

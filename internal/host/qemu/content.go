@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/headroom/headroom/internal/host/initramfs"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -27,15 +26,15 @@ func sshdPrograms() []string {
 // content returns the temporary file system of a guest, without its keys and the file that loads its modules. It is not
 // compressed: an emulated processor decompresses slower than it copies.
 func content(ctx context.Context, f File, k kernel) ([]byte, []module, error) {
-	a := initramfs.New()
+	a := NewArchive()
 	for _, d := range []string{"proc", "sys", "dev", "tmp", "root", "run/sshd", "var/tmp", "var/log", "mnt"} {
 		a.Folder(d)
 	}
-	busybox, err := initramfs.Find("busybox")
+	busybox, err := FindProgram("busybox")
 	if err != nil {
 		return nil, nil, missing("busybox", "busybox-static", err)
 	}
-	sshd, err := initramfs.Find("sshd")
+	sshd, err := FindProgram("sshd")
 	if err != nil {
 		return nil, nil, missing("sshd", "openssh-server", err)
 	}
@@ -50,7 +49,7 @@ func content(ctx context.Context, f File, k kernel) ([]byte, []module, error) {
 		wanted = append(wanted, "rdma")
 	}
 	for _, p := range wanted {
-		if _, err := initramfs.Find(p); err != nil {
+		if _, err := FindProgram(p); err != nil {
 			return nil, nil, missing(p, packageOf(p), err)
 		}
 		programs = append(programs, p)
@@ -105,7 +104,7 @@ type module struct {
 }
 
 // addModules adds the modules of the network card, the disks and the description, and returns them in loading order.
-func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]module, error) {
+func addModules(ctx context.Context, a *Archive, f File, k kernel) ([]module, error) {
 	if k.modules == "" {
 		return nil, nil
 	}
@@ -122,7 +121,7 @@ func addModules(ctx context.Context, a *initramfs.Archive, f File, k kernel) ([]
 			names = append(names, "ahci", "sd_mod")
 		}
 	}
-	all, err := initramfs.FindModules(k.modules)
+	all, err := FindModules(k.modules)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +158,7 @@ const refusedArguments = "headroom: not loaded with the arguments of the kernel'
 // loadScript returns the script that loads modules with their options from the command line, like modprobe: insmod does
 // not read the command line.
 func loadScript(modules []module, cmdline string) string {
-	arguments := initramfs.ParseModuleArguments(cmdline)
+	arguments := ParseModuleArguments(cmdline)
 	var load strings.Builder
 	for _, m := range modules {
 		if m.asked && arguments.Blacklisted(m.name) {

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/initramfs"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/linux"
 )
@@ -96,7 +95,7 @@ func locked(file string, wait bool) (*os.File, error) {
 // the file system. The host key is created here because this machine has enough entropy, and so that it is known before
 // the first connection.
 func newKeys(ctx context.Context, dir string) ([]byte, error) {
-	a := initramfs.New()
+	a := NewArchive()
 	for _, key := range []string{"host_key", "user_key"} {
 		argv := []string{"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "headroom", "-f", filepath.Join(dir, key)}
 		if out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput(); err != nil {

@@ -1,5 +1,8 @@
 // Package qemu starts guests in QEMU from a description in a file. A guest is a process of this machine with an SSH
 // server inside, so it is an SSH target that can also be booted.
+//
+// It also builds the file system that a kernel unpacks into memory and starts from: programs of this machine with their
+// libraries, kernel modules in the order of their dependencies, and other files from the caller.
 package qemu
 
 import (
@@ -13,7 +16,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/host"
-	"github.com/headroom/headroom/internal/host/initramfs"
 	"github.com/headroom/headroom/internal/lab"
 )
 
@@ -115,7 +117,7 @@ func prepare(ctx context.Context, name, file string, on Host) (*Guest, error) {
 		g.say = func(string) {}
 	}
 	if g.program == "" {
-		if g.program, err = initramfs.Find("qemu-system-x86_64"); err != nil {
+		if g.program, err = FindProgram("qemu-system-x86_64"); err != nil {
 			return nil, &lab.Error{What: "QEMU is not installed", Hints: []string{"apt install qemu-system-x86"},
 				Err: err}
 		}

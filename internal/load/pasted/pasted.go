@@ -1,4 +1,5 @@
-// Package pasted parses the context of results in text that people copy from a terminal: prompts, commands, colours.
+// Package pasted parses text that people copy from a terminal: prompts, commands and colours, and the output of
+// netperf and neper, which headroom does not run. A value that is not printed is absent, never zero.
 package pasted
 
 import (

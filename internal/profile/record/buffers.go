@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/headroom/headroom/internal/profile/record/sampler"
 )
 
 // buffers are the trace buffers of all CPUs of an instance. They are filled in bursts and read in between, so that
@@ -38,7 +36,7 @@ const (
 
 // size sets the total size of the buffers in KiB, or less if memory is short.
 func (b *buffers) size(all int) error {
-	cpus, err := sampler.OnlineCPUs()
+	cpus, err := OnlineCPUs()
 	if err != nil {
 		return err
 	}
@@ -78,7 +76,7 @@ func availableMemory() int64 {
 // open opens the buffers for reading, after which no tracer can be set. page is the size of pages in bytes.
 func (b *buffers) open(page int) error {
 	b.page = make([]byte, page)
-	cpus, err := sampler.OnlineCPUs()
+	cpus, err := OnlineCPUs()
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // countedEvents are the static tracepoints that are counted: names, or whole systems.
@@ -22,7 +21,7 @@ func countedEvents() []string {
 type calls struct {
 	*session
 	buffers
-	layout  ringbuffer.Layout
+	layout  PageLayout
 	counter *counter
 	bursts  tallies
 	events  uint64 // in all of them

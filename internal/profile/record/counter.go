@@ -2,7 +2,6 @@ package record
 
 import (
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // counted is the key of a count: a function by the address of its call of the tracer, or an event by its number, and on
@@ -64,16 +63,16 @@ type counter struct {
 type kind struct {
 	name     string // "block:block_rq_issue"
 	function bool
-	address  ringbuffer.Field
+	address  EventField
 	// also is done in addition to counting; nil for nothing.
-	also func(ringbuffer.Event)
+	also func(TracedEvent)
 }
 
 // functionEvent is the event of the function tracer.
 const functionEvent = "ftrace:function"
 
 // newCounter counts events with these names, if the kernel has them.
-func newCounter(formats ringbuffer.Formats, events ...string) *counter {
+func newCounter(formats EventFormats, events ...string) *counter {
 	c := &counter{newTally(), map[uint16]*kind{}, map[int32]string{}}
 	for _, name := range append([]string{functionEvent}, events...) {
 		if f, ok := formats.Event(name); ok {
@@ -91,7 +90,7 @@ func newCounter(formats ringbuffer.Formats, events ...string) *counter {
 func (c *counter) begin() { c.tally = newTally() }
 
 // count counts an event.
-func (c *counter) count(e ringbuffer.Event) {
+func (c *counter) count(e TracedEvent) {
 	k := c.kinds[e.Type]
 	if k == nil {
 		return // the buffer says how large it is, as one that wakes a reader
@@ -112,7 +111,7 @@ func (c *counter) count(e ringbuffer.Event) {
 }
 
 // interrupted returns in which kind of interrupt an event occurred; empty if in none.
-func interrupted(flags ringbuffer.Flags) profile.Context {
+func interrupted(flags EventFlags) profile.Context {
 	switch {
 	case flags.Hardirq():
 		return profile.InHardirq
@@ -123,7 +122,7 @@ func interrupted(flags ringbuffer.Flags) profile.Context {
 }
 
 // beside returns what is done with an event in addition to counting it; nil for nothing.
-func (c *counter) beside(name string, f ringbuffer.Format) func(ringbuffer.Event) {
+func (c *counter) beside(name string, f EventFormat) func(TracedEvent) {
 	switch name {
 	case "sched:sched_switch":
 		return c.nameThreads(f)
@@ -141,10 +140,10 @@ func (c *counter) beside(name string, f ringbuffer.Format) func(ringbuffer.Event
 	return nil
 }
 
-func (c *counter) nameThreads(f ringbuffer.Format) func(ringbuffer.Event) {
+func (c *counter) nameThreads(f EventFormat) func(TracedEvent) {
 	id, _ := f.Field("next_pid")
 	name, _ := f.Field("next_comm")
-	return func(e ringbuffer.Event) {
+	return func(e TracedEvent) {
 		thread := int32(id.Uint(e.Data))
 		if _, ok := c.names[thread]; !ok {
 			c.names[thread] = string(name.Text(e.Data))
@@ -155,8 +154,8 @@ func (c *counter) nameThreads(f ringbuffer.Format) func(ringbuffer.Event) {
 // sector is the kernel's unit for sizes of requests, whatever the device's sector size is.
 const sector = 512
 
-func (c *counter) complete(f ringbuffer.Format, add func(*completed, uint64)) func(ringbuffer.Event) {
+func (c *counter) complete(f EventFormat, add func(*completed, uint64)) func(TracedEvent) {
 	device, _ := f.Field("dev")
 	sectors, _ := f.Field("nr_sector")
-	return func(e ringbuffer.Event) { add(c.device(device.Uint(e.Data)), sector*sectors.Uint(e.Data)) }
+	return func(e TracedEvent) { add(c.device(device.Uint(e.Data)), sector*sectors.Uint(e.Data)) }
 }

@@ -8,8 +8,6 @@ import (
 	"testing/fstest"
 
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
-	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 const commonFields = `format:
@@ -21,7 +19,7 @@ const commonFields = `format:
 `
 
 // testFormats returns a few formats of a kernel, with the fields that are used.
-func testFormats(t *testing.T) (ringbuffer.Formats, []string) {
+func testFormats(t *testing.T) (EventFormats, []string) {
 	t.Helper()
 	files := fstest.MapFS{
 		"events/header_page": {Data: []byte(`	field: u64 timestamp;	offset:0;	size:8;	signed:0;
@@ -46,7 +44,7 @@ func testFormats(t *testing.T) (ringbuffer.Formats, []string) {
 		"block:block_rq_complete"}) {
 		t.Fatalf("events: %v", events)
 	}
-	formats, err := ringbuffer.ReadFormats(files, append(events, functionEvent)...)
+	formats, err := ReadEventFormats(files, append(events, functionEvent)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,24 +62,24 @@ const (
 	inNMI     = 0x40
 )
 
-func calling(pid int32, flags ringbuffer.Flags, address uint64) ringbuffer.Event {
+func calling(pid int32, flags EventFlags, address uint64) TracedEvent {
 	data := make([]byte, 16)
 	binary.LittleEndian.PutUint64(data[8:], address)
-	return ringbuffer.Event{Type: 1, PID: pid, Flags: flags, Data: data}
+	return TracedEvent{Type: 1, PID: pid, Flags: flags, Data: data}
 }
 
-func switching(to int32, name string) ringbuffer.Event {
+func switching(to int32, name string) TracedEvent {
 	data := make([]byte, 28)
 	copy(data[8:], name)
 	binary.LittleEndian.PutUint32(data[24:], uint32(to))
-	return ringbuffer.Event{Type: 2, Data: data}
+	return TracedEvent{Type: 2, Data: data}
 }
 
-func completing(kind uint16, major, minor, sectors uint32) ringbuffer.Event {
+func completing(kind uint16, major, minor, sectors uint32) TracedEvent {
 	data := make([]byte, 28)
 	binary.LittleEndian.PutUint32(data[8:], major<<20|minor)
 	binary.LittleEndian.PutUint32(data[24:], sectors)
-	return ringbuffer.Event{Type: kind, Flags: inHardirq, Data: data}
+	return TracedEvent{Type: kind, Flags: inHardirq, Data: data}
 }
 
 const testSymbols = `ffffffff81000000 T aio_read
@@ -90,9 +88,9 @@ ffffffff81000200 t __pfx_aio_read
 ffffffffc0000000 t nvme_queue_rq	[nvme]
 `
 
-func testKernel(t *testing.T) *symbols.Kernel {
+func testKernel(t *testing.T) *KernelSymbols {
 	t.Helper()
-	kernel, err := symbols.ParseKernel(strings.NewReader(testSymbols))
+	kernel, err := ParseKernelSymbols(strings.NewReader(testSymbols))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +105,7 @@ func TestCounts(t *testing.T) {
 	var bursts tallies
 	for range 2 {
 		c.begin()
-		for _, e := range []ringbuffer.Event{
+		for _, e := range []TracedEvent{
 			calling(fio, 0, aioRead), calling(fio, 0x01, queue), calling(fio, inHardirq, clock),
 			calling(0, inHardirq|inSoftirq, clock), calling(0, 0, clock), calling(fio, inSoftirq, clock),
 			calling(shell, inNMI, clock), calling(headroom, 0, aioRead), calling(headroom, inHardirq, clock),

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/headroom/headroom/internal/profile/record/ringbuffer"
 )
 
 // instanceName matches the names of headroom's instances; no other instance is ever removed.
@@ -53,9 +51,9 @@ func newInstance(t *tracefs, name string) (*instance, error) {
 
 // enable makes the instance trace events, names or whole systems ("nvme:*"), as far as the kernel has them. It returns
 // their names and their formats, including the format of the function tracer.
-func (i *instance) enable(events []string) (ringbuffer.Formats, []string, error) {
+func (i *instance) enable(events []string) (EventFormats, []string, error) {
 	events = expanded(i.tracefs.FS(), events)
-	formats, err := ringbuffer.ReadFormats(i.tracefs.FS(), append([]string{functionEvent}, events...)...)
+	formats, err := ReadEventFormats(i.tracefs.FS(), append([]string{functionEvent}, events...)...)
 	if err != nil {
 		return formats, nil, err
 	}

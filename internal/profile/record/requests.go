@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/record/stage"
 )
 
 // blockTracepoints is the name of missing data about requests.
@@ -71,11 +70,11 @@ func clock() string {
 // follow follows requests until the time is up or the context is done. Events are enabled only during that time,
 // because they cost the load a little.
 func (r *requests) follow(ctx context.Context) error {
-	formats, _, err := r.enable(stage.Events())
+	formats, _, err := r.enable(StageEvents())
 	if err != nil {
 		return err
 	}
-	all, err := stage.New(formats, r.request.Devices)
+	all, err := NewStageAccumulator(formats, r.request.Devices)
 	if err != nil {
 		return err
 	}

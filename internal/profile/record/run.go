@@ -12,8 +12,6 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/record/sampler"
-	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // session is one recording in progress.
@@ -31,7 +29,7 @@ type session struct {
 func Run(ctx context.Context, request profile.Request, stdout, stderr io.Writer) error {
 	s := &session{request: request, load: newLoad(request.Folder), lines: stderr, said: map[string]bool{},
 		recording: profile.Recording{Kernel: kernelRelease(), Architecture: architecture()}}
-	cpus, _ := sampler.OnlineCPUs()
+	cpus, _ := OnlineCPUs()
 	s.recording.CPUs = len(cpus)
 	if request.Folder == "" || !instanceName.MatchString(request.Owner) {
 		return &lab.Error{What: fmt.Sprintf("can't record for %q in folder %q", request.Owner, request.Folder)}
@@ -67,10 +65,10 @@ func (s *session) miss(what ...profile.Missing) {
 
 // kernelSymbols reads the names of the kernel's functions; nil, with a record of what is missing, if the kernel hides
 // them.
-func (s *session) kernelSymbols() *symbols.Kernel {
-	kernel, err := symbols.ReadKernel("/proc")
+func (s *session) kernelSymbols() *KernelSymbols {
+	kernel, err := ReadKernelSymbols("/proc")
 	if err != nil {
-		s.miss(symbols.Missing(err))
+		s.miss(missingSymbols(err))
 		return nil
 	}
 	return kernel

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/record/sampler"
-	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // recordTime records the part Time: samples of all CPUs, then requests and threads that wait.
@@ -33,13 +31,13 @@ func (s *session) recordTime(ctx context.Context) error {
 }
 
 // takeTimes samples and follows until the end of the load.
-func (s *session) takeTimes(ctx context.Context, kernel *symbols.Kernel, r *requests) {
+func (s *session) takeTimes(ctx context.Context, kernel *KernelSymbols, r *requests) {
 	ctx, cancel := s.load.whileItRuns(ctx)
 	defer cancel()
-	o := sampler.Options{Hz: s.request.Hz, For: s.request.Sample, Kernel: kernel, Load: s.load.ofProcess}
+	o := SampleOptions{Hz: s.request.Hz, For: s.request.Sample, Kernel: kernel, Load: s.load.ofProcess}
 	if o.For > 0 && o.Hz > 0 {
 		counts := s.countIO(ctx)
-		sampled, missing := sampler.Sample(ctx, o)
+		sampled, missing := Sample(ctx, o)
 		io := s.endCount(counts)
 		if sampled != nil {
 			sampled.Counted = io
@@ -62,7 +60,7 @@ func (s *session) takeTimes(ctx context.Context, kernel *symbols.Kernel, r *requ
 	go func() {
 		defer close(waited)
 		o.For = s.request.Follow
-		s.recording.Waits, missing = sampler.Waits(ctx, o, ints(threads))
+		s.recording.Waits, missing = SampleWaits(ctx, o, ints(threads))
 	}()
 	if r != nil {
 		if err := r.follow(ctx); err != nil {

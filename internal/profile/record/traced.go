@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/record/symbols"
 )
 
 // threads determines on whose behalf threads ran, by their IDs in the kernel's events.
@@ -61,7 +60,7 @@ func (t threads) among(these map[int32]thread, id int32, name string) bool {
 
 // callCounts converts the counts of bursts to names, and returns the modules of functions. Functions with the same name
 // are merged; if the kernel hides its names there are none.
-func (c *counter) callCounts(bursts tallies, of threads, kernel *symbols.Kernel) (counts []profile.CallCount,
+func (c *counter) callCounts(bursts tallies, of threads, kernel *KernelSymbols) (counts []profile.CallCount,
 	modules map[string]string) {
 	type key struct {
 		name    string
@@ -113,7 +112,7 @@ func (c *counter) callCounts(bursts tallies, of threads, kernel *symbols.Kernel)
 
 // name returns the name of an event or a function, and stores the function's module; empty for a function if the kernel
 // hides names.
-func (c *counter) name(what counted, kernel *symbols.Kernel, modules map[string]string) string {
+func (c *counter) name(what counted, kernel *KernelSymbols, modules map[string]string) string {
 	switch {
 	case what.event:
 		return c.kinds[uint16(what.place)].name

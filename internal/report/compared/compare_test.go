@@ -22,7 +22,6 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 	"github.com/headroom/headroom/internal/testing/golden"
 	"github.com/headroom/headroom/internal/testing/rendertest"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // comparedRun makes a run of the given jobs, with eight repetitions each, whose spread is the job's noise.
@@ -207,7 +206,7 @@ func TestCompareFitsTheTerminal(t *testing.T) {
 func TestCompareColourIsASecondSignal(t *testing.T) {
 	d := comparison(t)
 	coloured := writtenComparison(t, d, "table",
-		report.Options{Options: render.Options{Width: 120, Colour: visible.Key("").Own}})
+		report.Options{Options: render.Options{Width: 120, Colour: prose.Key("").Own}})
 	if !strings.Contains(coloured, "\x1b[31mslower\x1b[0m") {
 		t.Error("slower is not red")
 	}

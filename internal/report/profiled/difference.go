@@ -8,7 +8,6 @@ import (
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/profile/difference"
 	"github.com/headroom/headroom/internal/prose"
@@ -16,7 +15,7 @@ import (
 )
 
 // Sides are further parts of two compared profiles: stages, stacks, and warnings about their times.
-type Sides struct{ A, B breakdown.Document }
+type Sides struct{ A, B Document }
 
 // Difference builds the document about two profiles: the layers and functions that differ, those that explain most
 // first.
@@ -52,11 +51,11 @@ func onOneSide(s Sides) []string {
 	var texts []string
 	for _, side := range []struct {
 		name          string
-		cells, others []breakdown.Cell
+		cells, others []Cell
 	}{{"A", s.A.Cells, s.B.Cells}, {"B", s.B.Cells, s.A.Cells}} {
 		var only []string
 		for _, c := range side.cells {
-			same := func(other breakdown.Cell) bool { return other.Cell == c.Cell && other.Role == c.Role }
+			same := func(other Cell) bool { return other.Cell == c.Cell && other.Role == c.Role }
 			if !slices.ContainsFunc(side.others, same) {
 				only = append(only, cellName(c))
 			}
@@ -69,16 +68,16 @@ func onOneSide(s Sides) []string {
 }
 
 // cellOf returns the cell of one side that a profile belongs to; an empty one if its loads are unknown.
-func cellOf(d breakdown.Document, p cost.Profile) breakdown.Cell {
+func cellOf(d Document, p cost.Profile) Cell {
 	for _, c := range d.Cells {
 		if c.Cell == p.Cell && c.Arm == p.Arm && c.Role == p.Role {
 			return c
 		}
 	}
-	return breakdown.Cell{Profile: p}
+	return Cell{Profile: p}
 }
 
-func (t text) differenceOfCell(c difference.Cell, a, b breakdown.Cell) []document.Block {
+func (t text) differenceOfCell(c difference.Cell, a, b Cell) []document.Block {
 	blocks := []document.Block{document.Sentence{Role: document.Answer, Text: differenceAnswer(c)}}
 	blocks = append(blocks, report.Sentences(document.Detail, append(littleTexts(c), t.totals(c)...))...)
 	blocks = append(blocks, report.Sentences(document.Note, differenceDoubts(c))...)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/document"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/difference"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/report"
@@ -146,7 +145,7 @@ func changeCell(f difference.Function) document.Cell {
 }
 
 // stagesOfBoth shows the medians of requests of the same device, direction and size on both sides.
-func (t text) stagesOfBoth(c difference.Cell, a, b breakdown.Cell) []document.Block {
+func (t text) stagesOfBoth(c difference.Cell, a, b Cell) []document.Block {
 	table := document.Table{Name: prose.Join("Stages of", c.Cell), Columns: []document.Column{
 		{Title: "requests", Kind: document.Words}}}
 	for _, over := range stageNames() {
@@ -162,7 +161,7 @@ func (t text) stagesOfBoth(c difference.Cell, a, b breakdown.Cell) []document.Bl
 				continue
 			}
 			cells := []document.Cell{{Text: requestsName(r)}}
-			for _, q := range [][2]*breakdown.Time{{r.Above, other.Above}, {r.Scheduler, other.Scheduler},
+			for _, q := range [][2]*Time{{r.Above, other.Above}, {r.Scheduler, other.Scheduler},
 				{r.InDevice, other.InDevice}} {
 				cells = append(cells, quantiles(q[0])[0], quantiles(q[1])[0])
 			}

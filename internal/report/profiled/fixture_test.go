@@ -7,7 +7,6 @@ import (
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/profile/difference"
 	"github.com/headroom/headroom/internal/profile/layer"
@@ -60,7 +59,7 @@ func timeLoad(arm string, number int, strict uint64) profile.Load {
 }
 
 // oneCell is a cell with all parts; with strict the IOMMU is flushed at each I/O.
-func oneCell(t *testing.T, arm string, strict uint64) breakdown.Cell {
+func oneCell(t *testing.T, arm string, strict uint64) Cell {
 	var loads []profile.Load
 	for n := range 3 {
 		loads = append(loads, timeLoad(arm, n+1, strict))
@@ -92,21 +91,21 @@ func oneCell(t *testing.T, arm string, strict uint64) breakdown.Cell {
 				Contexts: map[profile.Context]float64{profile.InHardirq: 0.02 + 0.98*s}},
 			{Name: "__rcu_read_lock", Layer: "other", Calls: about(21.4, 0.01)}}}
 	slices.SortStableFunc(costs.Layers, func(a, b cost.Layer) int { return cmp.Compare(b.NS.Mean, a.NS.Mean) })
-	return breakdown.Of(breakdown.Group{Cell: costs.Cell, Arm: arm, Loads: loads}, costs)
+	return CellOf(Group{Cell: costs.Cell, Arm: arm, Loads: loads}, costs)
 }
 
 // guestProfile is the profile of an emulated guest with two arms.
-func guestProfile(t *testing.T) breakdown.Document {
-	return breakdown.Document{Schema: breakdown.Schema, Run: "7KQ4M2X9TD",
+func guestProfile(t *testing.T) Document {
+	return Document{Schema: Schema, Run: "7KQ4M2X9TD",
 		Warnings: []lab.Warning{
 			{Code: "emulated-guest", Text: "qemu:guest.yaml is emulated: its times are those of no " +
 				"hardware; calls per I/O are true"}},
-		Cells: []breakdown.Cell{oneCell(t, "lazy", 0), oneCell(t, "strict", 1)}}
+		Cells: []Cell{oneCell(t, "lazy", 0), oneCell(t, "strict", 1)}}
 }
 
 // refusedProfile is the profile of a machine that refuses nearly everything.
-func refusedProfile() breakdown.Document {
-	return breakdown.Document{Schema: breakdown.Schema, Run: "7KQ4M2X9TD", Cells: []breakdown.Cell{
+func refusedProfile() Document {
+	return Document{Schema: Schema, Run: "7KQ4M2X9TD", Cells: []Cell{
 		{Profile: cost.Profile{Cell: "write 1m", Kernel: "6.18.0", CallLoads: 1, Lost: 1203,
 			Missing: []profile.Missing{
 				{What: "function calls", Why: "the kernel refused its function tracer (operation not permitted)",

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/headroom/headroom/internal/document"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/profile/difference"
 	"github.com/headroom/headroom/internal/profile/layer"
@@ -25,7 +24,7 @@ const (
 )
 
 // flame returns the flame graph of a cell; nothing if no stacks were sampled.
-func (t text) flame(c breakdown.Cell) []document.Block {
+func (t text) flame(c Cell) []document.Block {
 	if c.Stacks.Total() == 0 {
 		return nil
 	}
@@ -133,7 +132,7 @@ func framesOf(root *stacks.Node, least float64, describe func(*stacks.Node, []st
 }
 
 // flameOfDifference shows the stacks of both sides in one picture.
-func (t text) flameOfDifference(c difference.Cell, a, b breakdown.Cell) []document.Block {
+func (t text) flameOfDifference(c difference.Cell, a, b Cell) []document.Block {
 	if a.Stacks.Total() == 0 || b.Stacks.Total() == 0 {
 		return nil
 	}

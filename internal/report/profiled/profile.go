@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/profile/layer"
 	"github.com/headroom/headroom/internal/prose"
@@ -32,7 +31,7 @@ type Options struct {
 
 // Profile builds the document about a profile. Each cell has a section: the cost of an I/O, by layer and by function,
 // the time of requests in each stage, and where threads wait.
-func Profile(d breakdown.Document, o Options) document.Document {
+func Profile(d Document, o Options) document.Document {
 	id := o.ID(d.Run)
 	out := document.Document{Title: "Profile of " + id}
 	t, warnings := newText(d.Warnings, o)
@@ -49,7 +48,7 @@ func Profile(d breakdown.Document, o Options) document.Document {
 }
 
 // next returns the commands that show more.
-func next(d breakdown.Document, id string) document.Block {
+func next(d Document, id string) document.Block {
 	if len(d.Cells) == 0 {
 		return document.Terminal{}
 	}
@@ -96,7 +95,7 @@ func newText(all []lab.Warning, o Options) (text, []document.Block) {
 const EmulatedGuest = "emulated-guest"
 
 // cell returns the part of the document about one cell.
-func (t text) cell(c breakdown.Cell) []document.Block {
+func (t text) cell(c Cell) []document.Block {
 	name := cellName(c)
 	blocks := []document.Block{document.Sentence{Role: document.Subject, Text: name + ", kernel " + c.Kernel},
 		document.Sentence{Role: document.Answer, Text: t.answer(c)}}
@@ -113,7 +112,7 @@ func (t text) cell(c breakdown.Cell) []document.Block {
 	return append(blocks, waits(c, name)...)
 }
 
-func cellName(c breakdown.Cell) string {
+func cellName(c Cell) string {
 	name := c.Cell
 	var of []string
 	if c.Arm != "" {
@@ -129,7 +128,7 @@ func cellName(c breakdown.Cell) string {
 }
 
 // answer describes the cost of an I/O, and its main layers.
-func (t text) answer(c breakdown.Cell) string {
+func (t text) answer(c Cell) string {
 	total := totalCalls(c.Profile)
 	var text string
 	switch {
@@ -152,7 +151,7 @@ func (t text) answer(c breakdown.Cell) string {
 }
 
 // largest returns the layers with the largest shares of the CPU time; of calls if that was not recorded.
-func largest(c breakdown.Cell, calls float64) []string {
+func largest(c Cell, calls float64) []string {
 	const most = 3
 	var shares []string
 	for _, l := range c.Layers {
@@ -178,7 +177,7 @@ func totalCalls(c cost.Profile) float64 {
 }
 
 // recorded describes from how many loads the profile is, how it was recorded, and the cost of recording.
-func recorded(c breakdown.Cell) []string {
+func recorded(c Cell) []string {
 	var texts, parts []string
 	if c.TimeLoads > 0 {
 		part := "CPU time from " + prose.Count(c.TimeLoads, "load")
@@ -228,7 +227,7 @@ func recorded(c breakdown.Cell) []string {
 const leastTold = 0.01
 
 // doubts lists what could not be recorded, with a solution.
-func doubts(c breakdown.Cell) []string {
+func doubts(c Cell) []string {
 	var texts []string
 	for _, m := range c.Missing {
 		texts = append(texts, missingText(m))
@@ -249,19 +248,19 @@ func missingText(m profile.Missing) string {
 }
 
 // reading explains what was shown.
-func (t text) reading(d breakdown.Document) []string {
+func (t text) reading(d Document) []string {
 	var texts []string
-	has := func(test func(breakdown.Cell) bool) bool { return slices.ContainsFunc(d.Cells, test) }
-	if has(func(c breakdown.Cell) bool { return c.TimeLoads > 1 || c.CallLoads > 1 }) {
+	has := func(test func(Cell) bool) bool { return slices.ContainsFunc(d.Cells, test) }
+	if has(func(c Cell) bool { return c.TimeLoads > 1 || c.CallLoads > 1 }) {
 		texts = append(texts,
 			"Brackets are 95% intervals of the mean over the profiled loads; of stages, the smallest "+
 				"and the largest median of a load.")
 	}
-	if has(func(c breakdown.Cell) bool { return len(c.Requests) > 0 }) {
+	if has(func(c Cell) bool { return len(c.Requests) > 0 }) {
 		texts = append(texts, "A request is queued once the scheduler or the driver may have it: waiting for a free "+
 			"tag is before that.")
 	}
-	if has(func(c breakdown.Cell) bool { return c.Event == "cpu-clock" }) {
+	if has(func(c Cell) bool { return c.Event == "cpu-clock" }) {
 		texts = append(texts, "cpu-clock is a timer: code that runs with interrupts off is charged to where they are "+
 			"switched on again. Calls are exact there.")
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/headroom/headroom/internal/document"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/difference"
 	"github.com/headroom/headroom/internal/render"
 	"github.com/headroom/headroom/internal/report"
@@ -15,7 +14,7 @@ import (
 
 // Profiles come in every format.
 func TestProfilesInEveryFormat(t *testing.T) {
-	for name, d := range map[string]breakdown.Document{"profile": guestProfile(t), "profile-refused": refusedProfile(),
+	for name, d := range map[string]Document{"profile": guestProfile(t), "profile-refused": refusedProfile(),
 		"profile-nothing": {Run: "7KQ4M2X9TD"}} {
 		rendertest.InEveryFormat(t, name, func(o render.Options) document.Document {
 			return Profile(d, options(t, report.Options{Options: o}))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/profile"
-	"github.com/headroom/headroom/internal/profile/breakdown"
 	"github.com/headroom/headroom/internal/profile/cost"
 	"github.com/headroom/headroom/internal/prose"
 	"github.com/headroom/headroom/internal/unit"
@@ -22,7 +21,7 @@ const (
 )
 
 // layers returns the table of an I/O's cost in each layer, with a bar for its share.
-func (t text) layers(c breakdown.Cell, name string) document.Table {
+func (t text) layers(c Cell, name string) document.Table {
 	table := document.Table{Name: prose.Join("Layers of", name), Columns: []document.Column{
 		{Title: "layer", Kind: document.Words, Cut: true},
 		{Title: "CPU per I/O", Signs: t.signs[EmulatedGuest], Kind: document.Number, Optional: true, DropInterval: 2},
@@ -56,7 +55,7 @@ func meanOf(e *cost.LoadMean) float64 {
 }
 
 // functions returns the table of the costliest functions, and how many more there are.
-func (t text) functions(c breakdown.Cell, name string) []document.Block {
+func (t text) functions(c Cell, name string) []document.Block {
 	table := document.Table{Name: prose.Join("Functions of", name), Columns: []document.Column{
 		{Title: "function", Kind: document.Words, Cut: true},
 		{Title: "layer", Kind: document.Verdict, Cut: true, Drop: 2},
@@ -130,15 +129,15 @@ func contextsText(f cost.Function) string {
 const leastRequests = 0.005
 
 // frequent returns the kinds that are shown.
-func frequent(all []breakdown.Requests) []breakdown.Requests {
-	return slices.DeleteFunc(slices.Clone(all), func(r breakdown.Requests) bool {
+func frequent(all []Requests) []Requests {
+	return slices.DeleteFunc(slices.Clone(all), func(r Requests) bool {
 		return float64(r.Count) < leastRequests*float64(all[0].Count)
 	})
 }
 
 func stageNames() []string { return []string{"until queued", "in the scheduler", "in the device"} }
 
-func requestsName(r breakdown.Requests) string {
+func requestsName(r Requests) string {
 	if r.Bytes == 0 {
 		return prose.Join(r.Device, r.Direction)
 	}
@@ -146,7 +145,7 @@ func requestsName(r breakdown.Requests) string {
 }
 
 // stages returns tables of the time that requests spend in each stage of the block layer, and of the devices.
-func (t text) stages(c breakdown.Cell, name string) []document.Block {
+func (t text) stages(c Cell, name string) []document.Block {
 	if len(c.Requests) == 0 {
 		return nil
 	}
@@ -165,7 +164,7 @@ func (t text) stages(c breakdown.Cell, name string) []document.Block {
 		n := float64(r.Count)
 		cells := []document.Cell{{Text: requestsName(r)},
 			{Text: unit.IOPS(n), Value: &n, Unit: callsUnit}}
-		for _, q := range []*breakdown.Time{r.Above, r.Scheduler, r.InDevice} {
+		for _, q := range []*Time{r.Above, r.Scheduler, r.InDevice} {
 			cells = append(cells, quantiles(q)...)
 		}
 		table.Rows = append(table.Rows, document.Row{Cells: cells})
@@ -177,7 +176,7 @@ func (t text) stages(c breakdown.Cell, name string) []document.Block {
 	return blocks
 }
 
-func quantiles(q *breakdown.Time) []document.Cell {
+func quantiles(q *Time) []document.Cell {
 	if q == nil {
 		return []document.Cell{{}, {}}
 	}
@@ -189,7 +188,7 @@ func quantiles(q *breakdown.Time) []document.Cell {
 }
 
 // deviceText describes the depth of a device's queue, and what happened to requests.
-func deviceText(d breakdown.Device) string {
+func deviceText(d Device) string {
 	var parts []string
 	if d.Depth != nil {
 		text := calls(*d.Depth) + " requests in flight on average"
@@ -214,7 +213,7 @@ func deviceText(d breakdown.Device) string {
 const shownWaits = 5
 
 // waits returns the table of where the load's threads were off the CPU.
-func waits(c breakdown.Cell, name string) []document.Block {
+func waits(c Cell, name string) []document.Block {
 	if c.Waits == nil || len(c.Waits.Stacks) == 0 {
 		return nil
 	}

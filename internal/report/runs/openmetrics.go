@@ -15,7 +15,6 @@ import (
 	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 // writeOpenMetrics writes text that is both OpenMetrics and the older Prometheus text format, because node_exporter's
@@ -218,13 +217,13 @@ func labelText(labels []label) string {
 
 // escapeHelp keeps a description on its line: a line end in the name of a metric would begin a new sample.
 func escapeHelp(text string) string {
-	return strings.ReplaceAll(visible.Line(strings.ToValidUTF8(text, "�")), `\`, `\\`)
+	return strings.ReplaceAll(prose.Inline(strings.ToValidUTF8(text, "�")), `\`, `\\`)
 }
 
 // escapeLabel escapes the three characters that the formats escape. Readers refuse a file with bytes that are not
 // UTF-8, and with the escapes of control characters if these were made later.
 func escapeLabel(v string) string {
-	v = visible.Text(strings.ToValidUTF8(v, "�"))
+	v = prose.Visible(strings.ToValidUTF8(v, "�"))
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(v)
 }
 

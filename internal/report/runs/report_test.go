@@ -20,7 +20,6 @@ import (
 	"github.com/headroom/headroom/internal/testing/rendertest"
 	"github.com/headroom/headroom/internal/testing/summarytest"
 	"github.com/headroom/headroom/internal/unit"
-	"github.com/headroom/headroom/internal/visible"
 )
 
 func formatNamed(t testing.TB, name string) Format {
@@ -106,7 +105,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		for _, colour := range []bool{false, true} {
 			o := report.Options{Options: render.Options{Width: width}}
 			if colour {
-				o.Colour = visible.Key("").Own
+				o.Colour = prose.Key("").Own
 			}
 			text := written(t, "table", fixtures(t), o)
 			plain := escape.ReplaceAllString(text, "")

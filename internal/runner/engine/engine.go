@@ -1,5 +1,6 @@
 // Package engine reads what load generators print: which files of a job are fetched, and which values, rates and
-// warnings come of them. It starts no load.
+// warnings come of them. It starts no load. It compares points in time of several machines, as far as their clocks can
+// be compared.
 package engine
 
 import (
@@ -12,7 +13,6 @@ import (
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/runner/clock"
 	"github.com/headroom/headroom/internal/unit"
 	"github.com/headroom/headroom/internal/validity"
 )
@@ -32,7 +32,7 @@ type Engine interface {
 // FineRateReader is an engine that tells the rate of a load in fine steps, and when the first of them began by this
 // machine's clock.
 type FineRateReader interface {
-	Rate(ctx context.Context, done Ended, seconds float64, ahead clock.Offset) (lab.Series, clock.Timestamp, bool)
+	Rate(ctx context.Context, done Ended, seconds float64, ahead Offset) (lab.Series, Timestamp, bool)
 }
 
 // StartLeadReader is an engine that can tell how long its process is there, at least, before what counts begins.

@@ -12,7 +12,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
-	"github.com/headroom/headroom/internal/runner/clock"
 	"github.com/headroom/headroom/internal/validity"
 )
 
@@ -103,24 +102,24 @@ func (f Fio) series(ctx context.Context, job host.Job, p *Printed) []lab.Series 
 
 // Rate returns the rate of all operations. fio writes no samples while nothing is done: those that are missing at the
 // end are 0.
-func (f Fio) Rate(ctx context.Context, done Ended, seconds float64, ahead clock.Offset) (lab.Series, clock.Timestamp,
+func (f Fio) Rate(ctx context.Context, done Ended, seconds float64, ahead Offset) (lab.Series, Timestamp,
 	bool) {
 	data, err := done.Job.Fetch(ctx, FioLogs+"_iops.log")
 	if err != nil {
-		return lab.Series{}, clock.Timestamp{}, false
+		return lab.Series{}, Timestamp{}, false
 	}
 	samples, err := fio.ParseLog(bytes.NewReader(data))
 	if err != nil {
-		return lab.Series{}, clock.Timestamp{}, false
+		return lab.Series{}, Timestamp{}, false
 	}
 	s, start, ok := fio.Fine(samples, "iops", f.step)
 	if !ok {
-		return lab.Series{}, clock.Timestamp{}, false
+		return lab.Series{}, Timestamp{}, false
 	}
 	for want := int(seconds / s.Interval); want-len(s.Values) >= int(time.Second/f.step); {
 		s.Values = append(s.Values, 0)
 	}
-	return s, clock.Timestamp{Time: start.Add(-ahead.Offset), Uncertainty: ahead.Uncertainty + maxFirstSampleDelay},
+	return s, Timestamp{Time: start.Add(-ahead.Offset), Uncertainty: ahead.Uncertainty + maxFirstSampleDelay},
 		true
 }
 

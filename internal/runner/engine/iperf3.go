@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/load/fio"
 	"github.com/headroom/headroom/internal/load/iperf3"
 	"github.com/headroom/headroom/internal/load/sockperf"
-	"github.com/headroom/headroom/internal/runner/clock"
 	"github.com/headroom/headroom/internal/unit"
 	"github.com/headroom/headroom/internal/validity"
 )
@@ -45,10 +44,10 @@ func (Iperf3) Read(_ context.Context, done Ended, rep *lab.Repetition, evidence 
 // Rate returns the rate of both directions. iperf3 does not tell exactly when the time that counts began. It did after
 // the process was there and its connection was made, and so long before the process ended that the test fits in
 // between.
-func (Iperf3) Rate(_ context.Context, done Ended, _ float64, ahead clock.Offset) (lab.Series, clock.Timestamp, bool) {
+func (Iperf3) Rate(_ context.Context, done Ended, _ float64, ahead Offset) (lab.Series, Timestamp, bool) {
 	r, err := iperf3.Parse(done.Output)
 	if err != nil {
-		return lab.Series{}, clock.Timestamp{}, false
+		return lab.Series{}, Timestamp{}, false
 	}
 	var sum lab.Series
 	for i, s := range r.Series() {
@@ -69,8 +68,8 @@ func (Iperf3) Rate(_ context.Context, done Ended, _ float64, ahead clock.Offset)
 		latest = earliest
 	}
 	half := latest.Sub(earliest) / 2
-	return sum, clock.Timestamp{Time: earliest.Add(half + SecondsOf(r.Omit)), Uncertainty: half + ahead.Uncertainty +
-			clock.JobTimeStep},
+	return sum, Timestamp{Time: earliest.Add(half + SecondsOf(r.Omit)), Uncertainty: half + ahead.Uncertainty +
+			JobTimeStep},
 		len(sum.Values) > 0
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/sockperf"
-	"github.com/headroom/headroom/internal/runner/clock"
 	"github.com/headroom/headroom/internal/validity"
 )
 
@@ -59,15 +58,15 @@ func (e *Sockperf) Read(_ context.Context, done Ended, rep *lab.Repetition, evid
 }
 
 // Rate returns the rate of the answers, from the first request that counts on.
-func (e *Sockperf) Rate(_ context.Context, done Ended, _ float64, _ clock.Offset) (lab.Series, clock.Timestamp,
+func (e *Sockperf) Rate(_ context.Context, done Ended, _ float64, _ Offset) (lab.Series, Timestamp,
 	bool) {
 	if len(e.log) == 0 {
-		return lab.Series{}, clock.Timestamp{}, false
+		return lab.Series{}, Timestamp{}, false
 	}
 	lead, _ := e.StartLead(done)
 	slack := (done.State.Ended.Sub(done.State.Started) - SecondsOf(e.log.Ends())) / 2
-	return e.log.Rates(e.step.Seconds()), clock.Timestamp{Time: done.State.Started.Add(lead + max(0, slack)),
-		Uncertainty: max(0, slack) + clock.JobTimeStep}, true
+	return e.log.Rates(e.step.Seconds()), Timestamp{Time: done.State.Started.Add(lead + max(0, slack)),
+		Uncertainty: max(0, slack) + JobTimeStep}, true
 }
 
 // StartLead is when what counts began, from the start of the process on: by the client's clock, which starts with the

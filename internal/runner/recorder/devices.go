@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/headroom/headroom/internal/facts/undertest"
+	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -14,7 +14,7 @@ import (
 func deviceNumbers(ctx context.Context, t host.Target, place lab.Place) []string {
 	var files []string
 	for _, p := range places(place) {
-		found, err := undertest.Devices(ctx, t, p)
+		found, err := storage.DevicesUnder(ctx, t, p)
 		if err != nil {
 			return nil
 		}

@@ -723,7 +723,7 @@ func harmless() map[string]string {
 		"internal/cli/tutorials_system_test.go tutorial": "names that pages show, which it replaces by its " +
 			"own",
 		"internal/profile/record/record_system_test.go TestTerminatedRecorder": "an end at any moment",
-		"internal/profile/record/sampler/perf_system_test.go both": "perf does not say when it begins: where it was " +
+		"internal/profile/record/perf_system_test.go both": "perf does not say when it begins: where it was " +
 			"too late, the next try waits longer",
 	}
 }
