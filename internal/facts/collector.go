@@ -49,7 +49,7 @@ func Collectors() []Collector {
 		{Name: "place", Collect: storage.CollectPlace},
 		{Name: "filesystem", Commands: storage.SpaceCommands, Collect: storage.CollectFilesystem},
 		{Name: "disks", Collect: storage.CollectDisks},
-		{Name: "all-disks", Collect: storage.CollectAllDisks},
+		{Name: "all-disks", Collect: collectAllDisks},
 		{Name: "nvme", Commands: storage.NVMeCommands, Collect: storage.CollectNVMe},
 		{Name: "volumes", Commands: storage.VolumeCommands, Collect: storage.CollectVolumes},
 		{Name: "zfs", Collect: storage.CollectZFS},
@@ -69,6 +69,10 @@ func Collectors() []Collector {
 		{Name: "processes", Collect: machine.CollectProcesses},
 		{Name: Tools, Commands: machine.ToolCommands, Collect: machine.CollectTools},
 	}
+}
+
+func collectAllDisks(r collect.Reader, in collect.Scope) []lab.Fact {
+	return storage.CollectAllDisks(r, in, network.InterruptNames(r, in))
 }
 
 // SnapshotLimit is the longest time for a snapshot: thousands of files may come over a network, or a machine may be

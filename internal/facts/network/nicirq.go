@@ -40,14 +40,18 @@ func readNICInterrupts(r collect.Reader) nicInterrupts {
 	return found
 }
 
-// InterruptsOf are those of a snapshot, which the collector of disks needs, too: the file is long.
-func InterruptsOf(r collect.Reader, in collect.Scope) nicInterrupts {
+// interruptsOf returns the interrupts of a snapshot, whose file is read once.
+func interruptsOf(r collect.Reader, in collect.Scope) nicInterrupts {
 	return collect.ReadOnce(in, func() nicInterrupts { return readNICInterrupts(r) })
 }
 
+// InterruptNames returns the names of all interrupts of a snapshot by their numbers. Its file is long, so adapters and
+// disks share one reading of it.
+func InterruptNames(r collect.Reader, in collect.Scope) map[int]string { return interruptsOf(r, in).Counts.Names }
+
 // CollectNICInterrupts says where the interrupts of each adapter go.
 func CollectNICInterrupts(r collect.Reader, in collect.Scope) []lab.Fact {
-	found := InterruptsOf(r, in)
+	found := interruptsOf(r, in)
 	online, _ := machine.ReadCPUSet(r, machine.OnlineCPUsPath)
 	var all []lab.Fact
 	for i, n := range found.nics {

@@ -10,16 +10,16 @@ import (
 	"strings"
 
 	"github.com/headroom/headroom/internal/facts/collect"
-	"github.com/headroom/headroom/internal/facts/network"
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// CollectAllDisks says of every disk what CollectDisks says of those under test, and how it is attached.
-func CollectAllDisks(r collect.Reader, in collect.Scope) []lab.Fact {
+// CollectAllDisks returns for each disk the facts of CollectDisks, and how it is attached. interrupts are the names of
+// all interrupts by their numbers.
+func CollectAllDisks(r collect.Reader, in collect.Scope, interrupts map[int]string) []lab.Fact {
 	s := inventoryOf(r, in)
 	disks := s.known.wholeDisks()
 	used := s.used()
-	irqs := diskInterrupts(s, disks, network.InterruptsOf(r, in).Counts.Names)
+	irqs := diskInterrupts(s, disks, interrupts)
 	return collect.Spread(len(disks), func(i int) []lab.Fact {
 		d := disks[i]
 		facts := s.disk("disk", d.Name).facts()

@@ -258,7 +258,7 @@ func TestBootPartitionsAreNotMisaligned(t *testing.T) {
 		f[collect.PathInFS(link)] = &fstest.MapFile{Data: []byte("../.." + strings.TrimPrefix(full, "/sys")),
 			Mode: fs.ModeSymlink}
 	}
-	all := CollectAllDisks(collect.Reader{FS: f}, collect.Scope{})
+	all := CollectAllDisks(collect.Reader{FS: f}, collect.Scope{}, nil)
 	if got := factstest.Said(all, "disk.partitions.misaligned", "mmcblk0"); got != "mmcblk0p1" {
 		t.Errorf("misaligned: %q", got)
 	}
