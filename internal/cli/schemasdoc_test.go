@@ -71,8 +71,11 @@ This page and the files are written from the types in internal.
 // or is shared: other programs have code that is generated from them.
 func definitionNames() map[string]map[string]string {
 	return map[string]map[string]string{
-		ablation.Schema:     {"ablation.ArmWarning": "ablation.Warning", "ablation.Effect": "ablation.Estimate"},
-		profiled.Schema:     {"cost.LoadMean": "cost.Estimate"},
+		ablation.Schema: {"ablation.ArmWarning": "ablation.Warning", "ablation.Effect": "ablation.Estimate"},
+		profiled.Schema: {"cost.LoadMean": "cost.Estimate", "profiled.Cell": "breakdown.Cell",
+			"profiled.Device": "breakdown.Device", "profiled.Document": "breakdown.Document",
+			"profiled.Requests": "breakdown.Requests", "profiled.Time": "breakdown.Time",
+			"profiled.Wait": "breakdown.Wait", "profiled.Waits": "breakdown.Waits"},
 		difference.Schema:   {"cost.LoadMean": "cost.Estimate"},
 		history.Schema:      {"stat.RatioEstimate": "history.Estimate"},
 		bisection.Schema:    {"lab.CountedWarning": "bisection.Warning"},
