@@ -55,7 +55,7 @@ test-release: ## build a release twice, compare, and try the packages in roots o
 test-arm64: ## the fast tier and a run with fio as programs for arm64, emulated on other machines; as root, an hour
 	@scripts/test arm64
 
-image: ## a container image from the Containerfile, without a registry; as root
+image: ## a container image from deploy/Containerfile, without a registry; as root
 	@scripts/kube-image
 
 bench: ## measure the figures that the docs quote, into build/figures.json; hours (scripts/bench list: what there is)
