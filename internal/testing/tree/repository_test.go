@@ -413,6 +413,11 @@ func TestDocuments(t *testing.T) {
 	if n := len(architecture); n > 150 {
 		t.Errorf("ARCHITECTURE.md has %d lines; 150 is the limit", n)
 	}
+	for i, line := range architecture {
+		if n := utf8.RuneCountInString(line); n > 120 {
+			t.Errorf("ARCHITECTURE.md:%d: %d characters; 120 is the limit", i+1, n)
+		}
+	}
 	text := strings.Join(architecture, "\n")
 	for _, l := range layers() {
 		for _, p := range l {
