@@ -3,6 +3,7 @@
 //	go run -C tools/shape . ../..
 //	go run -C tools/shape . -lines ../..
 //	go run -C tools/shape . -english ../.. [FOLDER]...
+//	go run -C tools/shape . -runs [-few N] ../..
 //
 // Each measure has what stands now and where it is to go. One that is above what stands fails, and so does one that is
 // below, until the number here is lowered: what was gained stays.
@@ -29,8 +30,17 @@ import (
 func main() {
 	perPackage := flag.Bool("lines", false, "print the lines of each package: of the program, of its tests")
 	english := flag.Bool("english", false, "print the phrases that are not plain English: how many, or in folders where")
+	runs := flag.Bool("runs", false, "print how many files and packages some commands execute; needs fio, takes minutes")
+	few := flag.Int("few", 0, "with -runs: print files with at most as many executed statements, too")
 	flag.Parse()
 	root := cmp.Or(flag.Arg(0), ".")
+	if *runs {
+		if err := printRuns(root, *few); err != nil {
+			fmt.Fprintln(os.Stderr, "shape:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	t, err := read(root)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "shape:", err)

@@ -116,3 +116,22 @@ func Left() string { return "goes on" + "anew" + "3 files are to be removed" }
 		t.Error("a line without a number was read")
 	}
 }
+
+func TestExecutedStatementsOfFiles(t *testing.T) {
+	const line = module + "internal/lab/"
+	got := executed([]byte("mode: set\n" + line + "cell.go:1.2,3.4 2 1\n" + line + "cell.go:5.2,6.4 3 7\n" +
+		line + "cell.go:8.2,9.4 4 0\n" + line + "empty.go:1.2,1.3 0 1\n" + line + "unused.go:1.2,3.4 5 0\n"))
+	if len(got) != 1 || got["internal/lab/cell.go"] != 5 {
+		t.Errorf("executed() = %v; want only internal/lab/cell.go with 5", got)
+	}
+}
+
+func TestSavedRuns(t *testing.T) {
+	ids, err := savedRuns([]byte(`{"runs": [{"id": "6XCK3HVWMT", "label": "a"}, {"id": "3JCEV4B5NV"}]}`))
+	if err != nil || !slices.Equal(ids, []string{"6XCK3HVWMT", "3JCEV4B5NV"}) {
+		t.Errorf("savedRuns() = %v, %v", ids, err)
+	}
+	if _, err := savedRuns([]byte(`{"runs": []}`)); err == nil {
+		t.Error("savedRuns() of no runs gives no error")
+	}
+}
