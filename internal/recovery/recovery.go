@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,25 +28,38 @@ import (
 func RecoverRuns(ctx context.Context, p *app.App, s *store.Store, wanted func(target string) bool,
 	allowed []string, external journal.ExternalChange) (int, error) {
 	ofEvent := func(left journal.Leftover) bool { return strings.Contains(left.ID, EventJournal) }
-	ev, err := undoAbandoned(ctx, p, s, wanted, external, ofEvent)
-	errs := []error{err}
-	taken, err := clearClusters(ctx, p, s, wanted)
-	errs = append(errs, err)
+	changes := s.Folder.Changes()
+	n := 0
+	var errs []error
+	recoverIn := func(folder string, undo func() (int, error)) {
+		if holdsNothing(folder) {
+			return
+		}
+		recovered, err := undo()
+		n, errs = n+recovered, append(errs, err)
+	}
+	recoverIn(changes, func() (int, error) { return undoAbandoned(ctx, p, s, wanted, external, ofEvent) })
+	recoverIn(s.Folder.Pods(), func() (int, error) { return clearClusters(ctx, p, s, wanted) })
 	abandoned, err := s.Abandoned()
-	errs = append(errs, err)
+	n, errs = n+len(abandoned), append(errs, err)
 	for _, a := range abandoned {
 		errs = append(errs, clearRun(ctx, p, s, a, wanted))
 	}
-	built, err := RecoverBuilds(ctx, p, s)
-	errs = append(errs, err)
-	changed, err := undoAbandoned(ctx, p, s, wanted, external, func(left journal.Leftover) bool {
-		return !ofEvent(left) && !locksBoots(left)
+	recoverIn(s.Folder.Built(), func() (int, error) { return RecoverBuilds(ctx, p, s) })
+	recoverIn(changes, func() (int, error) {
+		return undoAbandoned(ctx, p, s, wanted, external, func(left journal.Leftover) bool {
+			return !ofEvent(left) && !locksBoots(left)
+		})
 	})
-	errs = append(errs, err)
-	booted, err := recoverBoots(ctx, p, s, wanted, allowed, external)
-	errs = append(errs, err)
-	unlocked, err := unlockBoots(ctx, p, s, wanted, external)
-	return ev + taken + len(abandoned) + built + changed + booted + unlocked, errors.Join(append(errs, err)...)
+	recoverIn(changes, func() (int, error) { return recoverBoots(ctx, p, s, wanted, allowed, external) })
+	recoverIn(changes, func() (int, error) { return unlockBoots(ctx, p, s, wanted, external) })
+	return n, errors.Join(errs...)
+}
+
+// holdsNothing reports whether a folder is missing or empty. One that can't be read may hold something.
+func holdsNothing(folder string) bool {
+	entries, err := os.ReadDir(folder)
+	return len(entries) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
 }
 
 // RecoverLeftovers recovers what it can on this machine and on the targets in on; an empty name means all of them. It
