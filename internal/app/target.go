@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/host"
@@ -156,4 +158,98 @@ func OnThisMachine(ctx context.Context, t host.Target) bool {
 	}
 	files, err := t.ReadFiles(ctx, host.BootIDFile)
 	return err == nil && files[host.BootIDFile].Err == nil && string(files[host.BootIDFile].Data) == string(own)
+}
+
+// Opened holds the targets that a command has opened, by the names that it gives them, in the order of opening. The
+// zero value is empty.
+type Opened struct {
+	names  []string
+	byName map[string]host.Target
+}
+
+// Get returns the target of a name; nil if none was opened.
+func (o *Opened) Get(name string) host.Target { return o.byName[name] }
+
+// Add adds a target that was opened just now, or one more name of a target.
+func (o *Opened) Add(name string, t host.Target) {
+	if o.byName == nil {
+		o.byName = map[string]host.Target{}
+	}
+	o.names = append(o.names, name)
+	o.byName[name] = t
+}
+
+// Remove forgets a target. The caller closes it.
+func (o *Opened) Remove(name string) {
+	o.names = slices.DeleteFunc(o.names, func(n string) bool { return n == name })
+	delete(o.byName, name)
+}
+
+// Names returns the names, sorted.
+func (o *Opened) Names() []string { return slices.Sorted(maps.Keys(o.byName)) }
+
+// All returns the targets in the order of opening, each once.
+func (o *Opened) All() []host.Target {
+	var all []host.Target
+	for _, name := range o.names {
+		if t := o.byName[name]; !slices.Contains(all, t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// CloseOpened closes targets, the last that was opened first: a guest may run on a host that was opened before it, and
+// a client waits for its server.
+func (p *App) CloseOpened(o *Opened) {
+	for _, t := range slices.Backward(o.All()) {
+		p.CloseTarget(t)
+	}
+}
+
+// OpenConcurrently opens several targets, in the order of their names. Pods and machines of a cluster start at the same
+// time: starting one is mostly waiting, for minutes where an operating system boots. What is started on this machine
+// takes its processors from what starts beside it, and is opened by itself. When one is not available, all are closed.
+func (p *App) OpenConcurrently(ctx context.Context, names []string) ([]host.Target, error) {
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	opened, errs := make([]host.Target, len(names)), make([]error, len(names))
+	var once sync.Once
+	var first error
+	open := func(i int) {
+		if opened[i], errs[i] = p.OpenTarget(within, names[i]); errs[i] != nil {
+			once.Do(func() { first = errs[i]; stop() }) // that others were stopped says nothing
+		}
+	}
+	var wait sync.WaitGroup
+	for i, name := range names {
+		if p.Traits(name).Scheduled {
+			wait.Go(func() { open(i) })
+		} else if within.Err() == nil {
+			open(i)
+		}
+	}
+	wait.Wait()
+	if first == nil {
+		return opened, nil
+	}
+	p.CloseConcurrently(opened)
+	return nil, first
+}
+
+// CloseConcurrently gives targets back at the same time: of those of a cluster each takes its time to be gone.
+func (p *App) CloseConcurrently(targets []host.Target) {
+	errs := make([]error, len(targets))
+	var wait sync.WaitGroup
+	for i, t := range targets {
+		if c, ok := t.(host.Closer); ok {
+			wait.Go(func() { errs[i] = c.Close() })
+		}
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			p.PrintError(err)
+		}
+	}
 }

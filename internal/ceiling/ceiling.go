@@ -18,6 +18,7 @@
 package ceiling
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/headroom/headroom/internal/lab"
@@ -91,3 +92,130 @@ func figure(v float64) string { return unit.Capacity(v) + "/s" }
 
 // directions that links limit.
 func directions() []string { return []string{lab.Read, lab.Write} }
+
+const (
+	// overMean is how far above Most a result can be before it is called impossible: run times are rounded, and the
+	// last operations of a run are counted whole.
+	overMean = 1.01
+	// overSample is the same for one second of it: an operation counts in the second in which it ends, so one second
+	// can include the end of operations begun in the previous one.
+	overSample = 1.10
+	// atPart is the share of a part's ceiling above which a result looks like that part alone.
+	atPart = 0.90
+)
+
+// Check checks one repetition of a cell: its results by metric, and its samples. The samples must be of all jobs
+// together, second by second. The maxima that fio prints next to its averages are not: with group_reporting it adds up
+// each job's highest sample (sum_stat in fio's stat.c), which need not be of the same second. CheckExtremes checks
+// those.
+func Check(values map[string]float64, samples []lab.Series, ceilings []Ceiling) []lab.Warning {
+	if len(ceilings) == 0 {
+		return nil
+	}
+	var all []lab.Warning
+	for _, d := range directions() {
+		// Bytes first; if they yield a warning, operations would only repeat it.
+		for _, metric := range []string{lab.Bandwidth(d), lab.IOPS(d)} {
+			if w := checkResult(metric, d, values[metric], ceilings); w != nil {
+				all = append(all, *w)
+				break
+			}
+		}
+		for _, metric := range []string{lab.Bandwidth(d), lab.IOPS(d)} {
+			if w := checkSamples(metric, d, samples, ceilings); w != nil {
+				all = append(all, *w)
+				break
+			}
+		}
+	}
+	for _, d := range []string{lab.Send, lab.Receive} {
+		if w := checkResult(lab.Bitrate(d), d, values[lab.Bitrate(d)], ceilings); w != nil {
+			all = append(all, *w)
+		}
+	}
+	return all
+}
+
+// nearer explains what may have answered instead of the limited part, with the way to find out.
+func nearer(metric string) string {
+	if lab.Metric(metric).Unit == lab.BitsPerSecond {
+		return "the traffic went another way, such as the loopback, or the facts belong to another machine or link"
+	}
+	return "something nearer answered, a cache or compression; use direct=1, or more data than memory holds"
+}
+
+func checkResult(metric, direction string, v float64, ceilings []Ceiling) *lab.Warning {
+	if whole, ok := firstExceeded(ceilings, metric); ok && v > whole.Most*overMean {
+		return &lab.Warning{Code: "above-ceiling", Taints: []string{direction + ".*"}, Text: fmt.Sprintf(
+			"%s were measured, and no more than %s can pass %s (%s): %s",
+			amount(metric, v), amount(metric, whole.Most), whole.Limiter, whole.Derivation, nearer(metric))}
+	}
+	for _, c := range ceilings {
+		if c.Metric != metric || c.Part == "" || v < atPart*c.Value || v > c.highest()*overMean {
+			continue
+		}
+		return &lab.Warning{Code: "at-one-of-several", Taints: []string{}, Text: fmt.Sprintf(
+			"%s are %s of the ceiling of %s (%s: %s): the rest may have carried nothing; look at the counters of each",
+			amount(metric, v), unit.Percent(v/c.Value), c.Part, c.Limiter, c.Derivation)}
+	}
+	return nil
+}
+
+// highest returns the highest value that counts as being at the ceiling.
+func (c Ceiling) highest() float64 {
+	if math.IsInf(c.Most, 1) {
+		return c.Value
+	}
+	return c.Most
+}
+
+func checkSamples(metric, direction string, samples []lab.Series, ceilings []Ceiling) *lab.Warning {
+	c, ok := firstExceeded(ceilings, metric)
+	if !ok {
+		return nil
+	}
+	over, n, highest, sum := 0, 0, 0.0, 0.0
+	for _, s := range samples {
+		if s.Metric != metric {
+			continue
+		}
+		for _, v := range s.Values {
+			n++
+			sum += v
+			highest = max(highest, v)
+			if v > c.Most*overSample {
+				over++
+			}
+		}
+	}
+	if over == 0 {
+		return nil
+	}
+	return &lab.Warning{Code: "samples-above-ceiling", Taints: []string{direction + ".*"}, Text: fmt.Sprintf(
+		"%d of %d samples are above the %s that can pass %s, up to %s around a mean of %s: these bytes went to a "+
+			"cache, and the mean is the rate of a cache that fills and drains; use direct=1, or end_fsync=1 and more "+
+			"data than memory holds",
+		over, n, amount(metric, c.Most), c.Limiter, amount(metric, highest), amount(metric, sum/float64(n)))}
+}
+
+// firstExceeded returns the ceiling of a metric that is exceeded first.
+func firstExceeded(all []Ceiling, metric string) (Ceiling, bool) {
+	best, found := Ceiling{Most: math.Inf(1)}, false
+	for _, c := range all {
+		if c.Metric == metric && c.Part == "" && c.Most < best.Most {
+			best, found = c, true
+		}
+	}
+	return best, found
+}
+
+// amount formats a value of a metric.
+func amount(metric string, v float64) string {
+	switch lab.Metric(metric).Unit {
+	case lab.BytesPerSecond:
+		return figure(v)
+	case lab.BitsPerSecond:
+		return unit.Bitrate(v)
+	}
+	return unit.IOPS(v) + " IOPS"
+}

@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/headroom/headroom/internal/app"
+	"github.com/headroom/headroom/internal/factor/journal"
 )
 
 // commandTree is the root command with those below it. Each is an outline at first, enough to be found and listed:
@@ -94,5 +99,46 @@ func (t *commandTree) buildAll(above *cobra.Command) {
 			c = t.build(c)
 		}
 		t.buildAll(c)
+	}
+}
+
+// commandWords are the arguments of the command line. What completes words gets those that it completes alone.
+func commandWords(s app.Environment) []string {
+	if filepath.Base(s.Args[0]) == app.CompletionFile {
+		return append([]string{cobra.ShellCompRequestCmd}, s.Args[1:]...)
+	}
+	return s.Args[1:]
+}
+
+// pluginNaming knows the commands below the program's own.
+func pluginNaming(below []listed) app.Naming {
+	names := []string{"--help"}
+	for _, l := range below {
+		names = append(names, regexp.QuoteMeta(l.name))
+	}
+	// Not the end of a path; and with the word before it, what was turned already stays as it is.
+	return app.Naming{Commands: regexp.MustCompile(`(^|[^-./\w])(?:kubectl )?headroom(\s+(?:` +
+		strings.Join(names, "|") + `)\b)`)}
+}
+
+// waitForSettings makes a command with --wait start again once the run that holds one of its settings has ended, for
+// which freed waits. It starts from the beginning because facts read earlier include that run's changes.
+func waitForSettings(c *cobra.Command, freed func(context.Context, *journal.Held) error) {
+	wait := c.Flags().Lookup("wait")
+	if wait == nil {
+		return
+	}
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		for {
+			err := run(c, args)
+			held, isHeld := errors.AsType[*journal.Held](err)
+			if !isHeld || wait.Value.String() != "true" || held.Dead {
+				return err
+			}
+			if err := freed(c.Context(), held); err != nil {
+				return err
+			}
+		}
 	}
 }

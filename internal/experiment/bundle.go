@@ -133,3 +133,165 @@ func statusOf(err error, outcome runner.Outcome) lab.Status {
 		return lab.Complete
 	}
 }
+
+// keeping is how the parts of a run are kept. The arms of a comparison or a ladder are joined: each has its header, in
+// one bundle. The places of a sweep share the header of the first, which has the arms of all. A run on one target has a
+// separate bundle, and so has each part that an older version has begun.
+type keeping int
+
+const (
+	own keeping = iota
+	joined
+	shared
+)
+
+func (p *Plan) keeping() keeping {
+	switch first := p.First(); {
+	case first.Arm != "":
+		return joined
+	case len(p.Names) == 1 && len(first.Run.Arms) > 1,
+		len(p.Names) > 1 && p.Parts[p.Names[1]].Run.ID == first.Run.ID:
+		return shared
+	}
+	return own
+}
+
+// whole is the header of the run of all joined arms.
+func (p *Plan) whole() lab.Run {
+	var parts []lab.Run
+	for _, m := range p.Measurements() {
+		parts = append(parts, m.Run)
+	}
+	return lab.Join(parts, p.Names)
+}
+
+// joinedBundle makes the bundle of joined arms, or reopens it.
+func (p *Plan) joinedBundle() (*store.Writer, error) {
+	whole := p.whole()
+	p.App.Started.Add(p.Store, whole.ID)
+	if p.saved == nil {
+		return p.Store.Create(whole)
+	}
+	w, err := p.Store.Resume(p.saved)
+	if err != nil {
+		return nil, err
+	}
+	return w, w.Update(func(r *lab.Run) { r.Targets, r.Terms = whole.Targets, whole.Terms })
+}
+
+// sharedBundle makes the bundle of the first part, or reopens it, and begins what shares it.
+func (p *Plan) sharedBundle(ctx context.Context) (*store.Writer, error) {
+	w, err := p.First().Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return OrInterrupt(w, p.beginOthers(ctx, w))
+}
+
+// others are all measurements but the one of the first part: its peers, and other parts with theirs.
+func (p *Plan) others() []*Measurement {
+	all := slices.Clone(p.First().Peers)
+	for _, name := range p.Names[1:] {
+		all = append(append(all, p.Parts[name]), p.Parts[name].Peers...)
+	}
+	return all
+}
+
+// isPart tells a part from the peers of parts.
+func (p *Plan) isPart(m *Measurement) bool { return slices.Contains(p.Measurements(), m) }
+
+// beginOthers keeps what peers are like before the first load, and has others see which run all of them belong to.
+func (p *Plan) beginOthers(ctx context.Context, w *store.Writer) error {
+	for _, m := range p.others() {
+		if m.Target != p.First().Target || m.Server != nil {
+			if err := m.Label(ctx, p.First().Run.ID); err != nil {
+				return err
+			}
+		}
+		if m.Resumed == nil && !p.isPart(m) {
+			if err := m.SaveInitialSnapshot(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// endOthers leaves the places of the others clean after a run that ended with failed, and warns of changes on their
+// machines that the second snapshot of the first does not show.
+func (p *Plan) endOthers(ctx context.Context, failed error) error {
+	var errs []error
+	for _, m := range p.others() {
+		err := m.CleanDevice(ctx)
+		if err == nil && failed == nil && (m.Server != nil || p.isPart(m) && m.Target != p.First().Target) {
+			err = m.CompareAfterwards(ctx, p.writer)
+		}
+		p.First().TakeWarnings(m)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// endBundles leaves the places of the parts that have begun clean, and closes the bundles of a run that ended with
+// failed. Its error is what went wrong here.
+func (c *carrying) endBundles(ctx context.Context, all runner.Outcome, outcomes map[string]runner.Outcome,
+	failed error) error {
+	switch {
+	case c.keeping() == joined && c.writer != nil:
+		return c.endJoined(ctx, all, outcomes, failed)
+	case c.keeping() == shared && c.writer != nil:
+		return errors.Join(c.endOthers(ctx, failed), c.First().End(ctx, c.writer, all, failed))
+	}
+	var errs []error
+	for _, name := range c.Names {
+		if w := c.writers[name]; w != nil {
+			outcome := outcomes[name]
+			outcome.Aborted = all.Aborted // what one part's load writes may be on another part's device
+			errs = append(errs, c.Parts[name].End(ctx, w, outcome, failed))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *carrying) endJoined(ctx context.Context, all runner.Outcome, outcomes map[string]runner.Outcome,
+	failed error) error {
+	each := func(do func(m *Measurement) error) error {
+		var errs []error
+		for _, name := range c.started() {
+			errs = append(errs, do(c.Parts[name]))
+		}
+		return errors.Join(errs...)
+	}
+	return CloseBundle(c.writer, all, failed,
+		func() error { return each(func(m *Measurement) error { return m.CleanDevice(ctx) }) },
+		func() error { return each(func(m *Measurement) error { return m.CompareAfterwards(ctx, c.writer) }) },
+		func(r *lab.Run) {
+			for name, outcome := range outcomes {
+				m := c.Parts[name]
+				SetWarnings(&m.Run, m.Run.Warnings, outcome)
+			}
+			r.SetParts(c.whole())
+		})
+}
+
+// OfRole is the part of a run that is measured on the target of a role.
+func OfRole(run lab.Run, role string) lab.Run {
+	has := func(arm string) bool {
+		i := slices.IndexFunc(run.Arms, func(a lab.Arm) bool { return a.ID == arm })
+		return i >= 0 && run.Arms[i].Role == role
+	}
+	run.Cells = slices.DeleteFunc(slices.Clone(run.Cells), func(c lab.Cell) bool { return !has(c.Arm) })
+	run.Targets = slices.DeleteFunc(slices.Clone(run.Targets), func(t lab.RunTarget) bool { return t.Role != role })
+	return run
+}
+
+// TakeWarnings gives the run what was found on the machine of another measurement.
+func (m *Measurement) TakeWarnings(other *Measurement) {
+	for _, w := range other.Run.Warnings {
+		if other.Client != "" {
+			w.Text = other.Client + ": " + w.Text
+		}
+		m.Run.Warnings = append(m.Run.Warnings, w)
+	}
+	other.Run.Warnings = nil
+}

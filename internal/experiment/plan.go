@@ -11,6 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
+	"github.com/headroom/headroom/internal/suite"
 )
 
 // Plan is what one command measures: parts whose loads take turns, as a schedule says. A planner drafts it on open
@@ -233,4 +234,24 @@ func (p *Plan) close() {
 		do()
 	}
 	p.App.CloseOpened(&p.opened)
+}
+
+func orderOf(o suite.Order) plan.Order {
+	switch o {
+	case suite.Sequential:
+		return plan.Sequential
+	case suite.Shuffled:
+		return plan.Shuffled
+	default:
+		return plan.Interleaved
+	}
+}
+
+// NotSaved is the part of an order that an earlier part of the run has not carried out.
+func NotSaved(order []plan.Repetition, kept []lab.Repetition) []plan.Repetition {
+	return slices.DeleteFunc(slices.Clone(order), func(r plan.Repetition) bool {
+		return slices.ContainsFunc(kept, func(k lab.Repetition) bool {
+			return k.Cell == r.Cell && k.Number == r.Number
+		})
+	})
 }

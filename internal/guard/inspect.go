@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/linux"
@@ -75,10 +75,10 @@ func Inspect(ctx context.Context, t host.Target, path string) (Evidence, *Claim,
 		e.NotADevice = kindOf(info)
 		return e, nil, nil
 	}
-	if err := storage.LoopDevicesAnswer(ctx, t, storage.AnswerWithin); err != nil {
+	if err := collect.LoopDevicesAnswer(ctx, t, collect.AnswerWithin); err != nil {
 		return e, nil, err
 	}
-	if err := storage.DeviceAnswers(ctx, t, path, storage.AnswerWithin); err != nil {
+	if err := collect.DeviceAnswers(ctx, t, path, collect.AnswerWithin); err != nil {
 		return e, nil, err
 	}
 	claim, busy, err := openClaim(localEnvironment(t, jobs), path)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -156,4 +157,10 @@ func (s *Shell) ClearJob(ctx context.Context, id string) error {
 		}
 	}
 	return nil
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails, according to its documentation
+	return hex.EncodeToString(b)
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -301,12 +299,6 @@ func removeStaleSockets(base string) {
 
 // percent escapes the characters that ssh would expand in a ControlPath.
 func percent(path string) string { return strings.ReplaceAll(path, "%", "%%") }
-
-func randomHex(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails, according to its documentation
-	return hex.EncodeToString(b)
-}
 
 // tailBuffer keeps recent output of a long-lived process.
 type tailBuffer struct {

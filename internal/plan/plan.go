@@ -158,3 +158,68 @@ func inBlocks(cells []Cell, orderOf func(block int) []int) []Repetition {
 	}
 	return order
 }
+
+// Plan says what comes next. It is asked after every repetition, so that it can act on what was measured; the same
+// results give the same answer, so that an interrupted run goes on as if nothing had happened.
+type Plan interface {
+	// Next is the repetition to carry out now; false when the plan has come to its end. Done are those that ended, in
+	// that order.
+	Next(done []Done) (Repetition, bool)
+}
+
+// Done is a repetition that has ended.
+type Done struct {
+	Repetition
+	// Values that steer the plan, by metric name; none where the load failed.
+	Values map[string]float64
+	// Seconds that it took with its preparation, but without a layout or fill that other repetitions share.
+	Seconds float64
+}
+
+// Fixed is the plan that carries out an order as it stands.
+func Fixed(order []Repetition) Plan { return fixed(order) }
+
+type fixed []Repetition
+
+func (f fixed) Next(done []Done) (Repetition, bool) {
+	for _, r := range f {
+		if !slices.ContainsFunc(done, func(d Done) bool { return d.Cell == r.Cell && d.Number == r.Number }) {
+			return r, true
+		}
+	}
+	return Repetition{}, false
+}
+
+// Within ends a plan before a pass that would go beyond a budget of seconds, but not before the first has ended; a
+// budget of 0 is none. A pass is what follows one another in a block, and is taken to need as long as the longest so
+// far.
+func Within(p Plan, budget float64) Plan {
+	if budget == 0 {
+		return p
+	}
+	return &limited{p, budget}
+}
+
+type limited struct {
+	Plan
+	budget float64
+}
+
+func (l *limited) Next(done []Done) (Repetition, bool) {
+	next, more := l.Plan.Next(done)
+	if !more || len(done) == 0 || next.Block == done[len(done)-1].Block {
+		return next, more
+	}
+	spent, pass, longest := 0.0, 0.0, 0.0
+	for i, d := range done {
+		if i > 0 && d.Block != done[i-1].Block {
+			pass = 0
+		}
+		spent, pass = spent+d.Seconds, pass+d.Seconds
+		longest = max(longest, pass)
+	}
+	if spent+longest > l.budget {
+		return Repetition{}, false
+	}
+	return next, true
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -229,4 +230,21 @@ func (c *commands) remove(ctx context.Context) error {
 	}
 	_, err := workspace.RemoveFolder(ctx, c.target, c.started)
 	return err
+}
+
+// shellCommand is an argument vector with the variables that are set for it, as one would type it.
+func shellCommand(cell lab.Cell, argv []string) []string {
+	if len(cell.Environment) == 0 {
+		return argv
+	}
+	return slices.Concat([]string{"env"}, cell.Environment, argv)
+}
+
+// environmentOf a cell's commands: their own, and over it what the arm sets.
+func environmentOf(cell lab.Cell, own map[string]string) []string {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		env = append(env, name+"="+own[name])
+	}
+	return append(env, cell.Environment...)
 }

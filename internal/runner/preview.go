@@ -2,8 +2,6 @@ package runner
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/fio"
@@ -56,21 +54,4 @@ func (p Preview) Lines(ctx context.Context, cell Cell) (Lines, error) {
 		return lines
 	}
 	return Lines{Prepare: all(filled.Prepare), Load: all([][]string{filled.Argv})[0], CleanUp: all(filled.CleanUp)}, nil
-}
-
-// shellCommand is an argument vector with the variables that are set for it, as one would type it.
-func shellCommand(cell lab.Cell, argv []string) []string {
-	if len(cell.Environment) == 0 {
-		return argv
-	}
-	return slices.Concat([]string{"env"}, cell.Environment, argv)
-}
-
-// environmentOf a cell's commands: their own, and over it what the arm sets.
-func environmentOf(cell lab.Cell, own map[string]string) []string {
-	var env []string
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		env = append(env, name+"="+own[name])
-	}
-	return append(env, cell.Environment...)
 }

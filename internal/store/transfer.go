@@ -297,17 +297,3 @@ func bundleFile(rest string) bool {
 	}
 	return true
 }
-
-func validID(id string) bool { return len(id) == idLength && hasIDLetters(id) }
-
-// idLength is how long the IDs of runs are.
-const idLength = 10
-
-// MayBeID reports whether a text can be the ID of a run, or the start of one of at least two letters, in either case.
-func MayBeID(text string) bool {
-	return len(text) >= 2 && len(text) <= idLength && hasIDLetters(strings.ToUpper(text))
-}
-
-func hasIDLetters(id string) bool {
-	return strings.Trim(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
-}

@@ -147,3 +147,8 @@ func isName(s string) bool {
 func (r *reporter) order(n *yaml.Node) Order {
 	return Order(r.OneOf(n, "order", string(Interleaved), string(Shuffled), string(Sequential)))
 }
+
+// reporter collects the problems of one file.
+type reporter struct{ yamlfile.Reader }
+
+func newReporter(file string) *reporter { return &reporter{yamlfile.Reader{Name: file}} }

@@ -12,6 +12,22 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
+// execKeys returns the keys that are valid only in a job with exec.
+func execKeys() []string {
+	return []string{"prepare", "cleanup", "environment", "timeout", "takes", "metrics", "needs", "path", "user"}
+}
+
+func fioKeys() []string { return []string{"fio", "divide", "steps"} }
+
+// networkKeys returns the keys of jobs that measure a network, one for each load generator.
+func networkKeys() []string {
+	var keys []string
+	for _, g := range served.Generators() {
+		keys = append(keys, g.Key)
+	}
+	return keys
+}
+
 // job reads one element of jobs.
 func (r *reporter) job(n *yaml.Node, s Suite, defaults settings) Job {
 	j := Job{Line: n.Line, column: n.Column}

@@ -32,13 +32,6 @@ type Parameter struct {
 	Given bool
 }
 
-// execKeys returns the keys that are valid only in a job with exec.
-func execKeys() []string {
-	return []string{"prepare", "cleanup", "environment", "timeout", "takes", "metrics", "needs", "path", "user"}
-}
-
-func fioKeys() []string { return []string{"fio", "divide", "steps"} }
-
 // exec reads the command of a job. Keys of fio jobs are reported as problems.
 func (r *reporter) exec(entries []yamlfile.Entry, parameters []Parameter, place Place) (*Exec, []Axis) {
 	x := &Exec{}

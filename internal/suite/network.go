@@ -12,15 +12,6 @@ import (
 	"github.com/headroom/headroom/internal/yamlfile"
 )
 
-// networkKeys returns the keys of jobs that measure a network, one for each load generator.
-func networkKeys() []string {
-	var keys []string
-	for _, g := range served.Generators() {
-		keys = append(keys, g.Key)
-	}
-	return keys
-}
-
 // NetworkLoad is the load of a job that measures a network.
 type NetworkLoad struct {
 	Engine string

@@ -11,6 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/ceiling"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/paths"
+	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/stat"
 )
 
@@ -284,4 +285,126 @@ func summarizeMetric(info lab.MetricInfo, values []Value, estimator func([]float
 		}
 	}
 	return m
+}
+
+// Undecided is a metric that is not as precise as was asked for.
+type Undecided struct {
+	Cell   string `json:"cell"`
+	Metric string `json:"metric"`
+	N      int    `json:"n"`
+	// Width is how far the interval reaches from its centre, as a share of it; absent where there is no interval yet.
+	Width *float64 `json:"width,omitempty"`
+	// More is how many more repetitions are enough in four of five cases, and Seconds what they take; without an
+	// interval the fewest that give one.
+	More    int     `json:"more"`
+	Seconds float64 `json:"seconds,omitempty"`
+}
+
+// undecided are those among the metrics by which a cell is decided; each is how many seconds a repetition takes.
+func undecided(c Cell, within, each float64) []Undecided {
+	if within == 0 {
+		return nil
+	}
+	var list []Undecided
+	for _, name := range c.Deciding() {
+		m := c.Metrics[name]
+		i := stat.Interval{Center: m.Center, Lo: math.NaN(), Hi: math.NaN()}
+		if m.Interval != nil {
+			i.Lo, i.Hi = m.Lo, m.Hi
+		}
+		width := plan.Width(i)
+		more := plan.AdditionalRepetitions(width, within, len(m.Values))
+		if more == 0 {
+			continue
+		}
+		u := Undecided{Cell: c.ID, Metric: name, N: len(m.Values), More: more, Seconds: float64(more) * each}
+		if !math.IsInf(width, 1) {
+			u.Width = &width
+		}
+		list = append(list, u)
+	}
+	return list
+}
+
+// bound gives each metric its tightest ceiling, and the headroom below it.
+func bound(metrics map[string]Metric, ceilings []ceiling.Ceiling) {
+	for name, m := range metrics {
+		c, ok := ceiling.Tightest(ceilings, name)
+		if !ok {
+			continue
+		}
+		headroom := c.Headroom(m.Shown())
+		m.Ceiling, m.Headroom = published(c), &headroom
+		metrics[name] = m
+	}
+}
+
+func published(c ceiling.Ceiling) *Ceiling {
+	return &Ceiling{Value: c.Value, Limiter: c.Limiter, Derivation: c.Derivation}
+}
+
+// plateaus of the cells that go in one direction: in bytes, and in operations among those of one block size.
+func plateaus(cells []Cell, gathered map[string]*gathering) []Plateau {
+	points, order := map[string][]ceiling.Point{}, []string{}
+	for _, c := range cells {
+		directions := 0
+		for _, d := range lab.Directions() {
+			if c.Metric(lab.IOPS(d)) != nil || c.Metric(lab.Bandwidth(d)) != nil {
+				directions++
+			}
+		}
+		for _, metric := range ceiling.Metrics() {
+			m := c.Metric(metric)
+			if m == nil || directions != 1 {
+				continue
+			}
+			group := metric
+			if m.Unit == lab.PerSecond {
+				group += " " + c.Params["bs"]
+			}
+			if points[group] == nil {
+				order = append(order, group)
+			}
+			points[group] = append(points[group], ceiling.Point{
+				Cell: c.ID, Value: m.Center, Varies: varies(c), Ceilings: gathered[c.ID].ceilings,
+			})
+		}
+	}
+	var all []Plateau
+	reported := map[string]bool{}
+	for _, metric := range ceiling.Metrics() {
+		for _, group := range order {
+			if group != metric && (len(group) <= len(metric) || group[:len(metric)+1] != metric+" ") {
+				continue
+			}
+			p, ok := ceiling.FindPlateau(metric, points[group])
+			if !ok || reported[p.Cells[0]] {
+				continue // the same cells, in other units
+			}
+			for _, id := range p.Cells {
+				reported[id] = true
+			}
+			out := Plateau{Metric: metric, Value: p.Value, Cells: p.Cells, Whatever: p.Whatever, Reached: p.Reached,
+				Text: p.String()}
+			if p.Known {
+				out.Ceiling = published(p.Nearest)
+			}
+			all = append(all, out)
+		}
+	}
+	return all
+}
+
+// varies is what may differ between cells that share a plateau.
+func varies(c Cell) map[string]string {
+	out := map[string]string{"target": c.Target, "numjobs": "1"}
+	for _, key := range []string{"iodepth", "numjobs", "bs", "rw"} {
+		if v := c.Params[key]; v != "" {
+			out[key] = v
+		}
+	}
+	for factor, v := range c.Levels {
+		out[factor] = v
+	}
+	return out
 }

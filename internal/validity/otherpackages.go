@@ -1,5 +1,14 @@
 package validity
 
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/unit"
+)
+
 // experimentChecks come from experiments.
 func experimentChecks() []Check {
 	return []Check{
@@ -324,4 +333,264 @@ func importChecks() []Check {
 			Source: "fio #519",
 		},
 	}
+}
+
+// ceilingChecks are of what is faster than the hardware; they come from the report, which knows the ceilings.
+func ceilingChecks() []Check {
+	return []Check{
+		{
+			Code:   "above-ceiling",
+			Weight: Spoils,
+			Title:  "Faster than the hardware allows",
+			By:     "report",
+			Taints: "the direction concerned",
+			When: "a repetition is more than 1% above what all links to the place carry: PCIe, SATA, SAS, " +
+				"Ethernet, InfiniBand",
+			Do: "set direct=1, or use more data than memory; check for compression, and for links that saved " +
+				"power meanwhile",
+			Source: "arithmetic; internal/ceiling has the sources",
+		},
+		{
+			Code:   "samples-above-ceiling",
+			Weight: Spoils,
+			Title:  "Seconds that are faster than the hardware allows",
+			By:     "report",
+			Taints: "the direction concerned",
+			When:   "a sample, or one job's maximum, is more than 10% above what the links carry",
+			Do:     "set direct=1, or end_fsync=1 with more data than memory",
+			Source: "fio's stat.c, sum_stat",
+		},
+		{
+			Code:   "maxima-above-ceiling",
+			Weight: Spoils,
+			Title:  "The jobs' highest samples add up to more than the hardware allows",
+			By:     "report",
+			Taints: "the direction concerned",
+			When:   "fio's maximum, a sum of each job's own, is more than 10% above what the links carry",
+			Do:     "set direct=1, or end_fsync=1 with more data than memory; samples would prove it",
+			Source: "fio's stat.c, sum_stat",
+		},
+		{
+			Code:   "at-one-of-several",
+			Weight: Note,
+			Title:  "At the limit of one part of several",
+			By:     "report",
+			Taints: "nothing",
+			When:   "the result is within 10% of what one of several ports, NICs, disks, uplinks or cores carries",
+			Do:     "read the counters of each",
+			Source: "a field report: 95% of one port of two",
+		},
+	}
+}
+
+// targetChecks are of several targets, and of the two ends of a network.
+func targetChecks() []Check {
+	return []Check{
+		{
+			Code:   "connection-missed",
+			Weight: Note,
+			Title:  "perftest's client came before its server listened",
+			By:     "runner",
+			Taints: "nothing",
+			When:   "the second connection was refused (RDMA_CM_EVENT_REJECTED; error: 8), at most three times",
+			Do:     "nothing, if rare; else find what keeps the server's CPUs busy",
+			Source: "perftest_communication.c",
+		},
+		{
+			Code:   "target-lost",
+			Weight: Note,
+			Title:  "The target was lost, and another one took its place",
+			By:     "runner",
+			Taints: "nothing",
+			When:   "a pod ended during a repetition, which another pod on the node repeated",
+			Do:     "read the reason; before and after are two pods, with emptydir two volumes",
+			Source: "Kubernetes on eviction and disruption",
+		},
+		{
+			Code:   "target-left-out",
+			Weight: Note,
+			Title:  "A node that was selected has no pod",
+			By:     "run",
+			Taints: "nothing",
+			When:   "a node of kube:nodes takes no pods, or a ladder's pods can't use their nodes' network",
+			Do: "read the reason; add tolerate for taints, narrow the selector, or use a namespace that allows " +
+				"hostNetwork",
+			Source: "Kubernetes' Pod Security Standards",
+		},
+		{
+			Code:   "started-apart",
+			Weight: Spoils,
+			Title:  "Loads of several targets did not start together",
+			By:     "runner",
+			Taints: "everything",
+			When:   "the first and last start were " + unit.Percent(skewShare) + " of the shortest load apart",
+			Do:     "run longer, or find what delays one of them",
+			Source: "fio #519",
+		},
+		{
+			Code:   "clocks-unknown",
+			Weight: Spoils,
+			Title:  "Unknown whether loads of several targets ran together",
+			By:     "runner",
+			Taints: "everything",
+			When:   "a clock can't be read, or is uncertain by " + unit.Percent(skewShare) + " of the shortest load",
+			Do:     "run longer, or over a faster connection",
+			Source: "headroom's own",
+		},
+		{
+			Code:   "unanswered",
+			Weight: Spoils,
+			Title:  "Requests were not answered, or answers were left out",
+			By:     "runner",
+			Taints: "the latency of requests, and their rate where answers were left out",
+			When:   "sockperf counted answers that are missing, double or out of order",
+			Do:     "send fewer a second, or find the drops",
+			Source: "sockperf, client.cpp",
+		},
+		{
+			Code:   "only-sent",
+			Weight: Spoils,
+			Title:  "Messages were counted where they were sent",
+			By:     "runner",
+			Taints: "the rate of what was sent",
+			When:   "sockperf sent datagrams without answers, or an imported result has no count of what arrived",
+			Do:     "use protocol: tcp, or iperf3 with protocol: udp; import what the receiver's side printed",
+			Source: "sockperf, client.cpp; iperf3, iperf_api.c",
+		},
+		{
+			Code:   "no-sum",
+			Weight: Note,
+			Title:  "Several targets are not added up",
+			By:     "runner",
+			Taints: "nothing: each target has its own numbers",
+			When: "a load failed, clocks can't be compared, loads share no second, or a load has no rates by the " +
+				"second (commands, perftest, own fio logs)",
+			Do:     "read the numbers of each target",
+			Source: "headroom's own",
+		},
+	}
+}
+
+// skewShare is how far apart loads of several targets may start, as a share of the shortest of them: above that, a
+// good part of what is said to have gone on at the same time did not.
+const skewShare = 0.05
+
+// StartSkew are the warnings that loads of several targets, the shortest of which took so long, did not start together,
+// or that it is not known whether they did.
+func StartSkew(skew, uncertainty, shortest time.Duration) []lab.Warning {
+	most := time.Duration(skewShare * float64(shortest))
+	switch {
+	case shortest <= 0:
+		return nil
+	case skew > most:
+		return []lab.Warning{startSkew(skew, uncertainty, shortest)}
+	case uncertainty > most:
+		return []lab.Warning{
+			ClocksUnknown(fmt.Sprintf("the clocks of the targets can be compared to %s only, and the shortest load "+
+				"took %s", brief(uncertainty), unit.Duration(shortest)))}
+	}
+	return nil
+}
+
+func startSkew(skew, uncertainty, shortest time.Duration) lab.Warning {
+	return lab.Warning{Code: "started-apart", Taints: allMetrics(), Text: fmt.Sprintf(
+		"the loads of the targets started %s apart (±%s), and the shortest took %s: for a part of the time some ran "+
+			"alone; run longer, or find what delays the start of one",
+		brief(skew), brief(uncertainty), unit.Duration(shortest))}
+}
+
+// brief prints a time that may be far below a second.
+func brief(d time.Duration) string { return unit.Latency(d.Seconds()) }
+
+// ClocksUnknown is the warning that it is not known whether loads of several targets ran at the same time; why begins
+// the sentence.
+func ClocksUnknown(why string) lab.Warning {
+	return lab.Warning{Code: "clocks-unknown", Taints: allMetrics(),
+		Text: why + ": whether the loads ran at the same time is not known; run longer, or over a connection that " +
+			"answers faster"}
+}
+
+// NoClock is ClocksUnknown for targets that do not tell the time.
+func NoClock(targets []string) lab.Warning {
+	return ClocksUnknown("the clock of " + strings.Join(targets, " and ") + " can't be read")
+}
+
+// NoSum is the warning that what several targets did together can't be added up.
+func NoSum(why string) lab.Warning {
+	return lab.Warning{Code: "no-sum", Taints: []string{}, Text: "the targets are not added up: " + why}
+}
+
+// StoreOnDevice is the warning that the run's folder lies on the disk that is measured; only who saves can know. It
+// taints no metric by itself: saving waits until the load has ended.
+func StoreOnDevice(store, disk string) lab.Warning {
+	return lab.Warning{Code: "store-on-device", Taints: []string{},
+		Text: "the results are saved to " + store + ", which lies on " + disk + ", the disk under test: between " +
+			"loads only, but that is what the next load finds; use --store on another disk"}
+}
+
+// ProgramsHidden is the warning that it can't be seen whether a program outside of this container has the device under
+// test open.
+func ProgramsHidden(device string) lab.Warning {
+	return lab.Warning{Code: "programs-hidden", Taints: []string{},
+		Text: "programs outside of this container can't be seen, so nobody knows whether one of them has " + device +
+			" open; start the container with --pid host"}
+}
+
+// ProgramsUnread is the same warning where it is some programs whose open files could not be read: they are other
+// users', or wait for a device.
+func ProgramsUnread(device string, programs int) lab.Warning {
+	return lab.Warning{Code: "programs-hidden", Taints: []string{},
+		Text: fmt.Sprintf("what %d of the other programs have open can't be seen, so nobody knows whether one of "+
+			"them has %s open; run as root", programs, device)}
+}
+
+// DeviceSampled is the warning that a device was written to after a look at a sample of it. seen says how much that
+// was, and missed how likely one stretch of data of a length was to go unseen: "84% for 64.0 KiB".
+func DeviceSampled(device, seen string, missed []string) lab.Warning {
+	return lab.Warning{Code: "device-sampled", Taints: []string{},
+		Text: device + " was sampled, not read: " + seen +
+			"; the chance that it missed one stretch of data, at a random place, is " + strings.Join(missed, ", ")}
+}
+
+// BusyBefore is the warning that the disks under test were busy before the run began; activity says with what. It
+// taints nothing by itself: a moment before the run says little of the minutes that follow, of which other-load tells.
+func BusyBefore(activity string) lab.Warning {
+	return lab.Warning{Code: "busy-before", Taints: []string{},
+		Text: "before the run began, the disks under test were busy already: " + activity +
+			"; stop that (iotop -o names it), or see by other-load what it cost each load"}
+}
+
+// maxListedChanges is how many changed settings a warning names.
+const maxListedChanges = 6
+
+// SettingsChanged is the warning that the machine was not the same from the first load to the last; each change is
+// written as "cpu.governor: powersave, then performance".
+func SettingsChanged(changes []string) lab.Warning {
+	more := ""
+	if n := len(changes) - maxListedChanges; n > 0 {
+		changes, more = changes[:maxListedChanges], fmt.Sprintf(" and %d more", n)
+	}
+	return lab.Warning{Code: "settings-changed", Taints: allMetrics(),
+		Text: "the machine was changed while the run went on: " + strings.Join(changes, "; ") + more +
+			"; repetitions before and after are of two machines, so repeat the run"}
+}
+
+// NotSettable is the warning that a search between two machines leaves differences out; each is written with the
+// reason. The culprit may be among them.
+func NotSettable(settings []string) lab.Warning {
+	return lab.Warning{Code: "not-settable", Taints: []string{},
+		Text: "not searched, since the target does not let them be set: " + strings.Join(settings, "; ")}
+}
+
+// BundleIncomplete is the warning that a set of settings was made without some of them; of which, and where, what says:
+// "bundle:esnet without sysctl:net.core.rmem_max at the client".
+func BundleIncomplete(what string) lab.Warning {
+	return lab.Warning{Code: "bundle-incomplete", Taints: []string{}, Text: what + ", which can't be set there: the " +
+		"kernel does not have them, or has them to be read only; what was measured is the rest of the set"}
+}
+
+// PathUnused is the warning that a way to a server carried nothing, or that several ways are one; what says which.
+func PathUnused(what string) lab.Warning {
+	return lab.Warning{Code: "path-unused", Taints: allMetrics(), Text: what +
+		"; look at addresses, routes and links: the numbers are those of the ways that were used"}
 }

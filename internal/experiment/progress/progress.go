@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -154,4 +155,128 @@ func bar(share float64, width int) string {
 		full += string([]rune("▏▎▍▌▋▊▉")[part-1])
 	}
 	return "▕" + full + strings.Repeat(" ", width-len([]rune(full))) + "▏"
+}
+
+// Source knows how far a run has come.
+type Source interface {
+	Update(runner.Progress)
+	// Left is how long it takes from now on, where that is known, and AtMost whether it may end before.
+	Left(runner.Progress) (time.Duration, bool)
+	AtMost() bool
+	// CountText of the repetitions that have ended.
+	CountText() string
+	// ResultTable is what has been measured, once there is something of every cell; nil before.
+	ResultTable() []string
+}
+
+// Counter is the source of progress where nobody knows how much is still to be done: what it says was done.
+type Counter func() string
+
+// Update does nothing: what is counted is looked up.
+func (c Counter) Update(runner.Progress) {}
+
+// Left is not known.
+func (c Counter) Left(runner.Progress) (time.Duration, bool) { return 0, false }
+
+// AtMost is of no time.
+func (c Counter) AtMost() bool { return false }
+
+// CountText is what was counted.
+func (c Counter) CountText() string { return c() }
+
+// ResultTable is nil: a line says it all.
+func (c Counter) ResultTable() []string { return nil }
+
+// profiling adds the time of profiled loads to what another source knows.
+type profiling struct {
+	Source
+	// later is what those take that have not begun.
+	later time.Duration
+}
+
+// WithProfiles has a source know of profiled loads, which take so long altogether.
+func WithProfiles(s Source, all time.Duration) Source {
+	if all == 0 {
+		return s
+	}
+	return &profiling{s, all}
+}
+
+func (p *profiling) Update(e runner.Progress) {
+	if e.Profiling {
+		p.later -= e.Left
+	}
+	p.Source.Update(e)
+}
+
+func (p *profiling) Left(e runner.Progress) (time.Duration, bool) {
+	left, known := p.Source.Left(e)
+	return left + max(0, p.later), known
+}
+
+// outcomeText is a repetition in a few words.
+func outcomeText(c *runner.Cell, r lab.Repetition) string {
+	var parts []string
+	if c != nil && c.Command != nil {
+		for _, name := range lab.Deciding(c.Metrics, c.Params, r.Values) {
+			parts = append(parts, name+" "+quantity(c.Metric(name), name, r.Values[name]))
+		}
+	}
+	for _, d := range lab.Directions() {
+		iops, ok := r.Values[lab.IOPS(d)]
+		if !ok {
+			continue
+		}
+		text := d + " " + unit.IOPS(iops) + " IOPS"
+		if bw, ok := r.Values[lab.Bandwidth(d)]; ok {
+			text += " " + unit.Bandwidth(bw)
+		}
+		if p99, ok := r.Values[lab.Latency(d, "p99")]; ok {
+			text += " p99 " + unit.Latency(p99)
+		}
+		parts = append(parts, text)
+	}
+	for _, d := range []string{lab.Send, lab.Receive} {
+		if v, ok := r.Values[lab.Bitrate(d)]; ok {
+			parts = append(parts, d+" "+unit.Bitrate(v))
+		}
+	}
+	if v, ok := r.Values[lab.RequestRate]; ok {
+		parts = append(parts, "answers "+unit.IOPS(v)+"/s")
+	}
+	for _, part := range []string{"mean", "p99"} {
+		if v, ok := r.Values[lab.Latency(lab.Request, part)]; ok {
+			parts = append(parts, part+" "+unit.Latency(v))
+		}
+	}
+	if _, sum := r.Values[lab.StartSkew]; len(parts) == 0 && sum &&
+		!slices.ContainsFunc(r.Warnings, func(w lab.Warning) bool { return w.Code == "no-sum" }) {
+		parts = []string{"measured"} // loads of several kinds, which have no sum
+	}
+	if len(parts) == 0 {
+		parts = []string{"no result"}
+	}
+	if n := len(r.Warnings); n == 1 {
+		parts = append(parts, "! "+r.Warnings[0].Code)
+	} else if n > 1 {
+		parts = append(parts, fmt.Sprintf("! %s and %d more", r.Warnings[0].Code, n-1))
+	}
+	return strings.Join(parts, "  ")
+}
+
+func quantity(info lab.MetricInfo, metric string, v float64) string {
+	switch {
+	case info.Unit == lab.Seconds:
+		return unit.Latency(v)
+	case info.Unit == lab.BitsPerSecond:
+		return unit.Bitrate(v)
+	case info.Unit == lab.BytesPerSecond:
+		return unit.Bandwidth(v)
+	case strings.HasSuffix(metric, ".iops"):
+		return unit.IOPS(v) + " IOPS"
+	case info.Unit == lab.PerSecond:
+		return unit.IOPS(v) + "/s"
+	default:
+		return fmt.Sprintf("%.4g %s", v, info.Unit)
+	}
 }

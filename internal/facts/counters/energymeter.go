@@ -2,6 +2,8 @@ package counters
 
 import (
 	"context"
+	"math"
+	"strings"
 	"time"
 
 	"github.com/headroom/headroom/internal/facts/collect"
@@ -83,4 +85,80 @@ func busySeconds(before, after validity.CPUTimes) float64 {
 		return 0
 	}
 	return spent
+}
+
+// energyPattern finds the domains of RAPL, by which Intel's processors, and AMD's since Linux 5.8, count the energy
+// that they take. A domain below a package ("core", "dram") has a second number in its name and matches, too;
+// intel-rapl-mmio, another way to the same counters, does not. Source: the kernel's
+// Documentation/power/powercap/powercap.rst.
+const energyPattern = "/sys/class/powercap/intel-rapl:*"
+
+// energyCounter counts the energy of one package, in microjoules, up to span and then from 0 again.
+type energyCounter struct {
+	file string
+	span int64
+}
+
+// energyCounters are those of the packages, each of which holds its cores and the rest of the chip. Left out are the
+// parts of packages and the whole platform ("psys"), which would count again what packages have counted. Where a
+// package can't be counted nothing is reported of the machine. What a processor with a package, its cores and
+// the platform shows:
+//
+//	intel-rapl:0    name: package-0  max_energy_range_uj: 262143328850  energy_uj: 65997277274
+//	intel-rapl:0:0  name: core       max_energy_range_uj: 262143328850  energy_uj: 48265700414
+//	intel-rapl:1    name: psys       max_energy_range_uj: 262143328850  energy_uj: 117870082040
+//
+// A package of several dies has a domain for each: "package-0-die-1".
+func energyCounters(r collect.Reader) []energyCounter {
+	var found []energyCounter
+	for _, dir := range r.Glob(energyPattern) {
+		name, err := r.Text(dir + "/name")
+		if err == nil && !strings.HasPrefix(name, "package-") {
+			continue
+		}
+		span, failed := r.Number(dir + "/max_energy_range_uj")
+		if err != nil || failed != nil || span <= 0 {
+			return nil
+		}
+		found = append(found, energyCounter{dir + "/energy_uj", span})
+	}
+	return found
+}
+
+// microjoules are the counts of all packages; nil when one can't be read. Since CVE-2020-8694 only root may read them.
+func microjoules(counters []energyCounter, files map[string]host.File) []int64 {
+	var counts []int64
+	for _, c := range counters {
+		n, ok := numberIn(files[c.file])
+		if !ok || n < 0 {
+			return nil
+		}
+		counts = append(counts, n)
+	}
+	return counts
+}
+
+// maxWatts is more than any package takes for long: the largest are made for 500 W.
+const maxWatts = 700
+
+// joules that the packages took in a time; 0 when that is not known. A counter of 32 bits comes to its end within
+// minutes (AMD's after 65 kJ, which is four minutes at 280 W), and one that did so once more than it seems would have
+// to have counted its whole span on top. Where a package could have taken that much, nobody knows whether it did.
+func joules(counters []energyCounter, before, after []int64, taken time.Duration) float64 {
+	if len(before) != len(counters) || len(after) != len(counters) {
+		return 0
+	}
+	most := maxWatts * 1e6 * taken.Seconds()
+	var sum float64
+	for i, c := range counters {
+		used := after[i] - before[i]
+		if used < 0 {
+			used += c.span
+		}
+		if used < 0 || used > math.MaxInt64-c.span || float64(used+c.span) <= most {
+			return 0
+		}
+		sum += float64(used)
+	}
+	return sum / 1e6
 }

@@ -1,10 +1,12 @@
 package network
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -176,4 +178,166 @@ func (n nic) counters(r collect.Reader, t *collect.Thing) {
 		return
 	}
 	t.Add(collect.Whole("nic.errors", received+sent, dir+"/rx_errors; "+dir+"/tx_errors"))
+}
+
+// link is what ip says about an interface.
+//
+//	[{"ifindex":3,"ifname":"eth0","flags":["BROADCAST","MULTICAST","UP","LOWER_UP"],"mtu":1500,"qdisc":"mq","operstate":"UP",
+//	  "xdp":{"mode":1,"prog":{"id":42,"tag":"3b185187f1855c4c","jited":1},"attached":[…]},
+//	  "addr_info":[{"family":"inet","local":"192.0.2.2","prefixlen":24,"scope":"global","label":"eth0"}]}]
+//
+// Source: iproute2's ip/ipaddress.c and ip/iplink_xdp.c.
+type link struct {
+	Name      string          `json:"ifname"`
+	Qdisc     string          `json:"qdisc"`
+	XDP       json.RawMessage `json:"xdp"`
+	Addresses []struct {
+		Local  string `json:"local"`
+		Prefix int    `json:"prefixlen"`
+	} `json:"addr_info"`
+}
+
+func parseAddresses(p collect.Printed) (map[string]link, error) {
+	var list []link
+	if err := readJSON("ip", p, &list); err != nil {
+		return nil, err
+	}
+	links := make(map[string]link, len(list))
+	for _, l := range list {
+		if l.Name != "" {
+			links[l.Name] = l
+		}
+	}
+	return links, nil
+}
+
+// readJSON reads what a program printed. Empty output is an empty list: ip prints nothing when it finds nothing.
+func readJSON(program string, p collect.Printed, into any) error {
+	if p.Failed != "" {
+		return errors.New(toolFailed(program, p.Failed))
+	}
+	if p.Stdout == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(p.Stdout), into); err != nil {
+		return fmt.Errorf("what %s printed can't be read: %s", program, collect.Shortened(err.Error()))
+	}
+	return nil
+}
+
+// toolFailed is why a program told nothing, as a reason of a fact.
+func toolFailed(program, failed string) string {
+	if strings.Contains(failed, "executable file not found") || strings.Contains(failed, "command not found") {
+		return program + " is not installed"
+	}
+	return collect.Shortened(failed)
+}
+
+func (n nic) fromIP(t *collect.Thing, links map[string]link, err error) {
+	source := lab.ShellQuote(addressCommand())
+	l, ok := links[n.name]
+	if err == nil && !ok {
+		err = errors.New("ip does not show the interface")
+	}
+	if err != nil {
+		for _, key := range []string{"nic.addresses", "nic.qdisc", "nic.xdp"} {
+			t.Add(collect.Unknown(key, source, err.Error()))
+		}
+		return
+	}
+	var addresses []string
+	for _, a := range l.Addresses {
+		if a.Local = collect.Shortened(a.Local); a.Local != "" && len(addresses) < 64 {
+			addresses = append(addresses, a.Local+"/"+strconv.Itoa(a.Prefix))
+		}
+	}
+	t.Add(collect.ListOf("nic.addresses", addresses, source))
+	if l.Qdisc = collect.Shortened(l.Qdisc); l.Qdisc != "" {
+		t.Add(collect.Known("nic.qdisc", l.Qdisc, source))
+	} else {
+		t.Add(collect.Unknown("nic.qdisc", source, "ip names no queueing discipline"))
+	}
+	t.Add(collect.OnOff("nic.xdp", len(l.XDP) > 0 && string(l.XDP) != "null", source))
+}
+
+// filters counts what looks at the packets of each interface. A clsact or ingress discipline is there to carry filters
+// and BPF programs, and tc shows it. Since Linux 6.6 a BPF program can be attached without one (tcx), which only
+// bpftool shows.
+type filters struct {
+	disciplines, programs       map[string]int
+	disciplinesErr, programsErr error
+	// tcx says that this kernel may hold programs that tc does not show.
+	tcx bool
+}
+
+func newFilters(r collect.Reader, in collect.Scope) filters {
+	var f filters
+	f.disciplines, f.disciplinesErr = parseFilterQdiscs(in.Lookup(qdiscCommand()))
+	f.programs, f.programsErr = parsePrograms(in.Lookup(programCommand()))
+	release, _ := r.Text(collect.ReleasePath)
+	major, minor, ok := collect.KernelVersion(release)
+	f.tcx = !ok || major > 6 || major == 6 && minor >= 6
+	return f
+}
+
+func (f filters) of(t *collect.Thing) {
+	const key = "nic.tc_filters"
+	tc, bpf := lab.ShellQuote(qdiscCommand()), lab.ShellQuote(programCommand())
+	here := f.disciplines[t.Name]
+	attached := f.programs[t.Name]
+	switch {
+	case f.programsErr == nil && f.disciplinesErr == nil:
+		// A program in clsact is shown by both; the discipline itself is one of the things counted.
+		t.Add(collect.Whole(key, int64(here+attached), tc+"; "+bpf))
+	case f.disciplinesErr != nil:
+		t.Add(collect.Unknown(key, tc, f.disciplinesErr.Error()))
+	case here > 0 || !f.tcx:
+		t.Add(collect.Whole(key, int64(here), tc))
+	default:
+		t.Add(collect.Unknown(key, bpf,
+			"tc shows none, and programs attached through tcx are shown by bpftool only: "+f.programsErr.Error()))
+	}
+}
+
+// parseFilterQdiscs counts the disciplines that only carry filters, by interface.
+//
+//	[{"kind":"mq","handle":"1:","dev":"eth0","root":true,"options":{}},
+//	 {"kind":"fq","handle":"8001:","dev":"eth0","parent":"1:1","options":{"limit":10000}},
+//	 {"kind":"clsact","handle":"ffff:","dev":"eth0","parent":"ffff:fff1","options":{}}]
+func parseFilterQdiscs(p collect.Printed) (map[string]int, error) {
+	var list []struct {
+		Kind string `json:"kind"`
+		Dev  string `json:"dev"`
+	}
+	if err := readJSON("tc", p, &list); err != nil {
+		return nil, err
+	}
+	found := map[string]int{}
+	for _, q := range list {
+		if q.Kind == "clsact" || q.Kind == "ingress" {
+			found[q.Dev]++
+		}
+	}
+	return found, nil
+}
+
+// parsePrograms counts the BPF programs of tc that are attached, by interface.
+//
+//	[{"xdp":[],"tc":[{"devname":"eth0","ifindex":2,"kind":"tcx/ingress","name":"cil_from_netdev","prog_id":158}]}]
+func parsePrograms(p collect.Printed) (map[string]int, error) {
+	var list []struct {
+		TC []struct {
+			Dev string `json:"devname"`
+		} `json:"tc"`
+	}
+	if err := readJSON("bpftool", p, &list); err != nil {
+		return nil, err
+	}
+	found := map[string]int{}
+	for _, l := range list {
+		for _, program := range l.TC {
+			found[program.Dev]++
+		}
+	}
+	return found, nil
 }

@@ -47,7 +47,9 @@ func interruptsOf(r collect.Reader, in collect.Scope) nicInterrupts {
 
 // InterruptNames returns the names of all interrupts of a snapshot by their numbers. Its file is long, so adapters and
 // disks share one reading of it.
-func InterruptNames(r collect.Reader, in collect.Scope) map[int]string { return interruptsOf(r, in).Counts.Names }
+func InterruptNames(r collect.Reader, in collect.Scope) map[int]string {
+	return interruptsOf(r, in).Counts.Names
+}
 
 // CollectNICInterrupts says where the interrupts of each adapter go.
 func CollectNICInterrupts(r collect.Reader, in collect.Scope) []lab.Fact {

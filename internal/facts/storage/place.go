@@ -32,7 +32,7 @@ func ResolvePlace(ctx context.Context, t host.Target, name string) (lab.Place, e
 	if err != nil {
 		return lab.Place{}, &lab.Error{What: "can't make " + name + " an absolute path", Err: err}
 	}
-	if err := FileSystemAnswers(ctx, t, full, AnswerWithin); err != nil {
+	if err := collect.FileSystemAnswers(ctx, t, full, collect.AnswerWithin); err != nil {
 		return lab.Place{}, err
 	}
 	s := NewStack(collect.Reader{FS: t.FS()})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/load/pasted"
 )
 
@@ -299,25 +298,6 @@ func (p *textParser) current() *Job {
 	p.unnamed = true
 	p.seen = map[string]int{}
 	return p.job
-}
-
-// Directions returns the directions of a pattern (rw), with or without modifiers, in the order in which fio prints
-// them; none for other text.
-func Directions(rw string) []string {
-	pattern, _, _ := strings.Cut(rw, ":")
-	switch pattern {
-	case "read", "randread":
-		return []string{lab.Read}
-	case "write", "randwrite":
-		return []string{lab.Write}
-	case "trim", "randtrim":
-		return []string{lab.Trim}
-	case "rw", "readwrite", "randrw":
-		return []string{lab.Read, lab.Write}
-	case "trimwrite", "randtrimwrite":
-		return []string{lab.Write, lab.Trim}
-	}
-	return nil
 }
 
 // directionOf returns the direction of a line of this kind: the last one named, or from the job's rw. A job that mixes

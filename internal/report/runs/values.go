@@ -1,7 +1,9 @@
 package runs
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/document"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/summary"
+	"github.com/headroom/headroom/internal/unit"
 )
 
 // runValues returns tidy data: one line for each value, every line complete, so that a statistics program needs no
@@ -129,3 +132,14 @@ func timeText(t time.Time) string {
 	}
 	return t.UTC().Format(time.RFC3339Nano)
 }
+
+// shown prints the number of a metric, or the sign for an absent one.
+func shown(m *summary.Metric) string {
+	if m == nil {
+		return document.Absent
+	}
+	return unit.Value(m.Unit, m.Shown())
+}
+
+// confidenceText rounds down, so that 99.6% is not printed as certainty.
+func confidenceText(c float64) string { return fmt.Sprintf("%.0f%%", math.Floor(c*100+1e-9)) }

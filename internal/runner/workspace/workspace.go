@@ -8,7 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/headroom/headroom/internal/facts/storage"
+	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/safepath"
@@ -66,7 +66,7 @@ func RemoveScratch(ctx context.Context, t host.Target, path string) (bool, error
 // Answers returns an error when the file system of a file or folder of a run doesn't respond, so that it can't be
 // removed now.
 func Answers(ctx context.Context, t host.Target, path string) error {
-	err := storage.FileSystemAnswers(ctx, t, path, storage.AnswerWithin)
+	err := collect.FileSystemAnswers(ctx, t, path, collect.AnswerWithin)
 	if e, ok := errors.AsType[*lab.Error](err); ok {
 		e.Hints = append(e.Hints, path+" is left; headroom restore removes it once the file system responds")
 	}

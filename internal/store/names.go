@@ -8,6 +8,9 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
+// idLength is how long the IDs of runs are.
+const idLength = 10
+
 // lastRun is the name of the run that was added last.
 const lastRun = "last"
 
@@ -54,4 +57,15 @@ func (s *Store) FindID(ref string) (*Bundle, error) {
 		return b, err
 	}
 	return b.named(arm)
+}
+
+func validID(id string) bool { return len(id) == idLength && hasIDLetters(id) }
+
+func hasIDLetters(id string) bool {
+	return strings.Trim(id, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == ""
+}
+
+// MayBeID reports whether a text can be the ID of a run, or the start of one of at least two letters, in either case.
+func MayBeID(text string) bool {
+	return len(text) >= 2 && len(text) <= idLength && hasIDLetters(strings.ToUpper(text))
 }

@@ -2,8 +2,10 @@ package runs
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/report"
 	"github.com/headroom/headroom/internal/summary"
 	"github.com/headroom/headroom/internal/unit"
 )
@@ -45,4 +47,39 @@ func startSkewTexts(s *summary.Run) []string {
 		}
 	}
 	return []string{text}
+}
+
+// maxOutliers is how many outliers are described in words.
+const maxOutliers = 10
+
+// outlierTexts describes which targets differ from the others.
+func outlierTexts(s *summary.Run) []string {
+	d := s.Outliers
+	if d == nil {
+		return nil
+	}
+	texts := []string{d.Text}
+	for i, o := range d.Found {
+		if i == maxOutliers {
+			texts = append(texts, fmt.Sprintf("%d more: --json has all of them.", len(d.Found)-i))
+			break
+		}
+		texts = append(texts, o.Text+".")
+	}
+	return texts
+}
+
+// pathTexts describes the share of each load on each of several paths.
+func pathTexts(s *summary.Run) []string {
+	whole := slices.ContainsFunc(s.Cells, func(c summary.Cell) bool { return c.Role == summary.AllTargets })
+	var all report.PathSentences
+	names := summary.CellNames(s)
+	for i := range s.Cells {
+		c := &s.Cells[i]
+		if whole && c.Role != summary.AllTargets {
+			continue // each pair counts what all pairs send over a port
+		}
+		all.Add(names[c.ID], c.Paths)
+	}
+	return all.Texts()
 }

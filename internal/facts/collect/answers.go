@@ -1,4 +1,4 @@
-package storage
+package collect
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headroom/headroom/internal/facts/collect"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 )
@@ -23,8 +22,8 @@ const AnswerWithin = 30 * time.Second
 // SIGKILL may end it, so a command asks before headroom itself looks. A machine without such file systems isn't asked.
 // A path that doesn't exist has answered.
 func FileSystemAnswers(ctx context.Context, t host.Target, name string, within time.Duration) error {
-	mounts := collect.ReadMounts(collect.Reader{FS: t.FS()})
-	asks := func(m collect.Mount) bool { return collect.AsksOthers(m.Kind) && !collect.Below(m.Point, "/proc") }
+	mounts := ReadMounts(Reader{FS: t.FS()})
+	asks := func(m Mount) bool { return AsksOthers(m.Kind) && !Below(m.Point, "/proc") }
 	if !slices.ContainsFunc(mounts, asks) {
 		return nil
 	}
@@ -34,7 +33,7 @@ func FileSystemAnswers(ctx context.Context, t host.Target, name string, within t
 	if !ok {
 		return err
 	}
-	m, known := collect.MountOf(mounts, name)
+	m, known := MountOf(mounts, name)
 	if !known || !asks(m) { // a link leads there
 		silent.Hints = []string{"find out whether the server, or the program that serves the files, is up"}
 		return err
