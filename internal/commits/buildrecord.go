@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/headroom/headroom/internal/safepath"
 
@@ -35,14 +34,11 @@ func take(dir string, tree Tree, terms Terms) (*Builds, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The lock of a process that was just killed can be held for a moment by a child that was being started.
-	for end := time.Now().Add(lockTimeout); ; time.Sleep(20 * time.Millisecond) {
-		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			break
+	if err := safepath.Lock(f, dir); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = nil
 		}
-		if time.Now().After(end) {
-			return nil, f.Close()
-		}
+		return nil, errors.Join(err, f.Close())
 	}
 	if terms.AtStep == nil {
 		terms.AtStep = func(string) {}
@@ -50,8 +46,6 @@ func take(dir string, tree Tree, terms Terms) (*Builds, error) {
 	tree.mark = terms.Mark
 	return &Builds{Terms: terms, tree: tree, dir: dir, lock: f}, nil
 }
-
-const lockTimeout = 500 * time.Millisecond
 
 // write writes the record, so that another process that finds the folder knows whose worktrees are in it.
 func (b *Builds) write() error {

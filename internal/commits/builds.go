@@ -16,6 +16,7 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/prose"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Terms are the parameters of building.
@@ -71,10 +72,10 @@ func Begin(ctx context.Context, root string, tree Tree, terms Terms) (*Builds, e
 	}
 	b.AtStep("record the repository")
 	if err := b.write(); err != nil {
-		return nil, errors.Join(err, b.lock.Close())
+		return nil, errors.Join(err, safepath.Unlock(b.lock))
 	}
 	if _, err := b.removeUnfinished(ctx); err != nil {
-		return nil, errors.Join(err, b.lock.Close())
+		return nil, errors.Join(err, safepath.Unlock(b.lock))
 	}
 	return b, nil
 }
@@ -175,9 +176,9 @@ func (b *Builds) finishBuild(ctx context.Context, hash string) error {
 // other.
 func (b *Builds) Close(ctx context.Context, keep bool) error {
 	if keep {
-		return b.lock.Close()
+		return safepath.Unlock(b.lock)
 	}
-	return errors.Join(b.removeAll(ctx), b.lock.Close())
+	return errors.Join(b.removeAll(ctx), safepath.Unlock(b.lock))
 }
 
 // Unbuilt is the error of a commit that can't be built.

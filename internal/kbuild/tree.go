@@ -18,6 +18,7 @@ import (
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Terms are the parameters of building kernels.
@@ -230,9 +231,9 @@ func (t *Tree) lock(ctx context.Context) (unlock func() error, err error) {
 		}
 	}
 	if err := t.recoverLeftovers(ctx); err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, safepath.Unlock(f))
 	}
-	return f.Close, nil
+	return func() error { return safepath.Unlock(f) }, nil
 }
 
 // lockTimeout is how long the lock of a process that was just killed can be held by a child that was being started.

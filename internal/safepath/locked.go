@@ -1,6 +1,8 @@
 package safepath
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -11,23 +13,51 @@ import (
 
 // Locked reports whether a process holds a lock on a file or folder (flock(2)). It opens without blocking, because
 // another user could have created a pipe under the name.
-//
-// A process that is killed while it starts another one leaves its lock to that one, which releases it when it executes
-// the other program: within a moment, or much later on a busy machine. No process is using the file then, and a check
-// right after the kill waits for the release.
 func Locked(name string) bool {
 	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	for began := time.Now(); unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB) != nil; time.Sleep(inheritedPause) {
+	err = lock(f, unix.LOCK_SH)
+	return errors.Join(err, Unlock(f)) != nil
+}
+
+// Lock locks an open file or folder exclusively, and checks that it still has its name: the previous holder of the lock
+// may have renamed or removed it, which is [fs.ErrNotExist]. A lock that another process holds is [unix.EWOULDBLOCK].
+// [Unlock] ends it.
+func Lock(f *os.File, path string) error {
+	if err := lock(f, unix.LOCK_EX); err != nil {
+		return err
+	}
+	mine, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	there, err := os.Stat(path)
+	if err == nil && !os.SameFile(mine, there) {
+		err = fs.ErrNotExist
+	}
+	return err
+}
+
+// Unlock releases the lock on a file, and closes the file. A process that is being started has a copy of all open files
+// until it executes its program, so closing the file alone would release the lock a moment later, or much later on a
+// busy machine.
+func Unlock(f *os.File) error { return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close()) }
+
+// lock locks a file. A process that is killed while it starts another one leaves its lock to that one until it executes
+// its program. No process is using the file then, so lock waits for the release.
+func lock(f *os.File, how int) error {
+	for began := time.Now(); ; time.Sleep(inheritedPause) {
+		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+		if err == nil {
+			return nil
+		}
 		limit, waits := lockWait()[ownerOf(f)]
 		if !waits || time.Since(began) > limit {
-			return true
+			return err
 		}
 	}
-	return false
 }
 
 // owner of a lock, as far as it is visible.

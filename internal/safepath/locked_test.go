@@ -1,6 +1,7 @@
 package safepath
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,8 +76,25 @@ func TestLockLeftByTheDeadIsWaitedFor(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		f.Close()
 	}()
+	if err := Lock(other, other.Name()); err != nil {
+		t.Errorf("no process uses the file, and it can't be locked: %v", err)
+	}
+}
+
+// A process that is being started has copies of all files of its parent until it executes its program. They must not
+// keep a lock that was released.
+func TestReleasedLocksAreNotInherited(t *testing.T) {
+	f := lockable(t)
+	copied, err := unix.Dup(int(f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(copied)
+	if err := errors.Join(Lock(f, f.Name()), Unlock(f)); err != nil {
+		t.Fatal(err)
+	}
 	if Locked(f.Name()) {
-		t.Error("nobody is at work, and the file is said to be locked")
+		t.Error("the file is still locked")
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"golang.org/x/sys/unix"
 )
 
 // Records returns the paths of the files in a folder, sorted by name, that were left by processes and may be acted on;
@@ -31,23 +29,6 @@ func Records(dir string, wanted func(name string) bool, trust func(path string) 
 		}
 	}
 	return paths, errors.Join(errs...)
-}
-
-// Lock locks an open file exclusively, and checks that it still has its name: the previous holder of the lock may have
-// renamed or removed it, which is [fs.ErrNotExist]. A lock that another process holds is [unix.EWOULDBLOCK].
-func Lock(f *os.File, path string) error {
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return err
-	}
-	mine, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	there, err := os.Stat(path)
-	if err == nil && !os.SameFile(mine, there) {
-		err = fs.ErrNotExist
-	}
-	return err
 }
 
 // SyncFolder flushes the names in a folder, so that they survive a power failure.

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Writer adds to a bundle. One process at a time can hold it: a lock on active.json, which the kernel releases when the
@@ -115,8 +116,8 @@ func (w *Writer) lock() error {
 	if err != nil {
 		return err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
+	if err := safepath.Lock(f, f.Name()); err != nil {
+		err = errors.Join(err, safepath.Unlock(f))
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return &lab.Error{Kind: lab.Refused, What: "run " + w.run.ID + " is going on in another process"}
 		}
@@ -242,7 +243,7 @@ func (w *Writer) Close(change func(*lab.Run)) error {
 		w.saver.atStep("remove " + activeName)
 		err = os.Remove(filepath.Join(w.dir, activeName))
 	}
-	return errors.Join(err, w.active.Close())
+	return errors.Join(err, safepath.Unlock(w.active))
 }
 
 // Abandon ends the writing but leaves the run as one that was cut off, for the next start to clear: something that it
@@ -252,7 +253,7 @@ func (w *Writer) Abandon(change func(*lab.Run)) error {
 		w.raw.abandon()
 		w.raw = nil
 	}
-	return errors.Join(w.Update(change), w.active.Close())
+	return errors.Join(w.Update(change), safepath.Unlock(w.active))
 }
 
 // Discard removes the whole bundle: an import that failed leaves nothing.
@@ -261,7 +262,7 @@ func (w *Writer) Discard() error {
 		w.raw.abandon()
 		w.raw = nil
 	}
-	return errors.Join(w.folder.remove(w.run.ID), w.active.Close())
+	return errors.Join(w.folder.remove(w.run.ID), safepath.Unlock(w.active))
 }
 
 // rawArchive is a segment's archive while it is written.

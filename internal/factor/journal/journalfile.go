@@ -105,10 +105,10 @@ func Create(dir, id string, t host.Target) (*Journal, error) {
 	}
 	r.file = f
 	if err := r.append(r.head); err != nil {
-		return nil, errors.Join(err, f.Close(), os.Remove(building))
+		return nil, errors.Join(err, safepath.Unlock(f), os.Remove(building))
 	}
 	if err := linux.RenameNew(building, r.path); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", r.path, err), f.Close(), os.Remove(building))
+		return nil, errors.Join(fmt.Errorf("%s: %w", r.path, err), safepath.Unlock(f), os.Remove(building))
 	}
 	return newJournal(r, t), safepath.SyncFolder(dir)
 }
@@ -128,7 +128,7 @@ func claim(path string) (*os.File, error) {
 		if err == nil {
 			return f, nil
 		}
-		err = errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		err = errors.Join(fmt.Errorf("%s: %w", path, err), safepath.Unlock(f))
 		if again := errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist); !again ||
 			time.Now().After(end) {
 			return nil, err
@@ -173,7 +173,7 @@ func (r *record) close() error {
 	}
 	f := r.file
 	r.file = nil
-	return f.Close()
+	return safepath.Unlock(f)
 }
 
 func (r *record) remove() error {

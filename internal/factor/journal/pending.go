@@ -65,7 +65,7 @@ func removeUnfinished(path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = safepath.Unlock(f) }()
 	switch err := safepath.Lock(f, path); {
 	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, fs.ErrNotExist):
 		return nil // another process makes it, or has just finished it
@@ -86,14 +86,14 @@ func Load(path string, t host.Target) (*Journal, error) {
 		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "the changes of " + idOf(path) +
 			" are those of another process that is at work"}, f.Close())
 	case err != nil: // whoever held the lock until now may have undone it all and removed the file
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, safepath.Unlock(f))
 	}
 	r, err := read(path)
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, safepath.Unlock(f))
 	}
 	if name := t.Name(); r.head.Target != "" && name != r.head.Target {
-		return nil, errors.Join(fmt.Errorf("%s is about %s, not %s", path, r.head.Target, name), f.Close())
+		return nil, errors.Join(fmt.Errorf("%s is about %s, not %s", path, r.head.Target, name), safepath.Unlock(f))
 	}
 	r.file, r.atStep = f, func(string) {}
 	j := newJournal(r, t)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -88,8 +87,7 @@ func (k *BootJournal) append(r Record) error {
 	if err != nil {
 		return err
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if err == nil {
+	if err = safepath.Lock(f, building); err == nil {
 		_, err = f.Write(text)
 	}
 	if err == nil {
@@ -99,7 +97,7 @@ func (k *BootJournal) append(r Record) error {
 		err = linux.RenameNew(building, k.path)
 	}
 	if err != nil {
-		return errors.Join(err, f.Close(), os.Remove(building))
+		return errors.Join(err, safepath.Unlock(f), os.Remove(building))
 	}
 	k.file = f
 	return safepath.SyncFolder(dir)
@@ -111,7 +109,7 @@ func (k *BootJournal) After(Record) error {
 		return nil
 	}
 	k.atStep("forget the record of a boot")
-	err := errors.Join(os.Remove(k.path), safepath.SyncFolder(filepath.Dir(k.path)), k.file.Close())
+	err := errors.Join(os.Remove(k.path), safepath.SyncFolder(filepath.Dir(k.path)), safepath.Unlock(k.file))
 	k.file = nil
 	return err
 }
@@ -123,7 +121,7 @@ func (k *BootJournal) Close() error {
 	}
 	f := k.file
 	k.file = nil
-	return f.Close()
+	return safepath.Unlock(f)
 }
 
 // Leftover is a kept record.
@@ -148,8 +146,8 @@ func Pending(dir string, trust func(name string) error) ([]Leftover, error) {
 		case err != nil:
 			errs = append(errs, err)
 		default:
-			found = append(found, Leftover{Path: path, ID: line.ID, Record: line.Record,
-				InUse: inUse(path, line.Process)})
+			found = append(found,
+				Leftover{Path: path, ID: line.ID, Record: line.Record, InUse: safepath.Locked(path)})
 		}
 	}
 	return found, errors.Join(errs...)
@@ -166,7 +164,7 @@ func Resume(left Leftover) (*BootJournal, error) {
 		return nil, errors.Join(&lab.Error{Kind: lab.Refused, What: "another process is starting " +
 			left.Record.Target + " again"}, f.Close())
 	case err != nil: // the previous holder of the lock may have removed the file
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, safepath.Unlock(f))
 	}
 	return &BootJournal{path: left.Path, id: left.ID, file: f, atStep: func(string) {}}, nil
 }
@@ -192,19 +190,4 @@ func parseJournal(data []byte) (journalLine, error) {
 		return journalLine{}, errors.New("not a record of boots of this version")
 	}
 	return line, nil
-}
-
-// lockTimeout is how long Pending waits for the lock of a dead process, which a child that was just being started can
-// still hold.
-const lockTimeout = 5 * time.Second
-
-func inUse(path string, process int) bool {
-	for end := time.Now().Add(lockTimeout); ; time.Sleep(20 * time.Millisecond) {
-		if !safepath.Locked(path) {
-			return false
-		}
-		if time.Now().After(end) || !errors.Is(unix.Kill(process, 0), unix.ESRCH) {
-			return true
-		}
-	}
 }

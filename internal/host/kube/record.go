@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -97,7 +96,7 @@ func newJournal(folder, session string) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{path, f}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	if err := safepath.Lock(f, path); err != nil {
 		return nil, errors.Join(err, j.remove())
 	}
 	return j, nil
@@ -114,26 +113,26 @@ func (j *journal) save(r Record) error {
 	if err != nil {
 		return err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return errors.Join(err, f.Close())
+	if err := safepath.Lock(f, f.Name()); err != nil {
+		return errors.Join(err, safepath.Unlock(f))
 	}
 	_, err = f.Write(append(data, '\n'))
 	if err = errors.Join(err, f.Sync()); err == nil {
 		err = os.Rename(j.path+".new", j.path)
 	}
 	if err != nil {
-		return errors.Join(err, f.Close())
+		return errors.Join(err, safepath.Unlock(f))
 	}
 	old := j.file
 	j.file = f
-	return errors.Join(old.Close(), safepath.SyncFolder(filepath.Dir(j.path)))
+	return errors.Join(safepath.Unlock(old), safepath.SyncFolder(filepath.Dir(j.path)))
 }
 
 // remove removes the record: nothing of it is left in the cluster.
-func (j *journal) remove() error { return errors.Join(os.Remove(j.path), j.file.Close()) }
+func (j *journal) remove() error { return errors.Join(os.Remove(j.path), safepath.Unlock(j.file)) }
 
 // release keeps the record for whoever looks after it later.
-func (j *journal) release() error { return j.file.Close() }
+func (j *journal) release() error { return safepath.Unlock(j.file) }
 
 // Leftover is a record whose headroom is gone.
 type Leftover struct {

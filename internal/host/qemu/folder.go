@@ -14,6 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/linux"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // The files of a guest's folder.
@@ -37,7 +38,7 @@ func newFolder(base string) (dir string, lock *os.File, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	defer all.Close()
+	defer func() { _ = safepath.Unlock(all) }()
 	if err := removeLeftovers(base); err != nil {
 		return "", nil, err
 	}
@@ -65,9 +66,7 @@ func removeLeftovers(base string) error {
 		if err != nil {
 			return err
 		}
-		err = host.RemoveFolder(dir)
-		lock.Close()
-		if err != nil {
+		if err := errors.Join(host.RemoveFolder(dir), safepath.Unlock(lock)); err != nil {
 			return err
 		}
 	}

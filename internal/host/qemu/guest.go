@@ -17,6 +17,7 @@ import (
 
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/safepath"
 )
 
 // Guest is a virtual machine in QEMU. Calls of Boot and Close must not overlap; commands run between them.
@@ -255,7 +256,7 @@ func (g *Guest) Close() error {
 	for _, b := range slices.Backward(g.companions) {
 		err = errors.Join(err, b.Close())
 	}
-	return errors.Join(err, g.lock.Close())
+	return errors.Join(err, safepath.Unlock(g.lock))
 }
 
 // formatOf distinguishes a qcow2 image by its first bytes ("QFI\xfb") from a raw one. QEMU is given the format, because
