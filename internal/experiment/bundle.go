@@ -156,17 +156,41 @@ func (p *Plan) keeping() keeping {
 	return own
 }
 
-// whole is the header of the run of all joined arms.
+// whole is the header of the run of all joined arms: the saved ones, and those that have begun since.
 func (p *Plan) whole() lab.Run {
 	var parts []lab.Run
-	for _, m := range p.Measurements() {
-		parts = append(parts, m.Run)
+	var names []string
+	if p.saved != nil {
+		names = p.saved.Run.PartNames()
 	}
-	return lab.Join(parts, p.Names)
+	for _, name := range p.Names {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if m := p.Parts[name]; m != nil {
+			parts = append(parts, m.Run)
+		} else {
+			parts = append(parts, p.saved.Run.Part(name))
+		}
+	}
+	return lab.Join(parts, names)
 }
 
-// joinedBundle makes the bundle of joined arms, or reopens it.
-func (p *Plan) joinedBundle() (*store.Writer, error) {
+// joinedBundle returns the writer of the bundle of joined arms with one that begins. The first makes the bundle, or
+// reopens it.
+func (p *Plan) joinedBundle(beginning *Measurement) (_ *store.Writer, err error) {
+	if p.writer == nil {
+		p.writer, err = p.openJoined()
+	}
+	if err == nil && !slices.Contains(p.writer.Run().PartNames(), beginning.Arm) {
+		err = p.writer.Update(func(r *lab.Run) { r.SetParts(p.whole()) })
+	}
+	return p.writer, err
+}
+
+func (p *Plan) openJoined() (*store.Writer, error) {
 	whole := p.whole()
 	p.App.Started.Add(p.Store, whole.ID)
 	if p.saved == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment/progress"
+	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
@@ -64,6 +65,7 @@ func (p *Plan) carry(ctx context.Context) (_ Measured, failed error) {
 	defer func() { failed = errors.Join(failed, release()) }()
 	p.show = progress.New(p.App, p.Schedule.Source())
 	c := &carrying{Plan: p, sessions: map[string]*runner.Session{}, writers: map[string]*store.Writer{}}
+	p.carrying = c
 	if err = c.openEffects(ctx); err == nil {
 		err = c.start(ctx)
 	}
@@ -99,6 +101,10 @@ type carrying struct {
 	effects  int // that are open
 	sessions map[string]*runner.Session
 	writers  map[string]*store.Writer // of parts that have a bundle each
+	// early is what was measured in parts that were finished before the others. Unfinished has the errors of parts that
+	// had begun.
+	early      Measured
+	unfinished error
 }
 
 // openEffects opens the effects, each after those before it.
@@ -114,14 +120,10 @@ func (c *carrying) openEffects(ctx context.Context) error {
 
 // start begins the run, and all parts. After an error finish ends what it began.
 func (c *carrying) start(ctx context.Context) (err error) {
-	switch c.keeping() {
-	case joined:
-		c.writer, err = c.joinedBundle()
-	case shared:
-		c.writer, err = c.sharedBundle(ctx)
-	}
-	if err != nil {
-		return err
+	if len(c.Names) > 0 && c.keeping() == shared {
+		if c.writer, err = c.sharedBundle(ctx); err != nil {
+			return err
+		}
 	}
 	for _, name := range c.Names {
 		if err := c.startPart(ctx, name); err != nil {
@@ -141,7 +143,9 @@ func (c *carrying) startPart(ctx context.Context, name string) (err error) {
 			c.writers[name], saver = w, w
 		}
 	case joined:
-		err, saver = m.BeginIn(ctx, w), w.Part(m.Arm)
+		if w, err = c.joinedBundle(m); err == nil {
+			err, saver = m.BeginIn(ctx, w), w.Part(m.Arm)
+		}
 	case shared:
 		if m == c.First() && len(c.Names) > 1 {
 			under := *m
@@ -165,6 +169,44 @@ func (c *carrying) startPart(ctx context.Context, name string) (err error) {
 	return err
 }
 
+// Start begins a part that its schedule has added while the plan is carried out.
+func (p *Plan) Start(ctx context.Context, name string) error {
+	err := p.carrying.startPart(ctx, name)
+	p.carrying.unfinished = errors.Join(p.carrying.unfinished, err)
+	return err
+}
+
+// LaidOut returns the scratch file of a part that has begun.
+func (p *Plan) LaidOut(name string) runner.SharedScratch { return p.carrying.sessions[name].LaidOut() }
+
+// Finish ends a part before the others: its session is closed, its place is left clean, and the second snapshot is
+// taken unless the part ended with failed, which is a part of the error.
+func (p *Plan) Finish(ctx context.Context, name string, failed error) error {
+	c, m := p.carrying, p.Parts[name]
+	c.show.End()
+	outcome, err := c.sessions[name].Close()
+	delete(c.sessions, name)
+	c.early.Add(outcome)
+	failed = errors.Join(failed, err)
+	if w := c.writers[name]; w != nil {
+		delete(c.writers, name)
+		return errors.Join(failed, m.End(ctx, w, outcome, failed))
+	}
+	if !outcome.Aborted {
+		failed = errors.Join(failed, m.CleanDevice(ctx))
+	}
+	if failed == nil {
+		failed = m.CompareAfterwards(ctx, c.writer)
+	}
+	if err == nil && !outcome.Aborted { // the recovery of a run that is killed later finds nothing left of the part
+		failed = errors.Join(failed, c.writer.AnnounceLeftovers(lab.Leftovers{Target: m.Target.Name(),
+			Jobs: m.Owner()}))
+	}
+	SetWarnings(&m.Run, m.Run.Warnings, outcome)
+	c.unfinished = errors.Join(c.unfinished, failed)
+	return errors.Join(failed, c.writer.Update(func(r *lab.Run) { r.SetParts(c.whole()) }))
+}
+
 // Next is what the schedule names after what was measured in all parts.
 func (c *carrying) Next(ctx context.Context) (plan.Repetition, bool, error) {
 	for {
@@ -175,8 +217,10 @@ func (c *carrying) Next(ctx context.Context) (plan.Repetition, bool, error) {
 		if grown, err := c.Schedule.Grow(ctx); !grown || err != nil {
 			return plan.Repetition{}, false, err
 		}
-		// What grows are the arms of the first part.
-		c.sessions[c.Names[0]].Add(c.First().RunnerMeasurement())
+		// What grows otherwise are the arms of the only part.
+		if s := c.sessions[""]; s != nil {
+			s.Add(c.First().RunnerMeasurement())
+		}
 	}
 }
 
@@ -202,7 +246,7 @@ func (c *carrying) finish(ctx context.Context, failed error) (Measured, error) {
 		failed = errors.Join(failed, e.Reach(ctx))
 	}
 	c.show.End()
-	var m Measured
+	m := c.early
 	outcomes := map[string]runner.Outcome{}
 	for _, name := range c.started() {
 		outcome, err := c.sessions[name].Close()
@@ -212,8 +256,12 @@ func (c *carrying) finish(ctx context.Context, failed error) (Measured, error) {
 	for _, e := range slices.Backward(open) {
 		failed = errors.Join(failed, e.Close(ctx, failed))
 	}
+	if len(c.Names) == 0 { // none could begin
+		c.Schedule.Complete(&m)
+		return m, failed
+	}
 	m.Run = c.First().Run
-	failed = errors.Join(failed, c.endBundles(ctx, m.Outcome, outcomes, failed))
+	failed = errors.Join(failed, c.endBundles(ctx, m.Outcome, outcomes, errors.Join(failed, c.unfinished)))
 	if failed == nil && (len(c.Names) > 1 || len(m.Run.Arms) > 1) { // failed loads of one arm are a result
 		if failed = m.NoneMeasured(c.Store); failed != nil {
 			m.Repetitions = nil // there is nothing to continue

@@ -32,6 +32,8 @@ type Plan struct {
 	saved *store.Bundle
 	// writer writes the bundle of all parts, once it is open.
 	writer *store.Writer
+	// carrying is the plan while it is carried out.
+	carrying *carrying
 	// show shows progress while the plan is carried out.
 	show    *progress.Progress
 	opened  app.Opened
@@ -171,6 +173,9 @@ func (p *Plan) ResumePart(ctx context.Context, name string, b *store.Bundle) err
 	}
 	return m.ResumeFrom(ctx, b, part)
 }
+
+// Continue has the parts that begin added to the bundle of a saved run.
+func (p *Plan) Continue(saved *store.Bundle) { p.saved = saved }
 
 // SavedIDs name what was saved of the parts, in their order.
 func (p *Plan) SavedIDs() []string {

@@ -3,32 +3,28 @@ package nfs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
 	"github.com/headroom/headroom/internal/lab"
-	"github.com/headroom/headroom/internal/prose"
-	"github.com/headroom/headroom/internal/runner"
+	"github.com/headroom/headroom/internal/results"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// Run measures the stages, or says what would be done. Args may name the suite.
+// Run measures the stages. A dry run only lists them. Args may name the suite.
 func Run(ctx context.Context, p *app.App, s *store.Store, o Options, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err // rather now than after the measuring
 	}
 	r := o.Request(lab.DesignNFS, args)
 	r.Complete = true // one of the stages may be
-	return experiment.Conduct(ctx, p, s, r, &Stages{App: p, Options: o, Store: s, args: args, suite: "nfs",
+	return experiment.Carry(ctx, p, s, r, &Stages{App: p, Options: o, Store: s, args: args, suite: "nfs",
 		id: store.NewID(), earlier: map[string]*store.Bundle{}})
 }
 
-// Targets are the server, the client and the guest, as far as they are named.
+// Targets returns the names of the server, the client and the guest, as far as the command line has them.
 func (x *Stages) Targets(saved *store.Bundle) (names []string, err error) {
 	if saved != nil {
 		err = x.readTerms(saved.Run)
@@ -50,14 +46,14 @@ func (x *Stages) Targets(saved *store.Bundle) (names []string, err error) {
 	return x.targetNames(), err
 }
 
-// targetNames has the server first: a guest has its exports when it is there.
+// targetNames returns the server first: if it is a guest, its exports are there once it has started.
 func (x *Stages) targetNames() []string {
 	return slices.DeleteFunc([]string{x.Options.Server, x.Options.Client, x.Options.Guest}, func(name string) bool {
 		return name == ""
 	})
 }
 
-// readTerms reads what was settled when an interrupted experiment began.
+// readTerms reads the options that an interrupted experiment began with.
 func (x *Stages) readTerms(run lab.Run) (err error) {
 	x.id, x.suite = cmp.Or(run.Pair, run.ID), run.Suite
 	x.Options.NFS, x.Options.Label, x.Options.AsPublished, x.Options.Seed = *run.NFS, run.Label, run.AsPublished,
@@ -66,108 +62,64 @@ func (x *Stages) readTerms(run lab.Run) (err error) {
 	return err
 }
 
-// Open opens the targets.
-func (x *Stages) Open(ctx context.Context) error {
+// open opens the targets, and makes the stages the schedule of the plan.
+func (x *Stages) open(ctx context.Context, p *experiment.Plan) error {
+	x.plan = p
 	for _, name := range x.targetNames() {
-		t, err := x.App.OpenTarget(ctx, name)
-		if err != nil {
+		if _, err := p.Open(ctx, name); err != nil {
 			return err
 		}
-		x.opened.Add(name, t)
 	}
-	return nil
+	stages, err := x.possibleStages(ctx)
+	p.Schedule = &schedule{Stages: x, all: stages, remaining: stages}
+	p.Effects = []experiment.Effect{p.Schedule.(*schedule)}
+	return err
 }
 
-// Close closes the targets that were opened.
-func (x *Stages) Close() { x.App.CloseOpened(&x.opened) }
-
-// New finds the stages that can be measured.
-func (x *Stages) New(ctx context.Context) (err error) {
-	if x.stages, err = x.possibleStages(ctx); err != nil || !x.Options.DryRun.Asked() {
+// Draft finds the stages that can be measured. A dry run plans the loads of all of them. Otherwise the loads of a stage
+// are planned once it is mounted.
+func (x *Stages) Draft(ctx context.Context, p *experiment.Plan) error {
+	if err := x.open(ctx, p); err != nil || !x.Options.DryRun.Asked() {
 		return err
 	}
-	for _, s := range x.stages {
-		m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target,
-			Role: x.scratchArm(s), Arm: s.arm}
-		if err := m.NewHeaderOn(x.loads, lab.Place{Kind: lab.Directory, Path: s.folder}); err != nil {
+	s := p.Schedule.(*schedule)
+	for _, stage := range s.all {
+		m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: stage.target,
+			Role: s.scratchArm(stage), Arm: stage.arm}
+		if err := m.NewHeaderOn(x.loads, lab.Place{Kind: lab.Directory, Path: stage.folder}); err != nil {
 			return err
 		}
-		x.planned = append(x.planned, m)
+		s.drafts = append(s.drafts, m)
 	}
 	return nil
 }
 
-// Resume looks up what is measured already.
-func (x *Stages) Resume(ctx context.Context, saved *store.Bundle) error {
+// Rebuild finds the stages, and what is measured of them.
+func (x *Stages) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
 	found, err := x.Store.Parts(saved)
 	if err != nil {
 		return err
 	}
-	x.saved = saved
+	x.older = saved.Run.Pair != ""
+	if !x.older {
+		p.Continue(saved.Whole())
+	}
 	for _, b := range found {
 		x.earlier[b.Run.NFS.Requested] = b
 		x.bundles = append(x.bundles, b.Run.ID)
 	}
-	return x.New(ctx)
+	return x.Draft(ctx, p)
 }
 
-// PrintSummary says for a dry run what all stages cost that are still to be measured. Otherwise each says that of
-// itself when it begins.
-func (x *Stages) PrintSummary(context.Context) {
-	if !x.Options.DryRun.Asked() {
-		return
+// Report shows what was measured; nothing if no stage has begun.
+func (x *Stages) Report() error {
+	i := slices.IndexFunc(x.bundles, x.Store.Has)
+	if i < 0 {
+		return nil
 	}
-	var all []*experiment.Measurement
-	loads := 0
-	for i, s := range x.stages {
-		if left, err := unmeasured(x.earlier[s.asked]); left || err != nil {
-			all = append(all, x.planned[i])
-			loads += x.planned[i].Workload().Planned()
-		}
+	b, err := x.Store.FindWhole(x.bundles[i])
+	if err != nil {
+		return err
 	}
-	what := prose.Count(len(all), "stage") + "; " + prose.Count(loads, "load")
-	x.App.Print("", experiment.CostOf(1, all...).Text(what, "about %s", true))
-}
-
-// PrintPlan lists the stages, and the loads of each.
-func (x *Stages) PrintPlan(context.Context) error {
-	l := x.App.Listing(x.Options.DryRun)
-	for i, s := range x.stages {
-		if s.mount == nil {
-			l.Line("%s: %s in %s of %s", s.asked, x.loads.Name, s.folder, s.target.Name())
-		} else {
-			l.Line("%s: mount %s on %s of %s, %s there, unmount", s.asked, s.mount, s.folder, s.target.Name(),
-				x.loads.Name)
-		}
-		x.planned[i].ListPlan(l)
-	}
-	return l.End()
-}
-
-// scratchArm is the arm whose scratch file a stage reads: that of the server's own, where it is measured before.
-func (x *Stages) scratchArm(s nfsStage) string {
-	if first := x.stages[0]; s.mount != nil && first.point == "" && !x.Options.AsPublished {
-		return first.arm
-	}
-	return s.arm
-}
-
-// Measure measures all stages.
-func (x *Stages) Measure(ctx context.Context) (_ experiment.Measured, err error) {
-	if err := x.checkEvents(ctx); err != nil {
-		return x.measured, err
-	}
-	if x.journal, err = x.App.Journal(x.Store, x.id, x.opened.Get(x.Options.Client)); err != nil {
-		return x.measured, err
-	}
-	defer func() { err = errors.Join(err, x.journal.Close()) }()
-	x.started = time.Now()
-	s := &schedule{Stages: x, remaining: x.stages}
-	err = s.end(ctx, runner.Conduct(ctx, s))
-	err = errors.Join(err, x.closeBundle(err))
-	x.measured.Run = lab.Run{ID: x.id, Design: lab.DesignNFS}
-	if len(x.missing) > 0 {
-		x.measured.Missing = &lab.Error{What: "not measured: " + strings.Join(x.missing, ", ")}
-	}
-	return x.measured, err
+	return results.ShowRun(x.App, x.Store, b, x.Options.Result)
 }

@@ -4,15 +4,12 @@ import (
 	"context"
 	"net/netip"
 	"path/filepath"
-	"time"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/factor/journal"
 	"github.com/headroom/headroom/internal/factor/mount"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/results"
-	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 	"github.com/headroom/headroom/internal/suite"
 )
@@ -24,44 +21,28 @@ type Options struct {
 	Result results.DocumentOutput
 }
 
-// Stages are the ways to an NFS server's storage, measured one after the other: the design of headroom nfs.
+// Stages plans the measuring of the ways to an NFS server's storage, one after the other: the design of headroom nfs.
 type Stages struct {
 	App       *app.App
 	Options   Options
 	Store     *store.Store
+	plan      *experiment.Plan
 	args      []string
 	suite     string
 	loads     suite.Suite
 	addresses []netip.Addr
-	opened    app.Opened
-	// journal of the client's mounts.
-	journal *journal.Journal
-	// id is that of the run.
+	// id of the run.
 	id string
-	// writer is that of its bundle, as soon as a stage has begun, saved the bundle that is resumed, and parts are the
-	// stages that have begun.
-	writer *store.Writer
-	saved  *store.Bundle
-	parts  []*experiment.Measurement
-	// unfinished is why stages that had begun came to no end.
-	unfinished error
-	// stages are those that can be measured, planned what each is in a dry run, and missing those that were not.
-	stages  []nfsStage
-	planned []*experiment.Measurement
-	missing []string
-	// bundles name what was measured, and earlier is what of it is resumed, by what stages were called at first.
-	bundles  []string
-	earlier  map[string]*store.Bundle
-	measured experiment.Measured
-	// started is when the first stage began, and unmeasured how many stages have not ended.
-	started    time.Time
-	unmeasured int
-	// sharedScratch is the scratch file that the server's own stage has laid out, while that goes on.
-	sharedScratch *runner.SharedScratch
+	// bundles are the IDs of what was measured. Earlier has what is resumed, by the names that stages were requested
+	// by.
+	bundles []string
+	earlier map[string]*store.Bundle
+	// older is set if an older version made what is resumed. It wrote a bundle for each stage.
+	older bool
 }
 
-// checkEvents refuses events that can't be carried out, before the first load: the mount that they happen to is made
-// stages later.
+// checkEvents refuses events that can't be carried out before the first load, because the mounts that they affect are
+// made stages later.
 func (x *Stages) checkEvents(ctx context.Context) error {
 	for _, u := range x.Options.NFS.Events {
 		if len(u.Named) == 0 {
@@ -71,7 +52,7 @@ func (x *Stages) checkEvents(ctx context.Context) error {
 		if !known {
 			return app.Usage("no event has the name " + u.Named[0])
 		}
-		t := x.opened.Get(u.Target)
+		t := x.plan.Opened(u.Target)
 		if t == nil {
 			var err error
 			if t, err = x.App.OpenTarget(ctx, u.Target); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // nfsStage is one way to the storage of an NFS server.
 type nfsStage struct {
-	// asked is what it is called until it is known what came of it.
+	// asked is the name that it was requested by. Its level is named by what the mount turned out to be.
 	asked string
 	// arm is the name of its arm in the run.
 	arm string
@@ -33,7 +33,7 @@ type nfsStage struct {
 	inside bool
 }
 
-// addresses that the mount is to lead to; 0 where nobody has said.
+// addresses returns the number of addresses that the mount was requested with; 0 for a mount that was there.
 func (s nfsStage) addresses() int {
 	if s.mount == nil {
 		return 0
@@ -44,8 +44,8 @@ func (s nfsStage) addresses() int {
 // possibleStages are the stages that can be measured, in their order. What is left out is said.
 func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 	var all []nfsStage
-	client := x.opened.Get(x.Options.Client)
-	if server := x.opened.Get(x.Options.Server); server != nil {
+	client := x.plan.Opened(x.Options.Client)
+	if server := x.plan.Opened(x.Options.Server); server != nil {
 		all = append(all, nfsStage{asked: "the server's own storage", arm: "server", target: server,
 			folder: x.Options.Export})
 	} else {
@@ -54,7 +54,7 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 	if point := x.Options.Mounted; point != "" {
 		all = append(all, nfsStage{asked: "the mount on " + point, arm: "mount", target: client, folder: point,
 			point: point})
-		if guest := x.opened.Get(x.Options.Guest); guest != nil {
+		if guest := x.plan.Opened(x.Options.Guest); guest != nil {
 			inside := nfsStage{asked: "the guest " + guest.Name(), arm: "guest", target: guest,
 				folder: x.Options.GuestPlace, point: point, inside: true}
 			if err := x.checkGuest(ctx, inside); err != nil {
@@ -92,7 +92,7 @@ func (x *Stages) possibleStages(ctx context.Context) ([]nfsStage, error) {
 
 // lacksRDMA is which end has no RDMA; empty where both have it, as far as can be seen.
 func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
-	ports, err := network.RDMAPorts(ctx, x.opened.Get(x.Options.Client))
+	ports, err := network.RDMAPorts(ctx, x.plan.Opened(x.Options.Client))
 	if err != nil {
 		return "", err
 	}
@@ -103,7 +103,7 @@ func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	const portList = "/proc/fs/nfsd/portlist"
-	files, err := x.opened.Get(x.Options.Server).ReadFiles(ctx, portList)
+	files, err := x.plan.Opened(x.Options.Server).ReadFiles(ctx, portList)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (x *Stages) lacksRDMA(ctx context.Context) (string, error) {
 // checkGuest refuses a virtual machine whose disk can't lie on the mount. What the mount carries while it is measured
 // says the rest.
 func (x *Stages) checkGuest(ctx context.Context, s nfsStage) error {
-	client := x.opened.Get(x.Options.Client)
+	client := x.plan.Opened(x.Options.Client)
 	found, err := machine.GuestsOn(ctx, client, s.point)
 	if err != nil {
 		return err

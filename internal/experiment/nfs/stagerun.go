@@ -11,11 +11,11 @@ import (
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
-	"github.com/headroom/headroom/internal/experiment/progress"
 	"github.com/headroom/headroom/internal/factor/mount"
 	"github.com/headroom/headroom/internal/facts/storage"
 	"github.com/headroom/headroom/internal/host"
 	"github.com/headroom/headroom/internal/lab"
+	"github.com/headroom/headroom/internal/plan"
 	"github.com/headroom/headroom/internal/runner"
 	"github.com/headroom/headroom/internal/store"
 )
@@ -23,25 +23,28 @@ import (
 // stageRun is a stage while it is measured.
 type stageRun struct {
 	nfsStage
-	*active
-	show *progress.Progress
+	measurement *experiment.Measurement
+	// stage is the name that its level has, by what the mount turned out to be.
+	stage string
+	// loads is the schedule of its repetitions, and done the repetitions that have ended.
+	loads *experiment.RunSchedule
+	done  []plan.Done
 	// before is what the mount had carried before the first load; nil for the server's own storage.
 	before *nfsTraffic
 	// undoEvents gives back the targets of its events.
 	undoEvents func() error
 }
 
-// enter mounts a stage, looks what came of it, and begins its run; nil where all of it is measured. After an error
-// nothing is mounted.
-func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err error) {
+// enter mounts a stage, names it by what the mount turned out to be, and begins its run. The result is nil if all of it
+// is measured. After an error nothing is mounted.
+func (x *schedule) enter(ctx context.Context, s nfsStage) (run *stageRun, err error) {
 	earlier := x.earlier[s.asked]
 	if left, err := unmeasured(earlier); !left || err != nil {
 		return nil, err
 	}
 	m := &experiment.Measurement{App: x.App, Options: x.runOptions(), Store: x.Store, Target: s.target,
 		Resumed: earlier}
-	run = &stageRun{nfsStage: s, active: &active{Measurement: m},
-		undoEvents: func() error { return nil }}
+	run = &stageRun{nfsStage: s, measurement: m, undoEvents: func() error { return nil }}
 	defer func() {
 		if err != nil {
 			run, err = nil, errors.Join(err, x.giveBack(ctx, run))
@@ -60,9 +63,9 @@ func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err erro
 	}
 	if s.inside {
 		m.Backends = append(m.Backends,
-			runner.Backend{Role: experiment.ClientRole, Target: x.opened.Get(x.Options.Client), Mount: s.point})
+			runner.Backend{Role: experiment.ClientRole, Target: x.plan.Opened(x.Options.Client), Mount: s.point})
 	}
-	if server := x.opened.Get(x.Options.Server); s.point != "" && server != nil {
+	if server := x.plan.Opened(x.Options.Server); s.point != "" && server != nil {
 		m.Backends = append(m.Backends, runner.Backend{Role: experiment.ServerRole, Target: server})
 	}
 	if err := x.prepare(ctx, m, s); err != nil {
@@ -71,7 +74,7 @@ func (x *Stages) enter(ctx context.Context, s nfsStage) (run *stageRun, err erro
 	return run, x.begin(ctx, run)
 }
 
-// unmeasured says whether something is left to measure of a stage, of which earlier was saved; nil where nothing was.
+// unmeasured reports whether something is left to measure of a stage. Earlier is what was saved of it; nil for nothing.
 func unmeasured(earlier *store.Bundle) (bool, error) {
 	if earlier == nil || earlier.Run.Status == lab.Interrupted {
 		return true, nil
@@ -93,79 +96,80 @@ func unmeasured(earlier *store.Bundle) (bool, error) {
 }
 
 // begin begins the run of a stage that is prepared.
-func (x *Stages) begin(ctx context.Context, run *stageRun) error {
-	m := run.Measurement
-	stage := serverStage(m.Place())
+func (x *schedule) begin(ctx context.Context, run *stageRun) error {
+	m := run.measurement
+	run.stage = serverStage(m.Place())
 	var err error
 	if run.point != "" {
 		if run.before, err = x.traffic(ctx, run.point); err != nil {
 			return err
 		}
-		stage = run.before.stage()
+		run.stage = run.before.stage()
 	}
 	if run.inside {
-		stage += app.InsideGuest
+		run.stage += app.InsideGuest
 	}
-	if was := m.Run.Arms[0].Levels[lab.StageLevel]; m.Resumed != nil && was != stage {
+	if was := m.Run.Arms[0].Levels[lab.StageLevel]; m.Resumed != nil && was != run.stage {
 		return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("run %s measured %s, and it is %s now", m.Run.ID, was,
-			stage), Hints: []string{"start a new experiment"}}
+			run.stage), Hints: []string{"start a new experiment"}}
 	}
-	m.Run.Arms[0].Levels = map[string]string{lab.StageLevel: stage}
-	if run.undoEvents, err = m.OpenEvents(ctx, x.opened.All()...); err != nil {
+	m.Run.Arms[0].Levels = map[string]string{lab.StageLevel: run.stage}
+	if run.undoEvents, err = m.OpenEvents(ctx, x.plan.Targets()...); err != nil {
 		run.undoEvents = func() error { return nil }
 		return err
 	}
-	x.App.Print("", stage)
+	x.App.Print("", run.stage)
 	m.PrintSummary(ctx)
-	p, source := m.Workload().PlanAndSource(m.RunnerMeasurement().Cells, x.share())
-	show := progress.New(x.App, source)
-	active, err := x.start(ctx, m, p, stageDisplay{show, x, stage})
-	if err != nil {
-		show.End()
+	m.Options.Within = x.share()
+	run.loads = &experiment.RunSchedule{Measurement: m}
+	x.plan.Add(run.arm, m)
+	x.at = run
+	for _, r := range m.Saved {
+		run.done = append(run.done, run.loads.Done(run.arm, r))
+	}
+	if err = x.plan.Start(ctx, run.arm); err != nil {
+		x.at = nil
 		return err
 	}
-	run.active, run.show = active, show
+	x.planned += m.Workload().Planned()
 	return nil
 }
 
-// share of the budget that a stage has which begins now: as much as each of those after it; 0 for no limit.
-func (x *Stages) share() time.Duration {
+// share returns the part of the remaining budget for a stage that begins now: the stages after it get as much each. It
+// is 0 if there is no budget.
+func (x *schedule) share() time.Duration {
 	if x.Options.Within == 0 {
 		return 0
 	}
 	left := x.Options.Within - time.Since(x.started)
-	return max(time.Nanosecond, left/time.Duration(x.unmeasured))
+	return max(time.Nanosecond, left/time.Duration(len(x.remaining)))
 }
 
-// sharesScratch says whether the scratch file of a stage can serve the mounts, which are measured after it.
-func (x *Stages) sharesScratch(run *stageRun) bool {
-	return run.point == "" && run.Session.LaidOut().State.Bytes > 0 && !run.Measurement.Run.AsPublished &&
+// sharesScratch reports whether the scratch file of a stage can serve the mounts, which are measured after it.
+func (x *schedule) sharesScratch(run *stageRun) bool {
+	return run.point == "" && x.plan.LaidOut(run.arm).State.Bytes > 0 && !run.measurement.Run.AsPublished &&
 		x.Options.Mounted == ""
 }
 
-// leave ends the run of a stage that ended with failed, which is a part of its error, and unmounts it.
-func (x *Stages) leave(ctx context.Context, run *stageRun, failed error) error {
-	run.show.End()
+// finish ends a stage that ended with failed, which is a part of its error, and unmounts it.
+func (x *schedule) finish(ctx context.Context, run *stageRun, failed error) error {
 	if failed == nil && run.before != nil {
 		var after *nfsTraffic
 		if after, failed = x.traffic(ctx, run.point); failed == nil {
-			of := &run.Measurement.Run
+			of := &run.measurement.Run
 			of.Warnings = append(of.Warnings, run.before.warnings(*after, run.addresses())...)
 		}
 	}
-	outcome, err := x.finish(ctx, run, failed)
-	x.measured.Add(outcome)
-	x.measured.Planned += run.Measurement.Workload().Planned()
-	return errors.Join(err, x.giveBack(ctx, run))
+	return errors.Join(x.plan.Finish(ctx, run.arm, failed), x.giveBack(ctx, run))
 }
 
-// giveBack gives back what a stage holds.
-func (x *Stages) giveBack(ctx context.Context, run *stageRun) error {
+// giveBack releases the events of a stage, its mount and its place.
+func (x *schedule) giveBack(ctx context.Context, run *stageRun) error {
 	err := run.undoEvents()
 	if run.mount != nil {
 		err = errors.Join(err, x.journal.Undo(ctx))
 	}
-	run.Measurement.Release()
+	run.measurement.Release()
 	return err
 }
 
@@ -178,8 +182,8 @@ func (x *Stages) runOptions() experiment.RunOptions {
 }
 
 // prepare makes the run of a stage, or resumes the one that was interrupted.
-func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsStage) error {
-	part := !x.older()
+func (x *schedule) prepare(ctx context.Context, m *experiment.Measurement, s nfsStage) error {
+	part := !x.older
 	if part {
 		m.Role, m.Arm = s.arm, s.arm
 	}
@@ -227,9 +231,9 @@ func (x *Stages) prepare(ctx context.Context, m *experiment.Measurement, s nfsSt
 	return nil
 }
 
-// sharedFile is the scratch file that the server's own stage has laid out, as a client sees it; nil where there is none
-// that the client may write to. It spares a layout over the network for each stage.
-func (x *Stages) sharedFile(ctx context.Context, m *experiment.Measurement) (*runner.SharedScratch, error) {
+// sharedFile returns the scratch file that the server's own stage has laid out, if a client may write to it; nil
+// otherwise. It spares each stage a layout over the network.
+func (x *schedule) sharedFile(ctx context.Context, m *experiment.Measurement) (*runner.SharedScratch, error) {
 	if x.sharedScratch == nil {
 		return nil, nil
 	}
@@ -245,7 +249,7 @@ func (x *Stages) sharedFile(ctx context.Context, m *experiment.Measurement) (*ru
 				x.Options.Path + " is another one"}}
 	}
 	if out, err = m.Target.Run(ctx, "test", "-w", file); err != nil || out.ExitCode != 0 {
-		return nil, err // root of a client is nobody there
+		return nil, err // the server squashes root
 	}
 	return x.sharedScratch, nil
 }

@@ -21,11 +21,11 @@ type nfsTraffic struct {
 }
 
 func (x *Stages) traffic(ctx context.Context, point string) (*nfsTraffic, error) {
-	paths, err := network.NFSPathsOf(ctx, x.opened.Get(x.Options.Client), point)
+	paths, err := network.NFSPathsOf(ctx, x.plan.Opened(x.Options.Client), point)
 	if err != nil {
 		return nil, err
 	}
-	wires, err := network.ReadInterfaceCounters(ctx, x.opened.Get(x.Options.Client))
+	wires, err := network.ReadInterfaceCounters(ctx, x.plan.Opened(x.Options.Client))
 	return &nfsTraffic{paths, wires}, err
 }
 

@@ -105,7 +105,6 @@ func (s *Progress) printLine(e runner.Progress) {
 // Note writes a line that stays.
 func (s *Progress) Note(line string) {
 	s.End()
-	s.drawn = 0
 	fmt.Fprintln(s.out, line)
 }
 
@@ -116,6 +115,7 @@ func (s *Progress) Painted() bool { return s.width > 0 }
 func (s *Progress) End() {
 	if s.width > 0 {
 		fmt.Fprint(s.out, s.clear())
+		s.drawn = 0
 	}
 }
 
