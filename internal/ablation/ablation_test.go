@@ -302,7 +302,7 @@ func TestTheMarkedMetricDecides(t *testing.T) {
 				repetitions[i].Values["dead_tuples"] = 3
 			}
 		}
-		doc, err := FromRun(run, slices.Values(repetitions))
+		doc, err := FromRun(run, lab.Repetitions(repetitions))
 		want := map[bool][]string{true: {"transactions"}, false: {"dead_tuples", "transactions"}}[marked]
 		if err != nil || !slices.Equal(doc.Cells[1].Metrics, want) {
 			t.Errorf("marked %v: %v, %v", marked, doc.Cells[1].Metrics, err)
@@ -322,7 +322,7 @@ func TestTheSuiteSaysWhatIsBetter(t *testing.T) {
 			run.Cells[i].Metrics = map[string]lab.MetricInfo{
 				"transactions": {Unit: "pages", Better: better, Decides: true}}
 		}
-		doc, err := FromRun(run, slices.Values(repetitions))
+		doc, err := FromRun(run, lab.Repetitions(repetitions))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -336,7 +336,7 @@ func TestTheSuiteSaysWhatIsBetter(t *testing.T) {
 // How many repetitions a visit is worth is about the numbers that decide, and is not said of visits that have one.
 func TestVisitsThatRepeat(t *testing.T) {
 	run, repetitions := savedRun()
-	if doc, err := FromRun(run, slices.Values(repetitions)); err != nil || doc.PerVisit != nil {
+	if doc, err := FromRun(run, lab.Repetitions(repetitions)); err != nil || doc.PerVisit != nil {
 		t.Errorf("%v: %+v", err, doc.PerVisit)
 	}
 	for i, r := range slices.Clone(repetitions) {
@@ -346,7 +346,7 @@ func TestVisitsThatRepeat(t *testing.T) {
 		}
 		repetitions = append(repetitions, r)
 	}
-	doc, err := FromRun(run, slices.Values(repetitions))
+	doc, err := FromRun(run, lab.Repetitions(repetitions))
 	if err != nil || doc.PerVisit == nil {
 		t.Fatalf("%v: %+v", err, doc.PerVisit)
 	}
@@ -363,7 +363,7 @@ func TestVisitsThatRepeat(t *testing.T) {
 
 func TestFromRun(t *testing.T) {
 	run, repetitions := savedRun()
-	doc, err := FromRun(run, slices.Values(repetitions))
+	doc, err := FromRun(run, lab.Repetitions(repetitions))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -405,11 +405,11 @@ func TestRunsThatAreNoAblation(t *testing.T) {
 	} {
 		spoilt, _ := savedRun()
 		spoil(&spoilt)
-		if _, err := FromRun(spoilt, slices.Values(repetitions)); err == nil {
+		if _, err := FromRun(spoilt, lab.Repetitions(repetitions)); err == nil {
 			t.Errorf("%s passes for an ablation", name)
 		}
 	}
-	if _, err := FromRun(run, slices.Values([]lab.Repetition(nil))); err != nil {
+	if _, err := FromRun(run, lab.Repetitions([]lab.Repetition(nil))); err != nil {
 		t.Errorf("a run that measured nothing yet: %v", err)
 	}
 }

@@ -42,7 +42,7 @@ func TestOutagesOfArms(t *testing.T) {
 				c.befalls(r)
 			}
 		}
-		doc, err := FromRun(run, slices.Values(repetitions))
+		doc, err := FromRun(run, lab.Repetitions(repetitions))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestArmsThatWereNotVisitedTellNothing(t *testing.T) {
 		}
 		repetitions = append(repetitions, r)
 	}
-	doc, err := FromRun(run, slices.Values(repetitions))
+	doc, err := FromRun(run, lab.Repetitions(repetitions))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,43 +14,32 @@ import (
 // Read takes a saved run apart: its design, the values of the deciding metrics, and the warnings that weaken them.
 // Repetitions that failed are left out, and so are all of an arm in which a metric was 0 (Design.Outages). The arms of
 // the run are named as in this package, the cells "CELL@ARM".
-func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured, []ArmWarning, error) {
+func Read(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Design, []Measured, []ArmWarning, error) {
 	d, err := designOf(run)
 	if err != nil {
 		return d, nil, nil, err
 	}
-	cells := map[string]lab.Cell{}
 	warnings := warnings{}
-	for _, w := range run.Warnings {
-		warnings.add(w, "", "", false)
-	}
 	for _, c := range run.Cells {
-		cells[c.ID] = c
-		for _, w := range c.Warnings {
-			warnings.add(w, suiteCell(c), c.Arm, false)
-		}
+		warnings.of(c, c.Warnings).AddWhole(c.Warnings)
 	}
-	seen := map[string]map[string]bool{} // metrics by cell of the suite
-	var all []lab.Repetition
-	values := map[string]map[string][]map[string]float64{} // of all repetitions, by arm and cell of the suite
-	for r := range repetitions {
-		c, ok := cells[r.Cell]
-		if !ok {
-			return d, nil, nil,
-				&lab.Error{What: fmt.Sprintf("run %s holds a repetition of a cell %q that it has not", run.ID, r.Cell)}
-		}
-		warnings.count(suiteCell(c), c.Arm)
-		for _, w := range r.Warnings {
-			warnings.add(w, suiteCell(c), c.Arm, true)
-		}
-		id := suiteCell(c)
+	seen := map[string]map[string]bool{} // metrics by load
+	type sample struct {
+		cell       lab.Cell
+		repetition lab.Repetition
+	}
+	var all []sample
+	values := map[string]map[string][]map[string]float64{} // of all repetitions, by arm and load
+	err = run.Read(repetitions, func(c lab.Cell, r lab.Repetition) error {
+		warnings.addRepetition(c, r.Warnings)
+		id := c.Load()
 		arm := visited(c.Arm)
 		if values[arm] == nil {
 			values[arm] = map[string][]map[string]float64{}
 		}
 		if r.Failed() {
 			values[arm][id] = append(values[arm][id], nil)
-			continue
+			return nil
 		}
 		values[arm][id] = append(values[arm][id], r.Values)
 		if seen[id] == nil {
@@ -59,24 +48,28 @@ func Read(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Design, []Measured
 		for metric := range r.Values {
 			seen[id][metric] = true
 		}
-		all = append(all, r)
+		all = append(all, sample{c, r})
+		return nil
+	})
+	if err != nil {
+		return d, nil, nil, err
 	}
 	for i, c := range d.Cells {
 		d.Cells[i].Metrics = deciding(c, seen[c.ID])
 	}
 	d.Outages = outagesOf(d, values)
 	var measured []Measured
-	for _, r := range all {
-		c := cells[r.Cell]
-		for _, metric := range d.cell(suiteCell(c)).Metrics {
-			_, stood := d.outage(number{suiteCell(c), metric}, visited(c.Arm))
+	for _, x := range all {
+		load, arm, r := x.cell.Load(), x.cell.Arm, x.repetition
+		for _, metric := range d.cell(load).Metrics {
+			_, stood := d.outage(number{load, metric}, visited(arm))
 			if v, ok := r.Values[metric]; ok && !stood { // else it would look as if it never stood still
-				measured = append(measured, Measured{Arm: c.Arm, Cell: suiteCell(c), Metric: metric, Block: r.Block,
+				measured = append(measured, Measured{Arm: arm, Cell: load, Metric: metric, Block: r.Block,
 					Value: v})
 			}
 		}
 	}
-	return d, measured, warnings.list(), nil
+	return d, measured, warnings.list(run.Warnings), nil
 }
 
 // deciding are the metrics that answer what a cell was run for: those that its suite marks, or what is usual for its
@@ -126,7 +119,7 @@ func designOf(run lab.Run) (Design, error) {
 		return d, &lab.Error{What: fmt.Sprintf("run %s has no arm with a setting alone, or no baseline", run.ID)}
 	}
 	for _, c := range run.Cells {
-		id := suiteCell(c)
+		id := c.Load()
 		if slices.ContainsFunc(d.Cells, func(x Cell) bool { return x.ID == id }) {
 			continue
 		}
@@ -149,9 +142,6 @@ func settingOf(levels map[string]string) (Setting, error) {
 	}
 	return set[0], nil
 }
-
-// suiteCell is the ID that a cell has in the suite.
-func suiteCell(c lab.Cell) string { return strings.TrimSuffix(c.ID, "@"+c.Arm) }
 
 // titleOf a cell, as people read it.
 func titleOf(c lab.Cell) string {

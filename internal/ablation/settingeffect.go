@@ -10,12 +10,12 @@ import (
 )
 
 // FromRun makes the document of a saved run.
-func FromRun(run lab.Run, repetitions iter.Seq[lab.Repetition]) (Document, error) {
+func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Document, error) {
 	visits := plan.RecordVisits(run)
-	design, measured, warnings, err := Read(run, func(yield func(lab.Repetition) bool) {
-		for r := range repetitions {
+	design, measured, warnings, err := Read(run, func(yield func(lab.Repetition, error) bool) {
+		for r, err := range repetitions {
 			visits.Add(r, r.Failed())
-			if !yield(r) {
+			if !yield(r, err) {
 				return
 			}
 		}
@@ -65,7 +65,7 @@ func Compute(d Design, measured []Measured, t Terms, cost func(setting string) r
 
 // SuspectsOf are the pairs of settings of a run, by number from 1, whose interaction is worth measuring; the likeliest
 // come first.
-func SuspectsOf(run lab.Run, repetitions iter.Seq[lab.Repetition]) ([][2]int, error) {
+func SuspectsOf(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) ([][2]int, error) {
 	design, measured, _, err := Read(run, repetitions)
 	if err != nil {
 		return nil, err

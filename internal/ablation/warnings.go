@@ -1,7 +1,7 @@
 package ablation
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/headroom/headroom/internal/lab"
@@ -18,41 +18,52 @@ type ArmWarning struct {
 	N           int `json:"n,omitempty"`
 }
 
-// warnings collects those of one kind about one cell into one, with the text that came first.
-type warnings struct {
-	all    []ArmWarning
-	counts map[[2]string]int
+// loadWarnings are the warnings about one load in all arms, with the arms that have each.
+type loadWarnings struct {
+	lab.WarningCounts
+	arms map[string][]string // by code
+	n    map[string]int      // repetitions by arm
 }
 
-func (w *warnings) count(cell, arm string) {
-	if w.counts == nil {
-		w.counts = map[[2]string]int{}
-	}
-	w.counts[[2]string{cell, arm}]++
-}
+// warnings are those about loads, by the load.
+type warnings map[string]*loadWarnings
 
-func (w *warnings) add(warning lab.Warning, cell, arm string, ofRepetition bool) {
-	i := slices.IndexFunc(w.all, func(x ArmWarning) bool { return x.Code == warning.Code && x.Cell == cell })
-	if i < 0 {
-		i = len(w.all)
-		w.all = append(w.all, ArmWarning{Warning: warning, Cell: cell})
+func (w warnings) of(c lab.Cell, found []lab.Warning) *loadWarnings {
+	l := w[c.Load()]
+	if l == nil {
+		l = &loadWarnings{arms: map[string][]string{}, n: map[string]int{}}
+		w[c.Load()] = l
 	}
-	if arm != "" && !slices.Contains(w.all[i].Arms, arm) {
-		w.all[i].Arms = append(w.all[i].Arms, arm)
-	}
-	if ofRepetition {
-		w.all[i].Repetitions++
-	}
-}
-
-func (w *warnings) list() []ArmWarning {
-	for i, x := range w.all {
-		for _, arm := range x.Arms {
-			if x.Repetitions > 0 {
-				w.all[i].N += w.counts[[2]string{x.Cell, arm}]
-			}
+	for _, one := range found {
+		if !slices.Contains(l.arms[one.Code], c.Arm) {
+			l.arms[one.Code] = append(l.arms[one.Code], c.Arm)
 		}
 	}
-	slices.SortStableFunc(w.all, func(a, b ArmWarning) int { return cmp.Compare(a.Cell, b.Cell) })
-	return w.all
+	return l
+}
+
+func (w warnings) addRepetition(c lab.Cell, found []lab.Warning) {
+	l := w.of(c, found)
+	l.n[c.Arm]++
+	l.AddRepetition(found)
+}
+
+func (w warnings) list(ofRun []lab.Warning) []ArmWarning {
+	var all []ArmWarning
+	for _, one := range lab.OfRun(ofRun) {
+		all = append(all, ArmWarning{Warning: one.Warning})
+	}
+	for _, load := range slices.Sorted(maps.Keys(w)) {
+		for _, one := range w[load].List {
+			x := ArmWarning{Warning: one.Warning, Cell: load, Arms: w[load].arms[one.Code],
+				Repetitions: one.Repetitions}
+			for _, arm := range x.Arms {
+				if x.Repetitions > 0 {
+					x.N += w[load].n[arm]
+				}
+			}
+			all = append(all, x)
+		}
+	}
+	return all
 }

@@ -112,7 +112,7 @@ func jsonOf(t *testing.T, d bisection.Document) string {
 func (h *simulatedSearch) replayAll(t *testing.T, p *bisection.Progress) {
 	t.Helper()
 	for more := true; more; {
-		again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
+		again, err := bisection.Replay(h.run, lab.Repetitions(h.repetitions))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestAnInterruptedMeasurementIsNotCounted(t *testing.T) {
 		h.next(t, p)
 	}
 	kept := h.repetitions[:6]
-	again, err := bisection.Replay(h.run, slices.Values(kept))
+	again, err := bisection.Replay(h.run, lab.Repetitions(kept))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestTimesAreBetterLower(t *testing.T) {
 	for i := range h.repetitions {
 		h.repetitions[i].Values = map[string]float64{"elapsed": 1 / h.repetitions[i].Values["read.iops"]}
 	}
-	again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
+	again, err := bisection.Replay(h.run, lab.Repetitions(h.repetitions))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestOneMetricDecides(t *testing.T) {
 		h.next(t, p)
 	}
 	h.repetitions[3].Values = map[string]float64{"elapsed": 1}
-	again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
+	again, err := bisection.Replay(h.run, lab.Repetitions(h.repetitions))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestSeries(t *testing.T) {
 		t.Errorf("%+v, %+v; planted 1.67 and 0.6", up, down)
 	}
 	h.run.Arms[0].Levels["kernel:"] = "5.10"
-	if _, err := bisection.Replay(h.run, slices.Values(h.repetitions)); err == nil ||
+	if _, err := bisection.Replay(h.run, lab.Repetitions(h.repetitions)); err == nil ||
 		!strings.Contains(err.Error(), "none of its levels") {
 		t.Error(err)
 	}
@@ -294,7 +294,7 @@ func TestSeriesWithStatesThatCannotBeMeasured(t *testing.T) {
 	h.run.Experiment.Factors = []lab.VariedFactor{f}
 	p := begin(t, h)
 	for h.next(t, p) {
-		again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
+		again, err := bisection.Replay(h.run, lab.Repetitions(h.repetitions))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +350,7 @@ func TestDamagedRuns(t *testing.T) {
 				h.repetitions[i].Cell = h.run.Cells[0].ID
 			}
 		}
-		if _, err := bisection.Replay(h.run, slices.Values(h.repetitions)); err == nil ||
+		if _, err := bisection.Replay(h.run, lab.Repetitions(h.repetitions)); err == nil ||
 			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -2,7 +2,6 @@ package bisection_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/headroom/headroom/internal/bisection"
@@ -56,7 +55,7 @@ func TestASearchExpectsByProfiles(t *testing.T) {
 		h.run.Experiment.PriorsFrom != lab.PriorsFromProfiles {
 		t.Errorf("%.3f before, %.3f after: %+v", before, after, h.run.Experiment.Priors)
 	}
-	again, err := bisection.Replay(h.run, slices.Values(h.repetitions))
+	again, err := bisection.Replay(h.run, lab.Repetitions(h.repetitions))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/profile/cost"
@@ -36,9 +35,8 @@ type Progress struct {
 	metric  string
 	info    lab.MetricInfo
 	several bool
-	// warningCounts of repetitions, each code with the first text that it had.
-	warningCounts []lab.RepeatedWarning
-	measured      int
+	// counts are the warnings of all repetitions that were used.
+	counts lab.WarningCounts
 	// Costs are the profiles of the run; the caller sets them, of a run that was profiled.
 	Costs []cost.Profile
 	// failed are the states of a series that can't be measured, with the reasons; broken are mixtures of settings.
@@ -110,14 +108,18 @@ func candidates(e *lab.Experiment) int {
 }
 
 // Replay what was measured so far.
-func Replay(run lab.Run, repetitions iter.Seq[lab.Repetition]) (*Progress, error) {
+func Replay(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (*Progress, error) {
 	p, err := Begin(run)
 	if err != nil {
 		return nil, err
 	}
 	byBlock := map[int][]lab.Repetition{}
-	for r := range repetitions {
+	err = run.Read(repetitions, func(_ lab.Cell, r lab.Repetition) error {
 		byBlock[r.Block] = append(byBlock[r.Block], r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	for i, asked := range run.Experiment.SearchSteps {
 		if asked.Failed != "" {
@@ -166,7 +168,9 @@ func (p *Progress) add(number int, asked lab.SearchStep, value float64, repetiti
 	if err != nil {
 		return err
 	}
-	p.countWarnings(repetitions)
+	for _, r := range repetitions {
+		p.counts.AddRepetition(r.Warnings)
+	}
 	q := search.Question{Subset: subset, Purpose: purpose}
 	if err := p.Search.Add(q, value); err != nil {
 		return &lab.Error{What: fmt.Sprintf("measurement %d of run %s", number, p.Run.ID), Err: err}
@@ -315,7 +319,7 @@ func (p *Progress) value(arm string, repetitions []lab.Repetition) (value float6
 
 // metricsOf a cell that decide.
 func (p *Progress) metricsOf(c lab.Cell, r lab.Repetition) []string {
-	id := strings.TrimSuffix(c.ID, "@"+c.Arm)
+	id := c.Load()
 	if p.deciding[id] == nil {
 		p.deciding[id] = lab.Deciding(c.Metrics, c.Params, r.Values)
 		for _, name := range p.deciding[id] {
@@ -326,28 +330,11 @@ func (p *Progress) metricsOf(c lab.Cell, r lab.Repetition) []string {
 	return p.deciding[id]
 }
 
-func (p *Progress) countWarnings(repetitions []lab.Repetition) {
-	for _, r := range repetitions {
-		p.measured++
-		for _, w := range r.Warnings {
-			i := slices.IndexFunc(p.warningCounts, func(other lab.RepeatedWarning) bool { return other.Code == w.Code })
-			if i < 0 {
-				i = len(p.warningCounts)
-				p.warningCounts = append(p.warningCounts, lab.RepeatedWarning{Warning: w})
-			}
-			p.warningCounts[i].Repetitions++
-		}
-	}
-}
-
 // warnings of the run, and of its measurements.
 func (p *Progress) warnings() []lab.CountedWarning {
 	list := []lab.CountedWarning{}
-	for _, w := range p.Run.Warnings {
-		list = append(list, w.In("", 0, 0).CountedWarning)
+	for _, w := range lab.OfRun(p.Run.Warnings) {
+		list = append(list, lab.CountedWarning{RepeatedWarning: w})
 	}
-	for _, w := range p.warningCounts {
-		list = append(list, lab.CountedWarning{RepeatedWarning: w, N: p.measured})
-	}
-	return list
+	return append(list, p.counts.Counted()...)
 }

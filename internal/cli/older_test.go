@@ -233,6 +233,10 @@ func lacks(at string, before, now any) []string {
 		if n, same := now.(float64); same && math.Abs(n-b) <= 1e-9*math.Abs(b) {
 			return nil
 		}
+	case nil:
+		if n, list := now.([]any); list && len(n) == 0 { // an empty list was null in some documents
+			return nil
+		}
 	}
 	if reflect.DeepEqual(before, now) {
 		return nil

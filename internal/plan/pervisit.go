@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/stat"
@@ -133,15 +132,12 @@ func (v *VisitRecord) atLevel(c lab.Cell) bool {
 	return c.Arm != "" && (v.run.Experiment == nil || c.Arm != v.run.Experiment.Reference)
 }
 
-// load is the ID that a cell has in its suite, the same in all arms.
-func load(c lab.Cell) string { return strings.TrimSuffix(c.ID, "@"+c.Arm) }
-
 // loads are those of the suite, in its order.
 func (v *VisitRecord) loads() []string {
 	var list []string
 	for _, c := range v.run.Cells {
-		if v.atLevel(c) && !slices.Contains(list, load(c)) {
-			list = append(list, load(c))
+		if v.atLevel(c) && !slices.Contains(list, c.Load()) {
+			list = append(list, c.Load())
 		}
 	}
 	return list
@@ -191,7 +187,7 @@ func (v *VisitRecord) boots(cell, metric string) []stat.Boot {
 	for _, r := range v.reps {
 		c, at := v.cells[r.Cell], v.visitOf(r)
 		value, measured := r.Values[metric]
-		if !measured || r.Block < 1 || !v.atLevel(c) || load(c) != cell || !(value > 0) || math.IsInf(value, 1) {
+		if !measured || r.Block < 1 || !v.atLevel(c) || c.Load() != cell || !(value > 0) || math.IsInf(value, 1) {
 			continue
 		}
 		if values[at] == nil {
@@ -229,7 +225,7 @@ func (v *VisitRecord) costs() (visit, repetition float64, known bool) {
 			continue
 		}
 		if r.Seconds > 0 {
-			lengths[load(c)] = append(lengths[load(c)], r.Seconds)
+			lengths[c.Load()] = append(lengths[c.Load()], r.Seconds)
 		}
 		if i == 0 || reps[i-1].Seconds <= 0 {
 			continue // nobody knows when the load before it ended
@@ -237,9 +233,9 @@ func (v *VisitRecord) costs() (visit, repetition float64, known bool) {
 		before := reps[i-1]
 		seconds := max(0, r.Start.Sub(before.Start).Seconds()-before.Seconds)
 		if v.visitOf(before) == v.visitOf(r) {
-			staying[load(c)], all = append(staying[load(c)], seconds), append(all, seconds)
+			staying[c.Load()], all = append(staying[c.Load()], seconds), append(all, seconds)
 		} else {
-			entering = append(entering, gap{load(c), seconds})
+			entering = append(entering, gap{c.Load(), seconds})
 		}
 	}
 	if len(entering) == 0 || len(all) == 0 {

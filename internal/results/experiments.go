@@ -1,7 +1,6 @@
 package results
 
 import (
-	"cmp"
 	"iter"
 	"strings"
 
@@ -47,10 +46,8 @@ func SweepResult(d sweep.Document, o report.Options) ResultDocument {
 }
 
 func ablationResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
-	run, all := redactedRun(b, o)
-	repetitions, failed := withoutErrors(all)
-	d, err := ablation.FromRun(run, repetitions)
-	if err := cmp.Or(*failed, err); err != nil {
+	d, err := ablation.FromRun(redactedRun(b, o))
+	if err != nil {
 		return ResultDocument{}, err
 	}
 	err = addFunctionsOfSettings(&d, b)
@@ -68,10 +65,8 @@ func bisectionResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocum
 
 // BisectionOf is what a search for culprits has found.
 func BisectionOf(b *store.Bundle, o report.Options) (bisection.Document, error) {
-	run, all := redactedRun(b, o)
-	repetitions, failed := withoutErrors(all)
-	progress, err := bisection.Replay(run, repetitions)
-	if err := cmp.Or(*failed, err); err != nil {
+	progress, err := bisection.Replay(redactedRun(b, o))
+	if err != nil {
 		return bisection.Document{}, err
 	}
 	if progress.Costs, err = Costs(b); err != nil {
@@ -103,16 +98,4 @@ func factsByArm(b *store.Bundle) (map[string][]lab.Fact, error) {
 		}
 	}
 	return byArm, nil
-}
-
-// withoutErrors is a sequence that ends at its first error, which is kept.
-func withoutErrors[T any](seq iter.Seq2[T, error]) (iter.Seq[T], *error) {
-	var failed error
-	return func(yield func(T) bool) {
-		for v, err := range seq {
-			if failed = err; err != nil || !yield(v) {
-				return
-			}
-		}
-	}, &failed
 }

@@ -22,15 +22,9 @@ type gathered struct {
 	blocks map[string]map[int]float64
 	// samples of the repetition with the highest, by metric.
 	samples map[string]lab.Samples
-	found   []found
-	paths   paths.Counted
-}
-
-// found is what the links say of one direction of a load.
-type found struct {
-	direction string
-	lab.Warning
-	repetitions int
+	// found are the warnings about what the links carry, by direction.
+	found map[string]lab.WarningCounts
+	paths paths.Counted
 }
 
 func gather(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], links map[string]ceiling.Links) (
@@ -40,33 +34,34 @@ func gather(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], links map
 	all := map[string]*gathered{}
 	for _, c := range run.Cells {
 		all[c.ID] = &gathered{values: map[string][]float64{}, blocks: map[string]map[int]float64{},
-			samples: map[string]lab.Samples{}}
+			samples: map[string]lab.Samples{},
+			found:   map[string]lab.WarningCounts{}}
 		direct[c.ID] = reference.Known(c.Params, c.Partial, "direct") != "0"
 		if l, ok := links[stageOf(run, c)]; ok {
 			ceilings[c.ID] = l.Ceilings()
 		}
 	}
-	for rep, err := range repetitions {
-		if err != nil {
-			return nil, err
-		}
-		g, ok := all[rep.Cell]
-		if !ok {
-			return nil, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does "+
-				"not have", run.ID, rep.Number, rep.Cell)}
-		}
+	err := run.Read(repetitions, func(c lab.Cell, rep lab.Repetition) error {
+		g := all[c.ID]
 		g.add(rep)
 		for _, direction := range []string{lab.Read, lab.Write} {
-			own := slices.DeleteFunc(slices.Clone(ceilings[rep.Cell]), func(c ceiling.Ceiling) bool {
+			own := slices.DeleteFunc(slices.Clone(ceilings[c.ID]), func(c ceiling.Ceiling) bool {
 				return c.Metric != lab.Bandwidth(direction)
 			})
-			for _, w := range slices.Concat(ceiling.Check(rep.Values, rep.Series, own),
-				ceiling.CheckExtremes(rep.Samples, rep.Values, own)) {
-				g.find(direction, w, direct[rep.Cell])
+			warnings := slices.Concat(ceiling.Check(rep.Values, rep.Series, own),
+				ceiling.CheckExtremes(rep.Samples, rep.Values, own))
+			for i := range warnings {
+				if w := &warnings[i]; !direct[c.ID] && strings.HasSuffix(w.Code, "above-ceiling") {
+					w.Text += "; the load has no direct=1, so the page cache of the machine that ran it took part"
+				}
 			}
+			counts := g.found[direction]
+			counts.AddRepetition(warnings)
+			g.found[direction] = counts
 		}
-	}
-	return all, nil
+		return nil
+	})
+	return all, err
 }
 
 func (g *gathered) add(rep lab.Repetition) {
@@ -89,19 +84,6 @@ func (g *gathered) add(rep lab.Repetition) {
 			g.samples[metric] = s
 		}
 	}
-}
-
-// find keeps a warning about a repetition, once for each code and direction.
-func (g *gathered) find(direction string, w lab.Warning, direct bool) {
-	if !direct && strings.HasSuffix(w.Code, "above-ceiling") {
-		w.Text += "; the load has no direct=1, so the page cache of the machine that ran it took part"
-	}
-	i := slices.IndexFunc(g.found, func(o found) bool { return o.Code == w.Code && o.direction == direction })
-	if i < 0 {
-		i = len(g.found)
-		g.found = append(g.found, found{direction: direction, Warning: w})
-	}
-	g.found[i].repetitions++
 }
 
 func stageOf(run lab.Run, c lab.Cell) string {

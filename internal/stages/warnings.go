@@ -33,9 +33,9 @@ func (r *Row) tainted(w lab.Warning) bool {
 // addFound adds what the links say of the rows.
 func (d *Document) addFound(g map[string]*gathered) {
 	for i, r := range d.Rows {
-		for _, w := range g[r.Cell].found {
-			if w.direction == r.Direction && !d.has(w.Code, i) {
-				d.add(Finding{Warning: w.Warning, Rows: []int{i}, Repetitions: w.repetitions, N: r.N})
+		for _, w := range g[r.Cell].found[r.Direction].Counted() {
+			if !d.has(w.Code, i) {
+				d.add(Finding{Warning: w.Warning, Rows: []int{i}, Repetitions: w.Repetitions, N: w.N})
 			}
 		}
 	}

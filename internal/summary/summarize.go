@@ -31,25 +31,19 @@ func Of(run lab.Run, repetitions iter.Seq2[lab.Repetition, error]) (Run, error) 
 		gathered[id] = newGathering(ceilings)
 	}
 	boots := map[string]string{} // one copy of each boot id, not one per value
-	for rep, err := range repetitions {
-		if err != nil {
-			return Run{}, err
-		}
-		g, known := gathered[rep.Cell]
-		if !known {
-			return Run{}, &lab.Error{
-				What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run does not have", run.ID,
-					rep.Number, rep.Cell),
-			}
-		}
+	err := run.Read(repetitions, func(c lab.Cell, rep lab.Repetition) error {
 		boot, seen := boots[rep.Boot]
 		if !seen {
 			boot, boots[rep.Boot] = rep.Boot, rep.Boot
 		}
 		rep.Boot = boot
-		if err := g.add(rep); err != nil {
-			return Run{}, fmt.Errorf("run %s: cell %s, repetition %d: %w", run.ID, rep.Cell, rep.Number, err)
+		if err := gathered[c.ID].add(rep); err != nil {
+			return fmt.Errorf("run %s: cell %s, repetition %d: %w", run.ID, rep.Cell, rep.Number, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return Run{}, err
 	}
 	return assemble(run, gathered), nil
 }
@@ -65,21 +59,13 @@ func assemble(run lab.Run, gathered map[string]*gathering) Run {
 		Design:   run.MadeBy(),
 		Targets:  slices.Clone(run.Targets),
 		Cells:    make([]Cell, 0, len(run.Cells)),
-		Warnings: []lab.RepeatedWarning{},
+		Warnings: lab.OfRun(run.Warnings),
 	}
 	if len(run.Events) > 0 {
 		s.Events = &Events{Schema: EventSchema, Events: run.Events, Loads: []EventLoad{}}
 	}
 	if s.Targets == nil {
 		s.Targets = []lab.RunTarget{}
-	}
-	for _, w := range run.Warnings {
-		// Warnings about the run are kept apart when their texts differ: one code can be about several cells.
-		if !slices.ContainsFunc(s.Warnings, func(have lab.RepeatedWarning) bool {
-			return have.Code == w.Code && have.Text == w.Text
-		}) {
-			s.Warnings = append(s.Warnings, firstOf(w))
-		}
 	}
 	for _, cell := range run.Cells {
 		g := gathered[cell.ID]
@@ -90,7 +76,7 @@ func assemble(run lab.Run, gathered map[string]*gathering) Run {
 			load.Job = cell.Job
 			s.Events.Loads = append(s.Events.Loads, load)
 		}
-		s.Undecided = append(s.Undecided, undecided(c, run.Precision, g.took/float64(max(1, g.n)))...)
+		s.Undecided = append(s.Undecided, undecided(c, run.Precision, g.took/float64(max(1, g.warnings.N)))...)
 	}
 	s.Plateaus = plateaus(s.Cells, gathered)
 	return s
@@ -107,7 +93,6 @@ func armOf(run lab.Run, cell lab.Cell) lab.Arm {
 
 // gathering is what is kept of the repetitions of one cell while they go by.
 type gathering struct {
-	n          int
 	took       float64 // seconds, of all repetitions together
 	values     map[string][]Value
 	latency    map[string]lab.Histogram
@@ -116,18 +101,18 @@ type gathering struct {
 	calls      []TransportCalls
 	paths      paths.Counted
 	command    []string
-	warnings   []lab.RepeatedWarning
+	warnings   lab.WarningCounts
 	ceilings   []ceiling.Ceiling
 	eventLoads []EventLoad
 }
 
 func newGathering(ceilings []ceiling.Ceiling) *gathering {
 	return &gathering{ceilings: ceilings, values: map[string][]Value{}, latency: map[string]lab.Histogram{},
-		warnings: []lab.RepeatedWarning{}}
+		warnings: lab.WarningCounts{List: []lab.RepeatedWarning{}}}
 }
 
 func (g *gathering) add(rep lab.Repetition) error {
-	g.n++
+	g.warnings.AddRepetition(slices.Concat(rep.Warnings, ceiling.Check(rep.Values, rep.Series, g.ceilings)))
 	g.took += rep.Took
 	for name, v := range rep.Values {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -144,7 +129,7 @@ func (g *gathering) add(rep lab.Repetition) error {
 		}
 		g.addLatency(direction, h)
 	}
-	if g.n <= MaxSeriesRepetitions {
+	if g.warnings.N <= MaxSeriesRepetitions {
 		for _, series := range rep.Series {
 			g.series = append(g.series, Series{Repetition: rep.Number, Series: series})
 		}
@@ -162,8 +147,6 @@ func (g *gathering) add(rep lab.Repetition) error {
 	if g.command == nil {
 		g.command = rep.Command
 	}
-	g.addWarnings(rep.Warnings)
-	g.addWarnings(ceiling.Check(rep.Values, rep.Series, g.ceilings))
 	return nil
 }
 
@@ -172,9 +155,7 @@ func (g *gathering) addCell(cell lab.Cell) {
 	for direction, h := range cell.Latency {
 		g.addLatency(direction, h)
 	}
-	for _, w := range cell.Warnings {
-		g.warnings = addWarning(g.warnings, w)
-	}
+	g.warnings.AddWhole(cell.Warnings)
 }
 
 func (g *gathering) addLatency(direction string, h lab.Histogram) {
@@ -183,46 +164,12 @@ func (g *gathering) addLatency(direction string, h lab.Histogram) {
 	g.latency[direction] = sum
 }
 
-// addWarnings counts a code once a repetition, however often the repetition has it.
-func (g *gathering) addWarnings(warnings []lab.Warning) {
-	var counted []string
-	for _, w := range warnings {
-		g.warnings = addWarning(g.warnings, w)
-		if slices.Contains(counted, w.Code) {
-			continue
-		}
-		counted = append(counted, w.Code)
-		i := slices.IndexFunc(g.warnings, func(have lab.RepeatedWarning) bool { return have.Code == w.Code })
-		g.warnings[i].Repetitions++
-	}
-}
-
-// addWarning keeps the first text of a code and all metrics that any of the same code taint.
-func addWarning(warnings []lab.RepeatedWarning, w lab.Warning) []lab.RepeatedWarning {
-	i := slices.IndexFunc(warnings, func(have lab.RepeatedWarning) bool { return have.Code == w.Code })
-	if i < 0 {
-		return append(warnings, firstOf(w))
-	}
-	for _, taint := range w.Taints {
-		if !slices.Contains(warnings[i].Taints, taint) {
-			warnings[i].Taints = append(warnings[i].Taints, taint)
-		}
-	}
-	return warnings
-}
-
-// firstOf is a warning that nothing was added to yet; its taints are its own, and never null in JSON.
-func firstOf(w lab.Warning) lab.RepeatedWarning {
-	w.Taints = append([]string{}, w.Taints...)
-	return lab.RepeatedWarning{Warning: w}
-}
-
 func (g *gathering) cell(cell lab.Cell, arm lab.Arm, run lab.Run) Cell {
 	c := Cell{
 		ID: cell.ID, Job: cell.Job, Engine: cell.Engine, Runs: cell.Command, Params: cell.Params, Levels: arm.Levels,
 		Role:  arm.Role,
-		Steps: cell.Steps, Planned: cell.Repetitions, N: g.n, Command: g.command, Series: g.series, Ports: g.ports,
-		Transports: g.calls, Paths: g.paths.Shares(), Warnings: g.warnings,
+		Steps: cell.Steps, Planned: cell.Repetitions, N: g.warnings.N, Command: g.command, Series: g.series,
+		Ports: g.ports, Transports: g.calls, Paths: g.paths.Shares(), Warnings: g.warnings.List,
 		Metrics: make(map[string]Metric, len(g.values)),
 	}
 	if run.Experiment != nil {

@@ -76,13 +76,10 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 	}
 	l.addCells(&in, run, ceilings)
 	counts, failed := newWarningCounts(), 0
-	for r, err := range repetitions {
-		if err != nil {
-			return Input{}, err
-		}
-		place, ok := l.places[r.Cell]
+	err = run.Read(repetitions, func(c lab.Cell, r lab.Repetition) error {
+		place, ok := l.places[c.ID]
 		if !ok {
-			continue
+			return nil
 		}
 		counts.add(place, r.Warnings)
 		m := Measured{Level: place.level, Cell: place.cell, Block: 1, Values: r.Values}
@@ -91,6 +88,10 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 			m.Values = nil
 		}
 		in.Measured = append(in.Measured, m)
+		return nil
+	})
+	if err != nil {
+		return Input{}, err
 	}
 	in.addWarnings(run, l.places, counts)
 	if left := len(run.Cells) - len(l.places); left > 0 {

@@ -48,15 +48,8 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 	failures, blockless := 0, 0
 	counts, visits := newWarningCounts(), plan.RecordVisits(run)
 	visit, last := 0, Measured{}
-	for r, err := range repetitions {
-		if err != nil {
-			return Input{}, err
-		}
-		place, ok := cells[r.Cell]
-		if !ok {
-			return Input{}, &lab.Error{What: fmt.Sprintf("run %s: repetition %d belongs to cell %q, which the run "+
-				"does not have", run.ID, r.Number, r.Cell)}
-		}
+	err := run.Read(repetitions, func(c lab.Cell, r lab.Repetition) error {
+		place := cells[c.ID]
 		counts.add(place, r.Warnings)
 		visits.Add(r, r.Failed())
 		m := Measured{Level: place.level, Cell: place.cell, Block: r.Block, Values: r.Values}
@@ -74,6 +67,10 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 		default:
 			in.Measured = append(in.Measured, m)
 		}
+		return nil
+	})
+	if err != nil {
+		return Input{}, err
 	}
 	in.addWarnings(run, cells, counts)
 	in.index()
@@ -148,14 +145,6 @@ func levelName(a lab.Arm, factors []lab.VariedFactor) string {
 	return strings.Join(names, " + ")
 }
 
-// SharedID is the ID that the cells of one load have in common, whichever arm they are of.
-func SharedID(cell string) string {
-	if i := strings.LastIndex(cell, "@"); i >= 0 {
-		return cell[:i]
-	}
-	return cell
-}
-
 // place of a cell of the run: its level, and the ID that it shares with the cells of other arms.
 type place struct {
 	level int
@@ -177,7 +166,7 @@ func (in *Input) addCells(run lab.Run, at map[string]int, known Known) map[strin
 		if !ok {
 			continue
 		}
-		id := SharedID(c.ID)
+		id := c.Load()
 		places[c.ID] = place{level, id}
 		i, seen := index[id]
 		if !seen {
@@ -205,40 +194,24 @@ func (c *CellInput) lower(ceilings []ceiling.Ceiling) {
 	}
 }
 
-// warningCounts are the warnings of repetitions by cell and code, the first text of each.
+// warningCounts counts the warnings of repetitions by place, in the order in which places appear.
 type warningCounts struct {
 	order []place
-	n     map[place]int
-	list  map[place][]WarningInput
+	at    map[place]*lab.WarningCounts
 }
 
-func newWarningCounts() *warningCounts {
-	return &warningCounts{n: map[place]int{}, list: map[place][]WarningInput{}}
-}
+func newWarningCounts() *warningCounts { return &warningCounts{at: map[place]*lab.WarningCounts{}} }
 
 func (w *warningCounts) add(at place, warnings []lab.Warning) {
-	if w.n[at] == 0 {
-		w.order = append(w.order, at)
+	if w.at[at] == nil {
+		w.order, w.at[at] = append(w.order, at), &lab.WarningCounts{}
 	}
-	w.n[at]++
-	var counted []string
-	for _, one := range warnings {
-		if slices.Contains(counted, one.Code) {
-			continue
-		}
-		counted = append(counted, one.Code)
-		i := slices.IndexFunc(w.list[at], func(have WarningInput) bool { return have.Code == one.Code })
-		if i < 0 {
-			i = len(w.list[at])
-			w.list[at] = append(w.list[at], WarningInput{Level: at.level, CellWarning: one.In(at.cell, 0, 0)})
-		}
-		w.list[at][i].Repetitions++
-	}
+	w.at[at].AddRepetition(warnings)
 }
 
 // addWarnings lists those of the run, of its cells, and of its repetitions.
 func (in *Input) addWarnings(run lab.Run, cells map[string]place, counts *warningCounts) {
-	for _, w := range run.Warnings {
+	for _, w := range lab.OfRun(run.Warnings) {
 		in.Warnings = append(in.Warnings, WarningInput{Level: -1, CellWarning: w.In("", 0, 0)})
 	}
 	for _, c := range run.Cells {
@@ -250,9 +223,8 @@ func (in *Input) addWarnings(run lab.Run, cells map[string]place, counts *warnin
 		}
 	}
 	for _, at := range counts.order {
-		for _, w := range counts.list[at] {
-			w.N = counts.n[at]
-			in.Warnings = append(in.Warnings, w)
+		for _, w := range counts.at[at].Counted() {
+			in.Warnings = append(in.Warnings, WarningInput{at.level, lab.CellWarning{Cell: at.cell, CountedWarning: w}})
 		}
 	}
 }

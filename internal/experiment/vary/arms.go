@@ -160,7 +160,7 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 			default: // a matrix of what is varied became smaller; each of its cells is at the level
 				c.Params = factor.JobParams(c.Params, a.Levels)
 			}
-			c.ID, c.Arm = c.ID+"@"+a.ID, a.ID
+			c.ID, c.Arm = lab.CellIn(c.ID, a.ID), a.ID
 			c.Environment, c.Placement = factor.Environment(a.Levels), x.placements.of(0, a.Levels)
 			c.Repetitions = x.options.perVisit()
 			all = append(all, c)

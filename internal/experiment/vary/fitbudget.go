@@ -2,7 +2,6 @@ package vary
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -114,7 +113,7 @@ func settledLoads(run lab.Run, arms []plan.VisitedArm, fewest int) func([]plan.D
 			return names
 		}
 		looked = true
-		d, err := sweep.OfRun(run, withoutFaults(RepetitionsOf(early)), nil, sweep.Settings{})
+		d, err := sweep.OfRun(run, RepetitionsOf(early), nil, sweep.Settings{})
 		if err != nil {
 			return nil // what can't be read is not settled; the report says what is wrong with it
 		}
@@ -123,21 +122,10 @@ func settledLoads(run lab.Run, arms []plan.VisitedArm, fewest int) func([]plan.D
 			open[d.Cells[i].Cell] = open[d.Cells[i].Cell] || !d.Cells[i].Settled()
 		}
 		for _, c := range run.Cells {
-			if one, decided := open[sweep.SharedID(c.ID)]; decided && !one {
+			if one, decided := open[c.Load()]; decided && !one {
 				names = append(names, c.ID)
 			}
 		}
 		return names
-	}
-}
-
-// withoutFaults is a sequence that has no error in it.
-func withoutFaults[T any](seq iter.Seq[T]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for v := range seq {
-			if !yield(v, nil) {
-				return
-			}
-		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/headroom/headroom/internal/factor"
 	"github.com/headroom/headroom/internal/lab"
 	"github.com/headroom/headroom/internal/store"
-	"github.com/headroom/headroom/internal/sweep"
 )
 
 // ReferenceArm is the arm of a sweep that is no level: the same suite on another place, such as the disk of this
@@ -58,7 +57,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	r.Run.ID, r.Run.Targets[0].Role = x.under.Run.ID, ReferenceArm
 	for i := range r.Run.Cells {
 		c := &r.Run.Cells[i]
-		c.ID, c.Arm, c.Repetitions = c.ID+"@"+ReferenceArm, ReferenceArm, x.options.perVisit()
+		c.ID, c.Arm, c.Repetitions = lab.CellIn(c.ID, ReferenceArm), ReferenceArm, x.options.perVisit()
 		c.Environment = factor.Environment(baseline)
 	}
 	if err := x.sameLoads(r.Run.Cells); err != nil {
@@ -106,11 +105,11 @@ func (x *Experiment) openReference(ctx context.Context, on string, many int) (*e
 func (x *Experiment) sameLoads(cells []lab.Cell) error {
 	for _, c := range cells {
 		if !slices.ContainsFunc(x.under.Run.Cells, func(o lab.Cell) bool {
-			return sweep.SharedID(o.ID) == sweep.SharedID(c.ID)
+			return o.Load() == c.Load()
 		}) {
 			return app.Usage(fmt.Sprintf("the reference %s has a load %s, which the levels have not",
 				x.options.Reference,
-				sweep.SharedID(c.ID)))
+				c.Load()))
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ type searching struct {
 
 // replay begins the search, and replays into it what was measured before an interruption.
 func (s *searching) replay() (err error) {
-	s.state, err = bisection.Replay(s.sides.under.Run, slices.Values(s.sides.under.Saved))
+	s.state, err = bisection.Replay(s.sides.under.Run, lab.Repetitions(s.sides.under.Saved))
 	return err
 }
 

@@ -2,7 +2,6 @@ package vary
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/headroom/headroom/internal/app"
 	"github.com/headroom/headroom/internal/experiment"
@@ -109,7 +108,7 @@ func (s sides) addArm(arm lab.Arm, like string) {
 		if c.Arm != like {
 			continue
 		}
-		c.ID, c.Arm, c.Warnings = strings.TrimSuffix(c.ID, "@"+c.Arm)+"@"+arm.ID, arm.ID, nil
+		c.ID, c.Arm, c.Warnings = lab.CellIn(c.Load(), arm.ID), arm.ID, nil
 		if c.Command == nil {
 			c.Params = factor.JobParams(c.Params, arm.Levels)
 		}
