@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Repetition is one execution of a cell.
+// Repetition is one execution of a cell. The store encodes it by hand, so a new field is written there, too
+// (store/record.go).
 type Repetition struct {
 	Cell string `json:"cell"`
 	// Number counts from 1 within the cell.

@@ -3,7 +3,8 @@ package lab
 import "slices"
 
 // WarningCounts counts the warnings of repetitions by code: a code counts once for each repetition that it marks,
-// however often the repetition has it. A code keeps its first text, and taints what any of its warnings taints.
+// however often the repetition has it. A code keeps its first text. It taints what any of its warnings taints, by the
+// largest share of them.
 type WarningCounts struct {
 	// N is the number of repetitions, failed ones included.
 	N    int
@@ -41,6 +42,11 @@ func (c *WarningCounts) add(w Warning) *RepeatedWarning {
 		if !slices.Contains(known.Taints, taint) {
 			known.Taints = append(known.Taints, taint)
 		}
+	}
+	if known.MostError == 0 || w.MostError == 0 {
+		known.MostError = 0 // the share of one of them is unknown
+	} else {
+		known.MostError = max(known.MostError, w.MostError)
 	}
 	return known
 }

@@ -24,6 +24,18 @@ func TestWarningsAreCountedByRepetition(t *testing.T) {
 	}
 }
 
+func TestWarningsCanChangeANumberByTheLargestShare(t *testing.T) {
+	for _, test := range []struct{ first, second, want float64 }{{0.1, 0.3, 0.3}, {0.3, 0.1, 0.3}, {0, 0.3, 0},
+		{0.3, 0, 0}} {
+		var c WarningCounts
+		c.AddRepetition([]Warning{{Code: "busy-device", MostError: test.first}})
+		c.AddRepetition([]Warning{{Code: "busy-device", MostError: test.second}})
+		if got := c.List[0].MostError; got != test.want {
+			t.Errorf("%v and %v: %v, want %v", test.first, test.second, got, test.want)
+		}
+	}
+}
+
 func TestWarningsOfARun(t *testing.T) {
 	all := OfRun([]Warning{{Code: "position", Text: "of a"}, {Code: "position", Text: "of b"},
 		{Code: "position", Text: "of a"}})

@@ -238,6 +238,10 @@ func encodeWarning(e *jx.Encoder, w lab.Warning) {
 		e.Str(t)
 	}
 	e.ArrEnd()
+	if w.MostError != 0 {
+		e.FieldStart("most_error")
+		e.Float64(w.MostError)
+	}
 	e.ObjEnd()
 }
 

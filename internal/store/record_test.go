@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,44 @@ import (
 )
 
 // A record must read back as what it was, and a field that is added to lab.Repetition must not be forgotten here.
+// unset returns the fields of a value, at any depth, that are zero. A field of the elements of a list is set if it is
+// set in any of them.
+func unset(name string, values ...reflect.Value) []string {
+	values = slices.DeleteFunc(slices.Clone(values), reflect.Value.IsZero)
+	if len(values) == 0 {
+		return []string{name}
+	}
+	var all []string
+	var inside []reflect.Value
+	for _, v := range values {
+		switch v.Kind() {
+		case reflect.Pointer:
+			inside = append(inside, v.Elem())
+		case reflect.Slice:
+			for i := range v.Len() {
+				inside = append(inside, v.Index(i))
+			}
+		case reflect.Map:
+			for _, key := range v.MapKeys() {
+				inside = append(inside, v.MapIndex(key))
+			}
+		}
+	}
+	if len(inside) > 0 && inside[0].Kind() >= reflect.Array {
+		return unset(name, inside...)
+	}
+	if t := values[0].Type(); t.Kind() == reflect.Struct && t != reflect.TypeFor[time.Time]() {
+		for i := range t.NumField() {
+			var fields []reflect.Value
+			for _, v := range values {
+				fields = append(fields, v.Field(i))
+			}
+			all = append(all, unset(name+"."+t.Field(i).Name, fields...)...)
+		}
+	}
+	return all
+}
+
 func TestRecordsReadBack(t *testing.T) {
 	full := lab.Repetition{
 		Cell: "a \"quoted\" cell", Number: 3, Boot: "b", Block: 2, Position: 4, Confirms: true, Did: []string{"set"},
@@ -23,7 +62,8 @@ func TestRecordsReadBack(t *testing.T) {
 		Took:    2.25,
 		Command: []string{"fio", "--name=<ü>\n"},
 		Ports: []lab.PortTraffic{{End: "client", Port: "eth0", Expected: true, Received: lab.PortFlow{Bytes: 1 << 40,
-			Packets: 5, Errors: 1, Dropped: 2, Paused: 3}}, {End: "server", Port: "lo"}},
+			Packets: 5, Errors: 1, Dropped: 2, Paused: 3}, Sent: lab.PortFlow{Bytes: 7, Packets: 6,
+			Errors: 4, Dropped: 3, Paused: 2}}, {End: "server", Port: "lo"}},
 		Transports: []lab.TransportCalls{{End: "client", Kind: "tcp", Calls: 1 << 40}, {}},
 		Values:     map[string]float64{"read.iops": 1e21, "read.latency.mean": 1.25e-7, "cpu.user": 0},
 		Samples: map[string]lab.Samples{"read.bandwidth": {Min: 1, Max: 2.5, Count: 3, Jobs: 4},
@@ -35,14 +75,11 @@ func TestRecordsReadBack(t *testing.T) {
 		Events: &lab.EventResult{Rate: lab.Series{Metric: "iops", Interval: 0.1, Values: []float64{1, 0}},
 			Each: []lab.Occurrence{{At: 20.5, Took: 0.25, Undone: 40, UndoTook: 0.5, Uncertainty: 0.0625},
 				{Failed: "no such link"}}},
-		Warnings: []lab.Warning{{Code: "c", Text: "t", Taints: []string{"*"}}},
+		Warnings: []lab.Warning{{Code: "c", Text: "t", Taints: []string{"*"}, MostError: 0.25}},
 		Raw:      []string{"x/1/fio.json"},
 	}
-	v := reflect.ValueOf(full)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			t.Errorf("the field %s is not set in this test", v.Type().Field(i).Name)
-		}
+	for _, field := range unset("", reflect.ValueOf(full)) {
+		t.Errorf("the field %s is not set in this test, which would not see if it is lost", field)
 	}
 	for name, rep := range map[string]lab.Repetition{"full": full,
 		"empty": {Cell: "c", Number: 1, Values: map[string]float64{}}} {
