@@ -11,7 +11,7 @@ import (
 // period is one value of a live comparison.
 type period struct {
 	start  time.Time
-	next   bool // whether it is of the new side
+	next   bool // whether it is a value of the new side
 	load   int
 	metric string
 	value  float64
@@ -35,10 +35,11 @@ func periods(base, next Run) (all []period) {
 	return all
 }
 
-// carryOver returns what one side of a live comparison leaves behind, by metric, as all its loads together show it.
+// carryOver returns the effect that one side of a live comparison has on the following runs, by metric, over all loads
+// together.
 func carryOver(all []period) map[string]stat.CarryOver {
 	loads := map[string]map[int]*stat.Periods{} // by metric and load
-	var before []bool                           // whether the runs before were of the new side, the last one first
+	var before []bool                           // whether the previous runs were of the new side, the last one first
 	var now *period
 	for i := range all {
 		t := &all[i]

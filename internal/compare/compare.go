@@ -13,25 +13,25 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// DefaultMargin is the largest difference that counts as none: below it, other things than what is compared (the order
-// of a kernel's sections, the place of a file on the disk) move a number as far.
+// DefaultMargin is the largest difference that counts as none: causes other than the compared ones (the order of a
+// kernel's sections, the place of a file on the disk) move a number as far.
 const DefaultMargin = 0.03
 
 // DefaultAlpha is the probability that any verdict of a document is wrong.
 const DefaultAlpha = 0.05
 
-// Options of a comparison. The zero value has the defaults.
+// Options are the options of a comparison. The zero value has the defaults.
 type Options struct {
 	Margin float64
-	// Margins by metric; the name may end in *.
+	// Margins are by metric; a name may end in *.
 	Margins map[string]float64
 	Alpha   float64
-	// Metrics to compare instead of the primary ones; a name may end in *.
+	// Metrics are compared instead of the primary ones; a name may end in *.
 	Metrics []string
-	// Anyway compares what is incomparable.
+	// Anyway also compares incomparable numbers.
 	Anyway bool
-	// Others are the values of a metric in other sessions of the same load, by session, on the machine and in the place
-	// of a run, which tell how far repetitions and sessions differ; nil where nobody knows any.
+	// Others returns the values of a metric in other sessions of the same load, by session, on the machine and in the
+	// place of a run. They show how far repetitions and sessions differ. Others is nil if no other sessions are known.
 	Others func(of Run, cell Cell, metric string) [][]float64
 }
 
@@ -51,8 +51,8 @@ func (o Options) margin(metric string) float64 {
 	return o.Margin
 }
 
-// others are the values of a metric in sessions beside the two that are compared. Where the two are of different
-// machines or places, each has its own, and those of the side that has more of them are taken.
+// others returns the values of a metric in sessions other than the two compared. If the two have different machines or
+// places, it returns the sessions of the side that has more.
 func (o Options) others(base, run Run, m match, metric string) [][]float64 {
 	if o.Others == nil {
 		return nil
@@ -64,21 +64,21 @@ func (o Options) others(base, run Run, m match, metric string) [][]float64 {
 	return one
 }
 
-// pending is a comparison that waits for the confidence, which depends on how many there are.
+// pending is a comparison that waits for the confidence, which depends on the number of comparisons.
 type pending struct {
 	cell   ComparedMetric
 	sample sample
 	// of is the number of the pair of cells.
 	of int
-	// disturbed is what may have moved the numbers, and anyway is set where that is not to matter.
+	// disturbed may have moved the numbers. anyway is true if that should not matter.
 	disturbed []disturbance
 	anyway    bool
 }
 
-// possible says whether there is anything to compare, whatever its worth.
+// possible reports whether both sides have values to compare, however good.
 func (p *pending) possible() bool { return len(p.sample.base) > 0 && len(p.sample.next) > 0 }
 
-// Compare compares runs with a base. The knowledge ranks what else differs.
+// Compare compares runs with a base. The knowledge ranks the other differences.
 func Compare(knowledge *diff.Knowledge, base Run, runs []Run, o Options) Document {
 	if o.Margin == 0 {
 		o.Margin = DefaultMargin
@@ -144,23 +144,23 @@ func infoOf(r Run) RunInfo {
 		Conditions: r.Conditions}
 }
 
-// knowsMachine says whether anything is known of a run's machine but the version of the load generator, which an import
-// has too.
+// knowsMachine reports whether a run has facts of its machine, other than the version of the load generator, which
+// imported runs have too.
 func knowsMachine(r Run) bool { return r.fact("kernel.release", "kernel.cmdline") != "" }
 
-// paired says whether the repetitions of two runs belong together one by one: two runs of one live comparison, or two
-// arms of one run, whose blocks were measured in turns. Stages that were measured one after the other are of one pair
-// too, and each has the order of a run by itself.
+// paired reports whether the repetitions of two runs form pairs: two runs of one live comparison, or two arms of one
+// run whose blocks were measured in turns. Stages that were measured one after the other share a pair too, but each has
+// the order of a separate run.
 func paired(base, next Run) bool {
 	alone := slices.Contains([]string{"interleaved", "shuffled", "sequential"}, base.Order)
 	return base.Pair != "" && base.Pair == next.Pair && !alone
 }
 
-// live says whether two runs are the sides of one live comparison.
+// live reports whether two runs are the sides of one live comparison.
 func live(base, next Run) bool { return paired(base, next) && base.Terms != nil }
 
-// claims is by how many verdicts the probability of a wrong one is shared: as many as there are; or as a live
-// comparison was going to make, some of whose loads may have failed.
+// claims returns how many verdicts share the probability of a wrong one: as many as there are, or as a live comparison
+// planned, since some of its loads may have failed.
 func claims(comparisons int, base Run, runs []Run) int {
 	n := max(comparisons, 1)
 	if len(runs) == 1 && live(base, runs[0]) {
@@ -169,7 +169,7 @@ func claims(comparisons int, base Run, runs []Run) int {
 	return n
 }
 
-// pendingCells makes the comparisons of all pairs of cells, without verdicts but for what is incomparable.
+// pendingCells returns the comparisons of all pairs of cells. Only incomparable ones have a verdict.
 func pendingCells(base, run Run, pairs []match, o Options) []pending {
 	var list []pending
 	weights := validity.Weights()
@@ -235,9 +235,9 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// means are those of speeds and of latencies, where there are any to take, without those that others may have moved by
-// more than the margin. Of several latencies of a cell the first counts: they
-// say much the same, and would weigh the cell more than others.
+// means returns the mean changes of speeds and of latencies, if there are any. It leaves out numbers that a disturbance
+// may have moved by more than the margin. Of several latencies of a cell only the first counts: they agree mostly, and
+// would give the cell more weight than others.
 func means(list []pending, confidence float64) []Mean {
 	var speeds, latencies []sample
 	for i, p := range list {
@@ -274,7 +274,7 @@ func unmatched(run, only string, cells []Cell) []Unmatched {
 	return out
 }
 
-// sessionsUnknown says why what differs, or agrees, has no other verdict.
+// sessionsUnknown returns the warning that explains the verdicts "differs" and "agrees".
 func sessionsUnknown(base, run Run) RunWarning {
 	return RunWarning{Run: run.ID, Code: "sessions-unknown",
 		Text: fmt.Sprintf("%s and %s are one session each, and how much these loads vary between "+
@@ -282,7 +282,7 @@ func sessionsUnknown(base, run Run) RunWarning {
 			"alternately with headroom compare --live", base.Name, run.Name, stat.MinSessions)}
 }
 
-// runWarnings say what the verdicts about a run do not cover.
+// runWarnings returns what the verdicts about a run do not cover.
 func runWarnings(base, run Run, list []pending) []RunWarning {
 	var out []RunWarning
 	add := func(code, format string, args ...any) {
@@ -308,16 +308,16 @@ func runWarnings(base, run Run, list []pending) []RunWarning {
 			"twice at least on each side", base.Name, run.Name)
 	}
 	if unknown > 0 {
-		add("boots-unknown", "what is imported or published does not say in which boot it was measured, so what a "+
-			"reboot alone changes is part of every difference")
+		add("boots-unknown", "imported and published results do not name the boot in which they were measured, so "+
+			"every difference includes what a reboot alone changes")
 	}
 	if oneAfterTheOther > 0 {
-		add("one-after-the-other", "%s and %s were measured one after the other: what changed in between, or comes "+
-			"and goes in spells as long as a run, is part of a difference and in no interval; headroom compare "+
-			"--live measures in turns", base.Name, run.Name)
+		add("one-after-the-other", "%s and %s were measured one after the other: a change in between, or a disturbance "+
+			"that lasts as long as a run, is part of a difference but not of its interval; headroom compare --live "+
+			"measures in turns", base.Name, run.Name)
 	}
 	if base.Status == lab.Running || run.Status == lab.Running {
-		add("running", "a run is still going on; verdicts that are looked at until one pleases are not proved")
+		add("running", "a run has not ended; verdicts are not proved if you look again until one pleases")
 	}
 	return out
 }

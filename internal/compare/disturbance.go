@@ -12,17 +12,18 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// disturbance is a warning that leaves a number what the load really did, and says that something had a hand in it:
-// others at work, a machine that was not steady.
+// disturbance is a warning that something affected a number (another load, an unsteady machine), though the number is
+// what the load really did.
 type disturbance struct {
 	reason Reason
 	weight validity.Weight
-	// most is how far it can have moved the number of the base and of the new side, as a share: 0 where it did not,
-	// infinite if unknown.
+	// most is how far the disturbance can have moved the number of the base and of the new side, as a share: 0 if it
+	// did not, infinite if unknown.
 	most [2]float64
 }
 
-// disturbances are the reasons that a change may outweigh, apart from those that nothing can be compared despite.
+// disturbances splits the reasons: left are those that forbid a comparison, list those that a large change can
+// outweigh.
 func disturbances(weights map[string]validity.Weight, reasons []Reason, base, next Run, m match,
 	metric string) (left []Reason, list []disturbance) {
 	for _, r := range reasons {
@@ -45,7 +46,8 @@ func disturbances(weights map[string]validity.Weight, reasons []Reason, base, ne
 	return left, list
 }
 
-// mostError is how far warnings of a code can have moved a metric of a cell: the largest that any of them says.
+// mostError returns how far warnings of a code can have moved a metric of a cell: the largest error that any of them
+// states.
 func mostError(weights map[string]validity.Weight, run Run, cell Cell, code, metric string) float64 {
 	most := 0.0
 	for _, w := range warningsOf(run, cell) {
@@ -63,15 +65,15 @@ func mostError(weights map[string]validity.Weight, run Run, cell Cell, code, met
 // shared reports whether both sides are disturbed by an unknown amount.
 func (d disturbance) shared() bool { return math.IsInf(d.most[0], 1) && math.IsInf(d.most[1], 1) }
 
-// undisturbed is the change as it may have been without what disturbed the sides: its interval takes in all that could
-// have been.
+// undisturbed returns the change without the disturbances of the sides. Its interval includes every possible effect of
+// them.
 func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Change {
 	for _, d := range list {
 		if d.shared() {
 			continue
 		}
 		for side, most := range d.most {
-			// how many times as much a rate could have been, at most and at least
+			// The factor by which a rate could have been higher, at most and at least.
 			faster, slower := 1/max(0, 1-most), 1.0
 			if math.IsInf(most, 1) {
 				faster = math.Inf(1)
@@ -91,15 +93,15 @@ func undisturbed(c stat.Change, better lab.Better, list []disturbance) stat.Chan
 	return c
 }
 
-// movedBeyond says whether what disturbed the sides can have moved a number by more than the margin.
+// movedBeyond reports whether the disturbances can have moved a number by more than the margin.
 func movedBeyond(list []disturbance, margin float64) bool {
 	return slices.ContainsFunc(list, func(d disturbance) bool {
 		return !d.shared() && max(d.most[0], d.most[1]) > margin
 	})
 }
 
-// applyDisturbances takes the verdict back where what disturbed the sides could have turned it, or marks it where that
-// is not to matter, and says else what weakens it. What is undecided claims nothing that could be turned.
+// applyDisturbances withdraws the verdict if the disturbances could have changed it, or marks it with --anyway.
+// Otherwise it adds them as caveats. An undecided verdict claims nothing that could change.
 func (p *pending) applyDisturbances(change stat.Change) {
 	c := &p.cell
 	c.Suggests = p.suggestion(change)
@@ -145,14 +147,14 @@ func (d disturbance) caveat() Caveat {
 	return c
 }
 
-// doubt is what could have made the difference between sides that were measured in turns, other than the sides.
+// doubt is a possible cause, other than the sides, of the difference between sides that were measured in turns.
 type doubt struct {
 	warning RunWarning
 	// find looks for it in the values of one load.
 	find func() cause
 }
 
-// cause is what was found of a doubt. Its text is the beginning of a sentence.
+// cause is a cause that was found for a doubt. Its text is the beginning of a sentence.
 type cause interface {
 	fmt.Stringer
 	// Widen returns a change with an interval that allows for the cause.
@@ -175,7 +177,7 @@ func inRhythmWarning() RunWarning {
 			"another random order"}
 }
 
-// doubtsOf returns what could have made the difference between the values of one load.
+// doubtsOf returns possible causes of the difference between the values of one load, other than the sides.
 func doubtsOf(base, next []Value, carry stat.CarryOver, runs map[int64]int) []doubt {
 	return []doubt{
 		{carriedOverWarning(), func() cause { return carriedOver{carry} }},
@@ -211,7 +213,7 @@ func (r inRhythm) String() string {
 	return fmt.Sprintf("the machine is slow and fast in a rhythm of %.1f runs", r.Period)
 }
 
-// runNumbers returns the number of each run of a comparison among all, by the nanosecond at which it started.
+// runNumbers returns the number of each run in the comparison, by the nanosecond at which it started.
 func runNumbers(all []period) map[int64]int {
 	numbers := map[int64]int{}
 	for _, p := range all {
@@ -227,7 +229,7 @@ const baseSide, newSide = 0, 1
 
 // turnsOf returns the values of the pairs that steered a comparison.
 func turnsOf(base, next []Value, runs map[int64]int) (turns []stat.Turn) {
-	first := map[int]int{} // of each pair, the number of its first run
+	first := map[int]int{} // by pair, the number of its first run
 	each := func(do func(v Value, run, side int)) {
 		for side, values := range [][]Value{baseSide: base, newSide: next} {
 			for _, v := range values {

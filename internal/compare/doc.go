@@ -1,6 +1,6 @@
-// Package compare says of two runs whether they differ, by how much and how surely, and what else differs between them.
+// Package compare decides whether two runs differ, by how much and how surely, and what else differs between them.
 //
-// It takes values and facts, no bundles, and reaches no machine. In the order in which things happen:
+// It takes values and facts, reads no bundles and reaches no machine. Its parts, in order of execution:
 //
 //	match         the cells of both sides that are one load, and those that have no partner
 //	incomparable  the reasons why two numbers must not be compared
@@ -10,5 +10,5 @@
 //	              verdicts of the document together
 //	other differences       what else differs between the two, the likeliest to matter first
 //
-// Compare makes of it the Document, the published JSON document headroom/compare/v1.
+// Compare makes the Document of these, the published JSON document headroom/compare/v1.
 package compare

@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// cellReasons are those for which no metric of two cells can be compared.
+// cellReasons returns the reasons not to compare any metric of two cells.
 func cellReasons(base, next Run, m match) (reasons []Reason, unchecked []string) {
 	differ, unchecked := parameterDifferences(m.base, m.next, base.paramsComplete(), next.paramsComplete())
 	if i := slices.IndexFunc(differ, func(p Pair) bool { return p.Name == "direct" }); i >= 0 {
@@ -38,7 +38,7 @@ func cellReasons(base, next Run, m match) (reasons []Reason, unchecked []string)
 	return reasons, unchecked
 }
 
-// pairText lists what differs, the base first: "iodepth 8 -> 1, size 1g -> 10g".
+// pairText lists the differences, the base first: "iodepth 8 -> 1, size 1g -> 10g".
 func pairText(pairs []Pair) string {
 	var parts []string
 	for _, p := range pairs {
@@ -47,7 +47,7 @@ func pairText(pairs []Pair) string {
 	return strings.Join(parts, ", ")
 }
 
-// memoryReason says that buffered data fits into the memory of one side and not of the other.
+// memoryReason returns the reason that buffered data fits into the memory of one side and not of the other.
 func memoryReason(base, next Run, m match) (Reason, bool) {
 	sizeA, memoryA := sizeAndMemory(base, m.base)
 	sizeB, memoryB := sizeAndMemory(next, m.next)
@@ -65,8 +65,7 @@ func memoryReason(base, next Run, m match) (Reason, bool) {
 			{"memory.total", strconv.FormatInt(memoryA, 10), strconv.FormatInt(memoryB, 10)}}}, true
 }
 
-// sizeAndMemory is how much data a cell works on, and how much memory its machine has, in bytes; 0 for what is not
-// known.
+// sizeAndMemory returns the size of a cell's data and of its machine's memory, in bytes; 0 for unknown sizes.
 func sizeAndMemory(r Run, c Cell) (size, memory int64) {
 	if memory, _ = strconv.ParseInt(r.fact("memory.total"), 10, 64); memory == 0 {
 		return 0, 0
@@ -77,23 +76,22 @@ func sizeAndMemory(r Run, c Cell) (size, memory int64) {
 	return size, memory
 }
 
-// taints says whether a warning is a reason to look twice at a metric that n repetitions of the cell have. One that
-// fewer than half of them have is none: what befell some of them is part of the spread that decides. Nor is one about
-// the spread.
+// taints reports whether a warning casts doubt on a metric that n repetitions of the cell have. A warning of fewer than
+// half of the repetitions does not: its effect is part of the spread that decides. Nor does a warning about the spread.
 func taints(w lab.RepeatedWarning, weights map[string]validity.Weight, metric string, n int) bool {
 	weight := weights[w.Code]
 	return w.Tainted(metric) && weight != validity.Widens && weight != validity.Note &&
 		(w.Repetitions == 0 || 2*w.Repetitions >= n)
 }
 
-// Spoils says whether a warning leaves the metric no number that anything can be compared with; the weights are those
-// of all checks.
+// Spoils reports whether a warning makes the metric unusable for any comparison. The weights are the weights of all
+// checks.
 func Spoils(w lab.RepeatedWarning, weights map[string]validity.Weight, metric string, n int) bool {
 	weight := weights[w.Code]
 	return taints(w, weights, metric, n) && weight != validity.Slows && weight != validity.Moves
 }
 
-// warningsOf are those of the run as a whole and of a cell.
+// warningsOf returns the warnings of the whole run and of a cell.
 func warningsOf(run Run, cell Cell) []lab.RepeatedWarning {
 	all := make([]lab.RepeatedWarning, 0, len(run.Warnings)+len(cell.Warnings))
 	for _, w := range run.Warnings {
@@ -102,7 +100,7 @@ func warningsOf(run Run, cell Cell) []lab.RepeatedWarning {
 	return append(all, cell.Warnings...)
 }
 
-// warningReasons are the warnings that cast doubt on a metric on either side.
+// warningReasons returns the warnings that cast doubt on a metric on either side.
 func warningReasons(weights map[string]validity.Weight, base, next Run, m match, metric string) []Reason {
 	var reasons []Reason
 	for _, side := range []struct {
@@ -133,10 +131,10 @@ func warningReasons(weights map[string]validity.Weight, base, next Run, m match,
 	return reasons
 }
 
-// fioVersion of a run; empty when it is not known.
+// fioVersion returns the fio version of a run; empty if it is not known.
 func fioVersion(r Run) string { return r.fact("tool.fio.version", "fio.version") }
 
-// reasonsFor are all reasons why one metric of two cells can't be compared.
+// reasonsFor returns all reasons not to compare one metric of two cells.
 func reasonsFor(weights map[string]validity.Weight, base, next Run, m match, ofCell []Reason, metric string) []Reason {
 	reasons := slices.Clone(ofCell)
 	values := [2]float64{center(m.base.Values[metric]), center(m.next.Values[metric])}
@@ -153,15 +151,15 @@ func reasonsFor(weights map[string]validity.Weight, base, next Run, m match, ofC
 	return reasons
 }
 
-// Of the loads of a side so many may fail, or this share of them: one that fails by chance says little, and those that
-// work in between say nothing of the others.
+// At most so many loads of a side, or this share of them, may fail: a single failure by chance means little, but the
+// loads that worked do not represent many that failed.
 const (
 	maxFailed      = 1
 	maxFailedShare = 0.1
 )
 
-// failedReason says that loads of a side gave no result. What the others measured would make that side look as good as
-// if it always worked.
+// failedReason returns the reason that loads of a side failed. The results of the others would make that side look as
+// good as if it always worked.
 func failedReason(m match) (Reason, bool) {
 	a, b := failed(m.base), failed(m.next)
 	many := func(failed, of int) bool { return failed > maxFailed && float64(failed) > maxFailedShare*float64(of) }
@@ -170,7 +168,7 @@ func failedReason(m match) (Reason, bool) {
 	return Reason{Code: "failed", Text: text}, many(a, m.base.N) || many(b, m.next.N)
 }
 
-// failed is how many repetitions of a cell have no values at all.
+// failed returns how many repetitions of a cell have no values at all.
 func failed(c Cell) int {
 	measured := 0
 	for _, values := range c.Values {
@@ -179,8 +177,8 @@ func failed(c Cell) int {
 	return c.N - measured
 }
 
-// zeroReason says that some values have no ratio. Leaving them out would make a side that stood still look as fast as
-// when it did not.
+// zeroReason returns the reason that some values have no ratio. Without these values a side that measured 0 would look
+// as fast as if it never did.
 func zeroReason(m match, metric string) (Reason, bool) {
 	base, next := m.base.Values[metric], m.next.Values[metric]
 	a, b := len(base)-len(positive(base)), len(next)-len(positive(next))
@@ -189,10 +187,10 @@ func zeroReason(m match, metric string) (Reason, bool) {
 	return Reason{Code: "zero", Text: text}, a+b > 0
 }
 
-// center is the median of the values.
+// center returns the median of the values.
 func center(values []Value) float64 { return figures(values).Center }
 
-// commandDifference is in what two commands differ whose parameters are the same, and what is done before them.
+// commandDifference returns how two commands with equal parameters differ, with the commands that run before them.
 func commandDifference(m match) []Pair {
 	a, b := m.base.Runs, m.next.Runs
 	if a == nil || b == nil {

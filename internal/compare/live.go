@@ -7,9 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Deciding are the metrics that a live comparison of two loads is decided by: those that its terms name, or the primary
-// ones. A pace that the two sides set differently is not a setting of the comparison but what is compared; so IOPS
-// decide then.
+// Deciding returns the metrics that decide a live comparison of two loads: the metrics in its terms, or the primary
+// ones. A rate limit that differs between the sides is what is compared, so IOPS decide then.
 func Deciding[V any](terms *lab.Terms, own map[string]lab.MetricInfo, base, next map[string]string,
 	measured map[string]V) []string {
 	if terms != nil && len(terms.Metrics) > 0 {
@@ -23,14 +22,14 @@ func Deciding[V any](terms *lab.Terms, own map[string]lab.MetricInfo, base, next
 	return lab.Deciding(own, common, measured)
 }
 
-// stopMetrics are the metrics that a live comparison was decided by.
+// stopMetrics returns the metrics that decided a live comparison.
 func stopMetrics(base Run, m match) []string {
 	return Deciding(base.Terms, m.base.Own, m.base.Params, m.next.Params, m.base.Values)
 }
 
-// onBothSides takes off the reasons the warnings that both sides of a live comparison have, and those of a drift within
-// a run. They weaken what the numbers say of the storage, but not of the difference: what was measured in turns was
-// measured under the same conditions, and what drifts meets both halves of a pair.
+// onBothSides removes the warnings that both sides of a live comparison have, and warnings about a drift within a run,
+// from the reasons. They cast doubt on the absolute values, not on the difference: sides that alternate are measured
+// under the same conditions, and a drift affects both halves of a pair.
 func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]Reason, []string) {
 	has := func(run Run, cell Cell, code string) bool {
 		return slices.ContainsFunc(run.Warnings, func(w lab.Warning) bool { return w.Code == code }) ||
@@ -55,20 +54,21 @@ func onBothSides(base, next Run, m match, reasons []Reason, notes []string) ([]R
 	return left, notes
 }
 
-// harmlessInterleaved are warnings about what pairs take care of, or about the machine that both sides share: one side
-// may have them by chance alone. And about a pace, which is compared where it differs.
+// harmlessInterleaved returns warnings about effects that pairs cancel, and about the machine that both sides share,
+// which one side may have by chance alone. It also has the warning about a rate limit, which is compared where it
+// differs.
 func harmlessInterleaved() []string {
 	return []string{"position-effect", "fresh-layout", "busy-before", "other-load", "settings-changed",
 		"cpu-steal", "rate-limited"}
 }
 
-// withoutDeliberate takes the parameters off the reasons: who measures two loads in turns has chosen what they differ
-// in.
+// withoutDeliberate removes the parameters from the reasons: whoever measures two loads in turns has chosen their
+// differences.
 func withoutDeliberate(reasons []Reason, notes []string) ([]Reason, []string) {
 	var left []Reason
 	for _, r := range reasons {
 		if r.Code == "parameters" || r.Code == "direct" {
-			notes = append(slices.Clone(notes), r.Text+", as was asked for")
+			notes = append(slices.Clone(notes), r.Text+", as requested")
 			continue
 		}
 		left = append(left, r)

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// match is two cells that are taken for one load. Notes say what they were not paired by.
+// match is two cells that count as one load. Notes name the properties that differ between them.
 type match struct {
 	base, next Cell
 	notes      []string
 }
 
-// pairing is one way to recognise a cell on the other side. A cell is paired by the first way that finds it exactly one
+// pairing is one way to recognise a cell on the other side. A cell is paired by the first way that finds exactly one
 // partner.
 type pairing struct {
 	by   func(Cell) string
 	note func(base, next Cell) string
 }
 
-// pairings go from what leaves no doubt to what is only the nearest: two cells of the same kind that turn out not to be
-// comparable are better shown side by side, with the reason, than as two lonely ones.
+// pairings go from exact to merely similar: two cells of the same kind that turn out to be incomparable are better
+// shown side by side, with the reason, than unpaired.
 func pairings() []pairing {
 	levels := func(c Cell) string {
 		var parts []string
@@ -31,7 +31,7 @@ func pairings() []pairing {
 		return strings.Join(append(parts, c.Role), "\x00")
 	}
 	join := func(parts ...string) string { return strings.Join(parts, "\x01") }
-	whole := func(first, second string) string { // nothing where the first part says nothing
+	whole := func(first, second string) string { // empty if the first part is empty
 		if first == "" {
 			return ""
 		}
@@ -50,7 +50,7 @@ func pairings() []pairing {
 	}
 }
 
-// kind is what a load does and in which pieces.
+// kind is the operation of a load and its block size.
 func kind(c Cell) string {
 	p := load(c)
 	if p["rw"] == "" || p["bs"] == "" {
@@ -59,8 +59,8 @@ func kind(c Cell) string {
 	return normal(p["rw"]) + "\x00" + normal(p["bs"])
 }
 
-// work is the kind of a load and how many operations it has on their way: what people call one load, whichever tool
-// generates it and however it goes to the storage. Where nothing else is said that is one, of one process.
+// work is the kind of a load and how many operations it keeps in flight. That is what engineers call one load,
+// whichever tool generates it and however it reaches the storage. The defaults are a depth of one and one process.
 func work(c Cell) string {
 	does := kind(c)
 	if does == "" {
@@ -113,8 +113,8 @@ func both(notes ...func(Cell, Cell) string) func(Cell, Cell) string {
 	}
 }
 
-// matchCells pairs the cells of two sides, in the order of the base, and gives back those that are left over on each.
-// Cells that measured nothing are left over too.
+// matchCells pairs the cells of two sides, in the order of the base, and returns the unpaired cells of each. Cells that
+// measured nothing stay unpaired.
 func matchCells(base, next []Cell) (pairs []match, onlyBase, onlyNext []Cell) {
 	partner := make([]int, len(base))
 	notes := make([]string, len(base))
@@ -159,7 +159,7 @@ func matchCells(base, next []Cell) (pairs []match, onlyBase, onlyNext []Cell) {
 			onlyNext = append(onlyNext, c)
 		}
 	}
-	// A pair without a number in common has nothing to be compared by; its cells are not lost.
+	// A pair without a common metric can't be compared, so its cells count as unpaired.
 	pairs = slices.DeleteFunc(pairs, func(m match) bool {
 		if len(m.common()) > 0 {
 			return false
@@ -170,7 +170,7 @@ func matchCells(base, next []Cell) (pairs []match, onlyBase, onlyNext []Cell) {
 	return pairs, onlyBase, onlyNext
 }
 
-// common are the metrics that both cells have.
+// common returns the metrics that both cells have.
 func (m match) common() map[string]bool {
 	common := map[string]bool{}
 	for name, values := range m.base.Values {

@@ -7,11 +7,11 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// meanChange is the geometric mean of the changes of several numbers. What moves all of them in a repetition, a boot or
-// a pair (a busy neighbour, another layout of memory) makes them dependent, so they are averaged within it first, where
-// enough of it is common to all of them, and the averages are compared as those of one number. Otherwise the mean has
-// an interval that holds however they depend on each other. Of two sessions it includes what sessions differ by, or has
-// no interval where that is not known of all of them.
+// meanChange returns the geometric mean of the changes of several numbers. An effect on all numbers of a repetition, a
+// boot or a pair (a busy neighbour, another layout of memory) makes them dependent. So they are first averaged within
+// it, if enough of them share it, and the averages are compared as the values of one number. Otherwise the mean has an
+// interval that holds however they depend on each other. The mean of two sessions includes the differences between
+// sessions, or has no interval if these are not known for all numbers.
 func meanChange(samples []sample, confidence float64) stat.Change {
 	p := newPower(confidence)
 	if slices.ContainsFunc(samples, func(s sample) bool { return s.sessions }) {
@@ -27,7 +27,7 @@ func meanChange(samples []sample, confidence float64) stat.Change {
 	return stat.GeometricMean(changes)
 }
 
-// meanOverSessions is the mean of changes that each include what sessions differ by.
+// meanOverSessions returns the mean of changes that each include the differences between sessions.
 func meanOverSessions(samples []sample, p *power) stat.Change {
 	changes, all := make([]stat.Change, len(samples)), true
 	for i, s := range samples {
@@ -42,7 +42,7 @@ func meanOverSessions(samples []sample, p *power) stat.Change {
 	return mean
 }
 
-// overSessions is a change with what sessions differ by, where enough of them are known.
+// overSessions returns a change that includes the differences between sessions, if enough of them are known.
 func (s sample) overSessions(c stat.Change) (wide stat.Change, known bool) {
 	if !s.sessions {
 		return c, false
@@ -67,8 +67,8 @@ func (s sample) sessionsReach(confidence float64) float64 {
 	return stat.DetectableOverSessions(s.levels(), confidence)
 }
 
-// averaged is the sample of the means over all samples within each repetition, boot or pair that all have. It is none
-// where that leaves fewer than two, or fewer than half of what one of them has.
+// averaged returns the sample of the means over all samples within each repetition, boot or pair that all have. It
+// returns false if that leaves fewer than two, or fewer than half of the values of one sample.
 func averaged(samples []sample) (sample, bool) {
 	if len(samples) == 1 {
 		return samples[0], true
@@ -90,7 +90,7 @@ func averaged(samples []sample) (sample, bool) {
 	return out, ok[0] && ok[1]
 }
 
-// averagedSide does it for one side, in the order of the first sample.
+// averagedSide averages one side, in the order of the first sample.
 func averagedSide(samples []sample, side func(sample) ([]float64, []string)) ([]float64, bool) {
 	logs, counts := map[string]float64{}, map[string]int{}
 	most := 0
@@ -102,7 +102,7 @@ func averagedSide(samples []sample, side func(sample) ([]float64, []string)) ([]
 			counts[at[i]]++
 		}
 		if len(values) != len(slices.Compact(slices.Sorted(slices.Values(at)))) {
-			return nil, false // several values of one repetition: their numbers are not known
+			return nil, false // several values of one repetition: repetition numbers are unknown
 		}
 	}
 	var means []float64

@@ -9,14 +9,14 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// largeBlock is the block size from which on people read bandwidth; the same as reports take.
+// largeBlock is the smallest block size whose results are read as bandwidth, as in reports.
 const largeBlock = 64 << 10
 
-// metricsOf are the metrics that a pair of cells is compared by.
+// metricsOf returns the metrics by which a pair of cells is compared.
 //
-// By default they are the primary ones (lab.Primary), with bandwidth for IOPS where blocks are large, with p99 beside a
-// mean latency, and with the latency of flushes where the load flushes. Asked are names, with a trailing * for all that
-// begin so; then these are all.
+// By default they are the primary ones (lab.Primary), with bandwidth instead of IOPS if blocks are large, with p99 next
+// to a mean latency, and with the latency of flushes if the load flushes. Asked are names instead of the default; a
+// trailing * matches any rest.
 func metricsOf(m match, asked []string) []string {
 	common := m.common()
 	if len(asked) > 0 {
@@ -44,7 +44,7 @@ func metricsOf(m match, asked []string) []string {
 	return names
 }
 
-// MetricsOf are the metrics that any of the runs has.
+// MetricsOf returns the metrics that any of the runs has.
 func MetricsOf(runs []Run) []string {
 	seen := map[string]bool{}
 	for _, r := range runs {
@@ -57,7 +57,7 @@ func MetricsOf(runs []Run) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// Matches says whether a metric is meant by a name, which may end in * for all that begin so.
+// Matches reports whether a pattern matches a metric. A trailing * matches any rest.
 func Matches(pattern, name string) bool {
 	if stem, ok := strings.CutSuffix(pattern, "*"); ok {
 		return strings.HasPrefix(name, stem)
@@ -90,5 +90,5 @@ func byDirection(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// speed says whether a metric is one that people call fast and slow; others are better and worse.
+// speed reports whether a metric is fast or slow; others are better or worse.
 func speed(u lab.Unit) bool { return u == lab.PerSecond || u == lab.BytesPerSecond }

@@ -12,17 +12,17 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// How much a condition of the measurement weighs beside facts of the machine, on the scale of diff.Difference.Weight.
+// The weights of conditions of the measurement next to facts of the machine, on the scale of diff.Difference.Weight.
 const (
-	// placeWeight is for another device, directory or file system: what is measured is another thing.
+	// placeWeight is for another device, directory or file system: the measured object differs.
 	placeWeight = 0.5
 	// timingWeight is for another run time or ramp: caches and drives change with the time that a load lasts.
 	timingWeight = 0.05
-	// orderWeight is for another order of the cells, and for what the run was made by.
+	// orderWeight is for another order of the cells, and for another program that made the run.
 	orderWeight = 0.01
 )
 
-// otherDifferences is what differs between two runs besides their numbers, the likeliest to matter first.
+// otherDifferences returns how two runs differ apart from their numbers, the likeliest to matter first.
 func otherDifferences(knowledge *diff.Knowledge, base, next Run, pairs []match) ([]Difference, DifferenceCounts) {
 	d := knowledge.Compare(diff.Side{Name: base.Name, Facts: base.Facts}, diff.Side{Name: next.Name, Facts: next.Facts})
 	counts := DifferenceCounts{d.Counts.Options, d.Counts.Arguments, d.Counts.Sysctls, d.Counts.Facts,
@@ -41,7 +41,7 @@ func otherDifferences(knowledge *diff.Knowledge, base, next Run, pairs []match) 
 	return all, counts
 }
 
-// conditions are the differences that are not facts of a machine.
+// conditions returns the differences that are not facts of a machine.
 func conditions(base, next Run, pairs []match) []Difference {
 	var out []Difference
 	add := func(fact, a, b string, weight float64, why string) {
@@ -84,7 +84,7 @@ func orNone(value string) string {
 	return value
 }
 
-// several are the different values of a list.
+// several joins the distinct values of a list.
 func several(values []string) string {
 	values = slices.Clone(values)
 	slices.Sort(values)
@@ -110,7 +110,7 @@ func about(pairs []diff.Pair) string {
 	return strings.Join(names, ", ")
 }
 
-// sided writes the sides of a note, which diff calls a and b, as a comparison does.
+// sided renames the sides of a note from a and b, as diff calls them, to the names of a comparison.
 func sided(note string) string {
 	if note == "" {
 		return ""
@@ -129,25 +129,25 @@ func sided(note string) string {
 	return strings.Join(parts, "; ")
 }
 
-// fioChange is a version of fio from which on it measures or does something else, so that numbers from before and after
-// it are not of one kind.
+// fioChange is a version of fio that measures or does something differently from earlier versions, so numbers from
+// before and after it are not of one kind.
 type fioChange struct {
 	major, minor int
-	// Param and value that the load must have for it to matter; empty for any.
+	// param and value are what the load must have to be affected; empty for any.
 	param, value string
-	// Metrics concerned; a trailing * stands for all that begin so.
+	// metrics are the affected ones; a trailing * matches any rest.
 	metrics []string
-	// below is the value under which it matters; 0 for any.
+	// below is the value under which the change matters; 0 for any.
 	below float64
 	what  string
-	// Source where fio's authors say so.
+	// source is where fio's authors describe it.
 	source string
 }
 
 // coarse is the latency below which whole microseconds are coarser than a percent.
 const coarse = 100e-6
 
-// fioChanges are those that are known.
+// fioChanges returns the known changes.
 func fioChanges() []fioChange {
 	latencies := []string{"read.latency.*", "write.latency.*", "trim.latency.*", "mixed.latency.*"}
 	return []fioChange{
@@ -164,7 +164,7 @@ func fioChanges() []fioChange {
 	}
 }
 
-// versionReason says that a break of fio lies between the versions of the two sides.
+// versionReason returns the reason that a change of fio lies between the versions of the two sides.
 func versionReason(m match, base, next string, metric string, values [2]float64) (Reason, bool) {
 	for _, b := range fioChanges() {
 		beforeA, okA := b.before(base)
@@ -199,5 +199,5 @@ func (b fioChange) concerns(m match, metric string, values [2]float64) bool {
 
 func bare(version string) string { return strings.TrimPrefix(version, "fio-") }
 
-// sizeText of an amount that is known.
+// sizeText formats a known size.
 func sizeText(bytes int64) string { return unit.Bytes(float64(bytes)) }

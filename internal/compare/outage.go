@@ -6,8 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// Outage is a load that the base has a number of, and the new run was meant to have one of: it has none, or did not get
-// it each time.
+// Outage is a load that the base has a number for, and the new run should have: it has none, or not of each repetition.
 type Outage struct {
 	Job    string            `json:"job"`
 	Params map[string]string `json:"params"`
@@ -49,7 +48,8 @@ func (m match) stands(metric string) bool {
 		center(m.base.Values[metric]) > 0 && center(m.next.Values[metric]) == 0
 }
 
-// losesValue reports whether the new side lacks what decides about a direction of the base, or a metric of its own.
+// losesValue reports whether the new side lacks the deciding metric of a direction of the base, or one of the load's
+// own metrics.
 func (m match) losesValue() bool {
 	of := func(name string) string {
 		if direction, _, _ := lab.CutMetric(name); direction != "" {
@@ -66,7 +66,7 @@ func (m match) losesValue() bool {
 	})
 }
 
-// sameLoad is the index of the one cell that is the same load by its name or, renamed, by its parameters; -1 where none
+// sameLoad returns the index of the only cell that is the same load by name or, renamed, by its parameters; -1 if none
 // or several are.
 func sameLoad(c Cell, among []Cell) int {
 	for _, p := range pairings()[:2] {

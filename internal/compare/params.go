@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// notTheLoad are parameters that change what is written down, or for how long, but not what is asked of the storage.
-// Those that could still matter (timing) are listed among the differences of the runs instead.
+// notTheLoad returns parameters that change the output or the duration, but not the requests to the storage. Those that
+// could still matter (timing) are listed among the differences of the runs instead.
 func notTheLoad() map[string]bool {
 	names := `allow_mounted_write clat_percentiles description directory disk_util eta exitall filename filename_format
 		group_reporting log_avg_msec log_compression log_hist_coarseness log_hist_msec log_max_value log_offset
@@ -26,15 +26,14 @@ func notTheLoad() map[string]bool {
 	return set
 }
 
-// timing are the parameters that say when and for how long.
+// timing returns the parameters that set when and how long a load runs.
 func timing() []string {
 	return []string{"runtime", "time_based", "ramp_time", "loops", "startdelay", "randrepeat", "steadystate",
 		"steadystate_duration",
 		"steadystate_ramp_time"}
 }
 
-// defaults are what fio takes for a parameter that is not set, on Linux. Source: fio's HOWTO and fio --cmdhelp=all
-// (3.33).
+// defaults returns fio's defaults on Linux. Source: fio's HOWTO and fio --cmdhelp=all (3.33).
 func defaults() map[string]string {
 	return map[string]string{
 		"rw": "read", "bs": "4k", "iodepth": "1", "numjobs": "1", "direct": "0", "ioengine": "psync",
@@ -53,11 +52,11 @@ func defaults() map[string]string {
 	}
 }
 
-// unset is said of a parameter that was not set and whose default is not in the list.
+// unset is the printed value of a parameter that was not set and whose default is not in the list.
 const unset = "not set"
 
-// load is what a cell's parameters ask of the storage, by fio's names, as they were written. Those of a command have no
-// other meaning than that of their suite.
+// load returns the parameters of a cell that determine its requests to the storage, by fio's names, with values
+// unchanged. The parameters of a command have the meaning that their suite gives them.
 func load(c Cell) map[string]string {
 	if !lab.ByFio(c.Engine) {
 		return c.Params
@@ -88,7 +87,7 @@ func inverted(toggle string) string {
 	return "0"
 }
 
-// defaultsOf are those of a cell's parameters; a command has none that are not written down.
+// defaultsOf returns the defaults of a cell's parameters. A command has no defaults.
 func defaultsOf(c Cell) map[string]string {
 	if !lab.ByFio(c.Engine) {
 		return map[string]string{}
@@ -96,8 +95,8 @@ func defaultsOf(c Cell) map[string]string {
 	return defaults()
 }
 
-// normalOf writes the values of a cell's parameters so that equal ones are written alike. Of a command's nobody knows
-// which are.
+// normalOf returns a function that writes equal values of a cell's parameters alike. For a command it is unknown which
+// values are equal.
 func normalOf(c Cell) func(string) string {
 	if !lab.ByFio(c.Engine) {
 		return func(value string) string { return value }
@@ -105,7 +104,7 @@ func normalOf(c Cell) func(string) string {
 	return normal
 }
 
-// normal writes a value so that equal ones are written alike: 4k, 4096 and 4k,4k.
+// normal writes equal values alike: 4k, 4096 and 4k,4k.
 func normal(value string) string {
 	words := map[string]string{"": "1", "none": "0", "readwrite": "rw", "true": "1", "false": "0"}
 	var parts []string
@@ -121,7 +120,7 @@ func normal(value string) string {
 	return strings.Join(slices.Compact(parts), ",")
 }
 
-// parameterDifferences are the parameters in which two loads differ, and those that one side does not tell.
+// parameterDifferences returns the parameters that differ between two loads, and those that one side does not report.
 func parameterDifferences(base, next Cell, baseSaysAll, nextSaysAll bool) (differ []Pair, unchecked []string) {
 	a, b, standard := load(base), load(next), defaultsOf(base)
 	both := maps.Clone(a)
@@ -154,7 +153,7 @@ func orDefault(value string, set bool, standard string) string {
 	return unset
 }
 
-// param is a parameter of a load as it takes effect; empty when it is not known.
+// param returns the effective value of a parameter; empty if it is not known.
 func param(c Cell, saysAll bool, name string) string {
 	value, set := load(c)[name]
 	if !set && !saysAll {
@@ -163,12 +162,12 @@ func param(c Cell, saysAll bool, name string) string {
 	return orDefault(value, set, defaultsOf(c)[name])
 }
 
-// key is the same for two loads that are the same.
+// key returns the same text for two loads that are the same.
 func key(c Cell) string {
 	standard := defaultsOf(c)
 	var parts []string
 	if !lab.ByFio(c.Engine) {
-		// never one with a fio job; and without its name a command says nothing
+		// a command never equals a fio job, and its name identifies it
 		parts = append(parts, c.Engine+"\x00"+c.Job)
 	}
 	for name, value := range load(c) {

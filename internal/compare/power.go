@@ -9,9 +9,9 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// power answers what comparisons at one confidence could have detected. stat finds that by simulation where values are
-// few, which takes some ten milliseconds: too long for each of the thousand cells of a matrix, but their numbers of
-// repetitions are few.
+// power finds the changes that comparisons at one confidence could have detected. stat finds them by simulation if
+// there are few values, which takes some ten milliseconds: too long for each of a thousand cells of a matrix, but few
+// numbers of repetitions occur.
 type power struct {
 	confidence float64
 	reaches    map[[2]int]reach
@@ -22,7 +22,7 @@ func newPower(confidence float64) *power {
 	return &power{confidence: confidence, reaches: map[[2]int]reach{}, planned: map[int]*stat.GroupSequential{}}
 }
 
-// sequential is the plan of a live comparison of so many pairs.
+// sequential returns the plan of a live comparison of a number of pairs.
 func (p *power) sequential(pairs int) *stat.GroupSequential {
 	if p.planned[pairs] == nil {
 		p.planned[pairs] = stat.NewGroupSequential(1-p.confidence, pairs)
@@ -30,9 +30,9 @@ func (p *power) sequential(pairs int) *stat.GroupSequential {
 	return p.planned[pairs]
 }
 
-// reach is the logarithm of the smallest change that is detected, as a function of the spread. It is a straight line:
-// intervals on logarithms grow with the spread, but for the jump between modes that few values must allow for, which is
-// always the same.
+// reach is the logarithm of the smallest detectable change as a function of the spread. It is a straight line:
+// intervals on logarithms grow with the spread, except for the jump between modes that few values must allow for, which
+// is constant.
 type reach struct{ slope, jump float64 }
 
 func (r reach) at(spread float64) float64 { return r.slope*spread + r.jump }
@@ -51,7 +51,7 @@ func (p *power) reach(base, next int) reach {
 	return r
 }
 
-// smallest is the smallest change, as a share, that four of five such comparisons would have detected.
+// smallest returns the smallest change, as a share, that four of five such comparisons would have detected.
 func (p *power) smallest(s sample, change stat.Change) float64 {
 	switch {
 	case s.planned > 0:
@@ -62,10 +62,10 @@ func (p *power) smallest(s sample, change stat.Change) float64 {
 	return math.Expm1(p.reach(len(s.base), len(s.next)).at(change.Spread))
 }
 
-// maxAdditional is the number of further repetitions above which none is named: nobody would make them.
+// maxAdditional is the largest number of further repetitions that is printed: more are not practical.
 const maxAdditional = 1_000_000
 
-// advice returns the advice on an undecided change. The change that was seen is not taken for the true one: half of the
+// advice returns the advice on an undecided change. The true change may differ from the observed one: half of the
 // margin is always allowed for.
 func (p *power) advice(s sample, change stat.Change, margin float64) Advice {
 	m, d := math.Log1p(margin), math.Abs(math.Log(change.Ratio))
@@ -78,7 +78,7 @@ func (p *power) advice(s sample, change stat.Change, margin float64) Advice {
 }
 
 // moreFor returns how many further values each side needs to find a change whose logarithm is given. The number allows
-// for a spread that is known from few values. It can't make up for what sessions differ by.
+// for a spread that is known from few values. It can't make up for differences between sessions.
 func (p *power) moreFor(s sample, change stat.Change, wanted float64) int {
 	if s.per == perPair {
 		needed := stat.PairsFor(change, math.Exp(wanted), 1-p.confidence)

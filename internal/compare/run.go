@@ -9,13 +9,13 @@ import (
 // Run is one side of a comparison: a saved run with its values, or one arm of it.
 type Run struct {
 	lab.Run
-	// Name is what the user called it.
+	// Name is the name that the user gave.
 	Name string
-	// Arm of the run, where only that is compared. Two arms that were measured in turns have a Pair.
+	// Arm is the compared arm of the run, if only one is compared. Two arms that were measured in turns have a Pair.
 	Arm string
-	// Facts of its machine, the whole snapshot where there is one.
+	// Facts are the facts of its machine, the whole snapshot if there is one.
 	Facts []lab.Fact
-	// Conditions are passed on to the document.
+	// Conditions are copied to the document.
 	Conditions []Condition
 	Cells      []Cell
 }
@@ -24,37 +24,37 @@ type Run struct {
 type Cell struct {
 	Job    string
 	Engine string
-	// Runs is what a cell of the engine "exec" runs, and Own are its metrics.
+	// Runs is the command of a cell of the engine "exec", and Own are its metrics.
 	Runs *lab.Command
 	Own  map[string]lab.MetricInfo
-	// Params are the load generator's, by its names.
+	// Params are the parameters of the load generator, by its names.
 	Params map[string]string
 	Levels map[string]string
 	Role   string
 	Target string
-	// N repetitions were measured.
+	// N is the number of measured repetitions.
 	N int
-	// Values by metric, in the order in which they were measured.
+	// Values are by metric, in the order in which they were measured.
 	Values map[string][]Value
-	// Warnings of the cell and of its repetitions.
+	// Warnings are the warnings of the cell and of its repetitions.
 	Warnings []lab.RepeatedWarning
 }
 
 // Value is one metric of one repetition.
 type Value struct {
 	Value float64
-	// Repetition numbers those of a cell in the order in which they were measured; 0 where nobody knows.
+	// Repetition numbers the repetitions of a cell in the order in which they were measured; 0 if unknown.
 	Repetition int
-	// Boot and Block are as in lab.Repetition: empty and zero where they are not known.
+	// Boot and Block are as in lab.Repetition: empty and zero if unknown.
 	Boot  string
 	Block int
-	// Start of the load; zero where it is not known.
+	// Start is when the load started; zero if unknown.
 	Start time.Time
-	// Confirms is set for what came after the verdict of a live comparison.
+	// Confirms is true for values measured after the verdict of a live comparison.
 	Confirms bool
 }
 
-// fact is the value of a fact of the machine as a whole; empty when it is not known.
+// fact returns the value of a fact of the whole machine; empty if unknown.
 func (r Run) fact(keys ...string) string {
 	for _, key := range keys {
 		for _, f := range r.Facts {
@@ -66,7 +66,7 @@ func (r Run) fact(keys ...string) string {
 	return ""
 }
 
-// place of a role.
+// place returns the place of a role.
 func (r Run) place(role string) lab.Place {
 	for _, t := range r.Targets {
 		if t.Role == role {
@@ -76,8 +76,8 @@ func (r Run) place(role string) lab.Place {
 	return lab.Place{}
 }
 
-// paramsComplete is whether the parameters of the run's cells are all that were set, so that one that is absent has
-// fio's default. Of tables that others made only what they print is known.
+// paramsComplete reports whether the run has all parameters that were set, so an absent one has fio's default. Other
+// tools' tables have only the parameters that they print.
 func (r Run) paramsComplete() bool {
 	return r.Source != lab.Imported || r.Format == "fio" || r.Format == "bench-fio"
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// What counts as one value.
+// The units that count as one value.
 const (
 	perRepetition = "repetition"
 	perBoot       = "boot"
@@ -21,30 +21,30 @@ const (
 // sample is two sets of values of one metric in the units that decide.
 type sample struct {
 	per string
-	// base and next are the values; where per is pair, the i-th of both belong together.
+	// base and next are the values. If per is pair, the i-th values form a pair.
 	base, next []float64
-	// at says of each value of base and next in which repetition, boot or block it was measured; of pairs, both in the
-	// first.
+	// at is the repetition, boot or block in which each value of base and next was measured; for pairs, the first has
+	// both.
 	at [2][]string
-	// newFirst says of each pair whether its new side was measured first, and planned how many pairs a live comparison
-	// was to have; 0 in others.
+	// newFirst is true for each pair whose new side was measured first. planned is how many pairs a live comparison was
+	// to have; 0 for others.
 	newFirst []bool
 	planned  int
-	// confirmed are the logarithms of new/base of the pairs that came after the verdict of a live comparison.
+	// confirmed are the logarithms of new/base of the pairs measured after the verdict of a live comparison.
 	confirmed []float64
-	// doubts are what could have made the difference between the sides of a live comparison.
+	// doubts are possible causes of the difference between the sides of a live comparison, other than the sides.
 	doubts []doubt
-	// boots that are known, on each side, and whether the two sides have one in common.
+	// boots is the number of known boots on each side, and shared is true if both sides have one in common.
 	boots  [2]int
 	shared bool
-	// sessions is set where the two sides are one session each, and others are the levels of further ones.
+	// sessions is true if each side is one session. others returns the values of further sessions.
 	sessions bool
 	others   func() [][]float64
 }
 
-// sampleOf takes pairs where the two runs belong to one live comparison, boots where each side has two at least, and
-// else repetitions. Boots differ from each other by more than repetitions within one do (memory is laid out again,
-// modules load in another order), so repetitions of one boot are not independent values of its setting.
+// sampleOf takes pairs if the two runs belong to one live comparison, boots if each side has at least two, and
+// otherwise repetitions. Boots differ more than repetitions within one boot (memory layout and module order change), so
+// repetitions of one boot are not independent values of its setting.
 func sampleOf(base, next []Value, paired bool) sample {
 	base, next = inOrder(positive(base)), inOrder(positive(next))
 	a, b := grouped(base, bootOf), grouped(next, bootOf)
@@ -80,14 +80,13 @@ func sampleOf(base, next []Value, paired bool) sample {
 	return s
 }
 
-// inOrder sorts values as they were measured, whatever order they were read in: neighbours that are alike widen an
-// interval.
+// inOrder sorts values in the order of measurement: similar neighbours widen an interval.
 func inOrder(values []Value) []Value {
 	slices.SortStableFunc(values, func(a, b Value) int { return cmp.Compare(a.Repetition, b.Repetition) })
 	return values
 }
 
-// byBoot are the means of boots, and the boots, in the order of their first repetitions.
+// byBoot returns the means of boots, and the boots, in the order of their first repetitions.
 func byBoot(values []Value, boots map[string][]float64) (means []float64, order []string) {
 	for _, v := range values {
 		if v.Boot != "" && !slices.Contains(order, v.Boot) {
@@ -97,7 +96,7 @@ func byBoot(values []Value, boots map[string][]float64) (means []float64, order 
 	return means, order
 }
 
-// change estimates how many times the base the new side is.
+// change estimates the ratio of the new side to the base.
 func (s sample) change(p *power) stat.Change {
 	switch {
 	case s.per != perPair:
@@ -108,7 +107,7 @@ func (s sample) change(p *power) stat.Change {
 	return stat.PairedChange(logRatios(s.base, s.next), 1-p.confidence)
 }
 
-// blocks are the pairs of a live comparison by two, as they were measured; those of which both are there.
+// blocks returns the complete blocks of two pairs of a live comparison, in the order of measurement.
 func (s sample) blocks() (list []stat.TwoPairs) {
 	for i := 0; i+1 < len(s.base); i++ {
 		first, err := strconv.Atoi(s.at[0][i])
@@ -124,7 +123,7 @@ func (s sample) blocks() (list []stat.TwoPairs) {
 	return list
 }
 
-// newFirst says of each block whether its new side was measured first.
+// newFirst reports for each block whether its new side was measured first.
 func newFirst(base, next []Value, blocks []string) []bool {
 	start := func(values []Value, block string) time.Time {
 		i := slices.IndexFunc(values, func(v Value) bool { return strconv.Itoa(v.Block) == block })
@@ -137,8 +136,8 @@ func newFirst(base, next []Value, blocks []string) []bool {
 	return list
 }
 
-// inPairs are the values of the blocks that both sides have, and the blocks: those that steered a live comparison, or
-// those that came after.
+// inPairs returns the values of the blocks that both sides have, and the blocks: those measured before the verdict of a
+// live comparison, or after it.
 func inPairs(base, next []Value, confirms bool) (a, b []float64, blocks []string) {
 	of := func(v Value) (int, bool) { return v.Block, v.Block > 0 && v.Confirms == confirms }
 	x, y := grouped(base, of), grouped(next, of)
@@ -159,8 +158,8 @@ func logRatios(base, next []float64) []float64 {
 	return logs
 }
 
-// oneBoot says whether the two sides were measured in different boots, of which one side has only one: what a boot
-// alone changes is then not separable from what is compared.
+// oneBoot reports whether the two sides were measured in different boots, and one side in only one boot. The effect of
+// a reboot can't be separated from the compared change then.
 func (s sample) oneBoot() bool {
 	return s.per == perRepetition && min(s.boots[0], s.boots[1]) == 1 && !s.shared
 }
@@ -180,15 +179,15 @@ func grouped[K comparable](values []Value, by func(Value) (K, bool)) map[K][]flo
 	return groups
 }
 
-// positive leaves out what has no logarithm.
+// positive removes values that have no logarithm.
 func positive(values []Value) []Value {
 	return slices.DeleteFunc(slices.Clone(values), func(v Value) bool {
 		return !(v.Value > 0) || math.IsInf(v.Value, 1)
 	})
 }
 
-// geometric is the geometric mean; of one value that value to its last digit, so that a pair is decided here as it was
-// while it was measured.
+// geometric returns the geometric mean. For one value it returns exactly that value, so a pair is decided here exactly
+// as during its measurement.
 func geometric(values []float64) float64 {
 	if len(values) == 1 {
 		return values[0]

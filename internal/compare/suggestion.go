@@ -11,12 +11,12 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// suggestion is what the values of a number suggest that is not decided; nil where that is nothing: no probable change,
-// one within the margin, or one that what disturbed the sides could explain.
+// suggestion returns what the values of an undecided number suggest; nil for nothing: no probable change, a change
+// within the margin, or one that the disturbances could explain.
 func (p *pending) suggestion(change stat.Change) *Suggestion {
 	c := &p.cell
 	if c.Verdict != Differs && (c.Verdict != Undecided || c.Withheld != "") || len(c.Reasons) > 0 {
-		return nil // numbers that are compared anyway suggest nothing
+		return nil // incomparable numbers suggest nothing, even with --anyway
 	}
 	by, sessions := p.sample.suggest(shownConfidence)
 	ratio := c.New.Center / c.Base.Center
@@ -40,7 +40,7 @@ func (p *pending) suggestion(change stat.Change) *Suggestion {
 	return s
 }
 
-// suggest asks the model of what counts as one value, and says how many other sessions it knows.
+// suggest applies the model for the unit that counts as one value, and returns how many other sessions are known.
 func (s sample) suggest(confidence float64) (by stat.Suggestion, sessions int) {
 	switch s.per {
 	case perPair:
@@ -55,12 +55,12 @@ func (s sample) suggest(confidence float64) (by stat.Suggestion, sessions int) {
 	return stat.Suggest(s.base, s.next, others, confidence), len(others)
 }
 
-// maxToRun is the number of repetitions above which no command is named.
+// maxToRun is the largest number of repetitions for which a command is printed.
 const maxToRun = 1000
 
-// decision returns what to measure for numbers without a verdict: the suite on either side with as many repetitions as
-// the number needs that needs fewest, or so often that it is known how far sessions differ. There is no command if the
-// sides were not measured by one.
+// decision returns what to measure for numbers without a verdict. It is the suite on either side with as many
+// repetitions as the number needs that needs fewest, or enough runs to know how far sessions differ. It returns nil if
+// different commands measured the sides.
 func decision(base, next Run, list []pending) *Decision {
 	known := next.Repetitions > 0 && next.Finished.After(next.Created)
 	if base.ID == next.ID || !known || !slices.Equal(base.Command, next.Command) || len(next.Command) < 2 ||
@@ -86,7 +86,7 @@ func decision(base, next Run, list []pending) *Decision {
 		return &Decision{
 			Command: fmt.Sprintf("for i in $(seq %d); do %s; done", n, shellCommand(next.Command)),
 			Seconds: float64(n*next.Repetitions) * each,
-			Why: fmt.Sprintf("%d more runs tell how far runs of this load differ, without which there is no verdict",
+			Why: fmt.Sprintf("%d more runs show how far runs of this load differ, without which there is no verdict",
 				n),
 		}
 	case of != nil && next.Repetitions+of.More <= maxToRun:
@@ -94,19 +94,19 @@ func decision(base, next Run, list []pending) *Decision {
 		return &Decision{
 			Command: shellCommand(withRepetitions(next.Command, repetitions)),
 			Seconds: float64(repetitions) * each,
-			Why: fmt.Sprintf("%d repetitions on both sides tell changes of %s above %s", repetitions, of.Job,
+			Why: fmt.Sprintf("%d repetitions on both sides detect changes of %s above %s", repetitions, of.Job,
 				Amount(of.Decides)),
 		}
 	}
 	return nil
 }
 
-// shellCommand is a command as a user would type it, without the path of the program.
+// shellCommand quotes a command for the shell, without the path of the program.
 func shellCommand(argv []string) string {
 	return lab.ShellQuote(append([]string{"headroom"}, argv[1:]...))
 }
 
-// withRepetitions asks for another number of repetitions.
+// withRepetitions sets another number of repetitions.
 func withRepetitions(argv []string, n int) []string {
 	var out []string
 	for i := 0; i < len(argv); i++ {

@@ -10,10 +10,10 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// shownConfidence is that of the intervals of the two sides by themselves, as `headroom show` prints them.
+// shownConfidence is the confidence of the intervals of each side alone, as `headroom show` prints them.
 const shownConfidence = 0.95
 
-// figures of one side.
+// figures returns the figures of one side.
 func figures(values []Value) Figures {
 	f := Figures{N: len(values), Values: make([]float64, len(values))}
 	for i, v := range values {
@@ -31,13 +31,13 @@ func (f *Figures) estimate(i stat.Interval) {
 	}
 }
 
-// figures are those of both sides by the values that decide, so that the change is that of the two: boots count by
-// their median, pairs by their geometric means, since the change of pairs is the mean of their logarithms.
+// figures returns the figures of both sides from the values that decide, so their ratio is the change: the median of
+// boots, or the geometric mean of pairs, since the change of pairs is the mean of their logarithms.
 func (s sample) figures(base, next Figures) (Figures, Figures) {
 	if len(s.base) == 0 || len(s.next) == 0 {
 		return base, next
 	}
-	if s.planned > 0 && len(s.blocks()) > 0 { // a block that is not whole does not count
+	if s.planned > 0 && len(s.blocks()) > 0 { // an incomplete block does not count
 		blocks := s.blocks()
 		s.base, s.next = nil, nil
 		for _, b := range blocks {
@@ -152,7 +152,7 @@ func newChange(s sample, change stat.Change) *Change {
 	return c
 }
 
-// pValues is nil where there is no P value at all.
+// pValues returns nil if there is no P value at all.
 func pValues(p stat.PValues) *PValues {
 	out := PValues{}
 	if !math.IsNaN(p.MannWhitney) {
@@ -181,8 +181,8 @@ func (c *ComparedMetric) undecided(s sample, p *power, change stat.Change) {
 	}
 }
 
-// further says what more values would tell: "with 2 more repetitions, those above 120%, and with about 1,500, those
-// above 3%". Per is what counts as one.
+// further returns the changes that more values would detect: "with 2 more repetitions, those above 120%, and with about
+// 1,500, those above 3%". Per is what counts as one value.
 func (a Advice) further(per string, margin float64) string {
 	plural := prose.Plural(per)
 	if a.More == 0 {
@@ -198,7 +198,7 @@ func (a Advice) further(per string, margin float64) string {
 	return text
 }
 
-// verdictOf says a decision in the words of a metric.
+// verdictOf returns a decision in the words of a metric.
 func (c *ComparedMetric) verdictOf(d stat.Decision) Verdict {
 	good, bad := Better, Worse
 	if speed(c.Unit) {
@@ -215,7 +215,7 @@ func (c *ComparedMetric) verdictOf(d stat.Decision) Verdict {
 	return bad
 }
 
-// side says which way a metric moved, in its words: "faster", "higher".
+// side returns the direction of a change in the metric's words: "faster", "higher".
 func (c *ComparedMetric) side(ratio float64) string {
 	words := [2]string{"lower", "higher"}
 	if speed(c.Unit) {
@@ -227,12 +227,12 @@ func (c *ComparedMetric) side(ratio float64) string {
 	return words[0]
 }
 
-// direction says how much a metric moved and which way, in the words of the metric: "1.9% faster", "4% higher".
+// direction returns the size and direction of a change in the metric's words: "1.9% faster", "4% higher".
 func (c *ComparedMetric) direction(ratio float64) string {
 	return unit.RoundPercent(math.Abs(share(ratio))) + " " + c.side(ratio)
 }
 
-// Amount returns how large a change is in words: in percent, or as a factor from ten times on.
+// Amount returns the size of a change in words: in percent, or as a factor from ten times on.
 func Amount(change float64) string {
 	if change >= 9 {
 		return fmt.Sprintf("%.3gx", 1+change)
@@ -240,10 +240,10 @@ func Amount(change float64) string {
 	return unit.RoundPercent(math.Abs(change))
 }
 
-// share is a ratio as a change: 0.61 is -39%.
+// share returns a ratio as a change: 0.61 is -39%.
 func share(ratio float64) float64 { return ratio - 1 }
 
-// exceeds says whether a change lies outside the margin, which is as wide below as above on a logarithmic scale.
+// exceeds reports whether a change lies outside the margin, which is as wide below as above on a logarithmic scale.
 func exceeds(change, margin float64) bool {
 	return math.Abs(math.Log1p(change)) >= math.Log1p(margin)-1e-12
 }

@@ -43,7 +43,7 @@ func Analyze(in Input) Document {
 	}
 	d.Curves = curves(&in)
 	if isRate(in.Factor) {
-		return d // how much was asked for is no merit
+		return d // no level of a requested rate is better than another
 	}
 	d.Outages = in.outages()
 	rows := in.rows()
@@ -69,8 +69,8 @@ func Analyze(in Input) Document {
 	return d
 }
 
-// countSettled counts the loads that were left out of the blocks after the look: they have as many as it took, and all
-// of their numbers are settled. Where a run was interrupted others have as few, and are open.
+// countSettled counts the loads that got no blocks after the look because all of their numbers were settled. A load
+// that is short of blocks because the run was interrupted has an open number and is not counted.
 func (d *Document) countSettled() {
 	if d.Looks < 2 || d.Blocks <= d.LookedAt {
 		return
@@ -88,8 +88,8 @@ func (d *Document) countSettled() {
 	}
 }
 
-// pairs is how many statements are made of a row: each pair of levels, and each level against the reference. Which
-// level is the best, and which of the lower ones is the best, is found by looking, so every pair must hold.
+// pairs returns how many statements are made about a row: one for each pair of levels, and one for each level against
+// the reference. The best level, and the best of the lower levels, are found by looking, so every pair must hold.
 func (in *Input) pairs() int {
 	n := len(in.Levels)
 	claims := n * (n - 1) / 2
@@ -109,7 +109,7 @@ func (in *Input) name(level int) string {
 	return ""
 }
 
-// rows are the deciding metrics of all cells that were measured at two levels or more.
+// rows returns the deciding metrics of all cells that were measured at two levels or more.
 func (in *Input) rows() []*row {
 	var rows []*row
 	for _, c := range in.Cells {
@@ -117,7 +117,7 @@ func (in *Input) rows() []*row {
 			r := newRow(in, c, metric, named(metric))
 			measured := 0
 			for i := range r.values {
-				if in.stands(c, metric, i) { // without these the level would look as if it never stood still
+				if in.stands(c, metric, i) { // the rest would hide that it measured 0
 					r.values[i] = map[int]float64{}
 				}
 				if i < len(in.Levels) && r.measured(i) {
@@ -132,7 +132,7 @@ func (in *Input) rows() []*row {
 	return rows
 }
 
-// metricsOf are the metrics that a cell is decided by, with bandwidth for IOPS where blocks are large.
+// metricsOf returns the metrics that decide about a cell: bandwidth instead of IOPS if its blocks are large.
 func metricsOf(c CellInput, measured []Measured) []string {
 	seen := map[string]bool{}
 	for _, m := range measured {
@@ -150,13 +150,13 @@ func metricsOf(c CellInput, measured []Measured) []string {
 	return names
 }
 
-// large says whether people read bandwidth for blocks of a size; the same as reports and comparisons take.
+// large reports whether results for a block size are read as bandwidth: from 64 KiB, as in reports and comparisons.
 func large(bs string) bool {
 	n, err := unit.ParseBytes(bs)
 	return err == nil && n >= 64<<10
 }
 
-// numberOf a level, plain or with a unit ("64k"); nil for a word.
+// numberOf returns a level as a number, plain or with a unit ("64k"); nil for a word.
 func numberOf(name string) *float64 {
 	if v, err := strconv.ParseFloat(name, 64); err == nil && v-v == 0 {
 		return &v
@@ -168,7 +168,7 @@ func numberOf(name string) *float64 {
 	return nil
 }
 
-// cell is the figures of merit of a row.
+// cell returns the figures of merit of a row.
 func (in *Input) cell(r *row) Cell {
 	score := r.score[:r.levels]
 	top := topOf(score)
@@ -206,7 +206,7 @@ func (in *Input) cell(r *row) Cell {
 	return c
 }
 
-// verdict says whether any level is better than the baseline.
+// verdict returns whether any level is better than the baseline.
 func (in *Input) verdict(r *row) Verdict {
 	out := Same
 	for i := range in.Levels {
@@ -245,7 +245,8 @@ func (in *Input) point(r *row, i, top int, costs []*row) Point {
 	return p
 }
 
-// costs are what an operation of a cell costs: CPU time of the load's process, that of the host of a guest, and energy.
+// costs returns the costs of an operation of a cell: CPU time of the load's process, CPU time of a guest's host, and
+// energy.
 func (in *Input) costs(cell CellInput) []*row {
 	var out []*row
 	for _, metric := range []string{lab.CPUPerIO, lab.HostCPUPerIO, lab.EnergyPerIO} {
@@ -254,7 +255,7 @@ func (in *Input) costs(cell CellInput) []*row {
 	return out
 }
 
-// tainting are the codes of the warnings that cast doubt on a metric of a cell at a level.
+// tainting returns the codes of the warnings that cast doubt on a metric of a cell at a level.
 func (in *Input) tainting(level int, cell, metric string) []string {
 	var codes []string
 	for _, w := range in.Warnings {
@@ -266,7 +267,7 @@ func (in *Input) tainting(level int, cell, metric string) []string {
 	return codes
 }
 
-// smallestBetween bounds the smallest level that reaches the share of whatever level is the best.
+// smallestBetween bounds the smallest level that reaches the share of the best level, whichever that is.
 func (in *Input) smallestBetween(r *row) Between {
 	var out Between
 	for i := range in.Levels {
@@ -293,7 +294,7 @@ func (in *Input) smallestBetween(r *row) Between {
 	return out
 }
 
-// noLongerPays is by the means; it is certain where the intervals say the same of this level and of all before it.
+// noLongerPays decides by the means. It is certain if the intervals of this level and of all levels before it agree.
 func (in *Input) noLongerPays(r *row) *Step {
 	level, before := noLongerPays(in.Settings.Margin, r.score[:r.levels])
 	if level < 0 {
@@ -301,7 +302,7 @@ func (in *Input) noLongerPays(r *row) *Step {
 	}
 	ratio := r.published(r.ratios[level][before])
 	if ratio == nil {
-		return nil // they have no block in common
+		return nil // the two levels have no block in common
 	}
 	pays := 1 + in.Settings.Margin
 	certain := r.ratios[level][before].Known() && r.ratios[level][before].Hi < pays
@@ -318,8 +319,8 @@ func (in *Input) noLongerPays(r *row) *Step {
 	return &Step{Level: in.name(level), After: in.name(before), Certain: certain, Ratio: *ratio}
 }
 
-// harm are the levels that are worse than the baseline, and those that are worse than a lower level: than the best of
-// these.
+// harm returns the levels that are worse than the baseline or than a lower level, each with the best level that it is
+// worse than.
 func (in *Input) harm(r *row) []Harm {
 	var out []Harm
 	for i := range in.Levels {
@@ -343,7 +344,8 @@ func (in *Input) harm(r *row) []Harm {
 	return out
 }
 
-// nearCeiling is how far below a ceiling a result is still at it: overheads that no formula knows take some per cent.
+// nearCeiling is the share below a ceiling within which a result counts as at it: overheads that no formula knows cost
+// some per cent.
 const nearCeiling = 0.10
 
 // atCeiling looks at all rates of the row's direction, since ceilings are often known in bytes alone.

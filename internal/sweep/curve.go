@@ -17,10 +17,10 @@ type Curve struct {
 	Job       string            `json:"job"`
 	Params    map[string]string `json:"params"`
 	Direction string            `json:"direction"`
-	// Rate is the metric that counts the load, Quantile the latency that the limit is about: "p99".
+	// Rate is the metric that counts the load. Quantile is the latency that Limit bounds: "p99".
 	Rate     string `json:"rate"`
 	Quantile string `json:"quantile"`
-	// Confidence of the intervals of all points of all curves together is 1-alpha; of one of them this.
+	// Confidence is the confidence of each interval. All intervals of all curves hold together with 1-alpha.
 	Confidence float64      `json:"confidence"`
 	Points     []CurvePoint `json:"points"`
 	// Limit is the load that stays below a latency; absent where no limit was given.
@@ -29,17 +29,17 @@ type Curve struct {
 	Knee *Knee `json:"knee,omitempty"`
 }
 
-// CurvePoint is one level. What was not measured is absent.
+// CurvePoint is one level. Values that were not measured are absent.
 type CurvePoint struct {
 	Level string `json:"level"`
-	// Offered is the load that was asked for, of all processes together, where the factor is a rate. KeptUp says
-	// whether it was reached but for the margin.
+	// Offered is the requested load of all processes together, if the factor is a rate. KeptUp is true if the load
+	// reached it, within the margin.
 	Offered *float64   `json:"offered,omitempty"`
 	KeptUp  *bool      `json:"kept_up,omitempty"`
 	Reached *Estimated `json:"reached,omitempty"`
 	Mean    *Estimated `json:"mean,omitempty"`
 	Tail    *Estimated `json:"tail,omitempty"`
-	// Costs of an operation, reads and writes together, by metric.
+	// Costs are the costs of an operation by metric, reads and writes together.
 	Costs map[string]Cost `json:"costs,omitempty"`
 }
 
@@ -53,20 +53,20 @@ type Estimated struct {
 // Limit is the highest load at which a quantile of latency stays within a limit.
 type Limit struct {
 	Seconds float64 `json:"seconds"`
-	// Level with the highest rate among those that stay within; empty where none does. Reached is its rate.
+	// Level has the highest rate of the levels that stay within the limit; empty if none does. Reached is its rate.
 	Level   string     `json:"level"`
 	Reached *Estimated `json:"reached,omitempty"`
-	// Between are the levels that it lies between for sure: the best that is shown to stay within (empty where none
-	// is), and the best that is not shown to exceed.
+	// Between bounds the best level with certainty: from the best level that is shown to stay within the limit (empty
+	// if none is) to the best that is not shown to exceed it.
 	Between Between `json:"between"`
-	// Exceeding are levels of a lower rate that do not stay within, so that the limit holds by chance or for another
-	// reason.
+	// Exceeding lists levels with a lower rate that exceed the limit. Level stays within it by chance then, or for
+	// another reason.
 	Exceeding []string `json:"exceeding,omitempty"`
 }
 
-// Knee is the level at which rate divided by mean latency ("power") is the highest: below it more load costs little
-// latency, above it little rate is gained for much latency. Set are the levels that can't be distinguished from it,
-// itself among them.
+// Knee is the level at which rate divided by mean latency ("power") is the highest. Below it more load costs little
+// latency; above it latency rises much for little rate. Set lists the level and all that can't be distinguished from
+// it.
 //
 // Source: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer communications",
 // ICC 1979.
@@ -76,17 +76,17 @@ type Knee struct {
 	Distinguishable bool     `json:"told_apart"`
 }
 
-// isRate says whether the factor is how much the load asks for, so that no level is better than another.
+// isRate reports whether the factor is the rate that the load requests. No level is better than another then.
 func isRate(factor string) bool {
 	return slices.Contains([]string{"job:rate", "job:rate_iops", "job:thinktime"}, factor)
 }
 
-// IsLoad says whether levels of the factor are more and more load.
+// IsLoad reports whether the levels of the factor increase the load.
 func IsLoad(factor string) bool {
 	return isRate(factor) || slices.Contains([]string{"job:iodepth", "job:numjobs"}, factor)
 }
 
-// curves of all cells and directions.
+// curves returns the curves of all cells and directions.
 func curves(in *Input) []Curve {
 	if !IsLoad(in.Factor) {
 		return nil
@@ -132,7 +132,7 @@ func curves(in *Input) []Curve {
 	return out
 }
 
-// curveRows are what a curve is made of.
+// curveRows holds the rows that make a curve.
 type curveRows struct {
 	rate, mean, tail, power *row
 	costs                   []*row
@@ -174,7 +174,7 @@ func (in *Input) fill(c *Curve, r curveRows, points, pairs float64, unseen *jump
 	}
 }
 
-// among adds what an operation costs at a level.
+// among adds the cost of an operation at a level.
 func (r *row) among(costs map[string]Cost, level int) map[string]Cost {
 	if costs == nil {
 		costs = map[string]Cost{}
@@ -192,8 +192,8 @@ func (r *row) estimated(level int, confidence float64) *Estimated {
 	return &Estimated{Value: v, Bounds: b, N: len(r.values[level])}
 }
 
-// offered is the rate that a level asks for. fio gives each process the rate, and takes "reads,writes,trims" where they
-// differ.
+// offered returns the rate that a level requests. fio gives each process the rate, and takes "reads,writes,trims" if
+// the rates differ.
 func (in *Input) offered(level string, c *Curve) *float64 {
 	if in.Factor != "job:rate" && in.Factor != "job:rate_iops" {
 		return nil
@@ -206,7 +206,7 @@ func (in *Input) offered(level string, c *Curve) *float64 {
 	if at >= len(each) {
 		return nil
 	}
-	n, err := unit.ParseBytes(each[at]) // fio's k is 1024 for rates of operations too
+	n, err := unit.ParseBytes(each[at]) // fio's k is 1024 for rates of operations as well
 	if err != nil || n <= 0 {
 		return nil
 	}

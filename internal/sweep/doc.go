@@ -1,5 +1,5 @@
-// Package sweep says which level of a factor is best, for each load and for all of them, and which is enough. It is
-// pure: arms and values in, a document out.
+// Package sweep finds the best level of a factor, and the smallest that is enough, for each load and for all of them.
+// It does no I/O: arms and values in, a document out.
 //
 // The pieces:
 //
@@ -8,8 +8,8 @@
 //	FromLevels  an input made of a run that was not measured as a sweep: another program's results, stages
 //	Analyze     the figures of merit of each cell, the level for all of them, totals by group; load curves; chains of kernels
 //	Document    the result, the published JSON document headroom/sweep/v1
-//	AddPublished      published figures of merit, beside those of the same loads
+//	AddPublished      published figures of merit, next to the measured figures of the same loads
 //
-// The definitions are those of the IOThreads report (merit.go); each figure has an interval by blocks (row.go): what
-// moves all levels of a block alike cancels in the ratio of two of them.
+// The figures of merit are defined as in the IOThreads report (score.go). Each has an interval by blocks (row.go): a
+// change that affects all levels of a block alike cancels in the ratio of two levels.
 package sweep

@@ -12,28 +12,27 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// By says which of the levels that a run's arms name is the factor. A run that another program made, or the stages of
-// one, name several.
+// By selects the factor among the levels that the arms of a run name. Imported runs and stages name several.
 type By struct {
-	// Factor is one of Factors; empty for the only one.
+	// Factor is one of Factors; empty to take the only one.
 	Factor string
-	// Baseline is a level of it; empty for the first.
+	// Baseline is a level of the factor; empty to take the first.
 	Baseline string
-	// Reference names the arms that are no level of it, like pods beside virtual machines: "kube:runtime_class=runc";
+	// Reference selects the arms that are not a level, like pods next to virtual machines: "kube:runtime_class=runc";
 	// empty for none.
 	Reference string
 	// Share of the best level's result that is enough; 0 for 0.9.
 	Share float64
 }
 
-// Factors are the names of the levels that differ between arms, in alphabetical order.
+// Factors returns the names of the levels that differ between arms, in alphabetical order.
 func Factors(arms []lab.Arm) []string {
 	seen := levelsByName(arms)
 	maps.DeleteFunc(seen, func(_ string, levels map[string]bool) bool { return len(levels) < 2 })
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// levelsByName are the levels of everything that arms name.
+// levelsByName returns the set of levels of each name in the arms.
 func levelsByName(arms []lab.Arm) map[string]map[string]bool {
 	seen := map[string]map[string]bool{}
 	for _, a := range arms {
@@ -47,10 +46,10 @@ func levelsByName(arms []lab.Arm) map[string]map[string]bool {
 	return seen
 }
 
-// FromLevels makes an input of a run that was not measured as a sweep: another program's results, stages. Loads that
-// differ in nothing but the factor are one cell. The levels were not visited in turn, so that all repetitions of a
-// load at a level count as one value: what moved between one level and the next can't be distinguished from the level,
-// and no interval could say so.
+// FromLevels makes an input of a run that was not measured as a sweep: another program's results, or stages. Loads that
+// differ in the factor alone are one cell. The levels were not visited in turn, so all repetitions of a load at a level
+// count as one value: a change of the machine between two levels can't be distinguished from their difference, and no
+// interval would cover it.
 func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By,
 	ceilings map[string][]ceiling.Ceiling) (Input, error) {
 	factor, err := by.factor(run)
@@ -108,7 +107,7 @@ func FromLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By
 	return in, nil
 }
 
-// atOneLevel is how many loads no second level has.
+// atOneLevel returns how many loads have only one level.
 func (l *levels) atOneLevel() int {
 	seen := map[string]map[int]bool{}
 	for _, p := range l.places {
@@ -126,7 +125,7 @@ func (l *levels) atOneLevel() int {
 	return n
 }
 
-// factor is the one that was asked for, or the only one that there is.
+// factor returns the requested factor, or the only one.
 func (by By) factor(run lab.Run) (string, error) {
 	all := Factors(run.Arms)
 	switch {
@@ -157,13 +156,13 @@ func names(arms []Arm) []string {
 // levels are a run's arms as levels of a factor.
 type levels struct {
 	factor string
-	// reference are the name and the level that mark arms as the reference; the name is empty where there is none.
+	// reference is the name and level of the reference arms; the name is empty if there are none.
 	reference struct{ name, level string }
 	arms      map[string]lab.Arm
 	places    map[string]place
 }
 
-// isReference says whether an arm is the one that levels are compared with.
+// isReference reports whether levels are compared with this arm.
 func (l *levels) isReference(a lab.Arm) bool {
 	return l.reference.name != "" && a.Levels[l.reference.name] == l.reference.level && a.Levels[l.factor] == ""
 }
@@ -183,7 +182,7 @@ func (l *levels) addReference(in *Input, run lab.Run, text string) error {
 	return nil
 }
 
-// addLevels puts levels that are numbers in their order, and others in that in which they appear.
+// addLevels sorts levels that are numbers, and keeps others in the order of their arms.
 func (l *levels) addLevels(in *Input, run lab.Run) {
 	for _, a := range run.Arms {
 		name := a.Levels[l.factor]
@@ -197,8 +196,8 @@ func (l *levels) addLevels(in *Input, run lab.Run) {
 	}
 }
 
-// coupledFactors are the other factors that have one level at each level of the factor, and not the same at all: they
-// can't be distinguished from it, which is reported.
+// coupledFactors returns the other factors that change together with the factor: they have one level at each of its
+// levels, and several in total. Their effect can't be separated, which a note reports.
 func (l *levels) coupledFactors(in *Input, run lab.Run) []string {
 	var along []string
 	for _, other := range slices.Sorted(maps.Keys(levelsByName(run.Arms))) {
@@ -228,8 +227,8 @@ func (l *levels) coupledFactors(in *Input, run lab.Run) []string {
 	return along
 }
 
-// severalRoles says whether one level was measured on several targets, whose loads are not the same. Where each level
-// has a target of its own, the target is part of the level.
+// severalRoles reports whether one level was measured on several targets, whose loads differ. If each level has its own
+// target, the target is part of the level.
 func (l *levels) severalRoles(run lab.Run) bool {
 	roles := map[string]string{}
 	for _, a := range run.Arms {

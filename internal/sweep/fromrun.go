@@ -12,19 +12,18 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// Known is what a run's header does not hold.
+// Known holds facts about a run that its header does not hold.
 type Known struct {
-	// Ceilings by the ID of the cell.
+	// Ceilings are by the ID of the cell.
 	Ceilings map[string][]ceiling.Ceiling
-	// Facts by the ID of the arm, where arms differ in them (kernels).
+	// Facts are by the ID of the arm, if arms differ in them (kernels).
 	Facts map[string][]lab.Fact
-	// Settings for what the run's experiment does not say: a limit of latency where it names none.
+	// Settings apply where the run's experiment has none, such as a limit of latency.
 	Settings Settings
 }
 
-// FromRun makes an input of a saved sweep: its arms are the levels, but for the reference. Cells of different arms are
-// one where their IDs agree up to the last "@". Repetitions that failed are left out, and those without a block, which
-// belong to none.
+// FromRun makes an input of a saved sweep. Its arms are the levels, except the reference. Cells of different arms are
+// one cell if their IDs agree up to the last "@". Repetitions that failed, or that belong to no block, are left out.
 func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Known) (Input, error) {
 	e := run.Experiment
 	if e == nil || len(e.Factors) == 0 {
@@ -84,7 +83,7 @@ func FromRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], known Kn
 	return in, nil
 }
 
-// deciding are the metrics of a cell by its ID.
+// deciding returns the deciding metrics of a cell, by its ID.
 func (in *Input) deciding(cell string) []string {
 	i := slices.IndexFunc(in.Cells, func(c CellInput) bool { return c.ID == cell })
 	if i < 0 {
@@ -93,7 +92,7 @@ func (in *Input) deciding(cell string) []string {
 	return metricsOf(in.Cells[i], in.byCell[cell])
 }
 
-// factorName of one factor, or of several that were varied together.
+// factorName returns the name of one factor, or of several that were varied together.
 func factorName(factors []lab.VariedFactor) string {
 	var names []string
 	for _, f := range factors {
@@ -102,7 +101,7 @@ func factorName(factors []lab.VariedFactor) string {
 	return strings.Join(names, " + ")
 }
 
-// addArms makes levels of the arms, in the order in which the factor lists them, and says which arm is which.
+// addArms makes levels of the arms, in the order in which the factor lists them, and returns the level of each arm.
 func (in *Input) addArms(run lab.Run, known Known) (at map[string]int) {
 	e := run.Experiment
 	var arms []lab.Arm
@@ -132,7 +131,7 @@ func (in *Input) addArms(run lab.Run, known Known) (at map[string]int) {
 	return at
 }
 
-// levelName is the level of the factor in an arm; one that is missing was left as it was found.
+// levelName returns the level of the factor in an arm: "found" if the arm left it unchanged.
 func levelName(a lab.Arm, factors []lab.VariedFactor) string {
 	var names []string
 	for _, f := range factors {
@@ -145,7 +144,7 @@ func levelName(a lab.Arm, factors []lab.VariedFactor) string {
 	return strings.Join(names, " + ")
 }
 
-// place of a cell of the run: its level, and the ID that it shares with the cells of other arms.
+// place is the level of a cell of the run, and the ID that the cell shares with the cells of other arms.
 type place struct {
 	level int
 	cell  string
@@ -209,7 +208,7 @@ func (w *warningCounts) add(at place, warnings []lab.Warning) {
 	w.at[at].AddRepetition(warnings)
 }
 
-// addWarnings lists those of the run, of its cells, and of its repetitions.
+// addWarnings adds the warnings of the run, of its cells, and of its repetitions.
 func (in *Input) addWarnings(run lab.Run, cells map[string]place, counts *warningCounts) {
 	for _, w := range lab.OfRun(run.Warnings) {
 		in.Warnings = append(in.Warnings, WarningInput{Level: -1, CellWarning: w.In("", 0, 0)})

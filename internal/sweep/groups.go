@@ -10,10 +10,10 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// operation is the parameter that totals are taken over, as the IOThreads report does.
+// operation is the parameter that totals sum over, as in the IOThreads report.
 const operation = "rw"
 
-// groups are the cells with a value of a parameter in common, for each parameter that has several.
+// groups returns the cells with the same value of a parameter, for each parameter that has several values.
 func (in *Input) groups(rows []*row, cells []Cell) []Group {
 	out := []Group{}
 	rows, cells = ofLoads(rows, cells)
@@ -41,7 +41,7 @@ func (in *Input) groups(rows []*row, cells []Cell) []Group {
 	return out
 }
 
-// ofLoads leaves out commands: whatever their parameters are called, they are not what loads are grouped by.
+// ofLoads leaves out commands: loads are not grouped by a command's parameters.
 func ofLoads(rows []*row, cells []Cell) ([]*row, []Cell) {
 	var keptRows []*row
 	var kept []Cell
@@ -61,8 +61,8 @@ func (in *Input) levels() []Level {
 	return out
 }
 
-// groupable are the parameters that people ask about, and the levels of other factors; others that differ go with these
-// (a file name, a runtime) or are a suite's own.
+// groupable returns the common parameters of loads, and the levels of other factors. Other parameters that differ
+// depend on these (a file name, a runtime), or belong to one suite.
 func groupable(cells []Cell) []string {
 	list := []string{operation, "bs", "numjobs", "iodepth", "rwmixread"}
 	for _, c := range cells {
@@ -75,14 +75,14 @@ func groupable(cells []Cell) []string {
 	return list
 }
 
-// varying are the parameters that differ between cells.
+// varying returns the parameters that differ between cells.
 func varying(cells []Cell) []string {
 	return slices.DeleteFunc(groupable(cells), func(param string) bool {
 		return !slices.ContainsFunc(cells, func(c Cell) bool { return c.Params[param] != cells[0].Params[param] })
 	})
 }
 
-// totals are over one parameter, for each combination of the others that differ, in the order of the cells.
+// totals sums up over one parameter, for each combination of the others that differ, in the order of the cells.
 func totals(levels []Level, cells []Cell, over string) []Group {
 	out := []Group{}
 	if !slices.Contains(varying(cells), over) {
@@ -110,7 +110,7 @@ func totals(levels []Level, cells []Cell, over string) []Group {
 	return out
 }
 
-// total is the arithmetic means of cells' figures.
+// total returns the arithmetic means of the cells' figures.
 func total(number map[string]*float64, cells []Cell) Group {
 	g := Group{Cells: len(cells)}
 	smallest, gain, counted, gained := 0.0, 0.0, 0, 0
@@ -139,7 +139,8 @@ func total(number map[string]*float64, cells []Cell) Group {
 	return g
 }
 
-// gain of the top level over the baseline as a share of the baseline, in goodness: half the latency is a gain of 1.
+// gain returns the gain of the top level over the baseline as a share of the baseline, in goodness: half the latency is
+// a gain of 1.
 func (c Cell) gain() float64 {
 	if c.Better == lab.Lower {
 		return 1/c.Gain.Ratio - 1
@@ -163,7 +164,7 @@ func keyOf(c Cell, params []string) string {
 	return b.String()
 }
 
-// byAmount sorts 4k before 1M, and words by the alphabet.
+// byAmount compares sizes, so 4k sorts before 1M, and other words alphabetically.
 func byAmount(a, b string) int {
 	x, errX := unit.ParseBytes(a)
 	y, errY := unit.ParseBytes(b)

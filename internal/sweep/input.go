@@ -5,17 +5,17 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// Input is what was measured.
+// Input holds the measured values and their conditions.
 type Input struct {
-	// Run is the ID of the run, where it is saved.
+	// Run is the ID of the run, if it is saved.
 	Run string
-	// Factor is its name with its scheme: "guest:iothreads".
+	// Factor is the name with its scheme: "guest:iothreads".
 	Factor string
-	// Levels in the order in which they get larger, or dearer: the smallest that does is looked for.
+	// Levels are in the order in which they get larger or costlier: the smallest that is enough is searched.
 	Levels []Arm
-	// Baseline is the level that the others are compared with, by its place in Levels.
+	// Baseline is the index in Levels of the level that the others are compared with.
 	Baseline int
-	// Reference is an arm that is no level (the same disk on the host); nil for none. It is measured as level
+	// Reference is an arm that is not a level (the same disk on the host); nil for none. Its values have level
 	// len(Levels).
 	Reference *Arm
 	Cells     []CellInput
@@ -29,7 +29,7 @@ type Input struct {
 	byCell map[string][]Measured
 }
 
-// index sorts what was measured by cell.
+// index sorts the measured values by cell.
 func (in *Input) index() {
 	in.byCell = map[string][]Measured{}
 	for _, m := range in.Measured {
@@ -43,17 +43,17 @@ type Arm struct {
 	Name string
 	// ID of the arm in the run.
 	ID string
-	// NotVerified is why nothing shows whether it was in effect; empty where something does.
+	// NotVerified is why nothing shows that the level was in effect; empty if something does.
 	NotVerified string
-	// Facts of its machine; only those of vulnerabilities and of the kernel are looked at, and only of kernels.
+	// Facts are the facts of its machine. Only vulnerabilities and the kernel are read, and only for kernels.
 	Facts []lab.Fact
 }
 
-// CellInput is a cell without the factor's own parameter, with its title as people read it.
+// CellInput is a cell without the factor's own parameter, with its title for readers.
 type CellInput struct {
 	lab.Cell
 	Title string
-	// Ceilings by metric, where they are known: of all levels, or of the one that has the least.
+	// Ceilings are by metric, if known: the least of all levels.
 	Ceilings map[string]Ceiling
 }
 
@@ -63,42 +63,43 @@ type Ceiling struct {
 	Limiter string  `json:"limiter"`
 }
 
-// Measured is one repetition, without values where it failed. Those of one level, cell and block count as one value,
-// their geometric mean.
+// Measured is one repetition, without values if it failed. The repetitions of one level, cell and block count as one
+// value, their geometric mean.
 type Measured struct {
 	Level int
 	Cell  string
 	Block int
-	// Visit is the number of the visit to a level among all of the run; 0 if the levels were not visited in turn.
+	// Visit is the number of the visit to a level, counted over the whole run; 0 if the levels were not visited in
+	// turn.
 	Visit  int
 	Values map[string]float64
 }
 
 // WarningInput is a reason to distrust a cell at a level.
 type WarningInput struct {
-	// Level is -1 where it is about the whole run. Cell is empty then, and where it is about all cells of the level.
+	// Level is -1 for a warning about the whole run. Cell is empty then, and for a warning about all cells of the
+	// level.
 	Level int
 	lab.CellWarning
 }
 
 // Settings of the analysis. The zero value has the defaults.
 type Settings struct {
-	// Share of the best level's result that is enough: 0.9.
+	// Share is the share of the best level's result that is enough: 0.9.
 	Share float64
-	// Margin within which two levels are the same: 0.03.
+	// Margin is the change within which two levels are the same: 0.03.
 	Margin float64
 	// Alpha bounds the probability that any statement about any cell is wrong: 0.05.
 	Alpha float64
-	// Anytime says that what was measured decided how many blocks there are, which takes wider intervals.
+	// Anytime is true if the measured values decided the number of blocks, which takes wider intervals.
 	Anytime bool
-	// Looks is how many times it was decided which cells are worth more blocks; 0 where all have as many.
+	// Looks is how many times the run decided which cells need more blocks; 0 if all have as many.
 	Looks int
-	// LookedAt is the block after which that was decided first; 0 where all have as many.
+	// LookedAt is the block after the first such decision; 0 if all have as many.
 	LookedAt int
-	// MeansOnly says that the levels were not visited in turn, so that no interval covers what moved between one and
-	// the next.
+	// MeansOnly is true if the levels were not visited in turn. No interval covers changes between the levels then.
 	MeansOnly bool
-	// Limit of the latency that load curves are read at, in seconds; 0 for none. Quantile names which latency: "p99".
+	// Limit is the latency at which load curves are read, in seconds; 0 for none. Quantile names the latency: "p99".
 	Limit    float64
 	Quantile string
 }

@@ -18,8 +18,8 @@ type jumps struct {
 	needed int
 }
 
-// jumpsOf collects the levels of all rows but the steadiest of each, which is the reference. The scatter of a level is
-// that against the level with which it scatters least.
+// jumpsOf collects the levels of all rows except the steadiest of each row, which is the reference. The scatter of a
+// level is its scatter against the level with which it scatters least.
 func jumpsOf(rows []*row, alpha, margin float64) *jumps {
 	j := &jumps{JumpingArms: stat.JumpingArms{Alpha: alpha, Margin: margin}}
 	for _, r := range rows {

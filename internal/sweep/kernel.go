@@ -12,30 +12,30 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// Releases of Linux form branches: 6.1 goes on as 6.1.1, 6.1.2, … for years, while 6.2 came from the mainline and ended
-// after some weeks. A fix from the mainline may have gone to the one and not to the other, so 6.2 can be older than a
-// late 6.1 in what matters.
+// Releases of Linux form branches: 6.1 continues as 6.1.1, 6.1.2, … for years, while 6.2 came from the mainline and
+// ended after some weeks. A fix from the mainline can be in the one and not in the other, so a late 6.1 can have fixes
+// that 6.2 lacks.
 
-// Chain is the order of the kernels, and where a level changed from one to the next.
+// Chain is the order of the kernels, and the changes between neighbours.
 type Chain struct {
 	Kernels []Kernel      `json:"kernels"`
 	Changes []ChainChange `json:"changes"`
-	// Compared is how many numbers of neighbours were compared, and Undecided of how many it is shown neither that they
-	// differ nor that they are the same.
+	// Compared is how many numbers of neighbours were compared. Undecided is how many of these are shown neither to
+	// differ nor to be the same.
 	Compared  int `json:"compared,omitempty"`
 	Undecided int `json:"undecided,omitempty"`
 }
 
-// Kernel is what the name of a level says.
+// Kernel is read from the name of a level.
 type Kernel struct {
 	Level string `json:"level"`
-	// Version as far as it is known ("6.1.119"), Branch that it belongs to ("6.1"); both empty where the name says
-	// nothing.
+	// Version is as precise as known ("6.1.119"), Branch is its branch ("6.1"). Both are empty if the name has no
+	// version.
 	Version string `json:"version,omitempty"`
 	Branch  string `json:"branch,omitempty"`
-	// Support is "longterm", "end of life", or empty where the list of kernel.org that headroom has is too old to tell.
+	// Support is "longterm", "end of life", or empty if the built-in list of kernel.org is too old to know.
 	Support string `json:"support,omitempty"`
-	// Ends is when a longterm branch is projected to end: "2027-12".
+	// Ends is the projected end of a longterm branch: "2027-12".
 	Ends string `json:"ends,omitempty"`
 }
 
@@ -46,31 +46,32 @@ type ChainChange struct {
 	Metric string `json:"metric"`
 	From   string `json:"from"`
 	To     string `json:"to"`
-	// SameBranch is false where To does not follow from From, but from something before it.
+	// SameBranch is false if To is not a successor of From, but of an earlier kernel.
 	SameBranch bool `json:"same_branch"`
 	Ratio
-	// LacksFix are the fixes that the better of the two lacks.
+	// LacksFix lists the fixes that the better of the two lacks.
 	LacksFix []MissingFix `json:"lacks_fix,omitempty"`
 }
 
 // MissingFix is a weakness of the processor that one kernel works around and the other does not.
 type MissingFix struct {
-	// Vulnerability as the kernel calls it: "spec_rstack_overflow".
+	// Vulnerability is the kernel's name for it: "spec_rstack_overflow".
 	Vulnerability string `json:"vulnerability"`
-	// Level that lacks it, with what it says of itself; empty where it does not know of the vulnerability at all.
+	// Level lacks the fix. Says is the state that it reports; empty if it does not know the vulnerability at all.
 	Level string `json:"level"`
 	Says  string `json:"says,omitempty"`
-	// Other is the level that has it, with what it says.
+	// Other is the level that has the fix, and OtherSays the state that it reports.
 	Other     string `json:"other"`
 	OtherSays string `json:"other_says"`
 }
 
-// version of a kernel. Debian's stable kernels call themselves 6.1.0-28 whatever they are made of: their number counts.
+// version is the version of a kernel. Debian's stable kernels are all named 6.1.0-28 or the like, so Debian's number
+// orders them.
 type version struct {
 	major, minor, patch int
 	// candidate is the number of a release candidate; 0 for a release.
 	candidate int
-	// debian is the number after 6.1.0-, where the patch level is not known; 0 otherwise.
+	// debian is the number after 6.1.0-, if the patch level is not known; 0 otherwise.
 	debian int
 	known  bool
 }
@@ -78,10 +79,10 @@ type version struct {
 var (
 	kernelVersion = regexp.MustCompile(
 		`(?:^|\D)([2-9]|[1-9]\d)\.(\d{1,3})(?:\.(\d{1,3}))?(?:[-~]rc(\d{1,3}))?(?:-(\d{1,4})\b)?`)
-	// packageVersion is what follows the name in a Debian package's file name:
+	// packageVersion matches the version after the name in a Debian package's file name:
 	// linux-image-6.1.0-28-amd64_6.1.119-1_amd64.deb
 	packageVersion = regexp.MustCompile(`_(\d+\.\d+\.\d+[^_]*)_`)
-	// builtFrom is what Debian's kernels say of themselves: #1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)
+	// builtFrom matches the version that Debian's kernels report: #1 SMP PREEMPT_DYNAMIC Debian 6.1.119-1 (2024-11-22)
 	builtFrom = regexp.MustCompile(`Debian (\d+\.\d+\.\d+)`)
 )
 
@@ -91,7 +92,7 @@ func parseVersion(name string) version {
 	parts := strings.Split(name, "/")
 	for _, part := range slices.Backward(parts) {
 		if m := packageVersion.FindStringSubmatch(part); m != nil {
-			part, _, _ = strings.Cut(m[1], "-") // what follows is the package's own revision
+			part, _, _ = strings.Cut(m[1], "-") // the package's own revision follows
 		}
 		m := kernelVersion.FindStringSubmatch(part)
 		if m == nil {
@@ -106,7 +107,7 @@ func parseVersion(name string) version {
 	return version{}
 }
 
-// atoi of digits that are few enough; 0 for none.
+// atoi parses digits that are few enough; it returns 0 for none.
 func atoi(digits string) int {
 	n, err := strconv.Atoi(digits)
 	if err != nil {
@@ -134,7 +135,7 @@ func (v version) String() string {
 	return text
 }
 
-// compareVersions puts branches in the order of their beginnings, and within a branch candidates before releases.
+// compareVersions orders branches by their start, and candidates before releases within a branch.
 func compareVersions(a, b version) int {
 	released := func(v version) int {
 		if v.candidate > 0 {
@@ -146,7 +147,8 @@ func compareVersions(a, b version) int {
 		cmp.Compare(released(a), released(b)), cmp.Compare(a.debian, b.debian))
 }
 
-// versionOf an arm: by what the kernel said of itself where that was kept, else by the name of the level.
+// versionOf returns the version that an arm's kernel reported, if it was saved, or the version in the name of the
+// level.
 func versionOf(a Arm) version {
 	v := parseVersion(a.Name)
 	for _, f := range a.Facts {
@@ -166,7 +168,7 @@ func versionOf(a Arm) version {
 
 func ofKernels(factor string) bool { return strings.HasPrefix(factor, "kernel:") || factor == "kernel" }
 
-// orderKernels puts the levels of a kernel: factor into the order of their versions; those that tell none stay behind.
+// orderKernels sorts the levels of a kernel: factor by version. Levels without a version come last.
 func (in *Input) orderKernels() {
 	if !ofKernels(in.Factor) {
 		return
@@ -210,8 +212,8 @@ func (in *Input) orderKernels() {
 	}
 }
 
-// chain is nil for levels that are no kernels. A change between neighbours is one of the pairs of levels that all hold
-// together, so there may be several along the chain.
+// chain returns nil for levels that are not kernels. A change between neighbours is one of the pairs of levels that all
+// hold together, so there may be several along the chain.
 func (in *Input) chain(rows []*row) *Chain {
 	if !ofKernels(in.Factor) {
 		return nil
@@ -261,8 +263,8 @@ func (in *Input) chain(rows []*row) *Chain {
 
 const vulnerability = "cpu.vulnerability."
 
-// missingFixes are the mitigations that one kernel has and the other says it lacks, or does not know of: a kernel from
-// before a vulnerability was found has no file for it.
+// missingFixes returns the mitigations that one kernel has and the other reports as missing, or does not know: a kernel
+// that is older than a vulnerability has no file for it.
 func missingFixes(lacking, having Arm) []MissingFix {
 	says := map[string]string{}
 	for _, f := range lacking.Facts {
@@ -271,7 +273,7 @@ func missingFixes(lacking, having Arm) []MissingFix {
 		}
 	}
 	if len(says) == 0 {
-		return nil // nothing is known of it, which is no sign that it lacks anything
+		return nil // nothing is known, which does not show that a fix is missing
 	}
 	var out []MissingFix
 	for _, f := range having.Facts {
@@ -290,7 +292,7 @@ func missingFixes(lacking, having Arm) []MissingFix {
 	return out
 }
 
-// unknown says whether a fact could not be read, as opposed to not being there.
+// unknown reports whether a fact could not be read, as opposed to a missing fact.
 func unknown(facts []lab.Fact, key string) bool {
 	return slices.ContainsFunc(facts, func(f lab.Fact) bool { return f.Key == key && f.Unknown != "" })
 }

@@ -1,14 +1,14 @@
 package sweep
 
-// branch of Linux that is maintained for years. Ends is the month of its end as it was projected.
+// branch is a branch of Linux that is maintained for years. Ends is the month of its projected end.
 type branch struct {
 	name, ends   string
 	major, minor int
 }
 
-// longterm are the branches that kernel.org lists as longterm, or did. Every other branch ended some weeks after its
-// successor came. Source: https://www.kernel.org/category/releases.html, "Longterm release kernels", as of 2025, with
-// the branches of its earlier versions that have ended since.
+// longterm returns the branches that kernel.org lists as longterm, or did. Every other branch ended some weeks after
+// its successor was released. Source: https://www.kernel.org/category/releases.html, "Longterm release kernels", as of
+// 2025, with branches of earlier versions of the page that have ended since.
 func longterm() []branch {
 	return []branch{
 		{"4.14", "2024-01", 4, 14},
@@ -22,7 +22,7 @@ func longterm() []branch {
 	}
 }
 
-// support of the branch of a version: empty for one that is newer than the list.
+// support returns the support of the branch of a version: empty if it is newer than the list.
 func support(v version) (state, ends string) {
 	list := longterm()
 	for _, b := range list {

@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// OfRun analyses a saved sweep, with the ceilings that the facts of its targets give. Facts are those of the arms, by
-// ID, where they differ (kernels); settings are for what the run's experiment does not say.
+// OfRun analyses a saved sweep, with the ceilings that follow from the facts of its targets. Facts are the facts of the
+// arms by ID, if they differ (kernels). Settings apply where the run's experiment has none.
 func OfRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], facts map[string][]lab.Fact,
 	settings Settings) (Document, error) {
 	in, err := FromRun(run, repetitions, Known{Ceilings: ceiling.OfCells(run), Facts: facts, Settings: settings})
@@ -19,7 +19,7 @@ func OfRun(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], facts map[
 	return d, d.addPrices(run)
 }
 
-// OfLevels analyses a saved run that was not measured as a sweep, by one of the factors that its loads differ in.
+// OfLevels analyses a saved run that was not measured as a sweep, by one of the factors in which its loads differ.
 func OfLevels(run lab.Run, repetitions iter.Seq2[lab.Repetition, error], by By) (Document, error) {
 	in, err := FromLevels(run, repetitions, by, ceiling.OfCells(run))
 	if err != nil {

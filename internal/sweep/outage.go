@@ -2,13 +2,13 @@ package sweep
 
 import "github.com/headroom/headroom/internal/lab"
 
-// Outage is a load that has no figure at a level where it was run.
+// Outage is a load that has no figure at a level where it ran.
 type Outage struct {
 	Level string `json:"level"`
 	lab.Outage
 }
 
-// outages are the loads that failed each time at a level, and the metrics of the others that were 0 at one.
+// outages returns the loads that failed each time at a level, and the metrics of the others that were 0 at a level.
 func (in *Input) outages() []Outage {
 	var out []Outage
 	for _, c := range in.Cells {
@@ -29,7 +29,7 @@ func (in *Input) outages() []Outage {
 	return out
 }
 
-// arms is how many levels there are, with the reference.
+// arms returns the number of levels, with the reference.
 func (in *Input) arms() int {
 	if in.Reference != nil {
 		return len(in.Levels) + 1

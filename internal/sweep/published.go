@@ -9,11 +9,11 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Published are figures of merit that somebody published, beside those of the same loads here. They are of another
-// machine: what agrees is how a factor works, not how fast anything is.
+// Published holds published figures of merit next to the figures of the same loads here. The machines differ, so only
+// the shape of a factor's effect can agree, not a speed.
 type Published struct {
 	Source string `json:"source"`
-	// Factor that the source varies, and the share of the best that is enough there.
+	// Factor is the factor that the source varies. Share is the share of the best result that counts as enough there.
 	Factor string          `json:"factor"`
 	Share  float64         `json:"share"`
 	Loads  []PublishedLoad `json:"loads"`
@@ -21,26 +21,27 @@ type Published struct {
 	Missing int `json:"missing"`
 }
 
-// PublishedLoad is a load that the source has, too.
+// PublishedLoad is a load that the source also has.
 type PublishedLoad struct {
 	Cell  string `json:"cell"`
 	Title string `json:"title"`
-	// Gain of the best level over the baseline there, as a share, and Measured, of the level whose mean is the best.
+	// Gain is the published gain of the best level over the baseline, as a share. Measured is the gain here, of the
+	// level with the best mean.
 	Gain     float64 `json:"gain"`
 	Measured *Ratio  `json:"here,omitempty"`
-	// Bounds of the gain here, as ratios, whichever level is really the best. They are absent where a level has no
+	// Bounds bound the gain here as ratios, whichever level is really the best. They are absent if a level has no
 	// interval.
 	stat.Bounds
-	// Agrees says how the gain there lies to these bounds: within, above or below; empty where there are none.
+	// Agrees is the position of the published gain: within these bounds, above or below; empty without bounds.
 	Agrees string `json:"agrees,omitempty"`
-	// Smallest level that is enough there and here, and the levels here between which it surely lies.
+	// Smallest is the smallest level that is enough there, and SmallestMeasured here. Between bounds the latter.
 	Smallest         string  `json:"smallest"`
 	SmallestMeasured string  `json:"smallest_here"`
 	Between          Between `json:"between"`
 }
 
-// AddPublished adds what a source published of the loads of the document. Loads are the same where they do the same in
-// blocks of the same size, as deep, in as many jobs.
+// AddPublished adds a source's published results for the loads of the document. Loads are the same if operation, block
+// size, queue depth and number of jobs agree.
 func (d *Document) AddPublished(m reference.Scores) {
 	p := &Published{Source: m.Source, Factor: m.Factor, Share: m.Share, Loads: []PublishedLoad{}}
 	for _, row := range m.Rows {
@@ -58,7 +59,7 @@ func (d *Document) AddPublished(m reference.Scores) {
 				SmallestMeasured: c.SmallestForShare, Between: c.SmallestBetween,
 				Bounds: c.gainOfAny(d.Baseline)}
 			if one.Known() {
-				switch v := 1 + row.Gain; { // what is printed is rounded to whole per cent
+				switch v := 1 + row.Gain; { // printed figures are rounded to whole per cent
 				case v > *one.Hi+0.005:
 					one.Agrees = "above"
 				case v < *one.Lo-0.005:
@@ -76,8 +77,8 @@ func (d *Document) AddPublished(m reference.Scores) {
 	d.Published = p
 }
 
-// gainOfAny bounds the gain of the level that is really the best, the baseline among them: it is no less than what any
-// level surely gains, and no more than the most that any may.
+// gainOfAny bounds the gain of the level that is really the best, which may be the baseline: at least the largest lower
+// bound of any level, at most the largest upper bound.
 func (c *Cell) gainOfAny(baseline string) stat.Bounds {
 	lo, hi := 1.0, 1.0
 	for _, p := range c.Levels {
@@ -94,7 +95,7 @@ func (c *Cell) gainOfAny(baseline string) stat.Bounds {
 	return stat.BoundsOf(lo, hi)
 }
 
-// sameLoad compares what the source's tables tell apart; one job and a depth of one are fio's defaults.
+// sameLoad compares the parameters that the source's tables distinguish. One job and a depth of one are fio's defaults.
 func sameLoad(here, there map[string]string) bool {
 	number := func(params map[string]string, name string) float64 {
 		text, ok := params[name]

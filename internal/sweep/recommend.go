@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// recommend is the level that loses least against the best of each row at the worst.
+// recommend returns the level with the smallest largest loss against the best of each row.
 func (in *Input) recommend(rows []*row) *Recommended {
 	var losses []Loss
 	var levels []int
@@ -23,7 +23,8 @@ func (in *Input) recommend(rows []*row) *Recommended {
 	out := &Recommended{Set: []string{}, Cells: len(rows), Losses: losses}
 	chosen := -1
 	for at, l := range losses {
-		// The margin is one of what a level keeps: 2% kept is far less than 4%, though two points less are lost.
+		// The margin applies to the share that a level keeps: 2% kept is far less than 4%, though the losses differ
+		// little.
 		if chosen < 0 && (1-l.Loss)*(1+in.Settings.Margin) >= 1-least.Loss {
 			chosen = levels[at]
 			out.Loss = l
@@ -48,9 +49,8 @@ func compareFloat(a, b float64) int {
 	return 0
 }
 
-// loss of a level at the worst, false where a row lacks it. Its bounds hold wherever those of all pairs do: the level
-// loses at least what it loses for sure against some level in some row, and at most what it may lose against any in
-// any.
+// loss returns the largest loss of a level, false if a row lacks it. Its bounds hold if the bounds of all pairs do: the
+// level loses at least its largest certain loss against any level in any row, and at most its largest possible loss.
 func (in *Input) loss(level int, rows []*row) (Loss, bool) {
 	out := Loss{Level: in.name(level), Loss: -1}
 	lo, hi := 0.0, 0.0
@@ -74,7 +74,7 @@ func (in *Input) loss(level int, rows []*row) (Loss, bool) {
 	return out, out.Loss >= 0
 }
 
-// meanGain is the geometric mean over the rows of a level against the baseline. A block counts once: its rows were
+// meanGain returns the geometric mean over the rows of a level against the baseline. A block counts once: its rows were
 // measured on one machine in one state.
 func (in *Input) meanGain(level int, rows []*row) *Ratio {
 	sums, counts := map[int]float64{}, map[int]int{}

@@ -10,36 +10,36 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// MinBlocks is how many blocks a claim takes. A disk that jumps between two levels shows the same difference in
-// three blocks so often that a tenth of all sweeps of such a disk would claim something; with four it is fewer than one
-// in twenty.
+// MinBlocks is the least number of blocks for a claim. A disk that jumps between two levels shows the same difference
+// in three blocks so often that a tenth of all sweeps of such a disk would claim something; with four it is fewer than
+// one in twenty.
 const MinBlocks = 4
 
-// singleConfidence is the confidence of intervals that stand for themselves and decide nothing.
+// singleConfidence is the confidence of intervals that are printed alone and decide nothing.
 const singleConfidence = 0.95
 
-// row is one metric of one cell over the levels, with the ratios of all pairs of them. Goodness is the value where more
-// is better and its inverse where less is, so that above 1 always is better.
+// row is one metric of one cell over the levels, with the ratios of all pairs of levels. Goodness is the value if more
+// is better and its inverse if less is better, so a ratio above 1 is always better.
 type row struct {
 	cell   CellInput
 	metric string
 	better lab.Better
-	// levels of the factor; the reference is one more, at the end, where there is one.
+	// levels is the number of levels of the factor. The reference, if any, follows them.
 	levels  int
 	values  []map[int]float64 // by level, then by block
-	visits  []map[int]int     // likewise, the number of the visit among all
+	visits  []map[int]int     // likewise, the number of the visit in the run
 	ratios  [][]stat.Change   // of goodness: ratios[i][j] is level i against level j
-	score   []float64         // goodness by level, NaN where nothing was measured
+	score   []float64         // goodness by level, NaN if nothing was measured
 	margin  float64
 	anytime bool
-	// rhythm of the machine, and whether it leaves a pair undecided. Made by compare.
+	// rhythm is the rhythm of the machine, and inRhythm is true if it leaves a pair undecided. Set by compare.
 	rhythm      stat.Rhythm
 	inRhythm    bool
 	spreads     [][]float64 // made by spread
 	spreadFloor *float64    // made by minSpread
 }
 
-// newRow collects the values of a metric, by a function that takes it from those of a repetition.
+// newRow collects the values of a metric, which of takes from the values of a repetition.
 func newRow(in *Input, cell CellInput, metric string, of func(map[string]float64) (float64, bool)) *row {
 	r := &row{cell: cell, metric: metric, better: cell.Metric(metric).Better, levels: len(in.Levels),
 		margin: in.Settings.Margin, anytime: in.Settings.Anytime}
@@ -89,7 +89,7 @@ func (r *row) pairSpreads() [][]float64 {
 	return r.spreads
 }
 
-// named takes a metric by its name.
+// named returns a function that takes a metric by its name.
 func named(metric string) func(map[string]float64) (float64, bool) {
 	return func(values map[string]float64) (float64, bool) { v, ok := values[metric]; return v, ok }
 }
@@ -112,8 +112,8 @@ func (r *row) compare(confidence float64, unseen *jumps) {
 	r.score = r.scores()
 }
 
-// allowFor returns the ratio of level i to level j with an interval that allows for a jump that was not seen, and for
-// the rhythm. It notes whether the rhythm leaves undecided what was decided without it.
+// allowFor returns the ratio of level i to level j with an interval that allows for an unseen jump and for the rhythm.
+// It notes whether the rhythm leaves a decision undecided.
 func (r *row) allowFor(c stat.Change, i, j int, unseen *jumps) stat.Change {
 	spread := r.pairSpreads()[i][j]
 	wide := unseen.allowFor(r.rhythm.Widen(c, i, j), spread)
@@ -140,13 +140,13 @@ func (r *row) turns() (turns []stat.Turn) {
 	return turns
 }
 
-// inverse is the change the other way round.
+// inverse returns the change in the other direction.
 func inverse(c stat.Change) stat.Change {
 	c.Ratio, c.Lo, c.Hi = 1/c.Ratio, 1/c.Hi, 1/c.Lo
 	return c
 }
 
-// estimate is how many times as good level i is as level j, within a block.
+// estimate returns how many times as good level i is as level j, within a block.
 func (r *row) estimate(i, j int, confidence float64) stat.Change {
 	logs := r.logRatios(i, j)
 	if i == j && len(logs) > 0 {
@@ -164,14 +164,14 @@ func (r *row) estimate(i, j int, confidence float64) stat.Change {
 	return c.Agreeing(math.Exp(r.sign()*mean(r.logs(j))), math.Exp(r.sign()*mean(r.logs(i))))
 }
 
-// spreadFloorShare of the lower quartile is what pairs scatter by at least. All of it would hide gains; with this, as
-// many are found as without it, and of levels that are alike on a recorded disk with heavy tails 4.0% of sweeps tell
-// some apart, where it was 6.1% (scripts/bench sweep: sweep/found/*, sweep/wrong/*).
+// spreadFloorShare of the lower quartile is the least scatter assumed for a pair. The whole quartile would hide gains.
+// With this share as many gains are found as without a floor, and 4.0% instead of 6.1% of sweeps of equal levels on a
+// recorded disk with heavy tails distinguish some (scripts/bench sweep: sweep/found/*, sweep/wrong/*).
 const spreadFloorShare = 0.7
 
-// minSpread is how much pairs of levels scatter at least, told by the lower quartile of all pairs. Of dozens of pairs
-// some scatter little by chance, and would be distinguished; but a level that does scatter more than the others must
-// not hide what these show.
+// minSpread returns the least scatter assumed for a pair of levels, from the lower quartile of all pairs. Of dozens of
+// pairs some scatter little by chance, and would be distinguished. A level that really scatters more than the others
+// must not hide their differences.
 func (r *row) minSpread() float64 {
 	if r.spreadFloor == nil {
 		spreads := slices.DeleteFunc(slices.Concat(r.pairSpreads()...), math.IsNaN)
@@ -185,7 +185,7 @@ func (r *row) minSpread() float64 {
 	return *r.spreadFloor
 }
 
-// logRatios are the logarithms of goodness in the blocks that both levels have, in the order of the blocks.
+// logRatios returns the logarithms of goodness in the blocks that both levels have, in the order of the blocks.
 func (r *row) logRatios(i, j int) []float64 {
 	var logs []float64
 	for _, b := range slices.Sorted(maps.Keys(r.values[i])) {
@@ -203,8 +203,8 @@ func (r *row) sign() float64 {
 	return 1
 }
 
-// scores are the means of the levels over the blocks that all of them have: a level that lacks a block in which the
-// machine was slow would else look better. Where they have none in common, each counts with its own blocks.
+// scores returns the means of the levels over the blocks that all of them have: a level that lacks a block in which the
+// machine was slow would otherwise look better. If they have no block in common, each level counts with its own blocks.
 func (r *row) scores() []float64 {
 	common := r.commonBlocks()
 	out := make([]float64, len(r.values))
@@ -240,14 +240,14 @@ func (r *row) commonBlocks() map[int]bool {
 	return common
 }
 
-// measured says whether a level has any value.
+// measured reports whether a level has any value.
 func (r *row) measured(level int) bool { return len(r.values[level]) > 0 }
 
 // isWorse is a claim: the interval excludes "no change" and does not lie within the margin.
 func (r *row) isWorse(i, j int) bool { return r.ratios[i][j].Decide(r.margin) == stat.Below }
 
-// isWorseThanAny says whether a level is shown to be worse than some other. It can't be the best then, also where the
-// one with the best mean scatters so much that nothing follows from it.
+// isWorseThanAny reports whether a level is shown to be worse than some other. It can't be the best then, even if the
+// level with the best mean scatters so much that nothing follows from it.
 func (r *row) isWorseThanAny(i int) bool {
 	for j := range r.levels {
 		if j != i && r.measured(j) && r.isWorse(i, j) {
@@ -257,7 +257,7 @@ func (r *row) isWorseThanAny(i int) bool {
 	return false
 }
 
-// published is a ratio of goodness in the metric's own direction.
+// published returns a ratio of goodness in the metric's own direction.
 func (r *row) published(c stat.Change) *Ratio {
 	if c.N == 0 || math.IsNaN(c.Ratio) {
 		return nil
@@ -277,7 +277,7 @@ func (r *row) published(c stat.Change) *Ratio {
 	return &Ratio{RatioEstimate: c.Estimate(), N: c.N, Verdict: verdict}
 }
 
-// logs are the logarithms of a level's values, in the order of the blocks.
+// logs returns the logarithms of a level's values, in the order of the blocks.
 func (r *row) logs(i int) (logs []float64) {
 	for _, block := range slices.Sorted(maps.Keys(r.values[i])) {
 		logs = append(logs, math.Log(r.values[i][block]))
@@ -285,7 +285,7 @@ func (r *row) logs(i int) (logs []float64) {
 	return logs
 }
 
-// level is the value at a level by itself, with Student's interval on logarithms.
+// level returns the value at a level, with Student's interval on logarithms, for this level alone.
 func (r *row) level(i int, confidence float64) (value float64, b stat.Bounds) {
 	logs := r.logs(i)
 	e := stat.MeanInterval(logs, confidence)
@@ -295,7 +295,7 @@ func (r *row) level(i int, confidence float64) (value float64, b stat.Bounds) {
 	return math.Exp(e.Center), stat.BoundsOf(math.Exp(e.Lo), math.Exp(e.Hi))
 }
 
-// mean of the values; NaN for none.
+// mean returns the mean of the values; NaN for none.
 func mean(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {

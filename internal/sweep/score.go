@@ -2,11 +2,12 @@ package sweep
 
 import "math"
 
-// The definitions of the figures of merit, on the mean result of each level: more is better, NaN was not measured. They
-// are those of the IOThreads report: the best result of any level, and the smallest number of threads that reaches 90%
-// of it, where 0 threads is the baseline itself. Whether noise could have made them is for the intervals to say.
+// The functions below define the figures of merit on the mean result of each level: more is better, NaN was not
+// measured. The definitions follow the IOThreads report: the best result of any level, and the smallest number of
+// threads that reaches 90% of it, where 0 threads is the baseline itself. The intervals tell whether noise could
+// explain them.
 
-// topOf is the level with the best result, the first of equals; -1 for none.
+// topOf returns the level with the best result, the first of equals; -1 for none.
 func topOf(score []float64) int {
 	top := -1
 	for i, s := range score {
@@ -17,7 +18,7 @@ func topOf(score []float64) int {
 	return top
 }
 
-// smallestFor is the first level that reaches a share of the best result; -1 for none.
+// smallestFor returns the first level that reaches a share of the best result; -1 for none.
 func smallestFor(share float64, score []float64) int {
 	top := topOf(score)
 	for i, s := range score {
@@ -28,8 +29,8 @@ func smallestFor(share float64, score []float64) int {
 	return -1
 }
 
-// noLongerPays is the first level that gains less than the margin over the one measured before it; -1 where each gains
-// more.
+// noLongerPays returns the first level that gains less than the margin over the level measured before it; -1 if each
+// gains more.
 func noLongerPays(margin float64, score []float64) (level, before int) {
 	last := -1
 	for i, s := range score {
@@ -44,5 +45,5 @@ func noLongerPays(margin float64, score []float64) (level, before int) {
 	return -1, -1
 }
 
-// halfUp rounds a mean as people do who write 2.5 threads as 3.
+// halfUp rounds a mean half up: 2.5 threads are 3.
 func halfUp(v float64) float64 { return math.Floor(v + 0.5 + 1e-9) }

@@ -8,8 +8,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// title names each cell by what tells it from the others, in the notation that engineers use: "randread 4k q32 x4". The
-// factor's own parameter is not among a cell's, so its default is not printed either.
+// title names each cell by the parameters that differ, in the usual notation: "randread 4k q32 x4". The factor's own
+// parameter is not among a cell's parameters, so its default is not printed either.
 func title(cells []CellInput) {
 	differ := map[string][]string{}
 	for _, c := range cells {
@@ -40,7 +40,7 @@ func title(cells []CellInput) {
 	for i, c := range cells {
 		cells[i].Title = short[i]
 		if first := slices.Index(short, short[i]); first == i && !slices.Contains(short[i+1:], short[i]) {
-			continue // told already
+			continue // the title is unique already
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Params)) {
 			if slices.Contains(differ[c.Job], name) && !slices.Contains([]string{"rw", "bs", "iodepth", "numjobs"},

@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// notVerified is why nothing shows whether an arm's settings were in effect; empty where something does.
+// notVerified returns why nothing shows that an arm's settings were in effect; empty if something does.
 func notVerified(all []lab.Unverified, arm lab.Arm) string {
 	for _, factor := range slices.Sorted(maps.Keys(arm.Levels)) {
 		if why := lab.WhyUnverified(all, factor, arm.Levels[factor]); why != "" {
@@ -18,8 +18,8 @@ func notVerified(all []lab.Unverified, arm lab.Arm) string {
 	return ""
 }
 
-// withhold takes back that a level makes no difference where nothing shows that it was in effect. A difference that was
-// measured does, for any load.
+// withhold withdraws the verdict "same" of a level if nothing shows that the level was in effect. A measured difference
+// of any load shows it.
 func (d *Document) withhold() {
 	for _, c := range d.Cells {
 		for i, p := range c.Levels {
