@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// Ablation says what each setting costs or gains, has a picture and a table for each load, and the loads side
-// by side where there are several; then what the settings cost besides speed, and whether effects add up.
+// Ablation makes the document of an ablation: the effect of each setting, a picture and a table for each load, the
+// loads side by side if there are several, the other costs of the settings, and whether effects add up.
 func Ablation(d ablation.Document, o report.Options) document.Document {
 	t := newAblationText(d)
 	out := document.Document{Title: "Ablation of " + prose.Count(len(d.Settings), "setting"), Data: t.data()}
@@ -41,7 +41,7 @@ func Ablation(d ablation.Document, o report.Options) document.Document {
 	return out
 }
 
-// functions are what the kernel did otherwise with each setting, where that was profiled.
+// functions returns the kernel functions that each setting changes, if they were profiled.
 func (t ablationText) functions() []document.Block {
 	var lines []string
 	names := t.names()
@@ -55,11 +55,12 @@ func (t ablationText) functions() []document.Block {
 		report.Sentences(document.Detail, lines)...)
 }
 
-// plots have a row for each setting alone, and one below it for the setting in the set; a picture for each number.
+// plots has a picture for each number, with a row for each setting alone, and below it a row for the setting in the
+// set.
 func (t ablationText) plots() document.Plots {
 	plots := document.Plots{Reading: "Each setting has a row for itself alone, and one below it for itself in the " +
-		"set. Lines are the intervals that decide, grey where nothing is decided; an arrow says that one goes on. The " +
-		"band is what counts as no change."}
+		"set. Lines are the intervals that decide, grey where nothing is decided; an arrow marks a line that extends " +
+		"beyond the picture. The band is what counts as no change."}
 	names := t.names()
 	for _, n := range t.numbers() {
 		var rows []report.PlottedChange
@@ -87,9 +88,9 @@ func (t ablationText) plots() document.Plots {
 	return plots
 }
 
-// effects is the table of a number.
+// effects returns the table of a number.
 func (t ablationText) effects(n ablationNumber, o report.Options) document.Table {
-	const enough = 72 // columns for the intervals, which are what decides, beside names that are cut
+	const enough = 72 // enough columns for the intervals, which decide, next to shortened names
 	drop, inSet := 0, "in the set"
 	if o.Columns() < enough {
 		drop, inSet = 1, "in set"
@@ -101,7 +102,7 @@ func (t ablationText) effects(n ablationNumber, o report.Options) document.Table
 		{Title: "verdict", Kind: document.Verdict},
 		{Title: "visible from", Kind: document.Number, Drop: 2, Optional: true},
 		{Title: "gives up", Kind: document.Verdict, Optional: true}, // stays in a narrow terminal
-		{Title: "besides speed", Kind: document.Verdict, Drop: 3, Optional: true},
+		{Title: "other costs", Kind: document.Verdict, Drop: 3, Optional: true},
 	}}
 	names := t.names()
 	for _, s := range t.Settings {
@@ -119,7 +120,7 @@ func estimateCell(e *ablation.Effect) document.Cell {
 	return document.Cell{Text: change, Interval: bounds}
 }
 
-// sideBySide has a column for each number where there are several, so that a synthetic load stands beside a real one.
+// sideBySide has a column for each number if there are several, to compare synthetic and real loads.
 func (t ablationText) sideBySide() []document.Block {
 	numbers := t.numbers()
 	if len(numbers) < 2 {
@@ -141,7 +142,7 @@ func (t ablationText) sideBySide() []document.Block {
 	return []document.Block{document.Heading{Text: title}, table}
 }
 
-// sideBySideCell is what there is room for: the change that decided, or the one alone in parentheses.
+// sideBySideCell returns what fits into a cell: the change that decided, or the change alone in parentheses.
 func sideBySideCell(p *ablation.CellEffect) document.Cell {
 	switch {
 	case p == nil || p.Alone == nil && p.Removed == nil:
@@ -158,7 +159,7 @@ func sideBySideCell(p *ablation.CellEffect) document.Cell {
 	return document.Cell{Text: "(" + report.ChangeText(p.Alone.Ratio) + ")"}
 }
 
-// costs besides speed.
+// costs lists the costs of settings other than speed.
 func (t ablationText) costs() []document.Block {
 	var list document.List
 	names := t.names()
@@ -170,10 +171,10 @@ func (t ablationText) costs() []document.Block {
 	if len(list.Items) == 0 {
 		return nil
 	}
-	return []document.Block{document.Heading{Text: "What they cost besides speed"}, list}
+	return []document.Block{document.Heading{Text: "Costs other than speed"}, list}
 }
 
-// data has a row for each ratio: settings alone and removed, interactions, what is unexplained, the controls.
+// data has a row for each ratio: settings alone and removed, interactions, unexplained remainders, controls.
 func (t ablationText) data() *document.Data {
 	var rows [][]document.Field
 	add := func(what string, settings []int, cell, metric string, unit lab.Unit, better lab.Better,

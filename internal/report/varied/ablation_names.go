@@ -12,11 +12,11 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// ablationText is an ablation in words.
+// ablationText writes an ablation in words.
 type ablationText struct {
 	ablation.Document
 	marks []report.Mark
-	// jobs are the names of the loads, by the IDs of their cells, and loads these with their parameters.
+	// jobs are the names of the loads, by the IDs of their cells; loads also have their parameters.
 	jobs, loads map[string]string
 }
 
@@ -37,7 +37,7 @@ func newAblationText(d ablation.Document) ablationText {
 	return t
 }
 
-// names of the settings, by number from 1; without their scheme where all have the same.
+// names returns the names of the settings, by number from 1, without the scheme if all have the same.
 func (t ablationText) names() []string {
 	scheme := func(s ablation.SettingEffect) string { before, _, _ := strings.Cut(s.Factor, ":"); return before + ":" }
 	same := !slices.ContainsFunc(t.Settings, func(s ablation.SettingEffect) bool {
@@ -63,7 +63,7 @@ func (t ablationText) named(numbers []int) []string {
 	return out
 }
 
-// ablationNumber is one metric of one load: what is decided.
+// ablationNumber is one metric of one load, about which a decision is made.
 type ablationNumber struct{ cell, metric string }
 
 func (t ablationText) numbers() []ablationNumber {
@@ -76,12 +76,12 @@ func (t ablationText) numbers() []ablationNumber {
 	return out
 }
 
-// title of a number: "randread 4k q32, read IOPS".
+// title returns the title of a number: "randread 4k q32, read IOPS".
 func (t ablationText) title(n ablationNumber) string {
 	return t.loads[n.cell] + ", " + report.MetricName(n.metric)
 }
 
-// short is the title where there is room for few words: without the metric where the load has but one.
+// short returns a shorter title, without the metric if the load has only one.
 func (t ablationText) short(n ablationNumber) string {
 	i := slices.IndexFunc(t.Cells, func(c ablation.Cell) bool { return c.ID == n.cell })
 	if len(t.Cells[i].Metrics) == 1 {
@@ -90,7 +90,7 @@ func (t ablationText) short(n ablationNumber) string {
 	return prose.Join(t.jobs[n.cell], report.MetricTitle(n.metric, true))
 }
 
-// effect of a setting for a number; nil where there is none.
+// effect returns the effect of a setting on a number; nil if there is none.
 func (t ablationText) effect(s ablation.SettingEffect, n ablationNumber) *ablation.CellEffect {
 	for i, p := range s.Cells {
 		if p.Cell == n.cell && p.Metric == n.metric {
@@ -100,7 +100,7 @@ func (t ablationText) effect(s ablation.SettingEffect, n ablationNumber) *ablati
 	return nil
 }
 
-// countSettings are those of which something can be said.
+// countSettings counts the settings that were verified to be in effect.
 func (t ablationText) countSettings() string {
 	n, verified := len(t.Settings), ""
 	for _, s := range t.Settings {
@@ -114,7 +114,7 @@ func (t ablationText) countSettings() string {
 	return "the one setting" + verified
 }
 
-// signs are those of the warnings that taint a number.
+// signs returns the signs of the warnings that taint a number.
 func (t ablationText) signs(n ablationNumber) string {
 	var codes []string
 	for _, w := range t.Warnings {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// stopsText says that a setting stops a load, and how that was seen: "stops randread 4k: it failed in 4 of 4
+// stopsText returns that a setting stops a load, and the evidence: "stops randread 4k: it failed in 4 of 4
 // repetitions".
 func (t ablationText) stopsText(s ablation.SettingEffect, n ablationNumber) string {
 	text := "stops " + t.short(n)
@@ -22,7 +22,7 @@ func (t ablationText) stopsText(s ablation.SettingEffect, n ablationNumber) stri
 	return text
 }
 
-// outageWords says what befell a load: "failed in 4 of 4 repetitions".
+// outageWords returns how a load failed: "failed in 4 of 4 repetitions".
 func outageWords(o ablation.Outage) string {
 	what, times := "measured 0", o.Zero
 	if o.Zero == 0 {
@@ -39,7 +39,7 @@ func hasSetting(arm string, setting int) bool {
 	return arm == ablation.Tuned || strings.HasPrefix(arm, "-") && arm != ablation.RemovedArm(setting)
 }
 
-// unexplainedOutages are the loads without a figure in an arm that has no setting which stops them.
+// unexplainedOutages returns the loads without a figure in an arm that has no setting which stops them.
 func (t ablationText) unexplainedOutages() []ablation.Outage {
 	return slices.DeleteFunc(slices.Clone(t.Outages), func(o ablation.Outage) bool {
 		return slices.ContainsFunc(t.Settings, func(s ablation.SettingEffect) bool {
@@ -48,7 +48,7 @@ func (t ablationText) unexplainedOutages() []ablation.Outage {
 	})
 }
 
-// notCompared names the loads without a figure in some arm; empty where there are none.
+// notCompared names the loads without a figure in some arm; empty if there are none.
 func (t ablationText) notCompared() string {
 	var parts []string
 	for _, o := range t.unexplainedOutages() {
@@ -67,7 +67,7 @@ func (t ablationText) outageOf(s ablation.SettingEffect) bool {
 	})
 }
 
-// in says where an arm is: "with sysctl:vm.swappiness=1".
+// in names the settings of an arm: "with sysctl:vm.swappiness=1".
 func (t ablationText) in(arm string) string {
 	names := t.names()
 	for _, s := range t.Settings {

@@ -18,7 +18,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// headline is the answer: what each setting that was seen to do something does, and what would have been seen of the
+// headline is the answer: the effect of each setting that has one, and the effects that would have been visible for the
 // others.
 func (t ablationText) headline() string {
 	var parts []string
@@ -78,7 +78,7 @@ func (t ablationText) headline() string {
 	}), "; ")
 }
 
-// verdict of a number, as a table has it.
+// verdict returns the verdict on a number, as a table prints it.
 func (t ablationText) verdict(s ablation.SettingEffect, p *ablation.CellEffect) string {
 	switch {
 	case p.Verdict == ablation.NotVerified:
@@ -89,7 +89,7 @@ func (t ablationText) verdict(s ablation.SettingEffect, p *ablation.CellEffect) 
 	return string(p.Verdict)
 }
 
-// does says what a setting does, load by load: "slub_debug=FZPU costs 41% [38, 44] of randread 4k q32".
+// does returns the effect of a setting, load by load: "slub_debug=FZPU costs 41% [38, 44] of randread 4k q32".
 func (t ablationText) does(name string, s ablation.SettingEffect) string {
 	var parts []string
 	for _, n := range t.numbers() {
@@ -132,7 +132,7 @@ func decided(e *ablation.Effect) bool {
 	return e != nil && (e.Verdict == ablation.Faster || e.Verdict == ablation.Slower)
 }
 
-// effectText is a ratio in words. A rate falls by a share, a time grows by one.
+// effectText returns a ratio in words. A rate falls by a share, a time grows by one.
 func effectText(e *ablation.Effect, p *ablation.CellEffect, title string) string {
 	lo, hi := *e.Lo-1, *e.Hi-1
 	if e.Ratio < 1 {
@@ -150,7 +150,7 @@ func effectText(e *ablation.Effect, p *ablation.CellEffect, title string) string
 	return "gains " + share + " on " + title
 }
 
-// sharePercent is a share in percent without its sign for one: "41", "3.5".
+// sharePercent returns a share in percent without a percent sign: "41", "3.5".
 func sharePercent(share float64) string {
 	p := 100 * share
 	digits := 1
@@ -166,7 +166,7 @@ func sharePercent(share float64) string {
 
 func percentShort(share float64) string { return sharePercent(share) + "%" }
 
-// estimateTexts are a change and its interval, as a table has them.
+// estimateTexts returns a change and its interval, as a table prints them.
 func estimateTexts(e *ablation.Effect) (change, bounds string) {
 	if e == nil {
 		return document.Absent, ""
@@ -176,8 +176,8 @@ func estimateTexts(e *ablation.Effect) (change, bounds string) {
 
 func joined(e *ablation.Effect) string { return prose.Join(estimateTexts(e)) }
 
-// detectable is the smallest difference, as a share, that would have been seen of a setting about which nothing is
-// decided: alone or in the set, whichever shows it first. 0 where something is decided or nothing can be said.
+// detectable returns the smallest difference, as a share, that would have been seen of an undecided setting: alone or
+// in the set, whichever shows it first. It is 0 if the setting is decided or has no such figure.
 func detectable(p *ablation.CellEffect) float64 {
 	least := 0.0
 	for _, e := range []*ablation.Effect{p.Alone, p.Removed} {
@@ -188,7 +188,7 @@ func detectable(p *ablation.CellEffect) float64 {
 	return least
 }
 
-// visibleText prints it both ways where they differ: a ratio of 1.33 up is one of 0.75 down.
+// visibleText prints a share in both directions if they differ: a ratio of 1.33 up is 0.75 down.
 func visibleText(share float64) string {
 	switch {
 	case share == 0:
@@ -199,7 +199,7 @@ func visibleText(share float64) string {
 	return "-" + sharePercent(share/(1+share)) + "/+" + percentShort(share)
 }
 
-// sums say whether the effects add up, and what in the set works otherwise than alone.
+// sums returns whether the effects add up, and which settings have another effect in the set than alone.
 func (t ablationText) sums() []string {
 	var lines []string
 	several := len(t.numbers()) > 1
@@ -220,8 +220,8 @@ func (t ablationText) sums() []string {
 		for _, p := range t.Suspects {
 			pairs = append(pairs, strings.Join(t.named(p[:]), " with "))
 		}
-		lines = append(lines, "Effects may not add up, and which settings stand in each other's way is not measured "+
-			"yet. The likeliest: "+prose.List(pairs)+".")
+		lines = append(lines, "Effects may not add up, and which settings interact is not measured yet. The likeliest: "+
+			prose.List(pairs)+".")
 	}
 	return lines
 }
@@ -230,11 +230,11 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 	names := t.named(i.Settings)
 	if len(i.Settings) == 1 {
 		p := t.effect(t.Settings[i.Settings[0]-1], ablationNumber{i.Cell, i.Metric})
-		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set. The set is %s times what "+
-			"effects that multiply or add come to.",
+		return fmt.Sprintf("%s does not do the same everywhere: %s alone, %s in the set. The set does %s times what "+
+			"effects that multiply or add would do.",
 			names[0], report.ChangeText(p.Alone.Ratio), report.ChangeText(p.Removed.Ratio), estimateRatio(i.Effect))
 	}
-	text := fmt.Sprintf("%s together come to %s times what they do one by one, multiplied or added", prose.List(names),
+	text := fmt.Sprintf("%s together do %s times what they do one by one, multiplied or added", prose.List(names),
 		estimateRatio(i.Effect))
 	switch i.Verdict {
 	case ablation.Same:
@@ -245,7 +245,7 @@ func (t ablationText) interaction(i ablation.Interaction) string {
 	return text + ": they do not add up."
 }
 
-// estimateRatio is a ratio with its interval: "1.02 [0.94, 1.10]".
+// estimateRatio prints a ratio with its interval: "1.02 [0.94, 1.10]".
 func estimateRatio(e ablation.Effect) string {
 	if !e.Known() {
 		return report.RatioDigits(e.Ratio)
@@ -282,7 +282,7 @@ func (t ablationText) unexplained(u ablation.Unexplained) string {
 	return whole + "That is " + what + ", as far as can be seen: " + estimateRatio(u.Seen) + " times as much."
 }
 
-// controls hold the baseline against itself.
+// controls compares the baseline with itself. broken is true if they differ.
 func (t ablationText) controls() (lines []string, broken bool) {
 	for _, c := range t.Controls {
 		text := "Control: the baseline's second visit of a block against its first, " +
@@ -290,7 +290,7 @@ func (t ablationText) controls() (lines []string, broken bool) {
 		switch {
 		case c.Different():
 			broken = true
-			text += ". It differs from itself, so where a visit stands in its block matters or the machine changes " +
+			text += ". It differs from itself, so the position of a visit in its block matters or the machine changes " +
 				"too fast: don't trust the rest."
 		case c.Known():
 			text += ": no difference, as it must be."

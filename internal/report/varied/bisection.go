@@ -6,8 +6,8 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// Search says which settings or steps make the slow state slow: the answer, a picture and a table of every
-// measurement with what was likely after it, how the answer was proved, and all that differs.
+// Search makes the document of a search for the settings or steps that make the slow state slow: the answer, a picture
+// and a table of every measurement with the likeliest culprits after it, the proof of the answer, and all differences.
 func Search(d bisection.Document, o report.Options) document.Document {
 	names, metric := namesOf(d), metricOf(d)
 	answer, tables := answerText{d, names, metric}, searchTables{d, names, metric}
@@ -33,4 +33,4 @@ func Search(d bisection.Document, o report.Options) document.Document {
 
 // searchReading explains the figures.
 const searchReading = "Intervals hold with 95%. A percentage next to a setting is the probability that it is a " +
-	"culprit, after all measurements up to there; an answer that is likely is proved by measurements of its own."
+	"culprit, after all measurements up to there; a likely answer is proved by separate measurements."

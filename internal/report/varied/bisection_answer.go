@@ -11,18 +11,17 @@ import (
 	"github.com/headroom/headroom/internal/search"
 )
 
-// answerText is the answer of a search in words, with what was known before it.
+// answerText writes the answer of a search in words, with the knowledge before it.
 type answerText struct {
 	bisection.Document
 	names  candidateNames
 	metric measuredMetric
 }
 
-// maxNamed is how many of those that nothing tells apart are named in the answer; the others are among what can't be
-// measured.
+// maxNamed is how many indistinguishable steps the answer names. The others are among those that can't be measured.
 const maxNamed = 3
 
-// answer is the first thing that a reader sees.
+// answer returns the first sentences of the document.
 func (t answerText) answer() []string {
 	switch t.Outcome {
 	case bisection.NoDifference:
@@ -89,7 +88,7 @@ func (t answerText) prices() []string {
 	return lines
 }
 
-// opposing are settings that work against the loss.
+// opposing returns a sentence about the settings that work against the loss.
 func (t answerText) opposing() string {
 	var names []string
 	for _, h := range t.Opposing {
@@ -101,7 +100,7 @@ func (t answerText) opposing() string {
 		prose.List(names), verb(n, "has", "have"), verb(n, "it", "them"), t.Opposing[0].Direction)
 }
 
-// stepsFound are the steps of a series that make a difference, in order.
+// stepsFound returns a sentence about the steps of a series that make a difference, in order.
 func (t answerText) stepsFound() []string {
 	var parts []string
 	for _, c := range t.Culprits {
@@ -119,7 +118,7 @@ func (t answerText) stepsFound() []string {
 		prose.Count(t.Measurements, "measurement"), t.Proofs)}, t.prices()...)
 }
 
-// oneOf is a culprit that is one of several.
+// oneOf describes a culprit that is one of several steps.
 func oneOf(c bisection.Culprit) string {
 	if len(c.Among) > maxNamed {
 		return fmt.Sprintf("one of the %d commits after %s up to %s", len(c.Among), c.Good, c.Bad)
@@ -132,7 +131,7 @@ func oneOf(c bisection.Culprit) string {
 	return "commit " + strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// roles of several culprits.
+// roles returns whether each of several culprits is enough for the loss.
 func (t answerText) roles() string {
 	enough := 0
 	for _, c := range t.Culprits {
@@ -152,7 +151,7 @@ func (t answerText) roles() string {
 	return "Some of them do it alone."
 }
 
-// ends says how far they are apart, how noisy a measurement is, and what that takes.
+// ends returns how far the ends are apart, how noisy a measurement is, and how many measurements that takes.
 func (t answerText) ends() string {
 	text := t.names.differing()
 	if t.Loss == nil {
@@ -166,7 +165,7 @@ func (t answerText) ends() string {
 	return text
 }
 
-// before says what was thought of the candidates before anything was measured, and what else differs.
+// before returns the likeliest candidates before the first measurement, and the differences that are not searched.
 func (t answerText) before() []string {
 	var lines, parts []string
 	for _, c := range t.Expected {
@@ -192,14 +191,14 @@ func verb(n int, one, several string) string {
 	return several
 }
 
-// explainedText is a share of the loss with its interval: "97% [91, 103]".
+// explainedText prints a share of the loss with its interval: "97% [91, 103]".
 func explainedText(s *bisection.Share) string {
 	return fmt.Sprintf("%.0f%% [%.0f, %.0f]", 100*s.Share, 100*s.Lo, 100*s.Hi)
 }
 
-// ExcludedText says what a search leaves out.
+// ExcludedText lists the differences that a search leaves out.
 func ExcludedText(u lab.Excluded) string {
-	text := "not searched, since nothing stands for it that could be set here: " +
+	text := "not searched, since no setting here controls " + verb(u.Count, "it", "them") + ": " +
 		prose.Count(u.Count, "other difference")
 	if len(u.First) > 0 {
 		text += ", the likeliest to matter first: " + strings.Join(u.First, ", ")

@@ -12,7 +12,7 @@ import (
 
 // measuredMetric is the metric by which a search decides.
 type measuredMetric struct {
-	// name is empty where several metrics are one result.
+	// name is empty if several metrics form one result.
 	name   string
 	unit   lab.Unit
 	better lab.Better
@@ -35,7 +35,7 @@ func (m measuredMetric) title() string {
 
 func (m measuredMetric) value(v float64) string { return unit.Value(m.unit, v) }
 
-// change of the metric: where less of it is better, a loss is a plus. Nil was not measured.
+// change prints the change of the metric: if less of it is better, a loss is a plus. A nil change was not measured.
 func (m measuredMetric) change(r *bisection.Ratio) string {
 	if r == nil {
 		return document.Absent
@@ -45,7 +45,7 @@ func (m measuredMetric) change(r *bisection.Ratio) string {
 		report.SignedPercent(r.Hi, true))
 }
 
-// towards is a ratio of the metric itself: of rates as it is.
+// towards returns the ratio of the metric itself: for rates, the same ratio.
 func (m measuredMetric) towards(r *bisection.Ratio) *bisection.Ratio {
 	if m.better == lab.Lower {
 		return &bisection.Ratio{Ratio: 1 / r.Ratio, Lo: 1 / r.Hi, Hi: 1 / r.Lo}

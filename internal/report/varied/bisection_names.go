@@ -9,11 +9,11 @@ import (
 	"github.com/headroom/headroom/internal/prose"
 )
 
-// candidateNames names the candidates of a search, and its states, in words.
+// candidateNames writes the candidates and states of a search in words.
 type candidateNames struct {
 	candidates []bisection.Candidate
 	series     bool
-	// short names of kernels that are given by their paths.
+	// short has short names of kernels that are given by their paths.
 	short map[string]string
 }
 
@@ -31,7 +31,7 @@ func namesOf(d bisection.Document) candidateNames {
 	return n
 }
 
-// name of a candidate at the slow state's level, without its scheme where all have the same.
+// name returns a candidate at the slow state's level, without its scheme if all have the same.
 func (t candidateNames) name(factor, level string) string {
 	scheme, _, _ := strings.Cut(factor, ":")
 	same := !slices.ContainsFunc(t.candidates, func(c bisection.Candidate) bool {
@@ -51,7 +51,7 @@ func (t candidateNames) name(factor, level string) string {
 	return factor + "=" + t.level(level)
 }
 
-// level as people tell it from others.
+// level returns the shortest distinct name of a level.
 func (t candidateNames) level(level string) string {
 	if name, ok := t.short[level]; ok {
 		return name
@@ -59,12 +59,12 @@ func (t candidateNames) level(level string) string {
 	return level
 }
 
-// step of a series, in words.
+// step returns a step of a series in words.
 func (t candidateNames) step(good, bad string) string {
 	return "from " + t.level(good) + " to " + t.level(bad)
 }
 
-// culprits are all culprits of an answer.
+// culprits lists all culprits of an answer.
 func (t candidateNames) culprits(all []bisection.Culprit) string {
 	var names []string
 	for _, c := range all {
@@ -73,7 +73,7 @@ func (t candidateNames) culprits(all []bisection.Culprit) string {
 	return prose.List(names)
 }
 
-// state of a series after so many steps.
+// state returns the name of a series' state after a number of steps.
 func (t candidateNames) state(steps int) string {
 	if steps == 0 {
 		return t.level(t.candidates[0].Good)
@@ -81,7 +81,7 @@ func (t candidateNames) state(steps int) string {
 	return t.level(t.candidates[steps-1].Bad)
 }
 
-// states are how many there are of a series.
+// states counts states of a series.
 func (t candidateNames) states(n int) string {
 	if t.candidates[0].Title != "" {
 		return prose.Count(n, "commit")
@@ -89,7 +89,7 @@ func (t candidateNames) states(n int) string {
 	return prose.Count(n, "state")
 }
 
-// between which two states it looked.
+// between names the two ends of the search.
 func (t candidateNames) between() string {
 	if t.series {
 		return t.state(0) + " to " + t.state(len(t.candidates))
@@ -97,7 +97,7 @@ func (t candidateNames) between() string {
 	return "the fast state to the slow one"
 }
 
-// differing is how many candidates there are.
+// differing counts the candidates.
 func (t candidateNames) differing() string {
 	if t.series {
 		return prose.Count(len(t.candidates), "step")
@@ -139,7 +139,7 @@ func (t candidateNames) others(numbers []int) []int {
 	return rest
 }
 
-// tried is a bundle in words: by what is applied, or by what is left out, whichever is shorter.
+// tried describes a measured bundle by its applied or its omitted settings, whichever are fewer.
 func (t candidateNames) tried(s bisection.StepResult) string {
 	text := t.mixture(s.Applied)
 	if t.series {
@@ -166,7 +166,7 @@ func (t candidateNames) likeliest(s bisection.StepResult, most int) []string {
 	return parts
 }
 
-// titled is a state with what it is called: a commit with its subject.
+// titled returns a state with its title: a commit with its subject.
 func titled(level, title string) string {
 	if title == "" {
 		return level
@@ -174,13 +174,13 @@ func titled(level, title string) string {
 	return level + " (" + title + ")"
 }
 
-// The ends of a search.
+// The names of the ends of a search.
 const (
 	slowState = "slow"
 	fastState = "fast"
 )
 
-// probabilityText has a digit more where it is nearly sure: 61%, 99.2%.
+// probabilityText has another digit if the probability is nearly 1: 61%, 99.2%.
 func probabilityText(p float64) string {
 	switch {
 	case p >= 0.9995:

@@ -12,14 +12,14 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// searchPlots draw the measurements of a search.
+// searchPlots draws the measurements of a search.
 type searchPlots struct {
 	bisection.Document
 	names  candidateNames
 	metric measuredMetric
 }
 
-// plots are the measurements: by the states of a series, or else in their order.
+// plots has the measurements by the states of a series, or otherwise in their order.
 func (t searchPlots) plots() document.Plots {
 	if len(t.Steps) == 0 {
 		return document.Plots{}
@@ -52,7 +52,7 @@ func (t searchPlots) plotTitle() string {
 	return prose.Capital(t.metric.title()) + " of every measurement"
 }
 
-// orderPlot has a point for each measurement, as they came.
+// orderPlot has a point for each measurement, in order.
 func (t searchPlots) orderPlot() document.Plot {
 	p := document.Plot{Title: t.plotTitle(), Tabled: true, Y: t.valueAxis(),
 		X: document.Axis{Title: "measurement", Scale: document.Names}}
@@ -81,7 +81,7 @@ func (t searchPlots) orderPlot() document.Plot {
 	return p
 }
 
-// mostNamedStates is how many states of a series have room for their names.
+// mostNamedStates is the largest number of states of a series whose names fit.
 const mostNamedStates = 40
 
 // seriesPlot has the states of a series in their order, with a mark where the result changed.

@@ -12,14 +12,14 @@ import (
 	"github.com/headroom/headroom/internal/report"
 )
 
-// proofText is the proof of an answer in words, with what could not be measured.
+// proofText writes the proof of an answer in words, with what could not be measured.
 type proofText struct {
 	bisection.Document
 	names  candidateNames
 	metric measuredMetric
 }
 
-// left is how the answer was proved, and what it costs.
+// left returns how the answer was proved, and the candidates that are not cleared.
 func (t proofText) left() []string {
 	return append(t.proved(), t.notCleared()...)
 }
@@ -42,7 +42,7 @@ func (t proofText) proved() []string {
 	return append(lines, t.notMeasured()...)
 }
 
-// mechanisms are what profiles say of each culprit: a proof of how it does harm, or a reason to doubt.
+// mechanisms returns what profiles show about each culprit: how it does harm, or a reason to doubt.
 func (t proofText) mechanisms() []string {
 	var lines []string
 	for _, c := range t.Culprits {
@@ -60,7 +60,7 @@ func (t proofText) mechanisms() []string {
 	return lines
 }
 
-// together are what can't be switched without a culprit, so that any of it may be what costs.
+// together names the settings that change whenever a culprit does, so that any of them may be the real one.
 func (t proofText) together() []string {
 	var lines []string
 	for _, c := range t.Culprits {
@@ -76,7 +76,7 @@ func (t proofText) together() []string {
 	return lines
 }
 
-// proof of culprits among settings. One of its two sides may not be measurable.
+// proof returns the proof of culprits among settings. One of its two sides may not be measurable.
 func (t proofText) proof() string {
 	it := verb(len(t.Culprits), "it", "them")
 	var parts []string
@@ -93,7 +93,7 @@ func (t proofText) proof() string {
 	return "Proof: " + strings.Join(parts, "; ") + "."
 }
 
-// shares are what was measured of each of several culprits by itself.
+// shares returns the effect of each of several culprits alone.
 func (t proofText) shares() []string {
 	var lines []string
 	for _, c := range t.Culprits {
@@ -113,13 +113,13 @@ func (t proofText) shares() []string {
 	return lines
 }
 
-// notMeasured are the states that can't be measured, and what that leaves open.
+// notMeasured returns the states that can't be measured, and what that leaves open.
 func (t proofText) notMeasured() []string {
 	var lines []string
 	for _, c := range t.Culprits {
 		if len(c.Among) > 0 {
 			lines = append(lines,
-				fmt.Sprintf("Nothing tells the %d apart, since none between %s and %s can be measured.", len(c.Among),
+				fmt.Sprintf("The %d can't be distinguished, since none between %s and %s can be measured.", len(c.Among),
 					c.Good, c.Bad))
 		}
 	}
@@ -140,7 +140,7 @@ func (t proofText) notMeasured() []string {
 	return lines
 }
 
-// notCleared are the candidates that may not have been in effect, so that what was measured says nothing of them.
+// notCleared returns the candidates that may not have been in effect, about which the measurements show nothing.
 func (t proofText) notCleared() []string {
 	var names []string
 	why := map[string]bool{}

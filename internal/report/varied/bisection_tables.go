@@ -15,10 +15,10 @@ type searchTables struct {
 	metric measuredMetric
 }
 
-// maxLikeliest is how many suspects stand beside a measurement where there is room.
+// maxLikeliest is how many suspects are printed next to a measurement if there is room.
 const maxLikeliest = 3
 
-// steps are the measurements in their order.
+// steps returns the table of measurements in their order.
 func (t searchTables) steps() document.Table {
 	table := document.Table{Name: "measurements", Columns: []document.Column{
 		{Title: "", Kind: document.Number},
@@ -48,7 +48,7 @@ func (t searchTables) steps() document.Table {
 	return table
 }
 
-// differences are the candidates.
+// differences returns the table of candidates.
 func (t searchTables) differences() document.Table {
 	table := document.Table{Name: "all that differs", Columns: []document.Column{
 		{Title: "slow state", Kind: document.Words},
@@ -66,8 +66,8 @@ func (t searchTables) differences() document.Table {
 	return table
 }
 
-// data has a row for each measurement, with a column for each setting: 1 where it was as in the slow state, 0 where it
-// was as in the fast one.
+// data has a row for each measurement, with a column for each setting: 1 if it had the level of the slow state, 0 if it
+// had the level of the fast state.
 func (t searchTables) data() *document.Data {
 	data := &document.Data{Columns: []string{"number", "arm", "purpose", "metric", "unit", "value"}}
 	for _, c := range t.Candidates {

@@ -1,2 +1,2 @@
-// Package varied makes documents of what comes of changed settings: sweeps, ablations, and searches for culprits.
+// Package varied makes documents of the results of changed settings: sweeps, ablations, and searches for culprits.
 package varied

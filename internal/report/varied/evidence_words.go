@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// counterTitles are what the kernel counts, where its own names say little.
+// counterTitles returns titles of kernel counters whose own names are obscure.
 func counterTitles() map[string]string {
 	return map[string]string{
 		"interrupts.TLB": "TLB shootdowns", "interrupts.CAL": "function call interrupts",
@@ -21,7 +21,7 @@ func counterTitles() map[string]string {
 	}
 }
 
-// evidenceText says what else changed with the result.
+// evidenceText returns what else changed with the result.
 func evidenceText(e *bisection.Evidence, culprits int) []string {
 	if e == nil {
 		return nil
@@ -42,14 +42,14 @@ func evidenceText(e *bisection.Evidence, culprits int) []string {
 		lines = append(lines, "For the same work with "+verb(culprits, "it", "them")+": "+strings.Join(parts, ", ")+".")
 	}
 	if len(e.Changed) == 0 && e.Counters > 0 {
-		lines = append(lines, "Of "+prose.Count(e.Counters, "other thing")+" that the kernel counts none came more "+
-			"often in a second, or more seldom for the same work.")
+		lines = append(lines, "None of "+prose.Count(e.Counters, "other kernel counter")+" rose per second, or fell "+
+			"for the same work.")
 	}
 	return lines
 }
 
-// movedText is how often something came with the culprits, as a multiple, or from what to what where it hardly came
-// without.
+// movedText prints how a counter changed with the culprits: as a multiple, or from one value to another if it was
+// almost 0 without them.
 func movedText(m bisection.ChangedCounter) string {
 	if m.Counter != lab.CounterBusy && m.Without*1000 < m.With {
 		return fmt.Sprintf("from %s to %s a second", unit.Value(lab.Count, m.Without), unit.Value(lab.Count, m.With))
@@ -57,7 +57,7 @@ func movedText(m bisection.ChangedCounter) string {
 	return fmt.Sprintf("%s times [%s, %s]", multiple(m.Ratio), multiple(m.Lo), multiple(m.Hi))
 }
 
-// multiple has two digits after the point where they say something: 1.04, 14, 0.31.
+// multiple prints two digits after the point if they are significant: 1.04, 14, 0.31.
 func multiple(v float64) string {
 	if v >= 10 {
 		return fmt.Sprintf("%.0f", v)

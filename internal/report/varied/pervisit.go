@@ -10,7 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// perVisitText says what visits differ by and how many repetitions they are worth; nothing where that was not measured.
+// perVisitText prints how much visits differ and how many repetitions each should have; nothing if that was not
+// measured.
 func perVisitText(p *plan.PerVisit, title func(plan.VisitMetric) string) []string {
 	if p == nil {
 		return nil
@@ -53,7 +54,7 @@ func perVisitText(p *plan.PerVisit, title func(plan.VisitMetric) string) []strin
 	return []string{text + costs + "."}
 }
 
-// betweenRepeats are those that may be the best.
+// betweenRepeats returns the range of --repeat that may be the best.
 func betweenRepeats(n plan.VisitMetric) string {
 	switch {
 	case n.From > 0 && n.To > 0:
@@ -64,7 +65,7 @@ func betweenRepeats(n plan.VisitMetric) string {
 	return ""
 }
 
-// oneOfEach is what one repetition is: of a load, or of several.
+// oneOfEach describes one repetition: of a load, or of several.
 func oneOfEach(p *plan.PerVisit) string {
 	var loads []string
 	for _, n := range p.Metrics {

@@ -10,8 +10,8 @@ import (
 	"github.com/headroom/headroom/internal/sweep"
 )
 
-// Sweep says which level is best and which is enough, shows it, and has a row for each load, the best level for
-// a part of the loads, curves of latency, costs, what was published, what weakens all that, and how sure it is.
+// Sweep makes the document of a sweep: the best level and the smallest that is enough, a row for each load, the best
+// level for parts of the loads, latency curves, costs, published results, warnings, and the certainty of the figures.
 func Sweep(d sweep.Document, o report.Options) document.Document {
 	all := sweepMarks(&d)
 	out := document.Document{Title: "Sweep over " + d.Factor, Data: sweepData(&d)}
@@ -46,7 +46,7 @@ func Sweep(d sweep.Document, o report.Options) document.Document {
 	return out
 }
 
-// headed are blocks below a heading, or folded away behind it.
+// headed returns blocks below a heading, or folded away behind it.
 func headed(title string, folded bool, blocks ...document.Block) []document.Block {
 	if folded {
 		return []document.Block{document.Folded{Title: title, Blocks: blocks}}
@@ -74,7 +74,7 @@ func sweepMarks(d *sweep.Document) []report.Mark {
 	return out
 }
 
-// setting is a level as one types it: "guest:iothreads=4".
+// setting returns a level as users type it: "guest:iothreads=4".
 func setting(d *sweep.Document, level string) string { return d.Factor + "=" + level }
 
 // priced returns a level as users type it, with what it gives up: "mount:barrier=0 (gives up durability)".
@@ -105,10 +105,10 @@ func levelPrices(d *sweep.Document) []document.Block {
 	if len(list.Items) == 0 {
 		return nil
 	}
-	return []document.Block{document.Heading{Text: "What levels cost besides speed"}, list}
+	return []document.Block{document.Heading{Text: "Costs of levels other than speed"}, list}
 }
 
-// sweepNoun is what the cells of a sweep are called: a load that reads and writes has two numbers.
+// sweepNoun returns the word for the cells of a sweep: "number" if a load has two, for reads and writes.
 func sweepNoun(d *sweep.Document) string {
 	seen := map[string]bool{}
 	for _, c := range d.Cells {
@@ -120,7 +120,7 @@ func sweepNoun(d *sweep.Document) string {
 	return "load"
 }
 
-// topPoint is the best level of a cell.
+// topPoint returns the best level of a cell.
 func topPoint(c *sweep.Cell) *sweep.Point {
 	i := slices.IndexFunc(c.Levels, func(p sweep.Point) bool { return p.Level == c.Top })
 	return &c.Levels[i]

@@ -11,16 +11,16 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// sweepAnswer is what there is to know, the best choice first, with the levels that have no figure.
+// sweepAnswer returns the answer, the best choice first, with the levels that have no figure.
 func sweepAnswer(d *sweep.Document) []string {
 	lines := choicesAnswer(d)
 	lines[0] += outagesText(d)
 	return lines
 }
 
-// outagesText names the levels at which a load failed or measured 0; empty where none did.
+// outagesText names the levels at which a load failed or measured 0; empty if none did.
 func outagesText(d *sweep.Document) string {
-	var loads []string // and what befell each, at which levels
+	var loads []string // with the kind of outage; levels has the levels of each
 	levels := map[string][]string{}
 	for _, o := range d.Outages {
 		text := o.Title + " failed"
@@ -50,7 +50,7 @@ func outagesText(d *sweep.Document) string {
 	return "; not compared: " + report.FirstNames(loads)
 }
 
-// choicesAnswer says which level is the best, or what else the levels show.
+// choicesAnswer returns the best level, or what else the levels show.
 func choicesAnswer(d *sweep.Document) []string {
 	var lines []string
 	if d.Chain != nil {
@@ -73,14 +73,14 @@ func choicesAnswer(d *sweep.Document) []string {
 	case d.Chain != nil && len(d.Cells) == 1:
 		return lines
 	case d.Chain != nil:
-		return append(lines, countsAnswer(d)) // which kernel to take is no matter of speed alone
+		return append(lines, countsAnswer(d)) // the choice of a kernel does not depend on speed alone
 	case len(d.Cells) == 1:
 		return append(lines, loadAnswer(d, &d.Cells[0]))
 	}
 	return append(lines, choiceAnswer(d), countsAnswer(d))
 }
 
-// loadAnswer is about one load.
+// loadAnswer returns the answer for one load.
 func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	ceiling := ""
 	if c.AtCeiling {
@@ -111,14 +111,14 @@ func loadAnswer(d *sweep.Document, c *sweep.Cell) string {
 	return text + ceiling
 }
 
-// meanSign is the sign before a figure that no interval stands behind.
+// meanSign precedes a figure that has no interval.
 const meanSign = "~"
 
-// sequentialNote is said where levels were not visited by turns.
+// sequentialNote warns that levels were not visited in turn.
 const sequentialNote = "the levels were measured one after the other, not by turns: what else changed between them " +
 	"is in these figures, so nothing is proved"
 
-// meansAnswer is about all loads, where there are means alone.
+// meansAnswer returns the answer for all loads if there are only means.
 func meansAnswer(d *sweep.Document) string {
 	r := d.Recommended
 	switch {
@@ -143,7 +143,7 @@ func meansAnswer(d *sweep.Document) string {
 	return text
 }
 
-// tooFewBlocks returns what so few blocks can't show; empty where there are enough.
+// tooFewBlocks returns the limits of so few blocks; empty if there are enough.
 func tooFewBlocks(d *sweep.Document) string {
 	switch {
 	case d.Blocks == 1:
@@ -157,7 +157,7 @@ func tooFewBlocks(d *sweep.Document) string {
 	return ""
 }
 
-// choiceAnswer is about one level for all loads.
+// choiceAnswer returns the answer about one level for all loads.
 func choiceAnswer(d *sweep.Document) string {
 	r := d.Recommended
 	if r == nil {
@@ -198,7 +198,7 @@ func theLoads(d *sweep.Document) string {
 	return "any of " + prose.Count(len(d.Cells), sweepNoun(d))
 }
 
-// atWorst is "at worst 6% [2, 9] below the best of a load (randread 2k q16)".
+// atWorst returns "at worst 6% [2, 9] below the best of a load (randread 2k q16)".
 func atWorst(d *sweep.Document, l sweep.Loss) string {
 	if l.Loss <= 0 && (!l.Known() || *l.Hi <= 0) {
 		return "no load is better at another"
@@ -215,7 +215,7 @@ func atWorst(d *sweep.Document, l sweep.Loss) string {
 	return text
 }
 
-// countsAnswer counts the loads by what the factor does to them.
+// countsAnswer counts the loads by the effect of the factor on them.
 func countsAnswer(d *sweep.Document) string {
 	counts := map[sweep.Verdict]int{}
 	ceiling, harmed := 0, 0
@@ -227,7 +227,7 @@ func countsAnswer(d *sweep.Document) string {
 			harmed++
 		}
 		if c.AtCeiling && c.Verdict != sweep.Better {
-			continue // whatever the factor could do can't be seen there
+			continue // the ceiling hides any effect of the factor
 		}
 		counts[c.Verdict]++
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Tables of more rows are folded away: of loads where a map shows them too, and others.
+// Tables of more rows are folded away: tables of loads that a map shows as well, and others.
 const (
 	maxListedCells = 12
 	maxOpenRows    = 24
@@ -69,7 +69,7 @@ func sweepCells(d *sweep.Document, all []report.Mark, mapped bool) []document.Bl
 	return append(blocks, report.Sentences(document.Reading, legendTexts(d))...)
 }
 
-// metricsOf gives the metric of a number where the sweep must say it.
+// metricsOf returns a function that names the metric of a number if the sweep must print it.
 func metricsOf(d *sweep.Document) func(*sweep.Cell) string {
 	several := sweepNoun(d) == "number"
 	if !several && !slices.ContainsFunc(d.Cells, func(c sweep.Cell) bool { return !report.IsSpeed(c.Unit) }) {
@@ -78,12 +78,12 @@ func metricsOf(d *sweep.Document) func(*sweep.Cell) string {
 	return func(c *sweep.Cell) string { return report.MetricTitle(c.Metric, several) }
 }
 
-// gainOf is a ratio as a change with its interval: "+4.1% [+2.1, +9]".
+// gainOf prints a ratio as a change with its interval: "+4.1% [+2.1, +9]".
 func gainOf(r *sweep.Ratio) string {
 	return prose.Join(report.ChangeText(r.Ratio), ratioBounds(r.RatioEstimate))
 }
 
-// ratioCell is a ratio as a change.
+// ratioCell prints a ratio as a change.
 func ratioCell(r *sweep.Ratio) document.Cell {
 	if r == nil {
 		return document.Cell{}
@@ -91,7 +91,7 @@ func ratioCell(r *sweep.Ratio) document.Cell {
 	return document.Cell{Text: report.ChangeText(r.Ratio), Interval: ratioBounds(r.RatioEstimate)}
 }
 
-// Signs of levels.
+// The signs of levels.
 const (
 	bestSign = "*"
 	harmSign = "↓"
@@ -140,7 +140,7 @@ func levelMap(d *sweep.Document) []document.Block {
 		append([]document.Block{t}, report.Sentences(document.Reading, legend)...)...)
 }
 
-// shareOfBest is what a level reaches of the best one, with its sign.
+// shareOfBest returns the share of the best level that a level reaches, with its sign.
 func shareOfBest(c *sweep.Cell, p sweep.Point) (cell document.Cell, sign string) {
 	top := topPoint(c).Value
 	if p.Value == nil || !(*top > 0) {
@@ -159,7 +159,7 @@ func shareOfBest(c *sweep.Cell, p sweep.Point) (cell document.Cell, sign string)
 	return document.Cell{Text: fmt.Sprintf("%.0f", 100*share) + sign, Tint: min(share, 1)}, sign
 }
 
-// cellCodes are the codes of warnings that taint any level of a cell.
+// cellCodes returns the codes of warnings that taint any level of a cell.
 func cellCodes(c *sweep.Cell) []string {
 	var codes []string
 	for _, p := range c.Levels {
@@ -175,10 +175,10 @@ func factorBounds(r *sweep.Ratio) string {
 	return "[" + report.RatioDigits(*r.Lo) + ", " + report.RatioDigits(*r.Hi) + "]"
 }
 
-// bare is a share in percent without the sign.
+// bare returns a share in percent without the sign.
 func bare(share float64) string { return strings.TrimSuffix(unit.RoundPercent(share), "%") }
 
-// ratioBounds are "[+2.1, +9]" in percent.
+// ratioBounds prints an interval in percent: "[+2.1, +9]".
 func ratioBounds(e stat.RatioEstimate) string {
 	if e.Known() && *e.Lo == *e.Hi {
 		return ""
@@ -186,7 +186,8 @@ func ratioBounds(e stat.RatioEstimate) string {
 	return report.ChangeBounds(e)
 }
 
-// tiedSign is the sign of a load whose levels are not distinguishable: "=" where that is proved; empty where one is.
+// tiedSign returns the sign of a load whose levels are not distinguishable: "=" if that is proved. It is empty if one
+// level is the best.
 func tiedSign(c *sweep.Cell) string {
 	switch {
 	case c.Distinguishable:
@@ -197,7 +198,7 @@ func tiedSign(c *sweep.Cell) string {
 	return "·"
 }
 
-// bestLevels names the best level, and what tied with it: "4 or 8"; "~4" by the means alone.
+// bestLevels names the best level and the levels tied with it: "4 or 8"; "~4" by the means alone.
 func bestLevels(d *sweep.Document, c *sweep.Cell) string {
 	switch {
 	case d.MeansOnly:
@@ -210,7 +211,7 @@ func bestLevels(d *sweep.Document, c *sweep.Cell) string {
 	return c.Best
 }
 
-// enoughText is the smallest level that reaches the share, with "?" where others are possible.
+// enoughText returns the smallest level that reaches the share, with "?" if others are possible.
 func enoughText(d *sweep.Document, c *sweep.Cell) string {
 	text := c.SmallestForShare
 	switch {
@@ -224,7 +225,7 @@ func enoughText(d *sweep.Document, c *sweep.Cell) string {
 	return text
 }
 
-// surelyLevels is that range of a cell; empty where there are means alone, which bound nothing.
+// surelyLevels returns the range of a cell's smallest level; empty for means alone, which bound nothing.
 func surelyLevels(d *sweep.Document, c *sweep.Cell) string {
 	if d.MeansOnly {
 		return ""
@@ -232,7 +233,7 @@ func surelyLevels(d *sweep.Document, c *sweep.Cell) string {
 	return betweenLevels(c.SmallestBetween)
 }
 
-// betweenLevels is the range that the smallest level lies in: "2 to 8"; "from 2" where no level is shown to be enough.
+// betweenLevels prints the range of the smallest level: "2 to 8"; "from 2" if no level is shown to be enough.
 func betweenLevels(b sweep.Between) string {
 	switch {
 	case b.To == "":
@@ -243,7 +244,7 @@ func betweenLevels(b sweep.Between) string {
 	return b.From + " to " + b.To
 }
 
-// gainText is the gain of the best level, or the sign for an undetermined one.
+// gainText returns the gain of the best level, or the sign for an undetermined gain.
 func gainText(d *sweep.Document, c *sweep.Cell) string {
 	switch {
 	case c.Gain == nil:
@@ -258,7 +259,7 @@ func gainText(d *sweep.Document, c *sweep.Cell) string {
 	return "·"
 }
 
-// legendTexts explain the signs that were used.
+// legendTexts explains the signs that were used.
 func legendTexts(d *sweep.Document) []string {
 	var texts []string
 	if d.MeansOnly {
@@ -290,7 +291,7 @@ func legendTexts(d *sweep.Document) []string {
 	return texts
 }
 
-// sweepCeilings name what limits the loads that are at their ceiling, each limiter once.
+// sweepCeilings names the limits of the loads that are at their ceiling, each limiter once.
 func sweepCeilings(d *sweep.Document) []string {
 	var texts []string
 	for _, c := range d.Cells {

@@ -46,7 +46,7 @@ func groupTable(d *sweep.Document) []document.Block {
 	return []document.Block{document.Heading{Text: title}, t}
 }
 
-// sweepValue is a parameter as people write it: a block size of 4096 is 4k.
+// sweepValue returns a parameter in the usual notation: a block size of 4096 is 4k.
 func sweepValue(param, value string) string {
 	if param == "bs" {
 		return unit.BlockSize(value)
@@ -54,7 +54,7 @@ func sweepValue(param, value string) string {
 	return value
 }
 
-// choiceLevel is the best single choice, or the sign for an undetermined one.
+// choiceLevel returns the best single choice, or the sign for an undetermined one.
 func choiceLevel(d *sweep.Document, r *sweep.Recommended) string {
 	switch {
 	case d.MeansOnly:
@@ -86,7 +86,7 @@ func lossBounds(l sweep.Loss) string {
 // maxHarm is how many pairs of levels a terminal shows.
 const maxHarm = 5
 
-// harmList says which levels are worse than a lower one or the baseline, in which loads.
+// harmList lists levels that are worse than a lower one or the baseline, with the loads.
 func harmList(d *sweep.Document) []document.Block {
 	type pair struct{ level, than string }
 	type printed struct {
@@ -110,7 +110,7 @@ func harmList(d *sweep.Document) []document.Block {
 			}
 		}
 	}
-	if len(all) == 0 || d.Chain != nil { // the chain tells where it was lost
+	if len(all) == 0 || d.Chain != nil { // the chain shows where it was lost
 		return nil
 	}
 	list := document.List{Brief: maxHarm}

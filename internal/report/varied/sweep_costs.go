@@ -12,10 +12,10 @@ import (
 	"github.com/headroom/headroom/internal/sweep"
 )
 
-// costMetrics are what an operation costs, in the order in which it is shown.
+// costMetrics returns the metrics of an operation's costs, in the order of the columns.
 func costMetrics() []string { return []string{lab.CPUPerIO, lab.HostCPUPerIO, lab.EnergyPerIO} }
 
-// costTable has what an operation of each load costs at each level; nothing where it was not measured.
+// costTable has the costs of an operation of each load at each level; nil if they were not measured.
 func costTable(d *sweep.Document) []document.Block {
 	t := document.Table{Name: "costs", Columns: []document.Column{
 		{Title: "load", Kind: document.Words},
@@ -68,7 +68,7 @@ func costTable(d *sweep.Document) []document.Block {
 	return headed("What an I/O costs", len(t.Rows) > maxOpenRows, t)
 }
 
-// costsText says what an operation costs at the recommended level, over all loads.
+// costsText returns the costs of an operation at the recommended level, over all loads.
 func costsText(d *sweep.Document) []string {
 	if d.Recommended == nil || d.Recommended.Level == d.Baseline {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// curveAnswer says how much a load can be before its latency goes beyond the limit, and where its knee is.
+// curveAnswer returns the largest load with a latency within the limit, and the knee.
 func curveAnswer(d *sweep.Document, c *sweep.Curve) string {
 	u := lab.Metric(c.Rate).Unit
 	var parts []string
@@ -53,16 +53,16 @@ func limitBetween(b sweep.Between) string {
 	return b.From + " for sure, " + b.To + " possible"
 }
 
-// curveTable has latency over load of one direction of a load.
+// curveTable has latency over load for one direction of a load.
 func curveTable(d *sweep.Document, c *sweep.Curve) []document.Block {
 	title, rate := c.Title+", "+c.Direction, lab.Metric(c.Rate).Unit
 	t := document.Table{Name: title, Columns: []document.Column{
 		{Title: strings.TrimPrefix(d.Factor, "job:"), Kind: document.Words},
 		{Title: "reached", Kind: document.Number, DropInterval: 4},
-		{Kind: document.Verdict, Optional: true}, // of what was asked for
+		{Kind: document.Verdict, Optional: true}, // of the requested rate
 		{Title: "mean", Kind: document.Number, Drop: 2, DropInterval: 5, Optional: true},
 		{Title: c.Quantile, Kind: document.Number, DropInterval: 3, Optional: true},
-		{Kind: document.Verdict, Optional: true, Drop: 1}, // what the level is
+		{Kind: document.Verdict, Optional: true, Drop: 1}, // marks of the level
 	}}
 	for _, p := range c.Points {
 		asked := ""
@@ -83,7 +83,7 @@ func curveTable(d *sweep.Document, c *sweep.Curve) []document.Block {
 	return []document.Block{document.Heading{Text: title}, t}
 }
 
-// estimatedCell is a value with its spread.
+// estimatedCell prints a value with its spread.
 func estimatedCell(u lab.Unit, e *sweep.Estimated) document.Cell {
 	if e == nil {
 		return document.Cell{}
@@ -95,7 +95,7 @@ func estimatedCell(u lab.Unit, e *sweep.Estimated) document.Cell {
 	return document.Cell{Text: unit.Value(u, e.Value), Interval: report.SpreadText(&m)}
 }
 
-// curvePlot is the tail of latency over the rate that was reached, both on logarithmic scales.
+// curvePlot draws the tail of latency over the reached rate, both on logarithmic scales.
 func curvePlot(d *sweep.Document, c *sweep.Curve) document.Plot {
 	rate := lab.Metric(c.Rate).Unit
 	plot := document.Plot{Title: c.Title, Note: c.Direction + " " + c.Quantile + " over the rate reached",

@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/sweep"
 )
 
-// sweepData has a line for each metric of each cell at each level, the reference last; where the factor is how much the
-// load asks for, one for each point of the curves. The columns are published.
+// sweepData has a line for each metric of each cell at each level, the reference last. If the factor is the requested
+// rate, it has a line for each point of the curves instead. The columns are published.
 func sweepData(d *sweep.Document) *document.Data {
 	if len(d.Cells) == 0 {
 		return curveData(d)
@@ -81,7 +81,7 @@ func curveData(d *sweep.Document) *document.Data {
 	}
 }
 
-// sweepParams are the parameters that differ between cells, by name.
+// sweepParams returns the parameters that differ between cells, by name.
 func sweepParams(d *sweep.Document) []string {
 	differ := map[string]bool{}
 	for _, c := range d.Cells {
@@ -101,7 +101,7 @@ func oneOrNone(v bool) string {
 	return "0"
 }
 
-// costData are the costs of an operation, in the order of costMetrics.
+// costData returns the costs of an operation, in the order of costMetrics.
 func costData(costs map[string]sweep.Cost) []document.Field {
 	fields := make([]document.Field, len(costMetrics()))
 	for i, metric := range costMetrics() {

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// largestChange is the largest of the changes between a kernel and the one before it, and how many there are.
+// largestChange returns the largest change between a kernel and the one before it, and the number of changes.
 func largestChange(d *sweep.Document, kernel string) (largest sweep.ChainChange, changes int) {
 	size := func(c sweep.ChainChange) float64 { return math.Abs(math.Log(c.Ratio.Ratio)) }
 	for _, c := range d.Chain.Changes {
@@ -27,7 +27,7 @@ func largestChange(d *sweep.Document, kernel string) (largest sweep.ChainChange,
 	return largest, changes
 }
 
-// chainAnswer names the changes along the kernels, a line each, those of several loads at one place together.
+// chainAnswer has a line for each kernel with changes; several loads share the line.
 func chainAnswer(d *sweep.Document) []string {
 	var lines []string
 	for _, k := range d.Chain.Kernels {
@@ -53,7 +53,7 @@ func chainAnswer(d *sweep.Document) []string {
 	return lines
 }
 
-// noChange says whether it is shown that neighbours are the same.
+// noChange reports in words whether neighbours are shown to be the same.
 func noChange(d *sweep.Document) string {
 	of := "neighbours of " + prose.Count(len(d.Chain.Kernels), "kernel")
 	switch {
@@ -70,7 +70,7 @@ func noChange(d *sweep.Document) string {
 		prose.Count(d.Chain.Compared, "comparison"))
 }
 
-// kernelTable has the kernels in their order, each with its branch, and what changed on the way to it.
+// kernelTable has the kernels in their order, each with its branch, and its change from the kernel before.
 func kernelTable(d *sweep.Document) []document.Block {
 	if d.Chain == nil {
 		return nil
@@ -104,7 +104,7 @@ func kernelTable(d *sweep.Document) []document.Block {
 	return []document.Block{document.Heading{Text: "Kernels in their order"}, t}
 }
 
-// speedWord is a verdict in the words of a metric.
+// speedWord returns a verdict in the words of a metric.
 func speedWord(c sweep.ChainChange) string {
 	better := c.Verdict == sweep.Better
 	switch speed := report.IsSpeed(lab.Metric(c.Metric).Unit); {
@@ -116,7 +116,7 @@ func speedWord(c sweep.ChainChange) string {
 	return string(c.Verdict)
 }
 
-// fixText says what the faster kernel lacks, which is the likely reason.
+// fixText names the fix that the faster kernel lacks, which is the likely reason.
 func fixText(fixes []sweep.MissingFix) string {
 	f := fixes[0]
 	says := "does not know of it"

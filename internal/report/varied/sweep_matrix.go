@@ -13,8 +13,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// sweepMatrix is the cells of a sweep by load: jobs and depth across, what is done with which block size down, as the
-// IOThreads report prints its tables.
+// sweepMatrix arranges the cells of a sweep by load: jobs and depth across, operation and block size down, as in the
+// tables of the IOThreads report.
 type sweepMatrix struct {
 	// Outer and Inner are the parameters across; either may be missing.
 	Outer, Inner string
@@ -26,13 +26,13 @@ type matrixColumn struct{ Outer, Inner string }
 
 type matrixRow struct {
 	Label string
-	// Cells by column; nil where there is none.
+	// Cells are by column; nil for a missing load.
 	Cells []*sweep.Cell
-	// Totals by column, for the row that follows those of one block size; nil for the rest.
+	// Totals are by column, in the row below the rows of one block size; nil in other rows.
 	Totals []*sweep.Group
 }
 
-// matrixOf is nil where loads do not differ in jobs or depth, or where two of them would share a place.
+// matrixOf returns nil if loads do not differ in jobs or depth, or if two of them would share a place.
 func matrixOf(d *sweep.Document) *sweepMatrix {
 	m := &sweepMatrix{}
 	values := func(param string) []string {
@@ -67,7 +67,7 @@ func matrixOf(d *sweep.Document) *sweepMatrix {
 	return m
 }
 
-// fill places the cells, false where two have one place.
+// fill places the cells. It returns false if two cells share a place.
 func (m *sweepMatrix) fill(d *sweep.Document) bool {
 	several := map[string]bool{}
 	for _, c := range d.Cells {
@@ -76,7 +76,7 @@ func (m *sweepMatrix) fill(d *sweep.Document) bool {
 	rows := map[string]int{}
 	order := slices.Clone(d.Cells)
 	sizes := slices.ContainsFunc(order, func(c sweep.Cell) bool { return c.Params["bs"] != order[0].Params["bs"] })
-	if sizes { // one size after the other, so that their totals stand below them
+	if sizes { // sort by size, so the totals of a size follow its rows
 		slices.SortStableFunc(order, func(a, b sweep.Cell) int {
 			return report.CompareAmounts(a.Params["bs"], b.Params["bs"])
 		})
@@ -99,7 +99,7 @@ func (m *sweepMatrix) fill(d *sweep.Document) bool {
 	return true
 }
 
-// rowLabel is the title of a cell without what the columns say: "randread 4k".
+// rowLabel returns the title of a cell without the parameters of the columns: "randread 4k".
 func rowLabel(c *sweep.Cell) string {
 	words := strings.Fields(c.Title)
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
@@ -136,7 +136,7 @@ func (m *sweepMatrix) total(d *sweep.Document) {
 	m.Rows = out
 }
 
-// is says whether a group has a value of a parameter, or all values.
+// is reports whether a group has a value of a parameter, or all values.
 func is(g *sweep.Group, param, value string) bool {
 	v, ok := g.Params[param]
 	return !ok || v == value
@@ -151,7 +151,7 @@ func (r matrixRow) blockSize() string {
 	return ""
 }
 
-// blocks are the map of the smallest levels and that of the gains, and what their signs say; none of nil.
+// blocks returns the map of the smallest levels, the map of the gains, and the legend; nil for a nil matrix.
 func (m *sweepMatrix) blocks(d *sweep.Document) []document.Block {
 	if m == nil {
 		return nil
@@ -202,7 +202,7 @@ func (m *sweepMatrix) blocks(d *sweep.Document) []document.Block {
 	return append(blocks, report.Sentences(document.Reading, legendTexts(d))...)
 }
 
-// table is a figure of cells and totals by load.
+// table returns the figures of cells and totals by load.
 func (m *sweepMatrix) table(name string, of func(*sweep.Cell) document.Cell,
 	total func(*sweep.Group) string) document.Table {
 	t := document.Table{Name: name, Map: true, Columns: []document.Column{{Title: m.Inner, Kind: document.Words}}}
@@ -233,7 +233,7 @@ func (m *sweepMatrix) table(name string, of func(*sweep.Cell) document.Cell,
 	return t
 }
 
-// wholeChange prints a ratio as a change in whole percent, as factor from ten on.
+// wholeChange prints a ratio as a change in whole percent, or as a factor from ten on.
 func wholeChange(ratio float64) string {
 	if ratio >= 10 || ratio <= 0.1 {
 		return report.RatioDigits(ratio) + "x"

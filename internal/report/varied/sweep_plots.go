@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// levelPlots have a picture for each number over the levels, and for each curve of latency.
+// levelPlots has a picture for each number over the levels, and for each curve of latency.
 func levelPlots(d *sweep.Document) document.Plots {
 	var plots document.Plots
 	for i := range d.Cells {
@@ -23,7 +23,7 @@ func levelPlots(d *sweep.Document) document.Plots {
 		return plots
 	}
 	share := unit.RoundPercent(d.Share)
-	plots.Reading = "A point is the mean of its blocks, its line the interval with 95% by itself"
+	plots.Reading = "A point is the mean of its blocks, its line the 95% interval of this point alone"
 	if d.MeansOnly {
 		plots.Reading = "A point is the mean of all repetitions at the level"
 	}
@@ -37,7 +37,7 @@ func levelPlots(d *sweep.Document) document.Plots {
 	return plots
 }
 
-// levelPlot is a number over the levels, from zero: how much a level matters is what it is about.
+// levelPlot draws a number over the levels, from zero, so that heights show the effect of a level.
 func levelPlot(d *sweep.Document, c *sweep.Cell) document.Plot {
 	plot := document.Plot{Title: c.Title,
 		X: document.Axis{Title: d.Factor, Scale: document.Names},

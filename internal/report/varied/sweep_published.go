@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// publishedText says how many of a source's loads are here, and how its gains lie to those here; nil where none was
-// asked for.
+// publishedText returns how many of a source's loads were measured here, and how its gains compare with the gains here;
+// nil without a source.
 func publishedText(d *sweep.Document) []string {
 	p := d.Published
 	if p == nil {
@@ -55,7 +55,7 @@ func publishedText(d *sweep.Document) []string {
 	return lines
 }
 
-// publishedLoads have the figures of the loads in common here and there, those first that differ most.
+// publishedLoads has the figures of the loads in common, here and there, the most different first.
 func publishedLoads(d *sweep.Document) []document.Block {
 	texts := publishedText(d)
 	if texts == nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/headroom/headroom/internal/sweep"
 )
 
-// sweepReading says how the numbers come about and how sure they are, and what visits differ by.
+// sweepReading explains how the numbers are made, how certain they are, and how much visits differ.
 func sweepReading(d *sweep.Document) []string {
 	return append(sweepSureness(d), perVisitText(d.PerVisit, func(n plan.VisitMetric) string {
 		return sweepTitle(d, n)
 	})...)
 }
 
-// sweepTitle of a number: with its metric where the load has several.
+// sweepTitle returns the title of a number, with its metric if the load has several.
 func sweepTitle(d *sweep.Document, n plan.VisitMetric) string {
 	title, several := "", false
 	for _, c := range d.Curves {
@@ -79,7 +79,7 @@ func sweepSureness(d *sweep.Document) []string {
 	return lines
 }
 
-// loadCount is how many loads the numbers are of.
+// loadCount returns how many loads the numbers belong to.
 func loadCount(d *sweep.Document) int {
 	n, last := 0, ""
 	for _, c := range d.Cells {
@@ -90,5 +90,5 @@ func loadCount(d *sweep.Document) int {
 	return n
 }
 
-// fewBlocks is how many blocks make a sweep that tells less than 10%.
+// fewBlocks is how many blocks a sweep needs to show less than 10%.
 const fewBlocks = 10
