@@ -356,7 +356,7 @@ func TestScriptedLadderRefusals(t *testing.T) {
 			{"null /dev/nvme0n1 --size 3", "is no amount to read", 2},
 			{"null /dev/nvme0n1 --suite " + writing, "only reads, and a ladder only reads", 2},
 			{"null /dev/nvme0n1 --guest x", "is no guest that could be started", 2},
-			{"null /dev/nvme0n1 --guest qemu:x --guest qemu:x", "stands twice", 2},
+			{"null /dev/nvme0n1 --guest qemu:x --guest qemu:x", "is given twice", 2},
 			{"null /dev/nvme0n1 --guest qemu:x", "guests are started on this machine", 2},
 			{"null /dev/nvme0n1 --on qemu:x", "", 2},
 		} {

@@ -635,7 +635,7 @@ func TestScriptedSweepOfPlacements(t *testing.T) {
 			"Invalid argument")
 		l.run(l.ends("sweep", suite, "--factor", "pin:node=nic,other")...).ends(2).says("does not tell which node")
 		l.run(l.ends("sweep", suite, "/srv", "--factor", "pin:cpus=0,1")...).ends(2).says(
-			"measures a network, and no /srv")
+			"measures a network, not /srv")
 		l.run(l.ends("sweep", suite, "--size", "4g", "--factor", "pin:cpus=0,1")...).ends(2).says("are for storage")
 		l.run(l.ends("sweep", suite, "--net-pairs", "1", "--on", "client=scripted://server", "--factor",
 			"pin:cpus=0,1")...).ends(2).says("too few pairs, 1, for 2 clients")

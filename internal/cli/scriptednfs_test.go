@@ -362,7 +362,7 @@ func TestScriptedSweepOfMounts(t *testing.T) {
 		l.unmounted()
 		l.run(append(args, "--dry-run")...).ends(2).says("a dry run mounts nothing")
 		l.run("sweep", suite, "/srv", "--on", "scripted://client", "--factor",
-			factor).ends(2).says("mount:nfs makes a folder of its own")
+			factor).ends(2).says("mount:nfs makes a separate folder")
 		l.run("ablate", suite, "--on", "scripted://client", "--setting", "mount:nfs=198.18.0.2:/srv vers=4.2").ends(
 			2).says("mount:nfs is for sweeps")
 		l.machine("nas").Folder("/other")

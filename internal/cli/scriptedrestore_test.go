@@ -323,7 +323,7 @@ func TestScriptedPlaceAfterABoot(t *testing.T) {
 		}
 		l.run("sweep", l.file("suite.yaml", oneLoad), "/srv", "--on", "scripted://db1", "--reboot", "scripted://db1",
 			"--factor", "cmdline:mitigations=off,auto", "--blocks", "1", "--seed", "1").
-			ends(4).says("/srv is not what it was before the boot")
+			ends(4).says("/srv differs from its state before the boot")
 		if now := m.Get("/proc/cmdline"); now != ownCmdline {
 			t.Errorf("it runs with %s", now)
 		}

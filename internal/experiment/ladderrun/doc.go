@@ -1,3 +1,3 @@
-// Package ladderrun measures the rungs of a ladder by turns: what storage, a guest's disk or a network lies on, from
-// the bottom up. Package ladder says what follows.
+// Package ladderrun measures the rungs of a ladder in turn: the layers below a place, a guest's disk or a network, from
+// the bottom up. Package ladder draws the conclusions.
 package ladderrun

@@ -23,27 +23,27 @@ import (
 
 // ladderGuest is a virtual machine whose disks are rungs.
 type ladderGuest struct {
-	// name of the target: "qemu:FILE".
+	// name is the name of the target: "qemu:FILE".
 	name  string
 	disks []host.Disk
 }
 
-// checkGuests refuses at once what is no guest.
+// checkGuests refuses early what is not a guest.
 func checkGuests(p *app.App, names []string) error {
 	for i, name := range names {
 		if kind := p.AllKinds().Of(name); kind == nil || kind.Disks == nil {
 			return app.Usage(fmt.Sprintf("--guest %s is no guest that could be started", name),
-				"write --guest qemu:FILE; docs/reference/targets.md says what is in the file")
+				"write --guest qemu:FILE; docs/reference/targets.md describes the file")
 		}
 		if slices.Contains(names[:i], name) {
-			return app.Usage("--guest " + name + " stands twice")
+			return app.Usage("--guest " + name + " is given twice")
 		}
 	}
 	return nil
 }
 
-// guestRungs are the disks of the guests: of each those without storage behind them, then the others. The guests are
-// started when the host's own rungs are known to be possible.
+// guestRungs returns the disks of the guests: for each guest first the disks without storage, then the others. The
+// guests are started once the host's own rungs are known to be possible.
 func (s *storageLadder) guestRungs(ctx context.Context, host []rung) ([]rung, error) {
 	for _, r := range host {
 		if r.kind == ladder.Files {
@@ -65,7 +65,7 @@ func (s *storageLadder) guestRungs(ctx context.Context, host []rung) ([]rung, er
 	return all, nil
 }
 
-// guest that was started, by the name of its target; nil for none.
+// guest returns a started guest by the name of its target; nil for none.
 func (s *storageLadder) guest(name string) *ladderGuest {
 	i := slices.IndexFunc(s.guests, func(g *ladderGuest) bool { return g.name == name })
 	if i < 0 {
@@ -74,7 +74,7 @@ func (s *storageLadder) guest(name string) *ladderGuest {
 	return s.guests[i]
 }
 
-// startGuest reads what a guest is, and starts it when it can serve as rungs.
+// startGuest reads the disks of a guest, and starts the guest if it can serve as rungs.
 func (s *storageLadder) startGuest(ctx context.Context, name string) (host.Target, error) {
 	disks, err := s.app.AllKinds().Of(name).Disks(name)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *storageLadder) startGuest(ctx context.Context, name string) (host.Targe
 	return s.app.OpenIn(ctx, name, s.images)
 }
 
-// checkImages makes sure that all images of the guests can be filled beside the scratch files: QEMU stops a guest whose
+// checkImages checks that all images of the guests can be filled next to the scratch files: QEMU stops a guest whose
 // image can't grow.
 func (s *storageLadder) checkImages(ctx context.Context) error {
 	need := int64(0)
@@ -140,9 +140,9 @@ func (s *storageLadder) checkImages(ctx context.Context) error {
 	return nil
 }
 
-// disksOf are the rungs of one guest.
+// disksOf returns the rungs of one guest.
 func (s *storageLadder) disksOf(ctx context.Context, t host.Target, g *ladderGuest, host []rung) ([]rung, error) {
-	top := 0 // the rung of the host that disks without storage are compared with
+	top := 0 // the rung of the host with which disks without storage are compared
 	for i, r := range host {
 		if r.kind != ladder.Memory && r.kind != ladder.Null {
 			top = i + 1
@@ -168,7 +168,7 @@ func (s *storageLadder) disksOf(ctx context.Context, t host.Target, g *ladderGue
 		highest = max(highest, r.below)
 		stored = append(stored, r)
 	}
-	// null, then memory
+	// Null disks first, then memory.
 	slices.SortStableFunc(bare, func(a, b rung) int { return strings.Compare(b.disk.Backing, a.disk.Backing) })
 	if highest == 0 {
 		highest = top
@@ -178,7 +178,7 @@ func (s *storageLadder) disksOf(ctx context.Context, t host.Target, g *ladderGue
 	}
 	rungs := append(bare, stored...)
 	for i := range rungs {
-		// As much in flight as on what it is compared with.
+		// The queue depth is the same as on the rung that it is compared with.
 		on := rungs[i].below
 		if on == 0 {
 			on = top
@@ -191,7 +191,7 @@ func (s *storageLadder) disksOf(ctx context.Context, t host.Target, g *ladderGue
 	return rungs, nil
 }
 
-// lowerRung is the number, from 1, of the rung of the host that the data of a guest's disk lies on; 0 for none.
+// lowerRung returns the number, from 1, of the rung of the host that stores the data of a guest's disk; 0 for none.
 func (s *storageLadder) lowerRung(ctx context.Context, d *host.Disk, host []rung) (int, error) {
 	data, err := s.dataOf(ctx, d)
 	if err != nil {
@@ -221,12 +221,12 @@ func (s *storageLadder) lowerRung(ctx context.Context, d *host.Disk, host []rung
 		}
 	}
 	s.notes = append(s.notes,
-		fmt.Sprintf("the guest's disk %s lies on %s, which lies on no rung here, so that nothing is promised to it",
+		fmt.Sprintf("the guest's disk %s lies on %s, which lies on no rung here, so it is compared with none",
 			d.Name, data.Path))
 	return 0, nil
 }
 
-// dataOf is where on this machine the data of a guest's disk lies: a block device, or the folder of an image.
+// dataOf returns where this machine stores the data of a guest's disk: a block device, or the folder of an image.
 func (s *storageLadder) dataOf(ctx context.Context, d *host.Disk) (lab.Place, error) {
 	if d.Image {
 		return storage.ResolvePlace(ctx, s.base, s.images)
@@ -245,8 +245,8 @@ func (s *storageLadder) dataOf(ctx context.Context, d *host.Disk) (lab.Place, er
 	return storage.ResolvePlace(ctx, s.base, file)
 }
 
-// diskLevels say in a run which disk of a guest it measured. What is the same for two disks is all that the guest sees
-// of them and that QEMU serves them with.
+// diskLevels records in a run which disk of a guest it measured: the interface that the guest sees, and how QEMU serves
+// it. Two disks with the same levels are alike.
 func diskLevels(d host.Disk) map[string]string {
 	queues := "as QEMU has them"
 	if d.Queues > 0 {
@@ -256,8 +256,8 @@ func diskLevels(d host.Disk) map[string]string {
 		results.QueuesLevel: fmt.Sprintf("queues: %s, iothreads: %d", queues, d.IOThreads)}
 }
 
-// Rebuild resumes a ladder. A guest is gone with the headroom that started it; a new one is started, and must have
-// the same disks.
+// Rebuild resumes a ladder. A guest ends with the headroom that started it; a new one is started, and must have the
+// same disks.
 func (s *storageLadder) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
 	s.plan = p
 	found, err := s.savedParts(saved)

@@ -34,17 +34,17 @@ type Options struct {
 	Result results.DocumentOutput
 	Guests []string
 	On     []string
-	// of a network
+	// options for a network
 	Addresses, Groups []string
 	Pairs, Port       int
 	Keep, Beside      []string
 	Direction         string
 }
 
-// Run measures the rungs of a storage or of a network, resumes that, or says what would be done.
+// Run measures the rungs of a storage or of a network, resumes a ladder, or prints its steps.
 func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
-		return err // rather now than after the measuring
+		return err // rather now than after the measurement
 	}
 	st, err := p.OpenStoreFor(o.Resume)
 	if err != nil {
@@ -69,20 +69,20 @@ func Run(ctx context.Context, p *app.App, o Options, args []string) error {
 		DryRun: o.DryRun, Complete: true}, s)
 }
 
-// storageLadder is the rungs of a machine's storage, which take turns.
+// storageLadder measures the rungs of a machine's storage in turn.
 type storageLadder struct {
 	passes
 	Options Options
 	args    []string
 	terms   lab.Terms
-	// base is the machine that the ladder stands on.
+	// base is the machine with the storage.
 	base   host.Target
 	guests []*ladderGuest
-	// images is the folder in which guests' blank images are made.
+	// images is the folder for the blank images of guests.
 	images string
 }
 
-// Targets are the machine that the ladder stands on, and the guests.
+// Targets returns the machine with the storage, and the guests.
 func (s *storageLadder) Targets(saved *store.Bundle) ([]string, error) {
 	var err error
 	if s.terms, err = s.Options.Terms(); err != nil {
@@ -101,7 +101,7 @@ func (s *storageLadder) Targets(saved *store.Bundle) ([]string, error) {
 	return append([]string{name}, s.Options.Guests...), err
 }
 
-// Terms checks what verdicts are to hold by.
+// Terms checks and returns the terms of the verdicts.
 func (o Options) Terms() (lab.Terms, error) {
 	for _, k := range o.Keep {
 		if err := rule.CheckKeep(k); err != nil {
@@ -111,7 +111,7 @@ func (o Options) Terms() (lab.Terms, error) {
 	return network.TermsOf(o.Margin, o.Alpha, o.Passes)
 }
 
-// machine is the name of the target that the ladder stands on.
+// machine returns the name of the target with the storage.
 func (o Options) machine(kinds app.TargetKinds) (string, error) {
 	name, err := app.OnlyTarget(o.On)
 	switch {

@@ -19,8 +19,8 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// defaultLayerPasses is how often each layer is measured when nobody says otherwise: enough that the intervals of
-// differences are half as wide as from five.
+// defaultLayerPasses is the default number of measurements of each layer: enough that the intervals of differences are
+// half as wide as from five.
 const defaultLayerPasses = 10
 
 // LayerOptions are the flags of compare --layers.
@@ -35,7 +35,7 @@ type LayerOptions struct {
 	Result                        results.DocumentOutput
 }
 
-// layerRun is the layers of a host's storage, which take turns.
+// layerRun measures the layers of a host's storage in turn.
 type layerRun struct {
 	passes
 	options LayerOptions
@@ -43,10 +43,10 @@ type layerRun struct {
 	sides   []layerSide
 }
 
-// CompareLayers measures the layers by turns and says what each adds, resumes that, or says what would be done.
+// CompareLayers measures the layers in turn and reports what each adds, resumes such a run, or prints its steps.
 func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
-		return err // rather now than after the measuring
+		return err // rather now than after the measurement
 	}
 	st, err := p.OpenStoreFor(o.Resume)
 	if err != nil {
@@ -63,7 +63,7 @@ func CompareLayers(ctx context.Context, p *app.App, o LayerOptions, args []strin
 		DryRun: o.DryRun, Complete: true}, s)
 }
 
-// readSides reads the suite and the layers that were typed.
+// readSides reads the suite and the layers as typed.
 func (s *layerRun) readSides(args []string) {
 	s.suite = s.options.Suite
 	if s.suite == "" && len(args) > 0 && experiment.IsSuite(args[0]) {
@@ -73,7 +73,7 @@ func (s *layerRun) readSides(args []string) {
 	s.sides = layersOf(args, s.app.AllKinds())
 }
 
-// Targets are those of the layers.
+// Targets returns the targets of the layers.
 func (s *layerRun) Targets(saved *store.Bundle) ([]string, error) {
 	if saved != nil {
 		return s.savedTargets(saved)
@@ -126,18 +126,18 @@ func (s *layerRun) Draft(ctx context.Context, p *experiment.Plan) error {
 	return nil
 }
 
-// Rebuild reads what was measured of the layers.
+// Rebuild reads the saved repetitions of the layers.
 func (s *layerRun) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
 	s.plan = p
 	return s.resume(ctx, saved, s.options.MaxWrites)
 }
 
-// layerSide is a layer as it was typed: a place on a target, or a target that was made with one. Name is empty where
-// none was given.
+// layerSide is a layer as typed: a place on a target, or a target that was made with a place. Name is empty if none was
+// given.
 type layerSide struct{ name, target, place string }
 
-// layersOf reads the arguments. A place is on the target that was typed before it, from there on until another is; a
-// target that no place follows is a layer by itself.
+// layersOf reads the arguments. A place is on the last target before it. A target that no place follows is a layer
+// itself.
 func layersOf(args []string, kinds app.TargetKinds) []layerSide {
 	var all []layerSide
 	on, called := app.LocalTarget, ""
@@ -161,8 +161,8 @@ func namesTarget(typed string, kinds app.TargetKinds) bool {
 	return kinds.Has(what)
 }
 
-// shareCells leaves the same cells to all layers: loads that only read, where some layer is a device, and of the same
-// size everywhere.
+// shareCells gives all layers the same cells, of the same size. If some layer is a device, these are loads that only
+// read.
 func (s *layerRun) shareCells() error {
 	devices, smallest := 0, int64(experiment.DefaultScratch)
 	if n, err := experiment.Size(s.options.Size); err == nil && n > 0 {
@@ -188,7 +188,7 @@ func (s *layerRun) shareCells() error {
 		}
 		for i := range run.Cells {
 			if c := &run.Cells[i]; run.Targets[0].Place.Kind == lab.Device {
-				c.Steps = []lab.Step{lab.Load} // nothing is prepared where something may be kept
+				c.Steps = []lab.Step{lab.Load} // nothing is prepared on a device that may hold data
 				c.Params = maps.Clone(c.Params)
 				c.Params["size"] = cmp.Or(c.Params["size"], strconv.FormatInt(smallest, 10))
 			}
@@ -214,12 +214,12 @@ func (s *layerRun) shareCells() error {
 	return nil
 }
 
-// checkOrder compares the order of the arguments with what the kernel knows of the stack.
+// checkOrder compares the order of the arguments with the kernel's knowledge of the stack.
 func (s *layerRun) checkOrder(ctx context.Context) error {
 	for i := 1; i < len(s.plan.Names); i++ {
 		lower, upper := s.plan.Parts[s.plan.Names[i-1]], s.plan.Parts[s.plan.Names[i]]
 		if lower.Target != upper.Target {
-			s.notes = append(s.notes, fmt.Sprintf("nobody says whether %s lies on %s: they are on two targets",
+			s.notes = append(s.notes, fmt.Sprintf("it is unknown whether %s lies on %s: they are on two targets",
 				results.LayerName(upper.Run), results.LayerName(lower.Run)))
 			continue
 		}

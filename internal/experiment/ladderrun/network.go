@@ -15,7 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// OfNetwork says whether the targets of a ladder are the ends of a network.
+// OfNetwork reports whether the targets of a ladder are the ends of a network.
 func (o Options) OfNetwork() bool {
 	return len(o.Addresses) > 0 || len(o.Groups) > 0 || slices.ContainsFunc(o.On, func(typed string) bool {
 		role, _ := app.RoleOf(typed)
@@ -23,14 +23,14 @@ func (o Options) OfNetwork() bool {
 	})
 }
 
-// networkLadder is the rungs of a network, which are combinations of pairs in one run.
+// networkLadder measures the rungs of a network, which are combinations of pairs in one run.
 type networkLadder struct {
 	network.ConcurrentNetwork
 	options Options
-	// ports are the pairs of each address, by their place, and loopbacks those of each machine.
+	// ports are the pairs of each address, by their index, and loopbacks the pairs of each machine.
 	ports     []portPairs
 	loopbacks []portPairs
-	// onNodes says that the pods at the ends are also there in their nodes' own network; LeftOut is why they are not.
+	// onNodes is true if the pods at the ends also run in their nodes' network. leftOut has the reasons if they do not.
 	onNodes bool
 	leftOut []lab.Warning
 }
@@ -42,7 +42,7 @@ type portPairs struct {
 	pairs []int
 }
 
-// ofEnds are the options as those of a network's measurement.
+// ofEnds converts the options to options of a network measurement.
 func (o Options) ofEnds() network.Options {
 	n := network.Options{Port: o.Port, Pairs: o.Pairs}
 	n.On, n.Set, n.Label, n.Seed, n.Resume, n.DryRun = o.On, o.Set, o.Label, o.Seed, o.Resume, o.DryRun
@@ -50,7 +50,7 @@ func (o Options) ofEnds() network.Options {
 	return n
 }
 
-// runNetworkLadder measures the rungs of a network, resumes that, or says what would be done.
+// runNetworkLadder measures the rungs of a network, resumes a ladder, or prints its steps.
 func runNetworkLadder(ctx context.Context, p *app.App, st *store.Store, o Options, args []string) error {
 	r := experiment.Request{Design: lab.DesignNetworkLadder, Resume: o.Resume, Args: args, DryRun: o.DryRun,
 		Complete: true}
@@ -64,7 +64,7 @@ func runNetworkLadder(ctx context.Context, p *app.App, st *store.Store, o Option
 	return experiment.Conduct(ctx, p, st, r, l)
 }
 
-// check refuses what is for storage.
+// check refuses options for storage.
 func (l *networkLadder) check(args []string) (err error) {
 	o := l.options
 	switch {
@@ -106,7 +106,7 @@ func (l *networkLadder) New(ctx context.Context) error {
 	return nil
 }
 
-// Resume reads what an interrupted run has measured.
+// Resume reads the saved repetitions of an interrupted run.
 func (l *networkLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 	for i := range l.Pairs {
 		m := l.Part(i)
@@ -116,7 +116,7 @@ func (l *networkLadder) Resume(ctx context.Context, saved *store.Bundle) error {
 	return l.TakeParts().Resume(ctx, saved)
 }
 
-// PrintSummary names the rungs, and what they cost.
+// PrintSummary prints the rungs, and their cost.
 func (l *networkLadder) PrintSummary(context.Context) {
 	rungs := results.NetworkRungs(l.Whole.Run)
 	for _, r := range rungs {
@@ -126,7 +126,7 @@ func (l *networkLadder) PrintSummary(context.Context) {
 		prose.Count(len(rungs), "rung"), prose.Count(len(l.Pairs), "pair"), l.DurationText()))
 }
 
-// PrintPlan lists the commands of each rung, and the order.
+// PrintPlan lists the commands of each rung, and the order of the tests.
 func (l *networkLadder) PrintPlan(context.Context) error {
 	list := l.App.Listing(l.options.DryRun)
 	for _, o := range l.Design.Combinations {
@@ -148,7 +148,7 @@ func (l *networkLadder) PrintPlan(context.Context) error {
 	return list.End()
 }
 
-// Report judges what was saved.
+// Report prints the verdicts on the saved run.
 func (l *networkLadder) Report() error {
 	b, err := l.Saved()
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// addressGroups are the ports that --address and --group name, and the groups of several.
+// addressGroups returns the addresses of --address and --group, and the groups of several.
 func (l *networkLadder) addressGroups(ctx context.Context) (addresses []string, groups []lab.DesignGroup, err error) {
 	add := func(flag, list string) ([]string, error) {
 		all := strings.Split(list, ",")
@@ -62,7 +62,7 @@ func (l *networkLadder) addressGroups(ctx context.Context) (addresses []string, 
 	return addresses, groups, nil
 }
 
-// rungs makes the pairs, and what of them each rung loads.
+// rungs makes the pairs, and chooses the pairs that each rung loads.
 func (l *networkLadder) rungs(ctx context.Context) error {
 	addresses, groups, err := l.addressGroups(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (l *networkLadder) rungs(ctx context.Context) error {
 	return nil
 }
 
-// addLoopbacks makes the pairs within each machine, as many as go between two.
+// addLoopbacks makes the pairs within each machine, as many as between two machines.
 func (l *networkLadder) addLoopbacks(ctx context.Context, each int) error {
 	machines, err := l.machines(ctx)
 	if err != nil {
@@ -128,8 +128,8 @@ func (l *networkLadder) addLoopbacks(ctx context.Context, each int) error {
 	return nil
 }
 
-// machines are the ends whose loopback is measured: the servers, then the clients, each machine once. A pod has a
-// loopback and limits of its own.
+// machines returns the ends whose loopback is measured: the servers, then the clients, each machine once. A pod has a
+// separate loopback and separate limits.
 func (l *networkLadder) machines(ctx context.Context) ([]*network.End, error) {
 	var list []*network.End
 	known := map[string]bool{}
@@ -152,7 +152,7 @@ func (l *networkLadder) machines(ctx context.Context) ([]*network.End, error) {
 	return list, nil
 }
 
-// addRung is measured in both directions, one after the other; a loopback has only one.
+// addRung adds a rung in both directions, one after the other; a loopback has only one.
 func (l *networkLadder) addRung(network ladder.Network, id string, kind ladder.Kind, over ...string) {
 	for _, direction := range l.directions() {
 		o := lab.Combination{ID: id + "-" + direction, Rung: id, Kind: string(kind), Over: over, Direction: direction,
@@ -168,7 +168,7 @@ func (l *networkLadder) addRung(network ladder.Network, id string, kind ladder.K
 	}
 }
 
-// addBothDirections is the rung of all that goes one way while as much goes the other.
+// addBothDirections adds the rung of all pairs in both directions at the same time.
 func (l *networkLadder) addBothDirections(network ladder.Network, id string, over ...string) {
 	if l.options.Direction == results.BothDirections {
 		l.Design.Combinations = append(l.Design.Combinations,
@@ -178,7 +178,7 @@ func (l *networkLadder) addBothDirections(network ladder.Network, id string, ove
 	}
 }
 
-// directions that are climbed.
+// directions returns the measured directions.
 func (l *networkLadder) directions() []string {
 	if l.options.Direction == results.BothDirections {
 		return []string{lab.Send, lab.Receive}
@@ -186,7 +186,7 @@ func (l *networkLadder) directions() []string {
 	return []string{l.options.Direction}
 }
 
-// loadedPairs are the pairs that an occasion loads.
+// loadedPairs returns the pairs that a combination loads.
 func (l *networkLadder) loadedPairs(o lab.Combination) []int {
 	var pairs []int
 	from := l.ports
@@ -206,7 +206,7 @@ func (l *networkLadder) loadedPairs(o lab.Combination) []int {
 	return pairs
 }
 
-// newParts makes the measurement of each pair, with a cell for each occasion that loads it.
+// newParts makes the measurement of each pair, with a cell for each combination that loads it.
 func (l *networkLadder) newParts() error {
 	if l.Network.Options.Seed == 0 {
 		l.Network.Options.Seed = rand.Uint64()
@@ -242,7 +242,7 @@ func (l *networkLadder) newParts() error {
 	return nil
 }
 
-// directed are the options of a test on an occasion.
+// directed returns the options of a test in a combination.
 func directed(params map[string]string, o lab.Combination) map[string]string {
 	own := map[string]string{}
 	for name, v := range params {

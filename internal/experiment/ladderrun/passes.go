@@ -17,26 +17,26 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// passes plans places from the bottom up whose loads take turns, for a number of passes that is fixed beforehand: the
-// rungs of a ladder, or the layers of a host's storage. Each place is an arm of the run.
+// passes plans places from the bottom up that are loaded in turn, for a fixed number of passes: the rungs of a ladder,
+// or the layers of a host's storage. Each place is an arm of the run.
 type passes struct {
 	app    *app.App
 	store  *store.Store
 	plan   *experiment.Plan
 	design lab.Design
-	// level is the name of the level by which a run says its number, from 1 at the bottom.
+	// level is the name of the level that has the number of a place in its run, from 1 at the bottom.
 	level  string
 	count  int
 	budget time.Duration
-	// notes say what was left out, and what is in doubt.
+	// notes list what was left out, and what is uncertain.
 	notes []string
-	// result is where what was measured is shown.
+	// result is where the result is printed.
 	result results.DocumentOutput
-	// title is what a place is called.
+	// title returns the title of a place.
 	title func(m *experiment.Measurement) string
-	// openGuest starts a guest; nil where none is measured.
+	// openGuest starts a guest; nil if no guest is measured.
 	openGuest func(ctx context.Context, name string) (host.Target, error)
-	// complete is the run that is only shown; nil where something is measured.
+	// complete is a run that is only printed; nil if something is measured.
 	complete *store.Bundle
 }
 
@@ -48,14 +48,14 @@ func (s *passes) add(m *experiment.Measurement) {
 	s.plan.Add(strconv.Itoa(len(s.plan.Names)+1), m)
 }
 
-// onlyReads takes the loads that write out of a run, and returns how many they were.
+// onlyReads removes the loads that write from a run, and returns their number.
 func onlyReads(run *lab.Run) int {
 	before := len(run.Cells)
 	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool { return !fio.OnlyReads(c.Params) })
 	return before - len(run.Cells)
 }
 
-// setHeader makes the run of a place one of the design, with the levels that say what it is.
+// setHeader makes the run of a place part of the design, with the levels that describe the place.
 func (s *passes) setHeader(arm string, levels map[string]string) {
 	run, first := &s.plan.Parts[arm].Run, s.plan.First().Run
 	s.plan.Join(arm)
@@ -86,7 +86,7 @@ func (s *passes) setPlan() {
 		experiment.BudgetOf(s.budget, s.plan.Measurements()...))}
 }
 
-// savedParts are what was saved of all places, from the bottom up.
+// savedParts returns the saved runs of all places, from the bottom up.
 func (s *passes) savedParts(named *store.Bundle) ([]*store.Bundle, error) {
 	found, err := s.store.Parts(named)
 	if err != nil {
@@ -95,17 +95,17 @@ func (s *passes) savedParts(named *store.Bundle) ([]*store.Bundle, error) {
 	number := func(b *store.Bundle) int {
 		n, err := strconv.Atoi(b.Run.Arms[0].Levels[s.level])
 		if err != nil {
-			return 0 // something else
+			return 0 // another design
 		}
 		return n
 	}
 	if len(found) < 2 || number(found[0]) != 1 || number(found[len(found)-1]) != len(found) {
-		return nil, app.Usage(fmt.Sprintf("run %s is no %s of several that are still whole", named.Run.ID, s.level))
+		return nil, app.Usage(fmt.Sprintf("run %s is not a %s of several that all still exist", named.Run.ID, s.level))
 	}
 	return found, nil
 }
 
-// savedTargets are those of a saved run; none where it is complete, which is then only shown.
+// savedTargets returns the targets of a saved run; none if it is complete, since it is only printed then.
 func (s *passes) savedTargets(saved *store.Bundle) ([]string, error) {
 	found, err := s.savedParts(saved)
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *passes) open(ctx context.Context, name string) (host.Target, error) {
 	return s.plan.Open(ctx, name)
 }
 
-// resume makes the measurements out of runs that were interrupted, of which one was named.
+// resume makes the measurements from interrupted runs, of which one was named.
 func (s *passes) resume(ctx context.Context, saved *store.Bundle, maxWrites string) error {
 	found, err := s.savedParts(saved)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *passes) resume(ctx context.Context, saved *store.Bundle, maxWrites stri
 	return nil
 }
 
-// Report shows what was saved.
+// Report prints the saved run.
 func (s *passes) Report() error {
 	b, err := s.complete, error(nil)
 	if b == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-// betweenPods says whether a ladder climbs from pods to one pod by the address that the cluster has given it, so that
-// the pod network is on the way.
+// betweenPods reports whether a ladder measures from pods to one pod by the address that the cluster assigned, so that
+// it includes the pod network.
 func (l *networkLadder) betweenPods() bool {
 	if len(l.options.Addresses)+len(l.options.Groups) > 0 || len(l.Of(experiment.ServerRole)) != 1 {
 		return false
@@ -29,8 +29,8 @@ func (l *networkLadder) betweenPods() bool {
 	})
 }
 
-// addNodes makes the same pods once more, on their nodes and in those nodes' own network: what they reach is the rung
-// below the pod network. A cluster that refuses them leaves that rung out.
+// addNodes makes the same pods again, on their nodes and in the nodes' network: their results are the rung below the
+// pod network. If the cluster refuses them, that rung is left out.
 func (l *networkLadder) addNodes(ctx context.Context) error {
 	if !l.betweenPods() {
 		return nil
@@ -38,7 +38,7 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 	var added []*network.End
 	for _, e := range l.Ends {
 		same, inNode, _ := e.Target.(host.HasNodeNetwork).NodeNetwork()
-		e.Recorded.Target = same // what is resumed goes on between the same nodes
+		e.Recorded.Target = same // a resumed ladder continues between the same nodes
 		own := &network.End{Role: results.NodeOf + e.Role, Name: inNode}
 		err := error(nil)
 		if own.Target, err = l.App.OpenTarget(ctx, own.Name); err == nil {
@@ -67,8 +67,8 @@ func (l *networkLadder) addNodes(ctx context.Context) error {
 	return nil
 }
 
-// podRungs makes the pairs between the nodes and those between the pods, and the rungs of both: each between the pods
-// lies on the same between the nodes.
+// podRungs makes the pairs between the nodes and the pairs between the pods, and the rungs of both. Each rung between
+// the pods lies on the corresponding one between the nodes.
 func (l *networkLadder) podRungs(ctx context.Context) error {
 	server, clients := l.Of(experiment.ServerRole)[0], l.Of(experiment.ClientRole)
 	addresses := map[ladder.Network]string{}
@@ -107,7 +107,7 @@ func (l *networkLadder) podRungs(ctx context.Context) error {
 	return nil
 }
 
-// shortError is an error in a line, with its reason and the first way out.
+// shortError returns an error in a line, with its reason and the first way out.
 func shortError(err error) string {
 	e, ok := errors.AsType[*lab.Error](err)
 	if !ok {

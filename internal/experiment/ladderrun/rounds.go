@@ -23,13 +23,13 @@ type rounds struct {
 	*passes
 }
 
-// Done is a repetition as a fixed number of passes sees it: what was measured decides nothing.
+// Done returns a repetition for a fixed number of passes: its values decide nothing.
 func (r *rounds) Done(arm string, rep lab.Repetition) plan.Done {
 	return plan.Done{Seconds: rep.Took, Repetition: plan.Repetition{Cell: rep.Cell, Arm: arm, Number: rep.Number,
 		Block: rep.Block, Position: rep.Position}}
 }
 
-// Summarize says which places are measured, and what that costs.
+// Summarize prints the measured places, and the cost.
 func (r *rounds) Summarize(ctx context.Context) {
 	p := r.passes.plan
 	for _, arm := range p.Names {
@@ -47,8 +47,8 @@ func (r *rounds) Summarize(ctx context.Context) {
 	}
 }
 
-// List lists the commands of each place, and the order of all loads. Scratch files have the ID of the run in their
-// name, which is drawn again for the real run.
+// List lists the commands of each place, and the order of all loads. The names of scratch files contain the ID of the
+// run; the real run gets another one.
 func (r *rounds) List(_ context.Context, l app.Listing) error {
 	p := r.passes.plan
 	for _, arm := range p.Names {
@@ -69,11 +69,11 @@ func (r *rounds) List(_ context.Context, l app.Listing) error {
 	return l.End()
 }
 
-// listOrder says in which order the loads come: "pass 1  randread-q1: 3 1 2".
+// listOrder prints the order of the loads: "pass 1  randread-q1: 3 1 2".
 func (r *rounds) listOrder(l app.Listing) {
 	seed := r.passes.plan.First().Run.Seed
 	if !l.Full {
-		l.Line("in each of %d passes each load on all %ss, in an order that is drawn (--seed %d)", r.count, r.level,
+		l.Line("in each of %d passes each load on all %ss, in random order (--seed %d)", r.count, r.level,
 			seed)
 		return
 	}
@@ -89,7 +89,7 @@ func (r *rounds) listOrder(l app.Listing) {
 	l.Each(lines)
 }
 
-// Source follows what is still to be measured.
+// Source follows the remaining loads.
 func (r *rounds) Source() progress.Source {
 	first := r.passes.plan.First()
 	return progress.NewOrderClock(first.RunnerMeasurement().Cells, r.passes.plan.Remaining(),
@@ -109,7 +109,7 @@ func (r *rounds) Doing(arm string, _ runner.Progress) string {
 	}
 }
 
-// Complete says how much was planned.
+// Complete sets the number of planned loads.
 func (r *rounds) Complete(m *experiment.Measured) {
 	m.Planned = len(r.passes.plan.Names) * r.passes.plan.First().Workload().Planned()
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// share is how many bytes each job of each rung reads: as many everywhere, and no more than the smallest rung has.
+// share returns how many bytes each job of each rung reads: the same everywhere, and no more than the smallest rung
+// has.
 func (s *storageLadder) share(su suite.Suite, rungs []rung) (int64, error) {
 	share := int64(experiment.DefaultScratch)
 	if n := su.ScratchSize(nil); n > 0 {
@@ -38,11 +39,11 @@ func (s *storageLadder) share(su suite.Suite, rungs []rung) (int64, error) {
 	return share, nil
 }
 
-// roundToBlocks rounds down to what the largest block of a load needs.
+// roundToBlocks rounds down to a multiple of the largest block of a load.
 func roundToBlocks(n int64) int64 { return n - n%(1<<20) }
 
-// fitRun makes the run of a rung: loads that only read, by as many jobs as drives carry the rung, each on a part of its
-// own.
+// fitRun makes the run of a rung: loads that only read, by as many jobs as drives carry the rung, each on a separate
+// part.
 func (s *storageLadder) fitRun(r rung, arm string, share int64) {
 	run := &s.plan.Parts[arm].Run
 	onlyReads(run)
@@ -54,7 +55,7 @@ func (s *storageLadder) fitRun(r rung, arm string, share int64) {
 	if place.Kind == lab.Directory {
 		place.Size = share * int64(r.jobs)
 	} else if place.Kind == lab.Device {
-		// Parts are spread over all of it, so that a volume of drives one after the other has a part on each.
+		// Parts are spread over the whole device, so a volume of concatenated drives has a part on each.
 		step = roundToBlocks(place.Size / int64(r.jobsPerPlace()))
 	}
 	for i := range run.Cells {
@@ -66,15 +67,15 @@ func (s *storageLadder) fitRun(r rung, arm string, share int64) {
 		}
 		switch {
 		case r.disk != nil && r.disk.Blank:
-			// it was made for the guest; what was never written is read without storage
+			// the disk was made for the guest; blocks never written are read without storage
 			c.Steps = []lab.Step{lab.Fill, lab.Load}
 		case place.Kind != lab.Directory:
-			c.Steps = []lab.Step{lab.Load} // nothing is prepared where something may be kept
+			c.Steps = []lab.Step{lab.Load} // nothing is prepared on a device that may hold data
 		}
 		switch {
 		case r.kind == ladder.Null && place.Kind == lab.NoPlace:
 			c.Params["ioengine"] = "null"
-		// a file system in memory takes no direct I/O before Linux 6.6, and answers at once
+		// a file system in memory takes no direct I/O before Linux 6.6, and answers immediately
 		case r.kind == ladder.Memory:
 			c.Params["ioengine"], c.Params["direct"], c.Params["iodepth"] = "psync", "0", "1"
 		}

@@ -17,22 +17,22 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// rung is one that is to be climbed.
+// rung is a rung to measure.
 type rung struct {
 	name  string
 	kind  ladder.Kind
 	place lab.Place
-	// jobs that load it at the same time, one for each of the drives that carry it: a volume over four drives is held
-	// against four drives with as many operations in flight.
+	// jobs load it at the same time, one for each of the drives that carry it: a volume over four drives is compared
+	// with four drives with as many operations in flight.
 	jobs int
-	// below is the number, from 1, of the rung that it lies on; 0 for none.
+	// below is the number, from 1, of the rung below it; 0 for none.
 	below int
-	// guest whose disk it is; nil for what is on the machine that the ladder stands on.
+	// guest has the disk; nil for a rung of the machine with the storage.
 	guest *ladderGuest
 	disk  *host.Disk
 }
 
-// targetOf is where a rung is measured.
+// targetOf returns the target on which a rung is measured.
 func (s *storageLadder) targetOf(r rung) host.Target {
 	if r.guest == nil {
 		return s.base
@@ -40,10 +40,10 @@ func (s *storageLadder) targetOf(r rung) host.Target {
 	return s.plan.Opened(r.guest.name)
 }
 
-// hasLower says that a rung lies on others.
+// hasLower reports whether a rung lies on others.
 func (r rung) hasLower() bool { return r.kind == ladder.Volume || r.kind == ladder.Files }
 
-// jobsPerPlace is how many jobs share one place, each on a part of its own.
+// jobsPerPlace returns how many jobs share one place, each on a separate part.
 func (r rung) jobsPerPlace() int {
 	if r.place.Members != nil {
 		return 1
@@ -54,13 +54,13 @@ func (r rung) jobsPerPlace() int {
 const (
 	// nullWord names the null device among places.
 	nullWord = "null"
-	// memoryFolder is a file system in memory that every Linux has; memoryShare is what is read of it, more than most
-	// caches near a core hold.
+	// memoryFolder is a file system in memory that every Linux has. memoryShare is how much of it is read: more than
+	// most caches near a core hold.
 	memoryFolder = "/dev/shm"
 	memoryShare  = 256 << 20
 )
 
-// rungs finds them under one place, or takes several as they were named.
+// rungs finds the rungs below one place, or takes several as named.
 func (s *storageLadder) rungs(ctx context.Context, args []string) ([]rung, error) {
 	if err := s.checkPaths(args); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (s *storageLadder) rungs(ctx context.Context, args []string) ([]rung, error
 	var rungs, drives []rung
 	var paths []string
 	for _, l := range levels {
-		if len(l.Disks) == 1 && l.Disks[0] == l.Path { // nothing is known under it
+		if len(l.Disks) == 1 && l.Disks[0] == l.Path { // nothing is known below it
 			r, err := s.device(ctx, ladder.Drive, l.Path, 1)
 			if err != nil {
 				return nil, err
@@ -122,7 +122,7 @@ func (s *storageLadder) rungs(ctx context.Context, args []string) ([]rung, error
 	return rungs, s.findLower(ctx, rungs)
 }
 
-// checkPaths refuses what would be looked for from the working directory of another machine.
+// checkPaths refuses paths that would be relative to the working directory of another machine.
 func (s *storageLadder) checkPaths(args []string) error {
 	name := host.RemoteName(s.base)
 	if name == "" {
@@ -143,7 +143,7 @@ func (s *storageLadder) checkPaths(args []string) error {
 	return nil
 }
 
-// inspect finds what lies under a place, which may be several devices.
+// inspect finds the devices below a place, which may be several devices.
 func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []storage.StackLevel, error) {
 	top, err := s.resolve(ctx, arg)
 	if err != nil || top.Members == nil {
@@ -168,7 +168,7 @@ func (s *storageLadder) inspect(ctx context.Context, arg string) (lab.Place, []s
 	return top, all, nil
 }
 
-// resolve takes commas for several devices, unless there is something of that name.
+// resolve splits an argument at commas into several devices, unless something has that name.
 func (s *storageLadder) resolve(ctx context.Context, arg string) (lab.Place, error) {
 	place, err := storage.ResolvePlace(ctx, s.base, arg)
 	if err != nil && strings.Contains(arg, ",") {
@@ -177,8 +177,8 @@ func (s *storageLadder) resolve(ctx context.Context, arg string) (lab.Place, err
 	return place, err
 }
 
-// withoutStorage are the rungs without storage: memory, and the null device, alone and for as many jobs as there are
-// drives.
+// withoutStorage returns the rungs without storage: memory, and the null device, alone and for as many jobs as there
+// are drives.
 func (s *storageLadder) withoutStorage(ctx context.Context, drives int) ([]rung, error) {
 	var rungs []rung
 	place, err := storage.ResolvePlace(ctx, s.base, memoryFolder)
@@ -206,8 +206,8 @@ func (s *storageLadder) withoutStorage(ctx context.Context, drives int) ([]rung,
 	return rungs, nil
 }
 
-// null is the null device where there is one, and fio's null engine elsewhere. The module is not loaded for it: it
-// would stay.
+// null returns the null device if there is one, and otherwise fio's null engine. It does not load the module, which
+// would stay loaded.
 func (s *storageLadder) null(ctx context.Context, jobs int) (rung, error) {
 	if place, err := storage.ResolvePlace(ctx, s.base, results.NullDevice); err == nil && place.Kind == lab.Device {
 		return rung{name: results.NullDevice, kind: ladder.Null, place: place, jobs: jobs}, nil
@@ -225,8 +225,8 @@ func (s *storageLadder) group(ctx context.Context, paths string) (rung, error) {
 	return rung{name: paths, kind: ladder.DriveGroup, place: place, jobs: len(place.Members)}, err
 }
 
-// groups are the drives that are loaded at the same time: neighbours in pairs, then all. Of an odd number the last is
-// in no pair; of two, the pair is all.
+// groups returns the drives that are loaded at the same time: neighbours in pairs, then all. Of an odd number the last
+// is in no pair; of two, the pair is all.
 func groups(paths []string) [][]string {
 	var list [][]string
 	if len(paths) > 2 {
@@ -240,7 +240,8 @@ func groups(paths []string) [][]string {
 	return list
 }
 
-// internalVolume says whether a volume is a part that LVM made for itself. Source: lvmraid(7), lvmthin(7), lvmcache(7).
+// internalVolume reports whether a volume is a part that LVM made for itself. Source: lvmraid(7), lvmthin(7),
+// lvmcache(7).
 func internalVolume(l storage.StackLevel) bool {
 	if l.Kind != "lvm" {
 		return false
@@ -250,7 +251,7 @@ func internalVolume(l storage.StackLevel) bool {
 		func(part string) bool { return strings.Contains(l.Path, part) })
 }
 
-// named are the rungs as the user named them.
+// named returns the rungs as the user named them.
 func (s *storageLadder) named(ctx context.Context, args []string) ([]rung, error) {
 	var rungs []rung
 	for _, arg := range args {
@@ -294,7 +295,8 @@ func kindOf(top lab.Place, levels []storage.StackLevel) ladder.Kind {
 	return ladder.Volume
 }
 
-// countDrives is how many drives carry a place; where the kernel does not say, as many as the rung named before it has.
+// countDrives returns how many drives carry a place. If the kernel does not report them, it is the number of the rung
+// before it.
 func (s *storageLadder) countDrives(levels []storage.StackLevel, before []rung) int {
 	n := 0
 	for _, l := range levels {
@@ -308,7 +310,7 @@ func (s *storageLadder) countDrives(levels []storage.StackLevel, before []rung) 
 	return max(1, n)
 }
 
-// findLower finds out which rung each volume and file system lies on.
+// findLower finds the rung below each volume and file system.
 func (s *storageLadder) findLower(ctx context.Context, rungs []rung) error {
 	for i := range rungs {
 		if !rungs[i].hasLower() {
@@ -327,8 +329,8 @@ func (s *storageLadder) findLower(ctx context.Context, rungs []rung) error {
 	return nil
 }
 
-// liesOn says whether a rung lies on a lower one with as many jobs. Of several devices at the same time that is so
-// where both have the same disks. Where the kernel does not say, what was named just before it is taken for it.
+// liesOn reports whether a rung lies on a lower one with as many jobs. A group of devices is below a rung with the same
+// disks. If the kernel does not report it, the rung named just before it counts as below it.
 func (s *storageLadder) liesOn(ctx context.Context, lower, upper rung, next bool) (bool, error) {
 	switch {
 	case lower.kind == ladder.Memory || lower.kind == ladder.Null || lower.jobs != upper.jobs:

@@ -20,7 +20,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// pairedComparison plans two measurements that take turns until each cell has its verdict: compare --live.
+// pairedComparison plans two measurements that alternate until each cell has its verdict: compare --live.
 type pairedComparison struct {
 	app     *app.App
 	store   *store.Store
@@ -30,12 +30,12 @@ type pairedComparison struct {
 	terms   lab.Terms
 	plan    *experiment.Plan
 	pairs   *pairing
-	// names of the targets of the arms, and found the runs of both that are resumed.
+	// names are the names of the arms' targets, and found has the runs of both that are resumed.
 	names []string
 	found map[string]*store.Bundle
 }
 
-// armNames in the order in which they are planned and shown.
+// armNames returns the arms in the order in which they are planned and shown.
 func armNames() []string { return []string{plan.Base, plan.New} }
 
 func (c *pairedComparison) base() *experiment.Measurement { return c.plan.Parts[plan.Base] }
@@ -56,7 +56,7 @@ func (c *pairedComparison) Targets(saved *store.Bundle) ([]string, error) {
 	return c.names, nil
 }
 
-// open opens the target of an arm. A machine that is on both sides is one target; a pod and a guest are made for each.
+// open opens the target of an arm. A machine on both sides is one target; pods and guests are made for each side.
 func (c *pairedComparison) open(ctx context.Context, i int) (host.Target, error) {
 	name := c.names[i]
 	key := name
@@ -79,14 +79,14 @@ func (c *pairedComparison) addArms(ctx context.Context, setBase, setNew []string
 	return nil
 }
 
-// shareDevices lets the new side use a device that the base holds, if they are on one machine.
+// shareDevices lets the new side use a device that the base holds, if both are on one machine.
 func (c *pairedComparison) shareDevices() {
 	if c.next().Target == c.base().Target {
 		c.next().Concurrent = c.base()
 	}
 }
 
-// Draft makes a new run of two arms out of the command line.
+// Draft makes a new run of two arms from the command line.
 func (c *pairedComparison) Draft(ctx context.Context, p *experiment.Plan) error {
 	c.plan = p
 	base, next, err := c.options.sides(c.args, c.app.AllKinds())
@@ -151,8 +151,8 @@ func (c *pairedComparison) shareCells() error {
 	return nil
 }
 
-// checkPairs refuses so few pairs that nothing is ever claimed of them, and says of more when they are too few for so
-// many numbers: who wants the pairs themselves may have them.
+// checkPairs refuses fewer pairs than any claim takes. It only warns of more pairs that are too few for so many
+// numbers: the user may want the pairs themselves.
 func (c *pairedComparison) checkPairs() error {
 	least := evenPairs(stat.FewestPairs(1 - stat.FamilyWise(c.terms.Alpha, c.terms.Claims)))
 	if c.terms.Pairs >= least {
@@ -168,7 +168,7 @@ func (c *pairedComparison) checkPairs() error {
 	return nil
 }
 
-// dropUnshared drops the cells of a run that the other one does not have, and returns how many.
+// dropUnshared drops the cells of a run that the other one lacks, and returns how many.
 func dropUnshared(run, other *lab.Run) int {
 	before := len(run.Cells)
 	run.Cells = slices.DeleteFunc(run.Cells, func(c lab.Cell) bool {
@@ -177,7 +177,7 @@ func dropUnshared(run, other *lab.Run) int {
 	return before - len(run.Cells)
 }
 
-// decidedMetrics is how many metrics of a cell are decided about: the user's, or one for each direction.
+// decidedMetrics returns how many metrics of a cell are decided: the user's, or one for each direction.
 func (c *pairedComparison) decidedMetrics(cell lab.Cell) int {
 	directions := fio.Directions(cmp.Or(cell.Params["rw"], lab.Read))
 	if len(c.terms.Metrics) == 0 {
@@ -215,7 +215,7 @@ func cellOf(run lab.Run, cell string) lab.Cell {
 	return run.Cells[i] // both runs have the same cells
 }
 
-// Report compares what was saved.
+// Report compares the saved sides.
 func (c *pairedComparison) Report() error {
 	b, err := c.store.FindWhole(c.base().SavedID())
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/headroom/headroom/internal/results"
 )
 
-// LiveOptions are the flags of compare --live that are about measuring.
+// LiveOptions are the flags of compare --live for measuring.
 type LiveOptions struct {
 	Live    bool
 	Layers  bool
@@ -35,16 +35,16 @@ type LiveOptions struct {
 	Profile experiment.ProfileOptions
 }
 
-// DefaultPairs are the pairs that a cell gets at most until its verdict.
+// DefaultPairs is the largest number of pairs of a cell until its verdict.
 const DefaultPairs = 20
 
-// DefaultConfirm are the pairs that follow the verdict.
+// DefaultConfirm is the number of pairs that follow the verdict.
 const DefaultConfirm = 4
 
-// liveSide is what one side of a live comparison measures.
+// liveSide has the suite, place and target of one side of a live comparison.
 type liveSide struct{ suite, place, target string }
 
-// sides reads the arguments: places, suites and targets, of each one for both sides or one for either.
+// sides reads the arguments: places, suites and targets, each one for both sides or one per side.
 func (o *LiveOptions) sides(args []string, kinds app.TargetKinds) (base, next liveSide, err error) {
 	var suites, places, targets []string
 	for _, a := range args {
@@ -102,7 +102,7 @@ func (o *LiveOptions) runOptions(of int, set []string) experiment.RunOptions {
 	return r
 }
 
-// CompareLive measures two sides in turns, and compares what was saved.
+// CompareLive measures two sides in turns, and compares the saved runs.
 func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.CompareOptions, args []string) error {
 	settings, err := o.Settings()
 	if err != nil {
@@ -115,7 +115,7 @@ func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.Co
 			"compare the two sides afterwards: headroom compare RUN:base RUN:new --all")
 	}
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
-		return err // rather now than after the measuring
+		return err // rather now than after the measurement
 	}
 	terms, err := live.terms(settings.Margin, settings.Alpha, settings.Metrics)
 	if err != nil {
@@ -130,10 +130,10 @@ func CompareLive(ctx context.Context, p *app.App, live LiveOptions, o results.Co
 		&pairedComparison{app: p, store: s, options: live, result: o, args: args, terms: terms})
 }
 
-// evenPairs is the number of pairs with the last block complete: a block is two.
+// evenPairs returns the number of pairs that completes the last block: a block is two.
 func evenPairs(pairs int) int { return pairs + pairs%2 }
 
-// terms returns the terms of a live comparison that the flags give. The suite adds the number of claims.
+// terms returns the terms of a live comparison from the flags. The suite adds the number of claims.
 func (o *LiveOptions) terms(margin, alpha float64, metrics []string) (lab.Terms, error) {
 	t := lab.Terms{Margin: margin, Alpha: alpha, Metrics: metrics, Pairs: evenPairs(o.Pairs), Confirm: o.Confirm}
 	if t.Pairs == 0 {

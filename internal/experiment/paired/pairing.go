@@ -17,16 +17,16 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// pairing is the schedule of a comparison. It prints a line for each verdict and, if nothing is painted over, for each
-// pair.
+// pairing is the schedule of a comparison. It prints a line for each verdict and, unless a line of progress is
+// repainted, for each pair.
 type pairing struct {
 	experiment.Plain
 	*plan.Pairs
 	*pairedComparison
-	ended map[string]bool // cells that have their ending
+	ended map[string]bool // cells that have an ending
 }
 
-// Done is a repetition as the plan sees it, with the metrics that decide.
+// Done returns a repetition for the plan, with the metrics that decide.
 func (s *pairing) Done(arm string, r lab.Repetition) plan.Done {
 	d := plan.Done{Seconds: r.Took, Repetition: plan.Repetition{Cell: r.Cell, Arm: arm, Number: r.Number,
 		Block:    r.Block,
@@ -42,7 +42,7 @@ func (s *pairing) Done(arm string, r lab.Repetition) plan.Done {
 	return d
 }
 
-// Summarize says on standard error what is about to happen.
+// Summarize prints the plan on standard error.
 func (s *pairing) Summarize(context.Context) {
 	var once []*experiment.Measurement
 	for _, arm := range armNames() {
@@ -64,8 +64,7 @@ func (s *pairing) Summarize(context.Context) {
 		prose.Count(len(s.base().Run.Cells), "cell"), s.terms.Pairs, s.terms.Confirm), "a pass takes about %s", true))
 }
 
-// List lists the loads of each side, and how they take turns. How many pairs there will be is decided by what is
-// measured.
+// List lists the loads of each side, and how they alternate. The results decide how many pairs there will be.
 func (s *pairing) List(_ context.Context, l app.Listing) error {
 	for _, arm := range armNames() {
 		m := s.plan.Parts[arm]
@@ -93,7 +92,7 @@ func (s *pairing) count() string {
 	return fmt.Sprintf("%d of %d settled", len(s.ended), len(s.base().Run.Cells))
 }
 
-// Doing names the side in a line of progress. A line that is painted over has the present estimate of the cell, too.
+// Doing names the side in a line of progress. A repainted line also has the present estimate of the cell.
 func (s *pairing) Doing(arm string, e runner.Progress) string {
 	text := ", " + arm
 	if e.Cell == nil || !s.plan.Painted() {
@@ -106,7 +105,7 @@ func (s *pairing) Doing(arm string, e runner.Progress) string {
 	return text
 }
 
-// Ended notes how the cell stands when a repetition has completed a pair.
+// Ended prints the state of a cell when a repetition has completed a pair.
 func (s *pairing) Ended(_ context.Context, r plan.Repetition, _ lab.Repetition, failed error) error {
 	if failed == nil {
 		s.note(r)

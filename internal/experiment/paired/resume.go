@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// Rebuild makes the comparison out of one that was interrupted, or that ended undecided and is given more time or more
+// Rebuild makes the comparison from an interrupted one, or from one that ended undecided and gets more time or more
 // pairs.
 func (c *pairedComparison) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
 	c.plan = p
@@ -44,7 +44,7 @@ func (c *pairedComparison) Rebuild(ctx context.Context, p *experiment.Plan, save
 	return nil
 }
 
-// findRuns finds the sides of the comparison that is resumed, by arm.
+// findRuns finds the sides of the resumed comparison, by arm.
 func (c *pairedComparison) findRuns(named *store.Bundle) error {
 	all, err := c.store.Parts(named)
 	if err != nil {
@@ -70,8 +70,8 @@ func bothComplete(sides map[string]*store.Bundle) bool {
 	return sides[plan.Base].Run.Status == lab.Complete && sides[plan.New].Run.Status == lab.Complete
 }
 
-// latestTerms are the terms that allow more pairs: older versions kept them in the bundle of each side, and who was cut
-// off while they were changed has them in one alone.
+// latestTerms returns the terms that allow more pairs. Older versions kept terms in the bundle of each side; if they
+// were interrupted during a change, only one bundle has the new terms.
 func latestTerms(base, next *lab.Terms) lab.Terms {
 	if next == nil || base != nil && base.Pairs >= next.Pairs {
 		return *base
@@ -79,9 +79,8 @@ func latestTerms(base, next *lab.Terms) lab.Terms {
 	return *next
 }
 
-// allowPairs raises how many pairs a cell is given, 0 for as many as before. A part of the probability of error is kept
-// for that (stat.GroupSequential), so that more of them spoil no verdict, neither those that are there nor those that
-// will be.
+// allowPairs raises the number of pairs of a cell; 0 keeps it. A part of the probability of error is reserved for that
+// (stat.GroupSequential), so more pairs invalidate no verdict, neither earlier nor later ones.
 func (c *pairedComparison) allowPairs(pairs int) error {
 	pairs = evenPairs(pairs)
 	switch before := c.terms.Pairs; {
@@ -96,7 +95,7 @@ func (c *pairedComparison) allowPairs(pairs int) error {
 	return nil
 }
 
-// finishedError says why a finished comparison can't be resumed.
+// finishedError explains why a finished comparison can't be resumed.
 func (c *pairedComparison) finishedError() error {
 	show := "headroom compare " + strings.Join(c.plan.SavedIDs(), " ") + " shows it"
 	budget := c.options.Budget

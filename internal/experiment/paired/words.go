@@ -9,7 +9,7 @@ import (
 	"github.com/headroom/headroom/internal/stat"
 )
 
-// OutcomeWord is the verdict on a metric.
+// OutcomeWord returns the verdict on a metric.
 func OutcomeWord(info lab.MetricInfo, m plan.PairedMetric, ending plan.Ending) string {
 	switch word := decisionWord(info, m.Decision); {
 	case m.Zeros:
@@ -20,7 +20,7 @@ func OutcomeWord(info lab.MetricInfo, m plan.PairedMetric, ending plan.Ending) s
 	return "undecided, and hardly to be decided within the pairs allowed:"
 }
 
-// decisionWord is a decision in the words of a metric: speeds are faster and slower, others better and worse.
+// decisionWord returns a decision in the words of a metric: speeds are faster or slower, others better or worse.
 func decisionWord(info lab.MetricInfo, d stat.Decision) string {
 	if d == stat.Same || d == stat.Undecided {
 		return d.String()
@@ -35,7 +35,7 @@ func decisionWord(info lab.MetricInfo, d stat.Decision) string {
 	return words[0]
 }
 
-// ChangeText is a change with its interval, in percent: "-19.8% [-24.1%, -15.2%]".
+// ChangeText returns a change with its interval, in percent: "-19.8% [-24.1%, -15.2%]".
 func ChangeText(c stat.Change) string {
 	if math.IsNaN(c.Ratio) {
 		return ""

@@ -25,7 +25,7 @@ import (
 type check struct {
 	*experiment.Run
 	terms     CheckTerms
-	good, bad []float64 // logarithms of what was measured of the two, as rates
+	good, bad []float64 // logarithms of the measured values of the two runs, as rates
 	most      int
 	alpha     float64
 	measured  []lab.Repetition
@@ -38,7 +38,7 @@ type CheckTerms struct {
 	Options          experiment.RunOptions
 }
 
-// checkRisk is how often a check may name the wrong side: a whole bisection takes some ten of them.
+// checkRisk is the probability that a check names the wrong side: a whole bisection takes about ten checks.
 const checkRisk = 0.01
 
 // Check measures the state that is checked out, and answers git bisect run by the exit code.
@@ -71,7 +71,7 @@ func (x *check) Draft(ctx context.Context, p *experiment.Plan) error {
 		return err
 	}
 	m := x.Measurement
-	m.Run.Anytime = true // what is measured decides how often
+	m.Run.Anytime = true // the results decide the number of repetitions
 	p.Schedule = &checking{RunSchedule: experiment.RunSchedule{Measurement: m}, check: x}
 	for _, side := range []struct {
 		ref  string
@@ -93,7 +93,7 @@ func (x *check) Draft(ctx context.Context, p *experiment.Plan) error {
 	return nil
 }
 
-// buildHere builds what is checked out. A build that fails says nothing of the speed.
+// buildHere builds the checked-out state. A failed build shows nothing about the speed.
 func (x *check) buildHere(ctx context.Context, argv []string) error {
 	if len(argv) == 0 {
 		return nil
@@ -116,7 +116,7 @@ func lastLines(text string, n int) string {
 
 func (x *check) shortID(run string) string { return x.Measurement.Store.ShortID(run) }
 
-// savedLevel a saved run: its passes over the cells that are measured now.
+// savedLevel returns the level of a saved run: the means of its passes over the cells that are measured now.
 func (x *check) savedLevel(b *store.Bundle) ([]float64, error) {
 	if b.Run.Experiment != nil {
 		return nil, app.Usage("run "+x.shortID(b.Run.ID)+" is a "+b.Run.Experiment.Noun()+", and no level",
@@ -143,7 +143,8 @@ func (x *check) savedLevel(b *store.Bundle) ([]float64, error) {
 	return logs, nil
 }
 
-// passMean over all cells, as the mean logarithm of their deciding metrics as rates; false where a cell has none.
+// passMean returns the mean over all cells of the logarithms of their deciding metrics as rates; false if a cell has
+// none.
 func (x *check) passMean(repetitions []lab.Repetition) (log float64, whole bool) {
 	sum, n := 0.0, 0
 	for _, c := range x.Measurement.Run.Cells {
@@ -166,7 +167,7 @@ func (x *check) passMean(repetitions []lab.Repetition) (log float64, whole bool)
 	return sum / float64(n), n > 0
 }
 
-// logs of the passes that are whole, and whether a load has failed.
+// logs returns the logarithms of the complete passes, and whether a load has failed.
 func (x *check) logs(measured []lab.Repetition) (logs []float64, failed bool) {
 	for from := 0; from+len(x.Measurement.Run.Cells) <= len(measured); from += len(x.Measurement.Run.Cells) {
 		log, ok := x.passMean(measured[from : from+len(x.Measurement.Run.Cells)])
@@ -178,7 +179,7 @@ func (x *check) logs(measured []lab.Repetition) (logs []float64, failed bool) {
 	return logs, slices.ContainsFunc(measured, lab.Repetition.Failed)
 }
 
-// side is what is known so far.
+// side returns the side that is known so far.
 func (x *check) side(logs []float64) stat.Side {
 	if len(logs) < 2 {
 		return stat.NeitherSide
@@ -186,14 +187,14 @@ func (x *check) side(logs []float64) stat.Side {
 	return stat.SideOf(x.good, x.bad, logs, x.most-1, x.alpha)
 }
 
-// checking is the schedule of a check: passes over the loads until it is clear on which side the state is, a load has
-// failed, or they were measured as often as was allowed.
+// checking is the schedule of a check: passes over the loads until the side of the state is clear, a load has failed,
+// or the allowed number of passes is measured.
 type checking struct {
 	experiment.RunSchedule
 	*check
 }
 
-// Next is the next load of the pass, or the first of another pass.
+// Next returns the next load of the pass, or the first of another pass.
 func (c *checking) Next(done []plan.Done) (plan.Repetition, bool) {
 	cells := c.Measurement.Run.Cells
 	passes, i := len(done)/len(cells), len(done)%len(cells)
@@ -207,26 +208,26 @@ func (c *checking) Next(done []plan.Done) (plan.Repetition, bool) {
 		Position: i + 1}, true
 }
 
-// Done keeps what was measured, of which all values are looked at.
+// Done keeps the repetition, of which all values are used.
 func (c *checking) Done(part string, r lab.Repetition) plan.Done {
 	c.measured = append(c.measured, r)
 	return c.RunSchedule.Done(part, r)
 }
 
-// Summarize says nothing: a bisection has many such checks.
+// Summarize prints nothing: a bisection has many such checks.
 func (c *checking) Summarize(context.Context) {}
 
-// Source counts.
+// Source counts measurements.
 func (c *checking) Source() progress.Source {
 	return progress.Counter(func() string {
 		return fmt.Sprintf("%d of at most %d", len(c.measured), c.most*len(c.Measurement.Run.Cells))
 	})
 }
 
-// Complete leaves nothing to be said of the end: Report answers.
+// Complete clears the message of the end: Report prints the answer.
 func (c *checking) Complete(m *experiment.Measured) { *m = experiment.Measured{} }
 
-// Report prints the answer, and ends with the exit code that git bisect run reads.
+// Report prints the answer, and returns the exit code that git bisect run reads.
 func (x *check) Report() error {
 	logs, failed := x.logs(x.measured)
 	if failed {

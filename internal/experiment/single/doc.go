@@ -1,3 +1,3 @@
-// Package single has the designs that are a run on one target but for its loads, its schedule or its report: soak,
-// profile, and the check of one state for git bisect run.
+// Package single has the designs that are a run on one target with other loads, another schedule or another report:
+// soak, profile, and the check of one state for git bisect run.
 package single

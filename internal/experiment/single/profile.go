@@ -17,12 +17,12 @@ import (
 // ProfileOptions are the flags of profile.
 type ProfileOptions struct {
 	experiment.RunOptions
-	// Jobs of the suite that are profiled; none is all.
+	// Jobs are the profiled jobs of the suite; none means all.
 	Jobs   []string
 	Result results.DocumentOutput
 }
 
-// DefaultProfiled is the default number of profiled loads of each part: intervals are of their mean.
+// DefaultProfiled is the default number of profiled loads of each part. Intervals are for their mean.
 const DefaultProfiled = 5
 
 // profiling plans a run whose report is the profile of its loads: the design of headroom profile.
@@ -31,18 +31,18 @@ type profiling struct {
 	options ProfileOptions
 }
 
-// Profile measures the loads of a suite, each as often as it is profiled, and reports what an I/O costs.
+// Profile measures the loads of a suite, each as often as it is profiled, and reports the cost of an I/O.
 func Profile(ctx context.Context, p *app.App, s *store.Store, o ProfileOptions, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
-		return err // rather now than after the measuring
+		return err // rather now than after the measurement
 	}
 	o.Repeat = o.RunOptions.Profile.Loads
 	r := o.Request(lab.DesignProfile, args)
-	r.Complete = true // it is shown again
+	r.Complete = true // it is printed again
 	return experiment.Carry(ctx, p, s, r, &profiling{experiment.NewRun(p, s, o.RunOptions, args), o})
 }
 
-// Targets are none of a run that is complete: it is only shown.
+// Targets returns none for a complete run: it is only printed.
 func (p *profiling) Targets(saved *store.Bundle) ([]string, error) {
 	return p.TargetsUntilComplete(saved)
 }
@@ -55,7 +55,7 @@ func (p *profiling) Draft(ctx context.Context, of *experiment.Plan) error {
 	})
 }
 
-// chooseLoads leaves the jobs that were named, and of these what can be profiled.
+// chooseLoads keeps the named jobs, as far as they can be profiled.
 func (p *profiling) chooseLoads(run *lab.Run) error {
 	var known []string
 	for _, c := range run.Cells {
@@ -77,7 +77,7 @@ func (p *profiling) chooseLoads(run *lab.Run) error {
 	return nil
 }
 
-// Report shows what an I/O of each load costs. Where nothing could be profiled, it is a run as any other.
+// Report prints the cost of an I/O of each load. If nothing could be profiled, it prints the run like any other.
 func (p *profiling) Report() error {
 	m := p.Measurement
 	b, err := m.Store.Find(m.Run.ID)

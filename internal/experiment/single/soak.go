@@ -21,14 +21,14 @@ import (
 // SoakOptions are the flags of soak.
 type SoakOptions struct {
 	experiment.RunOptions
-	// Job is the one of the suite that is measured; empty for the only one.
+	// Job is the measured job of the suite; empty for its only one.
 	Job string
 	// For is how long it is measured, in rounds of Round each.
 	For, Round time.Duration
 	Result     results.DocumentOutput
 }
 
-// soaking plans one load that is carried out again and again without a pause: the design of headroom soak.
+// soaking plans one load that is repeated without a pause: the design of headroom soak.
 type soaking struct {
 	*experiment.Run
 	options SoakOptions
@@ -37,18 +37,18 @@ type soaking struct {
 // Soak measures one load for a long time, and reports whether its rate holds.
 func Soak(ctx context.Context, p *app.App, s *store.Store, o SoakOptions, args []string) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
-		return err // rather now than after the measuring
+		return err // rather now than after the measurement
 	}
 	if o.Round < time.Second || o.For < o.Round {
 		return app.Usage(fmt.Sprintf("--for %s has no room for a round of %s", o.For, o.Round),
 			"rounds of a second at least: --for 4h --round 1m")
 	}
 	r := o.Request(lab.DesignSoak, args)
-	r.Complete = true // it is shown again
+	r.Complete = true // it is printed again
 	return experiment.Carry(ctx, p, s, r, &soaking{experiment.NewRun(p, s, o.RunOptions, args), o})
 }
 
-// Targets are none of a run that is complete: it is only shown.
+// Targets returns none for a complete run: it is only printed.
 func (s *soaking) Targets(saved *store.Bundle) ([]string, error) {
 	return s.TargetsUntilComplete(saved)
 }
@@ -60,7 +60,7 @@ func (s *soaking) Draft(ctx context.Context, p *experiment.Plan) error {
 	return err
 }
 
-// Rebuild reads the rounds that were measured.
+// Rebuild reads the saved rounds.
 func (s *soaking) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.Bundle) error {
 	err := s.Run.Rebuild(ctx, p, saved)
 	p.Schedule = s.rounds()
@@ -69,7 +69,7 @@ func (s *soaking) Rebuild(ctx context.Context, p *experiment.Plan, saved *store.
 
 func (s *soaking) rounds() rounds { return rounds{&experiment.RunSchedule{Measurement: s.Measurement}} }
 
-// oneLoad makes the run one of a single load, in rounds.
+// oneLoad reduces the run to a single load, in rounds.
 func (s *soaking) oneLoad(m *experiment.Measurement) error {
 	run := &m.Run
 	var jobs []string
@@ -115,7 +115,7 @@ func stepsOfRounds(steps []lab.Step) []lab.Step {
 // rounds is the schedule of a soak.
 type rounds struct{ *experiment.RunSchedule }
 
-// Summarize adds what a soak is.
+// Summarize adds the number and length of the rounds.
 func (r rounds) Summarize(ctx context.Context) {
 	r.RunSchedule.Summarize(ctx)
 	c := r.Measurement.Run.Cells[0]
@@ -123,7 +123,7 @@ func (r rounds) Summarize(ctx context.Context) {
 		unit.Duration(fio.WantedRuntime(c.Params))))
 }
 
-// Report shows the verdict.
+// Report prints the verdict.
 func (s *soaking) Report() error {
 	m := s.Measurement
 	b, err := m.Store.Find(m.Run.ID)

@@ -14,12 +14,11 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// baselineVisits is how often the baseline of an ablation is visited in every block: what differs between its visits is
+// baselineVisits is how often the baseline of an ablation is visited in every block: differences between its visits are
 // noise.
 const baselineVisits = 2
 
-// arms are those of the experiment, with the levels of each. A factor that an arm does not name is left as it was
-// found.
+// arms returns the arms of the experiment, with the levels of each. A factor that an arm does not name stays unchanged.
 func (v variation) arms(o *Options, run *lab.Run, role string) ([]lab.Arm, error) {
 	switch v.kind {
 	case app.AblateKind:
@@ -49,7 +48,7 @@ func (v variation) sweepArms(o *Options, run *lab.Run, role string) ([]lab.Arm, 
 		}
 	}
 	if run.Experiment.Baseline == "" {
-		return nil, app.Usage(fmt.Sprintf("the baseline %s is no level of %s", o.Baseline, c.Factor()))
+		return nil, app.Usage(fmt.Sprintf("the baseline %s is not a level of %s", o.Baseline, c.Factor()))
 	}
 	return arms, nil
 }
@@ -61,7 +60,7 @@ func exampleLevels(c factor.Choice) string {
 	return "LEVEL,LEVEL"
 }
 
-// ablationArms has the baseline twice, each setting alone, all of them, and all but each.
+// ablationArms has the baseline twice, each setting alone, all settings, and all settings except each one.
 func (v variation) ablationArms(o *Options, run *lab.Run, role string) ([]lab.Arm, error) {
 	run.Experiment.Baseline = ablation.Baseline
 	var arms []lab.Arm
@@ -75,8 +74,8 @@ func (v variation) ablationArms(o *Options, run *lab.Run, role string) ([]lab.Ar
 				len(c.Levels)), "levels of one factor: headroom sweep")
 		}
 		if _, twice := tuned[c.Factor()]; twice && !o.Alone {
-			return nil, app.Usage(c.Factor()+" stands twice, and the tuned set can have one level of it",
-				"with --alone each is tried by itself")
+			return nil, app.Usage(c.Factor()+" is given twice, and the tuned set can have one level of it",
+				"with --alone each is tried alone")
 		}
 		tuned[c.Factor()] = c.Levels[0]
 		arms = append(arms, lab.Arm{ID: ablation.AloneArm(i + 1), Levels: map[string]string{c.Factor(): c.Levels[0]}})
@@ -95,8 +94,8 @@ func (v variation) ablationArms(o *Options, run *lab.Run, role string) ([]lab.Ar
 	return arms, nil
 }
 
-// endArms are the two states between which culprits are searched. Every arm names every factor, so that none is left as
-// it was found.
+// endArms returns the two states between which culprits are searched. Every arm names every factor, so none keeps the
+// level that was found.
 func (v variation) endArms(o *Options, run *lab.Run, role string) ([]lab.Arm, error) {
 	if params := factor.JobParams(nil, firstLevels(v.choices)); len(params) > 0 && hasCommands(run.Cells) {
 		return nil, app.Usage("parameters of a command are filled into its arguments beforehand, so that a search "+
@@ -126,7 +125,7 @@ func (v variation) endArms(o *Options, run *lab.Run, role string) ([]lab.Arm, er
 	return arms, nil
 }
 
-// seriesEnds are the first and the last level of one factor.
+// seriesEnds returns the first and the last level of one factor.
 func (v variation) seriesEnds(run *lab.Run, role string) ([]lab.Arm, error) {
 	c := v.choices[0]
 	switch {
@@ -141,8 +140,7 @@ func (v variation) seriesEnds(run *lab.Run, role string) ([]lab.Arm, error) {
 		{ID: slowArm, Role: role, Levels: map[string]string{c.Factor(): c.Levels[len(c.Levels)-1]}}}, nil
 }
 
-// inArms has every cell in every arm, with the arm's levels of the load. Arms are distinguished in a cell's ID
-// after an @.
+// inArms returns every cell in every arm, with the arm's levels of the load. The ID of a cell ends with @ and its arm.
 func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 	var all []lab.Cell
 	for _, a := range x.under.Run.Arms {
@@ -157,7 +155,7 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 			case c.Command != nil: // a command's parameters are filled into its arguments
 				return nil, app.Usage("the suite "+x.under.Run.Suite+" has a matrix of what is varied",
 					"take it out of the matrix")
-			default: // a matrix of what is varied became smaller; each of its cells is at the level
+			default: // a matrix of the varied parameter became smaller; each of its cells has the level
 				c.Params = factor.JobParams(c.Params, a.Levels)
 			}
 			c.ID, c.Arm = lab.CellIn(c.ID, a.ID), a.ID
@@ -169,7 +167,7 @@ func (x *Experiment) inArms(cells []lab.Cell) ([]lab.Cell, error) {
 	return all, nil
 }
 
-// cellsAt are the cells of the suite with levels of the load, which are refused where no load generator takes them.
+// cellsAt returns the cells of the suite with levels of the load. It refuses levels that no load generator takes.
 func (x *Experiment) cellsAt(levels map[string]string) ([]lab.Cell, error) {
 	su, err := experiment.LoadSuite(x.suiteName)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 // commitFactor is the factor whose levels are commits.
 const commitFactor = "commit:"
 
-// CommitSeries is what a search among commits is about.
+// CommitSeries is the series of a search among commits.
 type CommitSeries struct {
 	lab.Commits
-	// List from the good end to the bad one, both included.
+	// List has the commits from the good end to the bad one, both included.
 	List []commits.Commit
 }
 
-// chooseCommits makes the one choice of such a search: its commits, in their order.
+// chooseCommits makes the single choice of such a search: its commits, in their order.
 func (o *Options) chooseCommits(kinds app.TargetKinds) ([]factor.Choice, error) {
 	if !kinds.Traits(o.on).Local {
 		return nil, app.Usage("commits are built and measured on this machine", "leave out --on")
@@ -33,7 +33,7 @@ func (o *Options) chooseCommits(kinds app.TargetKinds) ([]factor.Choice, error) 
 	return []factor.Choice{c}, nil
 }
 
-// recordIn takes the series down in an experiment.
+// recordIn records the series in an experiment.
 func (s *CommitSeries) recordIn(e *lab.Experiment) {
 	if s == nil {
 		return

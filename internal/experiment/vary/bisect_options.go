@@ -21,8 +21,8 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// excludeUnavailable takes settings out of a search between machines that this target does not have, or does not let be
-// written.
+// excludeUnavailable removes settings from a search between machines that this target does not have, or that can't be
+// written there.
 func (x *Experiment) excludeUnavailable(ctx context.Context) error {
 	if err := x.findMachines(ctx); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (x *Experiment) excludeUnavailable(ctx context.Context) error {
 	if len(x.varies.choices) < 2 {
 		return app.Usage(
 			fmt.Sprintf("of what differs, %s can be set here", prose.Count(len(x.varies.choices), "setting")),
-			"of one difference headroom ablate tells what it costs")
+			"headroom ablate measures the cost of one difference")
 	}
 	return nil
 }
@@ -77,15 +77,14 @@ func ReadBuild(name string) (diff.Side, error) {
 // OptionScheme begins the names of factors that are options of a kernel's build.
 const OptionScheme = "option:"
 
-// KernelSeries are the kernels between two configurations, as a search begins with them.
+// KernelSeries describes the kernels between two configurations at the start of a search.
 type KernelSeries struct {
 	lab.Kernels
-	// Levels of each group: what its first option is in the good configuration, and in the bad one.
+	// Levels has for each group the level of its first option in the good configuration and in the bad one.
 	Levels [][]string
 }
 
-// ReadConfiguration reads a kernel's configuration, as it is or compressed (/proc/config.gz), with the hash of the
-// file.
+// ReadConfiguration reads a kernel's configuration, plain or compressed (/proc/config.gz), with the hash of the file.
 func ReadConfiguration(name string) (text []byte, sum string, err error) {
 	if _, err := ReadBuild(name); err != nil {
 		return nil, "", err
@@ -99,7 +98,7 @@ func ReadConfiguration(name string) (text []byte, sum string, err error) {
 	return text, hex.EncodeToString(hash[:]), err
 }
 
-// OpenTree opens the source of a search's kernels. What is built of it is kept for later searches, in the user's cache.
+// OpenTree opens the source of a search's kernels. Built kernels are kept in the user's cache for later searches.
 func OpenTree(ctx context.Context, k lab.Kernels, terms kbuild.Terms) (*kbuild.Tree, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -110,7 +109,7 @@ func OpenTree(ctx context.Context, k lab.Kernels, terms kbuild.Terms) (*kbuild.T
 	return kbuild.Open(ctx, terms)
 }
 
-// WarnBuildBusy says that another search is building in a folder, which is waited for.
+// WarnBuildBusy reports that another search builds in a folder, and that this one waits for it.
 func WarnBuildBusy(p *app.App, folder string) {
 	p.Print("", "another process builds kernels in "+folder+"; waiting for it")
 }

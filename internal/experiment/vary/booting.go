@@ -26,42 +26,43 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// realHost is a machine that an experiment starts again and that is not headroom's own: others may be at work on it.
+// realHost is a machine that an experiment reboots and that headroom did not make: others may be working on it.
 type realHost struct {
 	host.Booter
 	name, method string
-	// opened is set for a target that is not the one where loads run, which must be closed.
+	// opened is a target that is not the one where loads run, and must be closed.
 	opened  host.Target
 	journal *bootloader.BootJournal
 	// lock is the journal that locks the host's boots against other runs. bootID is the host's boot_id when this run
-	// first looked at it; empty where it can't be read.
+	// first read it; empty if it can't be read.
 	lock   *journal.Journal
 	bootID string
 	limit  time.Duration
 	// doing is the current step.
 	doing string
-	// notReachable is set after a boot that failed or was interrupted: how the host runs is unknown then.
+	// notReachable is true after a boot that failed or was interrupted: the state of the host is unknown then.
 	notReachable bool
 }
 
-// booting starts the machine again whose boot is varied, for each arm: one of headroom's own, as a guest is, or a real
+// booting restarts the machine whose boot is varied, for each arm: one that headroom made, such as a guest, or a real
 // host.
 type booting struct {
 	// under is the measurement on the machine that loads run on.
 	under *experiment.Measurement
-	// factor is the first that takes a boot; empty where nothing that is varied does.
+	// factor is the first factor that takes a boot; empty if none does.
 	factor string
-	// on is the machine that is started again; empty for the one that loads run on. reboot is the real one that may be.
+	// on is the machine that is restarted; empty for the one that loads run on. reboot is the real one that may be
+	// restarted.
 	on, reboot string
 	method     string
 	limit      time.Duration
 	// report shows progress while the plan is carried out.
 	report func(runner.Progress)
-	// host is a real machine that is started again; nil for one of headroom's own, and where nothing takes a boot.
+	// host is a real machine that is restarted; nil for one that headroom made, and if nothing takes a boot.
 	host *realHost
 }
 
-// bootFactor is the factor that takes a boot; empty where nothing that is varied does.
+// bootFactor returns the first factor that takes a boot; empty if none does.
 func bootFactor(choices []factor.Choice) string {
 	i := slices.IndexFunc(choices, func(c factor.Choice) bool { return c.Scheme.Class == scheme.OfBoot })
 	if i < 0 {
@@ -70,10 +71,10 @@ func bootFactor(choices []factor.Choice) string {
 	return choices[i].Factor()
 }
 
-// ofLoadTarget reports whether the machine that is booted is the one that loads run on.
+// ofLoadTarget reports whether the restarted machine is the one that loads run on.
 func (b *booting) ofLoadTarget() bool { return b.on == "" || b.on == b.under.Target.Name() }
 
-// name is the machine whose boot is varied.
+// name returns the machine whose boot is varied.
 func (b *booting) name() string {
 	if b.on != "" {
 		return b.on
@@ -81,7 +82,7 @@ func (b *booting) name() string {
 	return b.under.Target.Name()
 }
 
-// check refuses at once what could not be started again, or may not be.
+// check refuses early if the machine can't or must not be restarted.
 func (b *booting) check(ctx context.Context, choices []factor.Choice) error {
 	of := b.under.App.Traits(b.under.Target.Name())
 	if of.BootOnly {
@@ -121,14 +122,14 @@ func (b *booting) check(ctx context.Context, choices []factor.Choice) error {
 	return b.openHost(ctx, name)
 }
 
-// podScheme is that of the limits of a pod, guestFactors of what a virtual machine is like.
+// podScheme is the scheme of a pod's limits, guestFactors the scheme of a virtual machine's properties.
 const (
 	podScheme    = "pod"
 	guestFactors = "guest"
 )
 
-// checkScheduled refuses what a pod, or a machine of a cluster, can't vary. Settings of a node are put back through
-// another pod if headroom is killed, which must come to the same node.
+// checkScheduled refuses factors that a pod, or a machine of a cluster, can't vary. If headroom is killed, the settings
+// of a node are restored through another pod, which must run on the same node.
 func (b *booting) checkScheduled(of host.Traits, choices []factor.Choice) error {
 	if b.reboot != "" || b.on != "" {
 		return app.Usage("a pod, or a machine of KubeVirt, is headroom's own, and is varied without --reboot and " +
@@ -139,9 +140,9 @@ func (b *booting) checkScheduled(of host.Traits, choices []factor.Choice) error 
 		case of.LosesSettings && c.Scheme.Class == scheme.OfBoot && c.Scheme.Name != guestFactors:
 			return &lab.Error{Kind: lab.Refused, What: c.Factor() +
 				" is nothing that a machine of KubeVirt can be started with", Target: b.under.Target.Name(),
-				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its kernel and " +
-					"the arguments of that are those of its image"}}
-		case of.LosesSettings: // whatever is changed in a guest goes with it
+				Hints: []string{"its own settings are guest: ones, such as guest:iothreads=0,1,2,4; its image " +
+					"determines its kernel and the kernel's arguments"}}
+		case of.LosesSettings: // a change in a guest disappears with the guest
 		case c.Scheme.Class == scheme.OfBoot && c.Scheme.Name != podScheme:
 			return &lab.Error{Kind: lab.Refused, What: "a pod can't restart its node, which " + c.Factor() +
 				" needs", Target: b.under.Target.Name(),
@@ -156,7 +157,7 @@ func (b *booting) checkScheduled(of host.Traits, choices []factor.Choice) error 
 	return nil
 }
 
-// impossible is the error of a machine that can't be started again.
+// impossible returns the error about a machine that can't be restarted.
 func (b *booting) impossible() error {
 	return &lab.Error{Kind: lab.Refused, What: fmt.Sprintf("%s can't be restarted from here, which %s needs",
 		b.name(), b.factor),
@@ -165,7 +166,7 @@ func (b *booting) impossible() error {
 			"headroom factors lists what each factor needs"}}
 }
 
-// openHost finds out how a real host can be started again, and changes nothing.
+// openHost finds out how a real host can be restarted. It changes nothing.
 func (b *booting) openHost(ctx context.Context, name string) error {
 	h := &realHost{name: name, limit: b.limit}
 	t := b.under.Target
@@ -198,10 +199,10 @@ func (b *booting) openHost(ctx context.Context, name string) error {
 	return err
 }
 
-// machineIDFile has a number that a machine keeps from boot to boot. Source: machine-id(5).
+// machineIDFile has a number that is the same at every boot of a machine. Source: machine-id(5).
 const machineIDFile = "/etc/machine-id"
 
-// read returns the text of a file of the host; empty where it can't be read, as on Talos.
+// read returns the text of a file of the host; empty if it can't be read, as on Talos.
 func (h *realHost) read(ctx context.Context, t host.Target, name string) string {
 	files, err := t.ReadFiles(ctx, name)
 	if err != nil || files[name].Err != nil {
@@ -239,7 +240,7 @@ func (b *booting) Open(ctx context.Context) error {
 	return nil
 }
 
-// unfinished is the error about a host that an earlier experiment may have left changed.
+// unfinished returns the error about a host that an earlier experiment may have left changed.
 func unfinished(l bootloader.Leftover) error {
 	if l.InUse {
 		return &lab.Error{Kind: lab.Refused, What: "another headroom is restarting it", Target: l.Record.Target,
@@ -250,7 +251,7 @@ func unfinished(l bootloader.Leftover) error {
 		Hints: []string{"headroom restore --reboot " + l.Record.Target + " puts that right"}}
 }
 
-// record has on disk what is about to be put on the host.
+// record saves on disk what is about to change on the host.
 func (b *booting) record(r bootloader.Record) error {
 	if b.host.journal == nil {
 		b.host.journal = bootloader.NewBootJournal(b.under.Store.Folder.Changes(), b.under.Run.ID)
@@ -268,7 +269,7 @@ func (b *booting) removeRecord(r bootloader.Record) error {
 	return b.host.journal.After(r)
 }
 
-// boot starts the machine again for an arm.
+// boot restarts the machine for an arm.
 func (b *booting) boot(ctx context.Context, spec host.BootSpec) error {
 	if b.host == nil {
 		own, ok := b.under.Target.(host.Booter)
@@ -279,7 +280,7 @@ func (b *booting) boot(ctx context.Context, spec host.BootSpec) error {
 	}
 	b.host.doing = bootText(spec)
 	err := b.host.Boot(ctx, spec)
-	// which say that nothing was begun
+	// these kinds mean that no boot was begun
 	b.host.notReachable = err != nil && lab.KindOf(err) != lab.Refused && lab.KindOf(err) != lab.Usage
 	if err != nil || !b.ofLoadTarget() {
 		return err
@@ -287,7 +288,7 @@ func (b *booting) boot(ctx context.Context, spec host.BootSpec) error {
 	return b.samePlace(ctx)
 }
 
-// target is the machine whose boot is varied.
+// target returns the machine whose boot is varied.
 func (b *booting) target() host.Target {
 	if b.host != nil && b.host.opened != nil {
 		return b.host.opened
@@ -295,7 +296,7 @@ func (b *booting) target() host.Target {
 	return b.under.Target
 }
 
-// samePlace holds the place against what it was before the boot: a file system may not have been mounted again, and a
+// samePlace compares the place with its state before the boot: a file system may not have been mounted again, and a
 // device may have another name.
 func (b *booting) samePlace(ctx context.Context) error {
 	was := b.under.Place()
@@ -314,7 +315,7 @@ func (b *booting) samePlace(ctx context.Context) error {
 		(was.Kind == lab.Directory || now.Size == was.Size) {
 		return nil
 	}
-	return &lab.Error{Kind: lab.Refused, What: was.Path + " is not what it was before the boot",
+	return &lab.Error{Kind: lab.Refused, What: was.Path + " differs from its state before the boot",
 		Target: host.RemoteName(b.under.Target), Hints: []string{
 			"before: " + placeWords(was), "now: " + placeWords(now), "what is measured must be mounted when the " +
 				"machine starts, and keep its name: /etc/fstab, /dev/disk/by-id"}}
@@ -345,21 +346,21 @@ func (b *booting) Reach(ctx context.Context) error {
 	return nil
 }
 
-// Close does nothing: the host runs with its own arguments by now, or what it takes is kept. It stays locked until the
-// plan is closed.
+// Close does nothing: the host already has its own arguments, or the record to restore them is kept. The host stays
+// locked until the plan is closed.
 func (b *booting) Close(context.Context, error) error { return nil }
 
 func (h *realHost) restoreText() string {
 	return "boot " + h.name + " with its own arguments, and verify them"
 }
 
-// text says how the host is started again, for the summary.
+// text describes how the host is restarted, for the summary.
 func (h *realHost) text() string {
 	return fmt.Sprintf("%s is restarted by %s at every visit; each boot may take %s", h.name, h.method,
 		unit.Duration(h.limit))
 }
 
-// release lets go of a host; what is still kept of it is for headroom restore.
+// release closes what was opened for a host. A record that remains is for headroom restore.
 func (b *booting) release() {
 	if b.host == nil {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/headroom/headroom/internal/recovery"
 )
 
-// building makes what a search measures: commits of a tree, or kernels between two configurations. Other experiments
+// building builds what a search measures: commits of a tree, or kernels between two configurations. Other experiments
 // build nothing.
 type building struct {
 	under   *experiment.Measurement
@@ -22,7 +22,7 @@ type building struct {
 	kernels *builtKernels
 }
 
-// Open opens the trees of a search that has them.
+// Open opens the trees of a search that builds.
 func (b *building) Open(ctx context.Context) error {
 	err := errors.Join(b.openCommits(ctx, b.under), b.openKernels(ctx, b.under))
 	if err != nil {
@@ -37,7 +37,7 @@ func (b *building) Open(ctx context.Context) error {
 // Reach does nothing: what is built is on this machine.
 func (b *building) Reach(context.Context) error { return nil }
 
-// openCommits opens the built commits of a search that has them.
+// openCommits opens the built commits of a search among commits.
 func (b *building) openCommits(ctx context.Context, m *experiment.Measurement) error {
 	terms := m.Run.Experiment.Commits
 	if terms == nil {
@@ -53,7 +53,7 @@ func (b *building) openCommits(ctx context.Context, m *experiment.Measurement) e
 	return err
 }
 
-// Close keeps what was built for a search that may go on, and removes it otherwise.
+// Close keeps the builds for a search that may be resumed, and removes them otherwise.
 func (b *building) Close(ctx context.Context, failed error) error {
 	if b.commits == nil {
 		return nil
@@ -61,7 +61,7 @@ func (b *building) Close(ctx context.Context, failed error) error {
 	return b.commits.Close(context.WithoutCancel(ctx), failed != nil)
 }
 
-// commitStep is the step that makes an arm's commit the one that is measured; nil where arms are no commits.
+// commitStep returns the step that builds an arm's commit and selects it; nil if arms are not commits.
 func (b *building) commitStep(levels map[string]string) []armStep {
 	hash := levels[commitFactor]
 	if b.commits == nil || hash == "" {
@@ -87,8 +87,8 @@ func (b *building) openKernels(ctx context.Context, m *experiment.Measurement) e
 			return err
 		}
 		if sum != k.Sums[i] {
-			return &lab.Error{Kind: lab.Refused, What: name + " is not what it was when the search began",
-				Hints: []string{"bring it back, or begin another search"}}
+			return &lab.Error{Kind: lab.Refused, What: name + " has changed since the search began",
+				Hints: []string{"restore it, or begin another search"}}
 		}
 		texts[i] = text
 	}
@@ -108,8 +108,8 @@ func (b *building) openKernels(ctx context.Context, m *experiment.Measurement) e
 	return err
 }
 
-// kernelStep is the step that makes the kernel of an arm, and has the spec start it; nil where arms have no kernels of
-// their own.
+// kernelStep returns the step that builds the kernel of an arm and makes spec boot it; nil if arms have no separate
+// kernels.
 func (b *building) kernelStep(factors []lab.VariedFactor, levels map[string]string, spec *host.BootSpec) []armStep {
 	if b.kernels == nil {
 		return nil
@@ -133,15 +133,15 @@ func (b *building) kernelStep(factors []lab.VariedFactor, levels map[string]stri
 	}}}
 }
 
-// builtKernels makes the kernels of a search.
+// builtKernels builds the kernels of a search.
 type builtKernels struct {
 	tree  *kbuild.Tree
 	mixer *kbuild.Between
-	// made are the mixtures whose kernels were made, by what is switched.
+	// made has the mixtures whose kernels were built, by the switched options.
 	made map[string]bool
 }
 
-// make a kernel, or find it where it was made before.
+// make builds a kernel, or finds it if it was built before.
 func (k *builtKernels) make(ctx context.Context, switched []bool) (kbuild.Kernel, error) {
 	mixed, err := k.mixer.Mix(ctx, switched)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// choose reads what is varied: the factors as typed, commits, or options of a kernel. What --keep names is refused.
+// choose reads what is varied: the factors as typed, commits, or options of a kernel. It refuses factors named by
+// --keep.
 func (o *Options) choose(kind string, kinds app.TargetKinds) ([]factor.Choice, error) {
 	if o.Commits != nil {
 		return o.chooseCommits(kinds)
@@ -44,7 +45,7 @@ func (o *Options) choose(kind string, kinds app.TargetKinds) ([]factor.Choice, e
 		}
 		if kind == app.AblateKind && seen[c.Factor()+"="+strings.Join(c.Levels, ",")] ||
 			kind != app.AblateKind && seen[c.Factor()] {
-			return nil, app.Usage(text + " stands twice")
+			return nil, app.Usage(text + " is given twice")
 		}
 		seen[c.Factor()+"="+strings.Join(c.Levels, ",")], seen[c.Factor()] = true, true
 		if kind == app.SweepKind && c.Scheme.Name == "job" && slices.Contains(c.Levels, scheme.Found) {
@@ -76,7 +77,7 @@ func firstLevels(choices []factor.Choice) map[string]string {
 	return levels
 }
 
-// terms are those of the experiment as the run keeps them.
+// terms returns the terms of the experiment as the run saves them.
 func (o *Options) terms(v variation) (*lab.Experiment, error) {
 	if o.Pairs < 0 || o.Pairs > ablation.MaxPairs {
 		return nil, app.Usage(fmt.Sprintf("--pairs %d is no number of pairs", o.Pairs),
@@ -117,7 +118,7 @@ func (o *Options) terms(v variation) (*lab.Experiment, error) {
 	return e, o.limitIn(e)
 }
 
-// CheckFactor says what is wrong with a factor as typed, and what to do; both are empty where nothing is.
+// CheckFactor returns the fault of a factor as typed, and a hint; both are empty without a fault.
 func CheckFactor(text string) (complaint, hint string) {
 	_, err := factor.Parse(text)
 	if err == nil {

@@ -29,11 +29,11 @@ type entering struct {
 	settings *settings
 	booting  *booting
 	building *building
-	// levels of the arm that was entered last; nil before the first.
+	// levels are the levels of the arm that was entered last; nil before the first.
 	levels map[string]string
-	// snapshots are the arms whose machine was taken down.
+	// snapshots has the arms whose machine was recorded.
 	snapshots map[string]bool
-	// runMu is held while what boots have shown is noted in the run.
+	// runMu is held while the results of boots are added to the run.
 	runMu sync.Mutex
 }
 
@@ -49,13 +49,13 @@ func (e *entering) Open(ctx context.Context) error {
 	return nil
 }
 
-// Reach mounts the place again where the run ends between two arms: its scratch file lies on a server.
+// Reach mounts the place again if the run ends between two arms: its scratch file is stored on a server.
 func (e *entering) Reach(ctx context.Context) error { return e.mountToClean(ctx) }
 
-// Close puts every setting back.
+// Close restores every setting.
 func (e *entering) Close(ctx context.Context, _ error) error { return e.settings.restore(ctx) }
 
-// tryLevels sets each level once, and puts it back.
+// tryLevels sets each level once, and restores the old one.
 func (e *entering) tryLevels(ctx context.Context) error {
 	var first string
 	for _, t := range e.varies.levelTrials() {
@@ -82,19 +82,19 @@ func (e *entering) enter(ctx context.Context, id string) (runner.ArmEntry, error
 	for _, step := range e.armSteps(e.levels, arm.Levels) {
 		e.carried.Tell(runner.Progress{Doing: step.text, Begins: true})
 		in.Did = append(in.Did, step.text)
-		e.levels = arm.Levels // what a failed step has changed is put back too
+		e.levels = arm.Levels // a failed step may have changed something, which must be restored too
 		if err := step.do(ctx); err != nil {
 			return in, err
 		}
 		in.Booted, in.Mounted = in.Booted || step.boot, in.Mounted || step.mount
 	}
 	e.levels = arm.Levels
-	// Settings can undo each other, and an interrupt need not move when it is told to.
+	// Settings can undo each other, and an interrupt does not always move when its affinity is set.
 	return in, errors.Join(e.settings.inEffect(ctx), e.snapshotArm(ctx, arm))
 }
 
-// verifyBoot holds a machine that was just started for an arm against what its kernel shows of the arguments. Those
-// that nothing shows the effect of are on disk before anything is measured, so that no verdict takes them for harmless.
+// verifyBoot checks, on a machine that was just booted for an arm, what its kernel shows about the arguments. Arguments
+// without a visible effect are saved on disk before any measurement, so no verdict calls them harmless.
 func (e *entering) verifyBoot(ctx context.Context, t host.Target, levels map[string]string) error {
 	unverified, err := app.UnverifiedLevels(ctx, t, levels)
 	if err != nil {
@@ -130,9 +130,9 @@ func (e *entering) enterPeer(m *experiment.Measurement) func(context.Context, st
 	}
 }
 
-// snapshotArm keeps what the machine is like in an arm of a sweep that it was started again for, once: kernels differ
-// in more than the version that was asked for. Where only the machine around a kernel is varied nothing asks for it,
-// and it takes an emulated guest as long as to start.
+// snapshotArm records the machine in an arm of a sweep that rebooted it, once: kernels differ in more than the
+// requested version. It skips sweeps that vary only the machine around a kernel: no report needs it, and on an emulated
+// guest it takes as long as a boot.
 func (e *entering) snapshotArm(ctx context.Context, arm lab.Arm) error {
 	if e.varies.kind != app.SweepKind || !e.varies.kernel() || !e.booting.ofLoadTarget() || e.snapshots[arm.ID] ||
 		arm.Role == ReferenceArm {
@@ -146,11 +146,10 @@ func (e *entering) snapshotArm(ctx context.Context, arm lab.Arm) error {
 	return e.carried.Writer().Facts(results.ArmRole(arm.ID), store.Before, d)
 }
 
-// bootedSnapshotLimit is longer than for a machine that has come to rest: an emulated one is slow.
+// bootedSnapshotLimit is longer than for an idle machine: an emulated one is slow.
 const bootedSnapshotLimit = 30 * time.Second
 
-// mountToClean mounts the place once more where an experiment ends between two arms: its scratch file lies on the
-// server.
+// mountToClean mounts the place again if an experiment ends between two arms: its scratch file is stored on the server.
 func (e *entering) mountToClean(ctx context.Context) error {
 	if !e.varies.mounts() || e.levels == nil || e.settings.changed(mount.NFSFactor) {
 		return nil
@@ -163,8 +162,8 @@ func (e *entering) mountToClean(ctx context.Context) error {
 	return nil
 }
 
-// sameRoot refuses mounts of different directories: a scratch file that was laid out in one is not in the other. What
-// tells them apart is the number of the directory and when it was changed last, to the nanosecond.
+// sameRoot refuses mounts of different directories: a scratch file that was laid out in one is not in the other. It
+// compares the inode number and the time of the last change, to the nanosecond.
 func (e *entering) sameRoot(ctx context.Context, level string, first *string) error {
 	m := e.sides.under
 	argv := []string{"stat", "-c", "%i %z", "--", m.Place().Path}
@@ -195,20 +194,20 @@ type armStep struct {
 	text string
 	do   func(ctx context.Context) error
 	boot bool
-	// mount says that the place is mounted again.
+	// mount is true if the place is mounted again.
 	mount bool
 }
 
-// armSteps are the steps from one arm into another, in order: what the last arm changed is put back first, then the
-// machine is started again if anything is decided at a boot, then this arm's levels are set. So each arm is entered
-// from what was found.
+// armSteps returns the steps from one arm into another, in order: the changes of the last arm are undone first, then
+// the machine is restarted if a factor takes a boot, then this arm's levels are set. So each arm starts from the state
+// that was found.
 func (e *entering) armSteps(from, to map[string]string) []armStep {
 	var list []armStep
 	live := e.varies.liveFactors(from)
 	slices.Reverse(live)
 	for i, name := range live {
 		step := armStep{text: "put back " + name, do: func(context.Context) error { return nil }}
-		if i == 0 { // the journals put all of them back, the last first
+		if i == 0 { // the journals undo all of them, the last first
 			step.do = e.settings.undo
 		}
 		list = append(list, step)
@@ -254,7 +253,7 @@ func bootText(spec host.BootSpec) string {
 	return text
 }
 
-// prepareBoots finds out how the machine can be started again, if something that is varied takes that.
+// prepareBoots finds out how the machine can be restarted, if a factor takes a boot.
 func (x *Experiment) prepareBoots(ctx context.Context) error {
 	o := x.options
 	x.booting = &booting{under: x.under, factor: bootFactor(x.varies.choices), on: o.BootOn, reboot: o.Reboot,

@@ -15,36 +15,36 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// Experiment plans a measurement with several arms: settings are changed between visits, and put back.
+// Experiment plans a measurement with several arms. It changes settings between visits, and restores them.
 type Experiment struct {
-	// under is the measurement on the place that is varied, carried the plan that it is a part of.
+	// under is the measurement on the varied place. carried is the plan that it belongs to.
 	under   *experiment.Measurement
 	carried *experiment.Plan
 	varies  variation
 	options Options
-	// settings are the live ones among what is varied.
+	// settings are the varied settings of running machines.
 	settings *settings
-	// network is where its tests run; nil for an experiment on storage.
+	// network is where the tests of a network run; nil for an experiment on storage.
 	network    *network.Network
 	placements placements
-	// args are the suite and the place, loadTargets the names of the targets that loads run on, networkLoads the suite
-	// of a network's loads, nil for storage, and newTerms the terms of a new experiment.
+	// args are the suite and the place, loadTargets the names of the targets that run loads, networkLoads the suite of
+	// a network's loads, nil for storage, and newTerms the terms of a new experiment.
 	args         []string
 	loadTargets  []string
 	networkLoads *suite.Suite
 	newTerms     *lab.Experiment
-	// suiteName is what was typed for the suite.
+	// suiteName is the suite as typed.
 	suiteName string
 	// reference is measured on another place; nil for none.
 	reference *experiment.Measurement
-	// openedEarly are targets that were opened with another one, and that nothing is measured on yet.
+	// openedEarly are targets that were opened together with another one, and are not measured yet.
 	openedEarly []host.Target
-	// booting starts the machine again for each arm, if something that is varied takes a boot.
+	// booting restarts the machine for each arm, if a factor takes a boot.
 	booting  *booting
 	building building
 }
 
-// RunExperiment carries out an experiment, or says what it would do.
+// RunExperiment carries out an experiment, or prints its steps.
 func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args []string) error {
 	s, err := p.OpenStoreFor(o.Resume)
 	if err != nil {
@@ -60,7 +60,7 @@ func RunExperiment(ctx context.Context, p *app.App, kind string, o Options, args
 	return experiment.Carry(ctx, p, s, r, x)
 }
 
-// Targets are those that loads run on, of the reference, and of what is started again.
+// Targets returns the targets that loads run on, the target of the reference, and the machine that is restarted.
 func (x *Experiment) Targets(saved *store.Bundle) ([]string, error) {
 	if saved != nil {
 		return x.savedTargets(saved)
@@ -72,7 +72,7 @@ func (x *Experiment) Targets(saved *store.Bundle) ([]string, error) {
 		return x.network.Names(), nil
 	}
 	x.loadTargets = append([]string{x.options.on}, x.options.peers...)
-	// an empty one would be everywhere
+	// An empty name would match everywhere.
 	return slices.DeleteFunc(slices.Concat(x.loadTargets, []string{x.options.Reference, x.options.ReferenceOn,
 		x.options.BootOn}), func(name string) bool { return name == "" }), nil
 }
@@ -106,8 +106,8 @@ func (x *Experiment) readOptions() (err error) {
 	return x.options.ofStorage(x.varies)
 }
 
-// resolveNames puts addresses and files in the place of the names that an experiment's file has; those of the command
-// line are replaced already.
+// resolveNames replaces the names in an experiment's file by addresses and files; names on the command line are
+// replaced already.
 func (x *Experiment) resolveNames() (err error) {
 	for i, on := range x.options.Ends {
 		x.options.Ends[i] = x.under.App.NamedTarget(on)
@@ -133,7 +133,7 @@ func (x *Experiment) open(ctx context.Context, p *experiment.Plan) error {
 	return err
 }
 
-// Draft makes a new run out of the command line and the experiment's file.
+// Draft makes a new run from the command line and the experiment's file.
 func (x *Experiment) Draft(ctx context.Context, p *experiment.Plan) error {
 	if err := x.open(ctx, p); err != nil {
 		return err
@@ -149,7 +149,8 @@ func (x *Experiment) Draft(ctx context.Context, p *experiment.Plan) error {
 	}
 	x.under.Options = x.options.runOptions()
 	if x.varies.kind == app.SweepKind {
-		// The first level for all: cells that only differ in what is varied become one. The arms have their own.
+		// All cells have the first level, so cells that differ only in the varied parameter become one. Arms set their
+		// own levels.
 		for name, value := range factor.JobParams(nil, firstLevels(x.varies.choices)) {
 			x.under.Options.Set = append(x.under.Options.Set, name+"="+value)
 		}
@@ -169,7 +170,7 @@ func (x *Experiment) Draft(ctx context.Context, p *experiment.Plan) error {
 	return x.plan()
 }
 
-// savedTargets reads what is varied of a saved run, and where.
+// savedTargets reads the factors of a saved run, and its targets.
 func (x *Experiment) savedTargets(b *store.Bundle) ([]string, error) {
 	for _, v := range b.Run.Experiment.Factors {
 		scheme, name, err := factor.Find(v.Factor)
@@ -198,7 +199,7 @@ func (x *Experiment) savedTargets(b *store.Bundle) ([]string, error) {
 	return all, nil
 }
 
-// Rebuild makes the experiment out of one that was interrupted.
+// Rebuild makes the experiment from an interrupted one.
 func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.Bundle) error {
 	if err := x.open(ctx, p); err != nil {
 		return err
@@ -248,10 +249,10 @@ func (x *Experiment) Rebuild(ctx context.Context, p *experiment.Plan, b *store.B
 	return x.plan()
 }
 
-// Report shows the experiment as a saved one is.
+// Report prints the experiment like a saved one.
 func (x *Experiment) Report() error { return x.options.Report(x.under.Run.ID) }
 
-// close gives back what the experiment holds besides the places of its parts.
+// close closes what the experiment holds other than the places of its parts.
 func (x *Experiment) close() {
 	targets := append(slices.Clone(x.openedEarly), x.under.Target)
 	for _, m := range x.sides().others() {

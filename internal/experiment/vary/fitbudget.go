@@ -15,16 +15,16 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// minLevels are measured in any case, where there are as many: two ends say nothing of what is between them.
+// minLevels are always measured, if there are as many: two ends show nothing of the levels between them.
 const minLevels = 3
 
-// budgetShareForAll is how much of a budget that is too small for everything goes to the blocks that all loads get; the
-// rest is for those whose answer is open after them.
+// budgetShareForAll is the share of a budget, too small for everything, that goes to blocks of all loads. The rest goes
+// to the loads that are still undecided.
 const budgetShareForAll = 0.75
 
-// fitBudget leaves out of a sweep what does not fit into its budget often enough to say anything: levels first, so that
-// a coarse grid is left of them, then loads. A block is never cut, and one that takes longer than the budget would be
-// all that is measured. What is left of the budget goes to the loads that are not decided by then.
+// fitBudget leaves out of a sweep what does not fit into its budget often enough to be of use: first levels, down to a
+// coarse grid, then loads. A block is never cut; a block that takes longer than the budget would be the only one. The
+// rest of the budget goes to the loads that are still undecided.
 func (x *Experiment) fitBudget() {
 	if x.varies.kind != app.SweepKind || len(x.varies.choices) != 1 || x.options.Budget <= 0 ||
 		hasCommands(x.under.Run.Cells) {
@@ -37,7 +37,7 @@ func (x *Experiment) fitBudget() {
 	}
 	visit := suite.EstimateTime(cells, work.Pause())
 	if visit <= 0 || len(cells) == 0 {
-		return // nobody knows how long it takes
+		return // the duration is unknown
 	}
 	e := x.under.Run.Experiment
 	if x.options.Blocks == 0 {
@@ -80,7 +80,7 @@ func (x *Experiment) fitBudget() {
 	}
 	w := lab.Warning{Code: "left-out-for-budget", Taints: []string{},
 		Text: fmt.Sprintf("left out, since %s of everything take %s and --budget is %s: %s; measured are the levels "+
-			"%s; what lies between them is worth a sweep of its own once it is known where",
+			"%s; sweep the levels between them in another run, once it is known where",
 			prose.Count(blocks, "block"), unit.Duration(visit*time.Duration(blocks*len(levels))),
 			unit.Duration(x.options.Budget),
 			strings.Join(without, " and "), strings.Join(levelWords(kept), ", "))}
@@ -96,8 +96,8 @@ func levelsAt(levels []string, at []int) []string {
 	return kept
 }
 
-// settledLoads says which cells of a sweep need no further visit, at one look, when fewest blocks are done. The plan
-// asks again and again.
+// settledLoads returns a function that names the cells of a sweep that need no further visit. It decides once, when
+// fewest blocks are done, however often the plan calls it.
 func settledLoads(run lab.Run, arms []plan.VisitedArm, fewest int) func([]plan.Done) []string {
 	whole := 0
 	for _, a := range arms {
@@ -115,7 +115,7 @@ func settledLoads(run lab.Run, arms []plan.VisitedArm, fewest int) func([]plan.D
 		looked = true
 		d, err := sweep.OfRun(run, RepetitionsOf(early), nil, sweep.Settings{})
 		if err != nil {
-			return nil // what can't be read is not settled; the report says what is wrong with it
+			return nil // unreadable repetitions settle nothing; the report names the fault
 		}
 		open := map[string]bool{}
 		for i := range d.Cells {

@@ -11,8 +11,8 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// whileMounted does what looks at the place while the first level of what is mounted there is there, and passes on
-// where that is: in folder, or in a new one. In an experiment that mounts nothing it does it at once, without a folder.
+// whileMounted runs do with the first level of the mount in place. It passes the mount's folder: folder, or a new one.
+// In an experiment that mounts nothing it runs do at once, without a folder.
 func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(folder string) error) (err error) {
 	if !x.varies.mounts() {
 		return do("")
@@ -24,7 +24,7 @@ func (x *Experiment) whileMounted(ctx context.Context, folder string, do func(fo
 			"nothing is mounted there", "headroom sweep SUITE --factor '"+mount.NFSFactor+"=…'")
 	case x.options.DryRun.Asked():
 		return app.Usage("a dry run mounts nothing, so the place can't be inspected",
-			"headroom nfs --dry-run says what that command would mount")
+			"headroom nfs --dry-run lists the mounts of that command")
 	case slices.Contains(levels, scheme.Found):
 		return app.Usage(mount.NFSFactor + " has no level that could be found: nothing is mounted there")
 	}

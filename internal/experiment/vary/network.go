@@ -16,14 +16,13 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// An experiment on a network is measured between as many pairs of clients and servers as headroom net would: the first
-// of them is the measurement, the others are its peers, so that what is kept of a test is what all pairs carried
-// together.
+// An experiment on a network is measured between as many pairs of clients and servers as in headroom net. The first
+// pair is the measurement and the others are its peers, so the result of a test is what all pairs carried together.
 
-// networkSuite is the suite of an experiment on a network; nil for any other.
+// networkSuite returns the suite of an experiment on a network; nil for any other.
 func (o *Options) networkSuite(args []string) (*suite.Suite, error) {
 	if len(args) == 0 {
-		return nil, nil // which is said later
+		return nil, nil // reported later
 	}
 	su, err := experiment.LoadSuite(args[0])
 	if err != nil || su.Place != suite.Network {
@@ -31,7 +30,7 @@ func (o *Options) networkSuite(args []string) (*suite.Suite, error) {
 	}
 	switch {
 	case len(args) > 1:
-		return nil, app.Usage("the suite "+su.Name+" measures a network, and no "+args[1],
+		return nil, app.Usage("the suite "+su.Name+" measures a network, not "+args[1],
 			"name its ends with --on client=TARGET and --on server=TARGET")
 	case o.Commits != nil:
 		return nil, app.Usage(
@@ -43,7 +42,7 @@ func (o *Options) networkSuite(args []string) (*suite.Suite, error) {
 	return &su, nil
 }
 
-// ofStorage refuses what is said of a network.
+// ofStorage refuses options that are for networks.
 func (o *Options) ofStorage(v variation) error {
 	for _, c := range v.choices {
 		if c.Scheme.Name == experiment.PinScheme {
@@ -99,7 +98,7 @@ func (x *Experiment) pairEnds(ctx context.Context, su suite.Suite) error {
 	return err
 }
 
-// canAddUp refuses several pairs of what has no rates by the second, of which there is no sum.
+// canAddUp refuses several pairs of a test without rates per second, which has no sum.
 func canAddUp(su suite.Suite, pairs int) error {
 	i := slices.IndexFunc(su.Jobs, func(j suite.Job) bool {
 		return j.Network != nil && j.Network.Engine == lab.EnginePerftest
@@ -107,7 +106,7 @@ func canAddUp(su suite.Suite, pairs int) error {
 	if i < 0 || pairs == 1 {
 		return nil
 	}
-	return app.Usage(fmt.Sprintf("%s measures RDMA, of which %s have no sum: perftest tells no rates by the second",
+	return app.Usage(fmt.Sprintf("%s measures RDMA, of which %s have no sum: perftest reports no rates by the second",
 		su.Jobs[i].Name, prose.Count(pairs, "pair")),
 		"take one client, one server and one address")
 }
@@ -120,7 +119,7 @@ func (x *Experiment) makePairs() {
 	}
 }
 
-// newPairs gives the run the targets of all ends, and each further pair the loads of the first.
+// newPairs gives the run the targets of all ends, and each further pair the loads of the first pair.
 func (x *Experiment) newPairs() {
 	x.under.Run.Network, x.under.Run.Targets = x.network.Pairs, nil
 	for _, e := range x.network.Ends {
@@ -148,7 +147,7 @@ func (x *Experiment) readEnds(b *store.Bundle) error {
 	return n.ReadEnds(b)
 }
 
-// resumePairs reads what the pairs of an interrupted run have measured, after the first of them was.
+// resumePairs reads the measured repetitions of the pairs of an interrupted run, after the first pair was read.
 func (x *Experiment) resumePairs(ctx context.Context, b *store.Bundle) error {
 	x.under.Run.Targets = b.Run.Targets
 	for i, m := range x.under.Peers {

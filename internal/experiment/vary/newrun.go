@@ -14,7 +14,7 @@ import (
 // newRunOnPlace makes the new run of a suite on a place, which the experiment may have to mount.
 func (x *Experiment) newRunOnPlace(ctx context.Context, args []string, terms *lab.Experiment) error {
 	if x.varies.mounts() && len(args) > 1 {
-		return app.Usage(mount.NFSFactor+" makes a folder of its own for what it mounts, so there is no "+
+		return app.Usage(mount.NFSFactor+" makes a separate folder for its mounts, so there is no "+
 			args[1]+" to measure", "headroom "+x.varies.kind+" "+args[0]+" "+x.options.flag(x.varies.kind)+" …")
 	}
 	return x.whileMounted(ctx, "", func(folder string) error {
@@ -25,7 +25,7 @@ func (x *Experiment) newRunOnPlace(ctx context.Context, args []string, terms *la
 	})
 }
 
-// newRunOn makes the new run: of the suite of a network, or where there is none of what args name on a place.
+// newRunOn makes the new run of a network's suite, or without one of the suite and place in args.
 func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite.Suite, terms *lab.Experiment) error {
 	var err error
 	if network != nil {
@@ -67,8 +67,8 @@ func (x *Experiment) newRunOn(ctx context.Context, args []string, network *suite
 	return x.newReference(ctx)
 }
 
-// recordPriors takes down what a search leaves out, and what is known of its settings, so that it stays the same search
-// when it goes on with a newer headroom.
+// recordPriors records what a search leaves out, and the prior knowledge of its settings, so that a newer headroom
+// resumes the same search.
 func (x *Experiment) recordPriors() error {
 	x.under.Run.Experiment.Excluded = x.options.Excluded
 	if x.varies.kind != app.BisectKind {

@@ -17,24 +17,24 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Options are the flags of sweep and ablate, or what an experiment's file says in their place.
+// Options are the flags of sweep and ablate, or the values of an experiment's file instead.
 type Options struct {
 	Factors  []string
 	Baseline string
-	// Reference is a place, ReferenceOn the target it is on.
+	// Reference is a place, and ReferenceOn its target.
 	Reference, ReferenceOn string
 	Keep                   []string
 	commands               map[string]lab.SettingCommands
-	// on is the target of a storage; ends are the targets as typed, which of a network are its ends, and addresses and
-	// port those of its server.
+	// on is the target of a storage. Ends are the targets as typed, which are the ends of a network. Addresses and Port
+	// belong to the network's server.
 	on   string
 	Ends []string
-	// peers are further targets of a storage, which are loaded at the same moment.
+	// peers are further targets of a storage, which are loaded at the same time.
 	peers     []string
 	Addresses []string
 	Port      int
-	// NetworkPairs are how many pairs of clients and servers measure at the same time; 0 for as many as there are of
-	// either, or addresses.
+	// NetworkPairs is how many pairs of clients and servers measure at the same time; 0 for the larger number of
+	// clients, servers or addresses.
 	NetworkPairs int
 	Set          []string
 	Size         string
@@ -46,35 +46,35 @@ type Options struct {
 	Blocks       int
 	Repeat       int
 	Budget       time.Duration
-	// Report shows the run of an ID when it is measured.
+	// Report prints the run of an ID when it is measured.
 	Report func(id string) error
 	Margin string
 	Alpha  string
 	Share  string
 	Limit  string
 	Alone  bool
-	// NoPriors takes all candidates of a search for equally likely at first.
+	// NoPriors makes all candidates of a search equally likely at first.
 	NoPriors bool
-	// Profiles of the fast state and the slow one, where there are some before a search begins.
+	// Profiles are profiles of the fast and the slow state from before the search, if any.
 	Profiles difference.Document
-	// Excluded is what differs and is left out of a search.
+	// Excluded lists the differences that are left out of a search.
 	Excluded *lab.Excluded
-	// Steps of one factor are searched, in the order of its levels.
+	// Steps is true if the levels of one factor are searched in their order.
 	Steps bool
-	// Commits are that series, where it is one of commits; nil for others.
+	// Commits is the series of a search among commits; nil for others.
 	Commits *CommitSeries
-	// Kernels are those that are built for a search; nil where none are.
+	// Kernels are the kernels that a search builds; nil if it builds none.
 	Kernels *KernelSeries
-	// SettableOnly leaves out what the target does not let be set.
+	// SettableOnly leaves out settings that can't be set on the target.
 	SettableOnly bool
 	Pairs        int
 	Resume       string
 	Show         string
-	// Published names figures of merit that somebody published: a reference or a file; empty for none.
+	// Published names published figures of merit: a reference or a file; empty for none.
 	Published string
 	DryRun    app.DryRun
-	// Reboot is the real machine that may be started again; BootOn the one that is, where it is not the one that loads
-	// run on.
+	// Reboot is the real machine that may be restarted. BootOn is the machine that is restarted, if it is not the one
+	// that loads run on.
 	Reboot     string
 	BootOn     string
 	BootMethod string
@@ -83,7 +83,7 @@ type Options struct {
 	Profile    experiment.ProfileOptions
 }
 
-// flag is the name of the flag that says what is varied.
+// flag returns the name of the flag for what is varied.
 func (o *Options) flag(kind string) string {
 	if kind == app.SweepKind {
 		return "--factor"
@@ -101,12 +101,12 @@ func exampleOf(kind string) string {
 	return "queue:scheduler=none,mq-deadline"
 }
 
-// blocksInBudget are those of a sweep that is bounded by its time: loads that are decided early leave room for more of
-// the others.
+// blocksInBudget is the number of blocks of a sweep with a time limit: loads that are decided early leave time for more
+// blocks of the others.
 const blocksInBudget = 20
 
-// defaultBlocks is how often every arm is visited at most. A sweep has a number of blocks that is fixed beforehand; an
-// ablation stops when nothing is left to decide, and a search for culprits when they are proved: its blocks are single
+// defaultBlocks returns how often every arm is visited at most. The number of blocks of a sweep is fixed beforehand. An
+// ablation stops when everything is decided. A search for culprits stops when they are proved: its blocks are single
 // measurements.
 func defaultBlocks(kind string) int {
 	switch kind {
@@ -120,14 +120,14 @@ func defaultBlocks(kind string) int {
 
 func (o *Options) perVisit() int { return max(1, o.Repeat) }
 
-// runOptions returns the options of the measurement underneath.
+// runOptions returns the options of the underlying measurement.
 func (o *Options) runOptions() experiment.RunOptions {
 	return experiment.RunOptions{Label: o.Label, Seed: o.Seed, Size: o.Size, Set: o.Set, Destroy: o.Destroy,
 		Sampled:   o.Sampled,
 		MaxWrites: o.Writes, DryRun: o.DryRun, Profile: o.Profile}
 }
 
-// mergeFile takes from an experiment's file what the flags leave open.
+// mergeFile takes values from an experiment's file that the flags leave open.
 func (o *Options) mergeFile(e suite.Experiment) {
 	o.Factors = append(e.Factors, o.Factors...)
 	o.Keep = append(e.Keep, o.Keep...)
@@ -165,7 +165,7 @@ func (o *Options) mergeFile(e suite.Experiment) {
 	}
 }
 
-// percentOr is a share as typed; empty for none.
+// percentOr returns a share as typed; empty for none.
 func percentOr(share float64) string {
 	if share == 0 {
 		return ""
@@ -173,8 +173,8 @@ func percentOr(share float64) string {
 	return unit.TypedPercent(share)
 }
 
-// limitIn puts the limit of latency, where one was asked for, among the terms of a sweep. It means nothing where the
-// levels are no load.
+// limitIn adds the limit of latency, if requested, to the terms of a sweep. It refuses a limit if the levels are not a
+// load.
 func (o *Options) limitIn(e *lab.Experiment) error {
 	if o.Limit == "" {
 		return nil
@@ -194,7 +194,7 @@ func (o *Options) limitIn(e *lab.Experiment) error {
 	return nil
 }
 
-// PublishedScores are the published figures of merit that were asked for; nil for none.
+// PublishedScores returns the requested published figures of merit; nil for none.
 func (o *Options) PublishedScores() (*reference.Scores, error) {
 	if o.Published == "" {
 		return nil, nil
@@ -203,7 +203,7 @@ func (o *Options) PublishedScores() (*reference.Scores, error) {
 	return &m, err
 }
 
-// read folds an experiment's file into the flags, which come first, and returns the suite and the place.
+// read merges an experiment's file into the flags, which take precedence, and returns the suite and the place.
 func (o *Options) read(kind string, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return args, nil
@@ -240,7 +240,7 @@ func (o *Options) read(kind string, args []string) ([]string, error) {
 	return rest, nil
 }
 
-// FileSets says whether an experiment's file that the arguments begin with says what a flag does.
+// FileSets reports whether the arguments begin with an experiment's file that sets the value of a flag.
 func FileSets(args []string, flag string) bool {
 	var o Options
 	for _, kind := range []string{app.SweepKind, app.AblateKind} {
@@ -248,10 +248,10 @@ func FileSets(args []string, flag string) bool {
 			return flag == "margin" && o.Margin != "" || flag == "alpha" && o.Alpha != ""
 		}
 	}
-	return false // what is wrong is said when it is read
+	return false // a fault is reported when the file is read
 }
 
-// suitePath is a suite's file as an experiment's file names it: relative to itself.
+// suitePath returns the path of a suite that an experiment's file names relative to itself.
 func suitePath(file, name string) string {
 	if filepath.Ext(name) == "" && !strings.ContainsRune(name, filepath.Separator) || filepath.IsAbs(name) {
 		return name

@@ -15,8 +15,8 @@ import (
 	"github.com/headroom/headroom/internal/runner"
 )
 
-// Grow continues an ablation that has come to its end and whose effects do not add up: the pairs of settings that are
-// the likeliest reason are measured together, beside the baseline and each of the two alone, in blocks of their own.
+// Grow continues an ablation that has ended but whose effects do not add up. It measures the pairs of settings that are
+// the likeliest reason, next to the baseline and each of the two settings alone, in separate blocks.
 func (v *visiting) Grow(context.Context) (bool, error) {
 	done := v.carried.Done
 	e := v.sides.under.Run.Experiment
@@ -44,7 +44,7 @@ func (v *visiting) Grow(context.Context) (bool, error) {
 	}
 	plan := v.pairVisits()
 	if _, more := plan.Next(done); !more {
-		return false, nil // no time is left, and the report names the pairs
+		return false, nil // there is no time left, and the report names the pairs
 	}
 	if err := v.carried.Writer().Update(func(r *lab.Run) {
 		r.Experiment, r.Arms, r.Cells = v.sides.under.Run.Experiment, v.sides.under.Run.Arms, v.sides.under.Run.Cells
@@ -58,7 +58,7 @@ func (v *visiting) Grow(context.Context) (bool, error) {
 	return true, nil
 }
 
-// levelsOf the settings of a pair, both of them.
+// levelsOf returns the levels of both settings of a pair.
 func (v *visiting) levelsOf(p [2]int) map[string]string {
 	levels := maps.Clone(v.sides.arm(ablation.AloneArm(p[0])).Levels)
 	maps.Copy(levels, v.sides.arm(ablation.AloneArm(p[1])).Levels)
@@ -83,15 +83,15 @@ func (v *visiting) addPair(p [2]int) {
 	v.sides.addArm(arm, ablation.Baseline)
 }
 
-// pairVisits is the plan of the blocks with pairs: beside each, both of its settings alone and the baseline, since
-// effects are compared within a block; until all are settled.
+// pairVisits returns the plan of the blocks with pairs. A block has each pair with both of its settings alone and the
+// baseline, since effects are compared within a block. The plan ends when all pairs are settled.
 func (v *visiting) pairVisits() *plan.Visits {
 	e := v.sides.under.Run.Experiment
 	needs := map[string][]string{} // the arms that a pair is compared with
 	for _, p := range e.Pairs {
 		needs[ablation.PairArm(p[0], p[1])] = append(baselines(), ablation.AloneArm(p[0]), ablation.AloneArm(p[1]))
 	}
-	// open are the arms that some pair needs, itself included.
+	// open returns the arms that some pair needs, with the pair itself.
 	open := func(settled []string) []string {
 		var arms []string
 		for pair, others := range needs {
@@ -112,7 +112,7 @@ func (v *visiting) pairVisits() *plan.Visits {
 		Budget: v.sides.under.Run.Budget}, settled, v.sides.under.Run.Seed)
 }
 
-// baselines are the arms of the baseline's visits in a block.
+// baselines returns the arms of the baseline's visits in a block.
 func baselines() []string {
 	var names []string
 	for visit := range baselineVisits {
@@ -121,7 +121,7 @@ func baselines() []string {
 	return names
 }
 
-// pairsText returns for a dry run what may follow the blocks; empty for nothing.
+// pairsText describes for a dry run what may follow the blocks; empty for nothing.
 func (v *visiting) pairsText() string {
 	if v.sides.under.Run.Experiment.MostPairs == 0 || len(v.sides.under.Run.Experiment.Pairs) > 0 {
 		return ""

@@ -13,9 +13,9 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// A sweep may be of several targets that are loaded at the same moment, as the IOThreads report has one machine and
-// two. Each level is made effective on all of them, and what is kept of a load is what all did together, so that
-// everything else is as with one.
+// A sweep can run on several targets that are loaded at the same time, as the IOThreads report has one machine and two.
+// Each level is made effective on all targets. The result of a load is the total of all targets; everything else is as
+// with one target.
 
 // splitPeers splits the targets of a sweep into the first and its peers.
 func splitPeers(kind string, kinds app.TargetKinds, on []string) (first string, peers []string, err error) {
@@ -27,15 +27,14 @@ func splitPeers(kind string, kinds app.TargetKinds, on []string) (first string, 
 		role, name := app.RoleOf(typed)
 		if role != "" {
 			return "", nil, app.Usage(
-				fmt.Sprintf("there is no role %q in a sweep of several targets, of which what they "+
-					"do together is one result", role), "write --on "+name)
+				fmt.Sprintf("there is no role %q in a sweep of several targets, whose total is one result", role),
+				"write --on "+name)
 		}
 		if !kinds.Traits(name).Made() {
 			return "", nil, app.Usage(
-				fmt.Sprintf("%s is not headroom's own, so that it can't be one of several in a sweep",
-					name),
+				fmt.Sprintf("%s is not headroom's own, so it can't be one of several in a sweep", name),
 				"guests, pods and machines of KubeVirt can: qemu:FILE, kube:pod?…, kube:vm?…",
-				"of others: headroom run with several --on, at each level by itself")
+				"for others: headroom run with several --on, once at each level")
 		}
 	}
 	return on[0], on[1:], nil
@@ -56,7 +55,7 @@ func (o *Options) checkPeers(choices []factor.Choice) error {
 		"what is decided when they start can be varied on several: guest:, pod:")
 }
 
-// addPeers gives a measurement its peers, each with a role of its own, on the targets that were opened with its own.
+// addPeers gives a measurement its peers, each with a separate role, on the targets that were opened with it.
 func (x *Experiment) addPeers(of *experiment.Measurement, role string) {
 	last := of
 	for i, t := range x.openedEarly {
@@ -67,8 +66,7 @@ func (x *Experiment) addPeers(of *experiment.Measurement, role string) {
 	x.openedEarly = nil
 }
 
-// newPeers adds the peers of a measurement that is drawn, which have its loads, and makes sure that they can be
-// carried out.
+// newPeers adds the peers of a new measurement, which have its loads, and checks that they can run.
 func (x *Experiment) newPeers(ctx context.Context, of *experiment.Measurement, role string, args []string) error {
 	x.addPeers(of, role)
 	for _, m := range of.Peers {
@@ -95,7 +93,7 @@ func (x *Experiment) newPeers(ctx context.Context, of *experiment.Measurement, r
 	return nil
 }
 
-// resumePeers finds the peers of an interrupted run again.
+// resumePeers restores the peers of an interrupted run.
 func (x *Experiment) resumePeers(ctx context.Context, b *store.Bundle, of *experiment.Measurement, role string) error {
 	x.addPeers(of, role)
 	was := experiment.PeersOfRun(b.Run, role)

@@ -12,11 +12,11 @@ import (
 	"github.com/headroom/headroom/internal/lab"
 )
 
-// placements are where the adapters of each pair hang, of its client and its server; nil where nothing depends on it.
+// placements has the locality of the adapters of each pair, of its client and its server; nil if nothing depends on it.
 type placements []map[string]factor.Locality
 
-// locate finds out where the adapters of both ends of each pair hang, where something is varied that depends on it, and
-// tries each placement there.
+// locate finds the locality of the adapters at both ends of each pair, if a factor depends on it, and tries each
+// placement there.
 func locate(ctx context.Context, n *network.Network, choices []factor.Choice) (placements, error) {
 	pins := slices.DeleteFunc(slices.Clone(choices), func(c factor.Choice) bool {
 		return c.Scheme.Name != experiment.PinScheme
@@ -25,7 +25,7 @@ func locate(ctx context.Context, n *network.Network, choices []factor.Choice) (p
 		return nil, nil
 	}
 	var all placements
-	known := map[string]map[string]factor.Locality{} // of pairs that differ in their port only
+	known := map[string]map[string]factor.Locality{} // for pairs that differ in their port only
 	for _, pair := range n.Pairs {
 		key := pair.Client + " " + pair.Server + " " + pair.Address
 		if known[key] == nil {
@@ -40,7 +40,7 @@ func locate(ctx context.Context, n *network.Network, choices []factor.Choice) (p
 	return all, nil
 }
 
-// localitiesOf are where the adapters of a client and a server hang.
+// localitiesOf returns the locality of the adapters of a client and a server.
 func localitiesOf(ctx context.Context, n *network.Network, pair lab.NetworkPair,
 	pins []factor.Choice) (map[string]factor.Locality, error) {
 	client, server := n.End(pair.Client).Target, n.End(pair.Server).Target
@@ -68,8 +68,8 @@ func localitiesOf(ctx context.Context, n *network.Network, pair lab.NetworkPair,
 	return ends, nil
 }
 
-// of returns the commands that put the load generators of both ends of a pair where an arm's levels say; nil where they
-// say nothing.
+// of returns the commands that place the load generators of both ends of a pair as an arm's levels require; nil if they
+// require nothing.
 func (p placements) of(pair int, levels map[string]string) map[string][]string {
 	if p == nil {
 		return nil
@@ -86,8 +86,8 @@ func (p placements) of(pair int, levels map[string]string) map[string][]string {
 	return placed
 }
 
-// setPeerCells gives the peers of a measurement the cells of its run. Each pair of a network has its load generators
-// where settings place them.
+// setPeerCells gives the peers of a measurement the cells of its run, with each pair's own placement of load
+// generators.
 func (p placements) setPeerCells(under *experiment.Measurement) {
 	for i, m := range under.Peers {
 		m.Run.Cells = slices.Clone(under.Run.Cells)

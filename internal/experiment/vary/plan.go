@@ -8,10 +8,10 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// underTest names the part on which something is varied.
+// underTest names the varied part.
 const underTest = ""
 
-// plan is that of the visits, or the search that asks for them.
+// plan makes the plan of the visits or of the search.
 func (x *Experiment) plan() error {
 	on := x.sides()
 	e := &entering{sides: on, varies: x.varies, carried: x.carried, settings: x.settings, booting: x.booting,
@@ -27,7 +27,7 @@ func (x *Experiment) plan() error {
 	}
 	x.booting.report, x.building.under = x.carried.Tell, x.under
 	x.carried.Effects = []experiment.Effect{&x.building, e, x.booting}
-	// what was mounted when it was taken down is gone in the end
+	// A machine that is mounted or booted for an arm has no such mount or boot in the end.
 	x.under.Reboots = x.varies.boots() && x.booting.ofLoadTarget() || x.varies.mounts()
 	if x.varies.mounts() {
 		x.under.Mounted = x.varies.mountLevels()[0]
@@ -48,8 +48,8 @@ func (x *Experiment) plan() error {
 	return nil
 }
 
-// settledArms says which arms of an ablation need no further visit. The plan asks again and again after the same
-// repetitions.
+// settledArms returns a function that names the arms of an ablation that need no further visit. It remembers its
+// answers: the plan calls it repeatedly after the same repetitions.
 func settledArms(run lab.Run) func([]plan.Done) []string {
 	known := map[int][]string{}
 	return func(done []plan.Done) []string {
@@ -58,7 +58,7 @@ func settledArms(run lab.Run) func([]plan.Done) []string {
 		}
 		design, measured, _, err := ablation.Read(run, RepetitionsOf(done))
 		if err != nil {
-			return nil // what can't be read is not settled; the report says what is wrong with it
+			return nil // unreadable repetitions settle nothing; the report names the fault
 		}
 		var names []string
 		for i, yes := range ablation.Settled(design, measured, ablation.TermsOf(run)) {

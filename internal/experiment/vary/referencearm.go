@@ -12,12 +12,12 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// ReferenceArm is the arm of a sweep that is no level: the same suite on another place, such as the disk of this
-// machine that a guest's disk is kept on. It is visited once a block as the levels are, with the load of the baseline.
-// It is the role of its target too.
+// ReferenceArm is the arm of a sweep that is not a level: the same suite on another place, such as the disk of this
+// machine that stores a guest's disk. It is visited once a block like the levels, with the load of the baseline. It is
+// also the role of its target.
 const ReferenceArm = "reference"
 
-// newReference adds the reference to a new run, if one was asked for.
+// newReference adds the reference to a new run, if requested.
 func (x *Experiment) newReference(ctx context.Context) error {
 	if x.options.Reference == "" {
 		if x.options.ReferenceOn != "" {
@@ -30,7 +30,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 		return app.Usage("a network has no reference to compare with", "leave out --reference")
 	}
 	on, at := x.options.ReferenceOn, []string{x.options.Reference}
-	if x.under.App.AllKinds().Has(x.options.Reference) { // what it was made with is measured
+	if x.under.App.AllKinds().Has(x.options.Reference) { // the place that the target was made with is measured
 		if on != "" {
 			return app.Usage("--reference names a target, and --reference-on another",
 				"--reference PLACE --reference-on "+on)
@@ -46,7 +46,7 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	}
 	baseline := x.sides().arm(x.under.Run.Experiment.Baseline).Levels
 	r.Options = x.options.runOptions()
-	r.Options.Destroy, r.Options.Sampled = "", "" // those are the consent for the place under test
+	r.Options.Destroy, r.Options.Sampled = "", "" // that consent is for the place under test
 	r.Options.Profile = experiment.ProfileOptions{}
 	for name, value := range factor.JobParams(nil, baseline) {
 		r.Options.Set = append(r.Options.Set, name+"="+value)
@@ -80,15 +80,16 @@ func (x *Experiment) newReference(ctx context.Context) error {
 	return nil
 }
 
-// openReference begins the measurement of the reference on its target, which may be the one under test where that is
-// not made for it. Where many are compared with it, there are as many of it.
+// openReference begins the measurement of the reference on its target. It reuses the target under test if the names
+// agree, unless two targets can have one name (pods). There are as many references as targets that are compared with
+// them.
 func (x *Experiment) openReference(ctx context.Context, on string, many int) (*experiment.Measurement, error) {
 	if on == "" {
 		on = app.LocalTarget
 	}
 	r := &experiment.Measurement{App: x.under.App, Store: x.under.Store, Target: x.under.Target, Concurrent: x.under,
 		Role: ReferenceArm}
-	if on != x.under.Target.Name() || x.under.App.Traits(on).Scheduled { // two of one name are two targets
+	if on != x.under.Target.Name() || x.under.App.Traits(on).Scheduled { // two of one name are two
 		opened, err := x.under.App.OpenConcurrently(ctx, slices.Repeat([]string{on}, many))
 		if err != nil {
 			return nil, err
@@ -100,8 +101,8 @@ func (x *Experiment) openReference(ctx context.Context, on string, many int) (*e
 	return r, nil
 }
 
-// sameLoads refuses a reference that has not the loads of the levels: a suite can have other ones for a directory than
-// for a device.
+// sameLoads refuses a reference without the loads of the levels: a suite can have other loads for a directory than for
+// a device.
 func (x *Experiment) sameLoads(cells []lab.Cell) error {
 	for _, c := range cells {
 		if !slices.ContainsFunc(x.under.Run.Cells, func(o lab.Cell) bool {
@@ -115,7 +116,7 @@ func (x *Experiment) sameLoads(cells []lab.Cell) error {
 	return nil
 }
 
-// resumeReference finds the reference of an interrupted run again.
+// resumeReference restores the reference of an interrupted run.
 func (x *Experiment) resumeReference(ctx context.Context, b *store.Bundle) error {
 	if b.Run.Experiment.Reference == "" {
 		return nil

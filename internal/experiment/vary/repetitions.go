@@ -7,7 +7,7 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// RepetitionsOf are repetitions as far as plans know them, which is what decides.
+// RepetitionsOf returns repetitions with the properties that plans know, which are those that decide.
 func RepetitionsOf(done []plan.Done) iter.Seq2[lab.Repetition, error] {
 	return func(yield func(lab.Repetition, error) bool) {
 		for _, d := range done {

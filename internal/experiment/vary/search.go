@@ -18,39 +18,39 @@ import (
 	"github.com/headroom/headroom/internal/search"
 )
 
-// The arms of the two ends; those between are numbered as they come.
+// The arms of the two ends. The arms between them are numbered in the order of measurement.
 const (
 	fastArm = "fast"
 	slowArm = "slow"
 )
 
-// searching is the schedule of a search: it names the repetitions that answer the questions. What was asked is on disk
-// before it is measured, so that a search that is resumed asks nothing twice.
+// searching is the schedule of a search: it names the repetitions that answer the search's questions. A question is
+// saved on disk before it is measured, so a resumed search asks nothing twice.
 type searching struct {
 	experiment.Plain
 	sides    sides
 	entering *entering
 	carried  *experiment.Plan
-	// budget is how long the search may take; 0 for as long as it does.
+	// budget is how long the search may take; 0 for no limit.
 	budget time.Duration
 	dryRun bool
-	// state is how far the search has come.
+	// state is the progress of the search.
 	state *bisection.Progress
 	begun time.Time
-	// open says that a question is being answered: remaining is what is still to be measured for it, and measured what
-	// was.
+	// open is true while a question is being answered. remaining are the repetitions that it still needs, measured
+	// those that it has.
 	open      bool
 	remaining []plan.Repetition
 	measured  []lab.Repetition
 }
 
-// replay begins the search, and replays into it what was measured before an interruption.
+// replay begins the search, and replays the repetitions from before an interruption.
 func (s *searching) replay() (err error) {
 	s.state, err = bisection.Replay(s.sides.under.Run, lab.Repetitions(s.sides.under.Saved))
 	return err
 }
 
-// Next is the next repetition for the question that is open.
+// Next returns the next repetition for the open question.
 func (s *searching) Next([]plan.Done) (plan.Repetition, bool) {
 	if len(s.remaining) == 0 {
 		return plan.Repetition{}, false
@@ -58,7 +58,7 @@ func (s *searching) Next([]plan.Done) (plan.Repetition, bool) {
 	return s.remaining[0], true
 }
 
-// Grow asks the next question, and first the one that was interrupted.
+// Grow asks the next question, or first the interrupted one.
 func (s *searching) Grow(ctx context.Context) (bool, error) {
 	if s.begun.IsZero() {
 		s.begun = time.Now()
@@ -94,8 +94,8 @@ func (s *searching) Grow(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// expectByProfiles takes what profiles of the two ends say into account as soon as both were profiled, once. It is
-// noted in the run, so that a resumed search expects the same.
+// expectByProfiles updates the priors by the profiles of the two ends as soon as both were profiled, once. It records
+// them in the run, so a resumed search has the same priors.
 func (s *searching) expectByProfiles() error {
 	e := s.sides.under.Run.Experiment
 	if s.sides.under.Run.Profile == nil || e.Steps || e.PriorsFrom == lab.PriorsFromNothing ||
@@ -120,14 +120,14 @@ func (s *searching) expectByProfiles() error {
 	return s.carried.Writer().Update(func(r *lab.Run) { r.Experiment = s.sides.under.Run.Experiment })
 }
 
-// worthProfiling says whether a cell is worth profiling now. Of a search these are the ends, and what proves an answer:
-// the mixtures between tell by their results.
+// worthProfiling reports whether a cell should be profiled now. A search profiles the ends and the proofs; for the
+// mixtures between them the results are enough.
 func worthProfiling(e *lab.Experiment) bool {
 	asked := e.SearchSteps
 	return len(asked) == 0 || asked[len(asked)-1].Purpose != search.Distinguish.String()
 }
 
-// Ended keeps what was measured for the question. A state that can't be measured is an answer, too.
+// Ended keeps a repetition for the question. A state that can't be measured is an answer, too.
 func (s *searching) Ended(ctx context.Context, _ plan.Repetition, r lab.Repetition, failed error) error {
 	if why := unmeasurable(r, failed); why != "" {
 		s.open, s.remaining = false, nil
@@ -139,25 +139,25 @@ func (s *searching) Ended(ctx context.Context, _ plan.Repetition, r lab.Repetiti
 	return failed
 }
 
-// Part is the place under test.
+// Part returns the place under test.
 func (s *searching) Part(plan.Repetition) string { return underTest }
 
-// Done is a repetition with the values that decide about its cell.
+// Done returns a repetition with the values that decide about its cell.
 func (s *searching) Done(_ string, r lab.Repetition) plan.Done {
 	return experiment.DoneIn(s.sides.under.Run, r)
 }
 
-// Source counts: what is measured decides how much is left.
+// Source counts measurements: the results decide how many are left.
 func (s *searching) Source() progress.Source {
 	return progress.Counter(func() string {
 		return fmt.Sprintf("measurement %d", len(s.sides.under.Run.Experiment.SearchSteps))
 	})
 }
 
-// Complete counts no load as failed: a mixture with which loads fail is an answer to the search.
+// Complete counts no load as failed: a mixture whose loads fail is an answer to the search.
 func (s *searching) Complete(m *experiment.Measured) { m.Failed = 0 }
 
-// goOn begins to answer the question that was asked last. What an interrupted visit has measured for it counts.
+// goOn begins to answer the last question. Repetitions of an interrupted visit count.
 func (s *searching) goOn(ctx context.Context) error {
 	asked := s.sides.under.Run.Experiment.SearchSteps
 	block, arm := len(asked), asked[len(asked)-1].Arm
@@ -167,7 +167,7 @@ func (s *searching) goOn(ctx context.Context) error {
 			return s.skip(ctx, why, nil)
 		}
 	}
-	times := 0 // that the arm was measured before
+	times := 0 // how often the arm was measured before
 	for _, a := range asked[:block-1] {
 		if a.Arm == arm {
 			times++
@@ -193,7 +193,7 @@ func (s *searching) goOn(ctx context.Context) error {
 	return nil
 }
 
-// answer tells the search what was measured for the question that is open.
+// answer passes the measured repetitions of the open question to the search.
 func (s *searching) answer() error {
 	if !s.open {
 		return nil
@@ -206,7 +206,7 @@ func (s *searching) answer() error {
 	return nil
 }
 
-// recordQuestion takes down what is measured next, with an arm of its own where it is measured for the first time.
+// recordQuestion records the next question in the run. A state that is measured for the first time gets a new arm.
 func (s *searching) recordQuestion(q search.Question) error {
 	levels := bisection.Levels(s.sides.under.Run.Experiment, q.Subset)
 	i := slices.IndexFunc(s.sides.under.Run.Arms, func(a lab.Arm) bool { return maps.Equal(a.Levels, levels) })
@@ -223,7 +223,7 @@ func (s *searching) recordQuestion(q search.Question) error {
 	})
 }
 
-// savedInBlock are the repetitions of a block that an earlier part of the run has measured.
+// savedInBlock returns the saved repetitions of a block, from an earlier part of the run.
 func (s *searching) savedInBlock(block int) []lab.Repetition {
 	return slices.DeleteFunc(slices.Clone(s.sides.under.Saved), func(r lab.Repetition) bool { return r.Block != block })
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/runner"
 )
 
-// status is what is known after the last measurement.
+// status describes what is known after the last measurement.
 func (s *searching) status() string {
 	steps := s.state.Steps
 	last := steps[len(steps)-1]
@@ -27,7 +27,7 @@ func (s *searching) status() string {
 	return fmt.Sprintf("measurement %d, %s", last.Number, s.likeliestText())
 }
 
-// likeliestText are the likeliest candidates at the moment.
+// likeliestText names the likeliest candidates at the moment.
 func (s *searching) likeliestText() string {
 	steps := s.state.Steps
 	var parts []string
@@ -40,7 +40,7 @@ func (s *searching) likeliestText() string {
 	return "most likely: " + strings.Join(parts, ", ")
 }
 
-// candidateText in a few words.
+// candidateText names a candidate in a few words.
 func (s *searching) candidateText(c bisection.Suspect) string {
 	e := s.sides.under.Run.Experiment
 	if e.Steps {
@@ -50,7 +50,7 @@ func (s *searching) candidateText(c bisection.Suspect) string {
 	return e.Factors[c.Candidate].Factor
 }
 
-// List lists what a search may set: what it measures in which order is decided on the way.
+// List lists the settings that a search may change. The order of its measurements is decided during the search.
 func (s *searching) List(ctx context.Context, l app.Listing) error {
 	if s.sides.under.App.JSON {
 		return s.sides.under.App.PrintJSON(s.state.Document())
@@ -58,11 +58,11 @@ func (s *searching) List(ctx context.Context, l app.Listing) error {
 	if f := s.sides.under.Run.Experiment.Factors[0]; s.sides.under.Run.Experiment.Steps {
 		if s.sides.under.Run.Experiment.Commits != nil {
 			l.Line("every measurement is of one of these commits, which is built the first time")
-			l.Line("first the two ends, until it is clear that they differ, and then what tells most")
+			l.Line("first the two ends, until it is clear that they differ, and then the most informative commits")
 			return s.listMeasurement(ctx, l)
 		}
 		l.Line("every measurement sets %s to one of %s", f.Factor, strings.Join(levelWords(f.Levels), ", "))
-		l.Line("first some of them spread over the series, twice, and then what tells most")
+		l.Line("first some of them spread over the series, twice, and then the most informative ones")
 		return s.listMeasurement(ctx, l)
 	}
 	l.Line("every measurement sets each of these to one of two levels, as in the fast state or as in the slow one")
@@ -80,7 +80,7 @@ func (s *searching) List(ctx context.Context, l app.Listing) error {
 	return s.listMeasurement(ctx, l)
 }
 
-// listMeasurement ends a dry run with the commands of a measurement, which are the same in all.
+// listMeasurement ends a dry run with the commands of a measurement, which are the same for all.
 func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 	if text := s.profilesText(); text != "" {
 		l.Line("%s", text)
@@ -104,7 +104,7 @@ func (s *searching) listMeasurement(ctx context.Context, l app.Listing) error {
 	return nil
 }
 
-// stateText is a state of a search in a few words.
+// stateText describes a state of a search in a few words.
 func (s *searching) stateText(arm lab.Arm) string {
 	e := s.sides.under.Run.Experiment
 	if hash := arm.Levels[commitFactor]; hash != "" {
@@ -132,7 +132,7 @@ const maxShownNames = 3
 func (s *searching) Summarize(context.Context) {
 	e := s.sides.under.Run.Experiment
 	if s.dryRun && s.sides.under.App.JSON {
-		return // the steps say it
+		return // the steps contain it
 	}
 	s.sides.printPlace()
 	if s.entering.booting.host != nil {
@@ -152,7 +152,7 @@ func (s *searching) Summarize(context.Context) {
 	text := fmt.Sprintf("%s; %s at most, proof apart", differences, prose.Count(e.Blocks, "measurement"))
 	all := s.sides.under.Workload().Time()
 	one := experiment.Cost{Time: all / time.Duration(len(s.sides.under.Run.Arms))}
-	s.sides.under.App.Print("  ", one.Text(text, "one takes about %s besides changing settings", false))
+	s.sides.under.App.Print("  ", one.Text(text, "one takes about %s plus changing settings", false))
 	if text := s.profilesText(); text != "" {
 		s.sides.under.App.Print("  ", text)
 	}
@@ -164,16 +164,17 @@ func (s *searching) Summarize(context.Context) {
 	}
 }
 
-// profilesText is what a search profiles, the number of whose proofs nobody knows; empty for nothing.
+// profilesText describes what a search profiles, without a total since the number of proofs is unknown; empty for
+// nothing.
 func (s *searching) profilesText() string {
 	if s.sides.under.Run.Profile == nil {
 		return ""
 	}
 	loads := len(profile.Parts()) * s.sides.under.Run.Profile.Loads
-	return "profiles " + prose.Count(loads, "load") + " of each cell besides, at both ends and in each proof"
+	return "also profiles " + prose.Count(loads, "load") + " of each cell, at both ends and in each proof"
 }
 
-// priorText are the candidates that are thought likely before anything is measured; empty where all are alike.
+// priorText names the likely candidates before the first measurement; empty if all are equally likely.
 func (s *searching) priorText() string {
 	var parts []string
 	for _, c := range s.state.Expected() {
@@ -186,7 +187,7 @@ func (s *searching) priorText() string {
 		" (--no-priors forgets that)"
 }
 
-// commitText is a commit with its subject.
+// commitText returns a commit with its subject.
 func (s *searching) commitText(hash string) string {
 	f := s.sides.under.Run.Experiment.Factors[0]
 	if i := slices.Index(f.Levels, hash); i >= 0 && i < len(f.Titles) {
@@ -195,7 +196,7 @@ func (s *searching) commitText(hash string) string {
 	return hash
 }
 
-// commitsText is what a search among commits is about, for people.
+// commitsText describes the commits of a search.
 func (s *searching) commitsText() string {
 	e := s.sides.under.Run.Experiment
 	text := fmt.Sprintf("%s of %s after %s", prose.Count(len(e.Factors[0].Levels)-1, "commit"), e.Commits.Tree,

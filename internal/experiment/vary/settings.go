@@ -18,12 +18,12 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// settings are the live settings that are varied, on the machines that they are of: the one that loads run on, or the
-// ends of a network, the first client first. Old values are in a journal on disk before new ones are set.
+// settings are the varied settings of running machines, and these machines: the one that loads run on, or the ends of a
+// network, the first client first. Old values are in a journal on disk before new ones are set.
 type settings struct{ machines []*network.VariedMachine }
 
-// settingsOf begins the settings of machines, with the commands that settings of the user's are made by. Nothing is
-// bound yet.
+// settingsOf returns the settings of machines, with the commands that change the user's own settings. Nothing is bound
+// yet.
 func settingsOf(machines []*network.VariedMachine, of map[string]lab.SettingCommands) *settings {
 	commands := map[string]spot.Commands{}
 	for name, c := range of {
@@ -38,8 +38,8 @@ func settingsOf(machines []*network.VariedMachine, of map[string]lab.SettingComm
 	return &settings{machines}
 }
 
-// bind finds a live factor on the machines that it is of. It returns its levels as they are found, and warnings about
-// parts that a machine does not have.
+// bind finds a live factor on the machines that have it. It returns the current levels, and warnings about parts that a
+// machine does not have.
 func (s *settings) bind(ctx context.Context, c factor.Choice) (string, []lab.Warning, error) {
 	var found []FoundLevel
 	var warnings []lab.Warning
@@ -83,7 +83,7 @@ func incomplete(s scheme.Setting, at string) lab.Warning {
 	return validity.BundleIncomplete(what)
 }
 
-// settable returns an error where a machine does not let a level of a factor be set.
+// settable returns an error if a level of a factor can't be set on some machine.
 func (s *settings) settable(ctx context.Context, c factor.Choice) error {
 	for _, m := range s.machines {
 		bound, err := m.Find(ctx, c)
@@ -101,8 +101,8 @@ func (s *settings) settable(ctx context.Context, c factor.Choice) error {
 	return nil
 }
 
-// open begins the journals of all machines, and locks what is varied there, and what must stay. The journal of the
-// machine that loads run on has the name of the run, those of others have their role behind it.
+// open begins the journals of all machines, and locks the varied settings and those that must stay. The journal of the
+// machine that loads run on has the name of the run; journals of others append their role.
 func (s *settings) open(ctx context.Context, p *app.App, st *store.Store, run string, keep []string) error {
 	for i, m := range s.machines {
 		id := run
@@ -125,7 +125,7 @@ func (s *settings) open(ctx context.Context, p *app.App, st *store.Store, run st
 	return nil
 }
 
-// apply makes a level effective on all machines that the factor is of.
+// apply makes a level effective on all machines that have the factor.
 func (s *settings) apply(ctx context.Context, name, level string) error {
 	for _, m := range s.machines {
 		for _, one := range m.Settings[name] {
@@ -142,7 +142,7 @@ func (s *settings) changed(name string) bool {
 	return slices.Contains(s.machines[0].Journal.Open(), name)
 }
 
-// undo puts back what was changed, on all machines, the last of them first.
+// undo restores what was changed, on all machines, the last machine first.
 func (s *settings) undo(ctx context.Context) error {
 	var errs []error
 	for _, m := range slices.Backward(s.machines) {
@@ -162,7 +162,7 @@ func (s *settings) inEffect(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// possible are the levels that a factor can have, as far as the machine says whose it is.
+// possible returns the levels that a factor can have, as far as its machine reports them.
 func (s *settings) possible(name string) []string {
 	for _, m := range s.machines {
 		for _, one := range m.Settings[name] {
@@ -172,7 +172,7 @@ func (s *settings) possible(name string) []string {
 	return nil
 }
 
-// restore leaves every setting as it was found, also after an error or an interruption, and closes the journals.
+// restore restores every setting, also after an error or an interruption, and closes the journals.
 func (s *settings) restore(ctx context.Context) error {
 	var journals []*journal.Journal
 	for _, m := range s.machines {
@@ -181,7 +181,7 @@ func (s *settings) restore(ctx context.Context) error {
 	return app.PutBack(ctx, journals...)
 }
 
-// try sets a level, does what looks at it, and puts it back.
+// try sets a level, calls look, and restores the setting.
 func (s *settings) try(ctx context.Context, t LevelTrial, look func() error) error {
 	if err := s.apply(ctx, t.Factor, t.Level); err != nil {
 		return s.withPossible(err, t)
@@ -192,7 +192,7 @@ func (s *settings) try(ctx context.Context, t LevelTrial, look func() error) err
 	return s.undo(ctx)
 }
 
-// withPossible adds to an error what the target says that a setting can be, if that is not what was tried.
+// withPossible adds to an error the levels that the target reports as possible, if the tried one is not among them.
 func (s *settings) withPossible(err error, t LevelTrial) error {
 	e, ok := errors.AsType[*lab.Error](err)
 	if possible := s.possible(t.Factor); ok && len(possible) > 0 && !slices.Contains(possible, t.Level) {
@@ -201,7 +201,7 @@ func (s *settings) withPossible(err error, t LevelTrial) error {
 	return err
 }
 
-// bind finds the live settings on the machines that they are of, and takes down their levels as they are found.
+// bind finds the live settings on the machines that have them, and records their current levels.
 func (x *Experiment) bind(ctx context.Context) error {
 	if err := x.findMachines(ctx); err != nil {
 		return err
@@ -215,7 +215,7 @@ func (x *Experiment) bind(ctx context.Context) error {
 			return err
 		}
 		x.under.Run.Experiment.Factors[i].Found = found
-		for _, w := range warnings { // a run that is resumed has said it
+		for _, w := range warnings { // a resumed run has the warning already
 			if !slices.ContainsFunc(x.under.Run.Warnings, func(o lab.Warning) bool {
 				return o.Code == w.Code && o.Text == w.Text
 			}) {
@@ -226,7 +226,7 @@ func (x *Experiment) bind(ctx context.Context) error {
 	return nil
 }
 
-// findMachines finds those whose settings are varied.
+// findMachines finds the machines whose settings are varied.
 func (x *Experiment) findMachines(ctx context.Context) (err error) {
 	machines := []*network.VariedMachine{{Where: []scheme.Scope{{Target: x.under.Target, Place: x.under.Place()}}}}
 	if x.network != nil {
@@ -238,10 +238,11 @@ func (x *Experiment) findMachines(ctx context.Context) (err error) {
 	return nil
 }
 
-// FoundLevel is a level as it was found somewhere.
+// FoundLevel is the level that was found at an end.
 type FoundLevel struct{ At, Level string }
 
-// FoundAt is a level as it was found, and where the ends of a network differ, that of each: "client 1500, server 9000".
+// FoundAt returns the level that was found, or one for each end of a network if they differ: "client 1500, server
+// 9000".
 func FoundAt(found []FoundLevel) string {
 	var levels, each []string
 	for _, f := range found {
@@ -253,8 +254,8 @@ func FoundAt(found []FoundLevel) string {
 	return strings.Join(each, ", ")
 }
 
-// LevelTrial is a level that is set once and put back before anything is measured.
+// LevelTrial is a level that is set once and undone before anything is measured.
 type LevelTrial struct{ Factor, Level string }
 
-// Text is the trial as a line of a dry run.
+// Text returns the trial as a line of a dry run.
 func (t LevelTrial) Text() string { return "try " + t.Factor + "=" + t.Level }

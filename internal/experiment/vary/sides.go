@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/plan"
 )
 
-// sides are the places that an experiment measures on: the one that is varied, with its peers, and the reference.
+// sides are the places that an experiment measures on: the varied one with its peers, and the reference.
 type sides struct {
 	under *experiment.Measurement
 	// reference is measured on another place; nil for none.
@@ -21,10 +21,10 @@ type sides struct {
 	placements placements
 }
 
-// sides returns the places that are known by now.
+// sides returns the places that are known so far.
 func (x *Experiment) sides() sides { return sides{x.under, x.reference, x.network, x.placements} }
 
-// role is the role of the machine that loads run on, of several clients the first.
+// role returns the role of the machine that loads run on; of several clients the first.
 func (s sides) role() string {
 	if s.network != nil {
 		return s.network.Pairs[0].Client
@@ -32,7 +32,7 @@ func (s sides) role() string {
 	return app.StorageRole
 }
 
-// measurements are what the experiment measures on, by role: the place under test, and the reference where there is
+// measurements returns the measurements of the experiment by role: the place under test, and the reference if there is
 // one.
 func (s sides) measurements() []*experiment.Measurement {
 	under := *s.under
@@ -43,7 +43,7 @@ func (s sides) measurements() []*experiment.Measurement {
 	return []*experiment.Measurement{&under, s.reference}
 }
 
-// others are all measurements of the experiment but the one under test.
+// others returns all measurements of the experiment except the one under test.
 func (s sides) others() []*experiment.Measurement {
 	all := slices.Clone(s.under.Peers)
 	if s.reference != nil {
@@ -52,12 +52,13 @@ func (s sides) others() []*experiment.Measurement {
 	return all
 }
 
-// unvaried reports whether an arm is on a machine where nothing is varied: whatever is in effect elsewhere stays.
+// unvaried reports whether an arm is on a machine without varied settings: the settings of other machines stay
+// unchanged.
 func (s sides) unvaried(arm lab.Arm) bool {
 	return arm.Role == ReferenceArm && s.reference.Target != s.under.Target
 }
 
-// savedOfAll are the repetitions that an earlier part of the run has saved, of all sides.
+// savedOfAll returns the saved repetitions of all sides, from an earlier part of the run.
 func (s sides) savedOfAll() []lab.Repetition {
 	if s.reference == nil {
 		return s.under.Saved
@@ -65,7 +66,7 @@ func (s sides) savedOfAll() []lab.Repetition {
 	return slices.Concat(s.under.Saved, s.reference.Saved)
 }
 
-// partOf is the place on which the arm of a repetition is measured.
+// partOf returns the place on which the arm of a repetition is measured.
 func (s sides) partOf(next plan.Repetition) string {
 	if s.arm(next.Arm).Role == ReferenceArm {
 		return ReferenceArm
@@ -85,7 +86,7 @@ func (s sides) cell(id string) lab.Cell {
 	return s.under.Run.Cells[i]
 }
 
-// armCells are the arms with their cells, as the plan sees them.
+// armCells returns the arms with their cells for the plan.
 func (s sides) armCells() []plan.VisitedArm {
 	var arms []plan.VisitedArm
 	cells := s.under.Workload().PlanCells()
@@ -101,7 +102,7 @@ func (s sides) armCells() []plan.VisitedArm {
 	return arms
 }
 
-// addArm adds an arm to a run that has begun, with a cell for each that another arm has.
+// addArm adds an arm to a run that has begun, with a copy of each cell of another arm.
 func (s sides) addArm(arm lab.Arm, like string) {
 	s.under.Run.Arms = append(slices.Clone(s.under.Run.Arms), arm)
 	for _, c := range slices.Clone(s.under.Run.Cells) {

@@ -13,20 +13,20 @@ import (
 	"github.com/headroom/headroom/internal/runner"
 )
 
-// stepsSchema is that of what a dry run prints as JSON.
+// stepsSchema is the schema of a dry run's JSON.
 const stepsSchema = "headroom/steps/v1"
 
-// Steps is everything that an experiment would do, in order.
+// Steps lists everything that an experiment would do, in order.
 type Steps struct {
 	Schema string `json:"schema"`
-	// First is what is tried before anything is measured.
+	// First are trials before the first measurement.
 	First  []string    `json:"first,omitempty"`
 	Visits []stepVisit `json:"visits"`
-	// Profiles says what is profiled besides.
+	// Profiles describes the additional profiled loads.
 	Profiles string `json:"profiles,omitempty"`
-	// Then is what may follow, as what was measured decides.
+	// Then describes what may follow, depending on the results.
 	Then string `json:"then,omitempty"`
-	// End is what is done at the end, or after an interruption.
+	// End are the steps at the end, or after an interruption.
 	End []string `json:"end"`
 }
 
@@ -38,16 +38,16 @@ type stepVisit struct {
 	Loads  []stepLoad        `json:"loads"`
 }
 
-// stepLoad is one load, and what is done before it.
+// stepLoad is one load, and the steps before it.
 type stepLoad struct {
 	Cell    string   `json:"cell"`
 	Did     []string `json:"did,omitempty"`
 	Command string   `json:"command"`
-	// After is what a command has done after it.
+	// After are the steps of a command after its load.
 	After []string `json:"after,omitempty"`
 }
 
-// steps goes through the plan as the runner would, were no arm to settle early.
+// steps simulates the plan as the runner would carry it out if no arm settled early.
 func (v *visiting) steps(ctx context.Context) (Steps, error) {
 	s := Steps{Schema: stepsSchema, Visits: []stepVisit{}}
 	for _, t := range v.varies.levelTrials() {
@@ -115,7 +115,7 @@ func (v *visiting) steps(ctx context.Context) (Steps, error) {
 	return s, nil
 }
 
-// losesDataOnBoot reports whether a directory of the target is empty again after a boot.
+// losesDataOnBoot reports whether a directory of the target is empty after a boot.
 func (v *visiting) losesDataOnBoot() bool {
 	t, ok := v.sides.under.Target.(host.LosesDataOnBoot)
 	return ok && t.LosesDataOnBoot() && v.sides.under.Place().Kind == lab.Directory
@@ -132,7 +132,7 @@ func (v *visiting) List(ctx context.Context, l app.Listing) error {
 	}
 	if !slices.ContainsFunc(v.sides.under.Run.Cells, func(c lab.Cell) bool { return c.Repetitions > 1 }) {
 		v.sides.under.App.Print("  ",
-			"with --repeat 2 the report says how many repetitions "+v.varies.visitWord()+" is worth")
+			"with --repeat 2 the report suggests how many repetitions "+v.varies.visitWord()+" should have")
 	}
 	if len(s.First) > 0 {
 		l.Line("at first, and put back at once")
@@ -140,7 +140,7 @@ func (v *visiting) List(ctx context.Context, l app.Listing) error {
 	}
 	v.listVisits(l, s.Visits)
 	if s.Profiles != "" {
-		l.Line("%s, beside the first repetitions of each cell in each arm", s.Profiles)
+		l.Line("%s, next to the first repetitions of each cell in each arm", s.Profiles)
 		for _, side := range v.sides.measurements() {
 			l.Commands(side.ProfiledLoads().Commands()...)
 		}
@@ -155,7 +155,7 @@ func (v *visiting) List(ctx context.Context, l app.Listing) error {
 	return l.End()
 }
 
-// listVisits lists each visit with its commands, or what the arms are and the order of the visits.
+// listVisits lists each visit with its commands, or the arms and the order of the visits.
 func (v *visiting) listVisits(l app.Listing, visits []stepVisit) {
 	if l.Full {
 		for _, visit := range visits {
@@ -183,7 +183,7 @@ func (v *visiting) listVisits(l app.Listing, visits []stepVisit) {
 	l.Each(lines)
 }
 
-// armText is what an arm has of its own: its levels, or its place.
+// armText describes an arm by its levels or its place.
 func (v *visiting) armText(visit stepVisit) string {
 	if v.sides.arm(visit.Arm).Role == ReferenceArm {
 		return v.sides.reference.Where()

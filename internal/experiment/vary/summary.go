@@ -14,11 +14,11 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Summarize prints what is about to be done.
+// Summarize prints the plan.
 func (v *visiting) Summarize(context.Context) {
 	e := v.sides.under.Run.Experiment
 	if v.dryRun && v.sides.under.App.JSON {
-		return // the steps say it
+		return // the steps contain it
 	}
 	v.sides.printPlace()
 	if v.sides.reference != nil {
@@ -30,7 +30,7 @@ func (v *visiting) Summarize(context.Context) {
 	cells, arms := len(v.sides.under.Run.Cells), len(v.sides.under.Run.Arms)
 	what := fmt.Sprintf("%s in %s, each visited %s at most", prose.Count(cells/arms, "cell"), prose.Count(arms, "arm"),
 		prose.Count(e.Blocks, "time"))
-	block, about := v.sides.under.Workload().Time(), "about %s besides changing settings"
+	block, about := v.sides.under.Workload().Time(), "about %s plus changing settings"
 	if v.budget > 0 && block > 0 {
 		about += fmt.Sprintf(", and --budget %s is room for %s of them at most", unit.Duration(v.budget),
 			prose.Count(max(1, min(e.Blocks, int(v.budget/block))), "block"))
@@ -56,8 +56,8 @@ func (v *visiting) Summarize(context.Context) {
 	}
 }
 
-// prices returns the costs of a factor's levels other than speed. Without rules there are none; that the built-in rules
-// compile is tested with them.
+// prices returns the costs of a factor's levels other than speed. It returns nil if the built-in rules do not compile,
+// which their tests exclude.
 func prices(v lab.VariedFactor) []rule.Price {
 	rules, err := rule.BuiltInSet()
 	if err != nil {
@@ -66,7 +66,7 @@ func prices(v lab.VariedFactor) []rule.Price {
 	return rules.Prices(v.Factor, v.Levels)
 }
 
-// levelWords are levels as people read them: an argument that is there without a value has an empty level.
+// levelWords returns levels for readers: an argument without a value has an empty level.
 func levelWords(levels []string) []string {
 	words := slices.Clone(levels)
 	for i, l := range words {

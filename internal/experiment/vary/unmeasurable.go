@@ -16,11 +16,11 @@ import (
 	"github.com/headroom/headroom/internal/runner"
 )
 
-// Of a search some states can't be measured: a commit doesn't build, a guest doesn't come up with two arguments at
-// once. That is an answer, and the search goes on without them.
+// Some states of a search can't be measured: a commit doesn't build, or a guest doesn't boot with two arguments at
+// once. That is an answer, and the search continues without them.
 
-// unmeasurable is why an arm can't be measured, where it is the arm's own fault as far as is known. Empty where
-// nothing failed, and where a failure has nothing to do with the arm.
+// unmeasurable returns why an arm can't be measured, if the arm itself seems to be at fault. It is empty if nothing
+// failed, or if the failure has nothing to do with the arm.
 func unmeasurable(r lab.Repetition, err error) string {
 	if e, ok := errors.AsType[*commits.Unbuilt](err); ok {
 		return e.Reason
@@ -54,11 +54,11 @@ func unmeasurable(r lab.Repetition, err error) string {
 	return text
 }
 
-// maxFailuresInARow is after how many states in a row that can't be measured an end is: it may be the machine's fault
-// by now.
+// maxFailuresInARow is the number of successive unmeasurable states after which an end is measured: the machine may be
+// at fault.
 const maxFailuresInARow = 3
 
-// tooManyFailed says that so many have failed.
+// tooManyFailed reports whether that many states have failed.
 func (s *searching) tooManyFailed() bool {
 	asked := s.sides.under.Run.Experiment.SearchSteps
 	return len(asked) >= maxFailuresInARow && !slices.ContainsFunc(asked[len(asked)-maxFailuresInARow:],
@@ -67,8 +67,8 @@ func (s *searching) tooManyFailed() bool {
 		})
 }
 
-// skip the arm that was asked for last, which can't be measured. If that is an end the search stops: then there is
-// nothing to compare the others with, and those that failed just before it are tried again when the search goes on.
+// skip records that the last arm can't be measured. If it is an end, the search stops: there is nothing to compare the
+// others with. The states that failed just before it are tried again when the search is resumed.
 func (s *searching) skip(ctx context.Context, why string, failed error) error {
 	e := *s.sides.under.Run.Experiment
 	e.SearchSteps = slices.Clone(e.SearchSteps)
@@ -92,13 +92,13 @@ func (s *searching) skip(ctx context.Context, why string, failed error) error {
 	return err
 }
 
-// recordSearchStep has on disk what was asked, and what came of it.
+// recordSearchStep saves the question and its outcome on disk.
 func (s *searching) recordSearchStep(e *lab.Experiment) error {
 	s.sides.under.Run.Experiment = e
 	return s.carried.Writer().Update(func(r *lab.Run) { r.Experiment = e })
 }
 
-// endStateError is the error of an end that can't be measured.
+// endStateError returns the error about an end that can't be measured.
 func (s *searching) endStateError(arm lab.Arm, why string, failed error) error {
 	hash := arm.Levels[commitFactor]
 	switch {

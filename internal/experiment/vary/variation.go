@@ -15,8 +15,8 @@ type variation struct {
 	choices []factor.Choice
 }
 
-// boots reports whether anything that is varied is decided when the machine starts. Then every visit starts it again,
-// so that no arm has a machine that ran longer than another's.
+// boots reports whether a factor takes a boot. Then every visit restarts the machine, so no arm has a machine that ran
+// longer than another's.
 func (v variation) boots() bool { return bootFactor(v.choices) != "" }
 
 // kernel reports whether the kernel or its arguments are varied.
@@ -38,7 +38,7 @@ func (v variation) mountLevels() []string {
 	})].Levels
 }
 
-// liveFactors are the live factors that an arm sets, in the order in which none resets another.
+// liveFactors returns the live factors that an arm sets, in an order in which none resets another.
 func (v variation) liveFactors(levels map[string]string) []string {
 	var names []string
 	for _, c := range v.choices {
@@ -51,8 +51,8 @@ func (v variation) liveFactors(levels map[string]string) []string {
 	return factor.Order(names)
 }
 
-// levelTrials are all levels of the running machine: one that the kernel does not take, or that takes root, ends the
-// run before its first load and not in the middle. Where machines are started again, what they take is only known then.
+// levelTrials returns all levels of the running machine. A level that the kernel refuses, or that takes root, ends the
+// run before its first load and not in the middle. Levels of machines that are restarted can't be tried beforehand.
 func (v variation) levelTrials() []LevelTrial {
 	if v.boots() {
 		return nil
@@ -70,7 +70,7 @@ func (v variation) levelTrials() []LevelTrial {
 	return list
 }
 
-// visitWord is what a visit of an arm is.
+// visitWord returns the word for a visit of an arm.
 func (v variation) visitWord() string {
 	if v.boots() {
 		return "a boot"
@@ -78,7 +78,7 @@ func (v variation) visitWord() string {
 	return "a visit"
 }
 
-// levelsText is an arm in words.
+// levelsText describes an arm in words.
 func (v variation) levelsText(levels map[string]string) string {
 	var parts []string
 	for _, c := range v.choices {

@@ -20,7 +20,7 @@ type visiting struct {
 	varies   variation
 	entering *entering
 	carried  *experiment.Plan
-	// budget is how long the visits may take, as it was asked for; 0 for as long as they do.
+	// budget is the requested time limit of the visits; 0 for none.
 	budget time.Duration
 	dryRun bool
 	visits *plan.Visits
@@ -36,7 +36,7 @@ func (v *visiting) begin() {
 	case v.varies.kind == app.AblateKind:
 		settled = settledArms(run)
 	case run.Experiment.Looks > 0:
-		terms.MinBlocks = max(sweep.MinBlocks, terms.MinBlocks) // runs of older versions don't say how many
+		terms.MinBlocks = max(sweep.MinBlocks, terms.MinBlocks) // runs of older versions have no MinBlocks
 		settled = settledLoads(run, arms, terms.MinBlocks)
 	}
 	v.visits = plan.InVisits(arms, terms, settled, run.Seed)
@@ -45,13 +45,13 @@ func (v *visiting) begin() {
 	}
 }
 
-// Next is what the plan of the visits names.
+// Next returns the next repetition of the plan.
 func (v *visiting) Next(done []plan.Done) (plan.Repetition, bool) { return v.visits.Next(done) }
 
-// Part is the place on which an arm is measured.
+// Part returns the place on which an arm is measured.
 func (v *visiting) Part(next plan.Repetition) string { return v.sides.partOf(next) }
 
-// Done is a repetition with the values that decide about its cell.
+// Done returns a repetition with the values that decide about its cell.
 func (v *visiting) Done(_ string, r lab.Repetition) plan.Done {
 	return experiment.DoneIn(v.sides.under.Run, r)
 }
@@ -62,7 +62,7 @@ func (v *visiting) Source() progress.Source {
 	return progress.WithProfiles(v.clock, experiment.ProfilesTime(v.sides.under))
 }
 
-// Complete adds how many blocks were measured if the budget has ended the run.
+// Complete reports how many blocks were measured if the budget ended the run.
 func (v *visiting) Complete(m *experiment.Measured) {
 	if v.sides.under.Run.Budget == 0 || len(m.Repetitions) == 0 {
 		return

@@ -26,7 +26,7 @@ type matrixColumn struct{ Outer, Inner string }
 
 type matrixRow struct {
 	Label string
-	// Cells are by column; nil for a missing load.
+	// Cells are by column; nil if there is none.
 	Cells []*sweep.Cell
 	// Totals are by column, in the row below the rows of one block size; nil in other rows.
 	Totals []*sweep.Group
