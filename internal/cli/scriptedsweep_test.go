@@ -203,7 +203,7 @@ func TestScriptedSweepRefusesPublishedFiguresFirst(t *testing.T) {
 		l.run(append(args, "reference:nobody")...).ends(2).says(`no published figures of merit of "nobody"`)
 		l.run(append(args, l.file("mine.csv", "rw,speed\nread,4\n"))...).ends(2).says(`mine.csv:1: expected rw, bs`,
 			`found "speed"`)
-		l.run(append(args, "missing.csv")...).ends(2).says("can't read what was published, missing.csv")
+		l.run(append(args, "missing.csv")...).ends(2).says("can't read the published results missing.csv")
 		if n := len(l.machine("db1").Loads()); n > 0 {
 			t.Errorf("%d loads", n)
 		}

@@ -41,7 +41,7 @@ type CompareOptions struct {
 // FailOns are the values of --fail-on.
 func FailOns() []string { return []string{"slower", "different", "undecided"} }
 
-// CommonMetrics are those that completion offers.
+// CommonMetrics are the metrics that completion offers.
 func CommonMetrics() []string {
 	var names []string
 	for _, d := range []string{lab.Read, lab.Write} {
@@ -84,9 +84,9 @@ func (o CompareOptions) Settings() (compare.Options, error) {
 	return s, nil
 }
 
-// knownMetrics refuses names of metrics that no run has: a slip would compare nothing, or have no effect.
+// knownMetrics refuses names of metrics that no run has: a typing error would compare nothing, or have no effect.
 func (o CompareOptions) knownMetrics(runs []compare.Run) error {
-	asked := map[string]string{} // the flag by the name
+	asked := map[string]string{} // by name, the flag that has it
 	for _, name := range o.Metrics {
 		asked[name] = "--metrics"
 	}
@@ -105,7 +105,7 @@ func (o CompareOptions) knownMetrics(runs []compare.Run) error {
 	return nil
 }
 
-// withTerms takes from the terms of a live comparison what the flags leave open, so that the answer is the same again.
+// withTerms takes values that the flags leave open from the terms of a live comparison, so the answer stays the same.
 func (o CompareOptions) withTerms(s compare.Options, t lab.Terms) compare.Options {
 	if len(o.Margins) == 0 {
 		s.Margin = t.Margin
@@ -116,8 +116,8 @@ func (o CompareOptions) withTerms(s compare.Options, t lab.Terms) compare.Option
 	return s
 }
 
-// CompareRuns compares saved runs or references with the first of them, and shows what it found. With a gate a loss, a
-// difference or what is undecided is an error.
+// CompareRuns compares saved runs or references with the first of them, and prints the result. With a gate it returns
+// an error for a loss, a difference or an undecided number.
 func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
 	file, printed, err := o.Result.Formats(p.JSON)
 	if err != nil {
@@ -130,7 +130,8 @@ func CompareRuns(p *app.App, refs []string, o CompareOptions) error {
 	return o.showComparison(p, nil, r)
 }
 
-// Comparison compares saved runs or references with the first of them, and with forOthers also without serial numbers.
+// Comparison compares saved runs or references with the first of them. With forOthers it also makes a result without
+// serial numbers.
 func Comparison(p *app.App, refs []string, o CompareOptions, forOthers bool) (ResultDocument, error) {
 	sides, err := sidesOf(p, refs)
 	if err != nil {
@@ -143,14 +144,14 @@ func (o CompareOptions) showComparison(p *app.App, s *store.Store, r ResultDocum
 	return errors.Join(ShowResult(p, s, r, o.Result), compareGate(r.Published.(compare.Document), o.FailOn))
 }
 
-// comparedSide is what is compared, by its name on the command line: a saved run, or without one a published result.
+// comparedSide is a compared side, by its name on the command line: a saved run, or otherwise a published result.
 type comparedSide struct {
 	ref       string
 	bundle    *store.Bundle
 	published reference.Reference
 }
 
-// sidesOf finds what is compared.
+// sidesOf finds the compared sides.
 func sidesOf(p *app.App, refs []string) (sides []comparedSide, err error) {
 	var failed []error
 	for _, ref := range refs {
@@ -164,7 +165,7 @@ func sidesOf(p *app.App, refs []string) (sides []comparedSide, err error) {
 	return sides, errors.Join(failed...)
 }
 
-// comparisonResult compares sides with the first of them. What is for others has no serial numbers: it is another
+// comparisonResult compares sides with the first of them. The result for others has no serial numbers: it is another
 // comparison, as facts are hidden before they are compared.
 func comparisonResult(p *app.App, sides []comparedSide, o CompareOptions, forOthers bool) (ResultDocument, error) {
 	settings, err := o.Settings()
@@ -203,7 +204,7 @@ func comparisonResult(p *app.App, sides []comparedSide, o CompareOptions, forOth
 	}}, nil
 }
 
-// allProfiled says whether all of them have profiled loads.
+// allProfiled reports whether all sides have profiled loads.
 func allProfiled(sides []comparedSide) bool {
 	return !slices.ContainsFunc(sides, func(s comparedSide) bool { return s.bundle == nil || !s.bundle.Profiled() })
 }
@@ -227,7 +228,7 @@ func compareSides(p *app.App, sides []comparedSide, o CompareOptions, settings c
 	if err := errors.Join(failed...); err != nil {
 		return compare.Document{}, err
 	}
-	for i := range runs { // what one run saw move is a setting of none
+	for i := range runs { // a counter of one run is not a setting of any
 		runs[i].Facts = slices.DeleteFunc(runs[i].Facts, func(f lab.Fact) bool { return counters[f.Key] })
 	}
 	if err := o.knownMetrics(runs); err != nil {
@@ -247,16 +248,16 @@ func compareSides(p *app.App, sides []comparedSide, o CompareOptions, settings c
 	return d, addFunctions(&d, sides)
 }
 
-// MostKnown is how much memory the facts that one result is made of may take, in bytes. Those of a machine with 4,000
-// disks take 40 MB, of most machines less than 2 MB.
+// MostKnown is how much memory the facts of one result may take, in bytes. The facts of a machine with 4,000 disks take
+// 40 MB, of most machines less than 2 MB.
 const MostKnown = 128 << 20
 
 func tooMuchKnown(hint string) error {
 	return app.Usage(fmt.Sprintf("the facts of these machines take more than %d MiB", MostKnown>>20), hint)
 }
 
-// commandLineNames says how the runs of a comparison are named on a command line: by ID where the store has them, and
-// by their folders where these were named.
+// commandLineNames returns the names of a comparison's runs for a command line: IDs if the store has the runs, and
+// folders if the user named folders.
 func commandLineNames(p *app.App, d compare.Document, sides []comparedSide) func(id string) string {
 	places := map[string]string{}
 	for i, side := range sides {
@@ -277,7 +278,7 @@ func commandLineNames(p *app.App, d compare.Document, sides []comparedSide) func
 	}
 }
 
-// repeatFlags are the flags that ask for the same comparison once more.
+// repeatFlags returns the flags that repeat the comparison.
 func (o CompareOptions) repeatFlags() string {
 	var argv []string
 	for _, m := range o.Margins {
@@ -298,7 +299,7 @@ func (o CompareOptions) repeatFlags() string {
 	return lab.ShellQuote(argv)
 }
 
-// findRun finds a saved run by what the user called it.
+// findRun finds a saved run by the user's name for it.
 func findRun(p *app.App, ref string) (*store.Bundle, error) {
 	s, err := p.OpenStore()
 	if err != nil {
@@ -307,7 +308,7 @@ func findRun(p *app.App, ref string) (*store.Bundle, error) {
 	return s.Find(ref)
 }
 
-// comparableRun reads a side of a comparison. Counters are the keys of facts that moved while it went on and are no
+// comparableRun reads a side of a comparison. Counters are the keys of facts that changed during the run, which are not
 // settings.
 func comparableRun(p *app.App, side comparedSide, redact bool) (r compare.Run, counters []string, err error) {
 	b := side.bundle
@@ -326,7 +327,7 @@ func comparableRun(p *app.App, side comparedSide, redact bool) (r compare.Run, c
 	return summary.Comparable(measured, b.Run, runName(p, side.ref, b.Run), all, redact), counters, nil
 }
 
-// runName is what a run is called in a comparison: its label, or the short form of its ID.
+// runName returns the name of a run in a comparison: its label, or the short form of its ID.
 func runName(p *app.App, ref string, run lab.Run) string {
 	switch {
 	case run.Label != "":
@@ -340,7 +341,7 @@ func runName(p *app.App, ref string, run lab.Run) string {
 	return run.ID
 }
 
-// disambiguateNames adds the ID to the names of different runs that are called the same.
+// disambiguateNames adds the ID to the names of different runs with one name.
 func disambiguateNames(p *app.App, runs []compare.Run) {
 	ids := map[string][]string{}
 	for _, r := range runs {
@@ -360,8 +361,8 @@ func disambiguateNames(p *app.App, runs []compare.Run) {
 	}
 }
 
-// allFacts are those of a run's machine: the whole snapshot, with what the header alone knows (the versions that an
-// import names); and the keys of those that turned out to be counters by its end.
+// allFacts returns the facts of a run's machine: the whole snapshot, with facts that only the header has (versions in
+// an import). It also returns the keys of facts that changed until its end, so they are counters.
 func allFacts(b *store.Bundle) (all []lab.Fact, counters []string, err error) {
 	type name struct{ key, about string }
 	known := map[name]bool{}
@@ -386,7 +387,7 @@ func allFacts(b *store.Bundle) (all []lab.Fact, counters []string, err error) {
 			}
 			counters = facts.Counters(d.Facts, after.Facts)
 			add(d.Facts)
-			break // of several targets the first tells the machine, as in facts diff
+			break // the first of several targets represents the machine, as in facts diff
 		}
 	}
 	for _, t := range b.Run.Targets {
@@ -399,7 +400,7 @@ func allFacts(b *store.Bundle) (all []lab.Fact, counters []string, err error) {
 	return all, counters, nil
 }
 
-// compareGate is the error that --fail-on asks for.
+// compareGate returns the error of --fail-on.
 func compareGate(d compare.Document, failOn string) error {
 	counts := map[compare.Verdict]int{}
 	total := 0
@@ -433,7 +434,7 @@ func compareGate(d compare.Document, failOn string) error {
 	switch {
 	case len(stopped) > 0:
 		return &lab.Error{Kind: lab.Gate, What: "no result: " + prose.List(stopped),
-			Hints: []string{"headroom show RUN says whether it failed, and why; or it measured 0"}}
+			Hints: []string{"headroom show RUN explains a failure; otherwise it measured 0"}}
 	case bad > 0:
 		return &lab.Error{Kind: lab.Gate,
 			What: fmt.Sprintf("%d of %s %s", bad, prose.Count(total, "number"), verbal(bad, what))}
@@ -449,7 +450,7 @@ func compareGate(d compare.Document, failOn string) error {
 	return nil
 }
 
-// gateHints say what would decide it.
+// gateHints suggests how to decide the undecided numbers.
 func gateHints(counts map[compare.Verdict]int, runs []compare.ComparedRun) []string {
 	var hints []string
 	if counts[compare.Undecided] > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// Costs are what I/Os cost in the profiled loads of a run; none where it was not profiled.
+// Costs returns the costs of I/Os in the profiled loads of a run; none if it was not profiled.
 func Costs(b *store.Bundle) ([]cost.Profile, error) {
 	loads, err := app.LoadsOfRun(b, "")
 	if err != nil || len(loads) == 0 {
@@ -19,7 +19,7 @@ func Costs(b *store.Bundle) ([]cost.Profile, error) {
 	return cost.Of(loads, cost.Options{Emulated: len(emulated(b.Run)) > 0})
 }
 
-// addFunctions adds to a comparison by which functions the profiles of each new run differ most from those of the base.
+// addFunctions adds to a comparison the functions in which the profiles of each new run differ most from the base.
 func addFunctions(d *compare.Document, sides []comparedSide) error {
 	var base []cost.Profile
 	var known []lab.Fact
@@ -51,8 +51,8 @@ func addFunctions(d *compare.Document, sides []comparedSide) error {
 	return nil
 }
 
-// addFunctionsOfSettings adds to an ablation by which functions the baseline with each setting differs most from that
-// without, or where that was not profiled the set from the set without it.
+// addFunctionsOfSettings adds to an ablation the functions in which the baseline with each setting differs most from
+// the baseline, or, if that was not profiled, the tuned set from the set without the setting.
 func addFunctionsOfSettings(d *ablation.Document, b *store.Bundle) error {
 	costs, err := Costs(b)
 	if err != nil || len(costs) == 0 {

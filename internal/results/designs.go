@@ -8,11 +8,10 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// builder makes what was found of a saved run. Without Serials of the options texts of the run name no piece of
-// hardware.
+// builder makes the result of a saved run. Without Serials in the options, texts of the run identify no hardware.
 type builder func(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error)
 
-// builderOf is the one for the design that a run was measured for; nil where the cells of the run are its result.
+// builderOf returns the builder for the design of a run; nil if the cells of the run are its result.
 func builderOf(run lab.Run) builder {
 	return map[lab.Design]builder{
 		lab.DesignSweep:         sweepResult,
@@ -29,14 +28,14 @@ func builderOf(run lab.Run) builder {
 	}[run.MadeBy()]
 }
 
-// hasOwnResult says whether a run is shown as what its design found. An arm, and a bundle in which older versions kept
-// one, is shown by its cells, and so is a run of which nothing could be profiled.
+// hasOwnResult reports whether a run is shown by the result of its design. An arm, and a bundle of an older version
+// that has one arm, is shown by its cells, and so is a profiling run without profiles.
 func hasOwnResult(b *store.Bundle) bool {
 	profiled := b.Run.MadeBy() != lab.DesignProfile || b.Profiled()
 	return b.Run.Pair == "" && builderOf(b.Run) != nil && profiled
 }
 
-// resultOf is what was found of a run, with what to type next.
+// resultOf returns the result of a run, with the commands to type next.
 func resultOf(p *app.App, b *store.Bundle, o report.Options) (ResultDocument, error) {
 	r, err := builderOf(b.Run)(p, b, o)
 	return withMoreOfRun(b, r), err
@@ -60,7 +59,7 @@ func withMoreOfRun(b *store.Bundle, r ResultDocument) ResultDocument {
 	return r
 }
 
-// ShowRun shows what was found of a saved run whose design has a result of its own.
+// ShowRun prints the result of a saved run whose design has a separate result.
 func ShowRun(p *app.App, s *store.Store, b *store.Bundle, o DocumentOutput) error {
 	r, err := resultOf(p, b, o.Report)
 	if err != nil {

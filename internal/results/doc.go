@@ -1,4 +1,4 @@
-// Package results shows saved runs as what they were measured for: it asks the analysis that fits (sweep, ablation,
-// bisection, stages, outliers), and has report write what it found. It reads which rung or layer an arm is, for
-// analyses and for those who measure.
+// Package results shows saved runs by their design: it calls the analysis (sweep, ablation, bisection, stages,
+// outliers), and has report write the result. It also reads which rung or layer an arm is, for analyses and
+// experiments.
 package results

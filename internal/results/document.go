@@ -17,16 +17,16 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// DocumentOutput is where a result goes: to the terminal, and into a file where one is named.
+// DocumentOutput is the destination of a result: the terminal, and a file if one is named.
 type DocumentOutput struct {
 	Output, Format string
-	// More are formats that this result has and others have not.
+	// More are additional formats of this result.
 	More []OutputFormat
-	// Report is what else the flags say of how it is written.
+	// Report has the other flags about the report.
 	Report report.Options
 }
 
-// DocumentFormats are those of every result that is a document.
+// DocumentFormats returns the formats of every result that is a document.
 func DocumentFormats() []OutputFormat {
 	var list []OutputFormat
 	for _, f := range render.Formats() {
@@ -35,8 +35,8 @@ func DocumentFormats() []OutputFormat {
 	return append(list, OutputFormat{Name: "json", Suffix: ".json"})
 }
 
-// Formats are that of the file, empty where none is named, and that of standard output. They are asked for before
-// anything is measured.
+// Formats returns the format of the file, empty if none is named, and the format of standard output. Commands call it
+// before they measure anything.
 func (o DocumentOutput) Formats(json bool) (file, printed string, err error) {
 	format, err := ChosenFormat(o.Output, o.Format, json, slices.Concat(DocumentFormats(), o.More))
 	switch {
@@ -48,17 +48,17 @@ func (o DocumentOutput) Formats(json bool) (file, printed string, err error) {
 	return format, "table", err
 }
 
-// ResultDocument is something that was measured, in its two shapes.
+// ResultDocument is a result as data and as a document.
 type ResultDocument struct {
-	// Published is the document of --json, and Hidden what a file has of it; nil where that is the same.
+	// Published is the document of --json. Hidden is its version for files; nil if that is the same.
 	Published, Hidden any
-	// Document makes the one for people. Without Serials of the options it is for others.
+	// Document makes the document for readers. Without Serials in the options it is for others.
 	Document func(report.Options) document.Document
-	// Runs that it was made of: what they know of hardware and hosts is hidden in files.
+	// Runs are the runs of the result: files hide what identifies their hardware and hosts.
 	Runs []lab.Run
 }
 
-// shortIDs shortens the ids of runs of a store; nil where a result has no run.
+// shortIDs shortens the IDs of runs of a store; nil if a result has no run.
 func shortIDs(s *store.Store) func(id string) string {
 	if s == nil {
 		return nil
@@ -66,11 +66,11 @@ func shortIDs(s *store.Store) func(id string) string {
 	return s.ShortIDs()
 }
 
-// pipeWidth is that of a table that no terminal shows.
+// pipeWidth is the width of a table that is not printed on a terminal.
 const pipeWidth = 80
 
-// ShowResult writes a result into the file that was named, and prints it, also where the file can't be written: it may
-// have taken hours.
+// ShowResult writes a result into the named file, and prints it, even if the file can't be written: it may have taken
+// hours.
 func ShowResult(p *app.App, s *store.Store, r ResultDocument, o DocumentOutput) error {
 	file, printed, err := o.Formats(p.JSON)
 	if err != nil {
@@ -102,7 +102,7 @@ func ShowResult(p *app.App, s *store.Store, r ResultDocument, o DocumentOutput) 
 	return errors.Join(err, failed)
 }
 
-// writeResult writes a result in one format. A table is for who measured, and hides nothing; nor does what is asked for
+// writeResult writes a result in one format. A table is for the user who measured, and hides nothing, like a result
 // with Serials.
 func writeResult(w io.Writer, r ResultDocument, format string, o report.Options) error {
 	o.Serials = o.Serials || format == "table"

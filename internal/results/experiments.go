@@ -17,7 +17,7 @@ import (
 	"github.com/headroom/headroom/internal/sweep"
 )
 
-// redactedRun is a run as reports may tell of it: without serial numbers, unless they were asked for.
+// redactedRun returns a run for reports: without serial numbers, unless they were requested.
 func redactedRun(b *store.Bundle, o report.Options) (lab.Run, iter.Seq2[lab.Repetition, error]) {
 	if o.Serials {
 		return b.Run, b.Repetitions()
@@ -35,7 +35,7 @@ func sweepResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocument,
 	return SweepResult(d, o), err
 }
 
-// SweepResult is a sweep, beside the published figures of merit that were asked for.
+// SweepResult returns the result of a sweep, next to the requested published figures of merit.
 func SweepResult(d sweep.Document, o report.Options) ResultDocument {
 	if o.Scores != nil {
 		d.AddPublished(*o.Scores)
@@ -63,7 +63,7 @@ func bisectionResult(_ *app.App, b *store.Bundle, o report.Options) (ResultDocum
 	}}, err
 }
 
-// BisectionOf is what a search for culprits has found.
+// BisectionOf returns the result of a search for culprits.
 func BisectionOf(b *store.Bundle, o report.Options) (bisection.Document, error) {
 	progress, err := bisection.Replay(redactedRun(b, o))
 	if err != nil {
@@ -81,10 +81,10 @@ func BisectionOf(b *store.Bundle, o report.Options) (bisection.Document, error) 
 	return d, nil
 }
 
-// ArmRole names the snapshot of the machine as it was in an arm of a sweep.
+// ArmRole names the snapshot of the machine in an arm of a sweep.
 func ArmRole(arm string) string { return "arm-" + arm }
 
-// factsByArm are the facts of the machine in each arm, where they were taken down: of a machine that was started again.
+// factsByArm returns the facts of the machine in each arm for which they were saved, if arms restarted it.
 func factsByArm(b *store.Bundle) (map[string][]lab.Fact, error) {
 	byArm := map[string][]lab.Fact{}
 	for _, arm := range b.Run.Arms {

@@ -20,7 +20,7 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// HistoryOptions are the flags of history, and what it looks at.
+// HistoryOptions are the flags of history, and the options of its analysis.
 type HistoryOptions struct {
 	history.Options
 	SinceText, MarginText string
@@ -28,7 +28,7 @@ type HistoryOptions struct {
 	Result                DocumentOutput
 }
 
-// FailOnRegression is the value of --fail-on that has history fail where the newest run is worse.
+// FailOnRegression is the value of --fail-on for an error if the newest run is worse.
 const FailOnRegression = "regression"
 
 // Check checks the flags and reads the margin.
@@ -48,7 +48,7 @@ func (o *HistoryOptions) Check() error {
 	return nil
 }
 
-// ParseSince reads a date, how long ago, or the run from which on.
+// ParseSince reads a date, a duration, or the first run.
 func ParseSince(s *store.Store, text string, now time.Time) (time.Time, error) {
 	if day, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil {
 		return day, nil
@@ -67,7 +67,7 @@ func ParseSince(s *store.Store, text string, now time.Time) (time.Time, error) {
 		"--since 90d, --since 12w, --since 2026-10-03, or --since RUN")
 }
 
-// ShowHistory follows a suite over its runs and shows what changed. With a gate a loss is an error.
+// ShowHistory follows a suite over its runs and prints the changes. With a gate a loss is an error.
 func ShowHistory(p *app.App, suite string, o HistoryOptions) error {
 	s, err := p.OpenStore()
 	if err != nil {
@@ -86,7 +86,7 @@ func ShowHistory(p *app.App, suite string, o HistoryOptions) error {
 	return errors.Join(gateOf(s, r.Published.(history.Document)), damaged)
 }
 
-// History follows a suite over its runs. Runs that can't be read are damaged, and left out.
+// History follows a suite over its runs. Unreadable runs are left out, and returned as damaged.
 func History(p *app.App, suite string, o HistoryOptions) (r ResultDocument, damaged, err error) {
 	s, err := p.OpenStore()
 	if err != nil {
@@ -94,7 +94,7 @@ func History(p *app.App, suite string, o HistoryOptions) (r ResultDocument, dama
 	}
 	bundles, damaged := measuredRuns(s, suite)
 	if len(bundles) == 0 && damaged != nil && len(SuitesIn(s)) == 0 {
-		return r, nil, damaged // there may well be some
+		return r, nil, damaged // the damaged runs may be runs of it
 	}
 	if len(bundles) == 0 {
 		return r, nil, errors.Join(noHistory(p, s, suite), damaged)
@@ -130,7 +130,7 @@ func historyResult(d history.Document, bundles []*store.Bundle) ResultDocument {
 	return r
 }
 
-// gateOf is the error that a gate answers with.
+// gateOf returns the error of a gate.
 func gateOf(st *store.Store, doc history.Document) error {
 	var named []string
 	shortID := st.ShortIDs()
@@ -153,7 +153,7 @@ func gateOf(st *store.Store, doc history.Document) error {
 	switch doc.Verdict {
 	case history.Regression:
 		return &lab.Error{Kind: lab.Gate, What: "there is a regression of " + doc.Suite,
-			Hints: append(named, "a new level that is to stay is accepted with --since RUN, the first one at it")}
+			Hints: append(named, "to accept a new level: --since RUN, its first run")}
 	case history.Undecided:
 		return &lab.Error{Kind: lab.Undecided, What: "it is undecided whether there is a regression of " + doc.Suite,
 			Hints: named}
@@ -161,8 +161,8 @@ func gateOf(st *store.Store, doc history.Document) error {
 	return nil
 }
 
-// measuredRuns are the runs of a suite that have ended; an import knows no suite, and goes by its label. Damaged runs
-// are named in the error, beside the others.
+// measuredRuns returns the runs of a suite that have ended; an import without a suite counts by its label. The error
+// names the damaged runs that are missing.
 func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	rows, err := s.List()
 	errs := []error{err}
@@ -186,13 +186,14 @@ func measuredRuns(s *store.Store, suite string) ([]*store.Bundle, error) {
 	return bundles, errors.Join(errs...)
 }
 
-// InHistory says whether a suite is followed over a run: it is one of the suite as it is, and has ended.
+// InHistory reports whether a suite's history includes a run: a run of the unchanged suite that has ended.
 func InHistory(r store.Row, suite string) bool { return r.Status != lab.Running && ofSuite(r, suite) }
 
-// ofSuite says whether a run is one of a suite as it is: what an experiment varies can't be compared with others.
+// ofSuite reports whether a run is a run of the unchanged suite. Runs that vary something can't be compared with
+// others.
 func ofSuite(r store.Row, suite string) bool { return SuiteOf(r) == suite && r.Experiment == "" }
 
-// SuiteOf is the suite that a run counts to.
+// SuiteOf returns the suite of a run, or its label.
 func SuiteOf(r store.Row) string {
 	if r.Suite == "" {
 		return r.Label
@@ -208,7 +209,7 @@ func noHistory(p *app.App, s *store.Store, suite string) error {
 	return app.Usage(fmt.Sprintf("no run of a suite %q is kept", suite), hints...)
 }
 
-// SuitesIn are the suites that runs of the store can be followed of.
+// SuitesIn returns the suites with a history in the store.
 func SuitesIn(s *store.Store) []string {
 	rows, _ := s.List()
 	var names []string
@@ -221,7 +222,7 @@ func SuitesIn(s *store.Store) []string {
 	return names
 }
 
-// historyOf reads the runs and follows them. Whole snapshots are read of the runs around a change only.
+// historyOf reads the runs and analyses them. It reads whole snapshots only of runs around a change.
 func historyOf(suite string, bundles []*store.Bundle, o history.Options) (history.Document, error) {
 	knowledge, err := diff.Load()
 	if err != nil {
@@ -250,7 +251,7 @@ func historyOf(suite string, bundles []*store.Bundle, o history.Options) (histor
 	return history.Analyze(suite, runs, known, knowledge, o)
 }
 
-// historyRun is a saved run as history takes it.
+// historyRun reads a saved run for history.
 func historyRun(b *store.Bundle) (history.Run, error) {
 	r := history.Run{ID: b.Run.ID, Label: b.Run.Label, Created: b.Run.Created, Complete: b.Run.Status == lab.Complete}
 	if len(b.Run.Targets) > 0 {
@@ -297,7 +298,7 @@ func historyRun(b *store.Bundle) (history.Run, error) {
 	return r, nil
 }
 
-// roleWithPlace is a role, with its place where that is not the one that the run's history is of.
+// roleWithPlace returns a role, with its place if that differs from the place of the run's history.
 func roleWithPlace(r lab.Run, role string) string {
 	for _, t := range r.Targets[min(1, len(r.Targets)):] {
 		if t.Role == role {

@@ -21,7 +21,7 @@ func interferenceResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDo
 	}}, err
 }
 
-// interferenceOf is the document of a saved run.
+// interferenceOf returns the document of a saved run.
 func interferenceOf(b *store.Bundle) (interference.Document, error) {
 	design := *b.Run.Concurrent
 	terms := interference.Terms{Margin: interference.DefaultMargin, Alpha: interference.DefaultAlpha,
@@ -30,7 +30,7 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 		terms.Margin, terms.Alpha = t.Margin, t.Alpha
 	}
 	var groups []interference.Group
-	place := map[string]int{} // of groups, and of the arms in them
+	place := map[string]int{} // of groups, and of their arms
 	for i, g := range design.Groups {
 		kind := "network"
 		if strings.HasPrefix(g.Over[0], "/") {
@@ -68,7 +68,7 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 			rates[at] = map[int]float64{}
 		}
 		if rates[at][place[arm]] = bitsOf(rep.Values); rep.Failed() {
-			rates[at][place[arm]] = math.NaN() // so that the whole visit does not count
+			rates[at][place[arm]] = math.NaN() // so the whole visit does not count
 		}
 	}
 	var measured []interference.Measured
@@ -93,8 +93,8 @@ func interferenceOf(b *store.Bundle) (interference.Document, error) {
 	return d, nil
 }
 
-// ofRates says whether a warning is about the run as a whole, or about what loads are compared by. How many repetitions
-// there are the intervals tell.
+// ofRates reports whether a warning is about the whole run, or about the rates that are compared. It excludes the
+// warning about few repetitions: the intervals show that.
 func ofRates(w lab.Warning) bool {
 	if w.Code == "few-repetitions" {
 		return false
@@ -104,7 +104,7 @@ func ofRates(w lab.Warning) bool {
 			w.Tainted)
 }
 
-// bitsOf is what a load moved in bit/s, in all directions; NaN where it has no such rate.
+// bitsOf returns the rate of a load in bit/s, the sum of all directions; NaN if it has no such rate.
 func bitsOf(values map[string]float64) float64 {
 	const bits = 8 // of a byte
 	sum, known := 0.0, false

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// partsOf are the arms of a run that are read as runs, and their headers.
+// partsOf returns the arms of a run that are read as runs, and their headers.
 func partsOf(p *app.App, b *store.Bundle) (parts []*store.Bundle, runs []lab.Run, err error) {
 	s, err := p.OpenStore()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// LayersOf says what each layer of a host's storage adds to the one below. Their arms are given from the bottom up.
+// LayersOf returns what each layer of a host's storage adds to the layer below. The parts are in order from the bottom
+// up.
 func LayersOf(parts []*store.Bundle) (layers.Document, error) {
 	var list []layers.Layer
 	var measured []layers.Measured
@@ -35,13 +36,13 @@ func LayersOf(parts []*store.Bundle) (layers.Document, error) {
 	return layers.Compare(list, cells, measured, warnings, parts[0].Run.Notes), nil
 }
 
-// LayerName is what a layer is called: as it was named, or where it is.
+// LayerName returns the name of a layer, or otherwise its place.
 func LayerName(run lab.Run) string {
 	levels := run.Arms[0].Levels
 	if name := levels[NameLevel]; name != "" {
 		return name
 	}
-	words := strings.Fields(run.Label) // where older versions kept it
+	words := strings.Fields(run.Label) // older versions saved it here
 	if len(words) > 0 && words[len(words)-1] != levels[LayerLevel] {
 		return words[len(words)-1]
 	}

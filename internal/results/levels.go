@@ -7,8 +7,8 @@ import (
 	"github.com/headroom/headroom/internal/sweep"
 )
 
-// LevelsHint is how the figures of merit of an imported run are shown; empty where it has no levels. Stages have a
-// table of their own.
+// LevelsHint returns the command that shows the figures of merit of an imported run; empty if it has no levels. Stages
+// have a separate table.
 func LevelsHint(run lab.Run, id string) string {
 	factors := slices.DeleteFunc(sweep.Factors(run.Arms), func(name string) bool { return name == lab.StageLevel })
 	switch len(factors) {
@@ -17,12 +17,12 @@ func LevelsHint(run lab.Run, id string) string {
 	case 1:
 		return "headroom sweep --show " + id
 	}
-	// What tells most is the one with the most levels.
+	// The factor with the most levels is the most informative.
 	most := slices.MaxFunc(factors, func(a, b string) int { return len(levelsOf(run, a)) - len(levelsOf(run, b)) })
 	return "headroom sweep --show " + id + " --factor " + most
 }
 
-// levelsOf are the levels of a factor in a run's arms.
+// levelsOf returns the levels of a factor in a run's arms.
 func levelsOf(run lab.Run, factor string) []string {
 	var levels []string
 	for _, a := range run.Arms {

@@ -11,11 +11,11 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// Listed are the texts of a run in a list.
+// Listed has the texts of a run in a list.
 type Listed struct{ Suite, Where, Status string }
 
-// ListedRun says what a run measured ("quick", "quick, sweep of job:iodepth", "nfs, stage two paths"), where, and how
-// it ended or how long it still takes.
+// ListedRun returns what a run measured ("quick", "quick, sweep of job:iodepth", "nfs, stage two paths"), where, and
+// how it ended or how much time is left.
 func ListedRun(r store.Row) Listed {
 	l := Listed{Suite: r.Suite, Where: strings.TrimSpace(r.Target + " " + r.Place), Status: string(r.Status)}
 	if r.Experiment != "" {
@@ -42,8 +42,8 @@ func ListedRun(r store.Row) Listed {
 	return l
 }
 
-// LeftText says how long a run that goes on will still take: "about 8m 20s left"; empty where nobody knows,
-// or where it should have ended by now.
+// LeftText returns the time left of a running run: "about 8m 20s left". It is empty if that is unknown, or if the run
+// should have ended by now.
 func LeftText(p lab.Progress, now time.Time) string {
 	left := unit.SecondsToDuration(p.LeftAt(now)).Round(time.Second)
 	if left == 0 {

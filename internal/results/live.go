@@ -8,7 +8,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// ShowLive is CompareRuns for the sides of a live comparison.
+// ShowLive compares the sides of a live comparison as CompareRuns does.
 func ShowLive(p *app.App, s *store.Store, b *store.Bundle, o CompareOptions) error {
 	r, err := liveResultBy(p, b, o)
 	if err != nil {
@@ -39,12 +39,12 @@ func liveResultBy(p *app.App, b *store.Bundle, o CompareOptions) (ResultDocument
 		}
 		sides = append(sides, side)
 	}
-	o.Metrics, o.Margins, o.Alpha = nil, nil, compare.DefaultAlpha // those of the terms
+	o.Metrics, o.Margins, o.Alpha = nil, nil, compare.DefaultAlpha // the terms have them
 	return comparisonResult(p, sides, o, true)
 }
 
-// NameSides calls two arms of one run, as the sides of a live comparison are, by what they differ in, where no label
-// tells them apart.
+// NameSides names two arms of one run, such as the sides of a live comparison, by their difference, if labels do not
+// distinguish them.
 func NameSides(runs []compare.Run) {
 	if len(runs) != 2 || runs[0].Pair == "" || runs[0].Pair != runs[1].Pair || runs[0].Label != runs[1].Label {
 		return
@@ -66,7 +66,7 @@ func NameSides(runs []compare.Run) {
 		runs[0].Name, runs[1].Name = a.Suite, b.Suite
 	case armA != "":
 		runs[0].Name, runs[1].Name = armA, armB
-	case a.ID == a.Pair: // of older versions
+	case a.ID == a.Pair: // older versions
 		runs[0].Name, runs[1].Name = "base", "new"
 	}
 }

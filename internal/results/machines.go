@@ -10,15 +10,15 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// FactsForOthers are the facts of a run's target, by its role where there are several, without serial numbers,
+// FactsForOthers returns the facts of a run's target, by its role if there are several, without serial numbers,
 // addresses and names of hosts.
 func FactsForOthers(b *store.Bundle, role string) (facts.Document, error) {
 	d, err := app.FactsOfRun(b, role)
 	return d.Redacted(), err
 }
 
-// DiagnosisForOthers is what the built-in rules say of the machine of a run, and of its profiles, from facts for
-// others.
+// DiagnosisForOthers returns the findings of the built-in rules about the machine of a run and its profiles, from facts
+// for others.
 func DiagnosisForOthers(b *store.Bundle, role string) (diagnosis.Document, error) {
 	d, err := FactsForOthers(b, role)
 	if err != nil {
@@ -47,7 +47,7 @@ func DiagnosisForOthers(b *store.Bundle, role string) (diagnosis.Document, error
 	return diagnosis.Of(set, d, rule.Options{})
 }
 
-// DiagnosesForOthers are what the built-in rules say of the machines of a run on several, each finding once.
+// DiagnosesForOthers returns the findings about the machines of a run on several targets, each finding once.
 func DiagnosesForOthers(b *store.Bundle) (diagnosis.Several, error) {
 	set, err := LoadRules("")
 	if err != nil {
@@ -74,7 +74,7 @@ func DiagnosesForOthers(b *store.Bundle) (diagnosis.Several, error) {
 	return all.Redacted().Document(knowledge), nil
 }
 
-// DifferencesForOthers are those of two machines, ranked by how likely they matter.
+// DifferencesForOthers returns the differences between two machines, ranked by how likely they matter.
 func DifferencesForOthers(a, b facts.Document) (diff.Document, error) {
 	knowledge, err := diff.Load()
 	if err != nil {

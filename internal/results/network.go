@@ -12,8 +12,8 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// NetworkLadder judges the rungs of a network: with what may be wrong at its ends, but for settings that must stay as
-// they are, and next to other ladders of the same ports.
+// NetworkLadder judges the rungs of a network. It adds possible faults at its ends, except settings that must stay
+// unchanged, and compares with other ladders of the same ports.
 func NetworkLadder(s *store.Store, b *store.Bundle, keep, beside []string) (ladder.Document, error) {
 	d, err := networkRates(b)
 	if err != nil {
@@ -26,7 +26,7 @@ func NetworkLadder(s *store.Store, b *store.Bundle, keep, beside []string) (ladd
 	return d, err
 }
 
-// networkRates judges what the rungs of a network carry.
+// networkRates judges the rates of the rungs of a network.
 func networkRates(b *store.Bundle) (ladder.Document, error) {
 	terms := termsOf(b.Run)
 	rungs := NetworkRungs(b.Run)
@@ -54,7 +54,7 @@ func networkRates(b *store.Bundle) (ladder.Document, error) {
 		}
 		for _, direction := range visits[id].directions {
 			values := rep.Values
-			if rungs[visits[id].rung].Kind == ladder.Loopback { // which has one direction, whatever one calls it
+			if rungs[visits[id].rung].Kind == ladder.Loopback { // a loopback has one direction
 				values = map[string]float64{lab.Bitrate(direction): rep.Values[lab.Bitrate(lab.Send)]}
 			}
 			measured = append(measured, ladder.Measured{Rung: visits[id].rung, Cell: direction, Block: rep.Block,
@@ -73,7 +73,7 @@ func networkRates(b *store.Bundle) (ladder.Document, error) {
 			printed := func(o ladder.RungWarning) bool {
 				return o.Rung == v.rung && o.Cell == direction && o.Code == w.Code
 			}
-			if !slices.ContainsFunc(warnings, printed) { // many pairs of a rung say the same
+			if !slices.ContainsFunc(warnings, printed) { // many pairs of a rung have the same warning
 				w.Cell = direction
 				warnings = append(warnings, ladder.RungWarning{Rung: v.rung, CellWarning: w})
 			}
@@ -82,13 +82,13 @@ func networkRates(b *store.Bundle) (ladder.Document, error) {
 	return ladder.Analyze(steps, directionLoads(b.Run), measured, warnings, podNotes(b.Run), terms), nil
 }
 
-// combinationLoad is what an occasion measures: a rung, in one direction or in both.
+// combinationLoad is what a combination measures: a rung, in one direction or in both.
 type combinationLoad struct {
 	rung       int
 	directions []string
 }
 
-// directionLoads are the two loads of a ladder.
+// directionLoads returns the two loads of a ladder.
 func directionLoads(run lab.Run) []ladder.Load {
 	var loads []ladder.Load
 	titles := map[string]string{lab.Send: "to the server", lab.Receive: "from the server"}

@@ -11,13 +11,13 @@ import (
 	"github.com/headroom/headroom/internal/runner"
 )
 
-// NetworkRung is a rung with the occasions on which it is measured.
+// NetworkRung is a rung with the combinations that measure it.
 type NetworkRung struct {
 	ladder.Rung
 	Combinations []lab.Combination
 }
 
-// NetworkRungs are the rungs of a saved ladder, from the bottom up.
+// NetworkRungs returns the rungs of a saved ladder, from the bottom up.
 func NetworkRungs(run lab.Run) []NetworkRung {
 	var rungs []NetworkRung
 	for _, o := range run.Concurrent.Combinations {
@@ -41,7 +41,7 @@ func NetworkRungs(run lab.Run) []NetworkRung {
 	return rungs
 }
 
-// rungName is a rung as people read it.
+// rungName returns the name of a rung for readers.
 func rungName(run lab.Run, r ladder.Rung) string {
 	if r.Network != "" {
 		return podRungName(run, r)
@@ -67,14 +67,14 @@ func rungName(run lab.Run, r ladder.Rung) string {
 	return fmt.Sprintf("all %d ports", len(r.Places))
 }
 
-// isEnd says whether a target is an end of the loads of a network: of nodes those that are in no pod network, of all
-// else the others.
+// isEnd reports whether a target is an end of the loads of a network. The ends of the nodes' network are the pods in
+// it; the ends of any other network are the other targets.
 func isEnd(of ladder.Network, t lab.RunTarget) bool {
 	return strings.HasPrefix(t.Role, NodeOf) == (of == ladder.Nodes)
 }
 
-// clientCeiling is what all clients together can send, by all their ways out: which of them their tests take is not
-// known.
+// clientCeiling returns what all clients together can send, over all their links: it is unknown which links their tests
+// take.
 func clientCeiling(run lab.Run, network ladder.Network) (all ceiling.Ceiling, known bool) {
 	var names []string
 	for _, t := range run.Targets {
@@ -95,8 +95,8 @@ func clientCeiling(run lab.Run, network ladder.Network) (all ceiling.Ceiling, kn
 	return all, len(names) > 0
 }
 
-// serverOf is the server whose ports are climbed. Of pods it is the one in its node's network, which has the node's
-// adapters.
+// serverOf returns the server whose ports are measured. For pods it is the pod in its node's network, which has the
+// node's adapters.
 func serverOf(run lab.Run) lab.RunTarget {
 	if t := serverIn(run, ladder.Nodes); t.Role != "" {
 		return t
@@ -104,7 +104,7 @@ func serverOf(run lab.Run) lab.RunTarget {
 	return serverIn(run, "")
 }
 
-// serverIn is the server in a network.
+// serverIn returns the server in a network.
 func serverIn(run lab.Run, network ladder.Network) lab.RunTarget {
 	for _, t := range run.Targets {
 		if isEnd(network, t) && slices.ContainsFunc(run.Network, func(p lab.NetworkPair) bool {
@@ -116,7 +116,7 @@ func serverIn(run lab.Run, network ladder.Network) lab.RunTarget {
 	return lab.RunTarget{}
 }
 
-// stepOfNetwork is a rung with what is promised to it, and with what the facts of the ends say that it can carry.
+// stepOfNetwork returns a rung with its expected rate, and with its ceilings by the facts of the ends.
 func stepOfNetwork(run lab.Run, rungs []NetworkRung, at int) ladder.Step {
 	r := rungs[at]
 	step := ladder.Step{Rung: r.Rung, Below: -1, Ceilings: map[string][]ceiling.Ceiling{}}
@@ -163,7 +163,7 @@ func stepOfNetwork(run lab.Run, rungs []NetworkRung, at int) ladder.Step {
 	switch r.Kind {
 	case ladder.Port:
 		if r.Network == ladder.Nodes {
-			break // there is one, which has no equals
+			break // there is only one port
 		}
 		step.Like = ladder.UnknownSpeed
 		if known {

@@ -15,7 +15,7 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// nfsResult is the stages of an NFS server beside each other, then each as a run by itself. Programs have the runs.
+// nfsResult shows the stages of an NFS server side by side, then each stage as a separate run. JSON has the runs.
 func nfsResult(p *app.App, b *store.Bundle, asked report.Options) (ResultDocument, error) {
 	parts, headers, err := partsOf(p, b)
 	if err != nil {
@@ -40,7 +40,7 @@ func nfsResult(p *app.App, b *store.Bundle, asked report.Options) (ResultDocumen
 	return r, err
 }
 
-// fastestMount is the mount of a stage that won most loads.
+// fastestMount returns the mount of the stage that was the fastest for most loads.
 func fastestMount(d *stages.Document, parts []*store.Bundle) staged.FastestMount {
 	mounts := mountsOf(parts)
 	best := staged.FastestMount{Mounts: len(mounts)}
@@ -59,7 +59,7 @@ func fastestMount(d *stages.Document, parts []*store.Bundle) staged.FastestMount
 	for _, r := range groups {
 		wins[r.Stage]++
 	}
-	for _, s := range d.Stages { // in their order: of two that won as often the simpler one comes first
+	for _, s := range d.Stages { // in order: of two with as many wins the simpler one is first
 		if wins[s.Name] > best.Won {
 			best.Stage, best.Won = s.Name, wins[s.Name]
 		}
@@ -70,7 +70,7 @@ func fastestMount(d *stages.Document, parts []*store.Bundle) staged.FastestMount
 	return best
 }
 
-// mountsOf are the mounts of stages that headroom has made, by what the stages are called.
+// mountsOf returns the mounts of stages that headroom made, by the names of the stages.
 func mountsOf(bundles []*store.Bundle) map[string]mount.NFS {
 	mounts := map[string]mount.NFS{}
 	for _, b := range bundles {
@@ -100,7 +100,7 @@ func parsedAddresses(texts []string) []netip.Addr {
 	return all
 }
 
-// clientIsProxmox says whether what was taken down of the client names a version of Proxmox VE.
+// clientIsProxmox reports whether the saved facts of the client have a version of Proxmox VE.
 func clientIsProxmox(bundles []*store.Bundle) bool {
 	return slices.ContainsFunc(bundles, func(b *store.Bundle) bool {
 		return slices.ContainsFunc(b.Run.Targets, func(t lab.RunTarget) bool {

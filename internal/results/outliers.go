@@ -14,8 +14,8 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// findOutliers adds to the summary of a run on several targets which of them are not like the others, in how many other
-// runs they were so, and by what their machines differ.
+// findOutliers adds outliers to the summary of a run on several targets, with the number of other runs in which they
+// were outliers, and with the differences of their machines.
 func findOutliers(p *app.App, b *store.Bundle, s *summary.Run, serials bool) error {
 	if !app.IsMultiTarget(b.Run) || b.Run.Concurrent != nil {
 		return nil
@@ -46,11 +46,11 @@ func findOutliers(p *app.App, b *store.Bundle, s *summary.Run, serials bool) err
 	return nil
 }
 
-// maxOtherRuns are asked about outliers, the newest ones: more tell hardly better whether a difference lasts.
+// maxOtherRuns is how many other runs are read about outliers, the newest first: more add little certainty.
 const maxOtherRuns = 10
 
-// otherRunsOf are the samples of the other whole runs of a run's suite, of the targets that they have in common. A run
-// that is not in the store has none; what is damaged tells nothing, and `headroom list` says that it is.
+// otherRunsOf returns the samples of other complete runs of a run's suite, for the targets that they have in common. A
+// run that is not in the store has none. Damaged runs are skipped; `headroom list` reports them.
 func otherRunsOf(p *app.App, run lab.Run) [][]outliers.Sample {
 	var all [][]outliers.Sample
 	_, others := runsOfSuite(p, run.ID)
@@ -72,7 +72,7 @@ func otherRunsOf(p *app.App, run lab.Run) [][]outliers.Sample {
 	return all
 }
 
-// sameTarget says whether a role is the same target in two runs, measured in the same place.
+// sameTarget reports whether a role is the same target in two runs, measured in the same place.
 func sameTarget(a, b lab.Run, role string) bool {
 	var found [2]lab.RunTarget
 	for i, r := range []lab.Run{a, b} {
@@ -85,11 +85,11 @@ func sameTarget(a, b lab.Run, role string) bool {
 	return found[0].Target == found[1].Target && found[0].Place.Path == found[1].Place.Path
 }
 
-// maxShownDifferences are as many as are worth a line.
+// maxShownDifferences is how many differences are printed.
 const maxShownDifferences = 3
 
-// differencesOf are by what one machine of a run differs from another, those that can matter and that not every other
-// has its own of.
+// differencesOf returns how one machine of a run differs from another. It leaves out differences that can't matter, and
+// facts that differ on every target.
 func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical string,
 	serials bool) ([]outliers.Difference, error) {
 	var sides [2]facts.Document
@@ -117,7 +117,7 @@ func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical str
 		}
 		if alike, reported := CountSameValue(b.Run, d.Fact, one.About, d.B, role, typical); reported {
 			if alike == 0 && len(b.Run.Targets) > outliers.MinTargets {
-				continue // each has its own
+				continue // the value differs on each target
 			}
 			one.Alike = &alike
 		}
@@ -129,7 +129,7 @@ func differencesOf(knowledge *diff.Knowledge, b *store.Bundle, role, typical str
 	return all, nil
 }
 
-// hideNames hides what names somebody in a difference: the name of a guest, a folder, a disk.
+// hideNames hides names in a difference: of a guest, a folder, a disk.
 func hideNames(r facts.Redactor, one outliers.Difference, d diff.Difference) outliers.Difference {
 	clean := r.Text
 	for _, p := range d.About {
@@ -145,8 +145,8 @@ func hideNames(r facts.Redactor, one outliers.Difference, d diff.Difference) out
 	return one
 }
 
-// CountSameValue is how many of a run's targets but two have a value of a fact; false where the header of the run does
-// not tell of it.
+// CountSameValue returns how many of a run's targets, except two, have a value of a fact; false if the header of the
+// run does not have the fact.
 func CountSameValue(run lab.Run, key, about, value string, but ...string) (int, bool) {
 	value0, reported := "", false
 	lookUp := func(t lab.RunTarget) (string, bool) {

@@ -15,7 +15,7 @@ import (
 // OutputFormat is a format that a command writes, and the suffix of its files.
 type OutputFormat struct{ Name, Suffix string }
 
-// ReportFormats are those that show a run.
+// ReportFormats returns the formats that show a run.
 func ReportFormats() []OutputFormat {
 	var list []OutputFormat
 	for _, f := range runs.Formats() {
@@ -24,10 +24,10 @@ func ReportFormats() []OutputFormat {
 	return list
 }
 
-// ExportFormats are those of export: a run as one file is among them.
+// ExportFormats returns the formats of export, with a whole run as one file.
 func ExportFormats() []OutputFormat { return append(ReportFormats(), OutputFormat{"run", ".headroom"}) }
 
-// FormatNames are what --format takes.
+// FormatNames returns the values of --format.
 func FormatNames(known []OutputFormat) []string {
 	var list []string
 	for _, f := range known {
@@ -36,7 +36,7 @@ func FormatNames(known []OutputFormat) []string {
 	return list
 }
 
-// ChosenFormat is the format that --format, --json and the name of a file ask for, and a table where nothing does.
+// ChosenFormat returns the format that --format, --json and the name of a file request, and a table by default.
 func ChosenFormat(output, format string, json bool, known []OutputFormat) (string, error) {
 	flag, named := JSONTyped(json)
 	if format != "" {
@@ -54,9 +54,9 @@ func ChosenFormat(output, format string, json bool, known []OutputFormat) (strin
 	return FormatFor(output, flag, named, "", known)
 }
 
-// FormatFor is the format to write to an output: the one that a flag names, else the one that the suffix of the file
-// stands for, else the usual one, where a command has one for every name. The flag is given as typed, empty where there
-// is none; the suffix must not contradict it.
+// FormatFor returns the format to write to an output: the one that a flag names, else the one that the suffix of the
+// file means, else the usual one, for commands with a default for every name. The flag is given as typed, empty if
+// there is none; the suffix must not contradict it.
 func FormatFor(output, flag, named, usual string, known []OutputFormat) (string, error) {
 	suffix := suffixOf(output)
 	isSuffix := func(f OutputFormat) bool { return f.Suffix == suffix }
@@ -87,7 +87,7 @@ func FormatFor(output, flag, named, usual string, known []OutputFormat) (string,
 		"end it in one of "+strings.Join(suffixes, ", "))
 }
 
-// suffixOf is the suffix that names a file's format; empty for standard output.
+// suffixOf returns the suffix that names a file's format; empty for standard output.
 func suffixOf(output string) string {
 	if app.OwnOutput(output) {
 		return ""
@@ -102,7 +102,7 @@ func suffixOf(output string) string {
 	}
 }
 
-// JSONTyped is --json as FormatFor takes it.
+// JSONTyped returns --json in the form of FormatFor's arguments.
 func JSONTyped(json bool) (flag, named string) {
 	if !json {
 		return "", ""

@@ -10,7 +10,7 @@ import (
 	"github.com/headroom/headroom/internal/ladder"
 )
 
-// podRungName is a rung between pods, or between their nodes, as people read it.
+// podRungName returns the name of a rung between pods, or between their nodes, for readers.
 func podRungName(run lab.Run, r ladder.Rung) string {
 	name := "pod to pod"
 	if r.Network == ladder.Nodes {
@@ -29,7 +29,7 @@ func podRungName(run lab.Run, r ladder.Rung) string {
 	return name
 }
 
-// nodesOf are the nodes of the pods that a ladder has made in their own network.
+// nodesOf returns the nodes on which a ladder made pods in the nodes' network.
 func nodesOf(run lab.Run) []string {
 	var names []string
 	for _, t := range run.Targets {
@@ -41,20 +41,20 @@ func nodesOf(run lab.Run) []string {
 	return names
 }
 
-// podNotes say where the pods ran.
+// podNotes describes where the pods ran.
 func podNotes(run lab.Run) []string {
 	switch nodes := nodesOf(run); len(nodes) {
 	case 0:
 		return nil
 	case 1:
-		return []string{fmt.Sprintf("all pods ran on one node (%s): what goes between them passes no link and no "+
-			"tunnel, so that the rungs are the node's own stack, and what the pod network adds to it there", nodes[0])}
+		return []string{fmt.Sprintf("all pods ran on one node (%s): traffic between them passes no link and no tunnel, so "+
+			"the rungs are the node's own stack, and what the pod network adds to it there", nodes[0])}
 	default:
 		return []string{"the pods ran on nodes " + strings.Join(nodes, ", ")}
 	}
 }
 
-// cniOf is the plugin of the pod network, as the cluster of a run's server says; empty where it is not known.
+// cniOf returns the plugin of the pod network, as the cluster of a run's server reports it; empty if unknown.
 func cniOf(run lab.Run) string {
 	for _, t := range run.Targets {
 		for _, f := range t.Facts {

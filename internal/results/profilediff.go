@@ -17,16 +17,16 @@ import (
 	"github.com/headroom/headroom/internal/unit"
 )
 
-// ProfileAlpha bounds the probability of a wrong statement about two profiles unless asked otherwise.
+// ProfileAlpha is the default bound of the probability of a wrong statement about two profiles.
 const ProfileAlpha = 0.05
 
-// ProfileDiffOptions choose what is compared of two profiles.
+// ProfileDiffOptions are the options of a comparison of two profiles.
 type ProfileDiffOptions struct {
 	ProfileOptions
 	Alpha float64
 }
 
-// CompareProfiles says by what the profiles of two runs, or of two arms, differ.
+// CompareProfiles prints how the profiles of two runs, or of two arms, differ.
 func CompareProfiles(p *app.App, refs []string, o ProfileDiffOptions) error {
 	if _, _, err := o.Result.Formats(p.JSON); err != nil {
 		return err
@@ -46,7 +46,7 @@ func CompareProfiles(p *app.App, refs []string, o ProfileDiffOptions) error {
 	return ShowResult(p, s, r, o.Result)
 }
 
-// ProfileDifference is by what the profiles of two runs, or of two arms, differ.
+// ProfileDifference returns how the profiles of two runs, or of two arms, differ.
 func ProfileDifference(s *store.Store, refs []string, o ProfileDiffOptions) (ResultDocument, error) {
 	layers, err := layer.Load()
 	if err != nil {
@@ -68,11 +68,11 @@ func ProfileDifference(s *store.Store, refs []string, o ProfileDiffOptions) (Res
 	return ResultDocument{Published: d, Document: of, Runs: []lab.Run{a.run, b.run}}, nil
 }
 
-// factsOf returns the facts of the machine of a run, or of an arm of one. There are none where they are not known.
+// factsOf returns the facts of the machine of a run, or of an arm of one; none if they are unknown.
 func factsOf(s *store.Store, name string) []lab.Fact {
 	b, err := s.Find(name)
 	if err != nil {
-		return nil // an arm without a target of its own
+		return nil // an arm without a separate target
 	}
 	all, _, err := allFacts(b)
 	if err != nil {
@@ -81,7 +81,7 @@ func factsOf(s *store.Store, name string) []lab.Fact {
 	return all
 }
 
-// profiledSides are the two sides that names mean: one name, of a run with arms, means its first arm and its last.
+// profiledSides returns the two named sides. A single name, of a run with arms, means its first and its last arm.
 func profiledSides(s *store.Store, refs, cells []string) (a, b profiledRun, err error) {
 	if len(refs) == 1 {
 		whole, err := profilesOf(s, refs[0], cells)
@@ -109,7 +109,7 @@ func profiledSides(s *store.Store, refs, cells []string) (a, b profiledRun, err 
 	return sides[0], sides[1], nil
 }
 
-// arms that were profiled, in the order of the run.
+// arms returns the profiled arms, in the order of the run.
 func (r profiledRun) arms() []string {
 	var arms []string
 	for _, a := range r.run.Arms {
@@ -121,7 +121,7 @@ func (r profiledRun) arms() []string {
 	return arms
 }
 
-// arm is one arm of the run.
+// arm returns one arm of the run.
 func (r profiledRun) arm(name string) profiledRun {
 	one := profiledRun{name: r.name + ":" + name, run: r.run, breakdown: r.breakdown}
 	one.breakdown.Cells = nil

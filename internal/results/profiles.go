@@ -22,16 +22,16 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// ProfileOptions choose what is shown of profiles.
+// ProfileOptions are the options of a report on profiles.
 type ProfileOptions struct {
 	Result DocumentOutput
-	// Cells are names of cells, or parts of them; none is all.
+	// Cells are names of cells, or parts of them; none means all.
 	Cells []string
-	// Functions is how many functions are listed of each cell; 0 is all.
+	// Functions is how many functions are listed of each cell; 0 means all.
 	Functions int
 }
 
-// stackFormat is one for programs that draw sampled stacks.
+// stackFormat is a format for programs that draw sampled stacks.
 type stackFormat struct {
 	OutputFormat
 	write func(w io.Writer, name string, sets []stacks.Set) error
@@ -49,7 +49,7 @@ func stackFormats() []stackFormat {
 	}
 }
 
-// StackFormats are those of sampled stacks.
+// StackFormats returns the formats of sampled stacks.
 func StackFormats() []OutputFormat {
 	var list []OutputFormat
 	for _, f := range stackFormats() {
@@ -81,7 +81,7 @@ func ShowProfiles(p *app.App, ref string, o ProfileOptions) error {
 	return ShowResult(p, s, result, o.Result)
 }
 
-// writeStacks writes or prints stacks where a format of theirs is asked for.
+// writeStacks writes or prints stacks if one of their formats is requested.
 func writeStacks(p *app.App, d profiled.Document, o DocumentOutput) (done bool, err error) {
 	file, printed, err := o.Formats(p.JSON)
 	if err != nil {
@@ -114,17 +114,17 @@ func writeStacks(p *app.App, d profiled.Document, o DocumentOutput) (done bool, 
 	return true, write(p.RawStdout)
 }
 
-// profiledRun are the profiled loads of a run, or of an arm of it.
+// profiledRun has the profiled loads of a run, or of an arm of it.
 type profiledRun struct {
-	// name as it was asked for, with the short id of the run.
+	// name is the requested name, with the short ID of the run.
 	name      string
 	run       lab.Run
 	costs     []cost.Profile
 	breakdown profiled.Document
 }
 
-// profilesOf finds a run, or an arm of one, and works out what its I/Os cost. Only cells whose names have one of the
-// parts are kept.
+// profilesOf finds a run, or an arm of one, and computes the costs of its I/Os. It keeps only cells whose names have
+// one of the parts.
 func profilesOf(s *store.Store, ref string, cells []string) (profiledRun, error) {
 	b, arm, err := findProfiled(s, ref)
 	if err != nil {
@@ -138,12 +138,12 @@ func profilesOf(s *store.Store, ref string, cells []string) (profiledRun, error)
 	return found, err
 }
 
-// profileResult is the profile of a run that was measured for that.
+// profileResult returns the result of a run that was measured for its profile.
 func profileResult(_ *app.App, b *store.Bundle, _ report.Options) (ResultDocument, error) {
 	return Profile(b)
 }
 
-// Profile is what each I/O of a run, or of an arm of it, costs in its profiled loads.
+// Profile returns the costs of each I/O of a run, or of an arm of it, in its profiled loads.
 func Profile(b *store.Bundle) (ResultDocument, error) {
 	found, err := profilesIn(b, b.Arm(), nil)
 	if err != nil {
@@ -152,7 +152,7 @@ func Profile(b *store.Bundle) (ResultDocument, error) {
 	return found.document(profiled.ShownFunctions)
 }
 
-// document shows so many functions of each cell; 0 is all.
+// document shows a number of functions of each cell; 0 means all.
 func (r profiledRun) document(functions int) (ResultDocument, error) {
 	layers, err := layer.Load()
 	return ResultDocument{Published: r.breakdown, Runs: []lab.Run{r.run},
@@ -161,7 +161,7 @@ func (r profiledRun) document(functions int) (ResultDocument, error) {
 		}}, err
 }
 
-// profilesIn works out what the I/Os of a run, or of an arm of it, cost.
+// profilesIn computes the costs of the I/Os of a run, or of an arm of it.
 func profilesIn(b *store.Bundle, arm string, cells []string) (profiledRun, error) {
 	run := b.Run
 	found := profiledRun{run: run}
@@ -187,8 +187,8 @@ func profilesIn(b *store.Bundle, arm string, cells []string) (profiledRun, error
 	return found, nil
 }
 
-// findProfiled finds a run, and the arm of it that a name behind a colon means: also one without a target of its own,
-// by its ID or by a level of it.
+// findProfiled finds a run, and its arm that follows a colon in a name. It also finds an arm without a separate target,
+// by its ID or by a level.
 func findProfiled(s *store.Store, ref string) (*store.Bundle, string, error) {
 	b, err := s.Find(ref)
 	if err == nil {
@@ -214,7 +214,7 @@ func findProfiled(s *store.Store, ref string) (*store.Bundle, string, error) {
 		Hints: []string{"it has " + strings.Join(known, ", ")}}
 }
 
-// armName is what people call an arm: its ID, or its levels where that is a number. It is empty where there is one.
+// armName returns the name of an arm: its ID, or its levels if the ID is a number. It is empty for the only arm.
 func armName(run lab.Run, id string) string {
 	if len(run.Arms) < 2 {
 		return ""
@@ -232,7 +232,7 @@ func armName(run lab.Run, id string) string {
 	return id
 }
 
-// profiledLoads are those of a run, or of an arm of it, by the names of cells without arms.
+// profiledLoads returns the profiled loads of a run, or of an arm of it, selected by names of cells without arms.
 func profiledLoads(b *store.Bundle, arm string, cells []string) ([]profile.Load, error) {
 	var loads []profile.Load
 	var known []string
@@ -268,7 +268,7 @@ func profiledLoads(b *store.Bundle, arm string, cells []string) ([]profile.Load,
 	return loads, nil
 }
 
-// measuredBeside are the repetitions of a run that were not profiled.
+// measuredBeside returns the repetitions of a run that were not profiled.
 func measuredBeside(b *store.Bundle) ([]cost.Measured, error) {
 	arms := map[string]string{}
 	for _, c := range b.Run.Cells {
@@ -284,7 +284,7 @@ func measuredBeside(b *store.Bundle) ([]cost.Measured, error) {
 	return all, nil
 }
 
-// decidingOf is the metric that a cell of the run is decided by; empty where nothing was measured.
+// decidingOf returns a function for the deciding metric of a cell; empty if nothing was measured.
 func decidingOf(run lab.Run, measured []cost.Measured) func(cell string) string {
 	return func(cell string) string {
 		c := slices.IndexFunc(run.Cells, func(c lab.Cell) bool { return c.ID == cell })
@@ -299,7 +299,7 @@ func decidingOf(run lab.Run, measured []cost.Measured) func(cell string) string 
 	}
 }
 
-// emulated are the roles of the targets of a run whose CPU is a program.
+// emulated returns the roles of the targets of a run whose CPU is emulated by a program.
 func emulated(run lab.Run) (roles []string) {
 	for _, t := range run.Targets {
 		if slices.ContainsFunc(t.Facts, func(f lab.Fact) bool { return f.Key == "vm.emulated" && f.Value == "on" }) {
@@ -309,7 +309,7 @@ func emulated(run lab.Run) (roles []string) {
 	return roles
 }
 
-// profileWarnings are what is to be known of a run before its times are read.
+// profileWarnings returns the warnings about the times of a run.
 func profileWarnings(run lab.Run) []lab.Warning {
 	roles := emulated(run)
 	switch {
@@ -318,7 +318,6 @@ func profileWarnings(run lab.Run) []lab.Warning {
 	case len(run.Targets) == 1:
 		roles = []string{"this guest"}
 	}
-	return []lab.Warning{{Code: profiled.EmulatedGuest, Text: "the CPU of " + prose.List(roles) +
-		" is a program, which " +
-		"emulates one: times are those of no hardware; compare them with one another only. Calls per I/O are true"}}
+	return []lab.Warning{{Code: profiled.EmulatedGuest, Text: "a program emulates the CPU of " + prose.List(roles) +
+		": compare times only with one another, not with times of hardware. Calls per I/O are right"}}
 }

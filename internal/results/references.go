@@ -77,14 +77,14 @@ func publishedReferences(references []reference.Reference) referencesDocument {
 	return d
 }
 
-// ShowReference shows a reference with its conditions and results.
+// ShowReference prints a reference with its conditions and results.
 func ShowReference(p *app.App, r reference.Reference, o DocumentOutput) error {
 	return ShowResult(p, nil, ResultDocument{Published: publishedReferences([]reference.Reference{r}),
 		Document: func(report.Options) document.Document { return compared.Reference(r) }}, o)
 }
 
-// FindReference returns the reference that is named where a run could be; ok is false where the name has not its
-// prefix, and so is that of a run.
+// FindReference returns the reference that a name means; ok is false if the name lacks the prefix of references, so it
+// names a run.
 func FindReference(ref string) (r reference.Reference, ok bool, err error) {
 	if !strings.HasPrefix(ref, reference.Prefix) {
 		return reference.Reference{}, false, nil
@@ -99,7 +99,7 @@ func FindReference(ref string) (r reference.Reference, ok bool, err error) {
 	return r, true, nil
 }
 
-// comparableReference is a reference as one side of a comparison. Its ID is what names it on a command line.
+// comparableReference returns a reference as one side of a comparison. Its ID is its name on a command line.
 func comparableReference(r reference.Reference, redact bool) (compare.Run, error) {
 	run, repetitions := r.Run()
 	run.ID = reference.Prefix + r.Name
@@ -110,8 +110,8 @@ func comparableReference(r reference.Reference, redact bool) (compare.Run, error
 	return summary.Comparable(measured, run, r.Name, r.Facts, redact), nil
 }
 
-// ReadPublished reads what somebody published: by the name of a reference what comes with headroom, else a file.
-// Nothing is read where none is named.
+// ReadPublished reads published results: built-in ones by the name of a reference, otherwise a file. It reads nothing
+// without a name.
 func ReadPublished[T any](name string, comes func(name string) (T, error),
 	parse func(name string, r io.Reader) (T, error)) (out T, err error) {
 	switch {
@@ -122,13 +122,13 @@ func ReadPublished[T any](name string, comes func(name string) (T, error),
 	}
 	f, err := app.OpenInput(name)
 	if err != nil {
-		return out, &lab.Error{Kind: lab.Usage, What: "can't read what was published, " + name, Err: err}
+		return out, &lab.Error{Kind: lab.Usage, What: "can't read the published results " + name, Err: err}
 	}
 	defer f.Close()
 	return parse(name, f)
 }
 
-// PublishedNames are the references that --published may name.
+// PublishedNames returns the references for --published.
 func PublishedNames(of func() ([]string, error)) []string {
 	names, _ := of() // without names there is nothing to complete
 	for i := range names {
@@ -152,10 +152,11 @@ func noReference(name string, references []reference.Reference) error {
 	return app.Usage(fmt.Sprintf("there is no reference %q", name), hints...)
 }
 
-// maxShownStandings are shown of each load, the most comparable: one good one tells more than ten that are none.
+// maxShownStandings is how many standings of each load are printed, the most comparable: one good one says more than
+// ten bad ones.
 const maxShownStandings = 3
 
-// ShowStandings shows how a run stands beside published results; without all, the few that are nearest.
+// ShowStandings prints how a run compares with published results; without all, only the nearest few.
 func ShowStandings(p *app.App, s *store.Store, b *store.Bundle, all bool, o DocumentOutput) error {
 	references, err := reference.BuiltIn()
 	if err != nil {
@@ -187,7 +188,7 @@ func ShowStandings(p *app.App, s *store.Store, b *store.Bundle, all bool, o Docu
 		}}, o)
 }
 
-// measurementOf is a cell with what is known of the machine that its role was played on.
+// measurementOf returns a cell with the known facts of the machine of its role.
 func measurementOf(b *store.Bundle, c summary.Cell) (reference.Measurement, error) {
 	m := reference.Measurement{Cell: lab.Cell{Job: c.Job, Engine: c.Engine, Params: c.Params}}
 	for _, t := range b.Run.Targets {

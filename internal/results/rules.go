@@ -6,7 +6,7 @@ import (
 	"github.com/headroom/headroom/internal/rule"
 )
 
-// LoadRules reads the built-in rules and those of a file.
+// LoadRules reads the built-in rules, and the rules of a file.
 func LoadRules(file string) (*rule.Set, error) {
 	rules, err := rule.BuiltIn()
 	if err != nil {

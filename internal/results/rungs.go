@@ -12,7 +12,7 @@ import (
 	"github.com/headroom/headroom/internal/ladder"
 )
 
-// stepOf is the rung that a run measured.
+// stepOf returns the rung that a run measured.
 func stepOf(run lab.Run) ladder.Step {
 	step := ladder.Step{Rung: RungOf(run), Below: -1, Ceilings: map[string][]ceiling.Ceiling{}}
 	if n, err := strconv.Atoi(run.Arms[0].Levels[BelowLevel]); err == nil {
@@ -21,7 +21,7 @@ func stepOf(run lab.Run) ladder.Step {
 	if step.Kind == ladder.Guest {
 		levels := run.Arms[0].Levels
 		step.Like = levels[InterfaceLevel] + ", " + levels[QueuesLevel]
-		return step // the links of its disks are emulated too, so that they bound nothing
+		return step // the links of its disks are emulated too, and bound nothing
 	}
 	machine := ceiling.NewMachine(run.Targets[0])
 	for _, c := range run.Cells {
@@ -36,8 +36,8 @@ func stepOf(run lab.Run) ladder.Step {
 	return step
 }
 
-// driverOf is what the name of a disk says of its driver: "nvme" of nvme0n1, "sd" of sda and of sdab. Disks of some
-// drivers are distinguished by letters.
+// driverOf returns the driver that the name of a disk implies: "nvme" of nvme0n1, "sd" of sda and of sdab. Disks of
+// some drivers are distinguished by letters.
 func driverOf(disk string) string {
 	for _, lettered := range []string{"sd", "vd", "xvd", "hd"} {
 		if rest, ok := strings.CutPrefix(disk, lettered); ok && strings.Trim(rest, "abcdefghijklmnopqrstuvwxyz") == "" {
@@ -50,7 +50,7 @@ func driverOf(disk string) string {
 	return disk
 }
 
-// RungOf is the rung that an arm measured, as it is shown.
+// RungOf returns the rung that an arm measured, for readers.
 func RungOf(run lab.Run) ladder.Rung {
 	place := run.Targets[0].Place
 	r := ladder.Rung{Name: place.Path, Kind: ladder.Kind(run.Arms[0].Levels[KindLevel]), Filesystem: place.Filesystem,
@@ -89,7 +89,7 @@ func RungOf(run lab.Run) ladder.Rung {
 	return r
 }
 
-// factOf is a fact of the machine of a run; empty when it is unknown.
+// factOf returns a fact of the machine of a run; empty if unknown.
 func factOf(run lab.Run, key, about string) string {
 	i := slices.IndexFunc(run.Targets[0].Facts, func(f lab.Fact) bool { return f.Key == key && f.About == about })
 	if i < 0 {
@@ -98,7 +98,7 @@ func factOf(run lab.Run, key, about string) string {
 	return run.Targets[0].Facts[i].Value
 }
 
-// processors of the machine of a run; 0 when that is not known.
+// processors returns the number of processors of the machine of a run; 0 if unknown.
 func processors(run lab.Run) int {
 	n, err := strconv.Atoi(factOf(run, "cpu.threads", ""))
 	if err != nil {

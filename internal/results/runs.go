@@ -19,7 +19,7 @@ import (
 	"github.com/headroom/headroom/internal/summary"
 )
 
-// WriteRuns writes runs in a format that report knows.
+// WriteRuns writes runs in a format of a report.
 func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	formats := runs.Formats()
 	i := slices.IndexFunc(formats, func(f runs.Format) bool { return f.Name == format })
@@ -47,7 +47,7 @@ func WriteRuns(p *app.App, format string, bundles []*store.Bundle, w io.Writer, 
 	return formats[i].Write(w, summaries, o)
 }
 
-// RunSamples are the samples of a run for OpenMetrics, without what the options hide.
+// RunSamples returns the samples of a run for OpenMetrics, without what the options hide.
 func RunSamples(p *app.App, b *store.Bundle, o report.Options) (*runs.Families, error) {
 	summaries, err := summariesOf(p, []*store.Bundle{b}, o)
 	if err != nil {
@@ -56,8 +56,8 @@ func RunSamples(p *app.App, b *store.Bundle, o report.Options) (*runs.Families, 
 	return runs.RunFamilies(runs.Shown(summaries, o)[0]), nil
 }
 
-// OverTime is a cell of a run over the time of its repetitions, for others: its name, and a picture of each metric.
-// They are none where the run has no such cell.
+// OverTime returns a cell of a run over the time of its repetitions, for others: its name, and a picture of each
+// metric. Both are empty if the run has no such cell.
 func OverTime(p *app.App, b *store.Bundle, cell string) (name string, plots []document.Plot, err error) {
 	o := report.Options{}
 	summaries, err := summariesOf(p, []*store.Bundle{b}, o)
@@ -68,7 +68,7 @@ func OverTime(p *app.App, b *store.Bundle, cell string) (name string, plots []do
 	return name, plots, nil
 }
 
-// profiledRuns has the IDs of those that have profiled loads.
+// profiledRuns has the IDs of the runs that have profiled loads.
 func profiledRuns(bundles []*store.Bundle) map[string]bool {
 	ids := map[string]bool{}
 	for _, b := range bundles {
@@ -77,7 +77,7 @@ func profiledRuns(bundles []*store.Bundle) map[string]bool {
 	return ids
 }
 
-// summariesOf are runs as they are published.
+// summariesOf returns runs as they are published.
 func summariesOf(p *app.App, bundles []*store.Bundle, o report.Options) ([]summary.Run, error) {
 	var all []summary.Run
 	for _, b := range bundles {
@@ -93,7 +93,7 @@ func summariesOf(p *app.App, bundles []*store.Bundle, o report.Options) ([]summa
 	return all, nil
 }
 
-// stagesOf are the stages of runs that have several, beside each other, for whoever may read the runs.
+// stagesOf returns the stages of runs that have several, side by side, for whoever may read the runs.
 func stagesOf(p *app.App, bundles []*store.Bundle, o report.Options) (map[string]document.Document, error) {
 	all := map[string]document.Document{}
 	for _, b := range bundles {
@@ -116,8 +116,8 @@ func stagesOf(p *app.App, bundles []*store.Bundle, o report.Options) (map[string
 	return all, nil
 }
 
-// WriteForPeople writes runs for people. A run whose design has a result of its own is shown as that, where one reads
-// it by itself; beside others on a page, and for programs, it has the cells of all arms.
+// WriteForPeople writes runs for people. A run whose design has a separate result is shown by that result if it is
+// shown alone. On a page with others, and for programs, it has the cells of all arms.
 func WriteForPeople(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	alone := format == "table" || len(bundles) == 1 && (format == "html" || format == "markdown")
 	if !alone || !slices.ContainsFunc(bundles, hasOwnResult) {
@@ -138,7 +138,7 @@ func WriteForPeople(p *app.App, format string, bundles []*store.Bundle, w io.Wri
 	return nil
 }
 
-// RunDocument is a saved run as a page for others shows it: what its design found, or its cells.
+// RunDocument returns a saved run for a page for others: the result of its design, or its cells.
 func RunDocument(p *app.App, b *store.Bundle, o report.Options) (document.Document, error) {
 	if hasOwnResult(b) {
 		r, err := resultOf(p, b, o)
@@ -159,7 +159,7 @@ func RunDocument(p *app.App, b *store.Bundle, o report.Options) (document.Docume
 	return runs.Document(runs.Shown(summaries, o), o), nil
 }
 
-// Found is what the design of a run found, for others; false where its cells are all that there is.
+// Found returns the result of a run's design, for others; false if its cells are its only result.
 func Found(p *app.App, b *store.Bundle) (r ResultDocument, ok bool, err error) {
 	if !hasOwnResult(b) {
 		return r, false, nil
@@ -168,7 +168,7 @@ func Found(p *app.App, b *store.Bundle) (r ResultDocument, ok bool, err error) {
 	return r, true, err
 }
 
-// writeFound writes what was found of runs.
+// writeFound writes the results of runs.
 func writeFound(p *app.App, format string, bundles []*store.Bundle, w io.Writer, o report.Options) error {
 	o, err := ReportOptions(p, w, o)
 	if err != nil {
@@ -189,7 +189,7 @@ func writeFound(p *app.App, format string, bundles []*store.Bundle, w io.Writer,
 	return nil
 }
 
-// ReportOptions are options with what the terminal and the store add to them; w is where the report goes.
+// ReportOptions adds the properties of the terminal and the store to options; w is the destination of the report.
 func ReportOptions(p *app.App, w io.Writer, o report.Options) (report.Options, error) {
 	s, err := p.OpenStore()
 	if err != nil {
@@ -199,7 +199,7 @@ func ReportOptions(p *app.App, w io.Writer, o report.Options) (report.Options, e
 	return o, nil
 }
 
-// FindAll finds the runs of all names. The error is of the names that no run has.
+// FindAll finds the runs of all names. The error has the names that no run has.
 func FindAll(p *app.App, refs []string) ([]*store.Bundle, error) {
 	s, err := p.OpenStore()
 	if err != nil {
@@ -216,15 +216,15 @@ func FindAll(p *app.App, refs []string) ([]*store.Bundle, error) {
 
 // WriteFile writes a text.
 func WriteFile(p *app.App, output string, data []byte) error {
-	shown := prose.Visible(string(data)) // some day somebody shows the file on a terminal
+	shown := prose.Visible(string(data)) // the file may be printed on a terminal later
 	return p.WriteOutput(context.Background(), output, func(w io.Writer) error {
 		_, err := io.WriteString(w, shown)
 		return err
 	})
 }
 
-// ShowMeasured returns what prints a finished run, and where to look for a reason. Doctor is not asked here: the rules
-// take more memory than all of the measuring.
+// ShowMeasured returns a function that prints a finished run, and the command that looks for reasons. It does not run
+// doctor: the rules take more memory than the whole measurement.
 func ShowMeasured(p *app.App, s *store.Store, format string) func(id string) error {
 	format = cmp.Or(format, "table")
 	if p.JSON {

@@ -15,15 +15,15 @@ import (
 	"github.com/headroom/headroom/internal/validity"
 )
 
-// maxSessions are read of a suite at most, the newest ones: more hardly tell better how far sessions differ.
+// maxSessions is how many runs of a suite are read at most, the newest first: more add little certainty.
 const maxSessions = 50
 
-// otherSessions finds, for a cell of one of these runs, its values in the other saved runs of the suite on the same
-// machine and in the same place. Those where a warning of the load would keep it from being compared are left out,
-// unless all are compared anyway. What is damaged tells nothing, and `headroom list` says that it is.
+// otherSessions returns a function that finds, for a cell of one of these runs, its values in the other saved runs of
+// the suite on the same machine and in the same place. It leaves out runs whose warnings about the load forbid a
+// comparison, unless anyway is set. Damaged runs are skipped; `headroom list` reports them.
 func otherSessions(p *app.App, compared []compare.Run, anyway bool) func(of compare.Run, cell compare.Cell,
 	metric string) [][]float64 {
-	read := map[string][]history.Run{} // by the run that others are looked for of
+	read := map[string][]history.Run{} // by the run whose other sessions they are
 	weights := validity.Weights()
 	return func(of compare.Run, cell compare.Cell, metric string) [][]float64 {
 		if _, known := read[of.ID]; !known {
@@ -45,8 +45,8 @@ func otherSessions(p *app.App, compared []compare.Run, anyway bool) func(of comp
 	}
 }
 
-// Spoiled says whether warnings of the load keep a metric of the cell from being compared; those of the whole run are
-// not asked.
+// Spoiled reports whether warnings of the load make a metric of the cell incomparable. It ignores warnings of the whole
+// run.
 func Spoiled(weights map[string]validity.Weight, c history.Cell, metric string) bool {
 	warnings := make([]lab.RepeatedWarning, 0, len(c.Warnings)+len(c.OfRepetitions))
 	for _, w := range c.Warnings {
@@ -62,7 +62,7 @@ func Spoiled(weights map[string]validity.Weight, c history.Cell, metric string) 
 	})
 }
 
-// comparableSessions are the saved runs of the same suite, machine and place as a run, but for those that are compared.
+// comparableSessions returns the saved runs of the same suite, machine and place as a run, without the compared ones.
 func comparableSessions(p *app.App, id string, compared []compare.Run) []history.Run {
 	mine, others := runsOfSuite(p, id)
 	if mine == nil {
@@ -87,8 +87,8 @@ func comparableSessions(p *app.App, id string, compared []compare.Run) []history
 	return found
 }
 
-// runsOfSuite are a saved run and the other whole runs of its suite, the newest first, each read when it is asked for;
-// nil and none where it is not in the store.
+// runsOfSuite returns a saved run and the other complete runs of its suite, the newest first, each read on demand; nil
+// and none if it is not in the store.
 func runsOfSuite(p *app.App, id string) (mine *store.Bundle, others iter.Seq[*store.Bundle]) {
 	none := func(func(*store.Bundle) bool) {}
 	s, err := p.OpenStore()

@@ -12,17 +12,17 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// StagedRun is a run with stages: one that has them itself, or the runs of stages that were measured one after the
-// other (headroom nfs) as one.
+// StagedRun is a run with stages: a run that has several, or the runs of stages that were measured one after the other
+// (headroom nfs) as one.
 type StagedRun struct {
 	lab.Run
 	Measured iter.Seq2[lab.Repetition, error]
 	warnings []lab.CellWarning
-	// parts are the runs that it is made of.
+	// parts are the runs of the stages.
 	parts []lab.Run
 }
 
-// StagedRunOf finds out what stages a run has, or is one of.
+// StagedRunOf reads the stages of a run, or of the runs to which it belongs.
 func StagedRunOf(p *app.App, b *store.Bundle) (StagedRun, error) {
 	parts := []*store.Bundle{b}
 	if (b.Run.Pair != "" || b.Run.MadeBy() == lab.DesignNFS) && len(stageNames(b.Run)) > 0 {
@@ -42,7 +42,7 @@ func StagedRunOf(p *app.App, b *store.Bundle) (StagedRun, error) {
 		for i, part := range parts {
 			for rep, err := range part.Repetitions() {
 				rep.Cell = app.PartCell(i, rep.Cell)
-				rep.Block, rep.Position = 0, 0 // the first block of one stage is not that of another
+				rep.Block, rep.Position = 0, 0 // blocks of different stages are not the same
 				if !yield(rep, err) {
 					return
 				}
@@ -66,8 +66,8 @@ func StagedRunOf(p *app.App, b *store.Bundle) (StagedRun, error) {
 	return whole, err
 }
 
-// warningsOfParts are those of all stages, each a run of its own. What is about one of these runs as a whole is about
-// all of its cells; what all say alike is about everything.
+// warningsOfParts returns the warnings of all stages, each of which is a separate run. A warning about one whole run
+// becomes a warning about each of its cells; a warning that all runs share is about everything.
 func warningsOfParts(parts []*store.Bundle) ([]lab.CellWarning, error) {
 	var all [][]lab.CellWarning
 	for i, part := range parts {
@@ -107,8 +107,8 @@ func stageWarnings(b *store.Bundle, named func(cell string) string) ([]lab.CellW
 	return known, err
 }
 
-// againstFewer holds each stage of an NFS server against the one with less of one thing: more paths against one, RDMA
-// against TCP by as many, a guest against the mount on which its disk lies. None where that is not what the stages are.
+// againstFewer compares each stage of an NFS server with a stage that has less of one thing: more paths with one, RDMA
+// with TCP over as many, a guest with the mount that stores its disk. It returns none for other stages.
 func againstFewer(names []string) []stages.Against {
 	called := func(prefix string) string {
 		i := slices.IndexFunc(names, func(n string) bool {

@@ -23,14 +23,14 @@ type StagesOptions struct {
 	Result    DocumentOutput
 }
 
-// StagesResult is what is shown of stages, of one run or of several.
+// StagesResult returns the result of stages, of one run or of several.
 func StagesResult(d stages.Document, runs []lab.Run) ResultDocument {
 	return ResultDocument{Published: d, Runs: runs, Document: func(o report.Options) document.Document {
 		return staged.Stages(d, o)
 	}}
 }
 
-// StagesDocument makes the document of a run, and names the runs that it is of.
+// StagesDocument makes the document of a run, and returns the runs that it consists of.
 func StagesDocument(p *app.App, b *store.Bundle, o StagesOptions) (stages.Document, []lab.Run, error) {
 	run, err := StagedRunOf(p, b)
 	if err != nil {
@@ -57,14 +57,14 @@ func StagesDocument(p *app.App, b *store.Bundle, o StagesOptions) (stages.Docume
 	return d, run.parts, err
 }
 
-// stageLinks reads --link: of a stage, or of all that have none of their own.
+// stageLinks reads --link: for a stage, or for all stages without their own.
 func stageLinks(run lab.Run, given []string) (map[string]ceiling.Links, error) {
 	const none = "none"
 	links := map[string]ceiling.Links{}
 	printed := map[string]bool{}
 	rest := ""
 	for _, text := range given {
-		// The rate has no sign of equality, and a stage may.
+		// A rate has no equals sign, but the name of a stage may.
 		name, rate := "", text
 		if i := strings.LastIndexByte(text, '='); i >= 0 {
 			name, rate = strings.TrimSpace(text[:i]), strings.TrimSpace(text[i+1:])

@@ -11,7 +11,7 @@ import (
 	"github.com/headroom/headroom/internal/suite"
 )
 
-// eachPart reads what was saved of each place, from the bottom up: its repetitions that did not fail, and its warnings.
+// eachPart reads the saved runs of each place, from the bottom up: repetitions that did not fail, and warnings.
 func eachPart(parts []*store.Bundle, place func(i int, run lab.Run, repetitions []lab.Repetition,
 	warnings []lab.CellWarning)) error {
 	for i, b := range parts {
@@ -24,7 +24,7 @@ func eachPart(parts []*store.Bundle, place func(i int, run lab.Run, repetitions 
 	return nil
 }
 
-// StorageLadder judges the rungs of a machine's storage, whose arms are given from the bottom up.
+// StorageLadder judges the rungs of a machine's storage, whose arms are in order from the bottom up.
 func StorageLadder(parts []*store.Bundle) (ladder.Document, error) {
 	var steps []ladder.Step
 	var measured []ladder.Measured
@@ -45,7 +45,7 @@ func StorageLadder(parts []*store.Bundle) (ladder.Document, error) {
 				"kernel's way to a device costs is not in it; modprobe null_blk makes "+NullDevice+", where it is")
 		}
 		if step.Kind == ladder.Memory || step.Kind == ladder.Null {
-			return // what a check has to say is that no disk answered, which is what they are for
+			return // checks would warn that no disk answered, as intended here
 		}
 		for _, w := range found {
 			warnings = append(warnings, ladder.RungWarning{Rung: i, CellWarning: w})
@@ -54,7 +54,7 @@ func StorageLadder(parts []*store.Bundle) (ladder.Document, error) {
 	return ladder.Analyze(steps, loads(parts), measured, warnings, notes, terms), err
 }
 
-// termsOf are the terms that the verdicts of a saved ladder hold by.
+// termsOf returns the terms of the verdicts of a saved ladder.
 func termsOf(run lab.Run) ladder.Terms {
 	terms := ladder.Terms{Margin: ladder.DefaultMargin, Alpha: ladder.DefaultAlpha, Passes: run.Repetitions}
 	if t := run.Terms; t != nil {
@@ -63,7 +63,7 @@ func termsOf(run lab.Run) ladder.Terms {
 	return terms
 }
 
-// loads are the cells, titled as one job's: how many jobs there are is a matter of the rung.
+// loads returns the cells, with titles for one job: the number of jobs depends on the rung.
 func loads(parts []*store.Bundle) []ladder.Load {
 	var list []ladder.Load
 	run := parts[0].Run

@@ -17,12 +17,12 @@ import (
 	"github.com/headroom/headroom/internal/store"
 )
 
-// maxSuspects of each end are listed with a ladder; doctor lists all.
+// maxSuspects is how many suspects of each end are listed with a ladder; doctor lists all.
 const maxSuspects = 3
 
-// suspects are what doctor finds at the ends of a network whose ladder falls short, as far as it can cost bandwidth:
-// the server's first. What is at the end whose own loopback falls short is all that matters then; and of what is about
-// single ports only those that the rung goes through.
+// suspects returns doctor's findings that can cost bandwidth at the ends of a network whose ladder falls short, the
+// server's first. If the loopback of an end falls short, only findings at that end matter. Of the findings about single
+// ports, it keeps those of ports that the rung uses.
 func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Suspect, error) {
 	if d.Answer.Rung == nil {
 		return nil, nil
@@ -73,7 +73,8 @@ func suspects(b *store.Bundle, d *ladder.Document, keep []string) ([]ladder.Susp
 	return all, nil
 }
 
-// portsOfRung are the ports that the tests of a rung were meant to take, by the role of the machine, as they counted.
+// portsOfRung returns the ports that the tests of a rung were meant to use, by the role of the machine, as recorded by
+// their counters.
 func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error) {
 	through := map[string][]string{}
 	for rep, err := range b.Repetitions() {
@@ -96,8 +97,8 @@ func portsOfRung(b *store.Bundle, rung ladder.Rung) (map[string][]string, error)
 	return through, nil
 }
 
-// ofOtherPorts says whether a finding is about ports of a machine none of which a rung goes through, where it is known
-// through which it does. A bond is one of them with all its members.
+// ofOtherPorts reports whether a finding is only about ports that a rung does not use, if it is known which it uses. A
+// bond counts as used with all its members.
 func ofOtherPorts(f rule.Finding, t lab.RunTarget, through []string) bool {
 	if len(through) == 0 || len(f.About) == 0 {
 		return false
@@ -117,13 +118,13 @@ func ofOtherPorts(f rule.Finding, t lab.RunTarget, through []string) bool {
 	})
 }
 
-// ofNetworks says whether a finding can cost what goes through a network.
+// ofNetworks reports whether a finding can reduce the bandwidth of a network.
 func ofNetworks(f rule.Finding) bool {
 	return slices.Contains(f.Metrics, "bandwidth") &&
 		slices.Contains([]string{"network", "memory", "pcie", "iommu", "power", "kernel", "virtualisation"}, f.Class)
 }
 
-// otherLadders are other ladders of the same ports beside one, by their highest rung.
+// otherLadders returns other ladders of the same ports for comparison, by their highest rung.
 func otherLadders(st *store.Store, b *store.Bundle, keep, beside []string) ([]ladder.TuningRun, error) {
 	if len(beside) == 0 {
 		return nil, nil
@@ -188,8 +189,8 @@ func orAbsent(v string) string {
 	return v
 }
 
-// concerns says whether a difference is one of a setting that --keep names: "cmdline:numa=off" of an argument numa,
-// "sysctl:vm.swappiness=60" of that sysctl.
+// concerns reports whether a difference is about a setting that --keep names: "cmdline:numa=off" names the argument
+// numa, "sysctl:vm.swappiness=60" that sysctl.
 func concerns(keep string, x diff.Difference) bool {
 	scheme, setting, _ := strings.Cut(keep, ":")
 	name, _, _ := strings.Cut(setting, "=")
@@ -197,7 +198,7 @@ func concerns(keep string, x diff.Difference) bool {
 	return kinds[scheme] == x.Kind && x.Name == name
 }
 
-// highest is the highest rung before both ways that two ladders have, and what it does to the server in each.
+// highest returns the highest common rung of two ladders below both directions, and the rates to the server in each.
 func highest(a, b *store.Bundle) (id string, before, after []float64, err error) {
 	for _, o := range a.Run.Concurrent.Combinations {
 		same := func(other lab.Combination) bool {
